@@ -1,0 +1,372 @@
+"""The one object: what was learned, and how it decides.
+
+Every fitted model, of whatever family, is a `PrototypeModel`:
+
+    x --scale--> x' --similarity--> s --mix--> activations --pool--> scores
+
+Pictures, explanations, tables and C files are made from this object alone.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+import numpy as np
+
+from smpcore.errors import SmpcoreError
+from smpcore.similarity import Similarity
+
+SCHEMA = 1
+
+STATUS = ("converged", "iteration limit reached", "stopped", "diverged")
+
+
+def _empty() -> np.ndarray:
+    return np.empty(0)
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """How the solver went.
+
+    Parameters
+    ----------
+    iteration : ndarray of shape (n_checks,)
+        Iterations at which the objective was looked at.
+    objective, gap : ndarray of shape (n_checks,)
+        Primal objective, and its certified distance to the optimum (NaN where no
+        bound is known).
+    steps : ndarray of shape (n_recorded, n_anchors, n_features + 1)
+        Recorded anchors with their bias in the last column (empty unless asked for
+        with ``record``).
+    status : int
+        Index into `STATUS`.
+    n_iter : int
+    seconds : float
+        Solver time.
+    """
+
+    iteration: np.ndarray = field(default_factory=_empty)
+    objective: np.ndarray = field(default_factory=_empty)
+    gap: np.ndarray = field(default_factory=_empty)
+    steps: np.ndarray = field(default_factory=lambda: np.empty((0, 0, 0)))
+    status: int = 0
+    n_iter: int = 0
+    seconds: float = 0.0
+
+    @property
+    def status_text(self) -> str:
+        """The status in words."""
+        return STATUS[self.status]
+
+
+@dataclass(frozen=True, eq=False)
+class PrototypeModel:
+    """What was learned, and how it decides. Arrays are read-only.
+
+    Parameters
+    ----------
+    center, scale : ndarray of shape (n_features,)
+        ``(x - center) / scale`` are the scaled units; zeros and ones where the
+        similarity does not scale.
+    low, high : ndarray of shape (n_features,)
+        Range of the training rows, user's units.
+    similarity : Similarity
+    anchors : ndarray of shape (n_anchors, n_features), scaled units
+    mixing : ndarray of shape (n_anchors, n_prototypes)
+    bias : ndarray of shape (n_prototypes,)
+    pooling : {"max", "sum"}
+        A score is the largest activation among the output's own prototypes, or
+        the sum of all activations weighted by `votes`.
+    votes : ndarray of shape (n_prototypes, n_outputs)
+        Ownership (0 or 1) for "max", weights for "sum".
+    intercept : ndarray of shape (n_outputs,)
+    classes : ndarray of shape (n_classes,) or None
+        None for regression.
+    counts : ndarray of shape (n_prototypes,)
+        How many identical prototypes were merged into each.
+    feature_names : tuple of str
+    sample_shape : tuple of int
+        (n_features,), or (height, width) for images.
+    kind_of_prototype : str
+        "direction", "real case", "mix of real cases" or "invented case".
+    fallback : int
+        Class of an input that nothing represents.
+    history : History
+    """
+
+    center: np.ndarray
+    scale: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    similarity: Similarity
+    anchors: np.ndarray
+    mixing: np.ndarray
+    bias: np.ndarray
+    pooling: Literal["max", "sum"]
+    votes: np.ndarray
+    intercept: np.ndarray
+    classes: np.ndarray | None
+    counts: np.ndarray
+    feature_names: tuple[str, ...]
+    sample_shape: tuple[int, ...]
+    kind_of_prototype: str
+    fallback: int = 0
+    history: History = field(default_factory=History)
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if isinstance(value, np.ndarray):
+                view = value.view()
+                view.flags.writeable = False
+                object.__setattr__(self, entry.name, view)
+        _check_shapes(self)
+
+    @property
+    def n_features(self) -> int:
+        """Length of an input."""
+        return len(self.center)
+
+    @property
+    def n_prototypes(self) -> int:
+        """Prototypes after merging."""
+        return len(self.bias)
+
+    @property
+    def n_outputs(self) -> int:
+        """Classes, or 1 for regression."""
+        return len(self.intercept)
+
+    @property
+    def owner(self) -> np.ndarray:
+        """Output that each prototype votes for most, shape (n_prototypes,)."""
+        return self.votes.argmax(axis=1)
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether activations are linear in the input."""
+        return self.similarity.kind == "linear"
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Linear weights per scaled unit, shape (n_prototypes, n_features)."""
+        return self.mixing.T @ self.anchors
+
+    @property
+    def prototypes(self) -> np.ndarray:
+        """Prototypes in the user's units, shape (n_anchors, n_features).
+
+        A direction is given as weight per unit, a case as its feature values.
+        """
+        if self.kind_of_prototype == "direction":
+            return self.anchors / self.scale
+        return self.anchors * self.scale + self.center
+
+    @property
+    def support(self) -> np.ndarray:
+        """Whether a feature is used at all, bool of shape (n_features,)."""
+        return (self.anchors != 0).any(axis=0)
+
+    @property
+    def n_nonzeros(self) -> int:
+        """Numbers that the prototypes are made of; the bias is not counted."""
+        return int(np.count_nonzero(self.anchors))
+
+    def activations(self, X: np.ndarray) -> np.ndarray:
+        """What each prototype says.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features), user's units
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_prototypes)
+        """
+        scaled = (np.asarray(X, dtype=np.float64) - self.center) / self.scale
+        if self.is_linear:
+            return self.similarity.values(scaled, self.weights) + self.bias
+        return self.similarity.values(scaled, self.anchors) @ self.mixing + self.bias
+
+    def scores(self, X: np.ndarray) -> np.ndarray:
+        """Score of each output.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features), user's units
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+        """
+        return self.pool(self.activations(X))
+
+    def pool(self, activations: np.ndarray) -> np.ndarray:
+        """Pool activations into scores: the last stage of the decision.
+
+        Parameters
+        ----------
+        activations : ndarray of shape (n_samples, n_prototypes)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+        """
+        if self.pooling == "sum":
+            return activations @ self.votes + self.intercept
+        scores = np.empty((len(activations), self.n_outputs))
+        for output in range(self.n_outputs):
+            own = np.flatnonzero(self.votes[:, output])
+            scores[:, output] = activations[:, own].max(axis=1)
+        scores += self.intercept
+        return scores
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Label (ties: the lowest class) or value of each row.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features), user's units
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        scores = self.scores(X)
+        if self.classes is None:
+            return scores[:, 0]
+        return self.classes[scores.argmax(axis=1)]
+
+    def to_json(self) -> str:
+        """The whole model as text; `from_json` gives it back bit for bit.
+
+        Recorded solver steps are left out.
+        """
+        content: dict[str, Any] = {"schema": SCHEMA}
+        for entry in fields(self):
+            content[entry.name] = _plain(getattr(self, entry.name))
+        return json.dumps(content, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> PrototypeModel:
+        """Read a model written by `to_json`.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        PrototypeModel
+
+        Raises
+        ------
+        SmpcoreError
+            If the text is not such a model: which entry, and why.
+        """
+        try:
+            content = json.loads(text)
+        except ValueError as error:
+            raise SmpcoreError(f"The model is not valid JSON: {error}.") from None
+        if not isinstance(content, dict) or content.pop("schema", None) != SCHEMA:
+            raise SmpcoreError(
+                f"schema should be {SCHEMA}; save the model again with this version."
+            )
+        names = {entry.name for entry in fields(cls)}
+        if set(content) != names:
+            raise SmpcoreError(
+                "The model should have exactly the entries "
+                f"{sorted(names)}; differing: {sorted(set(content) ^ names)}."
+            )
+        try:
+            return cls(**{name: _typed(name, content[name]) for name in content})
+        except (TypeError, KeyError, IndexError) as error:
+            raise SmpcoreError(f"The model has a wrong entry: {error}.") from None
+
+
+_INTEGERS = {"counts"}
+_TUPLES = {"feature_names", "sample_shape"}
+_SCALARS = {"pooling", "kind_of_prototype", "fallback"}
+
+
+def _plain(value: Any) -> Any:
+    """Turn arrays and records into lists and dicts."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Similarity):
+        return {"kind": value.kind}
+    if isinstance(value, History):
+        return {
+            "iteration": value.iteration.tolist(),
+            "objective": value.objective.tolist(),
+            "gap": [g if np.isfinite(g) else None for g in value.gap.tolist()],
+            "status": int(value.status),
+            "n_iter": int(value.n_iter),
+            "seconds": float(value.seconds),
+        }
+    if isinstance(value, tuple):
+        return list(value)
+    return value
+
+
+def _typed(name: str, value: Any) -> Any:
+    """Undo `_plain` for one entry of the model."""
+    if name == "similarity":
+        return Similarity(**value)
+    if name == "history":
+        gap = [np.nan if g is None else g for g in value["gap"]]
+        arrays = {"iteration": value["iteration"], "objective": value["objective"]}
+        return History(
+            **{k: np.asarray(v, dtype=float) for k, v in arrays.items()},
+            gap=np.asarray(gap, dtype=float),
+            status=int(value["status"]),
+            n_iter=int(value["n_iter"]),
+            seconds=float(value["seconds"]),
+        )
+    if name == "classes":
+        return None if value is None else np.asarray(value)
+    if name in _TUPLES:
+        return tuple(value)
+    if name in _SCALARS:
+        return value
+    dtype = np.int64 if name in _INTEGERS else np.float64
+    try:
+        return np.asarray(value, dtype=dtype)
+    except (ValueError, TypeError):
+        raise SmpcoreError(f"{name} should be a table of numbers.") from None
+
+
+def _check_shapes(model: PrototypeModel) -> None:
+    """Refuse a model whose parts do not fit together."""
+    d, m, k = model.n_features, model.n_prototypes, model.n_outputs
+    expected = {
+        "center": (d,),
+        "scale": (d,),
+        "low": (d,),
+        "high": (d,),
+        "anchors": (len(model.anchors), d),
+        "mixing": (len(model.anchors), m),
+        "bias": (m,),
+        "votes": (m, k),
+        "counts": (m,),
+        "intercept": (k,),
+    }
+    for name, shape in expected.items():
+        array = getattr(model, name)
+        if array.shape != shape:
+            raise SmpcoreError(f"{name} should have shape {shape}, not {array.shape}.")
+        if not np.isfinite(array).all():
+            raise SmpcoreError(f"{name} should be finite everywhere.")
+    if len(model.feature_names) != d or int(np.prod(model.sample_shape)) != d:
+        raise SmpcoreError(f"feature_names and sample_shape should fit {d} features.")
+    if model.classes is not None and model.classes.shape != (k,):
+        raise SmpcoreError(f"classes should have {k} entries, one for each output.")
+    if model.pooling not in ("max", "sum"):
+        raise SmpcoreError(f"pooling={model.pooling!r} should be 'max' or 'sum'.")
+    if model.pooling == "max" and not (model.votes != 0).any(axis=0).all():
+        raise SmpcoreError("votes should give each output at least one prototype.")
+    if (model.scale <= 0).any():
+        raise SmpcoreError("scale should be positive everywhere.")

@@ -1,0 +1,96 @@
+"""What a control is: of a method, or of a generated data set."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from smpcore.errors import SmpcoreError
+
+Values = Mapping[str, Any]
+
+
+def _always(values: Values) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Param:
+    """One control.
+
+    Parameters
+    ----------
+    name : str
+        Of the parameter it sets.
+    label : str
+        What the control is called on a page.
+    scale : {"linear", "log", "int", "choice", "flag"}
+    low, high : float
+        Widest range of a number; a method narrows it for given data.
+    start : object
+        Value at first, where no signature gives it.
+    zero : bool
+        Whether a log slider has an exact 0 at its left end.
+    options : tuple of (value, label)
+        Of a choice.
+    help : str
+        One sentence: what moving it does.
+    advanced : bool
+        Folded away at first.
+    shown_if : callable
+        Whether the control means anything at the other controls' values.
+    """
+
+    name: str
+    label: str
+    scale: Literal["linear", "log", "int", "choice", "flag"]
+    low: float = 0.0
+    high: float = 1.0
+    start: Any = None
+    zero: bool = False
+    options: tuple[tuple[Any, str], ...] = ()
+    help: str = ""
+    advanced: bool = False
+    shown_if: Callable[[Values], bool] = _always
+
+    def clean(self, value: Any) -> Any:
+        """Make a valid value out of one from anywhere (a URL, say).
+
+        Parameters
+        ----------
+        value : object
+
+        Returns
+        -------
+        object
+            The value as its scale wants it, clipped to the widest range.
+
+        Raises
+        ------
+        SmpcoreError
+            If no value can be made of it.
+        """
+        if self.scale == "flag":
+            if str(value).lower() in ("1", "true", "0", "false"):
+                return str(value).lower() in ("1", "true")
+            raise SmpcoreError(f"{self.name} should be true or false.")
+        if self.scale == "choice":
+            for option, _ in self.options:
+                if str(option) == str(value):
+                    return option
+            allowed = ", ".join(str(option) for option, _ in self.options)
+            raise SmpcoreError(f"{self.name} should be one of: {allowed}.")
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not math.isfinite(number):
+            raise SmpcoreError(
+                f"{self.name} should be a number from {self.low:g} to {self.high:g}."
+            )
+        if self.zero and number <= 0:
+            return 0.0
+        number = min(max(number, self.low), self.high)
+        return round(number) if self.scale == "int" else number

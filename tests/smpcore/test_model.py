@@ -1,0 +1,123 @@
+"""PrototypeModel: the decision by hand, and the way through JSON."""
+
+import json
+
+import numpy as np
+import pytest
+
+from smpcore import History, PrototypeModel, Similarity, SmpcoreError
+
+
+def model(**changes):
+    """Two classes, three prototypes, two features."""
+    parts = {
+        "center": np.array([1.0, 2.0]),
+        "scale": np.array([2.0, 4.0]),
+        "low": np.zeros(2),
+        "high": np.full(2, 9.0),
+        "similarity": Similarity("linear"),
+        "anchors": np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]),
+        "mixing": np.eye(3),
+        "bias": np.array([0.0, 0.5, 0.25]),
+        "pooling": "max",
+        "votes": np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]),
+        "intercept": np.zeros(2),
+        "classes": np.array(["no", "yes"]),
+        "counts": np.array([1, 2, 1]),
+        "feature_names": ("a", "b"),
+        "sample_shape": (2,),
+        "kind_of_prototype": "direction",
+        "history": History(gap=np.array([np.nan, 0.1])),
+    }
+    return PrototypeModel(**{**parts, **changes})
+
+
+def test_the_decision_by_hand():
+    # Scaled input (1, -1): activations 1, -0.5, 0.25; "no" owns the first two.
+    scores = model().scores([[3.0, -2.0]])
+    np.testing.assert_allclose(scores, [[1.0, 0.25]])
+    assert model().predict([[3.0, -2.0]]) == ["no"]
+
+
+def test_a_tie_goes_to_the_lowest_class():
+    tied = model(bias=np.array([0.25, 0.25, 0.25]))
+    assert tied.predict([[1.0, 2.0]]) == ["no"]
+
+
+def test_sum_pooling_weighs_all_prototypes():
+    votes = np.array([[2.0], [-1.0], [4.0]])
+    parts = {"votes": votes, "intercept": np.array([10.0]), "classes": None}
+    value = model(pooling="sum", **parts).predict([[3.0, -2.0]])
+    np.testing.assert_allclose(value, [10 + 2 * 1 + 0.5 + 4 * 0.25])
+
+
+def test_prototypes_in_the_users_units():
+    np.testing.assert_allclose(model().prototypes[0], [0.5, 0.0])
+    case = model(kind_of_prototype="real case").prototypes
+    np.testing.assert_allclose(case[0], [3.0, 2.0])
+
+
+def test_size_counts_what_is_there():
+    assert model().n_nonzeros == 2
+    assert model().support.tolist() == [True, True]
+    assert model().owner.tolist() == [0, 0, 1]
+
+
+def test_arrays_cannot_be_changed():
+    with pytest.raises(ValueError, match="read-only"):
+        model().anchors[0, 0] = 7.0
+
+
+def test_json_gives_the_same_model_back():
+    rng = np.random.default_rng(0)
+    exact = model(anchors=rng.normal(size=(3, 2)) * 1e-7, bias=rng.normal(size=3))
+    back = PrototypeModel.from_json(exact.to_json())
+    X = rng.normal(size=(50, 2))
+    np.testing.assert_array_equal(back.scores(X), exact.scores(X))
+    assert back.to_json() == exact.to_json()
+    assert np.isnan(back.history.gap[0])
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"bias": np.zeros(2)}, "anchors|mixing|bias|votes"),
+        ({"bias": np.array([0.0, np.nan, 0.0])}, "bias should be finite"),
+        ({"scale": np.array([1.0, 0.0])}, "scale should be positive"),
+        ({"pooling": "mean"}, "pooling='mean' should be"),
+        ({"votes": np.array([[1.0, 0], [1, 0], [1, 0]])}, "at least one prototype"),
+        ({"classes": np.array(["no"])}, "classes should have 2 entries"),
+        ({"sample_shape": (3,)}, "should fit 2 features"),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(changes, words):
+    with pytest.raises(SmpcoreError, match=words):
+        model(**changes)
+
+
+def test_an_unknown_similarity_is_refused():
+    with pytest.raises(SmpcoreError, match="kind='psychic' should be one of"):
+        Similarity("psychic")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda c: c.update(schema=99), "schema should be"),
+        (lambda c: c.pop("bias"), "differing: .'bias'."),
+        (lambda c: c.update(__class__="os.system"), "differing"),
+        (lambda c: c.update(bias="DROP TABLE"), "bias should be a table of numbers"),
+        (lambda c: c.update(similarity={"kind": "linear", "x": 1}), "wrong entry"),
+        (lambda c: c.update(history={}), "wrong entry"),
+    ],
+)
+def test_a_hand_edited_file_is_refused_in_words(change, words):
+    content = json.loads(model().to_json())
+    change(content)
+    with pytest.raises(SmpcoreError, match=words):
+        PrototypeModel.from_json(json.dumps(content))
+
+
+def test_no_json_at_all():
+    with pytest.raises(SmpcoreError, match="not valid JSON"):
+        PrototypeModel.from_json("{")
