@@ -1,0 +1,198 @@
+"""From a table as read to the rows and values that its roles ask for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from smpcore.datasets.columns import (
+    Kind,
+    Role,
+    Task,
+    as_text,
+    canonical,
+    class_like,
+    clean_names,
+    converted,
+    guess_task,
+    is_numeric,
+    listed,
+    shown,
+)
+from smpcore.errors import DatasetError
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """A table as it was read: every row and word, before roles leave any of them out.
+
+    Attributes
+    ----------
+    frame : DataFrame of shape (n_rows, n_columns)
+        Columns of numbers or text.
+    n_test : int
+        How many of the last rows came from a second (test) file.
+    notices : tuple of str
+        What reading found, whatever the roles.
+    """
+
+    frame: pd.DataFrame
+    n_test: int = 0
+    notices: tuple[str, ...] = ()
+
+
+def check_roles(roles: Mapping[str, Role]) -> None:
+    """Refuse roles without exactly one target, or with more than one group."""
+    for role in ("target", "group"):
+        names = [name for name, given in roles.items() if given == role]
+        if len(names) > 1:
+            raise DatasetError(
+                f"The role {role} should be given once, {len(names)} columns have it "
+                f"({listed(names)}); keep one of them."
+            )
+        if role == "target" and not names:
+            raise DatasetError(
+                "No column has the role target; choose the column to predict."
+            )
+
+
+def arrange(
+    origin: Origin,
+    roles: Mapping[str, Role],
+    kinds: Mapping[str, Kind],
+    task: Task | None,
+) -> dict[str, object]:
+    """Convert every column to its kind and leave out the rows without a target.
+
+    Parameters
+    ----------
+    origin : Origin
+        The table as read.
+    roles, kinds : mapping of str to str
+        Role and kind of every column.
+    task : {"classification", "regression"} or None
+        None: guessed from the target.
+
+    Returns
+    -------
+    dict
+        The fields of `Dataset` that depend on roles and kinds.
+    """
+    check_roles(roles)
+    target = next(name for name, role in roles.items() if role == "target")
+    columns, notices = {}, list(origin.notices)
+    for name in origin.frame:
+        columns[name], lost = converted(origin.frame[name], kinds[name])
+        notices += lost if roles[name] != "ignore" else []
+    frame = pd.DataFrame(columns)
+    labelled = frame[target].notna().to_numpy()
+    frame = frame[labelled].reset_index(drop=True)
+    if not labelled.any():
+        raise DatasetError(
+            f"Column {shown(target)} has no values, so it cannot be the target; "
+            "choose another target."
+        )
+    if not labelled.all():
+        notices.append(
+            f"{labelled.size - len(frame):,} of {labelled.size:,} rows have no value "
+            f"of the target {shown(target)} and are left out."
+        )
+    notices += _constant(frame, roles)
+    n_test = int(np.count_nonzero(labelled[labelled.size - origin.n_test :]))
+    return {
+        "frame": frame,
+        "roles": roles,
+        "kinds": kinds,
+        "task": task or guess_task(frame[target], kinds[target]),
+        "test_rows": np.arange(len(frame) - n_test, len(frame)) if n_test else None,
+        "notices": tuple(notices),
+        "origin": origin,
+    }
+
+
+def _constant(frame: pd.DataFrame, roles: Mapping[str, Role]) -> list[str]:
+    features = [name for name, role in roles.items() if role == "feature"]
+    constant = [name for name in features if _all_equal(frame[name])]
+    if len(frame) < 2 or not constant:
+        return []
+    return [
+        f"The same value in every row, so nothing to learn from: {listed(constant)}."
+    ]
+
+
+def _all_equal(column: pd.Series) -> bool:
+    if column.isna().any():
+        return bool(column.isna().all())
+    values = column.to_numpy()
+    return bool(np.all(values == values[0]))
+
+
+def stack(
+    origin: Origin,
+    frame: pd.DataFrame,
+    roles: Mapping[str, Role],
+    kinds: Mapping[str, Kind],
+) -> Origin:
+    """Put a second table under the first as its test rows.
+
+    Parameters
+    ----------
+    origin : Origin
+        The first table; test rows it already has are replaced.
+    frame : DataFrame of shape (n_test, n_columns)
+        The second table, matched by column name.
+    roles, kinds : mapping of str to str
+        Role and kind of every column of the first table.
+
+    Returns
+    -------
+    Origin
+        Both tables; ``notices`` say what differs between them.
+    """
+    names, _ = clean_names(frame.columns)
+    frame = frame.set_axis(names, axis=1).reset_index(drop=True)
+    absent = [
+        name for name, role in roles.items() if role != "ignore" and name not in frame
+    ]
+    if absent:
+        raise DatasetError(
+            f"The test file has no column {listed(absent)}; it should have the same "
+            f"columns as the data, it has {listed(names)}."
+        )
+    if frame.empty:
+        raise DatasetError("The test file has no rows; choose a file with rows.")
+    own = origin.frame.iloc[: len(origin.frame) - origin.n_test]
+    notices = [text for text in origin.notices if not text.startswith("Test file: ")]
+    extra = [name for name in names if name not in roles]
+    if extra:
+        notices.append(
+            f"Test file: not used, because not in the data: {listed(extra)}."
+        )
+    columns = {}
+    blank = pd.Series(np.nan, frame.index)
+    for name in own:
+        test, lost = converted(canonical(frame.get(name, blank)), kinds[name])
+        notices += [f"Test file: {text}" for text in lost if roles[name] != "ignore"]
+        if roles[name] in ("feature", "target") and class_like(own[name], kinds[name]):
+            notices += _new_levels(name, roles[name], as_text(own[name]), as_text(test))
+        if is_numeric(own[name]) != is_numeric(test):
+            columns[name] = pd.concat([as_text(own[name]), as_text(test)])
+        else:
+            columns[name] = pd.concat([own[name], test])
+    whole = pd.DataFrame(columns).reset_index(drop=True)
+    return Origin(whole, len(frame), tuple(notices))
+
+
+def _new_levels(name: str, role: Role, own: pd.Series, test: pd.Series) -> list[str]:
+    new = sorted(set(test.dropna()) - set(own.dropna()))
+    if not new:
+        return []
+    effect = {
+        "feature": "treated like no category at all",
+        "target": "no model can predict them, so these rows count as wrong",
+    }[role]
+    return [
+        f"Test file: column {shown(name)} has values that the data do not have: "
+        f"{listed(new)}; {effect}."
+    ]

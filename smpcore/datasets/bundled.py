@@ -1,0 +1,221 @@
+"""The data sets that come with the explorer, and what can be chosen about each."""
+
+import inspect
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import sklearn.datasets
+
+from smpcore.datasets import synthetic
+from smpcore.datasets.columns import Task, shown
+from smpcore.datasets.dataset import Dataset
+from smpcore.datasets.limits import check_size
+from smpcore.errors import SmpcoreError
+from smpcore.parameters import Param
+
+
+@dataclass(frozen=True)
+class DatasetInfo:
+    """An entry in the list of data sets.
+
+    Attributes
+    ----------
+    key, title : str
+        Name for `load_dataset` and for links; name for people.
+    task : {"classification", "regression"}
+        What the target is.
+    params : tuple of Param
+        What can be chosen.
+    load : callable
+        Called with the parameters, returns the Dataset.
+    """
+
+    key: str
+    title: str
+    task: Task
+    params: tuple[Param, ...]
+    load: Callable[..., Dataset]
+
+
+_SIZE = Param("n_samples", "Rows", "int", low=20, high=5000, start=300)
+_SEED = Param(
+    "seed", "Seed", "int", low=0, high=9999, start=0, help="Another seed, other points."
+)
+_IMBALANCE = Param(
+    "imbalance",
+    "Imbalance",
+    "linear",
+    low=0.0,
+    high=0.95,
+    start=0.0,
+    help="0: classes of equal size; 0.9: all but the first have a tenth of its rows.",
+)
+_CLASSES = Param("n_classes", "Classes", "int", low=2, high=7, start=3)
+_ARMS = replace(_CLASSES, start=2)
+_INNER = Param("inner", "Inner radius", "linear", low=0.1, high=0.9, start=0.5)
+_TURNS = Param("turns", "Turns", "linear", low=0.25, high=3.0, start=1.0)
+_SQUARES = Param("squares", "Squares per side", "int", low=2, high=8, start=3)
+_FEATURES = Param(
+    "n_features",
+    "Features",
+    "int",
+    low=5,
+    high=10_000,
+    start=50,
+    help="Five matter, the others are noise.",
+)
+_FRIEDMAN = (replace(_SIZE, low=50, high=1_000_000, start=1000), _FEATURES, _SEED)
+
+
+def _noise(high: float, start: float) -> Param:
+    words = "Standard deviation of the normal noise on both coordinates."
+    return Param("noise", "Noise", "linear", 0.0, high, start, help=words)
+
+
+def _toy(key: str, title: str, noise: Param, *more: Param) -> DatasetInfo:
+    points = getattr(synthetic, key)
+
+    def load(**params) -> Dataset:
+        frame = synthetic.table_of(points, **params)
+        return Dataset(
+            name=title,
+            frame=frame,
+            roles=_last_is_target(frame),
+            task="classification",
+            source="generated",
+            description=inspect.getdoc(points),
+            open_test=True,
+        )
+
+    params = (_SIZE, noise, _IMBALANCE, *more, _SEED)
+    return DatasetInfo(key, title, "classification", params, load)
+
+
+def _last_is_target(frame: pd.DataFrame) -> dict[str, str]:
+    names = list(frame)
+    return {**dict.fromkeys(names[:-1], "feature"), names[-1]: "target"}
+
+
+def _friedman(n_samples: int, n_features: int, seed: int) -> Dataset:
+    check_size(n_samples, n_features)
+    frame = synthetic.friedman(n_samples, n_features, seed)
+    return Dataset(
+        name=f"fri_c0_{n_samples}_{n_features}",
+        frame=frame,
+        roles=_last_is_target(frame),
+        task="classification",
+        source="generated",
+        description=inspect.getdoc(synthetic.friedman).splitlines()[0],
+        open_test=True,
+    )
+
+
+def _from_sklearn(
+    key: str,
+    title: str,
+    description: str,
+    sample_shape: tuple[int, ...] = (),
+    task: Task = "classification",
+    **options,
+) -> DatasetInfo:
+    def load() -> Dataset:
+        bunch = getattr(sklearn.datasets, f"load_{key}")(as_frame=True, **options)
+        names = np.asarray(getattr(bunch, "target_names", []))
+        named = names.dtype.kind == "U"
+        target = "class" if task == "classification" else "target"
+        frame = bunch.data.assign(
+            **{target: names[bunch.target] if named else bunch.target}
+        )
+        return Dataset(
+            name=title,
+            frame=frame,
+            roles=_last_is_target(frame),
+            task=task,
+            source="scikit-learn",
+            description=description,
+            sample_shape=sample_shape,
+        )
+
+    return DatasetInfo(key, title, task, (), load)
+
+
+_INFOS = (
+    _toy("moons", "Moons", _noise(0.5, 0.15)),
+    _toy("circles", "Circles", _noise(0.5, 0.08), _INNER),
+    _toy("xor", "XOR", _noise(1.5, 0.4)),
+    _toy("blobs", "Blobs", _noise(2.0, 0.6), _CLASSES),
+    _toy("spirals", "Spirals", _noise(0.3, 0.03), _ARMS, _TURNS),
+    _toy("checkerboard", "Checkerboard", _noise(0.5, 0.03), _SQUARES),
+    _from_sklearn("iris", "Iris", "Lengths and widths of flowers of three irises."),
+    _from_sklearn("wine", "Wine", "Chemical analysis of wines of three growers."),
+    _from_sklearn(
+        "breast_cancer",
+        "Breast cancer",
+        "Shapes of cell nuclei in images of breast masses, malignant or benign.",
+    ),
+    _from_sklearn(
+        "digits", "Digits", "Handwritten digits, 8 x 8 pixels of 0 to 16.", (8, 8)
+    ),
+    _from_sklearn(
+        "diabetes",
+        "Diabetes",
+        "Ten measurements, and the progression of diabetes a year later.",
+        task="regression",
+        scaled=False,
+    ),
+    DatasetInfo("friedman", "Friedman #1", "classification", _FRIEDMAN, _friedman),
+)
+_DATASETS = {info.key: info for info in _INFOS}
+
+
+def list_datasets() -> list[DatasetInfo]:
+    """Return the data sets that need no file, in the order of the list."""
+    return list(_INFOS)
+
+
+def load_dataset(key: str, **params: float) -> Dataset:
+    """Return a bundled data set.
+
+    Parameters
+    ----------
+    key : str
+        One of the keys of `list_datasets`.
+    **params
+        Parameters of a generated set; those left out have their start values.
+
+    Returns
+    -------
+    Dataset
+        The same for the same parameters.
+
+    Examples
+    --------
+    >>> load_dataset("moons", n_samples=100, noise=0.1)
+    <Dataset 'Moons': 100 rows, 2 features, classification>
+    """
+    if key not in _DATASETS:
+        raise SmpcoreError(f"key={shown(key)} should be one of {', '.join(_DATASETS)}.")
+    info = _DATASETS[key]
+    known = {param.name: param for param in info.params}
+    unknown = sorted(set(params) - set(known))
+    if unknown:
+        raise SmpcoreError(
+            f"{key} has no parameter {shown(unknown[0])}; it has "
+            f"{', '.join(known) or 'none'}."
+        )
+    values = {name: params.get(name, param.start) for name, param in known.items()}
+    return info.load(**{name: _allowed(known[name], values[name]) for name in known})
+
+
+def _allowed(param: Param, value: float) -> float:
+    number = isinstance(value, numbers.Real) and param.low <= value <= param.high
+    if not number or (param.scale == "int" and value != int(value)):
+        whole = "a whole number " if param.scale == "int" else ""
+        raise SmpcoreError(
+            f"{param.name}={shown(value)} should be {whole}from {param.low:,} to "
+            f"{param.high:,}."
+        )
+    return int(value) if param.scale == "int" else float(value)

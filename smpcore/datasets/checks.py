@@ -1,0 +1,197 @@
+"""What is wrong, or too good to be true, about a data set and its split."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+from sklearn.tree import DecisionTreeClassifier
+
+from smpcore.datasets.columns import as_numbers, shown
+from smpcore.datasets.dataset import Dataset
+from smpcore.datasets.splits import Split
+from smpcore.errors import DatasetError
+
+MAX_CLASSES = 100
+# A feature "tells" the target when it alone is right on this share of the rows ...
+TELLING = 0.99
+# ... and makes at most this share of the mistakes of always naming one class.
+_OF_MAJORITY_ERRORS = 0.2
+# Enough rows to see 99 %, few enough to look at every column at once.
+_TELLING_ROWS = 5000
+_TELLING_CELLS = 1_000_000
+# With fewer rows a few cuts separate anything.
+_FEWEST_TELLING_ROWS = 20
+_FEWEST_ROWS_PER_CLASS = 5
+
+
+def check_fit(dataset: Dataset, split: Split | None = None) -> None:
+    """Refuse data that no model can learn from; say what to change.
+
+    A table that fails here can still be shown: other roles may mend it.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Checked for features, rows, classes.
+    split : Split, optional
+        If given, the training part is checked instead of all rows.
+
+    Raises
+    ------
+    DatasetError
+        What is wrong, where, and the remedy.
+    """
+    rows = np.arange(dataset.n_samples) if split is None else split.train
+    where = "The table" if split is None else "The training part"
+    target = shown(dataset.target)
+    if not dataset.feature_columns:
+        raise DatasetError(
+            "No column has the role feature; give it to the columns to learn from."
+        )
+    if rows.size < 2:
+        raise DatasetError(
+            f"{where} has {rows.size} row{'s' * (rows.size != 1)} with a target, a "
+            "model needs at least 2; use a file with more rows or smaller other parts."
+        )
+    if dataset.task == "regression":
+        if np.ptp(dataset.y[rows]) == 0:
+            raise DatasetError(
+                f"{where} has one value only in the target {target}; choose another "
+                "target column."
+            )
+    else:
+        _check_classes(dataset, rows, where)
+    features = dataset.frame[dataset.feature_columns].iloc[rows]
+    if not any(_varies(features[name]) for name in features):
+        raise DatasetError(
+            f"{where} has the same feature values in every row, so nothing tells the "
+            "rows apart; use another file or more columns."
+        )
+
+
+def _check_classes(dataset: Dataset, rows: np.ndarray, where: str) -> None:
+    present = np.unique(dataset.codes[rows])
+    target = shown(dataset.target)
+    if present.size == 1:
+        raise DatasetError(
+            f"{where} has one class only in the target {target} "
+            f"({shown(dataset.classes[present[0]])}), a model needs at least 2; choose "
+            "another target column or other rows."
+        )
+    if len(dataset.classes) > MAX_CLASSES:
+        remedy = "choose another target"
+        if dataset.kinds[dataset.target] == "number":
+            remedy += " or the task regression"
+        raise DatasetError(
+            f"The target {target} has {len(dataset.classes):,} classes, at most "
+            f"{MAX_CLASSES} are possible; {remedy}."
+        )
+
+
+def _varies(column: pd.Series) -> bool:
+    return column.nunique(dropna=False) > 1
+
+
+def find_duplicates(dataset: Dataset, split: Split) -> int:
+    """Count the rows outside training whose features also stand in training.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Compared by all feature columns, missing values included.
+    split : Split
+        The parts.
+
+    Returns
+    -------
+    int
+        Rows of the validation and test parts; a model may know them by heart.
+    """
+    features = dataset.frame[dataset.feature_columns]
+    if not len(features.columns):
+        return 0
+    keys = pd.util.hash_pandas_object(features, index=False).to_numpy()
+    others = np.concatenate([split.validation, split.test])
+    return int(np.isin(keys[others], keys[split.train]).sum())
+
+
+def telling_features(dataset: Dataset, split: Split) -> list[tuple[str, float]]:
+    """Name the features that predict the target alone: often a leak of the answer.
+
+    A number is cut into as many intervals as there are classes (at least four), a
+    category answers the most frequent class of each value. Regression asks how much of
+    the target a straight line in one feature explains.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Features and target.
+    split : Split
+        Training rows only are looked at, at most 5000 of them.
+
+    Returns
+    -------
+    list of (str, float)
+        Column and share of the rows that it predicts (regression: share of the
+        variance), highest first.
+    """
+    columns = dataset.feature_columns
+    most = min(_TELLING_ROWS, max(200, _TELLING_CELLS // max(1, len(columns))))
+    rows = split.train[:: -(-split.train.size // most) or 1]
+    if rows.size < _FEWEST_TELLING_ROWS:
+        return []
+    frame = dataset.frame[columns].iloc[rows]
+    if dataset.task == "regression":
+        shares, least = _explained(frame, dataset, rows), TELLING
+    else:
+        codes = dataset.codes[rows]
+        mistakes = 1 - np.bincount(codes).max() / rows.size
+        shares = _predicted(frame, dataset, codes)
+        least = max(TELLING, 1 - _OF_MAJORITY_ERRORS * mistakes)
+    telling = [(name, share) for name, share in shares if share >= least]
+    return sorted(telling, key=lambda pair: -pair[1])
+
+
+def _predicted(
+    frame: pd.DataFrame, dataset: Dataset, codes: np.ndarray
+) -> Iterator[tuple[str, float]]:
+    """Share of the rows that each column predicts, of the columns that may do well."""
+    n_classes = np.unique(codes).size
+    if not 1 < n_classes <= codes.size / _FEWEST_ROWS_PER_CLASS:
+        return
+    leaves = max(4, n_classes)
+    numbers = [name for name in frame if dataset.kinds[name] == "number"]
+    values = frame[numbers].to_numpy(np.float64)
+    for j in np.flatnonzero(_changes(values, codes) <= leaves + 0.02 * codes.size):
+        tree = DecisionTreeClassifier(max_leaf_nodes=leaves, random_state=0)
+        column = values[:, j : j + 1]
+        yield numbers[j], float(tree.fit(column, codes).score(column, codes))
+    for name in frame.columns.difference(numbers, sort=False):
+        table = pd.crosstab(pd.factorize(frame[name])[0], codes).to_numpy()
+        # A value that occurs once predicts nothing but itself.
+        right = table.max(axis=1)[table.sum(axis=1) > 1]
+        yield name, float(right.sum() / codes.size)
+
+
+def _changes(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """How often the label changes along each sorted column, (n_columns,).
+
+    Few intervals that are right on 99 % of the rows leave few changes, so that
+    trees are grown for few columns only.
+    """
+    by_class = np.argsort(codes, kind="stable")
+    order = by_class[np.argsort(values[by_class], axis=0, kind="stable")]
+    return np.count_nonzero(np.diff(codes[order], axis=0), axis=0)
+
+
+def _explained(
+    frame: pd.DataFrame, dataset: Dataset, rows: np.ndarray
+) -> Iterator[tuple[str, float]]:
+    for name in frame:
+        values = as_numbers(frame[name])
+        known = ~np.isnan(values)
+        values, y = values[known], dataset.y[rows][known]
+        if dataset.kinds[name] == "category" or known.sum() < _FEWEST_TELLING_ROWS:
+            continue
+        if np.ptp(values) > 0 and np.ptp(y) > 0:
+            yield name, float(np.corrcoef(values, y)[0, 1] ** 2)

@@ -1,0 +1,368 @@
+"""Columns of a table: clean names, readable values, and the part each seems to play.
+
+A column is stored in one of two ways only: as numbers (int64 or float64) or as text.
+Its *kind* says how it is read: a "number" or a "category". Its *role* says what it is
+for: a "feature", the "target", a "group" or "ignore".
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from smpcore.errors import DatasetError
+
+Kind = Literal["number", "category"]
+Role = Literal["feature", "target", "group", "ignore"]
+Task = Literal["classification", "regression"]
+
+# Pictures and exported C hold numbers in single precision (largest 3.4e38).
+LARGEST = 1e37
+# Beyond this a class, a level or a column name is a text, not a name.
+MAX_NAME = 200
+MAX_LEVELS = 100
+# Whole numbers may well name classes: with at most so many values, or with more if each
+# has enough rows.
+FEW_VALUES = 10
+MORE_VALUES = 30
+ROWS_PER_VALUE = 20
+# A text column is read as numbers when at least this share of its values are numbers.
+MOSTLY = 0.8
+# Below this many rows "all different" and "in sequence" happen by chance.
+ENOUGH_ROWS = 10
+
+_STORED = (np.dtype("int64"), np.dtype("float64"), pd.Series(dtype="str").dtype)
+_TARGET_NAMES = re.compile(
+    r"(class|target|labels?|y|outcome|species|diagnosis)", re.IGNORECASE
+)
+_ID_NAMES = re.compile(
+    r"(?i:(.*[ _.-])?(id|uuid|guid)|index|row(names?)?|unnamed.*)|.*[a-z]I[dD]"
+)
+_DATE = (
+    r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ].*)?$"
+)
+
+
+def shown(value: object, length: int = 40) -> str:
+    """Quoted form of a value that came from a file, short enough for a sentence."""
+    text = str(value)
+    return repr(text if len(text) <= length else text[: length - 1] + "…")
+
+
+def listed(values: Iterable[object], most: int = 5) -> str:
+    """Several quoted values for a sentence, the rest counted."""
+    values = list(values)
+    words = ", ".join(shown(value) for value in values[:most])
+    rest = len(values) - most
+    return words if rest <= 0 else f"{words} and {rest} more"
+
+
+def clean_names(names: Iterable[object]) -> tuple[list[str], list[str]]:
+    """Column names made text, non-empty, different and at most 200 characters long.
+
+    Parameters
+    ----------
+    names : iterable
+        Names as they stand in the file, of any type.
+
+    Returns
+    -------
+    list of str
+        One name per column. Quotes, tags and line breaks are kept: they are data.
+    list of str
+        A sentence for every kind of change.
+    """
+    found = ["" if _is_missing(name) else str(name).strip() for name in names]
+    cut = [name[:MAX_NAME] for name in found]
+    cleaned: dict[str, None] = {}
+    for number, name in enumerate(cut, start=1):
+        base = name or f"column {number}"
+        unique, count = base, 2
+        while unique in cleaned or (unique != name and unique in cut):
+            ending = f" ({count})"
+            unique, count = base[: MAX_NAME - len(ending)] + ending, count + 1
+        cleaned[unique] = None
+    notices = []
+    if any(len(name) > MAX_NAME for name in found):
+        notices.append(f"Column names were cut to {MAX_NAME} characters.")
+    changed = [new for old, new in zip(cut, cleaned, strict=True) if old != new]
+    if changed:
+        notices.append(f"Empty or repeated column names became {listed(changed)}.")
+    return list(cleaned), notices
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or (isinstance(value, float) and np.isnan(value))
+
+
+def is_numeric(column: pd.Series) -> bool:
+    """Whether a column is stored as numbers (and not as text)."""
+    return column.dtype.kind in "if"
+
+
+def canonical(column: pd.Series) -> pd.Series:
+    """Store a column as int64, float64 or text; missing values are NaN."""
+    if column.dtype in _STORED:
+        return column
+    column = column.infer_objects()
+    dtype = column.dtype
+    if pd.api.types.is_bool_dtype(dtype):
+        return column.astype("str")
+    if pd.api.types.is_numeric_dtype(dtype) and not dtype.kind == "c":
+        fits = dtype.kind == "i" or (dtype.kind == "u" and dtype.itemsize < 8)
+        whole = fits and not column.hasnans
+        return column.astype("int64" if whole else "float64")
+    return column.astype("str")
+
+
+def as_text(column: pd.Series) -> pd.Series:
+    """Return the values as text: whole numbers without a point, the rest shortest."""
+    if not is_numeric(column):
+        return canonical(column)
+    codes, values = pd.factorize(column)
+    texts = [str(int(v)) if float(v).is_integer() else repr(float(v)) for v in values]
+    text = pd.Series([*texts, None], dtype="str").take(codes)
+    return text.set_axis(column.index).rename(column.name)
+
+
+def as_numbers(column: pd.Series) -> np.ndarray:
+    """Return the values as float64; what is no number, infinite or too large is NaN.
+
+    Parameters
+    ----------
+    column : Series of shape (n_samples,)
+        Stored as numbers or as text.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Fresh array; every entry is NaN or of size at most ``LARGEST``.
+    """
+    values = _parsed(column)
+    with np.errstate(invalid="ignore"):
+        values[~(np.abs(values) <= LARGEST)] = np.nan
+    return values
+
+
+def _parsed(column: pd.Series) -> np.ndarray:
+    if is_numeric(column):
+        return column.to_numpy(np.float64, copy=True)
+    # Each different text once: a text column of a million rows has few of them.
+    codes, texts = pd.factorize(canonical(column))
+    numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce")
+    return np.append(numbers.to_numpy(np.float64), np.nan)[codes]
+
+
+def converted(column: pd.Series, kind: Kind) -> tuple[pd.Series, list[str]]:
+    """Return a column as its kind wants it, with a sentence for what was lost.
+
+    Parameters
+    ----------
+    column : Series of shape (n_samples,)
+        Stored as numbers or as text.
+    kind : {"number", "category"}
+        "number" gives int64 (all whole, none missing) or float64; "category" gives
+        text.
+
+    Returns
+    -------
+    Series of shape (n_samples,)
+        The values; missing ones are NaN.
+    list of str
+        Which values became missing, with the first row of each sort.
+    """
+    if kind == "category":
+        return as_text(column), []
+    if column.dtype == np.int64:
+        return column, []
+    parsed = _parsed(column)
+    values = as_numbers(column)
+    words = np.flatnonzero(column.notna().to_numpy() & np.isnan(parsed))
+    notices = []
+    if words.size:
+        notices.append(
+            f"Column {shown(column.name)} holds text instead of numbers in "
+            f"{_rows(words, column)}; treated as missing (read the column as a "
+            "category to keep the words)."
+        )
+    huge = np.flatnonzero(~np.isnan(parsed) & np.isnan(values))
+    if huge.size:
+        notices.append(
+            f"Column {shown(column.name)} is infinite or beyond {LARGEST:g}, too large "
+            f"to compute with, in {_rows(huge, column)}; treated as missing."
+        )
+    return pd.Series(narrowed(values), column.index, name=column.name), notices
+
+
+def narrowed(values: np.ndarray) -> np.ndarray:
+    """Return float64 values as int64 if all are whole, known and exact."""
+    whole = np.all(values == np.floor(values)) and np.all(np.abs(values) < 2.0**53)
+    return values.astype(np.int64) if whole and values.size else values
+
+
+def _rows(rows: np.ndarray, column: pd.Series) -> str:
+    first = f"row {rows[0] + 1} ({shown(column.iloc[rows[0]])})"
+    return first if rows.size == 1 else f"{first} and {rows.size - 1} more rows"
+
+
+def guess_kinds(
+    frame: pd.DataFrame, given: Mapping[str, Kind]
+) -> tuple[dict[str, Kind], list[str]]:
+    """Return "number" or "category" for every column; what is given stays.
+
+    A text column is read as numbers when most of its values are numbers and there
+    are too many different ones for names of classes.
+    """
+    kinds: dict[str, Kind] = {}
+    notices = []
+    for name in frame:
+        column = frame[name]
+        kinds[name] = "number" if is_numeric(column) else "category"
+        kinds[name] = given.get(name, kinds[name])
+        if is_numeric(column) or name in given:
+            continue
+        parsed = _parsed(column)
+        number = ~np.isnan(parsed)
+        present = int(column.notna().sum())
+        if 2 * number.sum() <= present:
+            continue
+        different = np.unique(parsed[number]).size
+        many = different > min(MORE_VALUES, number.sum() / 2)
+        if many and number.sum() >= MOSTLY * present:
+            kinds[name] = "number"
+        elif number.sum() < present:
+            words = np.flatnonzero(column.notna().to_numpy() & ~number)
+            notices.append(
+                f"Column {shown(name)} is read as a category, because of the text in "
+                f"{_rows(words, column)}; read it as a number to treat text as missing."
+            )
+    return kinds, notices
+
+
+def guess_roles(
+    frame: pd.DataFrame, kinds: Mapping[str, Kind], given: Mapping[str, Role]
+) -> tuple[dict[str, Role], list[str]]:
+    """Propose a role for every column; what is given stays.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n_samples, n_columns)
+        The table as read.
+    kinds : mapping of str to {"number", "category"}
+        Kind of each column.
+    given : mapping of str to str
+        Roles that are already decided.
+
+    Returns
+    -------
+    dict of str to str
+        The role of each column, in order; exactly one is "target" unless no column
+        is left for it.
+    list of str
+        Why a column is proposed as "ignore".
+    """
+    free = [name for name in frame if name not in given]
+    reasons = {name: _reason_to_ignore(frame[name], kinds[name]) for name in free}
+    if "target" not in given.values():
+        target = _guess_target(frame, kinds, reasons)
+        given = {**given, target: "target"} if target is not None else given
+    roles = {
+        name: given.get(name, "ignore" if reasons.get(name) else "feature")
+        for name in frame
+    }
+    notices = [
+        f"Column {shown(name)} is not used: {reason}."
+        for name, reason in reasons.items()
+        if reason and roles[name] == "ignore"
+    ]
+    return roles, notices
+
+
+def _reason_to_ignore(column: pd.Series, kind: Kind) -> str:
+    present = column.dropna()
+    if present.empty:
+        return "it is empty"
+    text = kind == "category" and not is_numeric(column)
+    whole = kind == "number" and is_numeric(column) and _whole(present)
+    if not text and not whole:
+        return ""
+    different = present.nunique()
+    if _ID_NAMES.fullmatch(str(column.name)):
+        if different == present.size:
+            return "it looks like an identifier"
+        return (
+            "it looks like an identifier that repeats (as a group, its rows stay "
+            "together in one part)"
+        )
+    if text and present.str.match(_DATE).mean() > 0.9:
+        return "it looks like a date"
+    if column.size < ENOUGH_ROWS:
+        return ""
+    if text and different == present.size:
+        return "every value is different, like a name"
+    if text and different > MAX_LEVELS:
+        return f"it has {different:,} different texts"
+    if whole and present.size == column.size and np.all(np.diff(present) == 1):
+        return "it counts the rows"
+    return ""
+
+
+def _whole(present: pd.Series) -> bool:
+    values = present.to_numpy()
+    return bool(np.all(values == np.floor(values)))
+
+
+def _guess_target(
+    frame: pd.DataFrame, kinds: Mapping[str, Kind], reasons: Mapping[str, str]
+) -> str | None:
+    for name in reversed(reasons):
+        if _TARGET_NAMES.fullmatch(name) and frame[name].notna().any():
+            return name
+    # A table of nothing but names is still shown with a target, to be chosen anew.
+    usable = [name for name, reason in reasons.items() if not reason]
+    usable = usable or [name for name in reasons if frame[name].notna().any()]
+    if not usable:
+        return None
+    if class_like(frame[usable[-1]], kinds[usable[-1]]):
+        return usable[-1]
+    categories = [name for name in usable if kinds[name] == "category"]
+    return categories[-1] if categories else usable[-1]
+
+
+def class_like(column: pd.Series, kind: Kind) -> bool:
+    """Whether a column could name classes: a category, or few whole numbers."""
+    if kind == "category":
+        return True
+    if not is_numeric(column):
+        return False
+    present = column.dropna()
+    if not _whole(present):
+        return False
+    different = present.nunique()
+    if different > FEW_VALUES:
+        return different <= min(MORE_VALUES, present.size // ROWS_PER_VALUE)
+    return different <= max(2, present.size // 2)
+
+
+def guess_task(column: pd.Series, kind: Kind) -> Task:
+    """Return "classification" for a target that names classes, else "regression"."""
+    return "classification" if class_like(column, kind) else "regression"
+
+
+def check_words(what: str, given: Mapping[str, str], columns: list[str]) -> None:
+    """Refuse roles or kinds of columns that do not exist, or that have no meaning."""
+    allowed = get_args(Role if what == "roles" else Kind)
+    unknown = [name for name in given if name not in columns]
+    if unknown:
+        raise DatasetError(
+            f"{what} names {listed(unknown)}, which the table does not have; its "
+            f"columns are {listed(columns, 20)}."
+        )
+    for name, value in given.items():
+        if value not in allowed:
+            raise DatasetError(
+                f"{what}[{shown(name)}]={shown(value)} should be one of "
+                f"{', '.join(allowed)}."
+            )

@@ -1,0 +1,314 @@
+"""Text tables: CSV and its relatives, whatever the delimiter, decimals and encoding."""
+
+import codecs
+import csv
+import io
+import re
+from collections import Counter
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from smpcore.datasets.columns import canonical, narrowed, shown
+from smpcore.datasets.dataset import Reading
+from smpcore.datasets.limits import check_size
+from smpcore.errors import DatasetError
+
+# "whitespace": any run of blanks and tabs.
+DELIMITERS = ("\t", ";", "|", ",", "whitespace")
+DECIMALS = (".", ",")
+ENCODINGS = ("utf-8", "utf-16", "utf-32", "cp1252", "latin-1")
+MISSING_WORDS = (
+    *("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "-nan"),
+    *("null", "NULL", "Null"),
+)
+_SAMPLE_CHARACTERS = 65_536
+_SAMPLE_ROWS = 200
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_COMMA_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d+),\d+\s*")
+_POINT_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(,\d{3})+|\d+)\.\d+\s*")
+# 1,5  1.234,5  1.234  ,5
+_WITH_COMMA = r"^[+-]?((\d{1,3}(\.\d{3})+|\d+)(,\d*)?|,\d+)([eE][+-]?\d+)?$"
+_EXPECTED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
+
+
+def read_delimited(
+    data: bytes,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    header: bool | None = None,
+) -> tuple[pd.DataFrame, Reading]:
+    """Read a text table; every setting that is None is detected.
+
+    Parameters
+    ----------
+    data : bytes
+        The whole file.
+    delimiter : str, optional
+        One character, or "whitespace".
+    decimal : {".", ","}, optional
+        Decimal sign.
+    encoding : str, optional
+        One of ``ENCODINGS``.
+    header : bool, optional
+        Whether the first row holds names.
+
+    Returns
+    -------
+    DataFrame of shape (n_rows, n_columns)
+        Numbers or text; columns named as in the file, or "column 1", ...
+    Reading
+        The settings used.
+    """
+    _check_settings(delimiter, decimal, encoding)
+    text, encoding = decoded(data, encoding)
+    text, announced = _without_announcement(text)
+    sample = _sample(text)
+    delimiter = delimiter or announced or _detect_delimiter(sample)
+    if delimiter == "whitespace":
+        text = "\n".join("\t".join(line.split()) for line in _lines(text))
+        sample = _sample(text)
+    separator = "\t" if delimiter == "whitespace" else delimiter
+    rows = _rows_of(sample, separator)
+    if not rows:
+        raise DatasetError("The file is empty; choose a file with a table.")
+    decimal = decimal or _detect_decimal(rows, separator)
+    width = Counter(len(row) for row in rows).most_common(1)[0][0]
+    if len(rows[0]) == width - 1:
+        text = _completed(text, separator, rows)
+        rows = _rows_of(_sample(text), separator)
+    check_size(text.count("\n"), width)
+    columns = _parsed(text, separator, width)
+    header = _detect_header(rows, decimal) if header is None else header
+    names = [f"column {number}" for number in range(1, width + 1)]
+    if header:
+        names = [column[0].as_py() for column in columns]
+        columns = [column.slice(1) for column in columns]
+    if not len(columns[0]):
+        raise DatasetError(
+            "The file has a header but no rows; choose a file with rows of data."
+        )
+    values = [canonical(_values(column, decimal)) for column in columns]
+    frame = pd.concat(values, axis=1).set_axis(names, axis=1)
+    return frame, Reading("CSV", delimiter, decimal, encoding, header)
+
+
+def _check_settings(
+    delimiter: str | None, decimal: str | None, encoding: str | None
+) -> None:
+    if delimiter not in (None, *DELIMITERS) and not re.fullmatch(
+        r"[^\w\s\"'.+-]", str(delimiter)
+    ):
+        raise DatasetError(
+            f"delimiter={shown(delimiter)} should be one sign such as ',' or ';', a "
+            "tab, or 'whitespace'."
+        )
+    if decimal not in (None, *DECIMALS):
+        raise DatasetError(f"decimal={shown(decimal)} should be '.' or ','.")
+    if encoding not in (None, *ENCODINGS):
+        raise DatasetError(
+            f"encoding={shown(encoding)} should be one of {', '.join(ENCODINGS)}."
+        )
+
+
+def decoded(data: bytes, encoding: str | None) -> tuple[str, str]:
+    """Return the text of a file and the encoding that fits (or was asked for)."""
+    marked = next(
+        (name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), None
+    )
+    tried = (
+        [encoding or marked] if encoding or marked else ["utf-8", "cp1252", "latin-1"]
+    )
+    for name in tried:
+        try:
+            text = data.decode(name)
+        except UnicodeError:
+            continue
+        if "\0" in text:
+            break
+        return text.removeprefix("\ufeff"), name
+    else:
+        raise DatasetError(f"The file is not {tried[0]} text; choose another encoding.")
+    raise DatasetError(
+        "The file is not a text table: it has zero bytes; save the table as CSV."
+    )
+
+
+def _without_announcement(text: str) -> tuple[str, str | None]:
+    """Drop the first line "sep=;" that Excel understands, and obey it."""
+    found = re.match(r"sep=([^\w\s]|\t)\r?\n", text, re.IGNORECASE)
+    return (text[found.end() :], found[1]) if found else (text, None)
+
+
+def _lines(text: str) -> list[str]:
+    return re.split("\r\n|\n|\r", text)
+
+
+def _sample(text: str) -> str:
+    """The first lines, complete ones only."""
+    sample = text[:_SAMPLE_CHARACTERS]
+    if len(sample) < len(text):
+        ends = max(sample.rfind("\n"), sample.rfind("\r"))
+        sample = sample[: ends + 1] if ends >= 0 else sample
+    return sample
+
+
+def _rows_of(sample: str, separator: str) -> list[list[str]]:
+    lines = io.StringIO(sample, newline="")
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
+    rows = []
+    try:
+        for row in reader:
+            if any(field.strip() for field in row) or len(row) > 1:
+                rows.append(row)
+            if len(rows) == _SAMPLE_ROWS:
+                break
+    except csv.Error as error:
+        raise DatasetError(
+            f"The file is not a text table (line {reader.line_num}: {error}); save the "
+            "table as CSV."
+        ) from error
+    return rows
+
+
+def _detect_delimiter(sample: str) -> str:
+    """The first delimiter that cuts all sampled rows alike; else the most even one."""
+    best, evenness = ",", 0.0
+    for delimiter in DELIMITERS:
+        if delimiter == "whitespace":
+            rows = [line.split() for line in _lines(sample) if line.strip()]
+        else:
+            rows = _rows_of(sample, delimiter)
+        widths = Counter(len(row) for row in rows[1:] or rows)
+        width, count = widths.most_common(1)[0] if widths else (0, 0)
+        share = count / max(1, widths.total())
+        if width > 1 and share > evenness:
+            best, evenness = delimiter, share
+    return best
+
+
+def _detect_decimal(rows: list[list[str]], separator: str) -> str:
+    if separator == ",":
+        return "."
+    fields = [field for row in rows for field in row]
+    commas = sum(_COMMA_NUMBER.fullmatch(field) is not None for field in fields)
+    points = sum(_POINT_NUMBER.fullmatch(field) is not None for field in fields)
+    return "," if commas > points else "."
+
+
+def _completed(text: str, separator: str, rows: list[list[str]]) -> str:
+    """Give a header that is one name short its missing name.
+
+    The rows end with a delimiter, or begin with row names (as R writes them).
+    """
+    ends_empty = all(not row[-1].strip() for row in rows[1:])
+    first, line_end, rest = text.partition("\n")
+    if ends_empty:
+        return first.rstrip("\r") + separator + line_end + rest
+    return f"row{separator}{first}{line_end}{rest}"
+
+
+def _detect_header(rows: list[list[str]], decimal: str) -> bool:
+    """Whether the first row is unlike the rows below it."""
+    first, below = rows[0], rows[1:]
+    columns = list(zip(*(row for row in below if len(row) == len(first)), strict=True))
+    if not columns:
+        return True
+    numeric = [_share_of_numbers(column, decimal) > 0.5 for column in columns]
+    looks_like_value = [_share_of_numbers([field], decimal) > 0 for field in first]
+    if any(numeric):
+        return not any(
+            value and number
+            for value, number in zip(looks_like_value, numeric, strict=True)
+        )
+    repeats = any(
+        field.strip() and field in column
+        for field, column in zip(first, columns, strict=True)
+    )
+    return not repeats
+
+
+def _share_of_numbers(fields: list[str] | tuple[str, ...], decimal: str) -> float:
+    present = [field.strip() for field in fields]
+    present = [field for field in present if field not in MISSING_WORDS]
+    numbers = 0
+    for field in present:
+        try:
+            float(field.replace(",", ".") if decimal == "," else field)
+            numbers += 1
+        except ValueError:
+            continue
+    return numbers / max(1, len(present))
+
+
+def _parsed(text: str, separator: str, width: int) -> list[pa.Array]:
+    # A blank before a quoted field would hide its quotes: `1, "a, b"`.
+    if f'{separator} "' in text:
+        text = re.sub(re.escape(separator) + ' +"', separator + '"', text)
+    try:
+        table = _arrow_table(text.encode(), separator, width)
+    except pa.ArrowInvalid as error:
+        raise DatasetError(_ragged(str(error), text, separator)) from error
+    return [column.combine_chunks() for column in table.columns]
+
+
+def _arrow_table(data: bytes, separator: str, width: int) -> pa.Table:
+    names = [str(number) for number in range(width)]
+    return pyarrow.csv.read_csv(
+        pa.BufferReader(data),
+        read_options=pyarrow.csv.ReadOptions(
+            column_names=names, use_threads=False, block_size=len(data) + 1
+        ),
+        parse_options=pyarrow.csv.ParseOptions(
+            delimiter=separator, newlines_in_values=True
+        ),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+        ),
+    )
+
+
+def _ragged(message: str, text: str, separator: str) -> str:
+    if text.count('"') % 2:
+        return "A quotation mark is opened and never closed; correct the file."
+    found = _EXPECTED.search(message)
+    if not found:
+        return "The file cannot be cut into rows and columns; save the table as CSV."
+    line, usual, fields = found.groups()
+    return (
+        f"Line {line} has {fields} field{'s' * (fields != '1')}, most lines have "
+        f"{usual}; correct that line, or choose another delimiter than {separator!r}."
+    )
+
+
+def _values(texts: pa.Array, decimal: str) -> pd.Series:
+    """Numbers if every value is one, else text; missing words are missing."""
+    texts = pc.utf8_trim_whitespace(texts)
+    missing = pc.is_in(texts, value_set=pa.array(MISSING_WORDS))
+    texts = pc.if_else(missing, pa.scalar(None, pa.string()), texts)
+    if decimal == ",":
+        texts = _with_points(texts)
+    try:
+        numbers = pc.cast(texts, pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        return pd.Series(texts.to_pandas(), dtype="str")
+    return pd.Series(narrowed(numbers))
+
+
+def _with_points(texts: pa.Array) -> pa.Array:
+    """Decimal commas made points, in a column where they are the rule."""
+    comma = pc.fill_null(pc.match_substring_regex(texts, _WITH_COMMA), False)
+    n_comma, n_present = pc.sum(comma).as_py() or 0, len(texts) - texts.null_count
+    if 2 * n_comma < n_present:
+        return texts
+    points = pc.replace_substring(pc.replace_substring(texts, ".", ""), ",", ".")
+    return pc.if_else(comma, points, texts)

@@ -1,0 +1,221 @@
+"""Preparation: from a raw row to a feature vector, as learned on training rows."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from smpcore.datasets.columns import LARGEST, Kind, as_numbers, as_text, listed, shown
+from smpcore.datasets.dataset import Dataset
+from smpcore.errors import DatasetError
+
+# One model feature per level: more of them is a text, or an identifier.
+MAX_CATEGORY_LEVELS = 1000
+MAX_FEATURES = 20_000
+
+
+@dataclass(frozen=True)
+class Input:
+    """One raw column as a model sees it.
+
+    Attributes
+    ----------
+    name : str
+        Name of the raw column.
+    kind : {"number", "category"}
+        A number is one model feature; a category is one feature of 0 or 1 per level.
+    median : float
+        What a missing number becomes: the median of the training rows.
+    levels : tuple of str
+        Sorted values of a category in the training rows. Any other value, and a
+        missing one, makes all its features 0.
+    low, high : float
+        Range of the model features in the training rows.
+    integer : bool
+        All training values are whole numbers.
+    first, width : int
+        Position of the first model feature, and how many there are.
+    """
+
+    name: str
+    kind: Kind
+    median: float
+    levels: tuple[str, ...]
+    low: float
+    high: float
+    integer: bool
+    first: int
+    width: int
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """What turns raw rows into feature vectors; knows nothing but training rows.
+
+    Attributes
+    ----------
+    inputs : tuple of Input
+        One per raw feature column, in order.
+    """
+
+    inputs: tuple[Input, ...]
+
+    @cached_property
+    def feature_names(self) -> tuple[str, ...]:
+        """Name of each model feature: the column's, or "column = level"."""
+        return tuple(
+            name
+            for given in self.inputs
+            for name in (
+                [given.name]
+                if given.kind == "number"
+                else [f"{given.name} = {level}" for level in given.levels]
+            )
+        )
+
+    @property
+    def n_features(self) -> int:
+        """Number of model features."""
+        return len(self.feature_names)
+
+    @cached_property
+    def key(self) -> str:
+        """Short text that is the same for the same preparation only."""
+        words = repr(self.inputs).encode()
+        return hashlib.blake2b(words, digest_size=8).hexdigest()
+
+    def transform(self, frame: pd.DataFrame) -> np.ndarray:
+        """Return the feature vectors of raw rows.
+
+        Parameters
+        ----------
+        frame : DataFrame of shape (n_samples, n_columns)
+            Has every input column by name, as numbers or text.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            Fresh, C-contiguous, finite.
+        """
+        self._require(frame)
+        X = np.zeros((len(frame), self.n_features))
+        numbers = [given for given in self.inputs if given.kind == "number"]
+        if numbers:
+            values = _numbers(frame, [given.name for given in numbers])
+            medians = np.array([given.median for given in numbers])
+            np.copyto(values, medians, where=np.isnan(values))
+            X[:, [given.first for given in numbers]] = values
+        for given in self.inputs:
+            if given.kind == "category":
+                levels = _level_codes(frame[given.name], given)
+                known = np.flatnonzero(levels >= 0)
+                X[known, given.first + levels[known]] = 1.0
+        return X
+
+    def report(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Count what `transform` has to mend in these rows.
+
+        Parameters
+        ----------
+        frame : DataFrame of shape (n_samples, n_columns)
+            Has every input column by name.
+
+        Returns
+        -------
+        DataFrame of shape (n_inputs, 3)
+            For each input column the number of rows whose value is ``missing``,
+            ``unseen`` (a category that the training rows do not have) or
+            ``out_of_range`` (a number outside the training range).
+        """
+        self._require(frame)
+        counts = {
+            given.name: _counts(frame[given.name], given) for given in self.inputs
+        }
+        columns = ["missing", "unseen", "out_of_range"]
+        return pd.DataFrame.from_dict(counts, orient="index", columns=columns)
+
+    def _require(self, frame: pd.DataFrame) -> None:
+        absent = [given.name for given in self.inputs if given.name not in frame]
+        if absent:
+            raise DatasetError(
+                f"The table has no column {listed(absent)}; it should have the columns "
+                f"{listed([given.name for given in self.inputs], 20)}."
+            )
+
+
+def prepare(dataset: Dataset, rows: np.ndarray) -> Preparation:
+    """Learn medians, category levels and ranges on these rows, and on no others.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Whose feature columns become inputs.
+    rows : ndarray of int
+        The training rows (of the fold).
+
+    Returns
+    -------
+    Preparation
+        Its ``transform`` takes ``dataset.frame`` or any table with these columns.
+    """
+    frame = dataset.frame[dataset.feature_columns].iloc[rows]
+    inputs, first = [], 0
+    for name in frame:
+        learn = _number if dataset.kinds[name] == "number" else _category
+        inputs.append(learn(frame[name], first))
+        first += inputs[-1].width
+    if first > MAX_FEATURES:
+        raise DatasetError(
+            f"The columns make {first:,} features, at most {MAX_FEATURES:,} are "
+            "possible; give some columns the role ignore."
+        )
+    return Preparation(tuple(inputs))
+
+
+def _number(column: pd.Series, first: int) -> Input:
+    values = as_numbers(column)
+    values = values[~np.isnan(values)]
+    if not values.size:
+        values = np.zeros(1)
+    low, high = float(values.min()), float(values.max())
+    integer = bool(np.all(values == np.floor(values)))
+    median = float(np.median(values))
+    return Input(column.name, "number", median, (), low, high, integer, first, 1)
+
+
+def _category(column: pd.Series, first: int) -> Input:
+    levels = tuple(sorted(as_text(column).dropna().unique()))
+    if len(levels) > MAX_CATEGORY_LEVELS:
+        raise DatasetError(
+            f"Column {shown(column.name)} has {len(levels):,} different values, at "
+            f"most {MAX_CATEGORY_LEVELS:,} are possible for a category; give it the "
+            "role ignore, or read it as a number."
+        )
+    width = len(levels)
+    return Input(column.name, "category", 0.0, levels, 0.0, 1.0, True, first, width)
+
+
+def _numbers(frame: pd.DataFrame, names: list[str]) -> np.ndarray:
+    part = frame[names]
+    if not all(dtype.kind in "if" for dtype in part.dtypes):
+        part = pd.DataFrame({name: as_numbers(part[name]) for name in names})
+    values = part.to_numpy(np.float64, copy=True)
+    values[~(np.abs(values) <= LARGEST)] = np.nan
+    return values
+
+
+def _level_codes(column: pd.Series, given: Input) -> np.ndarray:
+    return pd.Index(given.levels, dtype="str").get_indexer(as_text(column))
+
+
+def _counts(column: pd.Series, given: Input) -> tuple[int, int, int]:
+    if given.kind == "category":
+        missing = int(column.isna().sum())
+        known = np.count_nonzero(_level_codes(column, given) >= 0)
+        return missing, column.size - missing - known, 0
+    values = as_numbers(column)
+    missing = np.isnan(values)
+    outside = (values < given.low) | (values > given.high)
+    return int(missing.sum()), 0, int(outside.sum())

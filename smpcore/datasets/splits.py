@@ -1,0 +1,235 @@
+"""Split: which rows train, which choose, and which stay closed to the end."""
+
+import hashlib
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import islice
+
+import numpy as np
+from sklearn.model_selection import (
+    GroupShuffleSplit,
+    ShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedShuffleSplit,
+)
+
+from smpcore.datasets.columns import listed, shown
+from smpcore.datasets.dataset import Dataset, read_only
+from smpcore.errors import SmpcoreError
+
+# Folds of which a part takes several: shares come out in steps of 5 %.
+_FOLDS = 20
+# Balancing classes over groups looks at each group in turn; many groups need it less.
+_FEW_GROUPS = 500
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Row numbers of the three parts of a data set.
+
+    Attributes
+    ----------
+    train, validation, test : ndarray of int
+        Sorted, disjoint, read-only.
+    seed : int
+        What drew the parts.
+    validation_share, test_share : float
+        Shares asked for.
+    notices : tuple of str
+        What a reader of the scores should know about the parts.
+    """
+
+    train: np.ndarray
+    validation: np.ndarray
+    test: np.ndarray
+    seed: int
+    validation_share: float
+    test_share: float
+    notices: tuple[str, ...] = ()
+
+    @cached_property
+    def key(self) -> str:
+        """Short text that is the same for the same parts only."""
+        digest = hashlib.blake2b(digest_size=8)
+        for part in (self.train, self.validation, self.test):
+            digest.update(repr(part.size).encode())
+            digest.update(part)
+        return digest.hexdigest()
+
+    def with_row(self, row: int) -> "Split":
+        """Return the split of a table that got one more row, for training."""
+        return replace(self, train=read_only(np.append(self.train, row)))
+
+    def without_row(self, row: int) -> "Split":
+        """Return the split of a table that lost a row: later rows move up by one."""
+        parts = {
+            name: read_only(part[part != row] - (part[part != row] > row))
+            for name, part in vars(self).items()
+            if name in ("train", "validation", "test")
+        }
+        return replace(self, **parts)
+
+
+def split(
+    dataset: Dataset, validation: float = 0.2, test: float = 0.2, seed: int = 0
+) -> Split:
+    """Divide the rows into training, validation and test part.
+
+    Rows of one group stay together. Classes keep their shares; a class with fewer
+    rows than there are parts stays in training.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        If it has a test file, that file is the test part.
+    validation, test : float
+        Shares of the rows (validation: of the rows outside the test file), each from
+        0, together at most 0.95.
+    seed : int
+        Drawing again with the same seed gives the same parts.
+
+    Returns
+    -------
+    Split
+        ``notices`` name the classes that a part lacks.
+    """
+    _check_shares(validation, test, seed)
+    rows = np.arange(dataset.n_samples)
+    n_parts = 1 + (validation > 0) + (test > 0 and dataset.test_rows is None)
+    large = dataset.task == "regression" or np.bincount(dataset.codes) >= n_parts
+    notices = []
+    if dataset.test_rows is None:
+        tested, rows = _carve(dataset, rows, test, seed, large)
+        validation_of_rest = validation / (1 - test)
+    else:
+        tested = dataset.test_rows
+        rows, shared = _outside(dataset, tested)
+        validation_of_rest = validation
+        if shared:
+            notices.append(
+                f"{shared:,} rows are in no part: their group is in the test file too."
+            )
+    validated, trained = _carve(dataset, rows, validation_of_rest, seed, large)
+    notices += _gaps(dataset, trained, {"validation": validated, "test": tested})
+    trained, validated, tested = map(read_only, (trained, validated, tested))
+    return Split(
+        trained, validated, tested, int(seed), validation, test, tuple(notices)
+    )
+
+
+def _check_shares(validation: float, test: float, seed: int) -> None:
+    for name, share in (("validation", validation), ("test", test)):
+        if not 0 <= share < 1:
+            raise SmpcoreError(f"{name}={share} should be a share from 0 to below 1.")
+    if validation + test > 0.95:
+        raise SmpcoreError(
+            f"validation={validation} and test={test} should leave at least 5 % of the "
+            "rows for training; make one of them smaller."
+        )
+    if not (isinstance(seed, (int, np.integer)) and 0 <= seed < 2**32):
+        raise SmpcoreError(f"seed={seed} should be a whole number from 0 to 2^32 - 1.")
+
+
+def _outside(dataset: Dataset, tested: np.ndarray) -> tuple[np.ndarray, int]:
+    """Rows that may train beside a test file, and how many its groups exclude."""
+    free = np.ones(dataset.n_samples, bool)
+    free[tested] = False
+    if dataset.groups is None:
+        return np.flatnonzero(free), 0
+    shared = free & np.isin(dataset.groups, dataset.groups[tested])
+    return np.flatnonzero(free & ~shared), int(shared.sum())
+
+
+def _carve(
+    dataset: Dataset, rows: np.ndarray, share: float, seed: int, large: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Take a share of the rows; those of classes that are not large stay."""
+    size = min(round(share * rows.size), rows.size - 1)
+    if share == 0 or (size < 1 and dataset.groups is None):
+        return rows[:0], rows
+    if dataset.groups is not None:
+        taken = _carve_groups(dataset, rows, share, seed)
+    elif dataset.task == "regression":
+        taken = _first_test(ShuffleSplit(1, test_size=size, random_state=seed), rows)
+    else:
+        taken = _carve_classes(rows, dataset.codes[rows], size, seed, large)
+    return np.sort(rows[taken]), np.delete(rows, taken)
+
+
+def _first_test(splitter, rows: np.ndarray, *labels: np.ndarray) -> np.ndarray:
+    return next(splitter.split(rows, *labels))[1]
+
+
+def _carve_classes(
+    rows: np.ndarray, codes: np.ndarray, size: int, seed: int, large: np.ndarray
+) -> np.ndarray:
+    large = large & (np.bincount(codes, minlength=large.size) >= 2)
+    free = np.flatnonzero(large[codes])
+    size = min(size, free.size - 1)
+    if size < 1:
+        return free[:0]
+    n_classes = np.count_nonzero(large)
+    # With fewer rows to take than classes, no share of a class can be kept.
+    enough = n_classes <= min(size, free.size - size)
+    splitter = StratifiedShuffleSplit if enough else ShuffleSplit
+    draw = splitter(1, test_size=size, random_state=seed)
+    return free[_first_test(draw, free, codes[free])]
+
+
+def _carve_groups(
+    dataset: Dataset, rows: np.ndarray, share: float, seed: int
+) -> np.ndarray:
+    groups = dataset.groups[rows]
+    n_groups = np.unique(groups).size
+    if n_groups < 2:
+        return rows[:0]
+    if dataset.task == "regression" or n_groups > _FEW_GROUPS:
+        size = min(max(1, round(share * n_groups)), n_groups - 1)
+        draw = GroupShuffleSplit(1, test_size=size, random_state=seed)
+        return _first_test(draw, rows, rows, groups)
+    codes = dataset.codes[rows]
+    counts = np.bincount(codes)
+    most = min(_FOLDS, n_groups, int(counts.max()))
+    if most < 2:
+        return rows[:0]
+    part = Fraction(share).limit_denominator(most) or Fraction(1, most)
+    part = min(part, 1 - Fraction(1, most))
+    # A class with fewer rows than folds cannot be balanced over them.
+    codes = np.where(counts[codes] < part.denominator, counts.argmax(), codes)
+    draw = StratifiedGroupKFold(part.denominator, shuffle=True, random_state=seed)
+    folds = islice(draw.split(rows, codes, groups), part.numerator)
+    return np.concatenate([fold for _, fold in folds])
+
+
+def _gaps(
+    dataset: Dataset, trained: np.ndarray, others: dict[str, np.ndarray]
+) -> list[str]:
+    """Say which parts are empty, and which classes a part lacks."""
+    if dataset.task == "regression":
+        return [_empty(name) for name, rows in others.items() if not rows.size]
+    notices = []
+    n_classes = len(dataset.classes)
+    counts = np.bincount(dataset.codes, minlength=n_classes)
+    in_training = np.bincount(dataset.codes[trained], minlength=n_classes) > 0
+    for name, rows in others.items():
+        present = np.bincount(dataset.codes[rows], minlength=n_classes) > 0
+        absent = [
+            f"{shown(dataset.classes[i])} ({counts[i]} rows)"
+            for i in np.flatnonzero(in_training & ~present)
+        ]
+        if not rows.size:
+            notices.append(_empty(name))
+        elif absent:
+            notices.append(f"No row in the {name} part: class {'; '.join(absent)}.")
+    unseen = dataset.classes[~in_training]
+    if unseen.size:
+        notices.append(
+            f"No row in the training part, so no model can predict: class "
+            f"{listed(unseen)}."
+        )
+    return notices
+
+
+def _empty(name: str) -> str:
+    return f"The {name} part is empty."

@@ -1,0 +1,143 @@
+"""The data list: every entry loads, at every end of every parameter."""
+
+import numpy as np
+import pytest
+
+from smpcore.datasets import (
+    check_fit,
+    find_duplicates,
+    list_datasets,
+    load_dataset,
+    prepare,
+    split,
+)
+from smpcore.errors import DatasetError, SmpcoreError
+
+INFOS = {info.key: info for info in list_datasets()}
+SMALL = {"n_samples": 200, "n_features": 20}
+ENDS = [
+    (info.key, param.name, end)
+    for info in INFOS.values()
+    for param in info.params
+    for end in (param.low, param.high)
+    if end <= 5000
+]
+
+
+@pytest.mark.parametrize("key", INFOS)
+def test_every_set_loads_splits_and_prepares(key):
+    data = load_dataset(key)
+    assert data.task == INFOS[key].task
+    assert data.name and data.source and data.description
+    assert not data.private
+    assert data.open_test == bool(INFOS[key].params)
+    division = split(data)
+    check_fit(data, division)
+    X = prepare(data, division.train).transform(data.frame)
+    assert X.shape[0] == data.n_samples
+    assert np.prod(data.sample_shape) == X.shape[1]
+    assert np.isfinite(X).all()
+    assert load_dataset(key).digest == data.digest
+
+
+@pytest.mark.parametrize(("key", "name", "end"), ENDS)
+def test_every_end_of_every_parameter(key, name, end):
+    params = {
+        param.name: SMALL.get(param.name, param.start) for param in INFOS[key].params
+    }
+    data = load_dataset(key, **{**params, name: end})
+    assert data.n_samples == ({**params, name: end})["n_samples"]
+    assert np.isfinite(data.frame.drop(columns="class").to_numpy()).all()
+    assert len(data.classes) == {**params, name: end}.get("n_classes", 2)
+    assert np.bincount(data.codes).min() >= 2
+
+
+@pytest.mark.parametrize("key", [key for key, info in INFOS.items() if info.params])
+def test_seeds_give_other_points(key):
+    digests = {load_dataset(key, n_samples=60, seed=seed).digest for seed in range(3)}
+    assert len(digests) == 3
+
+
+@pytest.mark.parametrize(
+    ("key", "shape", "classes"),
+    [
+        ("iris", (4,), ["setosa", "versicolor", "virginica"]),
+        ("wine", (13,), ["class_0", "class_1", "class_2"]),
+        ("breast_cancer", (30,), ["benign", "malignant"]),
+        ("digits", (8, 8), list(range(10))),
+    ],
+)
+def test_classes_have_their_names(key, shape, classes):
+    data = load_dataset(key)
+    assert data.sample_shape == shape
+    assert data.classes.tolist() == classes
+
+
+def test_diabetes_is_in_its_own_units():
+    data = load_dataset("diabetes")
+    assert data.frame["age"].between(19, 79).all()
+    assert data.y.min() == 25
+
+
+def test_imbalance_is_what_it_says():
+    for key in ("moons", "blobs"):
+        counts = np.bincount(load_dataset(key, n_samples=1000, imbalance=0.9).codes)
+        assert counts[1:] == pytest.approx(counts[0] / 10, abs=1)
+
+
+def test_noise_free_shapes():
+    data = load_dataset("circles", noise=0.0, inner=0.3)
+    radius = np.hypot(data.frame["x1"], data.frame["x2"])
+    assert np.allclose(radius, np.where(data.y == 0, 1.0, 0.3))
+    data = load_dataset("xor", noise=0.0)
+    assert np.array_equal(data.y == 0, data.frame["x1"] * data.frame["x2"] > 0)
+    data = load_dataset("checkerboard", noise=0.0, squares=4)
+    cell = np.floor(data.frame[["x1", "x2"]].to_numpy()).sum(axis=1)
+    assert np.array_equal(data.y, cell % 2)
+    data = load_dataset("spirals", noise=0.0, turns=0.25, n_classes=2)
+    angle = np.arctan2(data.frame["x2"], data.frame["x1"])
+    assert np.array_equal(data.y == 0, angle > 0)
+
+
+def test_friedman_is_cut_at_its_mean():
+    data = load_dataset("friedman", n_samples=5000, n_features=7)
+    assert data.name == "fri_c0_5000_7"
+    x = data.frame.drop(columns="class").to_numpy().T
+    assert x.min() >= 0 and x.max() <= 1
+    value = 10 * np.sin(np.pi * x[0] * x[1]) + 20 * (x[2] - 0.5) ** 2
+    value += 10 * x[3] + 5 * x[4]
+    # Only noise of variance 1 is unknown: far from the mean the label is certain.
+    mean = value.mean()
+    assert (data.y[value < mean - 4] == "P").all()
+    assert (data.y[value > mean + 4] == "N").all()
+    assert 0.3 < (data.y == "P").mean() < 0.7
+
+
+def test_only_iris_and_none_of_the_toys_has_duplicates():
+    for key in ("moons", "blobs", "digits", "wine"):
+        data = load_dataset(key)
+        assert find_duplicates(data, split(data)) == 0
+
+
+REFUSED = [
+    ("nope", {}, "key='nope' should be one of moons, circles"),
+    ("<script>", {}, "key='<script>' should be one of"),
+    ("iris", {"noise": 1}, "iris has no parameter 'noise'; it has none"),
+    ("moons", {"size": 1}, "it has n_samples, noise, imbalance, seed"),
+    ("moons", {"noise": float("nan")}, "noise='nan' should be from 0.0 to 0.5"),
+    ("moons", {"noise": 1e99}, r"noise='1e\+99' should be from"),
+    ("moons", {"n_samples": 20.5}, "n_samples='20.5' should be a whole number"),
+    ("moons", {"n_samples": "20"}, "n_samples='20' should be a whole number"),
+    ("moons", {"seed": -1}, "seed='-1' should be a whole number from 0 to 9,999"),
+]
+
+
+@pytest.mark.parametrize(("key", "params", "words"), REFUSED)
+def test_refused(key, params, words):
+    with pytest.raises(SmpcoreError, match=words):
+        load_dataset(key, **params)
+
+
+def test_too_many_cells_are_refused():
+    with pytest.raises(DatasetError, match="cells, at most"):
+        load_dataset("friedman", n_samples=1_000_000, n_features=10_000)

@@ -1,0 +1,121 @@
+"""Duplicates across the split, and features that give the answer away."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from smpcore.datasets import (
+    find_duplicates,
+    load_dataset,
+    make_dataset,
+    split,
+    telling_features,
+)
+
+RNG = np.random.default_rng(0)
+
+
+def dataset(n=200, task=None, **columns):
+    y = np.resize(["p", "q", "r"], n)
+    frame = pd.DataFrame({"noise": RNG.normal(size=n), **columns, "y": y})
+    roles = {**dict.fromkeys(frame, "feature"), "y": "target"}
+    return make_dataset(frame, "t", roles=roles, task=task)
+
+
+def test_rows_that_also_stand_in_training_are_counted():
+    frame = pd.DataFrame({"a": RNG.normal(size=100), "b": None, "y": ["p", "q"] * 50})
+    frame.loc[::2, "b"] = "u"
+    data = make_dataset(frame, "t", roles={"y": "target"})
+    division = split(data)
+    assert find_duplicates(data, division) == 0
+    frame.iloc[division.test[:3], :2] = frame.iloc[division.train[:3], :2].to_numpy()
+    frame.iloc[division.validation[0], :2] = frame.iloc[
+        division.train[5], :2
+    ].to_numpy()
+    frame.iloc[division.test[3], :2] = frame.iloc[division.test[4], :2].to_numpy()
+    again = make_dataset(frame, "t", roles={"y": "target"})
+    assert find_duplicates(again, division) == 4
+
+
+def test_without_features_nothing_is_a_duplicate():
+    data = load_dataset("moons").with_roles({"x1": "ignore", "x2": "ignore"})
+    assert find_duplicates(data, split(data)) == 0
+    assert telling_features(data, split(data)) == []
+
+
+def test_iris_is_known_to_repeat_a_flower():
+    data = load_dataset("iris")
+    repeated = [find_duplicates(data, split(data, seed=seed)) for seed in range(8)]
+    assert max(repeated) == 1
+
+
+Y = np.resize(["p", "q", "r"], 200)
+CODE = np.resize([0.0, 1.0, 2.0], 200)
+FLIPPED = np.where(np.arange(200) % 150 == 7, "q", Y)
+LEAKS = {
+    "a code": CODE,
+    "a code with noise": CODE + RNG.uniform(-0.4, 0.4, 200),
+    "a code with holes": np.where(np.arange(200) % 3 == 0, np.nan, CODE),
+    "a word": np.char.add("w", Y),
+    "a word with an error": np.char.add("w", FLIPPED),
+}
+
+
+@pytest.mark.parametrize("leak", LEAKS.values(), ids=LEAKS)
+def test_a_leak_is_named(leak):
+    data = dataset(leak=leak)
+    ((name, share),) = telling_features(data, split(data))
+    assert name == "leak"
+    assert 0.99 <= share <= 1
+
+
+HARMLESS = {
+    "names": [f"n{i}" for i in range(200)],
+    "numbers": np.arange(200.0),
+    "nearly": np.where(np.arange(200) % 20 == 0, RNG.permutation(CODE), CODE),
+    "constant": np.ones(200),
+    "empty": np.full(200, np.nan),
+}
+
+
+@pytest.mark.parametrize("column", HARMLESS.values(), ids=HARMLESS)
+def test_what_is_no_leak_is_not_named(column):
+    data = dataset(column=column)
+    assert telling_features(data, split(data)) == []
+
+
+def test_a_rare_class_does_not_make_every_feature_telling():
+    y = np.where(np.arange(1000) % 200 == 0, "rare", "usual")
+    frame = pd.DataFrame({"a": RNG.normal(size=1000), "b": y == "rare", "y": y})
+    data = make_dataset(frame, "t", roles={"y": "target"})
+    assert telling_features(data, split(data)) == [("b", 1.0)]
+
+
+def test_the_highest_share_stands_first():
+    data = dataset(second=LEAKS["a word with an error"], first=CODE)
+    assert [name for name, _ in telling_features(data, split(data))] == [
+        "first",
+        "second",
+    ]
+
+
+def test_a_regression_target_in_other_units_is_named():
+    y = RNG.normal(size=100)
+    frame = pd.DataFrame({"pounds": 2.2 * y + 1, "noise": RNG.normal(size=100)})
+    frame["word"], frame["y"] = "u", y
+    data = make_dataset(frame, "t", task="regression", roles={"y": "target"})
+    assert [name for name, _ in telling_features(data, split(data))] == ["pounds"]
+
+
+def test_few_rows_and_one_class_tell_nothing():
+    data = make_dataset(pd.DataFrame({"a": [1.0, 2, 3], "y": ["p", "q", "p"]}), "t")
+    assert telling_features(data, split(data)) == []
+    frame = pd.DataFrame({"a": np.arange(50.0) * 2, "y": ["p"] * 50})
+    data = make_dataset(frame, "t", roles={"y": "target"})
+    assert telling_features(data, split(data)) == []
+
+
+@pytest.mark.parametrize("key", ["iris", "wine", "breast_cancer", "digits", "diabetes"])
+def test_bundled_sets_have_no_leak(key):
+    data = load_dataset(key)
+    assert telling_features(data, split(data)) == []

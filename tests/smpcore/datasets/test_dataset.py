@@ -1,0 +1,325 @@
+"""Dataset: frozen, hashed by every byte, arranged by roles without loss."""
+
+import pickle
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smpcore.datasets import Dataset, load_dataset, make_dataset
+from smpcore.errors import DatasetError
+
+ROLES = {"a": "feature", "b": "feature", "y": "target"}
+
+
+def table(a=(1.0, 2.5, np.nan), b=("u", None, "v"), y=("p", "q", "p")):
+    return pd.DataFrame({"a": list(a), "b": list(b), "y": list(y)})
+
+
+def dataset(frame=None, **changes):
+    fields = {"name": "t", "roles": ROLES, "task": "classification", **changes}
+    return Dataset(frame=table() if frame is None else frame, **fields)
+
+
+def test_fields_are_derived_from_the_table():
+    data = dataset()
+    assert data.n_samples == 3
+    assert data.feature_columns == ["a", "b"]
+    assert data.target == "y"
+    assert dict(data.kinds) == {"a": "number", "b": "category", "y": "category"}
+    assert data.sample_shape == (2,)
+    assert data.y.tolist() == ["p", "q", "p"]
+    assert data.codes.tolist() == [0, 1, 0]
+    assert data.classes.tolist() == ["p", "q"]
+    assert data.groups is None
+    assert "3 rows, 2 features" in repr(data)
+
+
+def test_nothing_in_it_can_be_changed():
+    source = table()
+    data = dataset(source)
+    digest = data.digest
+    with pytest.raises(FrozenInstanceError, match="task"):
+        data.task = "regression"
+    with pytest.raises(TypeError, match="item assignment"):
+        data.roles["a"] = "ignore"
+    for array in (data.y, data.codes, data.classes):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = array[1]
+    source.loc[0, "a"] = 99
+    for mine in (data.frame, data.whole):
+        mine.loc[0, "a"] = 99
+        mine["b"] = 99
+    with pytest.raises(ValueError, match="read-only"):
+        data.frame["a"].to_numpy()[0] = 99
+    assert data.frame["a"][0] == 1.0
+    assert replace(data).digest == digest
+
+
+@pytest.mark.parametrize("key", ["iris", "digits", "diabetes", "moons"])
+def test_pickle_and_replace_keep_everything(key):
+    data = load_dataset(key)
+    for copy in (pickle.loads(pickle.dumps(data)), replace(data, name="other")):
+        assert copy.digest == data.digest
+        assert copy.sample_shape == data.sample_shape
+        pd.testing.assert_frame_equal(copy.frame, data.frame)
+
+
+CHANGES = {
+    "value": lambda d: dataset(table(a=(1.0, 2.6, np.nan))),
+    "missing": lambda d: dataset(table(a=(1.0, 2.5, 3.0))),
+    "text": lambda d: dataset(table(b=("u", None, "w"))),
+    "missing text": lambda d: dataset(table(b=("u", "", "v"))),
+    "label": lambda d: dataset(table(y=("p", "q", "q"))),
+    "order": lambda d: dataset(d.frame.iloc[::-1]),
+    "fewer rows": lambda d: dataset(d.frame.iloc[:2]),
+    "column order": lambda d: dataset(d.frame[["b", "a", "y"]]),
+    "name": lambda d: dataset(
+        d.frame.rename(columns={"a": "c"}),
+        roles={"c": "feature", "b": "feature", "y": "target"},
+    ),
+    "roles": lambda d: d.with_roles({"a": "ignore"}),
+    "kinds": lambda d: d.with_roles(kinds={"a": "category"}),
+    "test rows": lambda d: replace(d, test_rows=np.array([2])),
+    "other test rows": lambda d: replace(d, test_rows=np.array([1])),
+    "sample shape": lambda d: replace(d, sample_shape=(2, 1)),
+}
+
+
+def test_digest_changes_with_every_content():
+    data = dataset()
+    digests = {name: change(data).digest for name, change in CHANGES.items()}
+    assert data.digest not in digests.values()
+    assert len(set(digests.values())) == len(digests)
+
+
+def test_digest_tells_numbers_from_text_and_cells_from_their_joint():
+    frames = [
+        pd.DataFrame({"a": ["ab", "c"], "y": ["p", "q"]}),
+        pd.DataFrame({"a": ["a", "bc"], "y": ["p", "q"]}),
+        pd.DataFrame({"a": ["1", "2"], "y": ["p", "q"]}),
+        pd.DataFrame({"a": [1, 2], "y": ["p", "q"]}),
+    ]
+    roles = {"a": "feature", "y": "target"}
+    assert len({dataset(frame, roles=roles).digest for frame in frames}) == 4
+
+
+def test_digest_does_not_depend_on_names_and_notes():
+    data = dataset()
+    same = dataset(source="elsewhere", notices=("read",), name="other", private=True)
+    assert data.digest == same.digest
+
+
+numbers = st.floats(width=64, allow_infinity=False)
+texts = st.one_of(st.none(), st.text(max_size=6).filter(lambda t: "\0" not in t))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    rows=st.lists(st.tuples(numbers, texts, st.sampled_from("pqr")), min_size=1),
+    data=st.data(),
+)
+def test_digest_changes_if_and_only_if_a_cell_changes(rows, data):
+    frame = pd.DataFrame(rows, columns=["a", "b", "y"])
+    before = dataset(frame)
+    assert dataset(frame.copy()).digest == before.digest
+    row = data.draw(st.integers(0, len(rows) - 1))
+    column = data.draw(st.sampled_from([0, 1]))
+    value = data.draw(numbers if column == 0 else texts)
+    changed = [list(cells) for cells in rows]
+    changed[row][column] = value
+    after = dataset(pd.DataFrame(changed, columns=["a", "b", "y"]))
+    old = before.frame.iloc[row, column]
+    new = after.frame.iloc[row, column]
+    same = (pd.isna(old) and pd.isna(new)) or (
+        old == new and np.signbit(old) == np.signbit(new) if column == 0 else old == new
+    )
+    # A column of nothing but missing values has no type of its own.
+    typed = [frame["b"].notna().any(), after.frame["b"].notna().any()]
+    if all(typed):
+        assert (after.digest == before.digest) == same
+
+
+REFUSED = {
+    "no target": ({"roles": {**ROLES, "y": "ignore"}}, "No column has the role target"),
+    "two targets": ({"roles": {**ROLES, "a": "target"}}, "2 columns have it"),
+    "unknown role": ({"roles": {**ROLES, "a": "label"}}, "should be one of feature"),
+    "unknown column": ({"roles": {**ROLES, "z": "feature"}}, "'z', which the table"),
+    "role absent": ({"roles": {"a": "feature", "y": "target"}}, "'b' are absent"),
+    "task": ({"task": "ranking"}, "task='ranking' should be one of"),
+    "words": ({"task": "regression"}, "should be a number for regression"),
+    "kind": ({"kinds": {"a": "category", "b": "category", "y": "category"}}, "stored"),
+    "no label": ({"frame": table(y=("p", None, "q"))}, "a value in every row"),
+    "repeated name": (
+        {"frame": table().set_axis(["a", "a", "y"], axis=1)},
+        "different texts",
+    ),
+    "two groups": (
+        {"roles": {"a": "group", "b": "group", "y": "target"}},
+        "role group should be given once",
+    ),
+}
+
+
+@pytest.mark.parametrize(("changes", "words"), REFUSED.values(), ids=REFUSED)
+def test_refused(changes, words):
+    with pytest.raises(DatasetError, match=words):
+        dataset(**changes)
+
+
+def test_labels_are_whole_numbers_text_or_real_numbers():
+    frame = table(y=(2.0, 0.0, 2.0))
+    assert dataset(frame).y.tolist() == [2, 0, 2]
+    assert dataset(frame).y.dtype == np.int64
+    assert dataset(frame, task="regression").y.dtype == np.float64
+    assert dataset(frame, task="regression").classes is None
+    assert dataset(table(y=(0.5, 1.0, 0.5))).y.tolist() == ["0.5", "1", "0.5"]
+
+
+def test_a_long_label_does_not_fill_the_memory():
+    frame = table(y=("p", "x" * 20_000_000, "p"))
+    with pytest.raises(DatasetError, match="should hold short class labels"):
+        _ = dataset(frame).y
+
+
+def test_groups_are_numbered_and_rows_without_a_group_are_one():
+    roles = {"a": "feature", "b": "group", "y": "target"}
+    frame = table(b=("u", None, "v"))
+    assert len(set(dataset(frame, roles=roles).groups)) == 3
+    frame = table(b=(None, None, "v"))
+    assert len(set(dataset(frame, roles=roles).groups)) == 2
+
+
+def wild():
+    frame = pd.DataFrame(
+        {
+            "a": ["1.5", "oops", "2.5", "3.5"],
+            "b": [1.0, np.inf, 3.0, 1e38],
+            "y": ["p", "q", None, "p"],
+            "z": [1.0, 2.0, 3.0, np.nan],
+        }
+    )
+    kinds = {"a": "number"}
+    return make_dataset(frame, "wild", kinds=kinds, roles={"y": "target"})
+
+
+def test_rows_without_a_target_come_back_with_another_target():
+    data = wild()
+    assert data.n_samples == 3
+    assert any("1 of 4 rows have no value of the target 'y'" in n for n in data.notices)
+    other = data.with_roles({"z": "target"}, task="regression")
+    assert other.n_samples == 3
+    assert other.roles["y"] == "feature"
+    assert other.y.tolist() == [1.0, 2.0, 3.0]
+    again = other.with_roles({"y": "target"})
+    assert again.digest == data.digest
+    assert again.task == "classification"
+
+
+def test_words_in_a_number_column_come_back_when_it_is_read_as_a_category():
+    data = wild()
+    assert np.isnan(data.frame["a"][1])
+    assert any("'a' holds text instead of numbers in row 2" in n for n in data.notices)
+    assert data.with_roles(kinds={"a": "category"}).frame["a"][1] == "oops"
+
+
+def test_infinite_and_enormous_numbers_are_missing_and_said():
+    data = wild()
+    assert data.frame["b"].isna().tolist() == [False, True, True]
+    words = "'b' is infinite or beyond 1e+37, too large to compute with, in row 2"
+    assert any(words in notice for notice in data.notices)
+
+
+def test_constant_columns_are_said():
+    frame = pd.DataFrame({"a": [1, 1], "b": [1, 2], "y": ["p", "q"]})
+    assert any(
+        "nothing to learn from: 'a'" in n for n in make_dataset(frame, "t").notices
+    )
+
+
+def test_a_target_without_values_is_refused():
+    frame = table(b=(None, None, None))
+    with pytest.raises(DatasetError, match="'b' has no values"):
+        make_dataset(frame, "t", roles={"b": "target"})
+
+
+class TestSecondFile:
+    def data(self):
+        frame = pd.DataFrame({"a": [1.0, 2, 3], "b": ["u", "v", "u"], "y": [0, 1, 0]})
+        return make_dataset(frame, "t", kinds={"y": "number"}, roles={"y": "target"})
+
+    def test_it_stands_last_and_is_the_test_part(self):
+        data = self.data().with_test(
+            pd.DataFrame({"y": [1, 0], "b": ["v", "w"], "more": [1, 2], "a": [5, 6]})
+        )
+        assert data.private
+        assert data.test_rows.tolist() == [3, 4]
+        assert data.frame["a"].tolist() == [1, 2, 3, 5, 6]
+        text = " ".join(data.notices)
+        assert "not used, because not in the data: 'more'" in text
+        assert "column 'b' has values that the data do not have: 'w'" in text
+
+    def test_other_columns_are_refused_by_name(self):
+        with pytest.raises(DatasetError, match=r"no column 'a'.*it has 'A', 'b', 'y'"):
+            self.data().with_test(pd.DataFrame({"A": [1], "b": ["u"], "y": [1]}))
+
+    def test_without_rows_it_is_refused(self):
+        with pytest.raises(DatasetError, match="test file has no rows"):
+            self.data().with_test(pd.DataFrame({"a": [], "b": [], "y": []}))
+
+    def test_new_classes_and_words_are_said(self):
+        other = pd.DataFrame({"a": ["x", "2"], "b": ["u", "u"], "y": [7, None]})
+        data = self.data().with_test(other)
+        assert data.test_rows.tolist() == [3]
+        text = " ".join(data.notices)
+        assert "Test file: Column 'a' holds text instead of numbers in row 1" in text
+        assert "'7'; no model can predict them" in text
+
+    def test_a_second_test_file_replaces_the_first(self):
+        other = pd.DataFrame({"a": [5.0], "b": ["w"], "y": [1]})
+        once = self.data().with_test(other.assign(b="u"))
+        twice = self.data().with_test(other).with_test(other.assign(b="u"))
+        assert twice.digest == once.digest
+        assert twice.notices == once.notices
+
+    def test_roles_can_change_afterwards(self):
+        other = pd.DataFrame({"a": [5.0, 6.0], "b": ["u", None], "y": [1, 0]})
+        data = self.data().with_test(other).with_roles({"b": "target"})
+        assert data.y.tolist() == ["u", "v", "u", "u"]
+        assert data.test_rows.tolist() == [3]
+
+    def test_a_bundled_set_takes_a_test_file(self):
+        iris = load_dataset("iris")
+        both = iris.with_test(iris.frame.iloc[:5])
+        assert both.test_rows.tolist() == list(range(150, 155))
+
+
+def test_drawn_points_replace_the_rows():
+    moons = load_dataset("moons")
+    drawn = moons.with_points(np.array([[0.0, 1.0], [2.0, 3.0]]), np.array([1, 0]))
+    assert drawn.private
+    assert drawn.open_test
+    assert drawn.y.tolist() == [1, 0]
+    assert drawn.frame["x2"].tolist() == [1.0, 3.0]
+    assert drawn.digest != moons.digest
+    empty = moons.with_points(np.empty((0, 2)), np.array([], np.int64))
+    assert empty.n_samples == 0
+    assert empty.classes.size == 0
+
+
+def test_points_are_drawn_on_two_numbers_only():
+    with pytest.raises(DatasetError, match="two features that are numbers"):
+        load_dataset("iris").with_points(np.zeros((1, 2)), np.array(["setosa"]))
+    iris = load_dataset("iris")
+    names = iris.feature_columns
+    two = iris.with_roles(dict.fromkeys(names[2:], "ignore"))
+    drawn = two.with_points(np.ones((2, 2)), np.array(["setosa", "virginica"]))
+    assert list(drawn.frame) == [*names[:2], "class"]
+
+
+def test_memory_counts_the_rows_left_out():
+    data = wild()
+    assert data.n_bytes > replace(data, origin=None).n_bytes > 0

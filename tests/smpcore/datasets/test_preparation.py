@@ -1,0 +1,178 @@
+"""Preparation: learned on training rows, finite whatever comes."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smpcore.datasets import load_dataset, make_dataset, prepare, split
+from smpcore.errors import DatasetError
+
+
+def frame():
+    return pd.DataFrame(
+        {
+            "number": [1.0, np.nan, 3.0, 100.0],
+            "whole": [4, 2, 8, 1000],
+            "colour": ["red", "blue", None, "green"],
+            "flag": [True, False, True, False],
+            "y": ["p", "q", "p", "q"],
+        }
+    )
+
+
+def dataset(table=None):
+    return make_dataset(frame() if table is None else table, "t", roles={"y": "target"})
+
+
+def test_medians_levels_and_ranges_are_those_of_the_training_rows():
+    preparation = prepare(dataset(), np.array([0, 1, 2]))
+    number, whole, colour, flag = preparation.inputs
+    assert (number.median, number.low, number.high, number.integer) == (2, 1, 3, True)
+    assert (whole.median, whole.low, whole.high, whole.integer) == (4, 2, 8, True)
+    assert colour.levels == ("blue", "red")
+    assert flag.levels == ("False", "True")
+    assert [(i.first, i.width) for i in preparation.inputs] == [
+        *((0, 1), (1, 1), (2, 2), (4, 2))
+    ]
+    assert preparation.feature_names == (
+        *("number", "whole", "colour = blue", "colour = red"),
+        *("flag = False", "flag = True"),
+    )
+
+
+def test_transform_fills_medians_and_makes_one_column_per_level():
+    data = dataset()
+    X = prepare(data, np.array([0, 1, 2])).transform(data.frame)
+    assert X.dtype == np.float64
+    assert X.flags.c_contiguous
+    assert X.tolist() == [
+        [1, 4, 0, 1, 0, 1],
+        [2, 2, 1, 0, 1, 0],
+        [3, 8, 0, 0, 0, 1],
+        [100, 1000, 0, 0, 1, 0],
+    ]
+
+
+def test_test_rows_teach_nothing():
+    data, other = dataset(), frame()
+    other.loc[3, ["number", "whole", "colour"]] = [-7.5, 5, "violet"]
+    rows = np.array([0, 1, 2])
+    assert prepare(data, rows).key == prepare(dataset(other), rows).key
+
+
+def test_report_counts_per_column():
+    data = dataset()
+    preparation = prepare(data, np.array([0, 1, 2]))
+    report = preparation.report(data.frame)
+    assert report.loc["number"].tolist() == [1, 0, 1]
+    assert report.loc["whole"].tolist() == [0, 0, 1]
+    assert report.loc["colour"].tolist() == [1, 1, 0]
+    assert report.loc["flag"].tolist() == [0, 0, 0]
+
+
+def test_new_rows_may_hold_anything():
+    preparation = prepare(dataset(), np.array([0, 1, 2]))
+    new = pd.DataFrame(
+        {
+            "flag": [1, "True", None, object()],
+            "colour": [3, "red", None, 2.5],
+            "number": ["oops", "2.5", np.inf, -1e300],
+            "whole": [1e308, None, True, "inf"],
+            "extra": [1, 2, 3, 4],
+        }
+    )
+    X = preparation.transform(new)
+    assert np.isfinite(X).all()
+    assert X[:, 0].tolist() == [2, 2.5, 2, 2]
+    assert X[:, 1].tolist() == [4, 4, 4, 4]
+    assert X[:, 3].tolist() == [0, 1, 0, 0]
+    assert X[:, 5].tolist() == [0, 1, 0, 0]
+
+
+def test_number_categories_match_however_they_are_written():
+    table = pd.DataFrame({"zone": [1, 2, 1], "y": ["p", "q", "p"]})
+    data = make_dataset(table, "t", kinds={"zone": "category"}, roles={"y": "target"})
+    preparation = prepare(data, np.arange(3))
+    assert preparation.inputs[0].levels == ("1", "2")
+    for zone in ([1, 2], [1.0, 2.0], ["1", "2"]):
+        X = preparation.transform(pd.DataFrame({"zone": zone}))
+        assert X.tolist() == [[1, 0], [0, 1]]
+
+
+def test_absent_columns_are_named():
+    preparation = prepare(dataset(), np.arange(3))
+    with pytest.raises(DatasetError, match="no column 'colour', 'flag'"):
+        preparation.transform(frame()[["number", "whole"]])
+
+
+def test_a_column_without_training_values():
+    table = frame().assign(number=[np.nan, np.nan, np.nan, 1.0])
+    data = dataset(table)
+    preparation = prepare(data, np.array([0, 1, 2]))
+    assert preparation.inputs[0].median == 0
+    assert np.isfinite(preparation.transform(data.frame)).all()
+
+
+def test_too_many_levels_are_refused():
+    table = pd.DataFrame({"t": [f"w{i}" for i in range(1500)], "y": [0, 1] * 750})
+    data = make_dataset(table, "t", roles={"t": "feature", "y": "target"})
+    with pytest.raises(DatasetError, match="'t' has 1,500 different values"):
+        prepare(data, np.arange(1500))
+
+
+def test_too_many_features_are_refused():
+    rng = np.random.default_rng(0)
+    words = np.array([f"w{i}" for i in range(900)])
+    table = {f"c{j}": rng.permutation(words) for j in range(23)}
+    table["y"] = [0, 1] * 450
+    roles = {**dict.fromkeys(table, "feature"), "y": "target"}
+    data = make_dataset(pd.DataFrame(table), "t", roles=roles)
+    with pytest.raises(DatasetError, match=r"make 20,\d+ features, at most 20,000"):
+        prepare(data, np.arange(900))
+
+
+def test_key_and_record():
+    data = load_dataset("iris")
+    first, second = split(data, seed=0), split(data, seed=1)
+    preparation = prepare(data, first.train)
+    assert preparation.key == prepare(data, first.train).key
+    assert preparation.key != prepare(data, second.train).key
+    with pytest.raises(dataclasses.FrozenInstanceError, match="inputs"):
+        preparation.inputs = ()
+
+
+cells = st.one_of(
+    st.none(),
+    st.floats(),
+    st.integers(-(10**30), 10**30),
+    st.booleans(),
+    st.text(max_size=5),
+)
+
+
+@settings(deadline=None, max_examples=80)
+@given(
+    old=st.lists(st.tuples(cells, cells), min_size=2, max_size=12),
+    new=st.lists(st.tuples(cells, cells), min_size=1, max_size=12),
+    train=st.integers(1, 12),
+    kinds=st.tuples(*[st.sampled_from(["number", "category"])] * 2),
+)
+def test_transform_is_always_finite(old, new, train, kinds):
+    table = pd.DataFrame(old, columns=["a", "b"], dtype=object)
+    table["y"] = np.arange(len(old)) % 2
+    roles = {"a": "feature", "b": "feature", "y": "target"}
+    data = make_dataset(
+        table, "t", roles=roles, kinds=dict(zip("ab", kinds, strict=True))
+    )
+    preparation = prepare(data, np.arange(min(train, len(old))))
+    for rows in (data.frame, pd.DataFrame(new, columns=["a", "b"], dtype=object)):
+        X = preparation.transform(rows)
+        assert X.shape == (len(rows), preparation.n_features)
+        assert np.isfinite(X).all()
+        report = preparation.report(rows)
+        assert (report.to_numpy() >= 0).all()
+        assert (report.to_numpy().sum(axis=1) <= len(rows)).all()
