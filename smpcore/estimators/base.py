@@ -1,0 +1,377 @@
+"""What all prototype classifiers share: the door, the scaling, the labels.
+
+A fit has two steps, so that a dragged slider pays only for the second: `problem`
+validates and scales the rows and finds the start; `solve` calls the kernel.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from smpcore.errors import SmpcoreError
+from smpcore.model import History, PrototypeModel
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Training rows, ready for a kernel.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_columns)
+        Scaled copy of the rows; a last column of ones if the method has a bias.
+    codes : ndarray of int, shape (n_samples,)
+        Index of each row's class.
+    weights : ndarray of shape (n_samples,)
+        Sample weight times class weight, sum 1.
+    classes : ndarray of shape (n_classes,)
+    center, scale : ndarray of shape (n_features,)
+        ``(x - center) / scale`` are the scaled units.
+    low, high : ndarray of shape (n_features,)
+        Range of the rows, user's units.
+    feature_names : tuple of str
+    named : bool
+        Whether the names came with the data.
+    """
+
+    X: np.ndarray
+    codes: np.ndarray
+    weights: np.ndarray
+    classes: np.ndarray
+    center: np.ndarray
+    scale: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    feature_names: tuple[str, ...]
+    named: bool
+    task: ClassVar[str] = "classification"
+
+    @property
+    def n_features(self) -> int:
+        """Features of an input; the bias is none."""
+        return len(self.center)
+
+
+def check_number(
+    name: str,
+    value: Any,
+    low: float,
+    high: float = math.inf,
+    *,
+    integer: bool = False,
+    above: bool = False,
+) -> None:
+    """Refuse a parameter that is no number between low and high.
+
+    Parameters
+    ----------
+    name : str
+    value : object
+    low, high : float
+    integer : bool
+    above : bool
+        Whether `low` itself is too low.
+
+    Raises
+    ------
+    SmpcoreError
+    """
+    kind = Integral if integer else Real
+    good = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
+    if good and low <= value <= high and not (above and value == low):
+        return
+    noun = "a whole number" if integer else "a number"
+    bound = f"above {low:g}" if above else f"of at least {low:g}"
+    if high < math.inf:
+        bound += f" and at most {high:g}"
+    raise SmpcoreError(f"{name}={value!r} should be {noun} {bound}; change {name}.")
+
+
+def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+    """Refuse a parameter that is none of the choices.
+
+    Parameters
+    ----------
+    name : str
+    value : object
+    choices : tuple
+
+    Raises
+    ------
+    SmpcoreError
+    """
+    if not any(type(value) is type(c) and value == c for c in choices):
+        named = ", ".join(repr(choice) for choice in choices)
+        raise SmpcoreError(f"{name}={value!r} should be one of {named}; choose one.")
+
+
+def sample_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
+    """Check weights of rows.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,), or None
+    n_samples : int
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Sum 1.
+    """
+    if sample_weight is None:
+        return np.full(n_samples, 1.0 / n_samples)
+    weights = np.array(sample_weight, dtype=np.float64)
+    if weights.shape != (n_samples,):
+        raise SmpcoreError(
+            f"sample_weight has shape {weights.shape} and should have shape "
+            f"({n_samples},); give one weight for each row."
+        )
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise SmpcoreError(
+            "sample_weight should be finite and not negative; a weight of 0 leaves a "
+            "row out."
+        )
+    largest = weights.max()
+    if largest == 0:
+        raise SmpcoreError("sample_weight should not be 0 for all rows; weigh some.")
+    weights /= largest
+    return weights / weights.sum()
+
+
+def class_weights(
+    class_weight: Any, classes: np.ndarray, totals: np.ndarray
+) -> np.ndarray:
+    """Factor of each class.
+
+    Parameters
+    ----------
+    class_weight : None, "balanced" or dict
+        A dict maps a class to its factor; classes that it leaves out have 1.
+    classes : ndarray of shape (n_classes,)
+    totals : ndarray of shape (n_classes,)
+        Sum of the sample weights of each class.
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+    """
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return 1.0 / totals
+    if not isinstance(class_weight, dict):
+        raise SmpcoreError(
+            f"class_weight={class_weight!r} should be None, 'balanced' or a dict from "
+            "class to weight; choose one."
+        )
+    known = classes.tolist()
+    factors = np.ones(len(classes))
+    for label, factor in class_weight.items():
+        if label not in known:
+            raise SmpcoreError(
+                f"class_weight names the class {label!r}, which y does not hold; its "
+                "keys should be classes of y."
+            )
+        check_number(f"class_weight[{label!r}]", factor, 0.0, 1e12)
+        factors[known.index(label)] = factor
+    return factors
+
+
+def scaled_copy(
+    X: np.ndarray, weights: np.ndarray, standardize: bool, bias: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The one copy of X: standardised, with a last column of ones for a bias.
+
+    Mean and standard deviation count a row by its weight, so that a whole weight is
+    that many rows. A constant column has scale 1 and becomes 0.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    weights : ndarray of shape (n_samples,), sum 1
+    standardize : bool
+    bias : bool
+
+    Returns
+    -------
+    scaled : ndarray of shape (n_samples, n_features + bias)
+    center, scale : ndarray of shape (n_features,)
+    """
+    n_samples, n_features = X.shape
+    scaled = np.empty((n_samples, n_features + bias))
+    features = scaled[:, :n_features]
+    center, scale = np.zeros(n_features), np.ones(n_features)
+    scaled[:, n_features:] = 1.0
+    if not standardize:
+        features[:] = X
+        return scaled, center, scale
+    with np.errstate(over="ignore", invalid="ignore"):
+        center = weights @ X
+        np.subtract(X, center, out=features)
+        scale = np.sqrt(np.einsum("i,ij,ij->j", weights, features, features))
+    if not (np.isfinite(center).all() and np.isfinite(scale).all()):
+        raise SmpcoreError(
+            f"X holds values as large as {np.abs(X).max():.3g}, too large to be "
+            "scaled; divide such columns by a power of ten."
+        )
+    rounding = 8 * np.finfo(np.float64).eps * np.abs(center)
+    constant = scale <= np.maximum(rounding, np.finfo(np.float64).tiny)
+    scale[constant] = 1.0
+    features /= scale
+    features[:, constant] = 0.0
+    return scaled, center, scale
+
+
+class PrototypeClassifier(ClassifierMixin, BaseEstimator):
+    """Base of the classifiers: labels in, a `PrototypeModel` inside, labels out.
+
+    A subclass has the class attribute `problem_params` (names of the parameters that
+    `problem` depends on, besides the data) and the methods `problem` and `solve`.
+    """
+
+    problem_params: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def problem(self, X: Any, y: Any, sample_weight: Any = None) -> Problem:
+        """Validate and scale the rows and find the start."""
+
+    @abstractmethod
+    def solve(
+        self,
+        problem: Problem,
+        state: Any = None,
+        stop: np.ndarray | None = None,
+        progress: np.ndarray | None = None,
+    ) -> Self:
+        """Solve a problem and keep the model."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows with labels, from a cold start.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            A whole weight counts as that many equal rows.
+
+        Returns
+        -------
+        self
+        """
+        return self.solve(self.problem(X, y, sample_weight))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Score of each class; of two classes, second minus first.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
+        """
+        check_is_fitted(self)
+        X = _as_errors(validate_data, self, X, reset=False, dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = self.model_.scores(X)
+        if not np.isfinite(scores).all():
+            raise SmpcoreError(
+                f"X holds values as large as {np.abs(X).max():.3g}, too large to be "
+                "scored; leave such rows out."
+            )
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Label of each row: the class with the highest score (ties: the first).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        scores = self.decision_function(X)
+        codes = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[np.asarray(codes, dtype=np.int64)]
+
+    def _scaled_rows(
+        self, X: Any, y: Any, sample_weight: Any, *, bias: bool
+    ) -> dict[str, Any]:
+        """Entries of `Problem` for these rows, checked."""
+        X, y = _as_errors(
+            validate_data, self, X, y, dtype=np.float64, order="C", reset=True
+        )
+        _as_errors(check_classification_targets, y)
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise SmpcoreError(
+                f"y holds one class only ({classes[0]!s}) in {len(y)} rows; to tell "
+                "classes apart takes at least two classes."
+            )
+        weights = sample_weights(sample_weight, len(y))
+        totals = np.bincount(codes, weights, len(classes))
+        if not totals.all():
+            empty = classes[totals.argmin()]
+            raise SmpcoreError(
+                f"sample_weight is 0 for every row of class {empty!s}; weigh one of "
+                "its rows or leave the class out."
+            )
+        scaled, center, scale = scaled_copy(X, weights, self.standardize, bias)
+        counted = (weights > 0)[:, None]
+        low = X.min(axis=0, where=counted, initial=np.inf)
+        high = X.max(axis=0, where=counted, initial=-np.inf)
+        weights *= class_weights(self.class_weight, classes, totals)[codes]
+        if not weights.any():
+            raise SmpcoreError("class_weight should not be 0 for all classes.")
+        names = getattr(self, "feature_names_in_", None)
+        return {
+            "X": scaled,
+            "codes": codes.astype(np.int64),
+            "weights": weights / weights.sum(),
+            "classes": classes,
+            "center": center,
+            "scale": scale,
+            "low": low,
+            "high": high,
+            "feature_names": tuple(
+                map(str, names)
+                if names is not None
+                else (f"x{r}" for r in range(X.shape[1]))
+            ),
+            "named": names is not None,
+        }
+
+    def _keep(self, problem: Problem, model: PrototypeModel, history: History) -> None:
+        """Set the attributes that every fitted classifier has."""
+        self.model_ = model
+        self.history_ = history
+        self.classes_ = problem.classes
+        self.n_features_in_ = problem.n_features
+        self.n_iter_ = history.n_iter
+        self.objective_ = float(history.objective[-1])
+        self.gap_ = float(history.gap[-1])
+        if problem.named:
+            self.feature_names_in_ = np.array(problem.feature_names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+
+def _as_errors(check: Any, *args: Any, **options: Any) -> Any:
+    """Run a check of scikit-learn's; what it refuses is a `SmpcoreError`."""
+    try:
+        return check(*args, **options)
+    except ValueError as error:
+        raise SmpcoreError(str(error)) from error

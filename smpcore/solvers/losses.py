@@ -1,0 +1,157 @@
+"""Losses of multi-prototype classifiers, with gradient and the entropy of their dual.
+
+The score s_j of rivals (prototypes of the other classes) against the own prototype a:
+
+    smooth (eq. 4)    log(1 + sum_j c_j exp(s_j - s_a))
+    max (eq. 2)       log(1 + exp(max_j s_j - s_a))
+    annealed          log(1 + exp(T log sum_j exp(s_j / T) - s_a)), between the two
+
+========  ==========  ==========  ====================================================
+symbol    name        shape       meaning
+========  ==========  ==========  ====================================================
+X         X           (m, n)      rows = examples
+y         codes       (m,) int    class of each example
+a_i       assign      (m,) int    prototype each example is tied to
+u_i       weights     (m,)        weight of each example, sum 1
+W         W           (N, n)      rows = prototypes
+pc        owners      (N,) int    class of each prototype
+log c_j   offsets     (N,)        added to a rival's score: it stands for c_j rivals
+T         temperature number      1: the smooth loss; to 0: the max loss
+S         S           (N + 1, k)  scores of a block of k rows; last row: own prototype
+E         E           (N, k)      exponentials of the scores
+Q                     (m, N)      softmax over K_i = {a_i} and the rivals
+D         (in S)      (N, k)      u (Q - e), e = one-hot of a_i
+1 - Q_ia  miss        (m,)        probability that the rivals get
+G         G           (N, n)      gradient, D X
+========  ==========  ==========  ====================================================
+"""
+
+import math
+
+import numpy as np
+
+from . import kernel
+
+FAR = -1e200
+
+
+@kernel
+def exponentials(x, e, bits):
+    """Write exp(x), x <= 0, into e; `bits` is e seen as integers.
+
+    libm's exp takes one number per call; this one (Cody-Waite reduction, Taylor
+    polynomial of degree 13, error 2 ulp) is vectorised by the compiler: three times as
+    fast. Adding 1.5 * 2**52 leaves the rounded multiple of log 2 in the lowest bits.
+    """
+    magic = 6755399441055744.0
+    n = x.size
+    for i in range(n):
+        e[i] = max(x[i], -700.0) * 1.4426950408889634 + magic
+    for i in range(n):
+        bits[i] = (bits[i] << 52) + (1023 << 52)
+    for i in range(n):
+        z = max(x[i], -700.0)
+        k = (z * 1.4426950408889634 + magic) - magic
+        r = (z - k * 0.6931471803691238) - k * 1.9082149292705877e-10
+        s = 1 / 479001600 + r * (1 / 6227020800)
+        s = 1 / 3628800 + r * (1 / 39916800 + r * s)
+        s = 1 / 40320 + r * (1 / 362880 + r * s)
+        s = 1 / 720 + r * (1 / 5040 + r * s)
+        s = 1 / 24 + r * (1 / 120 + r * s)
+        s = 1.0 + r * (1.0 + r * (0.5 + r * (1 / 6 + r * s)))
+        e[i] = s * e[i] if x[i] >= -700.0 else 0.0
+
+
+@kernel
+def softmax_block(
+    S, E, bits, codes, assign, owners, offsets, weights, smooth, T, best, mass, spread,
+    miss,
+):  # fmt: skip
+    """Losses of one block of k examples; its scores S become D.
+
+    S and E are flat: the k scores of prototype 0, of prototype 1, ..., and in S room
+    for those of the own prototypes. Returns the annealed loss and its entropy, the true
+    loss and its entropy (the same if `smooth`, where T is 1; else of the max loss).
+    """
+    N, k = owners.size, codes.size
+    own = S[N * k :]
+    for i in range(k):
+        own[i] = S[assign[i] * k + i]
+        best[i] = FAR
+    for j in range(N):
+        s = S[j * k : (j + 1) * k]
+        for i in range(k):
+            s[i] = s[i] + offsets[j] if codes[i] != owners[j] else FAR
+            best[i] = max(best[i], s[i])
+    for j in range(N):
+        s = S[j * k : (j + 1) * k]
+        for i in range(k):
+            s[i] = (s[i] - best[i]) / T
+    exponentials(S[: N * k], E, bits)
+    for i in range(k):
+        mass[i] = 0.0
+        spread[i] = 0.0
+    for j in range(N):
+        s, e = S[j * k : (j + 1) * k], E[j * k : (j + 1) * k]
+        for i in range(k):
+            mass[i] += e[i]
+            spread[i] += e[i] * (s[i] - offsets[j])
+    loss, entropy, max_loss, max_entropy = 0.0, 0.0, 0.0, 0.0
+    for i in range(k):
+        log_mass = math.log(mass[i])
+        margin = best[i] - own[i]
+        r = margin + T * log_mass
+        small = math.exp(-abs(r))
+        tail = math.log1p(small)
+        q = (1.0 if r >= 0.0 else small) / (1.0 + small)
+        binary = q * min(r, 0.0) - (1.0 - q) * max(r, 0.0) - tail
+        loss += weights[i] * (max(r, 0.0) + tail)
+        entropy += weights[i] * (binary + q * T * (spread[i] / mass[i] - log_mass))
+        if not smooth:
+            tail = math.log1p(math.exp(-abs(margin)))
+            max_loss += weights[i] * (max(margin, 0.0) + tail)
+            max_entropy += weights[i] * binary
+        miss[i] = q
+        spread[i] = weights[i] * q
+        mass[i] = spread[i] / mass[i]
+    for j in range(N):
+        s, e = S[j * k : (j + 1) * k], E[j * k : (j + 1) * k]
+        for i in range(k):
+            s[i] = e[i] * mass[i] if assign[i] != j else -spread[i]
+    if smooth:
+        return loss, entropy, loss, entropy
+    return loss, entropy, max_loss, max_entropy
+
+
+@kernel
+def loss_and_gradient(
+    X, codes, assign, weights, owners, offsets, smooth, T, W, G, miss, S, E, bits,
+    triple, part,
+):  # fmt: skip
+    """Annealed and true loss with their entropies at W; gradient of the former in G.
+
+    X is read once, a block of rows at a time: scores, softmax and gradient while the
+    block is in the cache. The size of `triple`, (3, rows), sets the block; S holds
+    ``(N + 1) * rows`` numbers, E and its integer view `bits` at least as many.
+    """
+    N = W.shape[0]
+    rows = triple.shape[1]
+    loss, entropy, true_loss, true_entropy = 0.0, 0.0, 0.0, 0.0
+    G[:] = 0.0
+    for first in range(0, codes.size, rows):
+        last = min(first + rows, codes.size)
+        k = last - first
+        Xk, scores = X[first:last], S[: N * k].reshape(N, k)
+        np.dot(W, Xk.T, scores)
+        f, h, true_f, true_h = softmax_block(
+            S[: (N + 1) * k], E[: N * k], bits[: N * k], codes[first:last],
+            assign[first:last], owners, offsets, weights[first:last], smooth, T,
+            triple[0], triple[1], triple[2], miss[first:last],
+        )  # fmt: skip
+        loss += f
+        entropy += h
+        true_loss += true_f
+        true_entropy += true_h
+        np.dot(scores, Xk, part)
+        G += part
+    return loss, entropy, true_loss, true_entropy

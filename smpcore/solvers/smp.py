@@ -1,0 +1,216 @@
+"""Sparse Multi-Prototype classification: certificate and solver.
+
+Minimises, over the prototypes W (Garg, Dekel & Xiao, UAI 2018, equation 6),
+
+    P(W) = f(W) + lam * sum_e c_i c_j ||w_i - w_j||_inf
+         + sum_jr (l1_jr |W_jr| + l2_jr W_jr^2 / 2)
+
+========  ==========  ==========  ====================================================
+symbol    name        shape       meaning
+========  ==========  ==========  ====================================================
+X         X           (m, n)      rows = examples; a bias is a column of ones
+y         codes       (m,) int    class of each example
+a_i       assign      (m,) int    prototype each example is tied to
+u_i       weights     (m,)        weight of each example, sum 1
+W         W           (N, n)      rows = prototypes, those of one class side by side
+pc        owners      (N,) int    class of each prototype: 0, 0, 1, 1, ...
+          starts      (C + 1,)    first prototype of each class, and N at the end
+c_j       copies      (N,)        how many equal prototypes row j stands for
+log c_j   offsets     (N,)        for the smooth loss; zeros for the max loss
+lambda    lam         number      fusion
+l1, l2    l1, l2      (N, n)      elastic net per entry (times c_j), l2 > 0
+L_f       lipschitz   number      curvature bound of f: lambda_max(X' diag(u) X) / 2
+lambda V  Y           (b, n)      dual of the fusion, pairs i < j class by class;
+                                  feasible: row sums of abs(Y) at most lam c_i c_j
+f         loss        number      smooth or max loss, see `losses`
+G         G           (N, n)      gradient of f
+Z         Z           (N, n)      G + B' Y, (B' Y)_j = sum of Y over the pairs of j
+========  ==========  ==========  ====================================================
+"""
+
+import math
+
+import numpy as np
+
+from . import kernel
+from .losses import loss_and_gradient
+from .prox import fusion_prox
+
+CONVERGED, ITERATION_LIMIT, STOPPED, DIVERGED = 0, 1, 2, 3
+
+
+@kernel
+def penalty(W, starts, lam, l1, l2, copies):
+    """Fusion penalty and elastic net at W."""
+    fusion, net = 0.0, 0.0
+    for c in range(starts.size - 1):
+        for i in range(starts[c], starts[c + 1]):
+            for r in range(W.shape[1]):
+                net += l1[i, r] * abs(W[i, r]) + 0.5 * l2[i, r] * W[i, r] * W[i, r]
+            for j in range(i + 1, starts[c + 1]):
+                largest = 0.0
+                for r in range(W.shape[1]):
+                    largest = max(largest, abs(W[i, r] - W[j, r]))
+                fusion += copies[i] * copies[j] * largest
+    return lam * fusion + net
+
+
+@kernel
+def dual_net(G, Y, starts, l1, l2, Z):
+    """Write Z = G + B' Y; return the conjugate of the elastic net at Z.
+
+    Also the largest s <= 1 for which s * Z costs nothing wherever l1 > 0: where l2 is
+    tiny, the dual point (s Q + (1 - s) e, s V) gives the better bound.
+    """
+    e = 0
+    cost, s = 0.0, 1.0
+    for c in range(starts.size - 1):
+        for j in range(starts[c], starts[c + 1]):
+            for r in range(G.shape[1]):
+                Z[j, r] = G[j, r]
+        for i in range(starts[c], starts[c + 1]):
+            for j in range(i + 1, starts[c + 1]):
+                for r in range(G.shape[1]):
+                    Z[i, r] += Y[e, r]
+                    Z[j, r] -= Y[e, r]
+                e += 1
+            for r in range(G.shape[1]):
+                excess = abs(Z[i, r]) - l1[i, r]
+                if excess > 0.0:
+                    cost += excess * excess / (2.0 * l2[i, r])
+                    if l1[i, r] > 0.0:
+                        s = min(s, l1[i, r] / abs(Z[i, r]))
+    return cost, s
+
+
+@kernel
+def net_conjugate(Z, s, l1, l2):
+    """Conjugate of the elastic net at s * Z."""
+    cost = 0.0
+    for j in range(Z.shape[0]):
+        for r in range(Z.shape[1]):
+            excess = max(s * abs(Z[j, r]) - l1[j, r], 0.0)
+            cost += excess * excess / (2.0 * l2[j, r])
+    return cost
+
+
+@kernel
+def scaled_entropy(s, entropy, smooth, miss, weights):
+    """Entropy term of s Q + (1 - s) e, from that of Q."""
+    scaled = s * entropy if smooth else 0.0
+    for i in range(miss.size):
+        q, stay = miss[i], 1.0 - s * miss[i]
+        if q > 0.0:
+            scaled += weights[i] * stay * math.log(stay)
+            if not smooth:
+                scaled += weights[i] * s * q * math.log(s * q)
+            elif q < 1.0:
+                stays = (1.0 - q) * math.log1p(-q)
+                scaled += weights[i] * s * (q * math.log(s) - stays)
+    return scaled
+
+
+@kernel
+def step_curvature(W, W_new, G, G_new, second):
+    """Barzilai-Borwein curvature of f along the last step, and the step's length^2."""
+    dd, dg, gg = 0.0, 0.0, 0.0
+    for j in range(W.shape[0]):
+        for r in range(W.shape[1]):
+            d, g = W_new[j, r] - W[j, r], G_new[j, r] - G[j, r]
+            dd += d * d
+            dg += d * g
+            gg += g * g
+    if dg <= 0.0:
+        return 0.0, dd
+    return (gg / dg if second else dg / dd), dd
+
+
+@kernel
+def solve_smp(
+    X, codes, assign, weights, owners, starts, copies, offsets, lam,
+    l1, l2, lipschitz, smooth, W, Y, tol, max_iter, record, stop, progress,
+):  # fmt: skip
+    """Solve SMP until the certified gap is at most ``tol * P``.
+
+    Proximal gradient with Barzilai-Borwein steps (SPG), the prox solved in its dual.
+    The max loss is approached by annealing: whenever the annealed problem is solved
+    well enough, its temperature T falls; the bound is that of the max loss throughout.
+    W and the feasible Y are the start (overwritten); `stop` is looked at once per step;
+    `progress` rises from 0 to 1. Returns W, Y, status, steps taken, objective and gap
+    after 0, 1, ... steps, and every `record`-th W.
+    """
+    N, n = W.shape
+    rows = max(16, min(96, 262144 // (N * n)))  # fastest for BLAS on one thread
+    miss, S, E = np.empty(codes.size), np.empty((N + 1) * rows), np.empty(N * rows)
+    triple, part, bits = np.empty((3, rows)), np.empty((N, n)), E.view(np.int64)
+    W_new, G, G_new = np.empty((N, n)), np.empty((N, n)), np.empty((N, n))
+    U, Z, row = np.empty((N, n)), np.empty((N, n)), np.empty(n)
+    move, level, recent = np.empty(Y.shape), np.empty(len(Y)), np.empty(5)
+    objectives, gaps = np.empty(max_iter + 1), np.empty(max_iter + 1)
+    steps = np.empty((min(200, max_iter // record + 1) if record > 0 else 0, N, n))
+    move[:] = level[:] = recent[:] = G[:] = 0.0
+    for j in range(N):
+        for r in range(n):
+            W_new[j, r] = W[j, r]
+    worst = math.inf
+    T, L, limit = 1.0, 0.25 * lipschitz, 2.0 * lipschitz
+    bound, n_iter, status = -math.inf, -1, ITERATION_LIMIT
+    while True:
+        loss, entropy, true_loss, true_entropy = loss_and_gradient(
+            X, codes, assign, weights, owners, offsets, smooth, T, W_new, G_new, miss,
+            S, E, bits, triple, part,
+        )  # fmt: skip
+        costs = penalty(W_new, starts, lam, l1, l2, copies)
+        curvature, dd = step_curvature(W, W_new, G, G_new, n_iter % 2 == 0)
+        if loss + costs > worst - 0.5e-4 * L * dd and L < limit:
+            L = min(2.0 * L, limit)
+        else:
+            if n_iter >= 0:
+                L = min(max(curvature, 1e-4 * lipschitz), limit)
+            W, W_new = W_new, W
+            G, G_new = G_new, G
+            n_iter += 1
+            P = true_loss + costs
+            net, s = dual_net(G, Y, starts, l1, l2, Z)
+            bound = max(bound, -true_entropy - net)
+            # The entropy is concave in s; for the smooth loss its slope at s = 1 is
+            # loss + entropy. Most trials of the scaled point are hopeless.
+            if s < 1.0 and not (smooth and (1.0 - s) * loss - s * entropy <= bound):
+                scaled = scaled_entropy(s, true_entropy, smooth, miss, weights)
+                bound = max(bound, -scaled - net_conjugate(Z, s, l1, l2))
+            gap, goal = P - bound, tol * P
+            objectives[n_iter], gaps[n_iter] = P, gap
+            if 0.0 < goal < gap < gaps[0]:
+                share = math.log(gaps[0] / gap) / math.log(gaps[0] / goal)
+                progress[0] = max(progress[0], share)
+            if record > 0 and n_iter % record == 0 and n_iter // record < len(steps):
+                for j in range(N):
+                    for r in range(n):
+                        steps[n_iter // record, j, r] = W[j, r]
+            if not math.isfinite(P):
+                status = DIVERGED
+            elif gap <= goal:
+                status = CONVERGED
+            elif stop[0] != 0:
+                status = STOPPED
+            if status != ITERATION_LIMIT or n_iter == max_iter:
+                break
+            if not smooth and 3.0 * (loss + costs + entropy + net) <= gap:
+                T /= 3.0
+                limit = 2.0 * lipschitz / T
+            recent[n_iter % 5] = loss + costs
+            worst = 0.0
+            for past in recent:
+                worst = max(worst, past)
+        for j in range(N):
+            for r in range(n):
+                U[j, r] = W[j, r] - G[j, r] / L
+        fusion_prox(
+            U, starts, 1.0 / L, lam, l1, l2, copies, 1e-4 * min(1.0, gap / P), W_new, Y,
+            move, level, row,
+        )  # fmt: skip
+    progress[0] = 1.0
+    kept = min(n_iter // record + 1, len(steps)) if record > 0 else 0
+    return (
+        W, Y, status, n_iter, objectives[: n_iter + 1], gaps[: n_iter + 1], steps[:kept]
+    )  # fmt: skip
