@@ -1,0 +1,35 @@
+"""Models as source code for small machines.
+
+`compile_model` folds a fitted model down to a `CompiledModel`; every target in
+`EMITTERS` turns one into files; `bundle` packs them with vectors that test them.
+"""
+
+from smpcore.codegen.agreement import Agreement, agreement, error_bound
+from smpcore.codegen.bundle import bundle
+from smpcore.codegen.c99 import emit_c99
+from smpcore.codegen.compiled import CompiledModel
+from smpcore.codegen.fold import compile_model
+from smpcore.codegen.inputs import CompiledInput
+from smpcore.codegen.python import emit_python
+from smpcore.codegen.readme import readme
+from smpcore.codegen.vectors import TestVectors, sample, test_vectors
+
+#: Target -> (CompiledModel, prefix) -> {file name: bytes}.
+EMITTERS = {"c99": emit_c99}
+
+__all__ = [
+    "EMITTERS",
+    "Agreement",
+    "CompiledInput",
+    "CompiledModel",
+    "TestVectors",
+    "agreement",
+    "bundle",
+    "compile_model",
+    "emit_c99",
+    "emit_python",
+    "error_bound",
+    "readme",
+    "sample",
+    "test_vectors",
+]

@@ -1,0 +1,131 @@
+"""How close the float32 model is to the float64 model it was folded from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from smpcore.codegen.compiled import CompiledModel
+from smpcore.codegen.inputs import to_float32
+from smpcore.model import PrototypeModel
+
+_UNIT = 2.0**-24
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Float32 labels beside float64 labels on the same raw rows.
+
+    Parameters
+    ----------
+    n_rows, n_equal : int
+        Rows compared, and rows with the same label.
+    n_certified : int
+        Rows whose float64 margin exceeds the rounding bound: the same label is proved.
+    n_broken : int
+        Certified rows with another label; anything but 0 is a bug.
+    score_error, score_bound : float
+        Largest difference of a score that occurred, and largest that could have.
+    """
+
+    n_rows: int
+    n_equal: int
+    n_certified: int
+    n_broken: int
+    score_error: float
+    score_bound: float
+
+
+def error_bound(compiled: CompiledModel, rows: np.ndarray) -> np.ndarray:
+    r"""How far each float32 score can be from that of the float64 model, at most.
+
+    With unit roundoff u = 2^-24, n terms in a row and t = x - offset, rounding
+    weights, bias, differences, products and sums costs at most
+    ``(n + 4) u (|bias| + Σ|w||t|)`` (standard model of floating point, [1]_ eq. 3.5,
+    with room for the second order), and rounding the inputs themselves
+    ``Σ|w||x - float32(x)|``. The float64 model's own rounding is taken as
+    ``2^-48 Σ|w|(|x| + |offset|)``.
+
+    Parameters
+    ----------
+    compiled : CompiledModel
+    rows : ndarray of shape (n, n_inputs), float64
+        As `CompiledModel.rows` gives them.
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes), float64
+
+    References
+    ----------
+    .. [1] N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. (2002).
+    """
+    rows = np.asarray(rows, dtype=np.float64)
+    columns = zip(compiled.inputs, rows.T, strict=True)
+    x = np.column_stack([entry.filled(values) for entry, values in columns])
+    offset = np.array([entry.offset for entry in compiled.inputs])
+    n_terms = np.diff(compiled.start)
+    row = np.repeat(np.arange(compiled.n_rows), n_terms)
+    weight = np.abs(compiled.weight.astype(np.float64))
+    number = compiled.term_level < 0
+
+    slope = np.zeros((len(compiled.inputs), compiled.n_rows))
+    slope[compiled.term_input[number], row[number]] = weight[number]
+    size = np.abs(compiled.bias.astype(np.float64)) + np.abs(x - offset) @ slope
+    for term in np.flatnonzero(~number):
+        has_level = x[:, compiled.term_input[term]] == compiled.term_level[term]
+        size[:, row[term]] += weight[term] * has_level
+    rounding = np.abs(x - to_float32(x)) + 2.0**-48 * (np.abs(x) + np.abs(offset))
+    bound = (n_terms + 4) * _UNIT * size + rounding @ slope + 1e-44 * n_terms
+    # Rows stand by class, and each class has one at least.
+    first = np.searchsorted(compiled.owner, np.arange(len(compiled.classes)))
+    return np.maximum.reduceat(bound, first, axis=1)
+
+
+def agreement(
+    compiled: CompiledModel,
+    model: PrototypeModel,
+    table: Any,
+    preparation: Any = None,
+) -> Agreement:
+    """Compare labels and scores of both models from raw rows on.
+
+    Parameters
+    ----------
+    compiled : CompiledModel
+    model : PrototypeModel
+        What `compiled` was compiled from.
+    table : DataFrame, mapping of columns, or ndarray of shape (n, n_columns)
+        Raw rows of the user's table.
+    preparation : Preparation, optional
+        The one given to `compile_model`.
+
+    Returns
+    -------
+    Agreement
+    """
+    features = table if preparation is None else preparation.transform(table)
+    exact = model.scores(np.asarray(features))
+    expected = model.classes[exact.argmax(axis=1)]
+    rows = compiled.rows(table)
+    equal = compiled.predict(rows) == expected
+    bound = error_bound(compiled, rows)
+    certified = _margins_hold(exact, bound)
+    return Agreement(
+        n_rows=len(rows),
+        n_equal=int(equal.sum()),
+        n_certified=int(certified.sum()),
+        n_broken=int((certified & ~equal).sum()),
+        score_error=float(np.abs(compiled.scores(rows) - exact).max(initial=0.0)),
+        score_bound=float(bound.max(initial=0.0)),
+    )
+
+
+def _margins_hold(scores: np.ndarray, bound: np.ndarray) -> np.ndarray:
+    """Whether the winner stays the winner anywhere inside the bounds."""
+    each, winner = np.arange(len(scores)), scores.argmax(axis=1)
+    best_rivals = scores + bound
+    best_rivals[each, winner] = -np.inf
+    return (scores - bound)[each, winner] > best_rivals.max(axis=1)

@@ -1,0 +1,82 @@
+"""The few lines of Python that give the model on the screen once more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from smpcore.errors import ExportError
+
+
+def emit_python(recipe: Mapping[str, Any]) -> str:
+    """Write a script of at most 12 lines that fits the same model.
+
+    Parameters
+    ----------
+    recipe : mapping
+        ``dataset``: {"key": name of a bundled set, "params": {...}} or {"file": name of
+        a table, "params": options of `read_table`}; ``split``: options of `split`;
+        ``estimator``: name of the class; ``params``: its parameters where they differ
+        from the default.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ExportError
+        If a name is no identifier or a value no plain number, text or container.
+    """
+    source = recipe["dataset"]
+    options = _arguments(source.get("params", {}))
+    if "file" in source:
+        loader, name = "read_table", _value(source["file"])
+        call = f"read_table(open({name}, 'rb'), {name}{options and ', ' + options})"
+    else:
+        loader = "load_dataset"
+        call = f"load_dataset({_value(source['key'])}{options and ', ' + options})"
+    estimator = _identifier(recipe["estimator"])
+    division = _arguments(recipe.get("split", {}))
+    lines = [
+        f"from smpcore import {estimator}, {loader}, prepare, split",
+        "",
+        f"dataset = {call}",
+        f"parts = split(dataset{division and ', ' + division})",
+        "preparation = prepare(dataset, parts.train)",
+        "X, y = preparation.transform(dataset.frame), dataset.y",
+        f"model = {estimator}({_arguments(recipe.get('params', {}))})",
+        "model.fit(X[parts.train], y[parts.train])",
+        "answers = model.predict(X[parts.validation])",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _arguments(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{_identifier(k)}={_value(v)}" for k, v in values.items())
+
+
+def _identifier(name: str) -> str:
+    if not (isinstance(name, str) and name.isascii() and name.isidentifier()):
+        raise ExportError(f"name={name!r} should be a Python identifier.")
+    return name
+
+
+def _value(value: Any) -> str:
+    """A literal; whatever a user typed goes through `repr`."""
+    if isinstance(value, np.generic | np.ndarray):
+        return _value(value.tolist())
+    if isinstance(value, Mapping):
+        pairs = (f"{_value(k)}: {_value(v)}" for k, v in value.items())
+        return "{" + ", ".join(pairs) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    if isinstance(value, float) and not np.isfinite(value):
+        return f'float("{value}")'
+    if value is None or isinstance(value, bool | int | float | str):
+        return repr(value)
+    raise ExportError(
+        f"value={value!r} cannot be written in a script; pass plain numbers and texts."
+    )

@@ -1,0 +1,300 @@
+import re
+import string
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from smpcore import codegen
+from smpcore.codegen import EMITTERS, compile_model, emit_c99
+from smpcore.codegen.names import c_bytes, c_string, identifier
+from smpcore.errors import ExportError
+from tests.smpcore.codegen.toolchain import (
+    CHIPS,
+    SANITIZE,
+    STRICT,
+    CommandFailed,
+    answers_in_c,
+    chip_size,
+    run,
+    write_sources,
+)
+
+#: Code with the chip's float routines, as the export page says it.
+CODE_BYTES = {"ATmega328P": (1000, 1400), "Cortex-M0": (2100, 2500)}
+
+OF_CHIP = {f"{tools}-gcc": flags[:2] for tools, flags, _ in CHIPS.values()}
+
+
+def _models(random_model):
+    """Models that take every branch of the emitter."""
+    far = random_model(n_features=4, density=1.0)
+    far = replace(far, low=far.low + 1e5, high=far.high + 1e5, center=far.center + 1e5)
+    sizes = {"center": np.zeros(40), "scale": np.geomspace(1e-6, 1e6, 40)}
+    ends = {"low": -2 * sizes["scale"], "high": 2 * sizes["scale"]}
+    tiny = np.geomspace(1e-7, 1e7, 240).reshape(6, 40)
+    yield "plain", random_model()
+    yield "one feature", random_model(n_features=1, n_classes=2, per_class=1)
+    yield "offset", far
+    yield "weights 1e-7 to 1e7", random_model(40, anchors=tiny, **sizes, **ends)
+    yield "300 features", random_model(300, 2, 3, density=0.5)
+    yield "256 classes", random_model(3, 256, 1)
+    yield "300 classes", random_model(3, 300, 1)
+    yield (
+        "sum",
+        random_model(pooling="sum", votes=np.random.default_rng(0).normal(size=(6, 3))),
+    )
+
+
+def _rows(compiled, n, seed=0):
+    """Rows inside and far outside the range, with missing and infinite values."""
+    rows = codegen.sample(compiled, n, seed)
+    random = np.random.default_rng(seed)
+    spread = np.array([entry.high - entry.low for entry in compiled.inputs])
+    rows[::2] += 10 * spread * random.normal(size=rows[::2].shape)
+    rows[::5][random.random(rows[::5].shape) < 0.3] = np.nan
+    rows[-4:] = [[3.4e38], [-3.4e38], [np.inf], [0.0]]
+    return np.vstack([rows, codegen.test_vectors(compiled, n=64).rows])
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_c_equals_the_emulator_bit_for_bit(random_model, tool, same_bits, compiler):
+    for name, model in _models(random_model):
+        compiled = compile_model(model)
+        rows = _rows(compiled, 10_000 if name == "plain" else 2_000)
+        scores, winners = answers_in_c(compiled, rows, tool(compiler))
+        same_bits(scores, compiled.scores(rows))
+        np.testing.assert_array_equal(winners, compiled.winners(rows))
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_categories_and_missing_values_equal_the_emulator(
+    mixed_model, tool, same_bits, compiler
+):
+    compiled = mixed_model
+    rows = _rows(compiled, 10_000)
+    random = np.random.default_rng(1)
+    rows[:, 1:3] = random.integers(-2, 5, (len(rows), 2)) + random.choice(
+        [0.0, 0.0, 0.5], (len(rows), 2)
+    )
+    scores, winners = answers_in_c(compiled, rows, tool(compiler))
+    same_bits(scores, compiled.scores(rows))
+    np.testing.assert_array_equal(winners, compiled.winners(rows))
+
+
+@given(
+    n_features=st.integers(1, 300),
+    n_classes=st.integers(2, 6),
+    per_class=st.integers(1, 4),
+    exponent=st.integers(-6, 6),
+    density=st.floats(0.01, 1.0),
+    seed=st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_any_model_is_clean_under_the_sanitizers(
+    random_model,
+    tool,
+    same_bits,
+    n_features,
+    n_classes,
+    per_class,
+    exponent,
+    density,
+    seed,
+):
+    model = random_model(n_features, n_classes, per_class, density, seed)
+    parts = {name: getattr(model, name) for name in ("center", "scale", "low", "high")}
+    model = replace(model, **{k: v * 10.0**exponent for k, v in parts.items()})
+    compiled = compile_model(model)
+    rows = _rows(compiled, 500, seed)
+    scores, winners = answers_in_c(compiled, rows, tool("gcc"), SANITIZE)
+    same_bits(scores, compiled.scores(rows))
+    np.testing.assert_array_equal(winners, compiled.winners(rows))
+
+
+def test_clang_finds_nothing_either(mixed_model, tool, same_bits):
+    rows = _rows(mixed_model, 500)
+    scores, _ = answers_in_c(mixed_model, rows, tool("clang"), SANITIZE)
+    same_bits(scores, mixed_model.scores(rows))
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_it_fits_the_chip(mixed_model, random_model, tool, chip):
+    tool(f"{CHIPS[chip][0]}-gcc")
+    tool(f"{CHIPS[chip][0]}-size")
+    digits = compile_model(random_model(64, 10, 2, 0.6))
+    for compiled in (mixed_model, digits):
+        flash, ram = chip_size(compiled, chip)
+        least, most = CODE_BYTES[chip]
+        assert least <= flash - compiled.table_bytes <= most
+        assert ram == 0
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_it_is_valid_cpp(mixed_model, tool, tmp_path, compiler):
+    write_sources(tmp_path, mixed_model)
+    flags = [flag for flag in STRICT if flag != "-std=c99"]
+    for language in ("c++98", "c++17"):
+        command = [tool(compiler), "-x", "c++", f"-std={language}", *flags]
+        run(*command, "-c", "model.c", "-o", "model.o", cwd=tmp_path)
+
+
+def test_cppcheck_finds_nothing(mixed_model, tool, tmp_path):
+    write_sources(tmp_path, mixed_model)
+    ignored = ["--suppress=missingIncludeSystem", "--suppress=unusedFunction"]
+    command = [tool("cppcheck"), "--std=c99", "--enable=all", "--error-exitcode=1"]
+    run(*command, "--quiet", *ignored, "model.c", cwd=tmp_path)
+
+
+def test_fast_math_is_refused_by_the_file_itself(mixed_model, tool, tmp_path):
+    write_sources(tmp_path, mixed_model)
+    with pytest.raises(CommandFailed, match="compile without -ffast-math"):
+        run(tool("gcc"), *STRICT, "-ffast-math", "-c", "model.c", cwd=tmp_path)
+
+
+def _hostile(n=300):
+    """Names that people, and people with bad intentions, give to things."""
+    known = [
+        "quote \" and ' end",
+        "*/ int evil; /*",
+        "// \\",
+        "??/ ??= ??'",
+        "a\0b",
+        "\u202eright to left\u2066",
+        '\n#include "evil.h"\n',
+        "\r\n",
+        "😀 👩‍👩‍👧",
+        "int",
+        "class",
+        "main",
+        "NULL",
+        "%s%n",
+        "${PATH} `ls`",
+        "<script>alert(1)</script>",
+        "a" * 10_000,
+        "é" * 10_000,
+        "\\" * 300,
+        "",
+        " ",
+        "0",
+        "\ud800",
+        "N",
+        "classes",
+    ]
+    random = np.random.default_rng(0)
+    letters = string.printable + "\\\"'?%*/\0\x7f\x80\u202e\U0001f600ÄÖ"
+    rest = n - len(known)
+    return known + [
+        "".join(random.choice(list(letters), random.integers(1, 40)))
+        for _ in range(rest)
+    ]
+
+
+@pytest.fixture(scope="module")
+def hostile(random_model):
+    """300 hostile names: of columns, of classes and of levels."""
+    names = _hostile()
+    model = random_model(300, 300, 1, 0.05, feature_names=tuple(names))
+    compiled = compile_model(model)
+    inputs = list(compiled.inputs)
+    taken = set()
+    inputs[0] = replace(
+        inputs[0],
+        kind="category",
+        levels=tuple(names),
+        level_identifiers=tuple(identifier(n, taken) for n in names),
+        high=float(len(names) - 1),
+    )
+    level = np.where(compiled.term_input == 0, 7, -1)
+    return replace(
+        compiled, inputs=tuple(inputs), term_level=level, classes=tuple(names)
+    )
+
+
+LABELS_MAIN = """
+#include <stdio.h>
+#include <string.h>
+#include "model.h"
+int main(void)
+{
+    unsigned k;
+    for (k = 0; k <= MDL_CLASSES; ++k) {
+        const char *label = mdl_label((uint16_t)k);
+        fwrite(label, strlen(label) + 1, 1, stdout);
+    }
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "compiler", ["gcc", "clang", "g++", "avr-gcc", "arm-none-eabi-gcc"]
+)
+def test_hostile_names_compile(hostile, tool, tmp_path, compiler):
+    write_sources(tmp_path, hostile, LABELS_MAIN)
+    flags = [f for f in STRICT if compiler != "g++" or f != "-std=c99"]
+    flags += OF_CHIP.get(compiler, [])
+    language = ["-x", "c++"] if compiler == "g++" else []
+    run(tool(compiler), *language, *flags, "-c", "model.c", "-o", "m.o", cwd=tmp_path)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_hostile_labels_come_back(hostile, tool, tmp_path, compiler):
+    write_sources(tmp_path, hostile, LABELS_MAIN)
+    run(tool(compiler), *STRICT, "-o", "run", "main.c", "model.c", cwd=tmp_path)
+    told = run(tmp_path / "run").split(b"\0")
+    assert told == [c_bytes(name) for name in hostile.classes] + [b"", b""]
+
+
+def test_no_name_stands_in_the_files(hostile):
+    for content in emit_c99(hostile).values():
+        text = content.decode("ascii")
+        code = re.sub(r"static const char \w+\[\] \w+ = [^;]*;", "", text)
+        assert "evil" not in code.replace("include_evil_h", "").replace("int_evil", "")
+        assert "script>" not in code
+        for comment in re.findall(r"/\*.*?\*/", code, re.S):
+            assert re.fullmatch(r"[\w\s.,;:+*/?'()#=-]*", comment), comment
+
+
+@given(st.text())
+def test_any_label_is_one_literal(text):
+    literal = c_string(text)
+    data = re.sub(
+        r"\\([0-7]{3})",
+        lambda m: chr(int(m[1], 8)),
+        literal[1:-1].replace('"\n    "', ""),
+    )
+    assert data.encode("latin-1") == c_bytes(text)
+
+
+@pytest.mark.parametrize("target", EMITTERS)
+def test_emitters_are_deterministic_and_ascii(mixed_model, target):
+    files = EMITTERS[target](mixed_model)
+    assert files == EMITTERS[target](mixed_model, prefix="mdl")
+    for content in files.values():
+        content.decode("ascii")
+
+
+@pytest.mark.parametrize("target", EMITTERS)
+def test_bad_prefixes_are_refused_by_emitters(mixed_model, target):
+    with pytest.raises(ExportError, match="prefix='int' should be"):
+        EMITTERS[target](mixed_model, prefix="int")
+
+
+def test_sizes_beyond_the_format_are_refused(random_model):
+    compiled = compile_model(random_model())
+    n = 70_000
+    rows = {"bias": np.zeros(n), "owner": np.arange(n), "start": np.zeros(n + 1)}
+    terms = {name: [] for name in ("term_input", "term_level", "weight")}
+    many = replace(compiled, classes=tuple(range(n)), **rows, **terms)
+    with pytest.raises(
+        ExportError, match="70000 classes, but generated C holds at most"
+    ):
+        emit_c99(many)
+    wide = replace(compiled, inputs=compiled.inputs * 10_000)
+    with pytest.raises(
+        ExportError, match="60000 inputs, but generated C holds at most"
+    ):
+        emit_c99(wide)

@@ -1,0 +1,286 @@
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smpcore.codegen import (
+    CompiledInput,
+    CompiledModel,
+    agreement,
+    compile_model,
+    error_bound,
+    sample,
+)
+from smpcore.errors import ExportError
+from smpcore.similarity import SIMILARITIES, Similarity
+
+
+@given(
+    n_features=st.integers(1, 300),
+    n_classes=st.integers(2, 5),
+    per_class=st.integers(1, 4),
+    exponent=st.integers(-6, 6),
+    away=st.integers(0, 5),
+    size=st.sampled_from([1e-7, 1e-3, 1.0, 1e7]),
+    seed=st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=40, deadline=None)
+def test_scores_stay_within_the_bound(
+    random_model, n_features, n_classes, per_class, exponent, away, size, seed
+):
+    model = random_model(n_features, n_classes, per_class, 0.3, seed)
+    scale = model.scale * 10.0**exponent
+    center = model.center * 10.0 ** (exponent + away)
+    ends = {"low": center - 2 * scale, "high": center + 2 * scale}
+    anchors = model.anchors * size
+    model = replace(model, anchors=anchors, scale=scale, center=center, **ends)
+    compiled = compile_model(model)
+    X = center + scale * np.random.default_rng(seed).normal(size=(200, n_features))
+    exact, rows = model.scores(X), compiled.rows(X)
+    assert (np.abs(compiled.scores(rows) - exact) <= error_bound(compiled, rows)).all()
+    assert agreement(compiled, model, X).n_broken == 0
+
+
+def test_the_bound_is_tight_enough_to_certify(random_model):
+    model = random_model()
+    X = np.random.default_rng(1).uniform(model.low, model.high, (10_000, 6))
+    found = agreement(compile_model(model), model, X)
+    assert found.n_certified >= 9_990
+    assert found.n_equal >= found.n_certified
+    assert 0 < found.score_error <= found.score_bound < 1e-4
+
+
+def test_a_broken_model_is_noticed(random_model):
+    model = random_model()
+    compiled = compile_model(model)
+    wrong = replace(compiled, bias=compiled.bias + np.float32([1, 0, 0, 0, 0, 0]))
+    X = np.random.default_rng(1).uniform(model.low, model.high, (1000, 6))
+    assert agreement(wrong, model, X).n_broken > 0
+
+
+def test_far_from_zero_an_offset_saves_the_digits(random_model):
+    model = random_model(n_features=2, density=1.0)
+    low = np.array([101_300.0, 0.0])
+    model = replace(model, center=low + 5, scale=np.ones(2), low=low, high=low + 10)
+    compiled = compile_model(model)
+    assert [entry.offset for entry in compiled.inputs] == [101_305.0, 0.0]
+    X = np.random.default_rng(0).integers(0, 160, (5000, 2)) / 16 + low
+    assert agreement(compiled, model, X).score_error < 1e-5
+
+    bare = tuple(replace(entry, offset=0.0) for entry in compiled.inputs)
+    bias = [
+        float(compiled.bias[row])
+        - sum(float(w) * compiled.inputs[i].offset for i, _, w in compiled.terms(row))
+        for row in range(compiled.n_rows)
+    ]
+    folded = agreement(replace(compiled, inputs=bare, bias=bias), model, X)
+    assert folded.score_error > 1e-3
+
+
+def test_what_is_unused_is_dropped(random_model):
+    model = random_model(n_features=5, n_classes=2, per_class=2, density=1.0)
+    anchors = model.anchors.copy()
+    anchors[:, [1, 3]] = 0.0
+    anchors[1] = anchors[0]
+    bias = np.array([0.5, 2.0, 0.0, 0.0])
+    model = replace(model, anchors=anchors, bias=bias)
+    compiled = compile_model(model)
+    assert [entry.index for entry in compiled.inputs] == [0, 2, 4]
+    assert compiled.n_rows == 3
+    assert compiled.n_terms == 9
+    X = np.random.default_rng(0).normal(size=(500, 5)) * 4
+    assert agreement(compiled, model, X).n_equal == 500
+
+
+def test_sum_pooling_adds_up_to_one_row_per_class(random_model):
+    votes = np.random.default_rng(0).normal(size=(6, 3))
+    intercept = np.array([0.1, -0.2, 0.3])
+    model = random_model(pooling="sum", votes=votes, intercept=intercept)
+    compiled = compile_model(model)
+    assert compiled.n_rows == 3
+    X = np.random.default_rng(1).normal(size=(500, 6)) * 4
+    found = agreement(compiled, model, X)
+    assert found.n_equal == 500
+    assert found.score_error < 1e-5
+
+
+def test_max_pooling_takes_the_intercept_and_shared_prototypes(random_model):
+    votes = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1], [0, 0, 1]])
+    intercept = np.array([0.1, -0.2, 0.3])
+    model = random_model(votes=votes.astype(float), intercept=intercept)
+    compiled = compile_model(model)
+    assert compiled.owner.tolist() == [0, 0, 1, 1, 2, 2, 2]
+    X = np.random.default_rng(1).normal(size=(500, 6)) * 4
+    assert agreement(compiled, model, X).score_error < 1e-5
+
+
+def test_raw_rows_give_the_same_labels(mixed, random_model):
+    data, preparation = mixed
+    d = preparation.n_features
+    model = random_model(
+        n_features=d, n_classes=2, density=1.0, feature_names=preparation.feature_names
+    )
+    compiled = compile_model(model, preparation)
+    table = data.frame
+    rows = compiled.rows(table)
+    assert np.isnan(rows[3, 0])
+    assert set(rows[:, 1]) == {-1.0, 0.0, 1.0}
+    assert [entry.levels for entry in compiled.inputs] == [
+        (),
+        ("female", "male"),
+        ("1", "2", "3.5"),
+        (),
+    ]
+    strange = table.assign(sex="other", stage="7", year=[1e300] * len(table))
+    for frame in (table, strange):
+        found = agreement(compiled, model, frame, preparation)
+        assert found.n_equal == found.n_rows == 60
+        expected = model.predict(preparation.transform(frame))
+        np.testing.assert_array_equal(compiled.predict_frame(frame), expected)
+
+
+def test_a_preparation_of_another_model_is_refused(mixed, random_model):
+    with pytest.raises(
+        ExportError, match="preparation gives 7 features, but the model"
+    ):
+        compile_model(random_model(), mixed[1])
+
+
+def test_equal_scores_go_to_the_lowest_class(random_model):
+    model = random_model(n_features=1, n_classes=3, per_class=1)
+    model = replace(model, anchors=np.ones((3, 1)), bias=np.zeros(3))
+    assert compile_model(model).winners(np.zeros((1, 1))).tolist() == [0]
+    model = replace(model, bias=np.array([-1.0, 0.0, 0.0]))
+    assert compile_model(model).predict(np.zeros((1, 1))).tolist() == ["class 1"]
+
+
+def test_an_input_without_any_score_gets_the_fallback(random_model):
+    compiled = compile_model(random_model(density=1.0, fallback=2))
+    rows = np.full((1, 6), np.nan)
+    assert compiled.predict(rows).tolist() == ["class 2"]
+    assert (compiled.scores(rows) == -np.finfo(np.float32).max).all()
+
+
+def test_random_rows_stay_in_range_and_whole(mixed, random_model):
+    _, preparation = mixed
+    model = random_model(
+        n_features=7, density=1.0, feature_names=preparation.feature_names
+    )
+    compiled = compile_model(model, preparation)
+    rows = sample(compiled, 1000)
+    size, *whole = compiled.inputs
+    assert rows[:, 0].min() >= size.low - 1e-4
+    assert rows[:, 0].max() <= size.high + 1e-4
+    for column, entry in enumerate(whole, start=1):
+        assert (rows[:, column] == np.floor(rows[:, column])).all()
+        found = np.unique(rows[:, column])
+        assert (found[0], found[-1]) == (entry.low, entry.high)
+    np.testing.assert_array_equal(rows, sample(compiled, 1000))
+
+
+def test_json_gives_the_model_back_bit_for_bit(mixed, random_model, same_bits):
+    _, preparation = mixed
+    model = random_model(n_features=7, density=1.0, classes=np.array([-1, 0, 10]))
+    compiled = compile_model(model, preparation, {"data": "abc", "accuracy": [1, 2]})
+    back = CompiledModel.from_json(compiled.to_json())
+    assert back.to_json() == compiled.to_json()
+    assert back.inputs == compiled.inputs
+    assert back.classes == (-1, 0, 10)
+    assert back.provenance == {"data": "abc", "accuracy": [1, 2]}
+    rows = sample(compiled, 100)
+    same_bits(back.scores(rows), compiled.scores(rows))
+
+
+def _with(content, **changes):
+    return json.dumps({**content, **changes})
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda c: "{", "not valid JSON"),
+        (lambda c: "[1]", "schema should be 1"),
+        (lambda c: _with(c, schema=2), "schema should be 1"),
+        (lambda c: _with(c, extra=1), "wrong entry: .*extra"),
+        (lambda c: _with(c, inputs=[]), "inputs should not be empty"),
+        (lambda c: _with(c, inputs=[{"name": "a"}]), "wrong entry: 'levels'"),
+        (lambda c: _with(c, bias=["a"]), "wrong entry"),
+        (lambda c: _with(c, bias=c["bias"][1:]), "start should lead"),
+        (lambda c: _with(c, bias=[1e300] * 6), "finite"),
+        (lambda c: _with(c, owner=[0, 0, 1, 1, 2, 3]), "owner should name a class"),
+        (lambda c: _with(c, owner=[0, 0, 1, 1, 1, 1]), "and every class"),
+        (lambda c: _with(c, owner=[1, 0, 1, 1, 2, 2]), "ascending"),
+        (lambda c: _with(c, term_input=[99] * len(c["weight"])), "index of inputs"),
+        (lambda c: _with(c, term_level=[0] * len(c["weight"])), "level of its input"),
+        (lambda c: _with(c, weight=c["weight"][1:]), "a level and a weight"),
+        (lambda c: _with(c, fallback=3), "fallback should be a class index"),
+    ],
+)
+def test_spoiled_json_is_refused_in_words(random_model, spoil, words):
+    content = json.loads(compile_model(random_model()).to_json())
+    with pytest.raises(ExportError, match=words):
+        CompiledModel.from_json(spoil(content))
+
+
+def test_no_identifier_comes_in_by_the_back_door(random_model):
+    content = json.loads(compile_model(random_model()).to_json())
+    content["inputs"][0]["identifier"] = 'x */ #include "evil.h"'
+    with pytest.raises(
+        ExportError, match=r"identifier=.* should be a short identifier"
+    ):
+        CompiledModel.from_json(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (
+            {"classes": None, "intercept": np.zeros(1), "votes": np.ones((6, 1))},
+            r"classes=None \(regression\) cannot be exported; supported are",
+        ),
+        ({"anchors": np.zeros((6, 6))}, "uses no input, it always answers 'class"),
+        ({"high": np.full(6, 1e31)}, "Input 'feature 0' reaches 1e\\+31, .*rescale"),
+        ({"low": np.full(6, -1e300), "center": np.full(6, -1e299)}, "reaches 1e\\+300"),
+        (
+            {"scale": np.full(6, 1e-300)},
+            "Input 'feature 0' has weights .*too far from 1",
+        ),
+        ({"scale": np.full(6, 1e60)}, "has weights .*too far from 1"),
+        ({"bias": np.full(6, 1e31)}, "The bias reaches 1e\\+31"),
+        ({"intercept": np.full(3, -1e31)}, "The bias reaches 1e\\+31"),
+    ],
+)
+def test_what_cannot_be_exported_is_said(random_model, changes, words):
+    with pytest.raises(ExportError, match=words):
+        compile_model(random_model(**changes))
+
+
+def test_other_similarities_are_refused_by_name(random_model, monkeypatch):
+    monkeypatch.setitem(SIMILARITIES, "rbf", None)
+    model = random_model(similarity=Similarity("rbf"))
+    with pytest.raises(ExportError, match="similarity='rbf' cannot be exported; supp"):
+        compile_model(model)
+
+
+@pytest.mark.parametrize("value", [np.nan, object(), np.float32(1)])
+def test_provenance_is_json(random_model, value):
+    with pytest.raises(ExportError, match="provenance should hold plain JSON"):
+        compile_model(random_model(), provenance={"a": value})
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"identifier": "A b"}, "identifier='A b'"),
+        ({"kind": "category"}, "levels should be given"),
+        ({"levels": ("a",)}, "levels should be given"),
+        ({"low": np.inf}, "should be finite"),
+    ],
+)
+def test_an_input_is_checked(changes, words):
+    good = {"index": 0, "name": "a", "identifier": "a", "kind": "number"}
+    with pytest.raises(ExportError, match=words):
+        CompiledInput(**{**good, "low": 0.0, "high": 1.0, **changes})

@@ -1,0 +1,89 @@
+"""From a fitted method and raw rows to the labels of compiled C."""
+
+import numpy as np
+import pytest
+
+from smpcore import (
+    METHODS,
+    SMPClassifier,
+    codegen,
+    list_datasets,
+    load_dataset,
+    prepare,
+    read_table,
+    split,
+)
+from smpcore.codegen import agreement, emit_python
+from tests.bench.export import fitted, random_table
+from tests.smpcore.codegen.toolchain import answers_in_c
+
+CLASSIFICATION = [d.key for d in list_datasets() if d.task == "classification"]
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+@pytest.mark.parametrize("key", CLASSIFICATION)
+def test_compiled_c_gives_the_label_of_the_model(key, method, tool, same_bits):
+    model, preparation, test, compiled = fitted(key, method)
+    for table in (test, random_table(preparation, 10_000)):
+        rows = compiled.rows(table)
+        scores, winners = answers_in_c(compiled, rows, tool("gcc"))
+        same_bits(scores, compiled.scores(rows))
+        expected = model.predict(preparation.transform(table))
+        np.testing.assert_array_equal(model.classes[winners], expected)
+        found = agreement(compiled, model, table, preparation)
+        assert found.n_broken == 0
+        assert found.n_certified >= 0.999 * found.n_rows
+
+
+def test_vectors_hold_real_rows_of_each_class():
+    _, _, test, compiled = fitted("digits", METHODS["smp"])
+    found = codegen.test_vectors(compiled, compiled.rows(test), source="digits")
+    real = np.array(found.kinds) == "real"
+    assert set(found.winners[real]) == set(range(10))
+
+
+PARAMS = {"n_prototypes": 3, "lam": 0.01, "class_weight": "balanced"}
+
+
+def _run(script, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    names = {}
+    exec(compile(script, "recipe", "exec"), names)
+    assert len(script.splitlines()) <= 12
+    return names["model"].model_
+
+
+def test_the_script_gives_the_same_model(tmp_path, monkeypatch):
+    data = {"key": "moons", "params": {"noise": 0.3, "seed": 5}}
+    division = {"validation": 0.1, "test": 0.3, "seed": 7}
+    recipe = {"dataset": data, "split": division, "params": PARAMS}
+    script = emit_python({**recipe, "estimator": "SMPClassifier"})
+    model = _run(script, tmp_path, monkeypatch)
+
+    dataset = load_dataset("moons", noise=0.3, seed=5)
+    rows = split(dataset, **division).train
+    X = prepare(dataset, rows).transform(dataset.frame)
+    own = SMPClassifier(**PARAMS).fit(X[rows], dataset.y[rows]).model_
+    np.testing.assert_array_equal(model.anchors, own.anchors)
+    np.testing.assert_array_equal(model.bias, own.bias)
+
+
+def test_the_script_reads_a_file_as_it_was_read(tmp_path, monkeypatch):
+    random = np.random.default_rng(0)
+    lines = ["id;größe;it's;klasse"]
+    for number in range(80):
+        size, kind = random.normal(), random.choice(["a", "b"])
+        label = "x" if size + (kind == "a") > 0.5 else "y"
+        lines.append(f"{number};{size:.3f};{kind};{label}".replace(".", ","))
+    content = "\n".join(lines).encode("latin-1")
+    name = "it's mine.csv"
+    (tmp_path / name).write_bytes(content)
+    options = {"roles": {"klasse": "target", "id": "ignore"}, "encoding": "latin-1"}
+    data = {"file": name, "params": options}
+    script = emit_python({"dataset": data, "estimator": "SMPClassifier"})
+    model = _run(script, tmp_path, monkeypatch)
+    dataset = read_table(content, name, **options)
+    rows = split(dataset).train
+    X = prepare(dataset, rows).transform(dataset.frame)
+    own = SMPClassifier().fit(X[rows], dataset.y[rows]).model_
+    np.testing.assert_array_equal(model.anchors, own.anchors)
