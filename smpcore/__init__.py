@@ -1,0 +1,70 @@
+"""Small, sparse, readable classifiers: the library behind Sparse Prototype Explorer."""
+
+from smpcore import figures
+from smpcore.codegen import (
+    EMITTERS,
+    Agreement,
+    CompiledModel,
+    TestVectors,
+    agreement,
+    bundle,
+    compile_model,
+    emit_python,
+    test_vectors,
+)
+from smpcore.datasets import (
+    Dataset,
+    Preparation,
+    Split,
+    find_duplicates,
+    list_datasets,
+    load_dataset,
+    prepare,
+    read_table,
+    split,
+    telling_features,
+)
+from smpcore.errors import DatasetError, ExportError, SmpcoreError
+from smpcore.estimators import SMPClassifier
+from smpcore.evaluation import Scores, class_numbers, evaluate
+from smpcore.methods import METHODS, Method, solve_path
+from smpcore.model import History, PrototypeModel
+from smpcore.parameters import Param
+from smpcore.similarity import Similarity
+
+__all__ = [
+    "EMITTERS",
+    "METHODS",
+    "Agreement",
+    "CompiledModel",
+    "Dataset",
+    "DatasetError",
+    "ExportError",
+    "History",
+    "Method",
+    "Param",
+    "Preparation",
+    "PrototypeModel",
+    "SMPClassifier",
+    "Scores",
+    "Similarity",
+    "SmpcoreError",
+    "Split",
+    "TestVectors",
+    "agreement",
+    "bundle",
+    "class_numbers",
+    "compile_model",
+    "emit_python",
+    "evaluate",
+    "figures",
+    "find_duplicates",
+    "list_datasets",
+    "load_dataset",
+    "prepare",
+    "read_table",
+    "solve_path",
+    "split",
+    "telling_features",
+    "test_vectors",
+]

@@ -1,0 +1,133 @@
+"""How good a model is, and how sure of that one can be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import binomtest
+
+from smpcore.errors import SmpcoreError
+from smpcore.model import PrototypeModel
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Answers of a classifier on some rows, counted.
+
+    Parameters
+    ----------
+    confusion : ndarray of shape (n_classes, n_classes)
+        Rows by true class (first axis) and answer (second axis).
+    classes : ndarray of shape (n_classes,)
+    """
+
+    confusion: np.ndarray
+    classes: np.ndarray
+
+    @property
+    def rows(self) -> int:
+        """How many rows were answered."""
+        return int(self.confusion.sum())
+
+    @property
+    def hits(self) -> int:
+        """How many answers were right."""
+        return int(np.trace(self.confusion))
+
+    @property
+    def accuracy(self) -> float:
+        """Share of right answers."""
+        return self.hits / self.rows
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's 95 % interval of the accuracy."""
+        bounds = binomtest(self.hits, self.rows).proportion_ci(method="wilson")
+        return float(bounds.low), float(bounds.high)
+
+    @property
+    def recall(self) -> np.ndarray:
+        """Share of each class that is found, NaN for a class without rows."""
+        of_class = self.confusion.sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            return np.diag(self.confusion) / of_class
+
+    @property
+    def balanced_accuracy(self) -> float:
+        """Mean recall of the classes that have rows."""
+        return float(np.nanmean(self.recall))
+
+    @property
+    def majority(self) -> float:
+        """What always answering the most frequent class of these rows would reach."""
+        return float(self.confusion.sum(axis=1).max() / self.rows)
+
+    @property
+    def never_answered(self) -> np.ndarray:
+        """Classes with rows here that are never the answer."""
+        silent = (self.confusion.sum(axis=0) == 0) & (self.confusion.sum(axis=1) > 0)
+        return self.classes[silent]
+
+
+def count_answers(truth: np.ndarray, answers: np.ndarray, classes: np.ndarray):
+    """Count the answers of a classifier.
+
+    Parameters
+    ----------
+    truth, answers : ndarray of shape (n_samples,)
+        Class numbers; a truth that is no class of the model (-1) counts as a miss
+        and is left out of the confusion.
+    classes : ndarray of shape (n_classes,)
+
+    Returns
+    -------
+    Scores
+    """
+    n_classes = len(classes)
+    known = truth >= 0
+    cells = truth[known] * n_classes + answers[known]
+    confusion = np.bincount(cells, minlength=n_classes**2)
+    return Scores(confusion.reshape(n_classes, n_classes), classes)
+
+
+def class_numbers(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Position of each label in the sorted classes, -1 where it is none of them.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_samples,)
+    classes : ndarray of shape (n_classes,), sorted
+
+    Returns
+    -------
+    ndarray of int64, shape (n_samples,)
+    """
+    place = np.searchsorted(classes, labels).clip(0, len(classes) - 1)
+    return np.where(classes[place] == labels, place, -1).astype(np.int64)
+
+
+def evaluate(model: PrototypeModel, X: np.ndarray, y: np.ndarray) -> Scores:
+    """Score a classifier on rows.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+    X : ndarray of shape (n_samples, n_features), user's units
+    y : ndarray of shape (n_samples,), labels
+
+    Returns
+    -------
+    Scores
+
+    Raises
+    ------
+    SmpcoreError
+        If there are no rows, or the model is a regression.
+    """
+    if model.classes is None:
+        raise SmpcoreError("model should be a classifier; it has no classes.")
+    if len(X) == 0:
+        raise SmpcoreError("X has no rows; give this part at least one row.")
+    answers = model.scores(X).argmax(axis=1)
+    return count_answers(class_numbers(y, model.classes), answers, model.classes)

@@ -1,0 +1,240 @@
+"""The registry: one row per method. Pages know a method only through its row."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from smpcore.estimators import SMPClassifier
+from smpcore.parameters import Param, Values
+
+
+@dataclass(frozen=True)
+class Method:
+    """One method: its name, its estimators, its controls.
+
+    Parameters
+    ----------
+    key : str
+    title : str
+    summary : str
+        One sentence for someone who has not heard of it.
+    estimators : dict
+        Task -> estimator class.
+    params : tuple of Param
+    path : str or None
+        The parameter that is scrubbed along a solved path, strongest first.
+    sparsity : str
+        The parameter that a sweep walks.
+    reference : str
+    """
+
+    key: str
+    title: str
+    summary: str
+    estimators: Mapping[str, type]
+    params: tuple[Param, ...]
+    path: str | None
+    sparsity: str
+    reference: str
+
+    def defaults(self, task: str = "classification") -> dict[str, Any]:
+        """Values of the controls as the estimator's signature gives them."""
+        signature = inspect.signature(self.estimators[task].__init__).parameters
+        return {param.name: signature[param.name].default for param in self.params}
+
+    def param(self, name: str) -> Param:
+        """The control of that name."""
+        return next(param for param in self.params if param.name == name)
+
+    def estimator(self, values: Values, task: str = "classification") -> Any:
+        """A new estimator at these values."""
+        return self.estimators[task](**values)
+
+    def warm_up(self, every_option: bool = False) -> None:
+        """Compile or load this method's machine code by fitting a tiny data set.
+
+        Parameters
+        ----------
+        every_option : bool
+            Also the code that only some options of the choices need.
+        """
+        X = np.random.default_rng(0).normal(size=(24, 2))
+        settings: list[dict[str, Any]] = [{}]
+        if every_option:
+            choices = [param for param in self.params if param.scale == "choice"]
+            settings = [{p.name: value} for p in choices for value, _ in p.options]
+        for task, estimator in self.estimators.items():
+            y = X[:, 0] > 0 if task == "classification" else X[:, 0]
+            for setting in settings:
+                estimator(**setting).fit(X, y)
+
+    def bounds(self, problem: Any, values: Values) -> dict[str, tuple[float, float]]:
+        """Range of every number control for these data.
+
+        Parameters
+        ----------
+        problem : Problem
+            Of the training rows.
+        values : mapping
+            Current values of the controls.
+
+        Returns
+        -------
+        dict
+            Name -> (low, high).
+        """
+        ranges = {
+            param.name: (param.low, param.high)
+            for param in self.params
+            if param.scale in ("linear", "log", "int")
+        }
+        ranges.update(self.estimator(values, problem.task).bounds(problem))
+        return ranges
+
+    def knots(self, bounds: tuple[float, float], n_knots: int = 51) -> np.ndarray:
+        """Values of the scrubbed parameter, ascending, at most `n_knots`."""
+        param = self.param(self.path)
+        low, high = bounds
+        if param.scale == "int":
+            whole = np.linspace(low, high, min(n_knots, int(high - low) + 1))
+            return np.unique(whole.round())
+        if not param.zero:
+            return np.geomspace(low, high, n_knots)
+        return np.concatenate([[0.0], np.geomspace(low, high, n_knots - 1)])
+
+
+def solve_path(
+    method: Method, problem: Any, values: Values, knots: np.ndarray, state: Any = None
+) -> Iterator[tuple[float, Any]]:
+    """Solve a method along its path, each knot warm from the one before.
+
+    Parameters
+    ----------
+    method : Method
+    problem : Problem
+    values : mapping
+        The other controls' values.
+    knots : ndarray
+        Values of the scrubbed parameter, in the order to solve.
+    state : object, optional
+        `state_` of a fitted estimator to start from.
+
+    Yields
+    ------
+    value : float
+    estimator : fitted estimator
+    """
+    for knot in knots:
+        value = int(knot) if method.param(method.path).scale == "int" else float(knot)
+        estimator = method.estimator({**values, method.path: value}, problem.task)
+        estimator.solve(problem, state=state)
+        state = estimator.state_
+        yield value, estimator
+
+
+CLASS_WEIGHT = Param(
+    "class_weight",
+    "Class weights",
+    "choice",
+    options=((None, "rows count alike"), ("balanced", "classes count alike")),
+    help="Balanced: a rare class weighs as much as a frequent one.",
+    advanced=True,
+)
+
+
+def _from_kmeans(values: Values) -> bool:
+    return values["start"] == "kmeans"
+
+
+_SMP = Method(
+    key="smp",
+    title="SMP: sparse multi-prototype",
+    summary=(
+        "Several linear prototypes per class; λ fuses the ones that are not needed, "
+        "μ switches features off."
+    ),
+    estimators={"classification": SMPClassifier},
+    params=(
+        Param(
+            "n_prototypes",
+            "Prototypes per class",
+            "int",
+            1,
+            6,
+            help="How many a class may have at most; fusion can leave fewer.",
+            shown_if=_from_kmeans,
+        ),
+        Param(
+            "lam",
+            "λ fusion",
+            "log",
+            1e-6,
+            10.0,
+            zero=True,
+            help="Pulls prototypes of a class together until they are one.",
+        ),
+        Param(
+            "mu",
+            "μ sparsity",
+            "log",
+            1e-4,
+            10.0,
+            zero=True,
+            help="Presses weights to zero: fewer features are used.",
+        ),
+        Param(
+            "eta",
+            "η smoothness",
+            "log",
+            0.1,
+            10.0,
+            help="Share of the ridge term in μ: larger spreads weight over "
+            "features that say the same.",
+        ),
+        Param(
+            "bias",
+            "Bias",
+            "flag",
+            help="Without it regions are cones with their tip at the data's mean.",
+            advanced=True,
+        ),
+        Param(
+            "loss",
+            "Loss",
+            "choice",
+            options=(("smooth", "smooth (certified)"), ("max", "max (the paper's)")),
+            help="Max is the paper's experiment: no certificate to full accuracy.",
+            advanced=True,
+        ),
+        Param(
+            "start",
+            "Start",
+            "choice",
+            options=(
+                ("kmeans", "k-means per class"),
+                ("each", "a prototype per example"),
+            ),
+            help="Which training rows share a prototype before fusion.",
+            advanced=True,
+        ),
+        Param(
+            "reassign",
+            "Reassign",
+            "flag",
+            help="After the fit each row may move to a prototype that fits it "
+            "better, and the fit is repeated.",
+            advanced=True,
+        ),
+        CLASS_WEIGHT,
+    ),
+    path="lam",
+    sparsity="mu",
+    reference="Garg, Dekel, Xiao: Sparse Multi-Prototype Classification. UAI 2018.",
+)
+
+METHODS: dict[str, Method] = {method.key: method for method in (_SMP,)}

@@ -1,0 +1,92 @@
+"""Windows and rasters: what is painted is what the model says."""
+
+import numpy as np
+import pytest
+
+from smpcore import History, SMPClassifier, load_dataset
+from smpcore.figures import axis_view, convergence, decision_raster, pca_view
+
+
+@pytest.fixture(scope="module")
+def iris():
+    dataset = load_dataset("iris")
+    X = dataset.frame[dataset.feature_columns].to_numpy()
+    return X, SMPClassifier(n_prototypes=2, lam=0.001).fit(X, dataset.y).model_
+
+
+def _nodes(view, n):
+    x, y = np.linspace(*view.x, n), np.linspace(*view.y, n)
+    return np.column_stack([np.tile(x, n), np.repeat(y, n)])
+
+
+@pytest.mark.parametrize(
+    "make", [pca_view, lambda X: axis_view(X, tuple("abcd"), 0, 2)]
+)
+def test_the_raster_is_the_models_answer(iris, make):
+    X, model = iris
+    view = make(X)
+    raster = decision_raster(model, view, n_nodes=25)
+    scores = model.scores(view.lift(_nodes(view, 25)))
+    np.testing.assert_array_equal(raster.winner.ravel(), scores.argmax(axis=1))
+    ordered = np.sort(scores, axis=1)
+    gap = ordered[:, -1] - ordered[:, -2]
+    shown = (raster.margin.ravel() / 255) ** 2 * raster.margin_max
+    assert (shown >= gap - 1e-9).all()
+    assert (np.sqrt(shown) - np.sqrt(gap) <= np.sqrt(raster.margin_max) / 255).all()
+    rows = np.arange(len(scores))
+    np.testing.assert_allclose(
+        scores[rows, raster.runner.ravel()], ordered[:, -2], atol=1e-12
+    )
+
+
+def test_lines_give_the_exact_activations(iris):
+    X, model = iris
+    view = pca_view(X)
+    lines = decision_raster(model, view, n_nodes=5).lines
+    points = np.random.default_rng(0).uniform(-2, 2, (40, 2))
+    painted = points @ lines[:, :2].T + lines[:, 2]
+    np.testing.assert_allclose(
+        painted, model.activations(view.lift(points)), rtol=1e-4, atol=1e-5
+    )
+
+
+def test_projecting_what_was_lifted_gives_the_point_back(iris):
+    X, _ = iris
+    points = np.random.default_rng(0).uniform(-2, 2, (40, 2))
+    for view in (pca_view(X), axis_view(X, tuple("abcd"), 3, 1)):
+        np.testing.assert_allclose(view.project(view.lift(points)), points, atol=1e-9)
+
+
+def test_pca_is_unmoved_by_a_constant_feature(iris):
+    X, _ = iris
+    wider = np.column_stack([X, np.full(len(X), 7.0)])
+    same = pca_view(wider).project(wider)
+    np.testing.assert_allclose(same, pca_view(X).project(X), atol=1e-9)
+
+
+def test_every_training_row_lies_in_the_window(iris):
+    X, _ = iris
+    for view in (pca_view(X), axis_view(X, tuple("abcd"), 0, 1)):
+        points = view.project(X)
+        assert (points > [view.x[0], view.y[0]]).all()
+        assert (points < [view.x[1], view.y[1]]).all()
+
+
+def test_other_features_stand_where_they_are_put(iris):
+    X, _ = iris
+    view = axis_view(X, tuple("abcd"), 0, 1, np.array([9.0, 9.0, 1.5, 0.25]))
+    np.testing.assert_allclose(
+        view.lift(np.array([[5.0, 3.0]])), [[5.0, 3.0, 1.5, 0.25]]
+    )
+
+
+def test_one_feature_has_a_window_too():
+    view = axis_view(np.array([[1.0], [3.0]]), ("a",), 0, 0)
+    np.testing.assert_allclose(view.project(np.array([[2.0]])), [[2.0, 0.0]])
+    np.testing.assert_allclose(view.lift(np.array([[2.0, 0.7]])), [[2.0]])
+
+
+def test_convergence_leaves_out_gaps_that_are_unknown():
+    steps = np.arange(3.0)
+    figure = convergence(History(steps, steps + 1, np.array([np.nan, 0.1, 0.0])))
+    assert list(figure.data[1].x) == [1.0]
