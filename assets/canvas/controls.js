@@ -1,0 +1,298 @@
+/** Controls, made from the payload: sliders that emit while they move, choices, flags. */
+
+import { clamp, el, newId, say, setText } from "./elements.js";
+
+/** How a slider's whole positions stand for values. */
+function scaleOf(control, path) {
+  const { low, high, zero } = control;
+  if (path) {
+    const values = path.values;
+    return { end: values.length - 1, at: (v) => nearestIndex(values, v), value: (p) => values[p] };
+  }
+  if (control.scale === "int")
+    return { end: Math.round(high - low), at: (v) => Math.round(v - low), value: (p) => low + p };
+  const steps = 200;
+  const slot = zero ? 10 : 0; // the left end of a log slider may stand for an exact 0
+  const span = steps - slot;
+  const log = control.scale === "log";
+  const at = (v) => {
+    if (zero && v <= 0) return 0;
+    const share = log ? Math.log(v / low) / Math.log(high / low) : (v - low) / (high - low);
+    return slot + Math.round(span * clamp(share || 0, 0, 1));
+  };
+  const value = (p) => {
+    if (zero && p < slot / 2) return 0;
+    const share = Math.max(p - slot, 0) / span;
+    if (share === 0) return low;
+    if (share === 1) return high;
+    return Number((log ? low * (high / low) ** share : low + (high - low) * share).toPrecision(3));
+  };
+  return { end: steps, at, value };
+}
+
+/** The index whose value is nearest, by ratio where both are positive. */
+export function nearestIndex(values, value) {
+  let best = 0;
+  let least = Infinity;
+  values.forEach((other, i) => {
+    const far = value > 0 && other > 0 ? Math.abs(Math.log(other / value)) : Math.abs(other - value) * 1e6;
+    if (far < least) [best, least] = [i, far];
+  });
+  return best;
+}
+
+/** Label, help and the frame that every control has. */
+class Row {
+  constructor(app, control) {
+    Object.assign(this, { app, name: control.name, id: newId(), active: false });
+    this.title = el("label", { for: this.id });
+    this.tip = el("span", { class: "tip", role: "tooltip", id: `${this.id}-tip` });
+    this.help = el("button", { type: "button", class: "help", "aria-label": "Help" }, "?");
+    this.help.setAttribute("aria-describedby", this.tip.id);
+    this.head = el("div", { class: "head" }, this.title, this.help, this.tip);
+    this.node = el("div", { class: "row", "data-name": control.name }, this.head);
+  }
+
+  describe(control) {
+    setText(this.title, control.label);
+    setText(this.tip, control.help ?? "");
+    this.help.style.visibility = control.help ? "visible" : "hidden";
+  }
+}
+
+/** A slider with an editable value; emits while it moves and once more when let go. */
+class SliderRow extends Row {
+  constructor(app, control) {
+    super(app, control);
+    const described = `${this.id}-tip ${this.id}-foot`;
+    this.range = el("input", { type: "range", id: this.id, min: 0, step: 1, "aria-describedby": described });
+    this.field = el("input", { type: "text", inputmode: "decimal", class: "value", autocomplete: "off" });
+    this.field.setAttribute("aria-describedby", `${this.id}-foot`);
+    this.foot = el("div", { class: "foot", id: `${this.id}-foot` });
+    this.head.append(this.field);
+    this.node.append(this.range, this.foot);
+    this.range.addEventListener("input", () => this.slide(Number(this.range.value)));
+    this.range.addEventListener("pointerdown", (event) => {
+      this.range.setPointerCapture(event.pointerId);
+      this.held = true;
+    });
+    this.range.addEventListener("lostpointercapture", () => setTimeout(() => this.release()));
+    this.field.addEventListener("input", () => (this.typing = true));
+    this.field.addEventListener("change", () => this.type());
+    this.field.addEventListener("keydown", (event) => event.key === "Enter" && this.type());
+    this.field.addEventListener("blur", () => this.type());
+  }
+
+  update(control, keep) {
+    this.describe(control);
+    const path = control.scrub ? this.app.path : null;
+    const shape = JSON.stringify([control.low, control.high, control.zero, control.marks, path?.values]);
+    this.control = control;
+    if (shape !== this.shape) {
+      this.shape = shape;
+      this.scale = scaleOf(control, path);
+      this.range.max = this.scale.end;
+      this.rest();
+    }
+    this.field.setAttribute("aria-label", `${control.label}, value`);
+    if (!keep && !this.active) this.show(control.value);
+  }
+
+  show(value) {
+    this.value = value;
+    this.range.value = this.scale.at(value);
+    this.range.style.setProperty("--share", Number(this.range.value) / (this.scale.end || 1));
+    this.range.setAttribute("aria-valuetext", say(value));
+    if (!this.typing) this.field.value = say(value);
+  }
+
+  slide(position) {
+    this.active = this.moved = true;
+    this.typing = false;
+    this.show(this.scale.value(position));
+    clearTimeout(this.timer);
+    if (!this.held) this.timer = setTimeout(() => this.release(), 250); // keyboard
+    this.emit(true);
+  }
+
+  release() {
+    clearTimeout(this.timer);
+    const moved = this.moved;
+    this.active = this.moved = this.held = false;
+    if (moved) this.emit(false);
+  }
+
+  emit(dragging) {
+    if (this.control.scrub && this.app.path) this.app.scrub(this.value, dragging);
+    else this.app.change(this.name, this.value, dragging);
+  }
+
+  /** A typed value is taken, or put right with the reason said. */
+  type() {
+    if (!this.typing) return;
+    this.typing = false;
+    const { low, high, zero, scale, label } = this.control;
+    const text = this.field.value.trim().replace(",", ".").replace("−", "-");
+    let value = text === "" ? NaN : Number(text);
+    let reason = "";
+    if (!Number.isFinite(value)) {
+      reason = "This is not a number: the last value stays.";
+      value = this.value;
+    } else if (scale === "int" && !Number.isInteger(value)) {
+      value = Math.round(value);
+      reason = `${label} is a whole number: ${value}.`;
+    }
+    const exempt = zero && value === 0;
+    if (value < low && !exempt) [value, reason] = [low, `The smallest value is ${say(low)}.`];
+    if (value > high) [value, reason] = [high, `The largest value is ${say(high)}.`];
+    if (reason) this.explain(reason);
+    const changed = value !== this.value;
+    this.show(value);
+    if (changed) this.app.change(this.name, value, false);
+  }
+
+  explain(reason) {
+    this.foot.replaceChildren(el("span", { class: "reason", role: "status" }, reason));
+    clearTimeout(this.reason);
+    this.reason = setTimeout(() => this.rest(), 6000);
+  }
+
+  /** The foot in its usual state: named places on the slider. */
+  rest() {
+    const marks = (this.control?.marks ?? []).map((mark) => {
+      const share = this.scale.at(mark.value) / (this.scale.end || 1);
+      const node = el("span", { class: "tick", title: mark.text }, mark.text);
+      node.style.setProperty("--share", share);
+      return node;
+    });
+    this.foot.replaceChildren(...marks);
+  }
+
+  stop() {
+    clearTimeout(this.timer);
+    clearTimeout(this.reason);
+  }
+}
+
+/** One of a few: a segmented radio group; one of many: a select. */
+class ChoiceRow extends Row {
+  update(control, keep) {
+    this.describe(control);
+    const shape = JSON.stringify([control.options, control.label]);
+    if (shape !== this.shape) {
+      this.shape = shape;
+      this.options = control.options;
+      this.choice?.remove();
+      this.choice = control.options.length > 4 ? this.select() : this.segments(control.label);
+      this.node.append(this.choice);
+    }
+    if (keep) return;
+    const index = control.options.findIndex((o) => JSON.stringify(o.value) === JSON.stringify(control.value));
+    if (this.choice.tagName === "SELECT") this.choice.selectedIndex = index;
+    else this.choice.querySelectorAll("input").forEach((input, i) => (input.checked = i === index));
+  }
+
+  select() {
+    const options = this.options.map((option, i) => el("option", { value: i }, option.label));
+    const node = el("select", { id: this.id, "aria-describedby": this.tip.id }, ...options);
+    node.addEventListener("change", () => this.pick(node.selectedIndex));
+    return node;
+  }
+
+  segments(label) {
+    const group = newId();
+    const buttons = this.options.map((option, i) => {
+      const input = el("input", { type: "radio", name: group });
+      input.addEventListener("change", () => this.pick(i));
+      return el("label", {}, input, el("span", { title: option.label }, option.label));
+    });
+    this.title.removeAttribute("for");
+    return el("div", { class: "segments", role: "radiogroup", "aria-label": label, "aria-describedby": this.tip.id }, ...buttons);
+  }
+
+  pick(index) {
+    this.app.change(this.name, this.options[index].value, false);
+  }
+}
+
+class FlagRow extends Row {
+  constructor(app, control) {
+    super(app, control);
+    this.box = el("input", { type: "checkbox", id: this.id, "aria-describedby": this.tip.id });
+    this.box.addEventListener("change", () => app.change(this.name, this.box.checked, false));
+    this.head.prepend(this.box);
+  }
+
+  update(control, keep) {
+    this.describe(control);
+    if (!keep) this.box.checked = Boolean(control.value);
+  }
+}
+
+const ROWS = { choice: ChoiceRow, flag: FlagRow };
+const GROUPS = { data: "Data", method: "Method", view: "View" };
+
+/** All controls, made from the payload; rows are reused, so that focus and drags survive. */
+export class Controls {
+  constructor(app) {
+    this.app = app;
+    this.rows = new Map();
+    this.groups = new Map();
+    for (const [key, title] of Object.entries(GROUPS)) {
+      const body = el("div");
+      this.groups.set(key, body);
+      body.frame = el("div", { class: "block", role: "group", "aria-label": title, hidden: true }, el("h3", {}, title), body);
+    }
+    this.more = el("div");
+    this.more.frame = el("details", { class: "block", hidden: true }, el("summary", {}, "More settings"), this.more);
+    const frames = [...this.groups.values(), this.more].map((body) => body.frame);
+    this.node = el("section", { class: "controls", "aria-label": "Settings" }, ...frames);
+    this.scrubPlace = el("div", { class: "scrub" });
+  }
+
+  /** @param {object[]} list @param {(name: string) => boolean} keep rows the user is ahead of */
+  update(list, keep) {
+    const shown = list.filter((control) => control.shown !== false);
+    const places = new Map();
+    for (const control of shown) {
+      const Kind = ROWS[control.scale] ?? SliderRow;
+      let row = this.rows.get(control.name);
+      if (!(row instanceof Kind)) {
+        row?.node.remove();
+        row = new Kind(this.app, control);
+        this.rows.set(control.name, row);
+      }
+      row.update(control, keep(control.name));
+      const place = this.placeOf(control);
+      places.set(place, [...(places.get(place) ?? []), row.node]);
+    }
+    const names = new Set(shown.map((control) => control.name));
+    for (const [name, row] of this.rows) {
+      if (names.has(name)) continue;
+      row.stop?.();
+      row.node.remove();
+      this.rows.delete(name);
+    }
+    for (const [place, nodes] of places)
+      nodes.forEach((node, i) => {
+        if (place.children[i] !== node) place.insertBefore(node, place.children[i] ?? null);
+      });
+    for (const body of [...this.groups.values(), this.more]) body.frame.hidden = !body.childElementCount;
+    this.scrubPlace.hidden = !this.scrubPlace.childElementCount;
+  }
+
+  placeOf(control) {
+    if (control.scrub && this.app.path) return this.scrubPlace;
+    if (control.advanced) return this.more;
+    return this.groups.get(control.group) ?? this.groups.get("method");
+  }
+
+  /** The slider of the scrubbed path, if there is one. */
+  get scrub() {
+    return this.rows.get(this.app.path?.param);
+  }
+
+  stop() {
+    for (const row of this.rows.values()) row.stop?.();
+  }
+}

@@ -1,0 +1,72 @@
+/** Numbers in words, and document elements made without any HTML text. */
+
+export const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+
+/** A number with sensible digits: 0.00316, 1.2e-5, 42. */
+export function say(value, digits = 3) {
+  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-4 || size >= 1e6))
+    return value.toExponential(digits - 1).replace(/\.?0+e/, "e").replace("e+", "e");
+  if (Number.isInteger(value)) return String(value);
+  return String(Number(value.toPrecision(digits)));
+}
+
+/** The same with an explicit sign, for weights. */
+export const signed = (value) => (value > 0 ? "+" : value < 0 ? "−" : "") + say(Math.abs(value));
+
+export const percent = (share) => `${say(Math.round(share * 1000) / 10, 4)} %`;
+
+/** A name that leaves room for others; the whole one stands in a title or a table. */
+export const brief = (name) => (name.length > 24 ? `${name.slice(0, 23)}…` : name);
+
+/** Round tick values inside [low, high], about `count` of them. */
+export function ticks(low, high, count) {
+  const raw = (high - low) / Math.max(count, 1);
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw);
+  const found = [];
+  for (let k = Math.ceil(low / step); k * step <= high; k++) found.push(k * step);
+  return found;
+}
+
+/** Make an element. Attributes are set as text, children are nodes or text: never HTML. */
+export function el(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === true) node.setAttribute(name, "");
+    else if (value !== false && value !== null) node.setAttribute(name, value);
+  }
+  node.append(...children);
+  return node;
+}
+
+/** Change text only when it differs: live regions speak only news. */
+export function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+/** Keep exactly `count` children in `parent`, made by `make(index)`. */
+export function keepChildren(parent, count, make) {
+  while (parent.children.length > count) parent.lastElementChild.remove();
+  while (parent.children.length < count) parent.append(make(parent.children.length));
+  return parent.children;
+}
+
+/** Size a canvas in device pixels and return its context, scaled to CSS pixels. */
+export function sized(canvas, width, height, dpr) {
+  const [w, h] = [Math.round(width * dpr), Math.round(height * dpr)];
+  if (canvas.width !== w || canvas.height !== h) {
+    canvas.width = w;
+    canvas.height = h;
+  }
+  const pen = canvas.getContext("2d");
+  pen.setTransform(dpr, 0, 0, dpr, 0, 0);
+  pen.clearRect(0, 0, width, height);
+  return pen;
+}
+
+let made = 0;
+
+/** A fresh id, for labels and descriptions. */
+export const newId = () => `spe-${++made}`;

@@ -1,0 +1,283 @@
+/**
+ * The live figure of Streamlit's component (v2): mounted once, updated in place.
+ *
+ * The server's answers are payloads of bytes; what the visitor does becomes messages of
+ * the trigger "msg". Knots of a solved path are kept here and painted without a message.
+ */
+
+import { Controls, nearestIndex } from "./controls.js";
+import { el } from "./elements.js";
+import { Hand } from "./hand.js";
+import { readTheme } from "./marks.js";
+import { Messenger } from "./messages.js";
+import { decode, sameBytes } from "./payload.js";
+import { Plot } from "./plot.js";
+import { Prototypes } from "./prototypes.js";
+import { Report } from "./report.js";
+import { Strip } from "./strip.js";
+
+const CHUNK = 8; // knots asked for at a time
+const POLL = 400; // ms between two looks at a fit that takes long
+
+/** Owns the state; a payload or a scrub step changes it, one animation frame paints it. */
+class LiveFigure {
+  constructor(host) {
+    this.stopper = new AbortController();
+    this.signal = this.stopper.signal;
+    this.knots = new Map(); // index on the path -> picture
+    this.touched = new Map(); // control -> number of the message that carries its value
+    this.dirty = new Set();
+    this.answered = 0;
+    this.paints = 0;
+    this.root = el("div", { class: "spe" });
+    host.append(this.root);
+    this.theme = readTheme(this.root);
+    const stale = (yes) => this.root.classList.toggle("stale", yes);
+    this.messenger = new Messenger((message) => this.post(message), stale);
+    this.plot = new Plot(this);
+    this.hand = new Hand(this, this.plot);
+    this.report = new Report(this);
+    this.controls = new Controls(this);
+    this.strip = new Strip(this);
+    this.prototypes = new Prototypes(this);
+    this.build();
+  }
+
+  build() {
+    const { plot, hand, report, controls, strip, prototypes } = this;
+    plot.box.append(report.job);
+    const stage = el("section", { class: "stage", "aria-label": "Figure" },
+      hand.bar, plot.box, plot.keys, report.here, report.spoken, controls.scrubPlace, strip.canvas,
+      report.legend, hand.flags, report.note, report.busy, report.notices);
+    this.root.append(el("div", { class: "grid" }, stage, report.numbers, controls.node, prototypes.node, report.twin));
+    this.resized = new ResizeObserver(() => {
+      if (this.scene) plot.resize();
+      this.schedule("view");
+    });
+    this.resized.observe(plot.box);
+    this.resized.observe(strip.canvas);
+    this.root.addEventListener("keydown", (event) => {
+      // Letters typed into a field are not Streamlit's shortcuts.
+      if (event.target.matches("input, select") && !event.ctrlKey && !event.metaKey) event.stopPropagation();
+    });
+  }
+
+  /* -- what the server says -- */
+
+  /** A payload has come, or the same one again (after a change of theme, say). */
+  receive(bytes, trigger) {
+    this.trigger = trigger;
+    this.readTheme();
+    if (!bytes?.length) return;
+    if (sameBytes(bytes, this.bytes)) return this.paintAnswer(this.answered);
+    this.bytes = bytes;
+    const header = decode(bytes);
+    this.answered = Math.max(this.answered, header.seq);
+    this.messenger.seq = Math.max(this.messenger.seq, header.seq);
+    for (const [name, seq] of this.touched) if (seq <= header.seq) this.touched.delete(name);
+    this.path = header.path ?? header.scene?.path ?? this.path;
+    if (header.scene) this.setScene(header.scene, header.seq);
+    this.report.notify(header.notices, header.busy);
+    if (this.scene) this.take(header);
+    else if (header.picture) setTimeout(() => this.send({ kind: "set", values: {}, dragging: false }), POLL);
+    this.paintAnswer(header.seq);
+  }
+
+  take(header) {
+    for (const knot of header.knots ?? []) this.keep(knot, knot.knot);
+    if (header.controls) this.controls.update(header.controls, (name) => this.touched.has(name));
+    if (header.picture) this.accept(header.picture);
+    if (header.kind === "knots") this.asked = this.asked?.filter((i) => !this.knots.has(i));
+    else this.job = header.job;
+    this.report.progress(this.job);
+    this.schedule(header.kind === "knots" ? "strip" : "picture");
+  }
+
+  setScene(scene, seq) {
+    const previous = this.scene;
+    this.scene = scene;
+    if (previous?.id !== scene.id) this.forget();
+    if (previous?.title !== scene.title) this.strip.past = [];
+    const adding = this.messenger.waiting("add", seq);
+    this.plot.ghosts = adding ? this.plot.ghosts.slice(-adding) : [];
+    this.plot.setScene(scene, previous, this.messenger.flight?.kind === "edit");
+    this.hand.setScene(scene, previous);
+    if (!previous) this.plot.resize();
+    if (String(previous?.image) !== String(scene.image)) this.prototypes.reset();
+    this.prototypes.orders = [];
+    this.report.setScene(scene);
+  }
+
+  /** Take an answer's picture, unless the scrub is already past it. */
+  accept(picture) {
+    const { scrub } = this.controls;
+    if (picture.chain !== this.chain) this.forget(picture.chain);
+    const index = this.path ? nearestIndex(this.path.values, picture.value) : -1;
+    if (picture.canonical && this.path?.values[index] === picture.value) this.keep(picture, index);
+    const local = scrub?.active && this.knots.get(Number(scrub.range.value));
+    this.shown = local || picture;
+    this.settled = picture.canonical && !scrub?.active;
+  }
+
+  keep(knot, index) {
+    if (knot.chain === this.chain) this.knots.set(index, knot);
+  }
+
+  forget(chain = null) {
+    this.strip.fade(this.knots);
+    this.knots.clear();
+    this.chain = chain;
+    this.asked = null;
+  }
+
+  readTheme() {
+    const theme = readTheme(this.root);
+    if (JSON.stringify(theme) === JSON.stringify(this.theme) && this.prototypes.map) return;
+    this.theme = theme;
+    this.root.classList.toggle("dark", theme.dark);
+    this.prototypes.reset();
+    if (!this.scene) return;
+    this.plot.resize();
+    this.report.setScene(this.scene);
+    this.schedule("picture");
+  }
+
+  /* -- what the visitor does -- */
+
+  send(message) {
+    this.asked = null; // the server drops a request for knots when something else comes
+    for (const name of Object.keys(message.values ?? {})) this.touched.set(name, Infinity);
+    this.messenger.send(message);
+  }
+
+  /** Hand a message over; its values are the server's until the visitor changes them again. */
+  post(message) {
+    for (const name of Object.keys(message.values ?? {})) {
+      const waits = this.messenger.queue.some((other) => name in (other.values ?? {}));
+      if (!waits) this.touched.set(name, message.seq);
+    }
+    this.trigger("msg", { ...message, have: this.scene?.id ?? "" });
+  }
+
+  change(name, value, dragging) {
+    if (name !== this.path?.param) this.forget();
+    this.send({ kind: "set", values: { [name]: value }, dragging });
+  }
+
+  edit({ op, x = null, y = null, label = null, row = null, dragging = false }) {
+    this.forget();
+    this.send({ kind: "edit", op, x, y, label, row, dragging });
+  }
+
+  /** A step along the path: painted here when its knot is known; sent when not, or when let go. */
+  scrub(value, dragging) {
+    const knot = this.knots.get(nearestIndex(this.path.values, value));
+    if (knot) {
+      this.shown = knot;
+      this.settled = !dragging;
+      this.schedule("picture");
+    }
+    if (!knot || !dragging) this.change(this.path.param, value, dragging);
+  }
+
+  /** Ask for the nearest missing knots while nothing else is going on. */
+  fetchKnots() {
+    const { path, shown, messenger } = this;
+    const { scrub } = this.controls;
+    if (!path || !this.chain || this.job || messenger.flight || messenger.busy) return;
+    if (!shown?.canonical || scrub?.active) return;
+    if (this.asked?.length) return; // the server did not give these: it will not give them now
+    const here = Number(scrub?.range.value ?? 0);
+    const missing = path.values.map((_, i) => i).filter((i) => !this.knots.has(i));
+    this.asked = missing.sort((a, b) => Math.abs(a - here) - Math.abs(b - here)).slice(0, CHUNK);
+    if (this.asked.length) messenger.send({ kind: "knots", want: this.asked });
+  }
+
+  /* -- painting -- */
+
+  /** @param {"picture" | "view" | "strip"} what */
+  schedule(what) {
+    this.dirty.add(what);
+    this.frame ??= requestAnimationFrame(() => this.render());
+  }
+
+  /** Paint, and then count the message as answered. */
+  paintAnswer(seq) {
+    this.done = seq;
+    this.schedule("strip");
+  }
+
+  render() {
+    this.frame = null;
+    if (this.shown) this.draw(this.shown, this.dirty);
+    this.dirty.clear();
+    if (this.done === undefined) return;
+    const seq = this.done;
+    this.done = undefined;
+    requestAnimationFrame(() => this.goOn(seq));
+  }
+
+  draw(shown, dirty) {
+    const coarse = Boolean(this.controls.scrub?.active) || !shown.canonical;
+    if (dirty.has("picture") || dirty.has("view")) this.plot.paint(shown, coarse);
+    this.strip.paint(shown);
+    if (dirty.has("picture")) {
+      this.prototypes.update(shown, this.settled);
+      this.report.update(shown);
+    } else if (dirty.has("view")) this.report.margins(shown);
+    this.trace(shown);
+  }
+
+  /** What comes after a painted answer: the next message, knots, another look at a long fit. */
+  goOn(seq) {
+    this.messenger.answered(seq);
+    this.fetchKnots();
+    clearTimeout(this.poll);
+    if (this.job) this.poll = setTimeout(() => this.messenger.busy || this.messenger.send({ kind: "poll" }), POLL);
+  }
+
+  /** What tests and benches read: state on the canvas, a mark on the timeline. */
+  trace(picture) {
+    const state = {
+      seq: this.answered,
+      knot: picture.knot ?? "",
+      knots: this.knots.size,
+      zoom: this.plot.zoomFactor,
+      paintCount: ++this.paints,
+      lastValue: picture.value ?? "",
+    };
+    Object.assign(this.plot.canvas.dataset, state);
+    if (this.paints % 500 === 0) performance.clearMarks("spe-paint");
+    performance.mark("spe-paint", { detail: state });
+  }
+
+  stop() {
+    this.stopper.abort();
+    this.resized.disconnect();
+    this.messenger.stop();
+    this.controls.stop();
+    clearTimeout(this.poll);
+    cancelAnimationFrame(this.frame);
+    this.root.remove();
+  }
+}
+
+const figures = new WeakMap();
+
+/** Streamlit calls this at the mount and again with every new payload. */
+export default function ({ data, parentElement, setTriggerValue }) {
+  let figure = figures.get(parentElement);
+  if (!figure) {
+    parentElement.querySelectorAll(".spe").forEach((old) => old.remove());
+    figure = new LiveFigure(parentElement);
+    figures.set(parentElement, figure);
+  }
+  figure.receive(data, setTriggerValue);
+  // Streamlit also cleans up a call that a newer one has overtaken: only a figure that has
+  // left the page is really over.
+  return () => setTimeout(() => {
+    if (parentElement.isConnected) return;
+    figure.stop();
+    figures.delete(parentElement);
+  });
+}

@@ -1,0 +1,275 @@
+/** The visitor's hand on the figure: tools, pointer, touch, wheel, keyboard. */
+
+import { clamp, el, keepChildren, setText } from "./elements.js";
+
+const TOOLS = { look: "Look", add: "Add", move: "Move", erase: "Erase" };
+const STEP = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+
+/** A button with a name. */
+function button(text, name, act) {
+  const node = el("button", { type: "button", "aria-label": name, title: name }, text);
+  node.addEventListener("click", act);
+  return node;
+}
+
+/** Turns gestures and keys into movements of the window, edits and readings. */
+export class Hand {
+  constructor(app, plot) {
+    Object.assign(this, { app, plot, tool: "look", label: 0, dragged: null });
+    this.pointers = new Map();
+    this.build();
+    this.listen();
+  }
+
+  /* -- tools -- */
+
+  build() {
+    const { plot } = this;
+    this.tools = Object.entries(TOOLS).map(([tool, text]) => {
+      const node = button(text, `${text} (tool)`, () => this.take(tool));
+      node.dataset.tool = tool;
+      return node;
+    });
+    this.classes = el("select", { "aria-label": "Class of added points" });
+    this.classes.addEventListener("change", () => {
+      this.label = this.classes.selectedIndex;
+      this.take("add");
+    });
+    const undo = button("Undo", "Undo the last edit", () => this.app.edit({ op: "undo" }));
+    this.editing = el("span", { class: "group" }, ...this.tools, this.classes, undo);
+    const zoom = el("span", { class: "group" },
+      button("−", "Zoom out", () => plot.zoom(1 / 1.5)),
+      button("+", "Zoom in", () => plot.zoom(1.5)),
+      button("Reset", "Reset the zoom", () => plot.resetView()));
+    this.bar = el("div", { class: "bar", role: "group", "aria-label": "Figure tools" }, this.editing, zoom);
+    this.flags = el("div", { class: "flags" });
+    this.boxes = {};
+    for (const [name, text] of [["bands", "Margin bands"], ["arrows", "Prototype directions"], ["points", "Points"]]) {
+      const box = el("input", { type: "checkbox" });
+      box.addEventListener("change", () => {
+        plot.show[name] = box.checked;
+        this.app.schedule("view");
+      });
+      this.boxes[name] = box;
+      this.flags.append(el("label", {}, box, text));
+    }
+  }
+
+  setScene(scene, previous) {
+    this.editing.hidden = !scene.editable;
+    if (!scene.editable || !previous?.editable) this.take("look");
+    keepChildren(this.classes, scene.classes.length, () => el("option"));
+    scene.classes.forEach((name, i) => setText(this.classes.options[i], name));
+    this.label = Math.min(this.label, scene.classes.length - 1);
+    this.classes.selectedIndex = this.label;
+    // Pictures of prototypes say more than their directions in a plane.
+    if (previous?.title !== scene.title) this.plot.show.arrows = !scene.image;
+    for (const [name, box] of Object.entries(this.boxes)) box.checked = this.plot.show[name];
+    if (this.dragged) this.carry(this.dragged);
+  }
+
+  take(tool) {
+    this.tool = tool;
+    this.dragged = null;
+    for (const node of this.tools) node.setAttribute("aria-pressed", node.dataset.tool === tool);
+    this.plot.canvas.dataset.tool = tool;
+    this.setTouch();
+  }
+
+  /** Fingers scroll the page over an unzoomed figure that is only looked at. */
+  setTouch() {
+    const page = this.tool === "look" && (!this.plot.view || this.plot.zoomFactor === 1);
+    this.plot.canvas.style.touchAction = page ? "pan-y" : "none";
+  }
+
+  /* -- edits -- */
+
+  add(place) {
+    this.plot.ghosts.push({ ...place, label: this.label });
+    this.app.edit({ op: "add", ...place, label: this.label });
+    this.app.schedule("view");
+  }
+
+  erase(index) {
+    if (index < 0) return;
+    this.app.edit({ op: "erase", ...this.pointAt(index) });
+    this.plot.ringPoint(-1);
+  }
+
+  pointAt(index) {
+    const { x, y, label, row } = this.plot.points;
+    return { x: x[index], y: y[index], label: label[index], row: row[index] };
+  }
+
+  /** Draw the held point at its place, before the server answers. */
+  carry({ x, y, row }) {
+    const { points } = this.plot;
+    const index = points.row.indexOf(row);
+    if (index < 0) return;
+    points.x[index] = x;
+    points.y[index] = y;
+    this.app.schedule("view");
+  }
+
+  /** Move the held point; let go of it at the end. */
+  drag(place, dragging) {
+    Object.assign(this.dragged, place);
+    this.carry(this.dragged);
+    this.app.edit({ op: "move", ...this.dragged, dragging });
+    if (!dragging) this.dragged = null;
+  }
+
+  /** What Enter or a click does at a place with the tool in hand. */
+  act(place, index) {
+    if (this.dragged) this.drag(place, false);
+    else if (this.tool === "add") this.add(place);
+    else if (this.tool === "erase") this.erase(index);
+    else if (this.tool === "move" && index >= 0) this.dragged = this.pointAt(index);
+  }
+
+  /* -- pointer -- */
+
+  listen() {
+    const { canvas } = this.plot;
+    const on = (names, act, options) =>
+      names.split(" ").forEach((name) => canvas.addEventListener(name, (event) => {
+        const box = canvas.getBoundingClientRect();
+        if (this.plot.area && this.plot.view) act(event, event.clientX - box.left, event.clientY - box.top);
+      }, options));
+    on("pointerdown", (event, px, py) => this.down(event, px, py));
+    on("pointermove", (event, px, py) => this.moveTo(event, px, py));
+    on("pointerup pointercancel", (event, px, py) => this.up(event, px, py));
+    on("pointerleave", () => this.leave());
+    on("dblclick", () => this.tool === "look" && this.plot.resetView());
+    on("wheel", (event, px, py) => this.wheel(event, px, py), { passive: false });
+    on("keydown", (event) => this.key(event));
+    on("focus", () => {
+      if (!this.plot.cursor && canvas.matches(":focus-visible")) this.plot.setCursor(this.plot.middle, true);
+    });
+    const { signal } = this.app;
+    window.addEventListener("scroll", () => (this.over = false), { signal, capture: true, passive: true });
+  }
+
+  down(event, px, py) {
+    const { plot } = this;
+    if (event.button !== 0 || !plot.inside(px, py)) return;
+    plot.canvas.setPointerCapture(event.pointerId);
+    this.pointers.set(event.pointerId, [px, py]);
+    if (this.pointers.size === 2) {
+      this.gesture = { kind: "pinch", ...this.spread() };
+      return;
+    }
+    const index = plot.nearest(px, py);
+    this.gesture = { kind: "press", px, py, index };
+    if (this.tool !== "move" || this.dragged || index < 0) return;
+    this.dragged = this.pointAt(index);
+    this.gesture.kind = "grip";
+  }
+
+  /** Middle and distance of two fingers. */
+  spread() {
+    const [[ax, ay], [bx, by]] = [...this.pointers.values()];
+    return { cx: (ax + bx) / 2, cy: (ay + by) / 2, far: Math.max(Math.hypot(ax - bx, ay - by), 1) };
+  }
+
+  moveTo(event, px, py) {
+    const { plot, gesture } = this;
+    this.over = true;
+    if (!this.pointers.has(event.pointerId)) {
+      if (this.dragged && plot.inside(px, py)) this.drag(plot.place(px, py), true);
+      this.hover(px, py);
+      return;
+    }
+    const [lastX, lastY] = this.pointers.get(event.pointerId);
+    this.pointers.set(event.pointerId, [px, py]);
+    if (gesture.kind === "pinch") {
+      const now = this.spread();
+      plot.pan(now.cx - gesture.cx, now.cy - gesture.cy);
+      plot.zoom(now.far / gesture.far, plot.place(now.cx, now.cy));
+      Object.assign(gesture, now);
+      return;
+    }
+    gesture.moved ||= Math.hypot(px - gesture.px, py - gesture.py) > 4;
+    if (!gesture.moved) return;
+    if (gesture.kind === "grip") this.drag(plot.place(px, py), true);
+    else if (this.tool === "look" || this.tool === "move") plot.pan(px - lastX, py - lastY);
+  }
+
+  up(event, px, py) {
+    const { plot, gesture } = this;
+    if (!this.pointers.delete(event.pointerId) || gesture.kind === "rest") return;
+    if (gesture.kind === "pinch") gesture.kind = "rest"; // the other finger means nothing any more
+    else if (gesture.kind === "grip" && gesture.moved) this.drag(plot.place(px, py), false);
+    else if (!gesture.moved && event.type === "pointerup") {
+      const place = plot.place(px, py);
+      if (gesture.kind === "press") this.act(place, gesture.index);
+      const known = gesture.index >= 0 && this.tool === "look";
+      plot.setCursor(known ? this.pointAt(gesture.index) : place);
+    }
+  }
+
+  hover(px, py) {
+    const { plot } = this;
+    if (!plot.inside(px, py)) return this.leave();
+    const index = plot.nearest(px, py);
+    plot.ringPoint(index);
+    this.app.report.read(plot.place(px, py), index);
+  }
+
+  leave() {
+    this.plot.ringPoint(-1);
+    this.app.report.read(this.plot.cursor, this.plot.underCursor());
+  }
+
+  /** The wheel zooms, unless the page is being scrolled past the figure. */
+  wheel(event, px, py) {
+    const { plot } = this;
+    if (!plot.inside(px, py) || !(this.over || event.ctrlKey)) return;
+    if (event.deltaY > 0 && plot.zoomFactor === 1 && !event.ctrlKey) return;
+    event.preventDefault();
+    const turn = clamp(event.deltaY * (event.deltaMode === 1 ? 33 : 1), -300, 300);
+    plot.zoom(Math.exp(-turn / (event.ctrlKey ? 100 : 400)), plot.place(px, py));
+  }
+
+  /* -- keyboard -- */
+
+  key(event) {
+    const { plot } = this;
+    const { key } = event;
+    const { editable } = this.app.scene;
+    const command = event.ctrlKey || event.metaKey;
+    if (event.altKey || (command && key !== "z")) return;
+    if (command) {
+      if (!editable) return;
+      this.app.edit({ op: "undo" });
+    } else if (STEP[key]) this.step(STEP[key], event.shiftKey ? 0.1 : 0.02);
+    else if (key === "[" || key === "]") this.jump(key === "]" ? 1 : -1);
+    else if (key === "+" || key === "=") plot.zoom(1.5);
+    else if (key === "-") plot.zoom(1 / 1.5);
+    else if (key === "0") plot.resetView();
+    else if (!editable) return;
+    else if (key === "Enter" || key === " ") this.act(plot.cursor ?? plot.middle, plot.underCursor(40));
+    else if (key === "Delete" || key === "Backspace") this.erase(plot.underCursor(1e4));
+    else return;
+    event.preventDefault();
+  }
+
+  step([dx, dy], share) {
+    const { view, cursor, middle } = this.plot;
+    const from = cursor ?? middle;
+    this.plot.setCursor({
+      x: from.x + dx * share * (view.x1 - view.x0),
+      y: from.y + dy * share * (view.y1 - view.y0),
+    }, true);
+    if (this.dragged) this.drag(this.plot.cursor, true);
+  }
+
+  /** Put the crosshair on the next point, in the order of rows. */
+  jump(by) {
+    const n = this.plot.points.x.length;
+    if (n === 0) return;
+    this.at = this.at === undefined ? (by > 0 ? 0 : n - 1) : (this.at + by + n) % n;
+    this.plot.setCursor(this.pointAt(this.at), true);
+    this.plot.ringPoint(this.at);
+  }
+}

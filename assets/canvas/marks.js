@@ -1,0 +1,130 @@
+/** Colours and marks: a class is a colour and a shape, in both themes. */
+
+import { clamp, el, sized } from "./elements.js";
+
+/** Okabe and Ito's seven, then four that differ from them in hue or lightness. */
+const PALETTE = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442",
+  "#882255", "#8C8C33", "#6A4FC9", "#8C510A"];
+export const UNKNOWN = 255;
+export const BANDS = [1 / 16, 1 / 4, 9 / 16]; // of margin_max: quarters of the stored square root
+export const TINTS = { light: [0.13, 0.25, 0.38, 0.52], dark: [0.2, 0.34, 0.48, 0.62] };
+export const FLAT = 0.42;
+
+const probe = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+
+/** Any CSS colour as [r, g, b]. */
+function rgb(colour) {
+  probe.canvas.width = probe.canvas.height = 1;
+  probe.fillStyle = colour;
+  probe.fillRect(0, 0, 1, 1);
+  return [...probe.getImageData(0, 0, 1, 1).data.slice(0, 3)];
+}
+
+export const mix = (a, b, share) => a.map((v, i) => Math.round(v + (b[i] - v) * share));
+export const css = (c, alpha = 1) => `rgb(${c[0]} ${c[1]} ${c[2]} / ${alpha})`;
+export const word = (c) => ((255 << 24) | (c[2] << 16) | (c[1] << 8) | c[0]) >>> 0; // little-endian RGBA
+const luminance = (c) => (0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2]) / 255;
+
+/** Read Streamlit's theme variables from `node`. */
+export function readTheme(node) {
+  const style = getComputedStyle(node);
+  const read = (name, other) => rgb(style.getPropertyValue(name).trim() || other);
+  const back = read("--st-background-color", "#ffffff");
+  const text = read("--st-text-color", "#31333f");
+  const dark = luminance(back) < 0.4;
+  return {
+    dark,
+    back,
+    text,
+    primary: read("--st-primary-color", "#0072B2"),
+    muted: mix(text, back, 0.25),
+    faint: mix(text, back, 0.8),
+    font: `${0.8 * parseFloat(style.fontSize)}px ${style.fontFamily}`,
+    em: parseFloat(style.fontSize),
+  };
+}
+
+/** The colour of class k; from the twelfth on the palette again, each turn darker or lighter. */
+export function classColour(k, theme) {
+  if (k === UNKNOWN) return theme.muted;
+  const base = rgb(PALETTE[k % PALETTE.length]);
+  const turn = Math.floor(k / PALETTE.length);
+  if (turn === 0) return theme.dark && luminance(base) < 0.3 ? mix(base, [255, 255, 255], 0.3) : base;
+  const away = (turn % 2 === 1) !== theme.dark ? [0, 0, 0] : [255, 255, 255];
+  return mix(base, away, clamp(turn % 2 ? 0.3 + 0.15 * turn : 0.15 + 0.1 * turn, 0, 0.8));
+}
+
+const ring = (n, radius, turn = -Math.PI / 2) =>
+  "M" + Array.from({ length: n }, (_, i) => {
+    const angle = turn + (2 * Math.PI * i) / n;
+    const r = typeof radius === "number" ? radius : radius[i % radius.length];
+    return `${(r * Math.cos(angle)).toFixed(3)} ${(r * Math.sin(angle)).toFixed(3)}`;
+  }).join("L") + "Z";
+const PLUS = "M-.45-1.25H.45V-.45H1.25V.45H.45V1.25H-.45V.45H-1.25V-.45H-.45Z";
+const SHAPES = [
+  "M1 0A1 1 0 1 1-1 0A1 1 0 1 1 1 0Z", // circle
+  ring(4, 1.25, Math.PI / 4), // square
+  ring(3, 1.35), // triangle
+  ring(4, 1.35), // diamond
+  PLUS,
+  PLUS, // cross: the plus turned by 45 degrees
+  ring(10, [1.4, 0.62]), // star
+  ring(3, 1.35, Math.PI / 2), // triangle pointing down
+  ring(5, 1.2), // pentagon
+  ring(6, 1.2), // hexagon
+];
+
+/**
+ * Draw a mark at the pen's origin: outline = true class, fill = predicted class.
+ * Part 0 (training) is plain, 1 (validation) has a centre dot, 2 (test) an outer ring.
+ */
+export function drawMark(pen, theme, { label, fill, part = 0, hollow = false, radius = 5 }) {
+  const path = new Path2D();
+  const shape = label === UNKNOWN ? 0 : label % SHAPES.length;
+  const turn = shape === 5 ? 45 : 0;
+  path.addPath(new Path2D(SHAPES[shape]), new DOMMatrix().scale(radius).rotate(turn));
+  const inside = hollow ? theme.back : classColour(fill, theme);
+  const contour = theme.dark ? [0, 0, 0] : [35, 35, 45];
+  pen.lineJoin = "round";
+  pen.lineWidth = 3.2;
+  pen.strokeStyle = css(contour, theme.dark ? 0.9 : 0.75);
+  pen.stroke(path);
+  pen.fillStyle = css(inside);
+  pen.fill(path);
+  pen.lineWidth = 1.9;
+  pen.strokeStyle = css(classColour(label, theme));
+  pen.stroke(path);
+  if (part === 1) {
+    pen.fillStyle = luminance(inside) > 0.5 ? "#111" : "#fff";
+    pen.beginPath();
+    pen.arc(0, 0, radius * 0.36, 0, 7);
+    pen.fill();
+  } else if (part === 2) {
+    pen.lineWidth = 1.1;
+    pen.strokeStyle = css(theme.text);
+    pen.beginPath();
+    pen.arc(0, 0, radius + 3.2, 0, 7);
+    pen.stroke();
+  }
+}
+
+/** A mark as a small picture for legends and headings. */
+export function markIcon(theme, spec, size = 18) {
+  const canvas = el("canvas", { class: "icon", "aria-hidden": "true" });
+  canvas.style.width = canvas.style.height = `${size}px`;
+  const pen = sized(canvas, size, size, window.devicePixelRatio);
+  pen.translate(size / 2, size / 2);
+  drawMark(pen, theme, { fill: spec.label, radius: size * 0.27, ...spec });
+  return canvas;
+}
+
+/** Signed weights: blue for negative, orange for positive, the background's tone for zero. */
+export function divergingMap(theme) {
+  const [low, zero, high] = theme.dark
+    ? [[112, 184, 255], [30, 31, 36], [255, 170, 80]]
+    : [[16, 84, 160], [247, 247, 247], [190, 82, 0]];
+  return Uint32Array.from({ length: 255 }, (_, i) => {
+    const t = (i - 127) / 127;
+    return word(mix(zero, t < 0 ? low : high, Math.abs(t)));
+  });
+}

@@ -1,0 +1,74 @@
+/** Messages to the server: one in flight, what waits is merged, the latest value wins. */
+
+const BACKGROUND = new Set(["knots", "poll"]);
+
+/** One message in flight; what waits is merged, so that the latest value wins. */
+export class Messenger {
+  /** @param {(message: object) => void} post @param {(stale: boolean) => void} onStale */
+  constructor(post, onStale) {
+    Object.assign(this, { post, onStale, seq: 0, queue: [], flight: null, timers: [] });
+  }
+
+  /** Is a message of the user on its way (knots are only fetched when none is)? */
+  get busy() {
+    return this.queue.length > 0 || (this.flight !== null && !BACKGROUND.has(this.flight.kind));
+  }
+
+  send(message) {
+    const last = this.queue.at(-1);
+    const moves = message.op === "move" && last?.op === "move" && last.row === message.row;
+    if (message.kind === "set" && last?.kind === "set") {
+      Object.assign(last.values, message.values);
+      last.dragging = message.dragging;
+    } else if (moves) Object.assign(last, message);
+    else this.queue.push(message);
+    this.pump();
+  }
+
+  /** A message of the user does not wait for background ones: the server drops them for it. */
+  pump() {
+    if (this.flight && !BACKGROUND.has(this.flight.kind)) return;
+    if (this.queue.length) this.launch(this.queue.shift());
+  }
+
+  launch(message, seq = ++this.seq) {
+    this.flight = { ...message, seq };
+    this.timers.forEach(clearTimeout);
+    this.timers = [setTimeout(() => this.resend(), 10_000)];
+    if (!BACKGROUND.has(message.kind)) this.timers.push(setTimeout(() => this.onStale(true), 300));
+    this.post(this.flight);
+  }
+
+  /** The answer to `seq` has been painted. */
+  answered(seq) {
+    if (!this.flight || seq < this.flight.seq) return;
+    this.flight = null;
+    this.timers.forEach(clearTimeout);
+    this.onStale(false);
+    this.pump();
+  }
+
+  /**
+   * No answer: values go again with those that wait; an edit keeps its number, so that it
+   * counts once; knots can be asked for later.
+   */
+  resend() {
+    const lost = this.flight;
+    const next = this.queue[0];
+    this.flight = null;
+    if (lost.kind === "edit") return this.launch(lost, lost.seq);
+    if (lost.kind === "set" && next?.kind === "set") next.values = { ...lost.values, ...next.values };
+    else if (lost.kind !== "knots") this.queue.unshift(lost);
+    this.pump();
+  }
+
+  /** Edits the server has not answered yet. */
+  waiting(op, answered) {
+    const flying = this.flight?.op === op && this.flight.seq > answered ? 1 : 0;
+    return flying + this.queue.filter((message) => message.op === op).length;
+  }
+
+  stop() {
+    this.timers.forEach(clearTimeout);
+  }
+}

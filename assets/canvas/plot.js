@@ -1,0 +1,371 @@
+/** The figure itself: regions below, boundaries, points, arrows and axes above. */
+
+import { clamp, el, newId, say, setText, sized, ticks } from "./elements.js";
+import { FLAT, TINTS, classColour, css, drawMark, mix, word } from "./marks.js";
+import { boundaries, locate, paintRegions } from "./regions.js";
+
+const MAX_ZOOM = 40;
+const LABELLED_ARROWS = 12; // more prototypes than this are drawn faintly and without numbers
+const REACH = 14; // px: how near a pointer must be to a point to mean it
+
+/** Owns the window (zoom), the canvases, the crosshair; `Hand` moves them. */
+export class Plot {
+  constructor(app) {
+    this.app = app;
+    this.sprites = new Map();
+    this.ghosts = []; // added points that the server has not confirmed
+    this.cursor = null;
+    this.show = { bands: true, arrows: true, points: true };
+    this.raster = el("canvas", { class: "raster", "aria-hidden": "true" });
+    this.keys = el("p", { class: "unseen", id: newId() });
+    this.canvas = el("canvas", { class: "marks", tabindex: 0, role: "img", "aria-describedby": this.keys.id });
+    this.cross = el("div", { class: "cross", hidden: true });
+    this.halo = el("div", { class: "halo", hidden: true });
+    this.badge = el("span", { class: "badge", hidden: true }, "preview");
+    this.box = el("div", { class: "figure" }, this.raster, this.canvas, this.cross, this.halo, this.badge);
+  }
+
+  /** @param {object} scene @param {object} [previous] @param {boolean} edited by the visitor's hand */
+  setScene(scene, previous, edited) {
+    const { view } = scene;
+    const frame = (v) => String([v.x, v.y, v.xlabel, v.ylabel]);
+    this.points = scene.points;
+    if (!previous || (frame(previous.view) !== frame(view) && !edited)) {
+      this.view = { x0: view.x[0], x1: view.x[1], y0: view.y[0], y1: view.y[1] };
+      this.cursor = null;
+    }
+    this.clampView();
+    const keys = "Arrow keys move a crosshair, [ and ] step through the points; plus, minus and 0 zoom. ";
+    const more = "Enter adds, picks up or erases with the chosen tool, Delete erases the nearest point.";
+    setText(this.keys, keys + (scene.editable ? more : ""));
+  }
+
+  /* -- the window -- */
+
+  get zoomFactor() {
+    const { x } = this.app.scene.view;
+    return Math.round(((x[1] - x[0]) / (this.view.x1 - this.view.x0)) * 1000) / 1000;
+  }
+
+  clampView() {
+    const { x, y } = this.app.scene.view;
+    const v = this.view;
+    for (const [a, b, low, high] of [["x0", "x1", ...x], ["y0", "y1", ...y]]) {
+      const span = clamp(v[b] - v[a], (high - low) / MAX_ZOOM, high - low);
+      v[a] = clamp(v[a], low, high - span);
+      v[b] = v[a] + span;
+    }
+    this.app.hand.setTouch();
+    this.app.schedule("view");
+  }
+
+  resetView() {
+    this.zoom(0);
+  }
+
+  /** Zoom about a place (the crosshair, or the middle), which keeps its position. */
+  zoom(factor, at = this.cursor ?? this.middle) {
+    const v = this.view;
+    const { x, y } = this.app.scene.view;
+    const now = (x[1] - x[0]) / (v.x1 - v.x0);
+    const wanted = clamp(now * factor, 1, MAX_ZOOM);
+    const by = wanted / now;
+    v.x0 = at.x - (at.x - v.x0) / by;
+    v.x1 = at.x + (v.x1 - at.x) / by;
+    v.y0 = at.y - (at.y - v.y0) / by;
+    v.y1 = at.y + (v.y1 - at.y) / by;
+    if (wanted === 1) Object.assign(v, { x0: x[0], x1: x[1], y0: y[0], y1: y[1] });
+    this.clampView();
+  }
+
+  pan(dx, dy) {
+    const v = this.view;
+    const [mx, my] = [(dx / this.area.w) * (v.x1 - v.x0), (dy / this.area.h) * (v.y1 - v.y0)];
+    Object.assign(v, { x0: v.x0 - mx, x1: v.x1 - mx, y0: v.y0 + my, y1: v.y1 + my });
+    this.clampView();
+  }
+
+  get middle() {
+    return { x: (this.view.x0 + this.view.x1) / 2, y: (this.view.y0 + this.view.y1) / 2 };
+  }
+
+  px(x) {
+    return this.area.x + ((x - this.view.x0) / (this.view.x1 - this.view.x0)) * this.area.w;
+  }
+
+  py(y) {
+    return this.area.y + ((this.view.y1 - y) / (this.view.y1 - this.view.y0)) * this.area.h;
+  }
+
+  /** The place in data units under a position in the box, inside the raster. */
+  place(px, py) {
+    const { x0, x1, y0, y1 } = this.view;
+    const { x, y } = this.app.scene.view;
+    return {
+      x: clamp(x0 + ((px - this.area.x) / this.area.w) * (x1 - x0), ...x),
+      y: clamp(y1 - ((py - this.area.y) / this.area.h) * (y1 - y0), ...y),
+    };
+  }
+
+  inside(px, py) {
+    const { x, y, w, h } = this.area;
+    return px >= x && px <= x + w && py >= y && py <= y + h;
+  }
+
+  /** Index of the point nearest to a position in the box, or -1. */
+  nearest(px, py, reach = REACH) {
+    if (!this.show.points) return -1;
+    const { x, y } = this.points;
+    let found = -1;
+    let least = reach * reach;
+    for (let i = 0; i < x.length; i++) {
+      const far = (this.px(x[i]) - px) ** 2 + (this.py(y[i]) - py) ** 2;
+      if (far < least) [found, least] = [i, far];
+    }
+    return found;
+  }
+
+  /* -- the crosshair -- */
+
+  /** Put the crosshair on a place; the window follows it when it leaves. */
+  setCursor(place, speak = false) {
+    const v = this.view;
+    const { x, y } = this.app.scene.view;
+    this.cursor = { x: clamp(place.x, ...x), y: clamp(place.y, ...y) };
+    const { x: cx, y: cy } = this.cursor;
+    if (cx < v.x0 || cx > v.x1 || cy < v.y0 || cy > v.y1) {
+      const [hx, hy] = [(v.x1 - v.x0) / 2, (v.y1 - v.y0) / 2];
+      Object.assign(v, { x0: cx - hx, x1: cx + hx, y0: cy - hy, y1: cy + hy });
+      this.clampView();
+    }
+    this.placeCursor();
+    this.app.report.read(this.cursor, this.underCursor(), speak);
+  }
+
+  underCursor(reach = REACH) {
+    return this.cursor ? this.nearest(this.px(this.cursor.x), this.py(this.cursor.y), reach) : -1;
+  }
+
+  placeCursor() {
+    const at = this.cursor && [this.px(this.cursor.x), this.py(this.cursor.y)];
+    this.cross.hidden = !at || !this.inside(...at);
+    if (at) this.cross.style.transform = `translate(${at[0]}px, ${at[1]}px)`;
+  }
+
+  ringPoint(index) {
+    this.halo.hidden = index < 0;
+    if (index < 0) return;
+    const { x, y } = this.points;
+    this.halo.style.transform = `translate(${this.px(x[index])}px, ${this.py(y[index])}px)`;
+  }
+
+  /* -- painting -- */
+
+  /** Fit the canvases to the box; every pixel of the plot area is a device pixel. */
+  resize() {
+    const { em } = this.app.theme;
+    this.dpr = window.devicePixelRatio;
+    const snap = (v) => Math.round(v * this.dpr) / this.dpr;
+    this.width = this.box.clientWidth;
+    this.height = this.box.clientHeight;
+    const [x, y] = [snap(2.9 * em), snap(1.5 * em)];
+    const [w, h] = [snap(this.width - x - 0.6 * em), snap(this.height - y - 2.9 * em)];
+    this.area = { x, y, w, h };
+    Object.assign(this.raster.style, { left: `${x}px`, top: `${y}px`, width: `${w}px`, height: `${h}px` });
+    this.sprites.clear();
+  }
+
+  paint(picture, coarse) {
+    if (!this.area || this.area.w < 20) return;
+    const { theme } = this.app;
+    const { x, y, w, h } = this.area;
+    this.paintRaster(picture, coarse);
+    const pen = sized(this.canvas, this.width, this.height, this.dpr);
+    pen.font = theme.font;
+    this.paintAxes(pen, theme);
+    pen.save();
+    pen.beginPath();
+    pen.rect(x, y, w, h);
+    pen.clip();
+    this.paintBoundaries(pen, theme, picture);
+    if (this.show.points) this.paintPoints(pen, picture);
+    if (this.show.arrows && picture.lines) this.paintArrows(pen, theme, picture);
+    pen.restore();
+    pen.strokeStyle = css(theme.text, 0.45);
+    pen.lineWidth = 1;
+    pen.strokeRect(x - 0.5, y - 0.5, w + 1, h + 1);
+    this.badge.hidden = picture.canonical || picture.knot !== null;
+    this.placeCursor();
+  }
+
+  paintRaster(picture, coarse) {
+    const start = performance.now();
+    const { theme, scene } = this.app;
+    const scale = coarse && this.slow ? 2 : 1; // half resolution only while a slow machine scrubs
+    const [w, h] = [this.area.w, this.area.h].map((v) => Math.max(1, Math.round((v * this.dpr) / scale)));
+    const [gx, gy] = picture.grid;
+    const { x: ex, y: ey } = scene.view;
+    const v = this.view;
+    const unit = (value, [low, high], nodes) => ((value - low) / (high - low)) * (nodes - 1);
+    const key = [w, h, gx, gy, v.x0, v.x1, v.y0, v.y1, ...ex, ...ey].join();
+    if (key !== this.located) {
+      this.located = key;
+      this.cols = locate(w, gx, unit(v.x0, ex, gx), unit(v.x1, ex, gx));
+      this.rows = locate(h, gy, unit(v.y1, ey, gy), unit(v.y0, ey, gy));
+    }
+    if (this.raster.width !== w || this.raster.height !== h || !this.image) {
+      this.raster.width = w;
+      this.raster.height = h;
+      this.image = new ImageData(w, h);
+      this.words = new Uint32Array(this.image.data.buffer);
+    }
+    paintRegions(this.words, picture, this.cols, this.rows, this.colours(theme, scene.classes.length));
+    this.raster.getContext("2d").putImageData(this.image, 0, 0);
+    if (scale === 1) this.slow = performance.now() - start > 14;
+  }
+
+  /** Tints by class * 4 + band, kept until theme, switch or number of classes change. */
+  colours(theme, n) {
+    const key = [n, this.show.bands, ...theme.back].join();
+    if (key === this.tinted) return this.table;
+    this.tinted = key;
+    this.table = new Uint32Array(1024).fill(word(theme.back));
+    const tints = TINTS[theme.dark ? "dark" : "light"];
+    for (let k = 0; k < n; k++)
+      for (let band = 0; band < 4; band++) {
+        const share = this.show.bands ? tints[band] : FLAT;
+        this.table[k * 4 + band] = word(mix(theme.back, classColour(k, theme), share));
+      }
+    return this.table;
+  }
+
+  paintAxes(pen, theme) {
+    const { x, y, w, h } = this.area;
+    const { view } = this.app.scene;
+    const { em } = theme;
+    const v = this.view;
+    pen.fillStyle = pen.strokeStyle = css(theme.muted);
+    pen.lineWidth = 1;
+    pen.textAlign = "center";
+    pen.textBaseline = "top";
+    pen.beginPath();
+    for (const value of ticks(v.x0, v.x1, w / (6 * em))) {
+      const at = Math.round(this.px(value)) + 0.5;
+      pen.moveTo(at, y + h);
+      pen.lineTo(at, y + h + 4);
+      pen.fillText(say(Number(value.toPrecision(6))), at, y + h + 6);
+    }
+    pen.textAlign = "right";
+    pen.textBaseline = "middle";
+    for (const value of ticks(v.y0, v.y1, h / (4 * em))) {
+      const at = Math.round(this.py(value)) + 0.5;
+      pen.moveTo(x - 4, at);
+      pen.lineTo(x, at);
+      pen.fillText(say(Number(value.toPrecision(6))), x - 6, at);
+    }
+    pen.stroke();
+    pen.fillStyle = css(theme.text);
+    pen.textBaseline = "top";
+    pen.fillText(`${view.xlabel} →`, x + w, y + h + 1.5 * em, w);
+    pen.textAlign = "left";
+    pen.fillText(`↑ ${view.ylabel}`, x, 0.15 * em, w);
+  }
+
+  paintBoundaries(pen, theme, picture) {
+    const lines = boundaries(picture);
+    const [gx, gy] = picture.grid;
+    const { x, y } = this.app.scene.view;
+    const [ax, ay] = [this.px(x[0]), this.py(y[0])];
+    const [bx, by] = [(this.px(x[1]) - ax) / (gx - 1), (this.py(y[1]) - ay) / (gy - 1)];
+    pen.beginPath();
+    for (let i = 0; i < lines.length; i += 4) {
+      pen.moveTo(ax + bx * lines[i], ay + by * lines[i + 1]);
+      pen.lineTo(ax + bx * lines[i + 2], ay + by * lines[i + 3]);
+    }
+    pen.strokeStyle = css(theme.text, 0.8);
+    pen.lineWidth = 1.4;
+    pen.lineCap = "round";
+    pen.stroke();
+  }
+
+  /** A mark, drawn once per kind and then copied. */
+  sprite(label, fill, part, hollow, radius) {
+    const key = (((label * 256 + fill) * 4 + part) * 2 + hollow) * 16 + radius;
+    let image = this.sprites.get(key);
+    if (!image) {
+      const size = Math.ceil((radius + 6) * this.dpr) * 2;
+      image = new OffscreenCanvas(size, size);
+      const pen = image.getContext("2d");
+      pen.translate(size / 2, size / 2);
+      pen.scale(this.dpr, this.dpr);
+      drawMark(pen, this.app.theme, { label, fill, part, hollow: Boolean(hollow), radius });
+      this.sprites.set(key, image);
+    }
+    return image;
+  }
+
+  paintPoints(pen, picture) {
+    const { x, y, label, part } = this.points;
+    const radius = x.length > 500 ? 3 : x.length > 250 ? 4 : 5;
+    const known = picture.predicted.length === x.length;
+    const { dpr } = this;
+    const stamp = (px, py, image) =>
+      pen.drawImage(image, Math.round(px * dpr - image.width / 2), Math.round(py * dpr - image.height / 2));
+    pen.save();
+    pen.setTransform(1, 0, 0, 1, 0, 0);
+    for (let i = 0; i < x.length; i++) {
+      const hollow = known ? picture.hollow[i] : 1;
+      const fill = known ? picture.predicted[i] : label[i];
+      stamp(this.px(x[i]), this.py(y[i]), this.sprite(label[i], fill, part[i], hollow, radius));
+    }
+    for (const ghost of this.ghosts)
+      stamp(this.px(ghost.x), this.py(ghost.y), this.sprite(ghost.label, ghost.label, 0, 1, radius));
+    pen.restore();
+  }
+
+  /** Each linear prototype as an arrow from the middle, along the steepest rise of its score. */
+  paintArrows(pen, theme, { lines: { coef, owner }, prototypes }) {
+    const { area, view } = this;
+    const [cx, cy] = [area.x + area.w / 2, area.y + area.h / 2];
+    const slopes = Array.from(owner, (_, j) => [
+      (coef[3 * j] * (view.x1 - view.x0)) / area.w,
+      (-coef[3 * j + 1] * (view.y1 - view.y0)) / area.h,
+    ]);
+    const longest = Math.max(...slopes.map(([a, b]) => Math.hypot(a, b)), 1e-30);
+    const reach = 0.4 * Math.min(area.w, area.h);
+    const few = owner.length <= LABELLED_ARROWS;
+    slopes.forEach(([a, b], j) => {
+      const size = Math.hypot(a, b);
+      const length = (size / longest) * reach;
+      if (length < 6) return;
+      const [ux, uy] = [a / size, b / size];
+      const [tx, ty] = [cx + ux * length, cy + uy * length];
+      for (const [width, colour] of [[few ? 4 : 2.5, css(theme.back, 0.7)], [few ? 1.6 : 1, css(theme.text, few ? 1 : 0.8)]]) {
+        pen.beginPath();
+        pen.moveTo(cx, cy);
+        pen.lineTo(tx, ty);
+        pen.moveTo(tx - 8 * ux + 4 * uy, ty - 8 * uy - 4 * ux);
+        pen.lineTo(tx, ty);
+        pen.lineTo(tx - 8 * ux - 4 * uy, ty - 8 * uy + 4 * ux);
+        pen.lineWidth = width;
+        pen.strokeStyle = colour;
+        pen.stroke();
+      }
+      const [mx, my] = [tx + 11 * ux, ty + 11 * uy];
+      pen.save();
+      pen.translate(mx, my);
+      drawMark(pen, theme, { label: owner[j], fill: owner[j], radius: few ? 4 : 3 });
+      pen.restore();
+      if (!few) return;
+      const count = prototypes?.count[j] > 1 ? ` ×${prototypes.count[j]}` : "";
+      const side = ux >= 0 ? 9 : -9;
+      pen.textAlign = ux >= 0 ? "left" : "right";
+      pen.textBaseline = "middle";
+      pen.lineWidth = 3;
+      pen.strokeStyle = css(theme.back, 0.85);
+      pen.strokeText(`${j + 1}${count}`, mx + side, my);
+      pen.fillStyle = css(theme.text);
+      pen.fillText(`${j + 1}${count}`, mx + side, my);
+    });
+  }
+}

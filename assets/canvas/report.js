@@ -1,0 +1,203 @@
+/** Everything that the figure says in words. */
+
+import { brief, clamp, el, keepChildren, percent, say, setText, signed } from "./elements.js";
+import { BANDS, TINTS, UNKNOWN, classColour, css, markIcon, mix } from "./marks.js";
+import { SQUARES } from "./regions.js";
+
+/** Everything said in words: read-outs, what is under the pointer, legend, notices, the table twin. */
+export class Report {
+  constructor(app) {
+    this.app = app;
+    this.numbers = el("dl", { class: "numbers", "aria-label": "Read-outs" });
+    this.first = el("div");
+    this.second = el("div");
+    this.here = el("div", { class: "here" }, this.first, this.second);
+    this.spoken = el("div", { class: "unseen", "aria-live": "polite" });
+    this.legend = el("div", { class: "legend" });
+    this.marks = el("span");
+    this.bandScale = el("span", { class: "bands" });
+    this.legend.append(this.marks, el("span", { class: "hint" }, "outline: true class, fill: the model's answer"), this.bandScale);
+    this.note = el("p", { class: "note" });
+    this.busy = el("p", { class: "busy" });
+    this.notices = el("ul", { class: "notices", "aria-live": "polite" });
+    this.work = el("span");
+    this.bar = el("progress", { max: 1 });
+    const stop = el("button", { type: "button" }, "Stop");
+    stop.addEventListener("click", () => app.send({ kind: "stop" }));
+    this.job = el("div", { class: "job", role: "status", hidden: true }, this.work, this.bar, stop);
+    this.table = el("div", { class: "tables" });
+    this.twin = el("details", { class: "twin" }, el("summary", {}, "Show as a table"), this.table);
+    this.twin.addEventListener("toggle", () => this.tables());
+  }
+
+  setScene(scene) {
+    const { theme } = this.app;
+    const { points, parts } = scene;
+    const entry = (spec, text) => el("span", { class: "entry" }, markIcon(theme, spec), text);
+    const entries = scene.classes.map((name, k) => entry({ label: k }, name));
+    const used = new Set(points.part);
+    parts.forEach((name, part) => used.has(part) && entries.push(entry({ label: UNKNOWN, part }, name)));
+    this.marks.replaceChildren(...entries);
+    const [shown, total] = scene.shown_of ?? [points.x.length, points.x.length];
+    this.sampled = shown < total ? `${shown} of ${total} rows are drawn.` : "";
+  }
+
+  update(picture) {
+    this.describe(picture);
+    const found = new Map(picture.readouts.map((readout) => [readout.name, readout]));
+    const names = this.placesOf([...found.keys()]);
+    const cells = keepChildren(this.numbers, names.length, () => el("div", {}, el("dt"), el("dd"), el("small")));
+    names.forEach((name, i) => {
+      const { value = "–", detail = "" } = found.get(name) ?? {};
+      const [term, number, small] = cells[i].children;
+      setText(term, name);
+      setText(number, String(value));
+      number.title = String(value);
+      setText(small, detail);
+      small.title = detail;
+    });
+    this.margins(picture);
+    this.remarks(picture);
+    this.tables();
+  }
+
+  /** A read-out keeps its place, with a dash while there is nothing to say, so that none jumps. */
+  placesOf(names) {
+    const key = `${this.app.scene.title} ${this.app.path?.param}`;
+    if (key !== this.placed) [this.placed, this.places] = [key, []];
+    this.places.push(...names.filter((name) => !this.places.includes(name)));
+    return this.places;
+  }
+
+  margins({ margin_max: most }) {
+    const { theme, plot, scene } = this.app;
+    this.bandScale.hidden = !plot.show.bands;
+    const tints = TINTS[theme.dark ? "dark" : "light"];
+    const edges = [0, ...BANDS, 1].map((share) => say(share * most, 2));
+    const boxes = keepChildren(this.bandScale, 6, () => el("span"));
+    setText(boxes[0], "margin");
+    const colour = classColour(0, theme);
+    for (let band = 0; band < 4; band++) {
+      setText(boxes[band + 1], edges[band]);
+      boxes[band + 1].style.backgroundColor = css(mix(theme.back, colour, tints[band]));
+    }
+    setText(boxes[5], `to ${edges[4]}`);
+    this.bandScale.title = `Bands of the score gap between the winner and the runner-up, shown for ${scene.classes[0]}; not a probability`;
+  }
+
+  /** What the picture does not show: rows that are not drawn, and hollow ones. */
+  remarks({ own_share: own }) {
+    const { note } = this.app.scene.view;
+    const hollow = `The picture shows the model's own answer for ${percent(own)} of the rows; the others are hollow.`;
+    setText(this.note, [note, this.sampled, own < 1 ? hollow : ""].filter(Boolean).join(" "));
+    this.note.title = this.note.textContent;
+  }
+
+  notify(notices, busy) {
+    setText(this.busy, busy > 0
+      ? `The server is busy: ${busy} ${busy === 1 ? "visitor is" : "visitors are"} fitting at the same time; your picture follows more slowly.`
+      : "");
+    const lines = (notices ?? []).map(({ level, text }) => `${level === "info" ? "" : `${level[0].toUpperCase()}${level.slice(1)}: `}${text}`);
+    const rows = keepChildren(this.notices, lines.length, () => el("li"));
+    lines.forEach((line, i) => {
+      setText(rows[i], line);
+      rows[i].className = notices[i].level;
+    });
+  }
+
+  /** A fit that takes long: what is being done, how far it is, and a way to stop it. */
+  progress(job) {
+    this.job.hidden = !job;
+    this.app.root.classList.toggle("working", Boolean(job));
+    if (!job) return;
+    setText(this.work, `${job.text}, ${say(Math.round(job.seconds))} s`);
+    this.bar.value = job.progress;
+  }
+
+  /** The figure in words, for those who do not see it. */
+  describe({ readouts, canonical }) {
+    const facts = readouts.slice(0, 4).map(({ name, value }) => `${name} ${value}`);
+    const text = [this.app.scene.alt, ...facts, canonical ? "" : "preview"].filter(Boolean).join(". ");
+    this.app.plot.canvas.setAttribute("aria-label", text);
+    this.read(...(this.last ?? [null, -1]));
+  }
+
+  /** Say what is at a place: a point, or the scores. */
+  read(place, index, speak = false) {
+    this.last = [place, index];
+    const { shown, scene } = this.app;
+    let lines = ["Point at the figure to read the scores;", "with the keyboard: focus it, arrow keys move a crosshair."];
+    if (place && shown) lines = index >= 0 ? this.pointText(index, shown, scene) : this.scoreText(place, shown, scene);
+    setText(this.first, lines[0]);
+    setText(this.second, lines[1]);
+    this.here.title = lines.join("\n");
+    clearTimeout(this.timer);
+    if (speak) this.timer = setTimeout(() => setText(this.spoken, lines.join(" ")), 300);
+  }
+
+  pointText(index, picture, { points, classes, parts, view }) {
+    const name = (k) => brief(classes[k] ?? "unknown");
+    const predicted = picture.predicted[index];
+    const right = predicted === points.label[index] ? "right" : "wrong";
+    const hollow = picture.hollow[index] ? " · the colour under it is not the model's own answer" : "";
+    return [
+      `Row ${points.row[index]}, ${parts[points.part[index]] ?? "drawn"} · true ${name(points.label[index])} · predicted ${name(predicted)} (${right})`,
+      `${view.xlabel} ${say(points.x[index])} · ${view.ylabel} ${say(points.y[index])}${hollow}`,
+    ];
+  }
+
+  scoreText({ x, y }, picture, { classes, view }) {
+    const name = (k) => brief(classes[k] ?? "");
+    const where = `${view.xlabel} ${say(x)}, ${view.ylabel} ${say(y)}`;
+    if (!picture.lines) {
+      const [gx, gy] = picture.grid;
+      const at = (v, [low, high], n) => Math.round(clamp((v - low) / (high - low), 0, 1) * (n - 1));
+      const node = at(y, view.y, gy) * gx + at(x, view.x, gx);
+      const gap = SQUARES[picture.margin[node]] * picture.margin_max;
+      return [`${name(picture.winner[node])} wins · runner-up ${name(picture.runner[node])} · margin ${say(gap)}`, where];
+    }
+    const { coef, owner } = picture.lines;
+    const scores = new Map();
+    owner.forEach((k, j) => {
+      const score = coef[3 * j] * x + coef[3 * j + 1] * y + coef[3 * j + 2];
+      if (!(scores.get(k) >= score)) scores.set(k, score);
+    });
+    const sorted = [...scores].sort((a, b) => b[1] - a[1]);
+    const [best, next] = sorted;
+    const listed = classes.length > 6 ? sorted : [...scores].sort((a, b) => a[0] - b[0]);
+    const second = next ? ` · runner-up ${name(next[0])} · margin ${say(best[1] - next[1])}` : "";
+    return [
+      `${name(best[0])} wins${second} · at ${where}`,
+      `Scores: ${listed.map(([k, score]) => `${name(k)} ${say(score)}`).join(" · ")}`,
+    ];
+  }
+
+  /** The figure's content as tables, made only while they are open. */
+  tables() {
+    const { scene, shown } = this.app;
+    if (!this.twin.open || !shown) return;
+    const { points, classes, parts, features } = scene;
+    const rows = classes.map((name, k) => [name, ...parts.map((_, part) => {
+      const own = Array.from(points.label.keys()).filter((i) => points.label[i] === k && points.part[i] === part);
+      const hits = own.filter((i) => shown.predicted[i] === k).length;
+      return own.length ? `${hits} of ${own.length} right` : "–";
+    })]);
+    const weights = shown.prototypes && Array.from(shown.prototypes.owner, (k, j) => {
+      const d = shown.prototypes.weights.shape[1];
+      const used = Array.from({ length: d }, (_, i) => i).filter((i) => shown.prototypes.weights[j * d + i] !== 0);
+      const list = used.map((i) => `${features?.[i] ?? i + 1} ${signed(shown.prototypes.weights[j * d + i])}`);
+      return [`${j + 1}`, classes[k], String(shown.prototypes.count[j]), signed(shown.prototypes.bias[j]), list.join(", ")];
+    });
+    this.table.replaceChildren(
+      this.grid("Points drawn", ["Class", ...parts], rows),
+      this.grid("Read-outs", ["Name", "Value", "Detail"], shown.readouts.map((r) => [r.name, String(r.value), r.detail ?? ""])),
+      ...(weights ? [this.grid("Prototypes", ["Number", "Class", "Merged", "Bias", "Weights that are not zero"], weights)] : []));
+  }
+
+  grid(caption, heads, rows) {
+    return el("table", {}, el("caption", {}, caption),
+      el("thead", {}, el("tr", {}, ...heads.map((text) => el("th", { scope: "col" }, text)))),
+      el("tbody", {}, ...rows.map(([first, ...cells]) =>
+        el("tr", {}, el("th", { scope: "row" }, first), ...cells.map((text) => el("td", {}, text))))));
+  }
+}

@@ -1,0 +1,184 @@
+/** The strip under the slider of a solved path. */
+
+import { nearestIndex } from "./controls.js";
+import { clamp, el, percent, say, sized } from "./elements.js";
+import { css } from "./marks.js";
+
+/** Accuracy and non-zeros along the solved path; a press there scrubs. */
+export class Strip {
+  constructor(app) {
+    this.app = app;
+    this.past = []; // what was known before the settings changed, drawn faintly until it is known anew
+    this.canvas = el("canvas", { class: "strip", role: "img" });
+    this.canvas.addEventListener("pointerdown", (event) => {
+      this.canvas.setPointerCapture(event.pointerId);
+      this.held = app.controls.scrub;
+      if (this.held) this.held.held = true;
+      this.to(event);
+    });
+    this.canvas.addEventListener("pointermove", (event) => this.held && this.to(event));
+    for (const end of ["pointerup", "pointercancel"])
+      this.canvas.addEventListener(end, () => {
+        this.held?.release();
+        this.held = null;
+      });
+  }
+
+  to(event) {
+    const { left, width } = this.span();
+    const end = this.app.path.values.length - 1;
+    const share = (event.clientX - this.canvas.getBoundingClientRect().left - left) / width;
+    const index = Math.round(clamp(share, 0, 1) * end);
+    if (Number(this.held?.range.value) !== index || !this.held?.moved) this.held?.slide(index);
+  }
+
+  /** The same span as the slider's thumb walks. */
+  span() {
+    const { em } = this.app.theme;
+    return { left: 2.9 * em, width: Math.max(this.canvas.clientWidth - 9.5 * em, 10) };
+  }
+
+  /** Keep what is known, faintly: its knots are about to go. */
+  fade(knots) {
+    for (const [i, { strip }] of knots) this.past[i] = strip;
+  }
+
+  paint(picture) {
+    const { app } = this;
+    const { path } = app;
+    this.canvas.hidden = !path;
+    if (!path || !this.canvas.clientWidth) return;
+    const { theme } = app;
+    const { em } = theme;
+    const [width, height] = [this.canvas.clientWidth, this.canvas.clientHeight];
+    const pen = sized(this.canvas, width, height, window.devicePixelRatio);
+    const { left, width: span } = this.span();
+    const [top, bottom] = [0.9 * em, height - 1.6 * em];
+    const end = Math.max(path.values.length - 1, 1);
+    const x = (i) => left + (i / end) * span;
+    const known = path.values.map((_, i) => app.knots.get(i)?.strip);
+    const past = path.values.map((_, i) => known[i] ?? this.past[i]);
+    const shares = past.flatMap((s) => (s ? [s.training, s.validation] : [])).filter((v) => v !== null && v !== undefined);
+    const low = Math.min(0.9, Math.floor(Math.min(...shares, picture.strip?.training ?? 1) * 10) / 10);
+    const y = (share) => bottom - ((share - low) / (1 - low)) * (bottom - top);
+    const most = Math.max(1, ...past.map((s) => s?.nonzeros ?? 0), picture.strip?.nonzeros ?? 0);
+    const yCount = (n) => bottom - (n / most) * (bottom - top);
+    pen.font = theme.font;
+    this.paintFrame(pen, theme, { x, y, left, span, bottom, low, path, known });
+    const lines = [["training", css(theme.text), [], "circle"], ["validation", css(theme.dark ? [120, 190, 255] : [0, 92, 150]), [5, 3], "square"]];
+    for (const [strips, alpha] of [[past, 0.35], [known, 1]]) {
+      pen.globalAlpha = alpha;
+      this.paintCounts(pen, theme, { x, yCount, bottom, known: strips, half: span / end / 2 });
+      for (const line of lines) this.paintLine(pen, line, { x, y, known: strips });
+    }
+    this.paintMarker(pen, theme, { x, y, yCount, top, bottom, lines, picture, path });
+    const strip = picture.strip;
+    if (strip) this.canvas.setAttribute("aria-label", `Along the path, here: ${this.texts(strip).join(", ")}`);
+  }
+
+  texts({ training, validation, nonzeros }) {
+    const share = (name, v) => (v === null || v === undefined ? [] : [`${name} ${percent(v)}`]);
+    return [...share("training", training), ...share("validation", validation), `non-zeros ${nonzeros}`];
+  }
+
+  paintFrame(pen, theme, { x, y, left, span, bottom, low, path, known }) {
+    const { em } = theme;
+    known.forEach((strip, i) => {
+      pen.fillStyle = css(theme.text, strip ? 0.75 : 0.16);
+      pen.fillRect(x(i) - 1, 1, 2, 0.45 * em);
+    });
+    pen.strokeStyle = css(theme.faint);
+    pen.lineWidth = 1;
+    pen.fillStyle = css(theme.muted);
+    pen.textAlign = "right";
+    pen.textBaseline = "middle";
+    for (const share of [low, 1]) {
+      pen.beginPath();
+      pen.moveTo(left, Math.round(y(share)) + 0.5);
+      pen.lineTo(left + span, Math.round(y(share)) + 0.5);
+      pen.stroke();
+      pen.fillText(`${Math.round(share * 100)} %`, left - 6, y(share));
+    }
+    pen.textAlign = "center";
+    pen.textBaseline = "top";
+    let last = -Infinity;
+    for (const [at, text] of this.labels(path.values)) {
+      if (x(at) - last < 3.2 * em) continue;
+      last = x(at);
+      pen.fillText(text, x(at), bottom + 5);
+    }
+  }
+
+  /** Where round values lie among the path's values: zero, and the powers of ten (or the ends). */
+  labels(values) {
+    const found = values[0] === 0 ? [[0, "0"]] : [];
+    for (let i = 0; i + 1 < values.length; i++) {
+      const [a, b] = [values[i], values[i + 1]];
+      if (a <= 0 || b <= a) continue;
+      const power = Math.ceil(Math.log10(a) - 1e-9);
+      if (10 ** power < b) found.push([i + (power - Math.log10(a)) / Math.log10(b / a), say(10 ** power)]);
+    }
+    return found.length > 1 ? found : [[0, say(values[0])], [values.length - 1, say(values.at(-1))]];
+  }
+
+  paintCounts(pen, theme, { x, yCount, bottom, known, half }) {
+    pen.fillStyle = css(theme.text, 0.13);
+    known.forEach((strip, i) => {
+      if (!strip) return;
+      const top = yCount(strip.nonzeros);
+      const [from, to] = [Math.max(x(i) - half, x(0)), Math.min(x(i) + half, x(known.length - 1))];
+      pen.fillRect(from, top, to - from, bottom - top);
+    });
+  }
+
+  paintLine(pen, [name, colour, dash, mark], { x, y, known }) {
+    pen.strokeStyle = pen.fillStyle = colour;
+    pen.lineWidth = 1.6;
+    pen.setLineDash(dash);
+    pen.beginPath();
+    let pendown = false;
+    const has = (i) => known[i]?.[name] !== null && known[i]?.[name] !== undefined;
+    known.forEach((strip, i) => {
+      if (!has(i)) pendown = false;
+      else {
+        pen[pendown ? "lineTo" : "moveTo"](x(i), y(strip[name]));
+        pendown = true;
+      }
+    });
+    pen.stroke();
+    pen.setLineDash([]);
+    const dense = known.length > 1 && x(1) - x(0) < 7;
+    known.forEach((strip, i) => {
+      if (!has(i) || (dense && i % 2)) return;
+      pen.beginPath();
+      if (mark === "circle") pen.arc(x(i), y(strip[name]), 1.8, 0, 7);
+      else pen.rect(x(i) - 1.8, y(strip[name]) - 1.8, 3.6, 3.6);
+      pen.fill();
+    });
+  }
+
+  /** The shown knot: a vertical line, and its values beside the chart, at their heights. */
+  paintMarker(pen, theme, { x, y, yCount, top, bottom, lines, picture, path }) {
+    const at = picture.knot ?? nearestIndex(path.values, picture.value);
+    const { left, width } = this.span();
+    const { em } = theme;
+    pen.fillStyle = css(theme.primary);
+    pen.fillRect(x(at) - 1, 0, 2, bottom);
+    const strip = picture.strip;
+    if (!strip) return;
+    const texts = lines
+      .filter(([name]) => strip[name] !== null && strip[name] !== undefined)
+      .map(([name, colour]) => ({ text: `${name} ${Math.round(strip[name] * 100)} %`, colour, y: y(strip[name]) }));
+    texts.push({ text: `non-zeros ${strip.nonzeros}`, colour: css(theme.muted), y: yCount(strip.nonzeros) });
+    texts.sort((a, b) => a.y - b.y);
+    texts.forEach((t, i) => (t.y = Math.max(t.y, i ? texts[i - 1].y + 1.1 * em : top)));
+    for (let i = texts.length - 1, floor = bottom; i >= 0; i--, floor = texts[i + 1].y - 1.1 * em)
+      texts[i].y = Math.min(texts[i].y, floor);
+    pen.textAlign = "left";
+    pen.textBaseline = "middle";
+    for (const { text, colour, y: ty } of texts) {
+      pen.fillStyle = colour;
+      pen.fillText(text, left + width + 0.5 * em, ty, 6 * em);
+    }
+  }
+}

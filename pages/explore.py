@@ -1,0 +1,84 @@
+"""What does this method do? Drag, and watch regions, prototypes and numbers move."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from pages.shared import cached, exports, links, live
+from pages.shared.canvas import live_figure
+from smpcore import METHODS, SmpcoreError, figures
+
+
+def _heard() -> None:
+    state = st.session_state.get("live_figure") or {}
+    st.session_state["message"] = state.get("msg")
+
+
+@st.fragment
+def _figure() -> None:
+    message = st.session_state.pop("message", None)
+    live_figure(live.answer(message), key="live_figure", on_msg=_heard)
+    _downloads()
+
+
+def _downloads() -> None:
+    """The model on the screen, to take along; it is made when it is asked for."""
+    left, middle, right = st.columns([2, 2, 6], vertical_alignment="center")
+    left.download_button(
+        "Download as C",
+        data=exports.bundle_of_choice,
+        file_name="model.zip",
+        mime="application/zip",
+        icon=":material/download:",
+        on_click="ignore",
+        key="explore_download",
+        help="The canonical model of these settings as C99 with a self-test, in a zip.",
+    )
+    middle.page_link("pages/export.py", label="Sizes, agreement, Python")
+    choice = links.current()
+    if choice.opened:
+        right.caption(f"The test set of these data was opened {choice.opened} times.")
+
+
+def _convergence() -> None:
+    choice = links.current()
+    try:
+        fit = cached.fit(choice.parts(), choice.method, choice.all_values)
+    except SmpcoreError as error:
+        st.info(str(error))
+        return
+    if not fit.wait(0.0):
+        st.info("The fit is still running.")
+        return
+    history = fit.estimator.history_
+    st.plotly_chart(
+        figures.convergence(history),
+        key="convergence",
+        alt="Objective and certified gap against iterations",
+    )
+    st.caption(f"{history.n_iter} iterations, {history.status_text}.")
+    table = {
+        "iteration": history.iteration,
+        "objective": history.objective,
+        "gap": history.gap,
+    }
+    with st.popover("As a table"):
+        st.dataframe(table, hide_index=True)
+
+
+_figure()
+
+method = METHODS[links.current().method]
+with st.expander(f"How it works: {method.title}", icon=":material/menu_book:"):
+    st.markdown(Path(f"assets/methods/{method.key}.md").read_text("utf-8"))
+    st.caption(method.reference)
+
+
+@st.fragment
+def _solver() -> None:
+    if st.toggle("Show how the solver converged", key="show_convergence"):
+        st.button("Update to the model above", key="refresh_convergence")
+        _convergence()
+
+
+_solver()

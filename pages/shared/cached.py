@@ -1,0 +1,345 @@
+"""The only file with caches: one thin wrapper per verb of smpcore.
+
+Keys are digests and plain values, never arrays. What belongs to a visitor (an upload,
+a drawing) is kept in that visitor's session cache, everything else is shared: thirty
+students who ask for the same thing have it computed once.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from pages.shared import jobs
+from smpcore import (
+    METHODS,
+    Dataset,
+    Preparation,
+    Split,
+    figures,
+    load_dataset,
+    prepare,
+    solve_path,
+    split,
+)
+
+#: Fits that are not done after this long go on as a job with progress and Stop.
+QUICK_SECONDS = 0.3
+#: Tables with more numbers than this are fitted in a job from the start.
+QUICK_VALUES = 1_000_000
+
+Pairs = tuple[tuple[str, Any], ...]
+
+
+def pairs(values: Mapping[str, Any]) -> Pairs:
+    """Values as a cache key."""
+    return tuple(sorted(values.items()))
+
+
+def _cached(max_entries: int) -> Callable[[Callable], Callable]:
+    """Cache a function of (dataset, ...) for everybody, or for its owner only."""
+
+    def decorate(function: Callable) -> Callable:
+        shared = st.cache_resource(max_entries=max_entries, show_spinner=False)(
+            function
+        )
+        own = st.cache_resource(
+            max_entries=max(4, max_entries // 8), show_spinner=False, scope="session"
+        )(function)
+
+        def call(dataset: Dataset, *key: Any) -> Any:
+            return (own if dataset.private else shared)(dataset.digest, *key, dataset)
+
+        call.__doc__ = function.__doc__
+        return call
+
+    return decorate
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def bundled(key: str, values: Pairs) -> Dataset:
+    """A bundled or generated data set."""
+    return load_dataset(key, **dict(values))
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """A data set, split and prepared: what every page works with.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    split : Split
+    preparation : Preparation
+        Learned on the training rows.
+    X : ndarray of shape (n_samples, n_features)
+        All rows as the models want them.
+    y : ndarray of shape (n_samples,)
+    """
+
+    dataset: Dataset
+    split: Split
+    preparation: Preparation
+    X: np.ndarray
+    y: np.ndarray
+
+    def of(self, part: str) -> tuple[np.ndarray, np.ndarray]:
+        """Inputs and labels of "train", "validation" or "test"."""
+        rows = getattr(self.split, part)
+        return self.X[rows], self.y[rows]
+
+
+@_cached(max_entries=32)
+def _parts(digest: str, split_key: str, _split: Split, _dataset: Dataset) -> Parts:
+    preparation = prepare(_dataset, _split.train)
+    X = preparation.transform(_dataset.frame)
+    return Parts(_dataset, _split, preparation, X, _dataset.y)
+
+
+def parts(dataset: Dataset, division: Split) -> Parts:
+    """Split and prepare a data set."""
+    return _parts(dataset, division.key, division)
+
+
+@_cached(max_entries=64)
+def _split_of(
+    digest: str, validation: float, test: float, seed: int, _dataset: Dataset
+) -> Split:
+    return split(_dataset, validation, test, seed)
+
+
+def split_of(dataset: Dataset, validation: float, test: float, seed: int) -> Split:
+    """Training, validation and test rows."""
+    return _split_of(dataset, validation, test, seed)
+
+
+@_cached(max_entries=32)
+def _problem(
+    digest: str,
+    split_key: str,
+    method: str,
+    values: Pairs,
+    _parts_: Parts,
+    _dataset: Dataset,
+) -> Any:
+    estimator = METHODS[method].estimator(dict(values), _dataset.task)
+    return estimator.problem(*_parts_.of("train"))
+
+
+def problem(data: Parts, method: str, values: Mapping[str, Any]) -> Any:
+    """Scaled training rows with their start assignment.
+
+    It is keyed by the parameters it depends on only, so that dragging any other
+    control finds it ready.
+    """
+    needed = METHODS[method].estimators[data.dataset.task].problem_params
+    key = pairs({name: values[name] for name in needed if name in values})
+    return _problem(data.dataset, data.split.key, method, key, data)
+
+
+@_cached(max_entries=256)
+def _bounds(
+    digest: str,
+    split_key: str,
+    method: str,
+    values: Pairs,
+    _problem_: Any,
+    _dataset: Dataset,
+) -> dict[str, tuple[float, float]]:
+    return METHODS[method].bounds(_problem_, dict(values))
+
+
+def bounds(
+    data: Parts, method: str, values: Mapping[str, Any]
+) -> dict[str, tuple[float, float]]:
+    """Slider ends for these data at these values."""
+    row = METHODS[method]
+    fixed = {name: v for name, v in values.items() if name != row.path}
+    fixed[row.path] = row.defaults(data.dataset.task)[row.path]
+    found = problem(data, method, values)
+    return _bounds(data.dataset, data.split.key, method, pairs(fixed), found)
+
+
+class Fit:
+    """A canonical fit: ready, or on its way in a job.
+
+    Parameters
+    ----------
+    data : Parts
+    method : str
+    values : dict
+    """
+
+    def __init__(self, data: Parts, method: str, values: dict[str, Any]) -> None:
+        self._make = lambda: METHODS[method].estimator(values, data.dataset.task)
+        self._problem = lambda: problem(data, method, values)
+        self._rows = data.of("train")
+        self.job: jobs.Job | None = None
+        self.estimator: Any = None
+        self._lock = threading.Lock()
+        if self._rows[0].size <= QUICK_VALUES:
+            with jobs.stopped_after(QUICK_SECONDS) as stop:
+                quick = self._make().solve(self._problem(), stop=stop)
+            if quick.history_.status != 2:
+                self.estimator = quick
+                return
+        # From the start again: a canonical fit must not depend on how far it came.
+        self.job = jobs.Job(self._work)
+
+    def _work(self, stop: np.ndarray, progress: np.ndarray) -> Any:
+        estimator = self._make()
+        return estimator.solve(
+            estimator.problem(*self._rows), stop=stop, progress=progress
+        )
+
+    def wait(self, seconds: float) -> bool:
+        """Wait that long at most; whether the estimator is there now."""
+        with self._lock:
+            if self.estimator is None and self.job.wait(seconds):
+                self.estimator = self.job.result()
+        return self.estimator is not None
+
+
+@_cached(max_entries=256)
+def _fit(
+    digest: str,
+    split_key: str,
+    method: str,
+    values: Pairs,
+    _data: Parts,
+    _dataset: Dataset,
+) -> Fit:
+    return Fit(_data, method, dict(values))
+
+
+def fit(data: Parts, method: str, values: Mapping[str, Any]) -> Fit:
+    """The canonical fit: fixed seed, standard tolerance, from a cold start."""
+    return _fit(data.dataset, data.split.key, method, pairs(values), data)
+
+
+@_cached(max_entries=128)
+def _view(
+    digest: str, split_key: str, chosen: Pairs, _data: Parts, _dataset: Dataset
+) -> figures.View:
+    choice = dict(chosen)
+    X = _data.of("train")[0]
+    if choice["kind"] == "pca":
+        return figures.pca_view(X)
+    return figures.axis_view(
+        X,
+        _data.preparation.feature_names,
+        choice["first"],
+        choice["second"],
+        _standing(X, choice["at"]),
+    )
+
+
+def _standing(X: np.ndarray, at: Pairs) -> np.ndarray:
+    rest = np.median(X, axis=0)
+    for index, value in at:
+        rest[index] = value
+    return rest
+
+
+def view(data: Parts, chosen: Mapping[str, Any]) -> figures.View:
+    """The window that is painted."""
+    return _view(data.dataset, data.split.key, pairs(chosen), data)
+
+
+class Path:
+    """Knots of a scrubbed path, solved as they are asked for.
+
+    Each knot starts from the nearest one that is solved already.
+
+    Parameters
+    ----------
+    data : Parts
+    method : str
+    values : dict
+        The other controls' values.
+    knots : tuple of float
+    """
+
+    def __init__(
+        self,
+        data: Parts,
+        method: str,
+        values: dict[str, Any],
+        knots: tuple[float, ...],
+    ) -> None:
+        self._method = METHODS[method]
+        self._problem = problem(data, method, values)
+        self._values, self._knots = values, knots
+        self._solved: dict[int, Any] = {}
+        self._lock = threading.Lock()
+
+    def knot(self, index: int) -> Any:
+        """The fitted estimator of one knot."""
+        with self._lock:
+            if index not in self._solved:
+                near = min(self._solved, key=lambda i: abs(i - index), default=None)
+                state = None if near is None else self._solved[near].state_
+                start = np.array([self._knots[index]])
+                (_, estimator), *_ = solve_path(
+                    self._method, self._problem, self._values, start, state
+                )
+                self._solved[index] = estimator
+            return self._solved[index]
+
+
+@_cached(max_entries=48)
+def _path(
+    digest: str,
+    split_key: str,
+    method: str,
+    values: Pairs,
+    knots: tuple[float, ...],
+    _data: Parts,
+    _dataset: Dataset,
+) -> Path:
+    return Path(_data, method, dict(values), knots)
+
+
+def path(
+    data: Parts, method: str, values: Mapping[str, Any], knots: tuple[float, ...]
+) -> Path:
+    """The scrubbed path at the other controls' values."""
+    row = METHODS[method]
+    others = {**values, row.path: row.defaults(data.dataset.task)[row.path]}
+    return _path(data.dataset, data.split.key, method, pairs(others), knots, data)
+
+
+class StartUp:
+    """Compile or load machine code: the default method first, the others behind it."""
+
+    def __init__(self) -> None:
+        first = next(iter(METHODS.values()))
+        first.warm_up()
+        self._freeze()
+        self.waiting = [method.title for method in METHODS.values()]
+        threading.Thread(target=self._rest, daemon=True).start()
+
+    def _rest(self) -> None:
+        for method in METHODS.values():
+            method.warm_up(every_option=True)
+            self.waiting.remove(method.title)
+        self._freeze()
+
+    @staticmethod
+    def _freeze() -> None:
+        # Streamlit collects garbage after every rerun; what lives for ever need not
+        # be looked at each time (173-190 ms with numba, scipy and scikit-learn).
+        gc.collect()
+        gc.freeze()
+
+
+@st.cache_resource(show_spinner="Preparing the solvers (once after installation) …")
+def start_up() -> StartUp:
+    """Once per process."""
+    return StartUp()

@@ -1,0 +1,204 @@
+"""Controls of the live figure: made from the registry, read back with care."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pages.shared import cached
+from pages.shared.choice import BUNDLED, MINE, Choice
+from smpcore import METHODS, Param, SmpcoreError
+
+#: Sliders for features that stand still in an axis view, at most.
+MAX_SLICES = 12
+
+
+def set_values(choice: Choice, values: Mapping[str, Any]) -> Choice:
+    """Apply what the live figure's controls say.
+
+    Parameters
+    ----------
+    choice : Choice
+    values : mapping
+        Control name -> value, as `live_controls` names them.
+
+    Returns
+    -------
+    Choice
+
+    Raises
+    ------
+    SmpcoreError
+        If a value is not one a control can have.
+    """
+    for name, value in values.items():
+        choice = _set(choice, str(name), value)
+    return choice
+
+
+def _set(choice: Choice, name: str, value: Any) -> Choice:
+    if name == "data":
+        if value not in BUNDLED and not (value == MINE and choice.token):
+            raise SmpcoreError("data should be one of the listed data sets.")
+        opened = {"open_test": False, "opened": 0}
+        return replace(choice, data=value, data_values={}, view={}, **opened)
+    if name == "method":
+        if value not in METHODS:
+            raise SmpcoreError("method should be one of the listed methods.")
+        return replace(choice, method=value, values={})
+    if name == "open_test":
+        opened = bool(value) and not choice.open_test
+        return replace(choice, open_test=bool(value), opened=choice.opened + opened)
+    group, _, inner = name.partition(".")
+    if group == "d" and choice.data in BUNDLED:
+        param = _named(BUNDLED[choice.data].params, inner)
+        values = {**choice.data_values, inner: param.clean(value)}
+        return replace(choice, data_values=values)
+    if group == "v":
+        return replace(
+            choice, view={**choice.view, **_view_value(choice, inner, value)}
+        )
+    param = _named(METHODS[choice.method].params, name)
+    return replace(choice, values={**choice.values, name: param.clean(value)})
+
+
+def _named(params: tuple[Param, ...], name: str) -> Param:
+    for param in params:
+        if param.name == name:
+            return param
+    raise SmpcoreError(f"{name[:40]} is no control here; reload the page.")
+
+
+def _view_value(choice: Choice, name: str, value: Any) -> dict[str, Any]:
+    if name == "kind" and value in ("pca", "axes"):
+        return {"kind": value}
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not np.isfinite(number):
+        raise SmpcoreError(f"{name} should be a finite number.")
+    if name in ("first", "second"):
+        return {name: max(0, int(number))}
+    if name.startswith("at") and name[2:].isdecimal():
+        return {"at": {**choice.view.get("at", {}), int(name[2:]): number}}
+    raise SmpcoreError(f"{name[:40]} is no control of the view.")
+
+
+def live_controls(
+    choice: Choice,
+    data: cached.Parts,
+    bounds: Mapping[str, tuple[float, float]],
+    support: np.ndarray,
+) -> list[dict[str, Any]]:
+    """The controls as the live figure wants them.
+
+    Parameters
+    ----------
+    choice : Choice
+    data : Parts
+    bounds : mapping
+        Range of the method's numbers.
+    support : ndarray of bool, shape (n_features,)
+        Features the shown model uses: they get a slider in an axis view.
+
+    Returns
+    -------
+    list of dict
+    """
+    method, values = METHODS[choice.method], choice.all_values
+    rows = [_picker("data", "Data", "data", choice.data, _data_options(choice))]
+    if choice.data in BUNDLED:
+        for param in BUNDLED[choice.data].params:
+            value = choice.data_values.get(param.name, param.start)
+            rows.append(
+                _control(param, f"d.{param.name}", "data", value, param.low, param.high)
+            )
+    titles = [(key, row.title) for key, row in METHODS.items()]
+    rows.append(_picker("method", "Method", "method", choice.method, titles))
+    for param in method.params:
+        low, high = bounds.get(param.name, (param.low, param.high))
+        control = _control(param, param.name, "method", values[param.name], low, high)
+        control["scrub"] = param.name == method.path
+        control["shown"] = param.shown_if(values)
+        rows.append(control)
+    rows += _view_controls(choice, data, support)
+    if not data.dataset.open_test and len(data.split.test):
+        flag = Param("open_test", "Open the test set", "flag", help=_OPEN_HELP)
+        rows.append(_control(flag, "open_test", "data", choice.open_test, 0, 1))
+    return rows
+
+
+_OPEN_HELP = (
+    "Choose with the validation rows; open the test rows once, at the end. How often "
+    "they were opened is recorded with the model."
+)
+
+
+def _data_options(choice: Choice) -> list[tuple[str, str]]:
+    options = [
+        (key, info.title)
+        for key, info in BUNDLED.items()
+        if info.task == "classification"
+    ]
+    return [*options, (MINE, "My table")] if choice.token else options
+
+
+def _view_controls(
+    choice: Choice, data: cached.Parts, support: np.ndarray
+) -> list[dict[str, Any]]:
+    names = data.preparation.feature_names
+    if len(names) <= 2:
+        return []
+    shown = choice.view_of(data)
+    kinds = [("pca", "main plane (PCA)"), ("axes", "two features")]
+    rows = [_picker("v.kind", "Picture of", "view", shown["kind"], kinds)]
+    if shown["kind"] == "pca":
+        return rows
+    options = [(i, name[:60]) for i, name in enumerate(names)]
+    rows.append(_picker("v.first", "Across", "view", shown["first"], options))
+    rows.append(_picker("v.second", "Up", "view", shown["second"], options))
+    X = data.of("train")[0]
+    low, high, middle = X.min(axis=0), X.max(axis=0), np.median(X, axis=0)
+    at = dict(shown["at"])
+    others = [
+        i
+        for i in np.flatnonzero(support)
+        if i not in (rows[1]["value"], rows[2]["value"])
+    ]
+    for i in others[:MAX_SLICES]:
+        param = Param(f"at{i}", names[i][:60], "linear", help="Where it stands.")
+        value = at.get(i, float(middle[i]))
+        rows.append(_control(param, f"v.at{i}", "view", value, low[i], high[i]))
+    return rows
+
+
+def _picker(
+    name: str, label: str, group: str, value: Any, options: list[tuple[Any, str]]
+) -> dict[str, Any]:
+    param = Param(name, label, "choice", options=tuple(options))
+    return _control(param, name, group, value, 0, 0)
+
+
+def _control(
+    param: Param, name: str, group: str, value: Any, low: float, high: float
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "group": group,
+        "label": param.label,
+        "scale": param.scale,
+        "low": float(low),
+        "high": float(high),
+        "zero": param.zero,
+        "value": value,
+        "options": [{"value": v, "label": text} for v, text in param.options],
+        "help": param.help,
+        "advanced": param.advanced,
+        "scrub": False,
+        "shown": True,
+        "marks": [],
+    }

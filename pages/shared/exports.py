@@ -1,0 +1,165 @@
+"""The very model on the screen as files: C in a zip, and the Python that makes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from pages.shared import cached, links
+from pages.shared.choice import BUNDLED, MINE, Choice
+from smpcore import (
+    METHODS,
+    Agreement,
+    CompiledModel,
+    SmpcoreError,
+    TestVectors,
+    agreement,
+    bundle,
+    compile_model,
+    emit_python,
+    evaluate,
+    test_vectors,
+)
+
+VERSIONS = ("numpy", "numba", "scikit-learn")
+
+
+@dataclass(frozen=True, eq=False)
+class Export:
+    """A canonical model, compiled.
+
+    Parameters
+    ----------
+    choice : Choice
+    data : Parts
+    estimator : fitted estimator
+    compiled : CompiledModel
+    """
+
+    choice: Choice
+    data: cached.Parts
+    estimator: Any
+    compiled: CompiledModel
+
+    def agreement(self, part: str) -> Agreement:
+        """Float32 labels beside float64 labels on one part's raw rows."""
+        rows = self.data.dataset.frame.iloc[getattr(self.data.split, part)]
+        model, preparation = self.estimator.model_, self.data.preparation
+        return agreement(self.compiled, model, rows, preparation)
+
+    def vectors(self, real_rows: bool) -> TestVectors:
+        """Test vectors; real training rows are in them only when asked for."""
+        if not real_rows:
+            return test_vectors(self.compiled)
+        train = self.data.dataset.frame.iloc[self.data.split.train]
+        return test_vectors(
+            self.compiled,
+            self.compiled.rows(train),
+            source=self.data.dataset.name,
+        )
+
+    def zip(self, real_rows: bool, prefix: str = "mdl") -> bytes:
+        """The bundle: the same bytes for the same model."""
+        return bundle(self.compiled, self.vectors(real_rows), prefix)
+
+
+def export(choice: Choice) -> Export:
+    """Compile the canonical model of a choice.
+
+    Raises
+    ------
+    SmpcoreError
+        If its fit is still running, or no target can express it.
+    """
+    data = choice.parts()
+    fit = cached.fit(data, choice.method, choice.all_values)
+    if not fit.wait(20.0):
+        raise SmpcoreError("The fit is still running; export when it is done.")
+    compiled = compile_model(
+        fit.estimator.model_, data.preparation, _provenance(choice, data, fit.estimator)
+    )
+    return Export(choice, data, fit.estimator, compiled)
+
+
+def _provenance(choice: Choice, data: cached.Parts, estimator: Any) -> dict[str, Any]:
+    """Where the model comes from; no date, so that the bytes repeat."""
+    parts = ["train", "validation"]
+    if choice.open_test or data.dataset.open_test:
+        parts.append("test")
+    accuracy = {}
+    for part in parts:
+        X, y = data.of(part)
+        if len(y):
+            scores = evaluate(estimator.model_, X, y)
+            low, high = scores.interval
+            accuracy[part] = {
+                "hits": scores.hits,
+                "rows": scores.rows,
+                "interval_95": [round(low, 4), round(high, 4)],
+                "balanced": round(scores.balanced_accuracy, 4),
+                "most_frequent_class": round(scores.majority, 4),
+            }
+    return {
+        "data": {"name": data.dataset.name, "digest": data.dataset.digest},
+        "split": {
+            "seed": data.split.seed,
+            "validation": data.split.validation_share,
+            "test": data.split.test_share,
+            "key": data.split.key,
+        },
+        "method": METHODS[choice.method].title,
+        "parameters": choice.all_values,
+        "objective": float(estimator.objective_),
+        "accuracy": accuracy,
+        "test_set_opened": choice.opened,
+        "versions": {name: version(name) for name in VERSIONS},
+    }
+
+
+def carries_real_rows(data: cached.Parts) -> bool:
+    """Whether a bundle has real rows by default: never a visitor's own."""
+    return not data.dataset.private
+
+
+def bundle_of_choice() -> bytes:
+    """The zip for the model on the screen, made when the button is pressed."""
+    made = export(links.current())
+    return made.zip(carries_real_rows(made.data))
+
+
+def python_of_choice(choice: Choice) -> str:
+    """Python that fits the same model with the library."""
+    data = choice.parts()
+    method = METHODS[choice.method]
+    estimator = method.estimators[data.dataset.task]
+    defaults = method.defaults(data.dataset.task)
+    if choice.data == MINE:
+        source: dict[str, Any] = {"file": data.dataset.name}
+    else:
+        info = BUNDLED[choice.data]
+        start = {param.name: param.start for param in info.params}
+        changed = {n: v for n, v in choice.data_values.items() if v != start[n]}
+        source = {"key": choice.data, "params": changed}
+    return emit_python(
+        {
+            "dataset": source,
+            "split": {
+                "validation": choice.validation,
+                "test": choice.test,
+                "seed": choice.seed,
+            },
+            "estimator": estimator.__name__,
+            "params": {n: v for n, v in choice.values.items() if v != defaults[n]},
+        }
+    )
+
+
+def differing_rows(made: Export, part: str) -> np.ndarray:
+    """Row numbers of a part on which float32 and float64 give different labels."""
+    rows = getattr(made.data.split, part)
+    table = made.data.dataset.frame.iloc[rows]
+    exact = made.estimator.model_.predict(made.data.X[rows])
+    return rows[made.compiled.predict(made.compiled.rows(table)) != exact]

@@ -1,0 +1,154 @@
+"""The visitor's choice in the session and in the address bar."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from pages.shared.choice import BUNDLED, MINE, Choice
+from smpcore import METHODS, Param, SmpcoreError
+
+SHARE = Param("share", "share", "linear", 0.0, 0.6)
+SEED = Param("seed", "seed", "int", 0, 9999)
+
+
+def current() -> Choice:
+    """The visitor's choice; at the first visit it is read from the URL."""
+    if "choice" not in st.session_state:
+        choice, notices = read_url(st.query_params.to_dict())
+        st.session_state["choice"] = choice
+        st.session_state["notices"] = notices
+    return st.session_state["choice"]
+
+
+def choose(choice: Choice) -> None:
+    """Make this the visitor's choice."""
+    st.session_state["choice"] = choice
+
+
+def take_notices() -> list[str]:
+    """Sentences to show once."""
+    notices = st.session_state.get("notices", [])
+    st.session_state["notices"] = []
+    return notices
+
+
+def show_url(choice: Choice) -> None:
+    """Write the choice into the address bar, where it differs from it."""
+    wanted = write_url(choice)
+    if st.query_params.to_dict() != wanted:
+        st.query_params.from_dict(wanted)
+
+
+def write_url(choice: Choice) -> dict[str, str]:
+    """The choice as URL parameters; defaults are left out."""
+    start = Choice()
+    query = {"data": choice.data}
+    if choice.data == MINE:
+        query["mine"] = choice.token
+    if choice.method != start.method:
+        query["method"] = choice.method
+    for name in ("validation", "test", "seed"):
+        if getattr(choice, name) != getattr(start, name):
+            query[name] = f"{getattr(choice, name):g}"
+    for name, value in choice.data_values.items():
+        query[f"d.{name}"] = _text(value)
+    defaults = METHODS[choice.method].defaults()
+    for name, value in choice.values.items():
+        if value != defaults.get(name):
+            query[name] = _text(value)
+    for name in ("kind", "first", "second"):
+        if name in choice.view:
+            query[f"v.{name}"] = str(choice.view[name])
+    for index, value in choice.view.get("at", {}).items():
+        query[f"v.at{index}"] = f"{value:.6g}"
+    return query
+
+
+def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
+    """Read URL parameters from anywhere.
+
+    Parameters
+    ----------
+    query : mapping of str to str
+
+    Returns
+    -------
+    choice : Choice
+        Valid whatever the URL said.
+    notices : list of str
+        What was not understood, in sentences.
+    """
+    notices: list[str] = []
+    choice = Choice(view=_read_view(query, notices))
+    data = query.get("data", choice.data)
+    if data == MINE:
+        choice = replace(choice, data=MINE, token=query.get("mine", "")[:64])
+        try:
+            choice.dataset()
+        except SmpcoreError as error:
+            notices.append(str(error))
+            choice = replace(choice, data=Choice.data, token="")
+    elif data in BUNDLED:
+        choice = replace(choice, data=data)
+    else:
+        notices.append("The link names a data set that is not here; moons is shown.")
+    method = query.get("method", choice.method)
+    if method not in METHODS:
+        notices.append("The link names a method that is not here.")
+        method = choice.method
+    data_params = BUNDLED[choice.data].params if choice.data in BUNDLED else ()
+    shares = [replace(SHARE, name=name) for name in ("validation", "test")]
+    return (
+        replace(
+            choice,
+            method=method,
+            values=_read(METHODS[method].params, query, "", notices),
+            data_values=_read(data_params, query, "d.", notices),
+            **_read((*shares, SEED), query, "", notices),
+        ),
+        notices,
+    )
+
+
+def _read(
+    params: tuple[Param, ...], query: Mapping[str, str], prefix: str, notices: list
+) -> dict[str, Any]:
+    values = {}
+    for param in params:
+        if (text := query.get(prefix + param.name)) is None:
+            continue
+        try:
+            values[param.name] = param.clean(text)
+        except SmpcoreError as error:
+            notices.append(f"The link was not understood in one place: {error}")
+    return values
+
+
+def _read_view(query: Mapping[str, str], notices: list) -> dict[str, Any]:
+    view: dict[str, Any] = {}
+    if query.get("v.kind") in ("pca", "axes"):
+        view["kind"] = query["v.kind"]
+    for name in ("first", "second"):
+        if (text := query.get(f"v.{name}", "")).isdecimal() and len(text) < 6:
+            view[name] = int(text)
+    at = {}
+    for name, text in query.items():
+        if name.startswith("v.at") and name[4:].isdecimal() and len(name) < 10:
+            try:
+                value = float(text)
+            except ValueError:
+                value = np.nan
+            if np.isfinite(value) and abs(value) < 1e15:
+                at[int(name[4:])] = value
+            else:
+                notices.append(f"{name} in the link should be a number.")
+    return {**view, "at": at} if at else view
+
+
+def _text(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,124 @@
+"""What a visitor uploads or draws: in memory only, for that visitor only.
+
+A table is kept under an unguessable token that stands in the visitor's own URL, and
+is given out only to the browser that brought it. It is forgotten half an hour after
+the last visit, or earlier when the total budget is needed, or at once on Delete.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import threading
+import time
+from dataclasses import dataclass
+
+import streamlit as st
+
+from smpcore import Dataset, SmpcoreError, Split
+
+KEEP_SECONDS = 30 * 60
+BUDGET_BYTES = 1_000_000_000
+
+
+@dataclass
+class _Entry:
+    dataset: Dataset
+    split: Split | None
+    browser: str
+    visited: float
+    size: int
+
+
+_entries: dict[str, _Entry] = {}
+_lock = threading.Lock()
+
+
+def browser() -> str:
+    """Name this visitor's browser by its cross-site-request cookie.
+
+    The cookie is masked anew at every page load; unmasked it stays the same.
+    """
+    cookie = st.context.cookies.get("_streamlit_xsrf")
+    fields = cookie.split("|") if isinstance(cookie, str) else []
+    try:
+        mask, masked = bytes.fromhex(fields[1]), bytes.fromhex(fields[2])
+        token = bytes(b ^ mask[i % len(mask)] for i, b in enumerate(masked))
+    except (IndexError, ValueError, ZeroDivisionError):
+        return ""
+    return hashlib.blake2b(token, digest_size=16).hexdigest()
+
+
+def keep(dataset: Dataset, split: Split | None = None, token: str = "") -> str:
+    """Keep a visitor's table.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    split : Split, optional
+        Given where the parts must not be drawn anew (points moved by hand).
+    token : str
+        Of an earlier version of this table, which it replaces.
+
+    Returns
+    -------
+    str
+        The token.
+
+    Raises
+    ------
+    SmpcoreError
+        If the table alone is larger than the budget.
+    """
+    size = int(dataset.frame.memory_usage(deep=True).sum())
+    if size > BUDGET_BYTES:
+        raise SmpcoreError(
+            f"The table needs {size / 1e6:.0f} MB of memory, and the server keeps "
+            f"{BUDGET_BYTES / 1e6:.0f} MB in all; use fewer rows or columns."
+        )
+    with _lock:
+        _forget_old()
+        old = _entries.get(token)
+        if old is None or old.browser != browser():
+            token = secrets.token_urlsafe(16)
+        _entries[token] = _Entry(dataset, split, browser(), time.monotonic(), size)
+        while sum(entry.size for entry in _entries.values()) > BUDGET_BYTES:
+            oldest = min(_entries, key=lambda key: _entries[key].visited)
+            del _entries[oldest]
+    return token
+
+
+def visit(token: str) -> tuple[Dataset, Split | None]:
+    """Give this visitor's table back.
+
+    Raises
+    ------
+    SmpcoreError
+        If it is gone, or belongs to another browser: the same sentence, so that
+        nobody can find out which tokens exist.
+    """
+    with _lock:
+        _forget_old()
+        entry = _entries.get(token)
+        if entry is None or entry.browser != browser():
+            raise SmpcoreError(
+                "The table of this link is not on the server: uploads and drawings "
+                "are shown only in the browser that brought them, and are forgotten "
+                "30 minutes after the last visit. Upload the file again on Data."
+            )
+        entry.visited = time.monotonic()
+        return entry.dataset, entry.split
+
+
+def delete(token: str) -> None:
+    """Forget a table now, if it is this visitor's."""
+    with _lock:
+        entry = _entries.get(token)
+        if entry is not None and entry.browser == browser():
+            del _entries[token]
+
+
+def _forget_old() -> None:
+    limit = time.monotonic() - KEEP_SECONDS
+    for token in [key for key, entry in _entries.items() if entry.visited < limit]:
+        del _entries[token]

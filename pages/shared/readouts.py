@@ -1,0 +1,138 @@
+"""What the numbers beside the live figure say, in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pages.shared import cached
+from smpcore import Scores, evaluate, figures
+
+#: What a prototype of each kind is.
+KINDS = {
+    "direction": "A prototype is a direction: a weight for each feature. The class "
+    "whose prototype gives the highest score wins.",
+}
+
+TITLES = {"train": "Training", "validation": "Validation", "test": "Test"}
+
+
+def percent(share: float) -> str:
+    """A share as text."""
+    return f"{100 * share:.1f} %"
+
+
+def readouts(
+    estimator: Any,
+    data: cached.Parts,
+    parts: tuple[str, ...],
+    raster: figures.Raster,
+) -> tuple[list[dict[str, str]], dict[str, Any]]:
+    """Describe a fitted model in numbers.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    data : Parts
+    parts : tuple of str
+        Parts that are open.
+    raster : Raster
+        As painted: classes that it does not show are named.
+
+    Returns
+    -------
+    readouts : list of dict
+        ``name``, ``value``, ``detail``.
+    strip : dict
+        Training and validation accuracy and non-zeros, for the path's strip.
+    """
+    model = estimator.model_
+    texts: list[dict[str, str]] = []
+    strip: dict[str, Any] = {"nonzeros": model.n_nonzeros}
+    shown: Scores | None = None
+    for part in ("validation", "train", "test"):
+        X, y = data.of(part)
+        if part not in parts or len(y) == 0:
+            continue
+        scores = evaluate(model, X, y)
+        texts.append(_accuracy(TITLES[part], scores))
+        strip["training" if part == "train" else part] = scores.accuracy
+        shown = shown or scores
+    if shown is not None:
+        texts += _classes(shown, raster)
+    return texts + _size(model) + _solver(estimator), strip
+
+
+def _accuracy(title: str, scores: Scores) -> dict[str, str]:
+    low, high = scores.interval
+    detail = (
+        f"{scores.hits} of {scores.rows} rows, 95 % interval {100 * low:.0f}–"
+        f"{100 * high:.0f} %; balanced {percent(scores.balanced_accuracy)}; always "
+        f"the most frequent class: {percent(scores.majority)}"
+    )
+    return _text(f"{title} accuracy", percent(scores.accuracy), detail)
+
+
+def _classes(scores: Scores, raster: figures.Raster) -> list[dict[str, str]]:
+    order = np.argsort(np.nan_to_num(scores.recall, nan=2.0), kind="stable")[:4]
+    found = ", ".join(
+        f"{scores.classes[i]!s:.20} {100 * scores.recall[i]:.0f} %"
+        for i in order
+        if np.isfinite(scores.recall[i])
+    )
+    rows = [_text("Lowest recall", found, "share of a class's rows that is found")]
+    silent = [f"{label!s:.20}" for label in scores.never_answered[:5]]
+    if silent:
+        names = ", ".join(silent)
+        rows.append(_text("Never answered", names, "no row gets these classes"))
+    absent = np.setdiff1d(np.arange(len(scores.classes)), np.unique(raster.winner))
+    if len(absent):
+        names = ", ".join(f"{scores.classes[i]!s:.20}" for i in absent[:6])
+        rows.append(_text("Not in this picture", names, "they win elsewhere, or never"))
+    return rows
+
+
+def _size(model: Any) -> list[dict[str, str]]:
+    asked = int(model.counts.sum())
+    used = np.flatnonzero(model.support)
+    names = ", ".join(model.feature_names[i][:24] for i in used[:6])
+    merged = asked - model.n_prototypes
+    return [
+        _text("Prototypes", f"{model.n_prototypes} of {asked}", f"{merged} merged"),
+        _text(
+            "Non-zeros",
+            str(model.n_nonzeros),
+            f"of {model.anchors.size} weights (biases not counted)",
+        ),
+        _text(
+            "Features used",
+            f"{len(used)} of {model.n_features}",
+            names + (" …" if len(used) > 6 else ""),
+        ),
+    ]
+
+
+def _solver(estimator: Any) -> list[dict[str, str]]:
+    history = estimator.history_
+    gap = getattr(estimator, "gap_", np.nan)
+    certified = np.isfinite(gap)
+    share = gap / max(abs(estimator.objective_), 1e-300)
+    return [
+        _text(
+            "Gap",
+            f"≤ {100 * share:.2g} %" if certified else "none",
+            f"objective {estimator.objective_:.5g} is at most that far from the best"
+            if certified
+            else "this variant gives no certificate",
+        ),
+        _text(
+            "Solver",
+            f"{1000 * history.seconds:.1f} ms",
+            f"{history.n_iter} iterations, {history.status_text}",
+        ),
+    ]
+
+
+def _text(name: str, value: str, detail: str) -> dict[str, str]:
+    return {"name": name, "value": value, "detail": detail}

@@ -1,0 +1,380 @@
+"""The visitor's own table: brought, read, given roles, and taken away again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.shared import cached, links, private
+from pages.shared.choice import BUNDLED, MINE, Choice
+from pages.shared.controls import set_values
+from smpcore import (
+    METHODS,
+    Dataset,
+    Param,
+    SmpcoreError,
+    Split,
+    datasets,
+    find_duplicates,
+    telling_features,
+)
+
+ENDINGS = ["csv", "tsv", "txt", "data", "arff", "parquet", "pq"]
+ROLES = ("feature", "target", "group", "ignore")
+KINDS = ("number", "category")
+_DETECT = "as detected"
+_NAMES = {"\t": "tab", True: "first row is the header", False: "no header row"}
+
+
+def plain(text: str) -> str:
+    """A sentence that quotes a file, with every sign that Markdown reads escaped."""
+    return re.sub(r"([\\`*_{}\[\]()<>#+!|~$:.-])", r"\\\1", text)
+
+
+def short(text: object) -> str:
+    """A name that fits into a control."""
+    text = str(text)
+    return text if len(text) <= 50 else text[:49] + "…"
+
+
+def pick() -> None:
+    """Which table: a bundled one with its parameters, or the visitor's own."""
+    choice = links.current()
+    draft = st.session_state.get("draft", "")
+    mine = [MINE] if choice.token or draft else []
+    keys = [key for key, info in BUNDLED.items() if _has_method(info.task)]
+    left, right = st.columns([4, 1], vertical_alignment="bottom")
+    st.session_state["data_pick"] = MINE if draft else choice.data
+    left.selectbox(
+        "Data",
+        [*mine, *keys],
+        format_func=lambda key: "My table" if key == MINE else BUNDLED[key].title,
+        key="data_pick",
+        on_change=_picked,
+    )
+    right.button(
+        "Delete my table",
+        icon=":material/delete:",
+        key="delete_table",
+        on_click=forget,
+        disabled=not mine,
+        width="stretch",
+    )
+    params = BUNDLED[choice.data].params if choice.data in BUNDLED else ()
+    if params and not draft:
+        links.choose(set_values(choice, _generated(choice, params)))
+
+
+def _picked() -> None:
+    if draft := st.session_state.pop("draft", ""):
+        private.delete(draft)
+    value = {"data": st.session_state["data_pick"]}
+    links.choose(set_values(links.current(), value))
+
+
+def _generated(choice: Choice, params: tuple[Param, ...]) -> dict[str, Any]:
+    """What the controls of a generated set say."""
+    values = {}
+    for column, param in zip(st.columns(len(params)), params, strict=True):
+        value = choice.data_values.get(param.name, param.start)
+        number = type(param.start)
+        chosen = column.number_input(
+            param.label,
+            number(param.low),
+            number(param.high),
+            number(value),
+            step=1 if param.scale == "int" else 0.05,
+            key=f"{choice.data}.{param.name}",
+            help=param.help or None,
+        )
+        if chosen != value:
+            values[f"d.{param.name}"] = chosen
+    return values
+
+
+def _has_method(task: str) -> bool:
+    return any(task in method.estimators for method in METHODS.values())
+
+
+def visible_rows(division: Split, open_test: bool) -> np.ndarray:
+    """Rows that may be drawn: the test rows only if they are open."""
+    parts = [division.train, division.validation, *([division.test] * open_test)]
+    return np.sort(np.concatenate(parts))
+
+
+def remarks(dataset: Dataset, division: Split) -> None:
+    """What reading found, what stands in the way, and what is too good to be true."""
+    if problem := obstacle(dataset):
+        st.warning(
+            plain(f"{problem} Until then the other pages show another table."),
+            icon=":material/block:",
+        )
+    repeated, telling = _remembered(
+        "checked",
+        (dataset.digest, division.key),
+        lambda: (
+            find_duplicates(dataset, division),
+            telling_features(dataset, division),
+        ),
+    )
+    if repeated:
+        st.warning(
+            f"Rows of the validation and test parts that also stand in training: "
+            f"{repeated:,}. A model may know them by heart."
+        )
+    for name, share in telling:
+        words = f"{short(name)} alone predicts {share:.1%} of the training rows: is it "
+        st.warning(plain(f"{words}known before the answer is?"))
+    notices = [*dataset.notices, *division.notices]
+    if notices:
+        st.info("\n".join(f"- {plain(notice)}" for notice in notices))
+
+
+def _remembered(name: str, key: Any, compute: Callable[[], Any]) -> Any:
+    """The last result of this name, computed anew for another key."""
+    if st.session_state.get(name, (None, None))[0] != key:
+        st.session_state[name] = (key, compute())
+    return st.session_state[name][1]
+
+
+def shown() -> tuple[Dataset, Split | None]:
+    """The table of this page: one that cannot be fitted yet, or the chosen one."""
+    choice = links.current()
+    token = st.session_state.get("draft") or (
+        choice.token if choice.data == MINE else ""
+    )
+    if token:
+        try:
+            return private.visit(token)
+        except SmpcoreError as error:
+            st.session_state["draft"] = ""
+            links.choose(Choice())
+            st.warning(plain(str(error)))
+    return links.current().dataset(), None
+
+
+def divide(dataset: Dataset, drawn: Split | None) -> None:
+    """Let the visitor choose the shares of the parts and the seed."""
+    choice = links.current()
+    if drawn is not None:
+        st.caption("The parts stay as they were when the first point was moved.")
+        return
+    columns = st.columns(3)
+    validation = columns[0].slider("Validation share", 0.0, 0.6, choice.validation)
+    most = round(min(0.6, 0.9 - validation), 2)
+    start, fixed = min(choice.test, most), dataset.test_rows is not None
+    test = columns[1].slider("Test share", 0.0, most, start, disabled=fixed)
+    ends = int(links.SEED.low), int(links.SEED.high)
+    seed = columns[2].number_input("Seed of the split", *ends, choice.seed)
+    links.choose(replace(choice, validation=validation, test=test, seed=seed))
+
+
+def division_of(dataset: Dataset, drawn: Split | None) -> Split:
+    """The parts of a table: as drawn by hand, or by shares and seed."""
+    choice = links.current()
+    if drawn is not None:
+        return drawn
+    return cached.split_of(dataset, choice.validation, choice.test, choice.seed)
+
+
+def obstacle(dataset: Dataset) -> str:
+    """Why no method can learn from this table yet; empty if one can."""
+    if not _has_method(dataset.task):
+        return (
+            f"No method here does {dataset.task} yet; choose another target, or the "
+            "task classification."
+        )
+    try:
+        datasets.check_fit(dataset, division_of(dataset, None))
+    except SmpcoreError as error:
+        return str(error)
+    return ""
+
+
+def take(dataset: Dataset) -> None:
+    """Keep a visitor's table; as soon as it can be fitted, every page works with it."""
+    choice, draft = links.current(), st.session_state.get("draft", "")
+    if obstacle(dataset):
+        st.session_state["draft"] = private.keep(dataset, token=draft)
+        return
+    if draft:
+        private.delete(draft)
+        st.session_state["draft"] = ""
+    token = private.keep(dataset, token=choice.token)
+    links.choose(
+        replace(
+            choice,
+            data=MINE,
+            token=token,
+            data_values={},
+            view={},
+            open_test=False,
+            opened=0,
+        )
+    )
+
+
+def forget() -> None:
+    """Delete the visitor's table from the server."""
+    choice = links.current()
+    for token in {choice.token, st.session_state.get("draft", "")} - {""}:
+        private.delete(token)
+    for name in ("draft", "read", "read_test", "live", "checked", "columns"):
+        st.session_state.pop(name, None)
+    st.session_state["uploads"] = st.session_state.get("uploads", 0) + 1
+    links.choose(replace(choice, data=Choice.data, token="", data_values={}, view={}))
+
+
+def uploads() -> None:
+    """Two file pickers: the table, and a second one as its test part."""
+    number = st.session_state.get("uploads", 0)
+    left, right = st.columns(2)
+    file = left.file_uploader(
+        "Your table: CSV, ARFF or Parquet",
+        ENDINGS,
+        key=f"upload_{number}",
+        help="It stays in the memory of this server for 30 minutes after your last "
+        "visit, only your browser can see it, and Delete removes it at once.",
+    )
+    test = right.file_uploader(
+        "Its test rows, if they are in a second file",
+        ENDINGS,
+        key=f"upload_test_{number}",
+        help="The same columns. These rows become the test part and stay closed.",
+    )
+    _once(
+        "read", file, lambda settings: datasets.read_table(file, file.name, **settings)
+    )
+    _once("read_test", test, lambda settings: _with_test(test, settings))
+
+
+def _with_test(file: Any, settings: Mapping[str, Any]) -> Dataset:
+    frame, _, _ = datasets.read_frame(file, file.name, **settings)
+    return shown()[0].with_test(frame)
+
+
+def _once(name: str, file: Any, read: Any) -> None:
+    """Read a file when it or its settings are new, and say what is wrong with it."""
+    if file is None:
+        st.session_state.pop(name, None)
+        return
+    settings = {
+        key: value
+        for key in ("delimiter", "decimal", "encoding", "header")
+        if (value := st.session_state.get(f"reading_{key}", _DETECT)) != _DETECT
+    }
+    key = (file.file_id, tuple(settings.items()))
+    done, problem = st.session_state.get(name, (None, ""))
+    if done != key:
+        try:
+            take(read(settings))
+            problem = ""
+        except SmpcoreError as error:
+            problem = str(error)
+        st.session_state[name] = (key, problem)
+        if name == "read":  # the test rows belong under the table as read now
+            st.session_state.pop("read_test", None)
+    if problem:
+        st.error(plain(problem))
+
+
+def reading(dataset: Dataset) -> None:
+    """How the file was read, each setting to be chosen otherwise."""
+    found = dataset.reading
+    if found is None or found.format != "CSV":
+        return
+    options = {
+        "delimiter": datasets.DELIMITERS,
+        "decimal": datasets.DECIMALS,
+        "encoding": datasets.ENCODINGS,
+        "header": (True, False),
+    }
+    file_is_here = st.session_state.get("read") is not None
+    for column, (name, values) in zip(st.columns(4), options.items(), strict=True):
+        used = _NAMES.get(getattr(found, name), getattr(found, name))
+        column.selectbox(
+            f"{name.capitalize()}: {used}",
+            [_DETECT, *values],
+            format_func=lambda value: _NAMES.get(value, str(value)),
+            key=f"reading_{name}",
+            disabled=not file_is_here,
+            help=None if file_is_here else "Upload the file again to change this.",
+        )
+
+
+def roles(dataset: Dataset) -> None:
+    """A table of the columns, in which roles and kinds can be changed."""
+    table = _remembered("columns", dataset.digest, lambda: _overview(dataset))
+    select = st.column_config.SelectboxColumn
+    edited = st.data_editor(
+        table,
+        key=f"roles_{dataset.digest}",
+        hide_index=True,
+        disabled=["column", "values", "missing", *_fixed(dataset)],
+        column_config={
+            "role": select(options=list(ROLES), required=True),
+            "read as": select(options=list(KINDS), required=True),
+        },
+    )
+    changed = edited["role"] != table["role"], edited["read as"] != table["read as"]
+    new_roles = dict(edited[changed[0]][["column", "role"]].to_numpy())
+    new_kinds = dict(edited[changed[1]][["column", "read as"]].to_numpy())
+    _apply(dataset, roles=new_roles, kinds=new_kinds)
+
+
+def _overview(dataset: Dataset) -> pd.DataFrame:
+    frame = dataset.frame
+    return pd.DataFrame(
+        {
+            "column": list(frame),
+            "role": list(dataset.roles.values()),
+            "read as": list(dataset.kinds.values()),
+            "values": [_summary(frame[name]) for name in frame],
+            "missing": frame.isna().sum().to_numpy(),
+        }
+    )
+
+
+def task(dataset: Dataset) -> None:
+    """A choice of what the target is."""
+    tasks = ["classification", "regression"]
+    chosen = st.segmented_control(
+        "Task",
+        tasks,
+        default=dataset.task,
+        required=True,
+        disabled=bool(_fixed(dataset)),
+        key=f"task_{dataset.digest}",
+    )
+    _apply(dataset, task=None if chosen == dataset.task else chosen)
+
+
+def _fixed(dataset: Dataset) -> list[str]:
+    return [] if dataset.private else ["role", "read as"]
+
+
+def _apply(dataset: Dataset, **changes: Any) -> None:
+    if not any(changes.values()):
+        return
+    try:
+        take(dataset.with_roles(**changes))
+    except SmpcoreError as error:
+        st.error(plain(str(error)))
+        return
+    st.rerun()
+
+
+def _summary(column: pd.Series) -> str:
+    if column.isna().all():
+        return "nothing"
+    if column.dtype.kind in "if":
+        return f"{column.min():.6g} to {column.max():.6g}"
+    different = column.dropna().unique()
+    words = ", ".join(str(value)[:20] for value in sorted(different)[:4])
+    return words if len(different) <= 4 else f"{len(different):,}: {words}, …"

@@ -1,0 +1,214 @@
+"""A class on one server: visitors who drag sliders, over real websockets.
+
+    python -m tests.bench.classroom                 30 visitors, 4 s of every 20
+    python -m tests.bench.classroom --at-once       all 30 drag at the same time
+
+The visitors speak the app's own protocol, one message in flight each, as the live
+figure does: the time is from sending a slider value to its picture being received.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import math
+import os
+import socket
+import struct
+import subprocess
+import sys
+import time
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import websockets
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+ROOT = Path(__file__).parents[2]
+DATA = ("moons", "iris", "breast_cancer", "wine")
+
+
+def free_port() -> int:
+    """A port nobody uses."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def start_server(port: int, **environment: str) -> subprocess.Popen:
+    """Start the app and wait until it answers."""
+    server = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "streamlit", "run", "app.py"),
+            *(f"--server.port={port}", "--server.address=127.0.0.1"),
+        ],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    for _ in range(300):
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health")
+            return server
+        except OSError:
+            time.sleep(0.1)
+    server.kill()
+    raise RuntimeError("the server did not start")
+
+
+def megabytes(pid: int) -> float:
+    """Resident memory of a process."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+@dataclass
+class Visitor:
+    """One browser tab, without the browser.
+
+    Parameters
+    ----------
+    number : int
+    port : int
+    """
+
+    number: int
+    port: int
+    times: list[float] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    busy: int = 0
+    seq: int = 0
+    last: float = math.nan
+    shown: float = math.nan
+
+    async def open(self) -> None:
+        """Open the page and wait for its first picture."""
+        url = f"ws://127.0.0.1:{self.port}/_stcore/stream"
+        self.socket = await websockets.connect(
+            url, subprotocols=["streamlit"], max_size=None, compression=None
+        )
+        start = BackMsg()
+        start.rerun_script.query_string = f"data={DATA[self.number % len(DATA)]}"
+        await self.socket.send(start.SerializeToString())
+        self.header = await self._picture(0)
+
+    async def move(self, values: dict, dragging: bool) -> None:
+        """Send one slider value and wait for its picture."""
+        self.seq += 1
+        message = {"seq": self.seq, "kind": "set", "values": values}
+        message |= {"dragging": dragging, "have": self.header["scene"]["id"]}
+        back = BackMsg()
+        back.rerun_script.fragment_id = self.fragment
+        back.rerun_script.page_script_hash = self.page
+        own = back.rerun_script.widget_states.widgets.add()
+        own.id, own.json_value = self.component, "{}"
+        state = back.rerun_script.widget_states.widgets.add()
+        state.id = f"$$STREAMLIT_INTERNAL_KEY_{self.component}__events"
+        state.json_trigger_value = json.dumps([{"event": "msg", "value": message}])
+        started = time.perf_counter()
+        await self.socket.send(back.SerializeToString())
+        header = await self._picture(self.seq)
+        self.times.append(time.perf_counter() - started)
+        self.busy += bool(header["busy"])
+        self.shown = header["picture"]["value"] if "picture" in header else math.nan
+        self.last = values["mu"]
+
+    async def drag(self, seconds: float) -> int:
+        """Drag a slider that long; how many pictures came."""
+        start, n = time.perf_counter(), 0
+        while time.perf_counter() - start < seconds:
+            phase = (time.perf_counter() - start) / seconds
+            await self.move({"mu": 10 ** (-3 + 2 * phase)}, dragging=True)
+            n += 1
+        await self.move({"mu": 0.01 + 0.001 * self.number}, dragging=False)
+        return n
+
+    async def _picture(self, seq: int) -> dict:
+        while True:
+            message = ForwardMsg()
+            message.ParseFromString(
+                await asyncio.wait_for(self.socket.recv(), timeout=60)
+            )
+            kind = message.WhichOneof("type")
+            if kind == "new_session":
+                self.page = message.new_session.page_script_hash
+            if kind != "delta":
+                continue
+            element = message.delta.new_element
+            if element.WhichOneof("type") == "exception":
+                self.errors.append(element.exception.message)
+            if element.WhichOneof("type") != "bidi_component":
+                continue
+            body = element.bidi_component.bytes
+            (length,) = struct.unpack_from("<I", body)
+            header = json.loads(body[4 : 4 + length])
+            if header["seq"] == seq:
+                self.component = element.bidi_component.id
+                self.fragment = message.delta.fragment_id
+                return header
+
+
+async def _lesson(visitor: Visitor, seconds: float, at_once: bool) -> list[int]:
+    pictures, end = [], time.perf_counter() + seconds
+    try:
+        if not at_once:
+            await asyncio.sleep(20 * visitor.number / 30)
+        while time.perf_counter() < end:
+            started = time.perf_counter()
+            pictures.append(await visitor.drag(4))
+            if not at_once:
+                await asyncio.sleep(max(0, 20 - (time.perf_counter() - started)))
+    except Exception as error:
+        visitor.errors.append(repr(error))
+    return pictures
+
+
+def percentile(values: list[float], share: float) -> float:
+    """Value below which that share lies."""
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
+
+
+async def run(n_visitors: int, seconds: float, at_once: bool) -> None:
+    """Run the lesson and print its figures."""
+    port = free_port()
+    server = start_server(port)
+    try:
+        first = Visitor(0, port)
+        await first.open()
+        await asyncio.sleep(20)  # the background compilation is done
+        before = megabytes(server.pid)
+        visitors = [Visitor(i, port) for i in range(n_visitors)]
+        for visitor in visitors:
+            await visitor.open()
+        lessons = [_lesson(visitor, seconds, at_once) for visitor in visitors]
+        pictures = await asyncio.gather(*lessons)
+        after = megabytes(server.pid)
+    finally:
+        server.kill()
+    times = [t for visitor in visitors for t in visitor.times]
+    errors = [e for visitor in visitors for e in visitor.errors]
+    rates = [sum(p) / (4 * len(p)) for p in pictures if p]
+    late = [v.number for v in visitors if not math.isclose(v.shown, v.shown)]
+    print(f"{n_visitors} visitors, {'all at once' if at_once else '4 s of every 20'}")
+    print(f"pictures          {len(times)}")
+    print(f"median / p95 / max {1e3 * percentile(times, 0.5):.0f} / ", end="")
+    print(f"{1e3 * percentile(times, 0.95):.0f} / {1e3 * max(times):.0f} ms")
+    print(f"pictures a second  {min(rates):.1f} (slowest visitor) .. {max(rates):.1f}")
+    print(f"said busy          {sum(v.busy > 0 for v in visitors)} visitors")
+    print(f"errors             {len(errors)} {errors[:3]}")
+    print(f"without a picture  {late}")
+    print(f"memory             {before:.0f} -> {after:.0f} MB, ", end="")
+    print(f"{(after - before) / n_visitors:.1f} MB a visitor")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--visitors", type=int, default=30)
+    parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--at-once", action="store_true")
+    chosen = parser.parse_args()
+    asyncio.run(run(chosen.visitors, chosen.seconds, chosen.at_once))

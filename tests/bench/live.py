@@ -1,0 +1,156 @@
+"""Live loops in a real browser: scrub, commit and a four-second drag.
+
+    python -m tests.bench.live
+
+Times are from the slider's input event to the painted picture, in the page. A commit
+goes to the server and back; a scrub sends nothing.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+
+from playwright.sync_api import Page, sync_playwright
+
+from tests.bench.classroom import free_port, percentile, start_server
+
+FLAGS = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run "
+    "--disable-background-networking --disable-component-update --disable-sync"
+).split()
+MOVES = 30
+
+#: Moves one slider step by step; resolves to the times to paint in ms.
+STEP = """async (canvas, [name, places]) => {
+  const row = canvas.getRootNode().querySelector(`[data-name="${name}"]`);
+  const range = row.querySelector("input[type=range]");
+  const times = [];
+  range.dispatchEvent(new PointerEvent("pointerdown", {bubbles: true, composed: true}));
+  for (const place of places) {
+    const low = Number(range.min), high = Number(range.max);
+    const before = Number(canvas.dataset.paintCount);
+    const start = performance.now();
+    range.value = low + place * (high - low);
+    range.dispatchEvent(new Event("input", {bubbles: true, composed: true}));
+    const end = await new Promise((done) => {
+      const look = () => Number(canvas.dataset.paintCount) > before
+        ? requestAnimationFrame(() => done(performance.now()))
+        : performance.now() - start > 5000 ? done(NaN) : setTimeout(look, 1);
+      look();
+    });
+    times.push(end - start);
+    await new Promise((done) => setTimeout(done, 30));
+  }
+  range.dispatchEvent(new Event("change", {bubbles: true, composed: true}));
+  range.dispatchEvent(new PointerEvent("pointerup", {bubbles: true, composed: true}));
+  return times;
+}"""
+
+#: Drags a slider for four seconds at 60 events a second; pictures and the last value.
+DRAG = """async (canvas, name) => {
+  const row = canvas.getRootNode().querySelector(`[data-name="${name}"]`);
+  const range = row.querySelector("input[type=range]");
+  const low = Number(range.min), high = Number(range.max);
+  const seen = new Set();
+  const start = performance.now();
+  range.dispatchEvent(new PointerEvent("pointerdown", {bubbles: true, composed: true}));
+  while (performance.now() - start < 4000) {
+    const phase = (performance.now() - start) / 4000;
+    range.value = low + (0.2 + 0.6 * phase) * (high - low);
+    range.dispatchEvent(new Event("input", {bubbles: true, composed: true}));
+    await new Promise((done) => requestAnimationFrame(done));
+    seen.add(canvas.dataset.seq);
+  }
+  range.dispatchEvent(new Event("change", {bubbles: true, composed: true}));
+  range.dispatchEvent(new PointerEvent("pointerup", {bubbles: true, composed: true}));
+  return [seen.size - 1, Number(range.value)];
+}"""
+
+
+def _ready(page: Page) -> float:
+    """Seconds until every knot of the path is there."""
+    start = time.perf_counter()
+    canvas = page.locator("canvas[data-paint-count]").first
+    canvas.wait_for(timeout=60_000)
+    page.wait_for_function(
+        "canvas => Number(canvas.dataset.knots) >= 51",
+        arg=canvas.element_handle(),
+        timeout=30_000,
+        polling=20,
+    )
+    return time.perf_counter() - start
+
+
+def _row(name: str, times: list[float], budget: str) -> None:
+    middle, late = statistics.median(times), percentile(times, 0.95)
+    print(f"  {name:<28} {middle:6.0f} / {late:4.0f} ms   (budget {budget})")
+
+
+def measure(page: Page, address: str, data: str) -> None:
+    """Print the figures of one data set."""
+    sent: list[int] = []
+    page.on("websocket", lambda s: s.on("framesent", lambda f: sent.append(len(f))))
+    page.goto(f"{address}?data={data}")
+    _ready(page)
+    canvas = page.locator("canvas[data-paint-count]").first
+    node = canvas.element_handle()
+    places = [0.1 + 0.8 * ((7 * i) % MOVES) / MOVES for i in range(MOVES)]
+    print(data)
+    page.wait_for_timeout(500)
+    sent.clear()
+    scrub = canvas.evaluate(
+        STEP.replace('new Event("change"', 'new Event("x"').replace(
+            '"pointerup"', '"x"'
+        ),
+        ["lam", places],
+    )
+    _row("scrub", scrub, "50 / 60")
+    print(f"  websocket messages while scrubbing: {len(sent)}")
+    page.goto(f"{address}?data={data}")
+    _ready(page)
+    canvas = page.locator("canvas[data-paint-count]").first
+    node = canvas.element_handle()
+    _row("commit", canvas.evaluate(STEP, ["mu", places]), "100 / 150")
+    page.wait_for_timeout(1500)
+    pictures, last = canvas.evaluate(DRAG, "mu")
+    released = time.perf_counter()
+    page.wait_for_function(
+        "canvas => Number(canvas.dataset.knots) >= 51",
+        arg=node,
+        timeout=30_000,
+        polling=20,
+    )
+    knots = time.perf_counter() - released
+    now = canvas.evaluate(
+        "c => Number(c.getRootNode()"
+        ".querySelector('[data-name=mu] input[type=range]').value)"
+    )
+    print(f"  pictures a second while dragging: {pictures / 4:.1f}   (budget 10)")
+    print(f"  the slider stayed where it was let go: {now == last}")
+    print(f"  every knot ready {knots:.2f} s after release   (budget 1.5)")
+    same = canvas.evaluate("(c, n) => c === n", node)
+    print(f"  same canvas as at the start: {same}")
+
+
+def main() -> None:
+    """Measure on three data sets."""
+    port = free_port()
+    server = start_server(port)
+    try:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(
+                executable_path="/usr/bin/chromium", args=FLAGS
+            )
+            page = browser.new_page(viewport={"width": 1280, "height": 900})
+            page.goto(f"http://127.0.0.1:{port}/")
+            page.wait_for_timeout(15_000)  # the background compilation is done
+            for data in ("moons", "iris", "digits"):
+                measure(page, f"http://127.0.0.1:{port}/", data)
+            browser.close()
+    finally:
+        server.kill()
+
+
+if __name__ == "__main__":
+    main()

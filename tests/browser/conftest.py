@@ -1,0 +1,87 @@
+"""A browser, and the live figure's harness page in it."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.browser import canvas_harness
+
+FLAGS = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run "
+    "--disable-background-networking --disable-component-update --disable-sync"
+).split()
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    path = shutil.which("chromium")
+    if path is None:
+        pytest.skip("chromium is not installed")
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=path, args=FLAGS)
+
+
+@pytest.fixture(scope="session")
+def harness_address() -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", canvas_harness.__file__]
+    command += ["--server.port", str(port), "--server.headless", "true"]
+    command += ["--server.fileWatcherType", "none"]
+    command += ["--browser.gatherUsageStats", "false"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as server:
+        for _ in range(150):
+            try:
+                urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=1).close()
+                break
+            except OSError:
+                time.sleep(0.2)
+        yield f"http://127.0.0.1:{port}/"
+        server.terminate()
+
+
+@pytest.fixture
+def visit(chromium: Browser, harness_address: str) -> Iterator[Callable[..., Page]]:
+    """Open the harness and wait for the picture and all its knots.
+
+    ``page.sent`` collects what goes over the websocket; an error of the script fails
+    the test.
+    """
+    contexts = []
+
+    def collect(page: Page) -> None:
+        page.errors, page.sent = [], []
+        page.on("pageerror", lambda error: page.errors.append(str(error)))
+        page.on("websocket", lambda wire: wire.on("framesent", keep(page)))
+
+    def keep(page: Page) -> Callable[[object], None]:
+        return lambda frame: page.sent.append(frame)
+
+    def go(query: str = "", **options: object) -> Page:
+        options.setdefault("viewport", {"width": 1280, "height": 900})
+        contexts.append(chromium.new_context(**options))
+        page = contexts[-1].new_page()
+        collect(page)
+        page.goto(harness_address + "?" + query)
+        every = str(len(canvas_harness.PATH))
+        figure = page.locator("canvas.marks")
+        expect(figure).to_have_attribute("data-knots", every, timeout=30_000)
+        return page
+
+    yield go
+    for context in contexts:
+        errors = [error for page in context.pages for error in page.errors]
+        context.close()
+        assert errors == []

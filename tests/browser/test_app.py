@@ -1,0 +1,258 @@
+"""The app in real Chromium: what a visitor does, from first picture to compiled C."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+from tests.bench.classroom import free_port, start_server
+from tests.bench.live import FLAGS
+
+ROOT = Path(__file__).parents[2]
+PAGES = ("", "data", "export")
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    port = free_port()
+    server = start_server(port)
+    yield f"http://127.0.0.1:{port}/"
+    server.kill()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path="/usr/bin/chromium", args=FLAGS
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(chromium: Browser, address: str) -> Iterator[Callable[..., Page]]:
+    """Open a page as a new visitor; no console error may appear, nothing may leave."""
+    contexts, errors = [], []
+
+    def go(path: str = "", **options) -> Page:
+        options.setdefault("viewport", {"width": 1280, "height": 1000})
+        contexts.append(chromium.new_context(accept_downloads=True, **options))
+        page = contexts[-1].new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on(
+            "console",
+            lambda m: errors.append(m.text) if m.type == "error" else None,
+        )
+        page.on(
+            "request",
+            lambda r: (
+                None
+                if "127.0.0.1" in r.url or r.url.startswith(("data:", "blob:"))
+                else errors.append(f"leaves the machine: {r.url}")
+            ),
+        )
+        page.goto(address + path)
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+    assert not errors
+
+
+def figure(page: Page) -> Locator:
+    """The canvas, once it is painted."""
+    canvas = page.locator("canvas[data-paint-count]").first
+    canvas.wait_for(timeout=60_000)
+    return canvas
+
+
+def settled(page: Page) -> Locator:
+    """The canvas, once every knot of the path is there."""
+    canvas = figure(page)
+    page.wait_for_function(
+        "c => Number(c.dataset.knots) >= 51", arg=canvas.element_handle()
+    )
+    return canvas
+
+
+def slider(page: Page, name: str) -> Locator:
+    return page.locator(f'[data-name="{name}"] input[type=range]')
+
+
+def drag(page: Page, name: str, *shares: float) -> None:
+    """Drag a slider with the mouse over these places of its length."""
+    slider(page, name).scroll_into_view_if_needed()
+    box = slider(page, name).bounding_box()
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + shares[0] * box["width"], y)
+    page.mouse.down()
+    for share in shares[1:]:
+        page.mouse.move(box["x"] + share * box["width"], y, steps=8)
+        page.wait_for_timeout(60)
+    page.mouse.up()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 375])
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_fits_its_window_in_both_themes(visit, path, width, theme):
+    size = {"width": width, "height": 800}
+    page = visit(path, viewport=size, color_scheme=theme)
+    page.locator(".stMainBlockContainer").wait_for(timeout=60_000)
+    if path == "":
+        figure(page)
+    page.wait_for_timeout(1000)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    expect(page.locator(".stException")).to_have_count(0)
+
+
+def test_dragging_a_slider_moves_the_picture_and_the_link(visit):
+    page = visit()
+    canvas = settled(page)
+    before = int(canvas.get_attribute("data-paint-count"))
+    drag(page, "mu", 0.5, 0.6, 0.7, 0.75)
+    page.wait_for_function("() => location.search.includes('mu=')")
+    assert int(canvas.get_attribute("data-paint-count")) > before + 2
+    settled(page)
+
+
+def test_scrubbing_sends_nothing(visit):
+    page = visit()
+    sent = []
+    page.on("websocket", lambda s: s.on("framesent", sent.append))
+    page.reload()
+    canvas = settled(page)
+    page.wait_for_timeout(500)
+    sent.clear()
+    box = slider(page, "lam").bounding_box()
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 0.5 * box["width"], y)
+    page.mouse.down()
+    seen = set()
+    for i in range(20):
+        page.mouse.move(box["x"] + (0.5 + 0.02 * i) * box["width"], y)
+        page.wait_for_timeout(30)
+        seen.add(canvas.get_attribute("data-knot"))
+    assert len(seen) > 8
+    assert not sent
+    page.mouse.up()
+    page.wait_for_function("() => location.search.includes('lam=')")
+
+
+def test_zoom_and_node_stay_while_sliders_move(visit):
+    page = visit()
+    canvas = settled(page)
+    node = canvas.element_handle()
+    box = canvas.bounding_box()
+    page.mouse.move(box["x"] + 200, box["y"] + 200)
+    page.mouse.wheel(0, -400)
+    page.wait_for_timeout(300)
+    zoom = canvas.get_attribute("data-zoom")
+    assert float(zoom) > 1.2
+    drag(page, "mu", 0.5, 0.7, 0.6)
+    drag(page, "eta", 0.5, 0.7)
+    settled(page)
+    assert canvas.get_attribute("data-zoom") == zoom
+    assert canvas.evaluate("(c, n) => c === n", node)
+
+
+def test_points_are_added_erased_and_brought_back(visit):
+    page = visit()
+    canvas = settled(page)
+    box = canvas.bounding_box()
+    page.get_by_role("button", name="Add").click()
+    for i in range(3):
+        page.mouse.click(box["x"] + 200 + 30 * i, box["y"] + 300)
+        page.wait_for_timeout(400)
+    expect(page.get_by_text("of 303")).to_have_count(0)
+    page.wait_for_function("() => location.search.includes('mine=')")
+    count = page.locator("table").first
+    page.get_by_text("Show as a table").click()
+    rows = count.inner_text()
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_timeout(600)
+    assert count.inner_text() != rows
+    page.reload()
+    settled(page)
+    assert "mine=" in page.url
+
+
+def test_with_the_keyboard_alone(visit):
+    page = visit()
+    canvas = settled(page)
+    slider(page, "mu").focus()
+    before = canvas.get_attribute("data-seq")
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_function("() => location.search.includes('mu=')")
+    assert canvas.get_attribute("data-seq") != before
+    canvas.focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("+")
+    expect(page.get_by_text("winner").first).to_be_visible()
+
+
+def test_a_link_opens_the_same_model_and_a_reload_keeps_it(visit):
+    page = visit("?data=iris&mu=0.05&n_prototypes=3&v.kind=axes&v.second=2")
+    settled(page)
+    texts = page.locator("dl").first.inner_text()
+    page.reload()
+    settled(page)
+    same = [t for t in texts.splitlines() if "ms" not in t]
+    again = [t for t in page.locator("dl").first.inner_text().splitlines()]
+    assert same == [t for t in again if "ms" not in t]
+
+
+def test_the_choice_survives_a_change_of_page(visit):
+    page = visit("?data=wine&mu=0.04")
+    settled(page)
+    page.get_by_role("link", name="Export").first.click()
+    page.get_by_role("link", name="Explore").first.click()
+    settled(page)
+    field = page.locator('[data-name="mu"] input:not([type=range])')
+    assert field.input_value() == "0.04"
+
+
+@pytest.mark.parametrize("data", ["moons", "breast_cancer"])
+def test_the_downloaded_c_compiles_and_agrees_with_itself(visit, tmp_path, data):
+    page = visit(f"?data={data}&mu=0.03")
+    settled(page)
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download as C").click()
+    content = Path(waiting.value.path()).read_bytes()
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        archive.extractall(tmp_path)
+    model = json.loads((tmp_path / "model.json").read_text("utf-8"))
+    assert model["provenance"]["parameters"]["mu"] == 0.03
+    flags = "-std=c99 -O2 -Wall -Wextra -Werror -ffp-contract=off".split()
+    command = ["gcc", *flags, "model.c", "example_host.c", "-o", "host"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    told = subprocess.run(["./host"], cwd=tmp_path, capture_output=True, text=True)
+    assert told.returncode == 0
+    assert "0 of" in told.stdout
+
+
+def test_an_upload_is_explored_and_deleted(visit, tmp_path):
+    rows = [f"{i % 7};{(i * 3) % 5},5;{'a' if i % 7 > 3 else 'b'}" for i in range(80)]
+    file = tmp_path / "own table.csv"
+    file.write_text("\n".join(["erste;zweite;<b>Klasse</b>", *rows]), "utf-8")
+    page = visit("data")
+    page.locator("input[type=file]").first.set_input_files(file)
+    expect(page.get_by_text("own table").first).to_be_visible(timeout=20_000)
+    page.get_by_role("link", name="Explore").first.click()
+    settled(page)
+    assert "mine=" in page.url
+    expect(page.locator("[data-name=data] select")).to_have_value("mine")
+    stranger = visit(page.url.split("/")[-1])
+    expect(stranger.get_by_text("only in the browser that brought them")).to_be_visible(
+        timeout=20_000
+    )

@@ -1,0 +1,223 @@
+"""What the live figure sends, and what it does with the answers."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import struct
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from pages.shared.canvas import pack, script
+from tests.browser import canvas_harness as harness
+from tests.browser.canvas_page import (
+    at,
+    canvas,
+    heard,
+    slider,
+    state,
+    sweep,
+    wait_heard,
+)
+
+
+def test_payload_is_aligned_and_says_what_it_holds() -> None:
+    arrays = {"a": np.arange(3, dtype="u1"), "b": np.array([[1.5, -2.0]])}
+    payload = pack({"seq": 7, "deep": [arrays], "n": np.int64(3)})
+    (length,) = struct.unpack("<I", payload[:4])
+    header = json.loads(payload[4 : 4 + length])
+    start = -(-(4 + length) // 8) * 8
+    assert header["n"] == 3
+    assert header["deep"][0]["a"] == {"$": ["u1", 0, 3]}
+    kind, offset, *shape = header["deep"][0]["b"]["$"]
+    assert (kind, offset % 8, shape) == ("f4", 0, [1, 2])
+    floats = np.frombuffer(payload, "<f4", 2, start + offset)
+    assert floats.tolist() == [1.5, -2.0]
+    with pytest.raises(ValueError, match="JSON"):
+        pack({"value": float("nan")})
+
+
+def test_script_is_one_module() -> None:
+    text = script()
+    assert text.count("export ") == text.count("export default") == 1
+    assert "import " not in text and "/**" not in text
+
+
+def test_scrub_paints_in_the_browser_alone(visit: Callable[..., Page]) -> None:
+    page = visit()
+    page.evaluate(
+        """() => {
+          window.times = [];
+          let started = null;
+          document.addEventListener("input", () => (started = performance.now()), true);
+          new PerformanceObserver(() => {
+            if (started === null) return;
+            const from = started;
+            started = null;
+            requestAnimationFrame(() => window.times.push(performance.now() - from));
+          }).observe({ entryTypes: ["mark"] });
+        }"""
+    )
+    control = slider(page, "lam")
+    box = control.bounding_box()
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 8, middle)
+    page.mouse.down()
+    page.wait_for_timeout(300)
+    sent, knots = len(page.sent), set()
+    for i in range(1, 31):
+        page.mouse.move(box["x"] + 8 + i / 30 * (box["width"] - 16), middle)
+        page.wait_for_timeout(60)
+        knots.add(state(page)["knot"])
+    assert len(page.sent) == sent
+    assert len(knots) == 30
+    times = page.evaluate("window.times")
+    assert len(times) >= 28
+    assert statistics.median(times) <= 50, times
+    page.mouse.up()
+    last = wait_heard(page, 1)["heard"][0]
+    assert last["values"] == {"lam": 1} and last["dragging"] is False
+    assert state(page)["lastValue"] == "1"
+
+
+def test_strip_scrubs_too(visit: Callable[..., Page]) -> None:
+    page = visit()
+    box = page.locator("canvas.strip").bounding_box()
+    page.mouse.click(box["x"] + 0.4 * box["width"], box["y"] + 30)
+    last = wait_heard(page, 1)["heard"][0]
+    assert list(last["values"]) == ["lam"] and last["dragging"] is False
+    assert float(state(page)["lastValue"]) == pytest.approx(last["values"]["lam"])
+
+
+def test_commits_keep_node_zoom_and_slider(visit: Callable[..., Page]) -> None:
+    page = visit()
+    node = canvas(page).element_handle()
+    page.mouse.move(*at(page, 1, 1))
+    page.mouse.wheel(0, -400)
+    zoom = state(page)["zoom"]
+    assert float(zoom) > 1.5
+    started = int(state(page)["paintCount"])
+    sweep(page, slider(page, "mu"), 80, seconds=3)
+    pictures = int(state(page)["paintCount"]) - started
+    assert pictures >= 30
+    page.wait_for_timeout(400)
+    last = heard(page)["heard"][0]
+    assert last["dragging"] is False
+    shown = float(page.locator("[data-name=mu] .value").input_value())
+    assert last["values"]["mu"] == pytest.approx(shown, rel=0.01)
+    assert state(page)["zoom"] == zoom
+    assert node.evaluate("node => node.isConnected")
+    expect(page.locator(".badge")).to_be_hidden()
+
+
+def test_one_message_in_flight_latest_wins(visit: Callable[..., Page]) -> None:
+    page = visit("delay=200")
+    before = heard(page)["n"]
+    started = time.monotonic()
+    sweep(page, slider(page, "mu"), 100, seconds=2)
+    longest = (time.monotonic() - started) / 0.2 + 2
+    page.wait_for_timeout(900)
+    sent = heard(page)["n"] - before
+    assert 4 <= sent <= longest
+    value = float(page.locator("[data-name=mu] .value").input_value())
+    assert heard(page)["heard"][0]["values"]["mu"] == pytest.approx(value, rel=0.01)
+
+
+def test_stale_output_is_dimmed_after_300_ms_only(visit: Callable[..., Page]) -> None:
+    root = visit("delay=900").locator(".spe")
+    assert "stale" not in root.get_attribute("class")
+    page = root.page
+    page.locator("[data-name=method] label span").nth(1).click()
+    page.wait_for_timeout(150)
+    assert "stale" not in root.get_attribute("class")
+    page.wait_for_timeout(400)
+    assert "stale" in root.get_attribute("class")
+    expect(root).not_to_have_class("spe stale", timeout=3000)
+
+
+@pytest.mark.slow
+def test_lost_answer_is_asked_for_again(visit: Callable[..., Page]) -> None:
+    page = visit("silent=5")
+    page.locator("[data-name=method] label span").nth(1).click()
+    wait_heard(page, 1)
+    assert int(state(page)["seq"]) < heard(page)["heard"][0]["seq"]
+    page.wait_for_timeout(10_500)
+    assert int(state(page)["seq"]) >= heard(page)["heard"][0]["seq"]
+    assert heard(page)["heard"][0]["values"] == {"method": "b"}
+
+
+def test_typed_values_are_put_right_aloud(visit: Callable[..., Page]) -> None:
+    page = visit()
+    field = page.locator("[data-name=mu] .value")
+    field.fill("7,5")
+    field.press("Enter")
+    row = page.locator("[data-name=mu]")
+    expect(row.get_by_role("status")).to_contain_text("largest value is 1")
+    assert wait_heard(page, 1)["heard"][0]["values"] == {"mu": 1}
+    field.fill("much")
+    field.press("Enter")
+    expect(row.get_by_role("status")).to_contain_text("not a number")
+    expect(field).to_have_value("1")
+    lam = page.locator("[data-name=lam] .value")
+    lam.fill("0.0333")
+    lam.press("Enter")
+    assert wait_heard(page, 2)["heard"][0]["values"] == {"lam": 0.0333}
+    expect(lam).to_have_value("0.0333")
+
+
+def test_long_fit_shows_its_progress_and_can_be_stopped(
+    visit: Callable[..., Page],
+) -> None:
+    page = visit()
+    page.locator("[data-name=method] label span").nth(2).click()
+    expect(page.locator(".job")).to_contain_text("Fitting Way C")
+    expect(page.locator(".spe")).to_have_class("spe working")
+    expect(page.locator(".notices")).to_contain_text("Warning: Way C takes long.")
+    expect(page.locator(".busy")).to_contain_text("5 visitors are fitting")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.locator(".job")).to_be_hidden()
+    assert heard(page)["heard"][0]["kind"] == "stop"
+    page.locator("[data-name=method] label span").nth(0).click()
+    page.locator("[data-name=method] label span").nth(2).click()
+    expect(page.locator(".job")).to_be_visible()
+    expect(page.locator(".job")).to_be_hidden()
+    assert heard(page)["heard"][0]["kind"] == "poll"
+
+
+def test_refusal_is_said_and_the_picture_stays(visit: Callable[..., Page]) -> None:
+    page = visit()
+    page.locator("[data-name=data] select").select_option(label="Data set 8")
+    expect(page.locator(".notices")).to_contain_text("Error: Data set 8 is not here")
+    assert int(state(page)["seq"]) > 0
+    page.locator("[data-name=method] label span").nth(1).click()
+    expect(page.locator(".notices li")).to_have_count(0)
+
+
+def test_knots_are_fetched_again_after_an_interruption(
+    visit: Callable[..., Page],
+) -> None:
+    page = visit("delay=150")
+    page.locator("[data-name=method] label span").nth(1).click()
+    page.wait_for_timeout(450)
+    before = int(state(page)["knots"])
+    assert before < len(harness.PATH)
+    slider(page, "lam").focus()
+    page.keyboard.press("ArrowRight")
+    every = str(len(harness.PATH))
+    expect(canvas(page)).to_have_attribute("data-knots", every, timeout=10_000)
+
+
+def test_page_runs_around_it_change_nothing(visit: Callable[..., Page]) -> None:
+    page = visit()
+    node = canvas(page).element_handle()
+    canvas(page).focus()
+    page.keyboard.press("+")
+    for _ in range(8):
+        page.get_by_role("button", name="Run the page again").click(no_wait_after=True)
+    page.wait_for_timeout(800)
+    assert node.evaluate("node => node.isConnected")
+    assert state(page)["zoom"] == "1.5"

@@ -1,0 +1,273 @@
+"""The dialogue of the live figure, without a browser: messages in, payloads out."""
+
+import json
+import struct
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared import links, private
+from pages.shared.choice import MINE, Choice
+from smpcore import METHODS
+
+
+def decode(payload: bytes) -> dict:
+    """The header with its arrays as numpy arrays."""
+    (length,) = struct.unpack_from("<I", payload)
+    blob = payload[(4 + length + 7) // 8 * 8 :]
+
+    def arrays(entry):
+        if "$" not in entry:
+            return entry
+        kind, offset, *shape = entry["$"]
+        dtype = {"u1": np.uint8, "i4": np.int32, "f4": np.float32}[kind]
+        size = int(np.prod(shape))
+        return np.frombuffer(blob, dtype, size, offset).reshape(shape)
+
+    return json.loads(payload[4 : 4 + length], object_hook=arrays)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kernels():
+    """Compiled as after start-up: a first fit would otherwise become a job."""
+    for method in METHODS.values():
+        method.warm_up()
+
+
+def _script():
+    """What the page does with a message, in a session of its own."""
+    import streamlit as st
+
+    from pages.shared import live
+
+    st.session_state["payload"] = live.answer(st.session_state["message"])
+
+
+class Browser:
+    """A visitor's figure: numbers its messages, remembers the scene."""
+
+    def __init__(self, **choice):
+        self.app = AppTest.from_function(_script, default_timeout=60)
+        self.app.session_state["choice"] = Choice(**choice)
+        self.seq = 0
+        self.last = self.post(None)
+        self.scene = self.last["scene"]
+
+    @property
+    def choice(self):
+        return self.app.session_state["choice"]
+
+    def post(self, message):
+        self.app.session_state["message"] = message
+        self.app.run()
+        assert not self.app.exception, self.app.exception[0].value
+        return decode(self.app.session_state["payload"])
+
+    def send(self, kind, **more):
+        self.seq += 1
+        message = {"seq": self.seq, "kind": kind, "have": self.scene["id"], **more}
+        self.last = self.post(message)
+        self.scene = self.last.get("scene", self.scene)
+        return self.last
+
+    def drag(self, release=False, **values):
+        return self.send("set", values=values, dragging=not release)
+
+
+@pytest.fixture
+def browser():
+    return Browser()
+
+
+def test_the_first_answer_has_everything(browser):
+    header = browser.last
+    assert header["kind"] == "full"
+    assert header["picture"]["canonical"]
+    n = len(header["scene"]["points"]["x"])
+    assert len(header["picture"]["predicted"]) == n == 300
+    assert header["picture"]["own_share"] == 1.0
+
+
+def test_dragging_previews_and_letting_go_is_canonical(browser):
+    moved = browser.drag(mu=0.05)
+    assert moved["seq"] == 1
+    assert not moved["picture"]["canonical"]
+    assert "scene" not in moved
+    assert browser.drag(mu=0.05, release=True)["picture"]["canonical"]
+
+
+def test_the_canonical_fit_does_not_depend_on_the_way(browser):
+    direct = browser.drag(mu=0.03, release=True)["picture"]
+    for mu in (0.2, 0.001, 0.08):
+        browser.drag(mu=mu)
+        browser.drag(mu=mu, release=True)
+    again = browser.drag(mu=0.03, release=True)["picture"]
+    weights = again["prototypes"]["weights"]
+    np.testing.assert_array_equal(weights, direct["prototypes"]["weights"])
+
+
+def test_knots_are_solved_models_of_the_path(browser):
+    path = browser.last["path"]
+    knots = browser.send("knots", want=[0, 25, 50, 51, -1, "x"])["knots"]
+    assert [k["knot"] for k in knots] == [0, 25, 50]
+    for knot in knots:
+        assert knot["value"] == path["values"][knot["knot"]]
+        assert knot["chain"] == browser.last["knots"][0]["chain"]
+    sizes = {k["knot"]: len(k["prototypes"]["weights"]) for k in knots}
+    assert sizes[50] == 2, "at the slider's end each class has one prototype"
+
+
+def test_a_knot_is_the_model_that_a_release_there_gives(browser):
+    index = 30
+    value = browser.last["path"]["values"][index]
+    knot = browser.send("knots", want=[index])["knots"][0]
+    released = browser.drag(lam=value, release=True)["picture"]
+    assert released["value"] == value
+    assert released["chain"] == knot["chain"]
+    same = (released["winner"] == knot["winner"]).mean()
+    assert same > 0.99
+
+
+@pytest.mark.parametrize("data", ["iris", "digits", "breast_cancer"])
+def test_the_share_of_own_answers_is_said(data):
+    picture = Browser(data=data).last["picture"]
+    assert picture["own_share"] == pytest.approx(1 - picture["hollow"].mean())
+    assert 0.2 < picture["own_share"] < 1
+
+
+def test_two_features_and_slices():
+    browser = Browser(data="iris")
+    header = browser.drag(**{"v.kind": "axes"}, release=True)
+    assert header["kind"] == "full"
+    assert header["scene"]["view"]["xlabel"].startswith("sepal length")
+    slices = [c for c in header["controls"] if c["name"].startswith("v.at")]
+    assert slices
+    name, end = slices[0]["name"], slices[0]["high"]
+    moved = browser.drag(**{name: end}, release=True)
+    assert moved["scene"]["id"] != header["scene"]["id"]
+
+
+def test_adding_moving_erasing_and_undoing(browser):
+    n = len(browser.scene["points"]["x"])
+    added = browser.send("edit", op="add", x=0.5, y=0.5, label=1)
+    assert len(added["scene"]["points"]["x"]) == n + 1
+    points = added["scene"]["points"]
+    new = int(np.flatnonzero(points["row"] == n)[0])
+    assert points["part"][new] == 0, "a new point trains"
+    assert points["x"][new] == pytest.approx(0.5)
+    moved = browser.send("edit", op="move", row=n, x=1.5, y=0.25, dragging=True)
+    points = moved["scene"]["points"]
+    assert points["x"][points["row"] == n] == pytest.approx(1.5)
+    assert not moved["picture"]["canonical"]
+    erased = browser.send("edit", op="erase", row=n)
+    assert len(erased["scene"]["points"]["x"]) == n
+    for _ in range(3):
+        back = browser.send("edit", op="undo")
+    assert len(back["scene"]["points"]["x"]) == n
+    words = browser.send("edit", op="undo")["notices"][0]["text"]
+    assert "nothing to undo" in words
+
+
+def test_the_other_points_keep_their_parts_while_one_is_edited(browser):
+    before = browser.scene["points"]
+    parts = dict(zip(before["row"].tolist(), before["part"].tolist(), strict=True))
+    browser.send("edit", op="add", x=0.5, y=0.5, label=0)
+    after = browser.scene["points"]
+    for row, part in zip(after["row"].tolist(), after["part"].tolist(), strict=True):
+        assert parts.get(row, 0) == part
+
+
+def test_the_window_stands_still_while_points_move_inside_it(browser):
+    window = browser.scene["view"]
+    browser.send("edit", op="add", x=0.5, y=0.5, label=0)
+    assert browser.scene["view"] == window
+
+
+def test_erasing_a_whole_class_is_refused_in_words():
+    browser = Browser(data_values={"n_samples": 20})
+    points = browser.scene["points"]
+    for _ in range(int((points["label"] == 1).sum())):
+        points = browser.scene["points"]
+        row = int(points["row"][points["label"] == 1][0])
+        answer = browser.send("edit", op="erase", row=row)
+    assert answer["kind"] == "notice"
+    assert "class" in answer["notices"][-1]["text"]
+    alive = browser.drag(mu=0.01, release=True)
+    assert alive["picture"]["canonical"], "what was there before stays"
+
+
+def test_opening_the_test_set_is_counted():
+    browser = Browser(data="wine")
+    names = {r["name"] for r in browser.last["picture"]["readouts"]}
+    assert "Test accuracy" not in names
+    opened = browser.drag(open_test=True, release=True)
+    assert "Test accuracy" in {r["name"] for r in opened["picture"]["readouts"]}
+    browser.drag(open_test=False, release=True)
+    browser.drag(open_test=True, release=True)
+    assert browser.choice.opened == 2
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {},
+        {"kind": "set"},
+        {"kind": "delete", "seq": 1},
+        {"kind": "set", "seq": 1, "values": {"mu": "nan"}},
+        {"kind": "set", "seq": 1, "values": {"mu": None}},
+        {"kind": "set", "seq": 1, "values": {"no such": 1}},
+        {"kind": "set", "seq": 1, "values": {"d.no such": 1}},
+        {"kind": "set", "seq": 1, "values": {"v.first": "x"}},
+        {"kind": "set", "seq": 1, "values": {"v.at0": float("inf")}},
+        {"kind": "set", "seq": 1, "values": {"data": "mine"}},
+        {"kind": "set", "seq": 1, "values": {"data": ["moons"]}},
+        {"kind": "set", "seq": 1, "values": {"method": {}}},
+        {"kind": "edit", "seq": 1, "op": "add", "x": "a", "y": 1, "label": 0},
+        {"kind": "edit", "seq": 1, "op": "add", "x": float("nan"), "y": 1, "label": 0},
+        {"kind": "edit", "seq": 1, "op": "add", "x": 1e300, "y": 1, "label": 0},
+        {"kind": "edit", "seq": 1, "op": "add", "x": 0, "y": 1, "label": 99},
+        {"kind": "edit", "seq": 1, "op": "move", "x": 0, "y": 1, "row": 10**6},
+        {"kind": "edit", "seq": 1, "op": "erase", "row": "0"},
+        {"kind": "edit", "seq": 1, "op": "explode"},
+    ],
+    ids=str,
+)
+def test_a_hostile_message_changes_nothing_and_is_answered_in_words(browser, message):
+    before = browser.choice
+    header = browser.post(message)
+    assert header["kind"] == "notice"
+    assert header["notices"][0]["level"] == "error"
+    assert len(header["notices"][0]["text"]) > 20
+    assert browser.choice == before
+
+
+def test_a_private_table_is_shown_to_its_browser_only(monkeypatch):
+    browser = Browser()
+    monkeypatch.setattr(private, "browser", lambda: "one")
+    browser.send("edit", op="add", x=0.0, y=0.0, label=0)
+    token = browser.choice.token
+    query = links.write_url(browser.choice)
+    assert query["mine"] == token
+    choice, notices = links.read_url(query)
+    assert choice.data == MINE and not notices
+    monkeypatch.setattr(private, "browser", lambda: "another")
+    choice, notices = links.read_url(query)
+    assert choice.data != MINE
+    assert "only in the browser that brought them" in notices[0]
+    private.delete(token)
+    monkeypatch.setattr(private, "browser", lambda: "one")
+    assert private.visit(token)[0].private
+    private.delete(token)
+    with pytest.raises(ValueError, match="not on the server"):
+        private.visit(token)
+
+
+def test_the_link_gives_the_same_choice_back():
+    browser = Browser(data="xor")
+    browser.drag(mu=0.02, **{"d.noise": 0.3}, n_prototypes=3, release=True)
+    before = browser.choice
+    choice, notices = links.read_url(links.write_url(before))
+    assert not notices
+    assert choice.all_values == before.all_values
+    assert choice.data_values == before.data_values
