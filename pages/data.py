@@ -20,7 +20,7 @@ def _facts(dataset: Dataset, division: Split) -> None:
         st.columns(len(facts)), facts.items(), strict=True
     ):
         column.metric(name, f"{count:,}")
-    st.caption(tables.plain(f"{dataset.description} Source: {dataset.source}."))
+    st.caption(tables.plain(f"{dataset.description} Source: {dataset.source}.".strip()))
 
 
 def _columns(dataset: Dataset) -> None:
@@ -61,6 +61,9 @@ def _scatter(dataset: Dataset, division: Split) -> None:
         st.caption("The test rows are not drawn: they stay closed.")
 
 
+links.current()
+for notice in links.take_notices():
+    st.warning(tables.plain(notice))
 picker = st.container()
 with st.expander("Bring a table of your own", icon=":material/upload:"):
     tables.uploads()

@@ -26,7 +26,7 @@ def _downloads() -> None:
     left, middle, right = st.columns([2, 2, 6], vertical_alignment="center")
     left.download_button(
         "Download as C",
-        data=exports.bundle_of_choice,
+        data=exports.promise(links.current()),
         file_name="model.zip",
         mime="application/zip",
         icon=":material/download:",
@@ -36,8 +36,8 @@ def _downloads() -> None:
     )
     middle.page_link("pages/export.py", label="Sizes, agreement, Python")
     choice = links.current()
-    if choice.opened:
-        right.caption(f"The test set of these data was opened {choice.opened} times.")
+    if choice.opened and (times := choice.times_opened):
+        right.caption(f"Test set of these data opened: {times} times.")
 
 
 def _convergence() -> None:

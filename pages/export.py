@@ -15,12 +15,8 @@ def _sizes(made: exports.Export) -> None:
     inputs, rows, tables = st.columns(3)
     inputs.metric("Inputs needed", f"{len(compiled.inputs)} of {columns}")
     rows.metric("Prototypes", compiled.n_rows, help=f"{compiled.n_terms} weights")
-    tables.metric(
-        "Tables in flash",
-        f"{compiled.table_bytes:,} bytes",
-        help="Code and float routines add 1.0 to 1.4 kB on an ATmega328P and 2.1 to "
-        "2.5 kB on a Cortex-M0 (measured); static RAM: none.",
-    )
+    more = "Code adds 1.0-1.4 kB (ATmega328P), 2.1-2.5 kB (Cortex-M0), measured."
+    tables.metric("Tables in flash", f"{compiled.table_bytes:,} bytes", help=more)
 
 
 def _agreement(made: exports.Export) -> None:
@@ -97,4 +93,7 @@ except SmpcoreError as problem:
 for show in (_sizes, _agreement, _inputs, _files):
     show(export)
 with st.expander("The same model in Python"):
-    st.code(exports.python_of_choice(export.choice), language="python")
+    try:
+        st.code(exports.python_of_choice(export.choice), language="python")
+    except SmpcoreError as problem:
+        st.info(str(problem))

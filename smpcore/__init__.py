@@ -13,13 +13,19 @@ from smpcore.codegen import (
     test_vectors,
 )
 from smpcore.datasets import (
+    DECIMALS,
+    DELIMITERS,
+    ENCODINGS,
     Dataset,
     Preparation,
     Split,
+    check_fit,
     find_duplicates,
     list_datasets,
     load_dataset,
+    make_dataset,
     prepare,
+    read_frame,
     read_table,
     split,
     telling_features,
@@ -33,7 +39,10 @@ from smpcore.parameters import Param
 from smpcore.similarity import Similarity
 
 __all__ = [
+    "DECIMALS",
+    "DELIMITERS",
     "EMITTERS",
+    "ENCODINGS",
     "METHODS",
     "Agreement",
     "CompiledModel",
@@ -53,6 +62,7 @@ __all__ = [
     "TestVectors",
     "agreement",
     "bundle",
+    "check_fit",
     "class_numbers",
     "compile_model",
     "emit_python",
@@ -61,7 +71,9 @@ __all__ = [
     "find_duplicates",
     "list_datasets",
     "load_dataset",
+    "make_dataset",
     "prepare",
+    "read_frame",
     "read_table",
     "solve_path",
     "split",

@@ -282,9 +282,7 @@ def convergence(history: History, objective_name: str = "objective") -> go.Figur
 
 
 #: Colour and shape are never the same for two of the first 70 classes.
-SYMBOLS = (
-    "circle square diamond triangle-up cross x star pentagon hourglass bowtie".split()
-)
+SYMBOLS = "circle square diamond cross x star pentagon hexagon bowtie octagon".split()
 _PARTS = {"training": "", "validation": "/", "test": "x"}
 _MOST_POINTS = 2000
 _MOST_BARS = 40
@@ -301,7 +299,7 @@ def _layout(figure: go.Figure, x_title: str, y_title: str, height: int) -> go.Fi
     return figure.update_layout(
         xaxis_title=x_title,
         yaxis_title=y_title,
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+        legend=dict(orientation="h", y=1.02, yanchor="bottom", traceorder="normal"),
         margin={"l": 10, "r": 10, "t": 30, "b": 40},
         height=height,
         barmode="stack",
@@ -362,7 +360,8 @@ def missing_values(dataset: Dataset) -> go.Figure:
     shares = shares[shares > 0].sort_values(ascending=False)[:_MOST_BARS]
     labels, color = [_words(name) for name in shares.index], OKABE_ITO[5]
     bars = go.Bar(x=100 * shares, y=labels, orientation="h", marker_color=color)
-    return _bars(go.Figure(bars), len(shares), "missing, % of all rows", "")
+    figure = go.Figure(bars).update_xaxes(range=(0, 100))
+    return _bars(figure, len(shares), "missing, % of all rows", "")
 
 
 def scatter(dataset: Dataset, rows: np.ndarray, first: str, second: str) -> go.Figure:

@@ -71,6 +71,7 @@ def test_slider_ends(method, data, end):
         ({"loss": "hinge"}, "loss should be one of"),
         ({"v.at0": "inf"}, "v.at0 in the link should be a number"),
         ({"seed": "one"}, "seed should be a number"),
+        ({"validation": "0.6", "test": "0.6"}, "too few rows for training"),
     ],
 )
 def test_a_hostile_link_is_answered_in_words(query, words):

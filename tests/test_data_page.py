@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import private, tables
 from pages.shared.choice import BUNDLED, Choice
+from smpcore import make_dataset, split
 
 PAGE = str(Path(__file__).parents[1] / "pages" / "data.py")
 GOOD = "a,b,id,class\n" + "".join(
@@ -172,6 +173,14 @@ def test_hostile_names_are_shown_and_not_obeyed():
     assert page.data_editor[0].value["column"][0] == name
 
 
+def test_a_foreign_token_is_answered_in_words():
+    page = AppTest.from_file(PAGE, default_timeout=60)
+    page.query_params["data"], page.query_params["mine"] = "mine", "x" * 22
+    sound(page.run())
+    assert "The table of this link is not on the server" in said(page)
+    assert choice(page).data == Choice.data
+
+
 def test_delete_forgets_the_table_at_once():
     page = bring(opened(), GOOD)
     token = choice(page).token
@@ -192,6 +201,6 @@ def test_a_leak_and_repeated_rows_are_named():
 
 def test_test_rows_are_drawn_only_when_they_are_open():
     frame = pd.DataFrame({"a": range(50), "y": [0, 1] * 25})
-    division = tables.datasets.split(tables.datasets.make_dataset(frame, "t"))
+    division = split(make_dataset(frame, "t"))
     assert len(tables.visible_rows(division, open_test=False)) == 40
     assert len(tables.visible_rows(division, open_test=True)) == 50

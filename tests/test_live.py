@@ -205,7 +205,13 @@ def test_opening_the_test_set_is_counted():
     assert "Test accuracy" in {r["name"] for r in opened["picture"]["readouts"]}
     browser.drag(open_test=False, release=True)
     browser.drag(open_test=True, release=True)
-    assert browser.choice.opened == 2
+    assert browser.choice.times_opened == 2
+    browser.drag(data="iris", release=True)
+    back = browser.drag(data="wine", release=True)
+    assert "Test accuracy" not in {r["name"] for r in back["picture"]["readouts"]}
+    assert browser.choice.times_opened == 2, "switching data forgets nothing"
+    choice, _ = links.read_url(links.write_url(browser.choice))
+    assert choice.times_opened == 2, "nor does a reload"
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,18 @@
 
 export const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
-/** A number with sensible digits: 0.00316, 1.2e-5, 42. */
+/** A number with sensible digits: 0.00316, 1.2e-5, −42. */
 export function say(value, digits = 3) {
-  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+  if (!Number.isFinite(value)) return "–";
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-4 || size >= 1e6))
-    return value.toExponential(digits - 1).replace(/\.?0+e/, "e").replace("e+", "e");
-  if (Number.isInteger(value)) return String(value);
-  return String(Number(value.toPrecision(digits)));
+  const far = size !== 0 && (size < 1e-4 || size >= 1e6);
+  let text = String(Number.isInteger(size) ? size : Number(size.toPrecision(digits)));
+  if (far) text = size.toExponential(digits - 1).replace(/\.?0+e/, "e").replace("e+", "e");
+  return value < 0 ? `−${text}` : text;
 }
 
 /** The same with an explicit sign, for weights. */
-export const signed = (value) => (value > 0 ? "+" : value < 0 ? "−" : "") + say(Math.abs(value));
+export const signed = (value) => (value > 0 ? "+" : "") + say(value);
 
 export const percent = (share) => `${say(Math.round(share * 1000) / 10, 4)} %`;
 

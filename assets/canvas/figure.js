@@ -45,10 +45,11 @@ class LiveFigure {
 
   build() {
     const { plot, hand, report, controls, strip, prototypes } = this;
-    plot.box.append(report.job);
+    plot.box.append(report.news, report.job);
+    hand.editing.after(report.note);
     const stage = el("section", { class: "stage", "aria-label": "Figure" },
       hand.bar, plot.box, plot.keys, report.here, report.spoken, controls.scrubPlace, strip.canvas,
-      report.legend, hand.flags, report.note, report.busy, report.notices);
+      report.legend, hand.flags);
     this.root.append(el("div", { class: "grid" }, stage, report.numbers, controls.node, prototypes.node, report.twin));
     this.resized = new ResizeObserver(() => {
       if (this.scene) plot.resize();
@@ -75,17 +76,21 @@ class LiveFigure {
     this.answered = Math.max(this.answered, header.seq);
     this.messenger.seq = Math.max(this.messenger.seq, header.seq);
     for (const [name, seq] of this.touched) if (seq <= header.seq) this.touched.delete(name);
-    this.path = header.path ?? header.scene?.path ?? this.path;
+    const path = header.path === undefined ? header.scene?.path : header.path;
+    if (path !== undefined) this.path = path;
     if (header.scene) this.setScene(header.scene, header.seq);
-    this.report.notify(header.notices, header.busy);
+    // What the answer to the visitor said stays while knots come in.
+    if (header.kind !== "knots" || header.notices.length) this.report.notify(header.notices, header.busy);
     if (this.scene) this.take(header);
     else if (header.picture) setTimeout(() => this.send({ kind: "set", values: {}, dragging: false }), POLL);
     this.paintAnswer(header.seq);
   }
 
   take(header) {
+    this.list = header.controls ?? this.list; // a refusal brings none: what was valid stands again
     for (const knot of header.knots ?? []) this.keep(knot, knot.knot);
-    if (header.controls) this.controls.update(header.controls, (name) => this.touched.has(name));
+    if (this.list) this.controls.update(this.list, (name) => this.touched.has(name));
+    if (header.kind === "notice") this.chain = this.shown?.chain;
     if (header.picture) this.accept(header.picture);
     if (header.kind === "knots") this.asked = this.asked?.filter((i) => !this.knots.has(i));
     else this.job = header.job;
@@ -97,14 +102,16 @@ class LiveFigure {
     const previous = this.scene;
     this.scene = scene;
     if (previous?.id !== scene.id) this.forget();
-    if (previous?.title !== scene.title) this.strip.past = [];
+    if (previous?.title !== scene.title) {
+      this.strip.past = [];
+      this.prototypes.orders = [];
+    }
     const adding = this.messenger.waiting("add", seq);
     this.plot.ghosts = adding ? this.plot.ghosts.slice(-adding) : [];
     this.plot.setScene(scene, previous, this.messenger.flight?.kind === "edit");
     this.hand.setScene(scene, previous);
     if (!previous) this.plot.resize();
     if (String(previous?.image) !== String(scene.image)) this.prototypes.reset();
-    this.prototypes.orders = [];
     this.report.setScene(scene);
   }
 

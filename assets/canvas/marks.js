@@ -12,12 +12,17 @@ export const FLAT = 0.42;
 
 const probe = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
 
+const parsed = new Map();
+
 /** Any CSS colour as [r, g, b]. */
 function rgb(colour) {
-  probe.canvas.width = probe.canvas.height = 1;
-  probe.fillStyle = colour;
-  probe.fillRect(0, 0, 1, 1);
-  return [...probe.getImageData(0, 0, 1, 1).data.slice(0, 3)];
+  if (!parsed.has(colour)) {
+    probe.canvas.width = probe.canvas.height = 1;
+    probe.fillStyle = colour;
+    probe.fillRect(0, 0, 1, 1);
+    parsed.set(colour, [...probe.getImageData(0, 0, 1, 1).data.slice(0, 3)]);
+  }
+  return parsed.get(colour);
 }
 
 export const mix = (a, b, share) => a.map((v, i) => Math.round(v + (b[i] - v) * share));

@@ -124,9 +124,11 @@ export class Prototypes {
     order.forEach((i, r) => {
       const w = weights[j * d + i];
       fill(rows[r], features?.[i] ?? `feature ${i + 1}`, w, most > 0 ? w / most : 0);
+      rows[r].className = w === 0 ? "weight zero" : "weight";
+      rows[r].hidden = false;
     });
     const last = rows[order.length];
-    last.classList.add("bias");
+    last.className = "weight bias";
     last.hidden = !bias || !bias.some((b) => b !== 0);
     if (!last.hidden) fill(last, "bias", bias[j], 0);
   }

@@ -19,7 +19,8 @@ export class Report {
     this.legend.append(this.marks, el("span", { class: "hint" }, "outline: true class, fill: the model's answer"), this.bandScale);
     this.note = el("p", { class: "note" });
     this.busy = el("p", { class: "busy" });
-    this.notices = el("ul", { class: "notices", "aria-live": "polite" });
+    this.notices = el("ul");
+    this.news = el("div", { class: "news", "aria-live": "polite" }, this.notices, this.busy);
     this.work = el("span");
     this.bar = el("progress", { max: 1 });
     const stop = el("button", { type: "button" }, "Stop");
@@ -32,14 +33,17 @@ export class Report {
 
   setScene(scene) {
     const { theme } = this.app;
-    const { points, parts } = scene;
-    const entry = (spec, text) => el("span", { class: "entry" }, markIcon(theme, spec), text);
-    const entries = scene.classes.map((name, k) => entry({ label: k }, name));
-    const used = new Set(points.part);
-    parts.forEach((name, part) => used.has(part) && entries.push(entry({ label: UNKNOWN, part }, name)));
-    this.marks.replaceChildren(...entries);
+    const { points, parts, classes } = scene;
     const [shown, total] = scene.shown_of ?? [points.x.length, points.x.length];
     this.sampled = shown < total ? `${shown} of ${total} rows are drawn.` : "";
+    const used = new Set(points.part);
+    const key = JSON.stringify([classes, parts, [...used].sort(), theme]);
+    if (key === this.drawn) return;
+    this.drawn = key;
+    const entry = (spec, text) => el("span", { class: "entry" }, markIcon(theme, spec), text);
+    const entries = classes.map((name, k) => entry({ label: k }, name));
+    parts.forEach((name, part) => used.has(part) && entries.push(entry({ label: UNKNOWN, part }, name)));
+    this.marks.replaceChildren(...entries);
   }
 
   update(picture) {

@@ -22,6 +22,7 @@ from smpcore import (
     Dataset,
     Preparation,
     Split,
+    check_fit,
     figures,
     load_dataset,
     prepare,
@@ -97,6 +98,7 @@ class Parts:
 
 @_cached(max_entries=32)
 def _parts(digest: str, split_key: str, _split: Split, _dataset: Dataset) -> Parts:
+    check_fit(_dataset, _split)
     preparation = prepare(_dataset, _split.train)
     X = preparation.transform(_dataset.frame)
     return Parts(_dataset, _split, preparation, X, _dataset.y)

@@ -36,8 +36,8 @@ class Choice:
         ``kind`` ("pca" or "axes"), ``first``, ``second``, ``at`` (feature -> value).
     open_test : bool
         Whether the test part is open now.
-    opened : int
-        How often it was opened.
+    opened : dict
+        Digest of a data set -> how often its test part was opened.
     """
 
     data: str = "moons"
@@ -50,12 +50,17 @@ class Choice:
     values: dict[str, Any] = field(default_factory=dict)
     view: dict[str, Any] = field(default_factory=dict)
     open_test: bool = False
-    opened: int = 0
+    opened: dict[str, int] = field(default_factory=dict)
 
     @property
     def all_values(self) -> dict[str, Any]:
         """The method's parameters, defaults filled in."""
         return {**METHODS[self.method].defaults(), **self.values}
+
+    @property
+    def times_opened(self) -> int:
+        """How often the test part of these data was opened."""
+        return self.opened.get(self.dataset().digest, 0)
 
     def dataset(self) -> Dataset:
         """The data set itself."""

@@ -43,15 +43,17 @@ def _set(choice: Choice, name: str, value: Any) -> Choice:
     if name == "data":
         if value not in BUNDLED and not (value == MINE and choice.token):
             raise SmpcoreError("data should be one of the listed data sets.")
-        opened = {"open_test": False, "opened": 0}
-        return replace(choice, data=value, data_values={}, view={}, **opened)
+        return replace(choice, data=value, data_values={}, view={}, open_test=False)
     if name == "method":
         if value not in METHODS:
             raise SmpcoreError("method should be one of the listed methods.")
         return replace(choice, method=value, values={})
     if name == "open_test":
-        opened = bool(value) and not choice.open_test
-        return replace(choice, open_test=bool(value), opened=choice.opened + opened)
+        opened = dict(choice.opened)
+        if value and not choice.open_test:
+            digest = choice.dataset().digest
+            opened[digest] = opened.get(digest, 0) + 1
+        return replace(choice, open_test=bool(value), opened=opened)
     group, _, inner = name.partition(".")
     if group == "d" and choice.data in BUNDLED:
         param = _named(BUNDLED[choice.data].params, inner)

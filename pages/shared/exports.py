@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-import numpy as np
-
-from pages.shared import cached, links
+from pages.shared import cached
 from pages.shared.choice import BUNDLED, MINE, Choice
 from smpcore import (
     METHODS,
     Agreement,
     CompiledModel,
+    Dataset,
     SmpcoreError,
     TestVectors,
     agreement,
@@ -76,6 +76,10 @@ def export(choice: Choice) -> Export:
     """
     data = choice.parts()
     fit = cached.fit(data, choice.method, choice.all_values)
+    return _compiled(choice, data, fit)
+
+
+def _compiled(choice: Choice, data: cached.Parts, fit: cached.Fit) -> Export:
     if not fit.wait(20.0):
         raise SmpcoreError("The fit is still running; export when it is done.")
     compiled = compile_model(
@@ -114,7 +118,7 @@ def _provenance(choice: Choice, data: cached.Parts, estimator: Any) -> dict[str,
         "parameters": choice.all_values,
         "objective": float(estimator.objective_),
         "accuracy": accuracy,
-        "test_set_opened": choice.opened,
+        "test_set_opened": choice.opened.get(data.dataset.digest, 0),
         "versions": {name: version(name) for name in VERSIONS},
     }
 
@@ -124,10 +128,48 @@ def carries_real_rows(data: cached.Parts) -> bool:
     return not data.dataset.private
 
 
-def bundle_of_choice() -> bytes:
-    """The zip for the model on the screen, made when the button is pressed."""
-    made = export(links.current())
-    return made.zip(carries_real_rows(made.data))
+def promise(choice: Choice) -> Callable[[], bytes]:
+    """Promise the zip for a choice: made when a download button is pressed.
+
+    A button calls this in a thread without a session, so what the choice stands for
+    is looked up now; the work waits.
+
+    Parameters
+    ----------
+    choice : Choice
+
+    Returns
+    -------
+    callable
+    """
+    try:
+        data = choice.parts()
+        fit = cached.fit(data, choice.method, choice.all_values)
+    except SmpcoreError:
+        return bytes
+
+    def make() -> bytes:
+        return _compiled(choice, data, fit).zip(carries_real_rows(data))
+
+    return make
+
+
+def _file(dataset: Dataset) -> dict[str, Any]:
+    """How `read_table` reads a visitor's file the same way again."""
+    if dataset.reading is None or dataset.test_rows is not None:
+        raise SmpcoreError(
+            "Drawn points and a second file for testing have no short Python; the "
+            "C bundle's model.json holds the whole model."
+        )
+    reading = dataset.reading
+    words = {
+        "delimiter": reading.delimiter,
+        "decimal": reading.decimal,
+        "encoding": reading.encoding,
+    }
+    options = {name: value for name, value in words.items() if value}
+    options |= {"roles": dict(dataset.roles), "kinds": dict(dataset.kinds)}
+    return {"file": dataset.name, "params": options | {"task": dataset.task}}
 
 
 def python_of_choice(choice: Choice) -> str:
@@ -137,7 +179,7 @@ def python_of_choice(choice: Choice) -> str:
     estimator = method.estimators[data.dataset.task]
     defaults = method.defaults(data.dataset.task)
     if choice.data == MINE:
-        source: dict[str, Any] = {"file": data.dataset.name}
+        source = _file(data.dataset)
     else:
         info = BUNDLED[choice.data]
         start = {param.name: param.start for param in info.params}
@@ -155,11 +197,3 @@ def python_of_choice(choice: Choice) -> str:
             "params": {n: v for n, v in choice.values.items() if v != defaults[n]},
         }
     )
-
-
-def differing_rows(made: Export, part: str) -> np.ndarray:
-    """Row numbers of a part on which float32 and float64 give different labels."""
-    rows = getattr(made.data.split, part)
-    table = made.data.dataset.frame.iloc[rows]
-    exact = made.estimator.model_.predict(made.data.X[rows])
-    return rows[made.compiled.predict(made.compiled.rows(table)) != exact]

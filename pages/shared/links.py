@@ -8,21 +8,35 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
 
 from pages.shared.choice import BUNDLED, MINE, Choice
 from smpcore import METHODS, Param, SmpcoreError
 
 SHARE = Param("share", "share", "linear", 0.0, 0.6)
+LARGEST_SHARES = 0.9
 SEED = Param("seed", "seed", "int", 0, 9999)
 
 
 def current() -> Choice:
     """The visitor's choice; at the first visit it is read from the URL."""
+    if PagesManager.uses_pages_directory:
+        _through_the_door()
     if "choice" not in st.session_state:
         choice, notices = read_url(st.query_params.to_dict())
         st.session_state["choice"] = choice
         st.session_state["notices"] = notices
     return st.session_state["choice"]
+
+
+def _through_the_door() -> None:
+    """Run app.py first when a link straight to a page is the server's first request.
+
+    Streamlit takes a folder named pages for its older kind of multipage app until
+    app.py has called st.navigation, and runs the page alone.
+    """
+    PagesManager.uses_pages_directory = False
+    st.rerun()
 
 
 def choose(choice: Choice) -> None:
@@ -57,6 +71,8 @@ def write_url(choice: Choice) -> dict[str, str]:
             query[name] = f"{getattr(choice, name):g}"
     for name, value in choice.data_values.items():
         query[f"d.{name}"] = _text(value)
+    if choice.opened and choice.times_opened:
+        query["opened"] = str(choice.times_opened)
     defaults = METHODS[choice.method].defaults()
     for name, value in choice.values.items():
         if value != defaults.get(name):
@@ -103,16 +119,20 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
         method = choice.method
     data_params = BUNDLED[choice.data].params if choice.data in BUNDLED else ()
     shares = [replace(SHARE, name=name) for name in ("validation", "test")]
-    return (
-        replace(
-            choice,
-            method=method,
-            values=_read(METHODS[method].params, query, "", notices),
-            data_values=_read(data_params, query, "d.", notices),
-            **_read((*shares, SEED), query, "", notices),
-        ),
-        notices,
+    choice = replace(
+        choice,
+        method=method,
+        values=_read(METHODS[method].params, query, "", notices),
+        data_values=_read(data_params, query, "d.", notices),
+        **_read((*shares, SEED), query, "", notices),
     )
+    if choice.validation + choice.test > LARGEST_SHARES:
+        notices.append("The link leaves too few rows for training: shares of 0.2 each.")
+        choice = replace(choice, validation=Choice.validation, test=Choice.test)
+    opened = query.get("opened", "")
+    if opened.isdecimal() and len(opened) < 4 and int(opened):
+        choice = replace(choice, opened={choice.dataset().digest: int(opened)})
+    return choice, notices
 
 
 def _read(

@@ -70,7 +70,7 @@ def keep(dataset: Dataset, split: Split | None = None, token: str = "") -> str:
     SmpcoreError
         If the table alone is larger than the budget.
     """
-    size = int(dataset.frame.memory_usage(deep=True).sum())
+    size = dataset.n_bytes
     if size > BUDGET_BYTES:
         raise SmpcoreError(
             f"The table needs {size / 1e6:.0f} MB of memory, and the server keeps "

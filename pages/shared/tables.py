@@ -15,13 +15,18 @@ from pages.shared import cached, links, private
 from pages.shared.choice import BUNDLED, MINE, Choice
 from pages.shared.controls import set_values
 from smpcore import (
+    DECIMALS,
+    DELIMITERS,
+    ENCODINGS,
     METHODS,
     Dataset,
     Param,
     SmpcoreError,
     Split,
-    datasets,
+    check_fit,
     find_duplicates,
+    read_frame,
+    read_table,
     telling_features,
 )
 
@@ -29,7 +34,7 @@ ENDINGS = ["csv", "tsv", "txt", "data", "arff", "parquet", "pq"]
 ROLES = ("feature", "target", "group", "ignore")
 KINDS = ("number", "category")
 _DETECT = "as detected"
-_NAMES = {"\t": "tab", True: "first row is the header", False: "no header row"}
+_NAMES = {"\t": "tab", True: "yes", False: "no"}
 
 
 def plain(text: str) -> str:
@@ -59,7 +64,8 @@ def pick() -> None:
         on_change=_picked,
     )
     right.button(
-        "Delete my table",
+        "Delete",
+        help="Delete my table from the server, now.",
         icon=":material/delete:",
         key="delete_table",
         on_click=forget,
@@ -191,7 +197,7 @@ def obstacle(dataset: Dataset) -> str:
             "task classification."
         )
     try:
-        datasets.check_fit(dataset, division_of(dataset, None))
+        check_fit(dataset, division_of(dataset, None))
     except SmpcoreError as error:
         return str(error)
     return ""
@@ -215,7 +221,6 @@ def take(dataset: Dataset) -> None:
             data_values={},
             view={},
             open_test=False,
-            opened=0,
         )
     )
 
@@ -248,14 +253,12 @@ def uploads() -> None:
         key=f"upload_test_{number}",
         help="The same columns. These rows become the test part and stay closed.",
     )
-    _once(
-        "read", file, lambda settings: datasets.read_table(file, file.name, **settings)
-    )
+    _once("read", file, lambda settings: read_table(file, file.name, **settings))
     _once("read_test", test, lambda settings: _with_test(test, settings))
 
 
 def _with_test(file: Any, settings: Mapping[str, Any]) -> Dataset:
-    frame, _, _ = datasets.read_frame(file, file.name, **settings)
+    frame, _, _ = read_frame(file, file.name, **settings)
     return shown()[0].with_test(frame)
 
 
@@ -290,9 +293,9 @@ def reading(dataset: Dataset) -> None:
     if found is None or found.format != "CSV":
         return
     options = {
-        "delimiter": datasets.DELIMITERS,
-        "decimal": datasets.DECIMALS,
-        "encoding": datasets.ENCODINGS,
+        "delimiter": DELIMITERS,
+        "decimal": DECIMALS,
+        "encoding": ENCODINGS,
         "header": (True, False),
     }
     file_is_here = st.session_state.get("read") is not None

@@ -108,9 +108,9 @@ def agreement(
     """
     features = table if preparation is None else preparation.transform(table)
     exact = model.scores(np.asarray(features))
-    expected = model.classes[exact.argmax(axis=1)]
     rows = compiled.rows(table)
-    equal = compiled.predict(rows) == expected
+    scores = compiled.scores(rows)
+    equal = compiled.decide(scores) == exact.argmax(axis=1)
     bound = error_bound(compiled, rows)
     certified = _margins_hold(exact, bound)
     return Agreement(
@@ -118,7 +118,7 @@ def agreement(
         n_equal=int(equal.sum()),
         n_certified=int(certified.sum()),
         n_broken=int((certified & ~equal).sum()),
-        score_error=float(np.abs(compiled.scores(rows) - exact).max(initial=0.0)),
+        score_error=float(np.abs(scores - exact).max(initial=0.0)),
         score_bound=float(bound.max(initial=0.0)),
     )
 

@@ -179,7 +179,19 @@ class CompiledModel:
         -------
         ndarray of shape (n,), int64
         """
-        scores = self.scores(rows)
+        return self.decide(self.scores(rows))
+
+    def decide(self, scores: np.ndarray) -> np.ndarray:
+        """Class index of each row of scores; the fallback where none is a number.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n, n_classes), float32
+
+        Returns
+        -------
+        ndarray of shape (n,), int64
+        """
         spoken = (scores > LOWEST).any(axis=1)
         return np.where(spoken, scores.argmax(axis=1), self.fallback)
 

@@ -142,7 +142,9 @@ def sample_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
         )
     largest = weights.max()
     if largest == 0:
-        raise SmpcoreError("sample_weight should not be 0 for all rows; weigh some.")
+        raise SmpcoreError(
+            "sample_weight is zero for all rows; at least one should weigh something."
+        )
     weights /= largest
     return weights / weights.sum()
 
@@ -181,7 +183,7 @@ def class_weights(
                 f"class_weight names the class {label!r}, which y does not hold; its "
                 "keys should be classes of y."
             )
-        check_number(f"class_weight[{label!r}]", factor, 0.0, 1e12)
+        check_number(f"class_weight[{label!r}]", factor, 0.0, 1e12, above=True)
         factors[known.index(label)] = factor
     return factors
 
@@ -334,8 +336,6 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         low = X.min(axis=0, where=counted, initial=np.inf)
         high = X.max(axis=0, where=counted, initial=-np.inf)
         weights *= class_weights(self.class_weight, classes, totals)[codes]
-        if not weights.any():
-            raise SmpcoreError("class_weight should not be 0 for all classes.")
         names = getattr(self, "feature_names_in_", None)
         return {
             "X": scaled,

@@ -1,100 +1,125 @@
-"""Sparse multi-prototype classification (Garg, Dekel & Xiao, UAI 2018)."""
+"""Sparse Multi-Prototype classification as a scikit-learn estimator."""
 
 from __future__ import annotations
 
 import time
-from typing import Any, Self
+import warnings
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.assignment import (
-    TiedProblem,
-    best_own,
-    by_clusters,
+    better_assignment,
+    count_wins,
+    equal_prototypes,
+)
+from smpcore.estimators.base import PrototypeClassifier, check_choice, check_number
+from smpcore.estimators.smp_bounds import fusing_lam, silencing_mu
+from smpcore.estimators.smp_problem import (
+    SMPProblem,
+    SMPState,
+    Solution,
     largest_eigenvalue,
-    merge,
-    one_each,
+    refuse_too_large,
+    solve_problem,
 )
-from smpcore.estimators.base import (
-    PrototypeClassifier,
-    is_number,
-    require,
-)
-from smpcore.estimators.smp_bounds import lambda_merge, mu_max
+from smpcore.estimators.start import cluster_rows, each_row
 from smpcore.model import History, PrototypeModel
 from smpcore.similarity import Similarity
-from smpcore.solvers.smp import solve_smp
+from smpcore.solvers.smp import DIVERGED, ITERATION_LIMIT, STOPPED, solve_smp
+from smpcore.solvers.smp_primal_dual import solve_smp_primal_dual
 
-#: Ridge floors: without any, separable data have no minimiser (features), and the
-#: bias would run away (bias).
-RIDGE, BIAS_RIDGE = 1e-6, 1e-3
-#: Rounds of reassignment at most; the objective falls in each.
-ROUNDS = 20
+#: Times that rows may move to better prototypes.
+MOST_ROUNDS = 50
+
+SOLVERS = {"spg": solve_smp, "primal-dual": solve_smp_primal_dual}
 
 
 class SMPClassifier(PrototypeClassifier):
-    r"""Sparse multi-prototype classifier: convex, with fusion and elastic net.
+    r"""Sparse multi-prototype classifier (SMP).
 
-    Minimises, over the prototypes w_j of each class y (equation 6 of [1]_),
+    Every class has a few linear prototypes; a class scores as high as its best one,
+    and the highest score wins. The prototypes minimise, jointly and convexly,
 
-    .. math::
-        f(W) + \lambda \sum_y \sum_{i<j \in J_y} \|w_i - w_j\|_\infty
-        + \mu (\|W\|_1 + \tfrac{\eta}{2} \|W\|_F^2)
-
-    and answers with the class of the prototype that scores highest.
+    .. math:: \frac1m\sum_i \ell_i(W) + \lambda\sum_{c}\sum_{i<j\in J_c}
+              \|w_i-w_j\|_\infty + \mu\|W\|_1 + \frac{\mu\eta}{2}\|W\|_F^2 .
 
     Parameters
     ----------
-    n_prototypes : int, default 2
-        Prototypes per class at most (``start="kmeans"``).
-    lam : float, default 0.003
-        Fusion: prototypes of a class become one as it grows.
-    mu : float, default 0.005
-        Sparsity: weights become zero as it grows.
-    eta : float, default 1.0
-        Ridge as a multiple of `mu`.
-    loss : {"smooth", "max"}, default "smooth"
-        Equation 4, or equation 2 as in the paper's experiments.
-    bias : bool, default True
-        A bias per prototype; it is fused, but neither shrunk to zero nor counted.
-    start : {"kmeans", "each"}, default "kmeans"
-        Rows share a prototype with their k-means cluster, or each has its own.
-    reassign : bool, default False
-        After the fit tie each row to the prototype that fits it best, and repeat.
-    tol : float, default 1e-3
-        Certified relative gap at which the solver stops.
-    max_iter : int, default 5000
-    random_state : int, default 0
-        Of k-means.
-    standardize : bool, default True
-        Scale columns to mean 0 and standard deviation 1 first.
-    class_weight : "balanced", dict or None, default None
-    record : int, default 0
-        Keep every `record`-th step in ``history_.steps`` (0: none).
+    n_prototypes : int, default=2
+        Prototypes of each class before fusion; a class of fewer distinct rows gets
+        fewer.
+    lam : float, default=0.003
+        Weight of the fusion penalty: makes prototypes of a class equal.
+    mu : float, default=0.005
+        Weight of the elastic net: makes prototypes sparse.
+    eta : float, default=1.0
+        Ridge part of the elastic net, inside `mu`.
+    loss : {"smooth", "max"}, default="smooth"
+        Equation (4) or (2) of the paper.
+    bias : bool, default=True
+        Whether prototypes have an intercept.
+    start : {"kmeans", "each"}, default="kmeans"
+        Rows of a class share a prototype by k-means, or every row has its own and
+        fusion decides how many remain.
+    reassign : bool, default=False
+        After a fit, tie every row to the prototype of its class that scores highest
+        and fit again, until nothing changes.
+    tol : float, default=1e-3
+        Stop when the objective is certified to be this close to the optimum,
+        relatively.
+    max_iter : int, default=2000
+    random_state : int, RandomState or None, default=0
+        Seed of k-means.
+    standardize : bool, default=True
+        Scale features to mean 0 and standard deviation 1.
+    class_weight : None, "balanced" or dict, default=None
+    solver : {"spg", "primal-dual"}, default="spg"
+        Proximal gradient with Barzilai-Borwein steps, or the paper's Algorithm 2
+        with larger steps that are as safe.
+    record : int, default=0
+        Keep every so-many-th step (at most 200) in ``history_.steps``.
 
     Attributes
     ----------
     model_ : PrototypeModel
-        With merged prototypes.
-    objective_, gap_ : float
-        Objective of the prototypes as solved, and its distance to the optimum at most.
+        Prototypes after merging those that fusion made equal.
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    objective_ : float
+        Objective of the prototypes as solved.
+    gap_ : float
+        The optimum is at most this much lower.
+    n_iter_ : int
+    history_ : History
+    assignment_ : ndarray of int, shape (n_samples,)
+        Prototype, as solved, that each training row is tied to.
+    merged_ : ndarray of int, shape (n_solved,)
+        Prototype of `model_` that each solved one became.
     merged_objective_ : float
-        Objective with the merged ones replaced by their mean.
-    assignment_ : ndarray of shape (n_samples,)
-        Prototype (as solved) of each training row, -1 for rows of weight 0.
-    merged_ : ndarray of shape (n_prototypes_as_solved,)
-        Prototype of ``model_`` that each one as solved became.
-    state_ : tuple
-        To start another fit from.
-    history_, n_iter_, classes_, n_features_in_
+        Objective of the merged prototypes.
+    wins_ : ndarray of int, shape (n_prototypes,)
+        Training rows whose label a prototype of `model_` decides; a prototype with
+        none is dead.
+    state_ : SMPState
+        Start for the next `solve`.
 
     References
     ----------
-    .. [1] V. Garg, O. Dekel, L. Xiao: Sparse Multi-Prototype Classification. UAI 2018.
+    Garg, Dekel, Xiao: Sparse Multi-Prototype Classification. UAI 2018, equation (6).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SMPClassifier(mu=0.05).fit(X, y).model_.n_nonzeros < 24
+    True
     """
 
-    problem_params = (
+    problem_params: ClassVar[tuple[str, ...]] = (
         "n_prototypes",
         "bias",
         "start",
@@ -114,10 +139,11 @@ class SMPClassifier(PrototypeClassifier):
         start: str = "kmeans",
         reassign: bool = False,
         tol: float = 1e-3,
-        max_iter: int = 5000,
-        random_state: int = 0,
+        max_iter: int = 2000,
+        random_state: Any = 0,
         standardize: bool = True,
         class_weight: Any = None,
+        solver: str = "spg",
         record: int = 0,
     ) -> None:
         self.n_prototypes = n_prototypes
@@ -133,273 +159,236 @@ class SMPClassifier(PrototypeClassifier):
         self.random_state = random_state
         self.standardize = standardize
         self.class_weight = class_weight
+        self.solver = solver
         self.record = record
 
-    def problem(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        feature_names: Any = None,
-        sample_shape: Any = None,
-    ) -> TiedProblem:
-        """Check and scale training rows and tie each to a prototype of its class.
+    def problem(self, X: Any, y: Any, sample_weight: Any = None) -> SMPProblem:
+        """Validate and scale the rows and tie each to a prototype.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
-        feature_names : sequence of str, optional
-        sample_shape : tuple of int, optional
 
         Returns
         -------
-        TiedProblem
+        SMPProblem
+            Depends on the data and on `problem_params` only.
         """
         self._check_parameters()
-        rows = self._checked(X, y, sample_weight, feature_names, sample_shape)
+        entries = self._scaled_rows(X, y, sample_weight, bias=self.bias)
+        scaled, codes, weights = (entries[k] for k in ("X", "codes", "weights"))
         if self.start == "each":
-            assign, owners = one_each(rows)
+            assignment, owners = each_row(codes, weights)
         else:
-            assign, owners = by_clusters(rows, self.n_prototypes, self.random_state)
-        scaled = rows.X
-        if self.bias:
-            scaled = np.concatenate([scaled, np.ones((len(scaled), 1))], axis=1)
-        parts = {**rows.__dict__, "X": np.ascontiguousarray(scaled)}
-        lipschitz = 0.5 * largest_eigenvalue(parts["X"], rows.weights)
-        return TiedProblem(
-            **parts,
-            assign=assign,
+            assignment, owners = cluster_rows(
+                scaled, codes, weights, self.n_prototypes, self.random_state
+            )
+            _warn_if_fewer(self.n_prototypes, owners, entries["classes"])
+        return SMPProblem(
+            **entries,
+            assignment=assignment,
             owners=owners,
-            lipschitz=lipschitz,
-            has_bias=bool(self.bias),
+            copies=np.ones(len(owners)),
+            lipschitz=0.5 * largest_eigenvalue(scaled, weights),
         )
 
     def solve(
         self,
-        problem: TiedProblem,
-        state: Any = None,
+        problem: SMPProblem,
+        state: SMPState | None = None,
         stop: np.ndarray | None = None,
         progress: np.ndarray | None = None,
     ) -> Self:
-        """Fit to a problem.
+        """Solve a problem and keep the model.
 
         Parameters
         ----------
-        problem : TiedProblem
-        state : tuple, optional
-            ``state_`` of another fit: the solver starts there. It is convex, so that
-            only the time changes.
+        problem : SMPProblem
+        state : SMPState, optional
+            `state_` of another fit to start from; ignored if its shapes differ.
         stop : ndarray of int64, shape (1,), optional
-            The solver stops when it is not 0.
+            The solver stops within a step after this becomes non-zero.
         progress : ndarray of float64, shape (1,), optional
-            Rises to 1.
+            Rises from 0 to 1.
 
         Returns
         -------
         self
         """
         self._check_parameters()
+        refuse_too_large(len(problem.owners), problem.n_pairs, problem.X.shape[1])
         started = time.perf_counter()
-        stop = np.zeros(1, dtype=np.int64) if stop is None else stop
-        progress = np.zeros(1) if progress is None else progress
-        assign = problem.assign
-        solved = self.run(problem, assign, state, stop, progress)
-        for _ in range(ROUNDS if self.reassign else 0):
-            better = best_own(problem, solved[0])
-            if stop[0] or (better == assign).all():
-                break
-            again = self.run(problem, better, _state(solved, self.lam), stop, progress)
-            if again[4][-1] >= solved[4][-1] * (1 - 1e-9):
-                break
-            assign, solved = better, again
-        self._take(problem, assign, solved, started)
+        solved, found = self._alternate(problem, state, stop, progress)
+        history = History(
+            iteration=np.arange(sum(len(s.objective) for s in found), dtype=np.float64),
+            objective=np.concatenate([s.objective for s in found]),
+            gap=np.concatenate([s.gap for s in found]),
+            steps=_with_bias(np.concatenate([s.steps for s in found])[:200], problem),
+            status=found[-1].status,
+            n_iter=sum(s.n_iter for s in found),
+            seconds=time.perf_counter() - started,
+        )
+        self._report(history)
+        self.state_ = SMPState(found[-1].W, found[-1].Y)
+        self.assignment_ = solved.assignment
+        self._keep(problem, self._merged_model(solved, found[-1], history), history)
         return self
 
-    def bounds(self, problem: TiedProblem) -> dict[str, tuple[float, float]]:
-        """Ends of the sliders for these rows.
+    def bounds(self, problem: SMPProblem) -> dict[str, tuple[float, float]]:
+        """Useful ranges of `lam` and `mu` for these rows.
+
+        From the upper end of `lam` on, all prototypes of a class are equal, given the
+        current `mu` and `eta`; from that of `mu` on, all feature weights are zero,
+        given the current `lam` and `eta`. Both are proved for the smooth loss, and a
+        guide for the max loss.
 
         Parameters
         ----------
-        problem : TiedProblem
+        problem : SMPProblem
 
         Returns
         -------
         dict
-            "lam": up to where all prototypes of a class are certainly one (at this
-            `mu` and `eta`); "mu": up to where all weights are certainly zero.
+            Name -> (low, high).
         """
         self._check_parameters()
-        top = min(max(lambda_merge(self, problem), 1e-3), 10.0)
-        mu = min(max(mu_max(self, problem), 1e-3), 10.0)
-        low = 1e-6 if self.start == "each" else 1e-4
-        return {"lam": (low, top), "mu": (1e-4, mu)}
+        ends = {
+            "lam": fusing_lam(problem, self.mu, self.eta),
+            "mu": silencing_mu(problem, self.lam, self.eta),
+        }
+        lowest = {"lam": 1e-6 if self.start == "each" else 1e-4, "mu": 1e-4}
+        return {
+            name: (min(lowest[name], end / 100), end)
+            if end > 0
+            else (lowest[name], 0.4)
+            for name, end in ends.items()
+        }
 
-    def _check_parameters(self) -> None:
-        whole = isinstance(self.n_prototypes, int | np.integer)
-        require(
-            whole and self.n_prototypes >= 1,
-            "n_prototypes",
-            self.n_prototypes,
-            "a whole number of at least 1",
-        )
-        for name in ("lam", "mu", "eta", "tol"):
-            value = getattr(self, name)
-            good = is_number(value) and 0 <= value <= 1e12
-            require(good, name, value, "a number from 0 to 1e12")
-        for name, least in (("max_iter", 0), ("record", 0)):
-            value = getattr(self, name)
-            good = isinstance(value, int | np.integer) and least <= value <= 10**7
-            require(good, name, value, f"a whole number from {least} to 1e7")
-        require(self.loss in ("smooth", "max"), "loss", self.loss, "'smooth' or 'max'")
-        require(
-            self.start in ("kmeans", "each"), "start", self.start, "'kmeans' or 'each'"
-        )
-
-    def run(
+    def _alternate(
         self,
-        problem: TiedProblem,
-        assign: np.ndarray,
-        state: Any = None,
-        stop: np.ndarray | None = None,
-        progress: np.ndarray | None = None,
-        copies: np.ndarray | None = None,
-        start: np.ndarray | None = None,
-    ) -> tuple:
-        """Call the kernel.
+        problem: SMPProblem,
+        state: SMPState | None,
+        stop: np.ndarray | None,
+        progress: np.ndarray | None,
+    ) -> tuple[SMPProblem, list[Solution]]:
+        """Solve; with `reassign`, move rows to better prototypes and solve again."""
+        found: list[Solution] = []
+        while True:
+            solution = solve_problem(
+                problem,
+                self.lam,
+                self.mu,
+                self.eta,
+                loss=self.loss,
+                state=state,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                record=self.record,
+                stop=stop,
+                progress=progress,
+                kernel=SOLVERS[self.solver],
+            )
+            found.append(solution)
+            if not self.reassign or solution.status in (STOPPED, DIVERGED):
+                return problem, found
+            assignment = better_assignment(problem, solution.W)
+            if (assignment == problem.assignment).all() or len(found) == MOST_ROUNDS:
+                return problem, found
+            problem = replace(problem, assignment=assignment)
+            state, progress = SMPState(solution.W, solution.Y), None
 
-        Parameters
-        ----------
-        problem : TiedProblem
-        assign : ndarray of int64, shape (n_samples,)
-        state, stop, progress
-            As in `solve`.
-        copies : ndarray of shape (n_prototypes,), optional
-            How many equal prototypes each stands for (default: one).
-        start : ndarray of shape (n_prototypes, n_columns), optional
-            Only evaluate the objective there.
-
-        Returns
-        -------
-        tuple
-            As `solve_smp` returns it.
-        """
-        N, n = len(problem.owners), problem.X.shape[1]
-        copies = np.ones(N) if copies is None else copies
-        smooth = self.loss == "smooth"
-        l1, l2 = self._net(problem, copies, n)
-        sizes = problem.sizes
-        Y = np.zeros((int((sizes * (sizes - 1) // 2).sum()), n))
-        W = np.zeros((N, n)) if start is None else start.copy()
-        if state is not None and state[0].shape == W.shape:
-            W = state[0].copy()
-            if state[1].shape == Y.shape:
-                Y = state[1] * float(self.lam)
-        return solve_smp(
-            problem.X,
-            problem.codes,
-            np.ascontiguousarray(assign),
-            problem.weights,
-            problem.owners,
-            np.concatenate([[0], np.cumsum(sizes)]),
-            copies,
-            np.log(copies) if smooth else np.zeros(N),
-            float(self.lam),
-            l1,
-            l2,
-            float(problem.lipschitz),
-            smooth,
-            W,
-            Y,
-            float(self.tol),
-            0 if start is not None else int(self.max_iter),
-            int(self.record),
-            np.zeros(1, dtype=np.int64) if stop is None else stop,
-            np.zeros(1) if progress is None else progress,
-        )
-
-    def _net(
-        self, problem: TiedProblem, copies: np.ndarray, n: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Elastic net of each entry."""
-        l1 = np.full(n, float(self.mu))
-        l2 = np.full(n, max(float(self.mu * self.eta), RIDGE))
-        if problem.has_bias:
-            l1[-1], l2[-1] = 0.0, max(float(self.mu * self.eta), BIAS_RIDGE)
-        return copies[:, None] * l1, copies[:, None] * l2
-
-    def _take(
-        self, problem: TiedProblem, assign: np.ndarray, solved: tuple, started: float
-    ) -> None:
-        """Set the fitted attributes."""
-        W, _, status, n_iter, objectives, gaps, steps = solved
-        self.state_ = _state(solved, self.lam)
-        self.classes_ = problem.classes
-        self.objective_, self.gap_ = float(objectives[-1]), float(gaps[-1])
-        self.n_iter_ = int(n_iter)
-        self.assignment_ = np.full(int(problem.kept[-1]) + 1, -1, dtype=np.int64)
-        self.assignment_[problem.kept] = assign
-        means, self.merged_, counts = merge(W, problem.owners)
-        self.merged_objective_ = self.objective_
-        if len(means) < len(W):
-            flat = self.run(problem, assign, start=means[self.merged_])
-            self.merged_objective_ = float(flat[4][0])
-        self.history_ = History(
-            iteration=np.arange(len(objectives), dtype=np.float64),
-            objective=objectives,
-            gap=gaps,
-            steps=_with_bias(steps, problem),
-            status=int(status),
-            n_iter=self.n_iter_,
-            seconds=time.perf_counter() - started,
-        )
-        owners = np.empty(len(means), dtype=np.int64)
-        owners[self.merged_] = problem.owners
-        self.model_ = _model(problem, means, owners, counts, self.history_)
-        if status == 3:
+    def _report(self, history: History) -> None:
+        """Refuse a diverged fit; warn of an unfinished one."""
+        if history.status == DIVERGED:
             raise SmpcoreError(
-                "The fit diverged: a feature or weight is too large; scale the "
-                "features (standardize=True) or make mu larger."
+                "The objective is not finite: the features are too large; use "
+                "standardize=True or divide them by a power of ten."
+            )
+        if history.status == ITERATION_LIMIT:
+            gap = history.gap[-1] / history.objective[-1]
+            warnings.warn(
+                f"max_iter={self.max_iter} was reached with the objective certified to "
+                f"{gap:.1e}, not to tol={self.tol:g}; raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=4,
             )
 
+    def _merged_model(
+        self, problem: SMPProblem, solution: Solution, history: History
+    ) -> PrototypeModel:
+        """Merge equal prototypes and wrap what remains."""
+        self.merged_ = equal_prototypes(solution.W, problem.owners)
+        counts = np.bincount(self.merged_)
+        W = np.zeros((len(counts), solution.W.shape[1]))
+        np.add.at(W, self.merged_, solution.W)
+        W /= counts[:, None]
+        self.merged_objective_ = float(
+            solve_problem(
+                problem,
+                self.lam,
+                self.mu,
+                self.eta,
+                loss=self.loss,
+                state=SMPState(W[self.merged_], solution.Y),
+                max_iter=0,
+            ).objective[0]
+        )
+        owners = np.empty(len(counts), dtype=np.int64)
+        owners[self.merged_] = problem.owners
+        self.wins_ = count_wins(problem, W)
+        n = problem.n_features
+        return PrototypeModel(
+            center=problem.center,
+            scale=problem.scale,
+            low=problem.low,
+            high=problem.high,
+            similarity=Similarity("linear"),
+            anchors=np.ascontiguousarray(W[:, :n]),
+            mixing=np.eye(len(W)),
+            bias=W[:, n:].sum(axis=1),
+            pooling="max",
+            votes=np.eye(len(problem.classes))[owners],
+            intercept=np.zeros(len(problem.classes)),
+            classes=problem.classes,
+            counts=counts,
+            feature_names=problem.feature_names,
+            sample_shape=(n,),
+            kind_of_prototype="direction",
+            history=history,
+        )
 
-def _state(solved: tuple, lam: float) -> tuple[np.ndarray, np.ndarray]:
-    W, Y = solved[0], solved[1]
-    return W, Y / lam if lam > 0 else np.zeros_like(Y)
+    def _check_parameters(self) -> None:
+        """Refuse parameters that are out of their range."""
+        check_number("n_prototypes", self.n_prototypes, 1, integer=True)
+        for name in ("lam", "mu", "eta"):
+            check_number(name, getattr(self, name), 0.0, 1e12)
+        check_number("tol", self.tol, 0.0, 1.0, above=True)
+        check_number("max_iter", self.max_iter, 1, 10**7, integer=True)
+        check_number("record", self.record, 0, integer=True)
+        check_choice("loss", self.loss, ("smooth", "max"))
+        check_choice("start", self.start, ("kmeans", "each"))
+        check_choice("solver", self.solver, tuple(SOLVERS))
+        for name in ("bias", "reassign", "standardize"):
+            check_choice(name, getattr(self, name), (True, False))
 
 
-def _with_bias(steps: np.ndarray, problem: TiedProblem) -> np.ndarray:
-    if problem.has_bias or not len(steps):
-        return steps
-    return np.concatenate([steps, np.zeros((*steps.shape[:2], 1))], axis=2)
+def _with_bias(steps: np.ndarray, problem: SMPProblem) -> np.ndarray:
+    """Steps with the bias in the last column, 0 where there is none."""
+    missing = problem.n_features + 1 - steps.shape[2]
+    return np.pad(steps, ((0, 0), (0, 0), (0, missing)))
 
 
-def _model(
-    problem: TiedProblem,
-    W: np.ndarray,
-    owners: np.ndarray,
-    counts: np.ndarray,
-    history: History,
-) -> PrototypeModel:
-    n_prototypes, n_classes = len(W), len(problem.classes)
-    n = len(problem.center)
-    return PrototypeModel(
-        center=problem.center,
-        scale=problem.scale,
-        low=problem.low,
-        high=problem.high,
-        similarity=Similarity("linear"),
-        anchors=np.ascontiguousarray(W[:, :n]),
-        mixing=np.eye(n_prototypes),
-        bias=W[:, n].copy() if problem.has_bias else np.zeros(n_prototypes),
-        pooling="max",
-        votes=np.eye(n_classes)[owners],
-        intercept=np.zeros(n_classes),
-        classes=problem.classes,
-        counts=counts,
-        feature_names=problem.feature_names,
-        sample_shape=problem.sample_shape,
-        kind_of_prototype="direction",
-        history=history,
-    )
+def _warn_if_fewer(asked: int, owners: np.ndarray, classes: np.ndarray) -> None:
+    """Warn if a class has fewer distinct rows than prototypes asked for."""
+    sizes = np.bincount(owners)
+    short = np.flatnonzero(sizes < asked)
+    if len(short):
+        least = short[sizes[short].argmin()]
+        warnings.warn(
+            f"n_prototypes={asked} is more than the distinct rows of {len(short)} of "
+            f"the classes; class {classes[least]!s} gets {sizes[least]}.",
+            UserWarning,
+            stacklevel=4,
+        )

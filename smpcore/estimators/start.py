@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
+from sklearn.utils import check_random_state
 
 #: Rows of a class that k-means looks at; the others join the nearest centre.
 MOST_ROWS = 10_000
@@ -37,9 +38,9 @@ def each_row(codes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def cluster_rows(
-    X: np.ndarray, codes: np.ndarray, weights: np.ndarray, n_clusters: int, seed: object
+    X: np.ndarray, codes: np.ndarray, weights: np.ndarray, n_clusters: int, seed: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """k-means in every class: the best of five starts.
+    """k-means in every class, the best of five starts.
 
     A class with fewer distinct rows than `n_clusters` gets one cluster for each.
 
@@ -49,6 +50,7 @@ def cluster_rows(
     codes : ndarray of int, shape (n_samples,)
         Class of each row.
     weights : ndarray of shape (n_samples,)
+        A whole weight counts as that many equal rows.
     n_clusters : int
     seed : int, RandomState or None
 
@@ -58,15 +60,72 @@ def cluster_rows(
     owners : ndarray of int, shape (n_prototypes,)
         Class of each prototype, ascending.
     """
-    random = np.random.RandomState(seed) if not _is_random(seed) else seed
-    n_classes = codes.max() + 1
-    centers, owners, short = [], [], []
-    for code in range(n_classes):
-        rows = np.flatnonzero((codes == code) & (weights > 0))
-        if len(rows) > MOST_ROWS:
-            rows = np.sort(random.choice(rows, MOST_ROWS, replace=False))
-        found = class_centers(X[rows], weights[rows], n_clusters, random)
-        centers.append(found)
-        owners.append(np.full(len(found), code))
-        if len(found) < n_clusters:
-            short.append((len(found), code))
+    random = check_random_state(seed)
+    assignment = np.empty(len(codes), dtype=np.int64)
+    owners: list[int] = []
+    for code in range(codes.max() + 1):
+        rows = np.flatnonzero(codes == code)
+        counted = rows[weights[rows] > 0]
+        if len(counted) > MOST_ROWS:
+            counted = np.sort(random.choice(counted, MOST_ROWS, replace=False))
+        centers = _centers(X[counted], weights[counted], n_clusters, random)
+        for part in np.array_split(rows, len(rows) // MOST_ROWS + 1):
+            nearest = (centers**2).sum(axis=1) - 2.0 * X[part] @ centers.T
+            assignment[part] = len(owners) + nearest.argmin(axis=1)
+        owners += [code] * len(centers)
+    return assignment, np.array(owners, dtype=np.int64)
+
+
+def _centers(
+    X: np.ndarray, weights: np.ndarray, n_clusters: int, random: np.random.RandomState
+) -> np.ndarray:
+    """Centres of the clusters of one class."""
+    n_clusters = min(n_clusters, _count_distinct(X, n_clusters))
+    if n_clusters == 1:
+        return X[:1]
+    kmeans = KMeans(
+        n_clusters,
+        init=_seeding(weights),
+        n_init=5,
+        tol=0.0,
+        copy_x=False,
+        random_state=random,
+    )
+    return kmeans.fit(X, sample_weight=weights).cluster_centers_
+
+
+def _count_distinct(X: np.ndarray, enough: int) -> int:
+    """Count different rows, up to `enough`."""
+    found = 0
+    while found < enough and len(X):
+        X = X[(X != X[0]).any(axis=1)]
+        found += 1
+    return found
+
+
+def _seeding(weights: np.ndarray) -> Callable[..., np.ndarray]:
+    """k-means++ that draws the same centres however rows are ordered or repeated.
+
+    scikit-learn's own draws by position. Here rows are lined up along a random
+    direction, so that a row of weight 3 covers the same stretch as three equal rows.
+    """
+
+    def seeds(
+        X: np.ndarray, n_clusters: int, random_state: np.random.RandomState
+    ) -> np.ndarray:
+        along = (X * random_state.normal(size=X.shape[1])).sum(axis=1)
+        order = np.argsort(along, kind="stable")
+        chance = weights[order]
+        closest = np.full(len(X), np.inf)
+        chosen = []
+        for draw in random_state.uniform(size=n_clusters):
+            reach = np.cumsum(chance)
+            place = np.searchsorted(reach, draw * reach[-1], side="right")
+            row = order[min(place, len(order) - 1)]
+            chosen.append(X[row])
+            distance = ((X[order] - X[row]) ** 2).sum(axis=1)
+            closest = np.minimum(closest, distance)
+            chance = weights[order] * closest
+        return np.array(chosen)
+
+    return seeds

@@ -59,6 +59,6 @@ def cache_folder():
 
 numba.config.CACHE_DIR = cache_folder()
 
-#: How every kernel is compiled. With numba's "numpy" error model a division by zero
-#: gives inf or NaN, as in NumPy; the default raises, which keeps loops from vectorising.
+#: How every kernel is compiled. In numba's "numpy" error model a division by zero gives
+#: inf or NaN; the default raises an error, which keeps loops from being vectorised.
 kernel = numba.njit(cache=True, nogil=True, error_model="numpy")

@@ -126,7 +126,7 @@ def fusion_prox(U, starts, tau, lam, l1, l2, copies, tol, W, Y, step, level, row
             for r in range(l2.shape[1]):
                 smallest = min(smallest, l2[j, r])
         rate = (1.0 + tau * smallest) / (tau * p)
-        left = 0 if lam == 0.0 or p == 1 else (6 if p == 2 else 30)
+        left = 0 if lam == 0.0 or p == 1 else (6 if p == 2 else 15)
         beta, t = 0.0, 1.0
         while True:
             fused_rows(U, first, last, pair, tau, l1, l2, Y, step, beta, W)

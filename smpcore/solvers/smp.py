@@ -126,6 +126,25 @@ def step_curvature(W, W_new, G, G_new, second):
 
 
 @kernel
+def note_step(k, every, P, gap, tol, W, objectives, gaps, steps, stop, progress):
+    """Write step k into the history; return its status (limit: go on)."""
+    objectives[k], gaps[k] = P, gap
+    goal = tol * P
+    if 0.0 < goal < gap < gaps[0]:
+        share = math.log(gaps[0] / gap) / math.log(gaps[0] / goal)
+        progress[0] = max(progress[0], share)
+    if every > 0 and k % every == 0 and k // every < len(steps):
+        for j in range(W.shape[0]):
+            for r in range(W.shape[1]):
+                steps[k // every, j, r] = W[j, r]
+    if not math.isfinite(P):
+        return DIVERGED
+    if gap <= goal:
+        return CONVERGED
+    return STOPPED if stop[0] != 0 else ITERATION_LIMIT
+
+
+@kernel
 def solve_smp(
     X, codes, assign, weights, owners, starts, copies, offsets, lam,
     l1, l2, lipschitz, smooth, W, Y, tol, max_iter, record, stop, progress,
@@ -153,7 +172,7 @@ def solve_smp(
         for r in range(n):
             W_new[j, r] = W[j, r]
     worst = math.inf
-    T, L, limit = 1.0, 0.25 * lipschitz, 2.0 * lipschitz
+    T, L, limit = 1.0, 0.125 * lipschitz, 2.0 * lipschitz
     bound, n_iter, status = -math.inf, -1, ITERATION_LIMIT
     while True:
         loss, entropy, true_loss, true_entropy = loss_and_gradient(
@@ -178,21 +197,10 @@ def solve_smp(
             if s < 1.0 and not (smooth and (1.0 - s) * loss - s * entropy <= bound):
                 scaled = scaled_entropy(s, true_entropy, smooth, miss, weights)
                 bound = max(bound, -scaled - net_conjugate(Z, s, l1, l2))
-            gap, goal = P - bound, tol * P
-            objectives[n_iter], gaps[n_iter] = P, gap
-            if 0.0 < goal < gap < gaps[0]:
-                share = math.log(gaps[0] / gap) / math.log(gaps[0] / goal)
-                progress[0] = max(progress[0], share)
-            if record > 0 and n_iter % record == 0 and n_iter // record < len(steps):
-                for j in range(N):
-                    for r in range(n):
-                        steps[n_iter // record, j, r] = W[j, r]
-            if not math.isfinite(P):
-                status = DIVERGED
-            elif gap <= goal:
-                status = CONVERGED
-            elif stop[0] != 0:
-                status = STOPPED
+            gap = P - bound
+            status = note_step(
+                n_iter, record, P, gap, tol, W, objectives, gaps, steps, stop, progress
+            )
             if status != ITERATION_LIMIT or n_iter == max_iter:
                 break
             if not smooth and 3.0 * (loss + costs + entropy + net) <= gap:
@@ -206,7 +214,7 @@ def solve_smp(
             for r in range(n):
                 U[j, r] = W[j, r] - G[j, r] / L
         fusion_prox(
-            U, starts, 1.0 / L, lam, l1, l2, copies, 1e-4 * min(1.0, gap / P), W_new, Y,
+            U, starts, 1.0 / L, lam, l1, l2, copies, 1e-3 * min(1.0, gap / P), W_new, Y,
             move, level, row,
         )  # fmt: skip
     progress[0] = 1.0

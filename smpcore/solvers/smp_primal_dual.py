@@ -22,15 +22,7 @@ import numpy as np
 from . import kernel
 from .losses import loss_and_gradient
 from .prox import project_l1_ball, soft_threshold
-from .smp import (
-    CONVERGED,
-    DIVERGED,
-    ITERATION_LIMIT,
-    STOPPED,
-    dual_net,
-    net_conjugate,
-    penalty,
-)
+from .smp import ITERATION_LIMIT, dual_net, net_conjugate, note_step, penalty
 
 
 @kernel
@@ -88,14 +80,14 @@ def solve_smp_primal_dual(
         for r in range(n):
             U[j, r] = W[j, r]
     while True:
-        loss, entropy, true_loss, true_entropy = loss_and_gradient(
+        _, _, loss, entropy = loss_and_gradient(
             X, codes, assign, weights, owners, offsets, smooth, T, W, G, miss, S, E,
             bits, triple, part,
         )  # fmt: skip
         if lam > 0.0:
             dual_step(U, starts, s / largest, lam, copies, Y, level)
         theta = 5.0 / (n_iter + 5.0)
-        entropy_mean += theta * (true_entropy - entropy_mean)
+        entropy_mean += theta * (entropy - entropy_mean)
         for j in range(N):
             for r in range(n):
                 G_mean[j, r] += theta * (G[j, r] - G_mean[j, r])
@@ -107,22 +99,11 @@ def solve_smp_primal_dual(
         if free < 1.0:
             # by concavity, free * Q + (1 - free) * e has at least that much entropy
             bound = max(bound, -free * entropy_mean - net_conjugate(Z, free, l1, l2))
-        P = true_loss + penalty(W, starts, lam, l1, l2, copies)
-        gap, goal = P - bound, tol * P
-        objectives[n_iter], gaps[n_iter] = P, gap
-        if 0.0 < goal < gap < gaps[0]:
-            share = math.log(gaps[0] / gap) / math.log(gaps[0] / goal)
-            progress[0] = max(progress[0], share)
-        if record > 0 and n_iter % record == 0 and n_iter // record < len(steps):
-            for j in range(N):
-                for r in range(n):
-                    steps[n_iter // record, j, r] = W[j, r]
-        if not math.isfinite(P):
-            status = DIVERGED
-        elif gap <= goal:
-            status = CONVERGED
-        elif stop[0] != 0:
-            status = STOPPED
+        P = loss + penalty(W, starts, lam, l1, l2, copies)
+        status = note_step(
+            n_iter, record, P, P - bound, tol, W, objectives, gaps, steps, stop,
+            progress,
+        )  # fmt: skip
         if status != ITERATION_LIMIT or n_iter == max_iter:
             break
         dual_net(G, Y, starts, l1, l2, Z)

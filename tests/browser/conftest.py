@@ -23,13 +23,15 @@ FLAGS = (
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     path = shutil.which("chromium")
     if path is None:
         pytest.skip("chromium is not installed")
     with sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=path, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="session")

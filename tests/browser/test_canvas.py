@@ -176,7 +176,7 @@ def test_long_fit_shows_its_progress_and_can_be_stopped(
     page.locator("[data-name=method] label span").nth(2).click()
     expect(page.locator(".job")).to_contain_text("Fitting Way C")
     expect(page.locator(".spe")).to_have_class("spe working")
-    expect(page.locator(".notices")).to_contain_text("Warning: Way C takes long.")
+    expect(page.locator(".news")).to_contain_text("Warning: Way C takes long.")
     expect(page.locator(".busy")).to_contain_text("5 visitors are fitting")
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(page.locator(".job")).to_be_hidden()
@@ -191,10 +191,12 @@ def test_long_fit_shows_its_progress_and_can_be_stopped(
 def test_refusal_is_said_and_the_picture_stays(visit: Callable[..., Page]) -> None:
     page = visit()
     page.locator("[data-name=data] select").select_option(label="Data set 8")
-    expect(page.locator(".notices")).to_contain_text("Error: Data set 8 is not here")
+    expect(page.locator(".news")).to_contain_text("Error: Data set 8 is not here")
     assert int(state(page)["seq"]) > 0
+    chosen = "node => node.selectedOptions[0].textContent"
+    assert page.locator("[data-name=data] select").evaluate(chosen) == "Data set 2"
     page.locator("[data-name=method] label span").nth(1).click()
-    expect(page.locator(".notices li")).to_have_count(0)
+    expect(page.locator(".news li")).to_have_count(0)
 
 
 def test_knots_are_fetched_again_after_an_interruption(

@@ -13,7 +13,6 @@ from tests.browser.canvas_page import (
     canvas,
     heard,
     slider,
-    state,
     wait_heard,
 )
 
@@ -25,9 +24,9 @@ def test_keyboard_only(visit: Callable[..., Page]) -> None:
     expect(page.locator(".cross")).not_to_have_attribute("hidden", "")
     expect(page.locator(".here")).to_contain_text("margin")
     page.keyboard.press("+")
-    assert state(page)["zoom"] == "1.5"
+    expect(canvas(page)).to_have_attribute("data-zoom", "1.5")
     page.keyboard.press("0")
-    assert state(page)["zoom"] == "1"
+    expect(canvas(page)).to_have_attribute("data-zoom", "1")
     page.keyboard.press("]")
     expect(page.locator(".here")).to_contain_text("Row 0")
     expect(page.locator(".unseen[aria-live]")).to_contain_text("Row 0")
