@@ -11,9 +11,9 @@ from smpcore import EMITTERS, METHODS, ExportError, SmpcoreError
 
 def _sizes(made: exports.Export) -> None:
     compiled = made.compiled
-    columns = len(made.data.preparation.inputs)
     inputs, rows, tables = st.columns(3)
-    inputs.metric("Inputs needed", f"{len(compiled.inputs)} of {columns}")
+    needed = f"{len(compiled.inputs)} of {len(made.data.preparation.inputs)}"
+    inputs.metric("Inputs needed", needed)
     rows.metric("Prototypes", compiled.n_rows, help=f"{compiled.n_terms} weights")
     more = "Code adds 1.0-1.4 kB (ATmega328P), 2.1-2.5 kB (Cortex-M0), measured."
     tables.metric("Tables in flash", f"{compiled.table_bytes:,} bytes", help=more)
@@ -38,9 +38,8 @@ def _agreement(made: exports.Export) -> None:
         )
     st.dataframe(pd.DataFrame(lines), hide_index=True)
     st.caption(
-        "The app computes in float64, the C file in float32. Proved the same: the "
-        "float64 margin is wider than rounding can reach. Every score of the C file "
-        "equals the float32 score counted here bit for bit."
+        "The app computes in float64, the C file in float32, bit for bit as counted "
+        "here. Proved the same: the float64 margin is wider than rounding can reach."
     )
 
 
@@ -49,8 +48,8 @@ def _inputs(made: exports.Export) -> None:
     for entry in made.compiled.inputs:
         ends = f"{entry.low:.6g} to {entry.high:.6g}"
         missing = "no level" if entry.missing is None else f"{entry.missing:.6g}"
-        values = ", ".join(entry.levels) or ends
-        lines.append({"column": entry.name, "in training": values, "missing": missing})
+        seen = ", ".join(entry.levels) or ends
+        lines.append({"column": entry.name, "in training": seen, "missing": missing})
     st.dataframe(pd.DataFrame(lines), hide_index=True, height="content")
 
 
@@ -68,7 +67,7 @@ def _files(made: exports.Export) -> None:
         st.error(str(error))
         return
     vectors = made.vectors(real)
-    told = f"{vectors.n_real} of them real rows" if vectors.n_real else "all synthetic"
+    told = f"{vectors.n_real} of them real" if vectors.n_real else "all synthetic"
     st.download_button(
         "Download the zip",
         data=partial(made.zip, real, prefix),
@@ -84,16 +83,19 @@ def _files(made: exports.Export) -> None:
         tab.code(files[name].decode(), language="c", height=360)
 
 
-st.subheader(f"Export: {METHODS[links.current().method].title}")
+choice = links.current()
+st.subheader(f"Export: {METHODS[choice.method].title}")
 try:
-    export = exports.export(links.current())
+    export = exports.export(choice)
 except SmpcoreError as problem:
     st.info(str(problem))
     st.stop()
-for show in (_sizes, _agreement, _inputs, _files):
+for show in (_sizes, _agreement, _files):
     show(export)
+with st.expander("Inputs: the columns that the C code asks for"):
+    _inputs(export)
 with st.expander("The same model in Python"):
     try:
-        st.code(exports.python_of_choice(export.choice), language="python")
+        st.code(exports.python_of_choice(choice), language="python")
     except SmpcoreError as problem:
         st.info(str(problem))

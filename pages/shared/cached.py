@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from pages.shared import jobs
@@ -95,6 +96,11 @@ class Parts:
         rows = getattr(self.split, part)
         return self.X[rows], self.y[rows]
 
+    def named(self, part: str) -> tuple[pd.DataFrame, np.ndarray]:
+        """Inputs with their names, and labels: what estimators take names from."""
+        X, y = self.of(part)
+        return pd.DataFrame(X, columns=self.preparation.feature_names), y
+
 
 @_cached(max_entries=32)
 def _parts(digest: str, split_key: str, _split: Split, _dataset: Dataset) -> Parts:
@@ -131,7 +137,7 @@ def _problem(
     _dataset: Dataset,
 ) -> Any:
     estimator = METHODS[method].estimator(dict(values), _dataset.task)
-    return estimator.problem(*_parts_.of("train"))
+    return estimator.problem(*_parts_.named("train"))
 
 
 def problem(data: Parts, method: str, values: Mapping[str, Any]) -> Any:
@@ -181,7 +187,7 @@ class Fit:
     def __init__(self, data: Parts, method: str, values: dict[str, Any]) -> None:
         self._make = lambda: METHODS[method].estimator(values, data.dataset.task)
         self._problem = lambda: problem(data, method, values)
-        self._rows = data.of("train")
+        self._rows = data.named("train")
         self.job: jobs.Job | None = None
         self.estimator: Any = None
         self._lock = threading.Lock()

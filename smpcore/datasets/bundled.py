@@ -42,7 +42,14 @@ class DatasetInfo:
 
 _SIZE = Param("n_samples", "Rows", "int", low=20, high=5000, start=300)
 _SEED = Param(
-    "seed", "Seed", "int", low=0, high=9999, start=0, help="Another seed, other points."
+    "seed",
+    "Seed",
+    "int",
+    low=0,
+    high=9999,
+    start=0,
+    help="Another seed, other points.",
+    advanced=True,
 )
 _IMBALANCE = Param(
     "imbalance",
@@ -51,6 +58,7 @@ _IMBALANCE = Param(
     low=0.0,
     high=0.95,
     start=0.0,
+    advanced=True,
     help="0: classes of equal size; 0.9: all but the first have a tenth of its rows.",
 )
 _CLASSES = Param("n_classes", "Classes", "int", low=2, high=7, start=3)
