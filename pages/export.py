@@ -2,7 +2,6 @@
 
 from functools import partial
 
-import pandas as pd
 import streamlit as st
 
 from pages.shared import exports, links
@@ -15,7 +14,7 @@ def _sizes(made: exports.Export) -> None:
     needed = f"{len(compiled.inputs)} of {len(made.data.preparation.inputs)}"
     inputs.metric("Inputs needed", needed)
     rows.metric("Prototypes", compiled.n_rows, help=f"{compiled.n_terms} weights")
-    more = "Code adds 1.0-1.4 kB (ATmega328P), 2.1-2.5 kB (Cortex-M0), measured."
+    more = "Code adds 1.0-1.4 kB (ATmega328P), 2.1-2.5 kB (Cortex-M0)."
     tables.metric("Tables in flash", f"{compiled.table_bytes:,} bytes", help=more)
 
 
@@ -36,7 +35,7 @@ def _agreement(made: exports.Export) -> None:
                 "score error": f"{same.score_error:.1e} (bound {same.score_bound:.1e})",
             }
         )
-    st.dataframe(pd.DataFrame(lines), hide_index=True)
+    st.dataframe(lines, hide_index=True)
     st.caption(
         "The app computes in float64, the C file in float32, bit for bit as counted "
         "here. Proved the same: the float64 margin is wider than rounding can reach."
@@ -50,7 +49,7 @@ def _inputs(made: exports.Export) -> None:
         missing = "no level" if entry.missing is None else f"{entry.missing:.6g}"
         seen = ", ".join(entry.levels) or ends
         lines.append({"column": entry.name, "in training": seen, "missing": missing})
-    st.dataframe(pd.DataFrame(lines), hide_index=True, height="content")
+    st.dataframe(lines, hide_index=True, height="content")
 
 
 def _files(made: exports.Export) -> None:

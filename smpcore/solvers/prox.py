@@ -47,9 +47,9 @@ def project_l1_ball(v, radius, level):
                 total += a
                 active += 1
         if active == 0:
-            if level == 0.0:
+            if level == 0.0 or not first:
                 break
-            level, first = 0.0, True
+            level = 0.0
             continue
         root = max((total - radius) / active, 0.0)
         if root == level or not (first or root > level):
