@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 from sklearn.metrics import balanced_accuracy_score, confusion_matrix, recall_score
 
 from smpcore import SMPClassifier, SmpcoreError, evaluate
@@ -28,12 +29,13 @@ def test_a_dead_model_is_seen_through():
     assert list(scores.never_answered) == ["yes"]
 
 
-def test_wilson_interval_of_a_textbook_case():
-    truth = np.zeros(10, dtype=int)
-    answers = np.array([0] * 8 + [1] * 2)
-    low, high = count_answers(truth, answers, np.array([0, 1])).interval
-    assert low == pytest.approx(0.4902, abs=1e-4)
-    assert high == pytest.approx(0.9433, abs=1e-4)
+@pytest.mark.parametrize("rows", [1, 2, 10, 57, 1000])
+def test_the_interval_is_wilsons(rows):
+    for hits in {0, 1, rows // 3, rows - 1, rows}:
+        answers = np.array([0] * hits + [1] * (rows - hits))
+        scores = count_answers(np.zeros(rows, dtype=int), answers, np.array([0, 1]))
+        exact = binomtest(hits, rows).proportion_ci(method="wilson")
+        np.testing.assert_allclose(scores.interval, exact, rtol=1e-12, atol=1e-15)
 
 
 def test_labels_become_numbers_and_strangers_minus_one():
