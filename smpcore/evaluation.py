@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+
 from smpcore.errors import SmpcoreError
 from smpcore.model import PrototypeModel
 
