@@ -2,12 +2,13 @@
 
 import json
 import struct
+import time
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import links, private
+from pages.shared import cached, links, private
 from pages.shared.choice import MINE, Choice
 from smpcore import METHODS
 
@@ -277,3 +278,28 @@ def test_the_link_gives_the_same_choice_back():
     assert not notices
     assert choice.all_values == before.all_values
     assert choice.data_values == before.data_values
+
+
+def test_a_long_fit_runs_in_a_job_that_can_be_stopped_and_taken_up_again(monkeypatch):
+    monkeypatch.setattr(cached, "QUICK_VALUES", 10)
+    browser = Browser(data="xor", data_values={"seed": 4321})
+    assert browser.last["job"]["text"].startswith("Fitting")
+    assert "picture" not in browser.last
+    for _ in range(100):
+        if "picture" in browser.send("poll"):
+            break
+        time.sleep(0.05)
+    assert browser.last["picture"]["canonical"]
+    assert browser.last["path"] is None, "no path where no fit is quick"
+
+
+def test_a_stopped_fit_is_never_taken_for_the_canonical_one(monkeypatch):
+    monkeypatch.setattr(cached, "QUICK_VALUES", 10)
+    slow = {"start": "each", "lam": 1e-6, "mu": 0.0}
+    browser = Browser(data="xor", data_values={"seed": 99}, values=slow)
+    for _ in range(20):
+        if "picture" in browser.send("stop"):
+            break
+    assert not browser.last["picture"]["canonical"]
+    assert browser.drag(release=True)["job"], "asked for again, it is fitted again"
+    browser.send("stop")

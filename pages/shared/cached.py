@@ -33,6 +33,8 @@ from smpcore import (
 
 #: Fits that are not done after this long go on as a job with progress and Stop.
 QUICK_SECONDS = 0.3
+#: Solver status of a fit that was asked to stop.
+STOPPED = 2
 #: Tables with more numbers than this are fitted in a job from the start.
 QUICK_VALUES = 1_000_000
 
@@ -174,6 +176,11 @@ def bounds(
     return _bounds(data.dataset, data.split.key, method, pairs(fixed), found)
 
 
+def is_large(data: Parts) -> bool:
+    """Whether even a start takes so long that only jobs touch the training rows."""
+    return data.of("train")[0].size > QUICK_VALUES
+
+
 class Fit:
     """A canonical fit: ready, or on its way in a job.
 
@@ -182,36 +189,56 @@ class Fit:
     data : Parts
     method : str
     values : dict
+
+    Attributes
+    ----------
+    estimator : fitted estimator or None
+    bounds : dict or None
+        Slider ends for these rows, once the estimator is there.
+    job : Job or None
     """
 
     def __init__(self, data: Parts, method: str, values: dict[str, Any]) -> None:
-        self._make = lambda: METHODS[method].estimator(values, data.dataset.task)
-        self._problem = lambda: problem(data, method, values)
-        self._rows = data.named("train")
+        self._data, self._method, self._values = data, METHODS[method], values
+        self._lock = threading.Lock()
         self.job: jobs.Job | None = None
         self.estimator: Any = None
-        self._lock = threading.Lock()
-        if self._rows[0].size <= QUICK_VALUES:
+        self.bounds: Any = None
+        if not is_large(data):
+            found = problem(data, method, values)
             with jobs.stopped_after(QUICK_SECONDS) as stop:
-                quick = self._make().solve(self._problem(), stop=stop)
-            if quick.history_.status != 2:
+                quick = self._unfitted().solve(found, stop=stop)
+            if quick.history_.status != STOPPED:
                 self.estimator = quick
+                self.bounds = bounds(data, method, values)
                 return
-        # From the start again: a canonical fit must not depend on how far it came.
+        self.restart()
+
+    def restart(self) -> None:
+        """Fit in a job, from the start: it must not depend on how far another came."""
+        self.estimator = self.bounds = None
         self.job = jobs.Job(self._work)
 
+    def _unfitted(self) -> Any:
+        return self._method.estimator(self._values, self._data.dataset.task)
+
     def _work(self, stop: np.ndarray, progress: np.ndarray) -> Any:
-        estimator = self._make()
-        return estimator.solve(
-            estimator.problem(*self._rows), stop=stop, progress=progress
-        )
+        estimator = self._unfitted()
+        found = estimator.problem(*self._data.named("train"))
+        ends = self._method.bounds(found, self._values)
+        return estimator.solve(found, stop=stop, progress=progress), ends
 
     def wait(self, seconds: float) -> bool:
         """Wait that long at most; whether the estimator is there now."""
         with self._lock:
             if self.estimator is None and self.job.wait(seconds):
-                self.estimator = self.job.result()
+                self.estimator, self.bounds = self.job.result()
         return self.estimator is not None
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether a visitor stopped it: what there is, is not canonical."""
+        return self.estimator is not None and self.estimator.history_.status == STOPPED
 
 
 @_cached(max_entries=256)

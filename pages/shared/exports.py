@@ -82,6 +82,10 @@ def export(choice: Choice) -> Export:
 def _compiled(choice: Choice, data: cached.Parts, fit: cached.Fit) -> Export:
     if not fit.wait(20.0):
         raise SmpcoreError("The fit is still running; export when it is done.")
+    if fit.was_stopped:
+        raise SmpcoreError(
+            "The fit was stopped; let it finish on Explore to export it."
+        )
     compiled = compile_model(
         fit.estimator.model_, data.preparation, _provenance(choice, data, fit.estimator)
     )

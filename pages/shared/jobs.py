@@ -90,7 +90,6 @@ class Job:
     def stop(self) -> None:
         """Ask the work to stop at its next step."""
         self.stop_flag[0] = 1
-        self._future.cancel()
 
 
 @contextmanager

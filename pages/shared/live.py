@@ -169,9 +169,12 @@ def _respond(
         return
     dragging = bool(message.get("dragging"))
     started = time.perf_counter()
-    estimator, job = _fitted(choice, data, live, dragging, stop=kind == "stop")
-    if not dragging or "bounds" not in live:
-        live["bounds"] = cached.bounds(data, choice.method, choice.all_values)
+    if dragging:
+        estimator, job, canonical = _preview(choice, data, live), None, False
+    else:
+        estimator, job, canonical = _canonical(choice, data, live, kind == "stop")
+    if "bounds" not in live or live["bounds_of"] != choice.method:
+        live.update(bounds=_widest(choice), bounds_of=choice.method)
     n_features = len(data.preparation.feature_names)
     support = np.ones(n_features, dtype=bool)
     if estimator is not None:
@@ -180,14 +183,14 @@ def _respond(
         seconds = time.perf_counter() - started
         header["picture"] = picture(estimator, scene, data, choice)
         header["picture"] |= {
-            "canonical": not dragging,
+            "canonical": canonical,
             "ms": 1000 * seconds,
             "chain": _chain(choice, scene_id),
             "knot": None,
             "value": choice.all_values[METHODS[choice.method].path],
         }
     header["job"] = job
-    header["path"] = _path(choice, live["bounds"])
+    header["path"] = None if cached.is_large(data) else _path(choice, live["bounds"])
     header["controls"] = controls.live_controls(choice, data, live["bounds"], support)
     known = message.get("have") == scene_id
     header["kind"] = "picture" if known else "full"
@@ -214,32 +217,40 @@ def _view(choice: Choice, data: cached.Parts, live: dict[str, Any]) -> figures.V
     return view
 
 
-def _fitted(
-    choice: Choice,
-    data: cached.Parts,
-    live: dict[str, Any],
-    dragging: bool,
-    stop: bool,
-) -> tuple[Any, dict[str, Any] | None]:
-    """Fit: (estimator, None), or (None, what the job on its way says)."""
-    method, values = METHODS[choice.method], choice.all_values
-    if dragging:
-        if data.of("train")[0].size > cached.QUICK_VALUES:
-            return None, None
-        problem = cached.problem(data, choice.method, values)
-        estimator = method.estimator(values, data.dataset.task)
-        with jobs.stopped_after(cached.QUICK_SECONDS) as flag:
-            return estimator.solve(problem, live.get("state"), stop=flag), None
-    fit = cached.fit(data, choice.method, values)
+def _preview(choice: Choice, data: cached.Parts, live: dict[str, Any]) -> Any:
+    """A quick fit from where the last one ended; None where no fit is quick."""
+    if cached.is_large(data):
+        return None
+    values = choice.all_values
+    problem = cached.problem(data, choice.method, values)
+    estimator = METHODS[choice.method].estimator(values, data.dataset.task)
+    with jobs.stopped_after(cached.QUICK_SECONDS) as flag:
+        return estimator.solve(problem, live.get("state"), stop=flag)
+
+
+def _canonical(
+    choice: Choice, data: cached.Parts, live: dict[str, Any], stop: bool
+) -> tuple[Any, dict[str, Any] | None, bool]:
+    """The canonical fit, or None with what its job says; whether it is canonical."""
+    fit = cached.fit(data, choice.method, choice.all_values)
     if stop and fit.job is not None:
         fit.job.stop()
-    if fit.wait(0.25 if stop else 0.0):
-        return fit.estimator, None
-    return None, {
-        "text": f"Fitting {method.title}",
+    elif fit.was_stopped:
+        fit.restart()
+    if fit.wait(1.0 if stop else 0.0):
+        live.update(bounds=fit.bounds, bounds_of=choice.method)
+        return fit.estimator, None, not fit.was_stopped
+    job = {
+        "text": f"Fitting {METHODS[choice.method].title}",
         "progress": float(fit.job.progress[0]),
         "seconds": time.monotonic() - fit.job.started,
     }
+    return None, job, False
+
+
+def _widest(choice: Choice) -> dict[str, tuple[float, float]]:
+    """Slider ends before a fit has told better ones."""
+    return {p.name: (p.low, p.high) for p in METHODS[choice.method].params}
 
 
 def _chain(choice: Choice, scene_id: str) -> str:
