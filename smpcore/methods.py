@@ -93,7 +93,10 @@ class Method:
             for param in self.params
             if param.scale in ("linear", "log", "int")
         }
-        ranges.update(self.estimator(values, problem.task).bounds(problem))
+        found = self.estimator(values, problem.task).bounds(problem)
+        for name, (low, high) in found.items():
+            widest = ranges[name]
+            ranges[name] = max(low, widest[0]), min(high, widest[1])
         return ranges
 
     def knots(self, bounds: tuple[float, float], n_knots: int = 51) -> np.ndarray:
@@ -207,8 +210,8 @@ _SMP = Method(
             "loss",
             "Loss",
             "choice",
-            options=(("smooth", "smooth (certified)"), ("max", "max (the paper's)")),
-            help="Max is the paper's experiment: no certificate to full accuracy.",
+            options=(("smooth", "smooth"), ("max", "max (the paper's tables)")),
+            help="Smooth adds up all rivals of a row; max looks at the strongest only.",
             advanced=True,
         ),
         Param(
@@ -231,6 +234,17 @@ _SMP = Method(
             advanced=True,
         ),
         CLASS_WEIGHT,
+        Param(
+            "solver",
+            "Solver",
+            "choice",
+            options=(
+                ("spg", "proximal gradient"),
+                ("primal-dual", "the paper's Algorithm 2"),
+            ),
+            help="The same problem; the paper's way needs many more steps.",
+            advanced=True,
+        ),
     ),
     path="lam",
     sparsity="mu",

@@ -35,6 +35,11 @@ from smpcore.solvers.smp_primal_dual import solve_smp_primal_dual
 #: Times that rows may move to better prototypes.
 MOST_ROUNDS = 50
 
+TOO_LARGE = (
+    "X holds values so large that the objective is not finite; use standardize=True or "
+    "divide such columns by a power of ten."
+)
+
 SOLVERS = {"spg": solve_smp, "primal-dual": solve_smp_primal_dual}
 
 
@@ -179,6 +184,9 @@ class SMPClassifier(PrototypeClassifier):
         self._check_parameters()
         entries = self._scaled_rows(X, y, sample_weight, bias=self.bias)
         scaled, codes, weights = (entries[k] for k in ("X", "codes", "weights"))
+        lipschitz = 0.5 * largest_eigenvalue(scaled, weights)
+        if not np.isfinite(lipschitz):
+            raise SmpcoreError(TOO_LARGE)
         if self.start == "each":
             assignment, owners = each_row(codes, weights)
         else:
@@ -191,7 +199,7 @@ class SMPClassifier(PrototypeClassifier):
             assignment=assignment,
             owners=owners,
             copies=np.ones(len(owners)),
-            lipschitz=0.5 * largest_eigenvalue(scaled, weights),
+            lipschitz=lipschitz,
         )
 
     def solve(
@@ -276,20 +284,7 @@ class SMPClassifier(PrototypeClassifier):
         """Solve; with `reassign`, move rows to better prototypes and solve again."""
         found: list[Solution] = []
         while True:
-            solution = solve_problem(
-                problem,
-                self.lam,
-                self.mu,
-                self.eta,
-                loss=self.loss,
-                state=state,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                record=self.record,
-                stop=stop,
-                progress=progress,
-                kernel=SOLVERS[self.solver],
-            )
+            solution = self._run(problem, state, stop=stop, progress=progress)
             found.append(solution)
             if not self.reassign or solution.status in (STOPPED, DIVERGED):
                 return problem, found
@@ -299,13 +294,24 @@ class SMPClassifier(PrototypeClassifier):
             problem = replace(problem, assignment=assignment)
             state, progress = SMPState(solution.W, solution.Y), None
 
+    def _run(self, problem: SMPProblem, state: SMPState | None, **how: Any) -> Solution:
+        """Call the kernel at these parameters."""
+        options = {"tol": self.tol, "max_iter": self.max_iter, "record": self.record}
+        return solve_problem(
+            problem,
+            self.lam,
+            self.mu,
+            self.eta,
+            loss=self.loss,
+            state=state,
+            kernel=SOLVERS[self.solver],
+            **(options | how),
+        )
+
     def _report(self, history: History) -> None:
         """Refuse a diverged fit; warn of an unfinished one."""
         if history.status == DIVERGED:
-            raise SmpcoreError(
-                "The objective is not finite: the features are too large; use "
-                "standardize=True or divide them by a power of ten."
-            )
+            raise SmpcoreError(TOO_LARGE)
         if history.status == ITERATION_LIMIT:
             gap = history.gap[-1] / history.objective[-1]
             warnings.warn(
@@ -324,17 +330,12 @@ class SMPClassifier(PrototypeClassifier):
         W = np.zeros((len(counts), solution.W.shape[1]))
         np.add.at(W, self.merged_, solution.W)
         W /= counts[:, None]
-        self.merged_objective_ = float(
-            solve_problem(
-                problem,
-                self.lam,
-                self.mu,
-                self.eta,
-                loss=self.loss,
-                state=SMPState(W[self.merged_], solution.Y),
-                max_iter=0,
-            ).objective[0]
-        )
+        self.merged_objective_ = float(history.objective[-1])
+        if len(W) < len(solution.W):
+            at = SMPState(W[self.merged_], solution.Y)
+            self.merged_objective_ = float(
+                self._run(problem, at, max_iter=0).objective[0]
+            )
         owners = np.empty(len(counts), dtype=np.int64)
         owners[self.merged_] = problem.owners
         self.wins_ = count_wins(problem, W)

@@ -131,22 +131,23 @@ def largest_eigenvalue(X: np.ndarray, weights: np.ndarray) -> float:
     Returns
     -------
     float
-        Exact up to 500 columns; beyond, twenty power steps times 1.05.
+        Exact up to 500 columns; beyond, twenty power steps times 1.05. Infinity if it
+        overflows.
     """
     n_samples, n_columns = X.shape
     parts = [slice(i, i + ROWS_AT_ONCE) for i in range(0, n_samples, ROWS_AT_ONCE)]
-    if n_columns <= 500:
-        gram = sum((X[part].T * weights[part]) @ X[part] for part in parts)
-        if not np.isfinite(gram).all():
-            return np.inf
-        return float(np.linalg.eigvalsh(gram)[-1])
-    vector, value = np.ones(n_columns), 1.0
-    for _ in range(20):
-        vector /= np.linalg.norm(vector)
-        vector = (weights * (X @ vector)) @ X
-        value = float(np.linalg.norm(vector))
-        if value == 0.0 or not np.isfinite(value):
-            break
+    with np.errstate(over="ignore", invalid="ignore"):
+        if n_columns <= 500:
+            gram = sum((X[part].T * weights[part]) @ X[part] for part in parts)
+            finite = np.isfinite(gram).all()
+            return float(np.linalg.eigvalsh(gram)[-1]) if finite else np.inf
+        vector = np.ones(n_columns)
+        for _ in range(20):
+            vector = (weights * (X @ vector)) @ X
+            value = float(np.linalg.norm(vector))
+            if value == 0.0 or not np.isfinite(value):
+                return np.inf if value else 0.0
+            vector /= value
     return 1.05 * value
 
 

@@ -153,7 +153,8 @@ def solve_smp(
 
     Proximal gradient with Barzilai-Borwein steps (SPG), the prox solved in its dual.
     The max loss is approached by annealing: whenever the annealed problem is solved
-    well enough, its temperature T falls; the bound is that of the max loss throughout.
+    well enough, its temperature T falls. P and its bound are those of the max loss
+    throughout.
     W and the feasible Y are the start (overwritten); `stop` is looked at once per step;
     `progress` rises from 0 to 1. Returns W, Y, status, steps taken, objective and gap
     after 0, 1, ... steps, and every `record`-th W.
@@ -203,7 +204,10 @@ def solve_smp(
             )
             if status != ITERATION_LIMIT or n_iter == max_iter:
                 break
-            if not smooth and 3.0 * (loss + costs + entropy + net) <= gap:
+            if not smooth and n_iter == 0:  # smoothing may cost a tenth of the gap
+                T = min(1.0, 0.1 * gap / max(loss - true_loss, 1e-300))
+                L, limit = 0.125 * lipschitz / T, 2.0 * lipschitz / T
+            elif not smooth and 3.0 * (loss + costs + entropy + net) <= gap:
                 T /= 3.0
                 limit = 2.0 * lipschitz / T
             recent[n_iter % 5] = loss + costs

@@ -75,11 +75,12 @@ def solve_smp_primal_dual(
         largest = max(largest, starts[c + 1] - starts[c])
     s = lam * math.sqrt(largest)
     T = 1.0 if smooth else 1e-9
-    entropy_mean, bound, n_iter, status = 0.0, -math.inf, 0, ITERATION_LIMIT
+    entropy_mean, bound, n_iter, status = 0.0, -math.inf, -1, ITERATION_LIMIT
     for j in range(N):
         for r in range(n):
             U[j, r] = W[j, r]
     while True:
+        n_iter += 1
         _, _, loss, entropy = loss_and_gradient(
             X, codes, assign, weights, owners, offsets, smooth, T, W, G, miss, S, E,
             bits, triple, part,
@@ -108,7 +109,6 @@ def solve_smp_primal_dual(
             break
         dual_net(G, Y, starts, l1, l2, Z)
         primal_step(Z, 1.0 / (lipschitz + s), l1, l2, W, U)
-        n_iter += 1
     progress[0] = 1.0
     kept = min(n_iter // record + 1, len(steps)) if record > 0 else 0
     return (

@@ -1,0 +1,85 @@
+"""Where machine code is kept, and that kernels run without being compiled."""
+
+import os
+import pathlib
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from smpcore import solvers
+
+posix = pytest.mark.skipif(os.name != "posix", reason="owners and modes of POSIX")
+
+
+@pytest.fixture
+def no_settings(monkeypatch, tmp_path):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "own"))
+    monkeypatch.setattr(solvers.tempfile, "gettempdir", lambda: str(tmp_path / "temp"))
+    return tmp_path
+
+
+def test_folder_follows_the_settings_and_the_sources(no_settings, monkeypatch):
+    digest = solvers.source_digest()
+    assert solvers.cache_folder() == str(no_settings / "own" / "smpcore" / digest)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(no_settings / "numba"))
+    assert solvers.cache_folder() == str(no_settings / "numba" / "smpcore" / digest)
+
+
+def test_digest_changes_with_any_source(tmp_path, monkeypatch):
+    for path in pathlib.Path(solvers.__file__).parent.glob("*.py"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    monkeypatch.setattr(solvers, "__file__", str(tmp_path / "__init__.py"))
+    before = solvers.source_digest()
+    (tmp_path / "prox.py").write_bytes((tmp_path / "prox.py").read_bytes() + b"#")
+    assert solvers.source_digest() != before
+
+
+@posix
+def test_a_folder_that_others_can_write_to_is_not_used(no_settings):
+    shared = no_settings / "own" / "smpcore"
+    shared.mkdir(parents=True)
+    shared.chmod(0o777)
+    folder = pathlib.Path(solvers.cache_folder())
+    assert folder.parent == no_settings / "temp" / f"smpcore-{os.getuid()}"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+@posix
+def test_a_link_planted_in_the_shared_temporary_folder_is_not_followed(no_settings):
+    (no_settings / "own").write_text("a file, so that no folder can be made")
+    (no_settings / "temp").mkdir()
+    (no_settings / "theirs").mkdir()
+    planted = no_settings / "temp" / f"smpcore-{os.getuid()}"
+    planted.symlink_to(no_settings / "theirs")
+    folder = pathlib.Path(solvers.cache_folder())
+    assert not any((no_settings / "theirs").iterdir())
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+SCRIPT = """
+from dataclasses import replace
+from tests.smpcore.solvers.oracle import make_case
+for smooth in (True, False):
+    case = make_case(0, m=12, lam=0.02, smooth=smooth)
+    print(case.solve(1e-2)[4][-1], case.solve_primal_dual(1e-2, max_iter=30)[4][-1])
+"""
+
+
+def test_kernels_run_without_the_compiler():
+    """Plain Python checks every index and gives the same numbers."""
+    outputs = []
+    for disabled in "01":
+        done = subprocess.run(
+            [sys.executable, "-W", "error::RuntimeWarning", "-c", SCRIPT],
+            env=os.environ | {"NUMBA_DISABLE_JIT": disabled},
+            cwd=pathlib.Path(__file__).parents[3],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        outputs.append([float(number) for number in done.stdout.split()])
+    assert len(outputs[0]) == 4
+    assert outputs[1] == pytest.approx(outputs[0], rel=1e-6)
