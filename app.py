@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.shared import cached
+from pages.shared import cached, links
 
 st.set_page_config(
     page_title="Sparse Prototype Explorer",
@@ -14,7 +14,7 @@ st.set_page_config(
 )
 st.html(Path("assets/style.css"))
 cached.start_up()
-st.navigation(
+page = st.navigation(
     [
         st.Page(
             "pages/explore.py",
@@ -26,4 +26,6 @@ st.navigation(
         st.Page("pages/export.py", title="Export", icon=":material/memory:"),
     ],
     position="top",
-).run()
+)
+links.show_url(links.current())
+page.run()

@@ -92,7 +92,7 @@ class LiveFigure {
     if (this.list) this.controls.update(this.list, (name) => this.touched.has(name));
     if (header.kind === "notice") this.chain = this.shown?.chain;
     if (header.picture) this.accept(header.picture);
-    if (header.kind === "knots") this.asked = this.asked?.filter((i) => !this.knots.has(i));
+    if (header.kind === "knots") this.asked = header.knots.length ? null : this.asked;
     else this.job = header.job;
     this.report.progress(this.job);
     this.schedule(header.kind === "knots" ? "strip" : "picture");

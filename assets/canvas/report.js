@@ -93,7 +93,8 @@ export class Report {
   remarks({ own_share: own }) {
     const { note } = this.app.scene.view;
     const hollow = `The picture shows the model's own answer for ${percent(own)} of the rows; the others are hollow.`;
-    setText(this.note, [note, this.sampled, own < 1 ? hollow : ""].filter(Boolean).join(" "));
+    const other = "For the whole model look at the prototypes, or choose another picture under View.";
+    setText(this.note, [note, this.sampled, own < 1 ? hollow : "", own < 0.8 ? other : ""].filter(Boolean).join(" "));
     this.note.title = this.note.textContent;
   }
 

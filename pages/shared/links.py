@@ -73,6 +73,8 @@ def write_url(choice: Choice) -> dict[str, str]:
         query[f"d.{name}"] = _text(value)
     if choice.opened and choice.times_opened:
         query["opened"] = str(choice.times_opened)
+        if choice.open_test:
+            query["open"] = "1"
     defaults = METHODS[choice.method].defaults()
     for name, value in choice.values.items():
         if value != defaults.get(name):
@@ -131,7 +133,11 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
         choice = replace(choice, validation=Choice.validation, test=Choice.test)
     opened = query.get("opened", "")
     if opened.isdecimal() and len(opened) < 4 and int(opened):
-        choice = replace(choice, opened={choice.dataset().digest: int(opened)})
+        choice = replace(
+            choice,
+            opened={choice.dataset().digest: int(opened)},
+            open_test=query.get("open") == "1",
+        )
     return choice, notices
 
 

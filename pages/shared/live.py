@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 
 #: Rows that are drawn, at most; scores always count all of them.
 SHOWN_ROWS = 2000
+#: An answer with knots takes about this long at most.
+KNOT_SECONDS = 0.15
 PARTS = ("train", "validation", "test")
 
 
@@ -190,7 +192,7 @@ def _respond(
             "value": choice.all_values[METHODS[choice.method].path],
         }
     header["job"] = job
-    header["path"] = None if cached.is_large(data) else _path(choice, live["bounds"])
+    header["path"] = _path(choice, live["bounds"]) if live.get("quick") else None
     header["controls"] = controls.live_controls(choice, data, live["bounds"], support)
     known = message.get("have") == scene_id
     header["kind"] = "picture" if known else "full"
@@ -238,7 +240,9 @@ def _canonical(
     elif fit.was_stopped:
         fit.restart()
     if fit.wait(1.0 if stop else 0.0):
-        live.update(bounds=fit.bounds, bounds_of=choice.method)
+        # Knots of a path that is slow to solve would keep the visitor waiting.
+        quick = fit.job is None
+        live.update(bounds=fit.bounds, bounds_of=choice.method, quick=quick)
         return fit.estimator, None, not fit.was_stopped
     job = {
         "text": f"Fitting {METHODS[choice.method].title}",
@@ -282,10 +286,13 @@ def _knots(
     wanted = [i for i in message.get("want", ()) if isinstance(i, int)]
     path = cached.path(data, choice.method, values, tuple(knots))
     chain = _chain(choice, st.session_state["live"]["scene_id"])
-    pictures = []
+    pictures: list[dict[str, Any]] = []
+    started = time.perf_counter()
     for index in wanted[:16]:
         if not 0 <= index < len(knots):
             continue
+        if pictures and time.perf_counter() - started > KNOT_SECONDS:
+            break  # the browser asks for the others again
         entry = picture(path.knot(index), scene, data, choice)
         entry |= {"knot": index, "value": float(knots[index]), "chain": chain}
         pictures.append(entry | {"canonical": False, "ms": 0.0})

@@ -50,7 +50,7 @@ def readouts(
     model = estimator.model_
     texts: list[dict[str, str]] = []
     strip: dict[str, Any] = {"nonzeros": model.n_nonzeros}
-    shown: Scores | None = None
+    counted: dict[str, Scores] = {}
     for part in ("validation", "train", "test"):
         X, y = data.of(part)
         if part not in parts or len(y) == 0:
@@ -58,9 +58,9 @@ def readouts(
         scores = evaluate(model, X, y)
         texts.append(_accuracy(TITLES[part], scores))
         strip["training" if part == "train" else part] = scores.accuracy
-        shown = shown or scores
-    if shown is not None:
-        texts += _classes(shown, raster)
+        counted[part] = scores
+    shown = counted.get("validation", counted["train"])
+    texts += _classes(shown, counted["train"], raster)
     return texts + _size(model) + _solver(estimator), strip
 
 
@@ -74,18 +74,22 @@ def _accuracy(title: str, scores: Scores) -> dict[str, str]:
     return _text(f"{title} accuracy", percent(scores.accuracy), detail)
 
 
-def _classes(scores: Scores, raster: figures.Raster) -> list[dict[str, str]]:
-    order = np.argsort(np.nan_to_num(scores.recall, nan=2.0), kind="stable")[:4]
-    found = ", ".join(
-        f"{scores.classes[i]!s:.20} {100 * scores.recall[i]:.0f} %"
-        for i in order
-        if np.isfinite(scores.recall[i])
+def _classes(
+    scores: Scores, training: Scores, raster: figures.Raster
+) -> list[dict[str, str]]:
+    known = np.flatnonzero(np.isfinite(scores.recall))
+    order = known[np.argsort(scores.recall[known], kind="stable")]
+    found = [f"class {scores.classes[i]!s:.24}" for i in order[:4]]
+    shares = [f"{100 * scores.recall[i]:.0f} %" for i in order[:4]]
+    others = "; ".join(
+        f"{name}: {share}" for name, share in zip(found[1:], shares[1:], strict=True)
     )
-    rows = [_text("Lowest recall", found, "share of a class's rows that is found")]
-    silent = [f"{label!s:.20}" for label in scores.never_answered[:5]]
+    detail = f"{found[0]}" + (f"; then {others}" if others else "")
+    rows = [_text("Lowest recall", shares[0], detail)]
+    silent = [f"{label!s:.20}" for label in training.never_answered[:5]]
     if silent:
         names = ", ".join(silent)
-        rows.append(_text("Never answered", names, "no row gets these classes"))
+        rows.append(_text("Never answered", names, "no training row gets them"))
     absent = np.setdiff1d(np.arange(len(scores.classes)), np.unique(raster.winner))
     if len(absent):
         names = ", ".join(f"{scores.classes[i]!s:.20}" for i in absent[:6])

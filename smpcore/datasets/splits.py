@@ -221,7 +221,7 @@ def _gaps(
         if not rows.size:
             notices.append(_empty(name))
         elif absent:
-            notices.append(f"No row in the {name} part: class {'; '.join(absent)}.")
+            notices.append(f"No row in the {name} part: class {_first(absent)}.")
     unseen = dataset.classes[~in_training]
     if unseen.size:
         notices.append(
@@ -229,6 +229,11 @@ def _gaps(
             f"{listed(unseen)}."
         )
     return notices
+
+
+def _first(texts: list[str], most: int = 5) -> str:
+    rest = len(texts) - most
+    return "; ".join(texts[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _empty(name: str) -> str:

@@ -15,6 +15,7 @@ from smpcore.estimators.assignment import (
     better_assignment,
     count_wins,
     equal_prototypes,
+    merged_rows,
 )
 from smpcore.estimators.base import PrototypeClassifier, check_choice, check_number
 from smpcore.estimators.smp_bounds import fusing_lam, silencing_mu
@@ -325,11 +326,10 @@ class SMPClassifier(PrototypeClassifier):
         self, problem: SMPProblem, solution: Solution, history: History
     ) -> PrototypeModel:
         """Merge equal prototypes and wrap what remains."""
-        self.merged_ = equal_prototypes(solution.W, problem.owners)
+        n = problem.n_features
+        self.merged_ = equal_prototypes(solution.W, problem.owners, n)
         counts = np.bincount(self.merged_)
-        W = np.zeros((len(counts), solution.W.shape[1]))
-        np.add.at(W, self.merged_, solution.W)
-        W /= counts[:, None]
+        W = merged_rows(solution.W, self.merged_, n)
         self.merged_objective_ = float(history.objective[-1])
         if len(W) < len(solution.W):
             at = SMPState(W[self.merged_], solution.Y)
@@ -339,7 +339,6 @@ class SMPClassifier(PrototypeClassifier):
         owners = np.empty(len(counts), dtype=np.int64)
         owners[self.merged_] = problem.owners
         self.wins_ = count_wins(problem, W)
-        n = problem.n_features
         return PrototypeModel(
             center=problem.center,
             scale=problem.scale,

@@ -88,6 +88,12 @@ def test_a_small_class_stays_in_training_and_is_said():
     assert "No row in the test part: class '2' (2 rows)." in division.notices
 
 
+def test_many_absent_classes_are_counted_not_listed():
+    division = split(dataset(np.repeat(np.arange(90), 2)))
+    told = [text for text in division.notices if "test part" in text]
+    assert told[0].endswith("'4' (2 rows) and 85 more.")
+
+
 def test_more_classes_than_rows_to_take():
     division = split(dataset(np.repeat(np.arange(8), 3)), validation=0.1, test=0.1)
     assert [part.size for part in parts_of(division)] == [20, 2, 2]

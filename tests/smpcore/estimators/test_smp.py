@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from smpcore import SMPClassifier, SmpcoreError
-from smpcore.estimators.assignment import equal_prototypes
+from smpcore.estimators.assignment import equal_prototypes, merged_rows
 from smpcore.estimators.smp_bounds import loss_gradient
 from smpcore.estimators.smp_problem import largest_eigenvalue, solve_problem
 from smpcore.estimators.start import MOST_ROWS, cluster_rows, each_row
@@ -313,11 +313,26 @@ def test_model_merges_what_fusion_made_equal():
     assert model.kind_of_prototype == "direction"
 
 
+def test_of_prototypes_that_differ_in_the_bias_only_the_largest_stays():
+    W = np.array([[1.0, 0.5], [1.0, 0.8], [0.0, 2.0], [3.0, 0.0]])
+    owners = np.array([0, 0, 0, 1])
+    group = equal_prototypes(W, owners, 1)
+    np.testing.assert_array_equal(group, [0, 0, 1, 2])
+    np.testing.assert_array_equal(merged_rows(W, group, 1), W[1:])
+
+
+def test_no_weights_left_means_one_prototype_a_class():
+    silent = SMPClassifier(n_prototypes=4, mu=5.0, lam=0.0).fit(*IRIS)
+    assert silent.model_.n_nonzeros == 0
+    assert silent.model_.n_prototypes == 3
+    assert silent.model_.counts.tolist() == [4, 4, 4]
+
+
 def test_equality_of_prototypes_is_passed_on():
     W = np.array([[1.0], [1.0009], [1.0018], [2.0], [1.0]])
     owners = np.array([0, 0, 0, 0, 1])
-    np.testing.assert_array_equal(equal_prototypes(2 * W, owners), [0, 0, 0, 1, 2])
-    np.testing.assert_array_equal(equal_prototypes(0 * W, owners), [0, 0, 0, 0, 1])
+    np.testing.assert_array_equal(equal_prototypes(2 * W, owners, 1), [0, 0, 0, 1, 2])
+    np.testing.assert_array_equal(equal_prototypes(0 * W, owners, 1), [0, 0, 0, 0, 1])
 
 
 def test_gradient_of_the_estimator_is_the_oracles():
