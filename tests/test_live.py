@@ -303,3 +303,12 @@ def test_a_stopped_fit_is_never_taken_for_the_canonical_one(monkeypatch):
     assert not browser.last["picture"]["canonical"]
     assert browser.drag(release=True)["job"], "asked for again, it is fitted again"
     browser.send("stop")
+
+
+def test_another_option_brings_sliders_back_into_their_range(browser):
+    header = browser.drag(start="each", release=True)
+    lam = next(c for c in header["controls"] if c["name"] == "lam")
+    assert lam["low"] < lam["value"] < lam["high"] < 0.003
+    assert "stood beyond its new end" in header["notices"][0]["text"]
+    assert browser.choice.values["lam"] == lam["value"]
+    assert len(header["picture"]["prototypes"]["weights"]) > 2, "not all merged"

@@ -12,6 +12,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,8 @@ def answer(message: Mapping[str, Any] | None) -> bytes:
         with jobs.live_turn() as ahead:
             header["busy"] = ahead if ahead > 2 * jobs.N_CORES else 0
             choice = _applied(before, message, kind)
+            choice, said = _within(choice, message)
+            notices += [{"level": "info", "text": text} for text in said]
             _respond(header, choice, message or {}, kind)
             links.choose(choice)
     except SmpcoreError as error:
@@ -150,6 +153,34 @@ def _applied(choice: Choice, message: Mapping[str, Any] | None, kind: str) -> Ch
         choice = edited(choice, message, st.session_state["live"])
         st.session_state["live"]["edit"] = message["seq"]
     return choice
+
+
+def _within(
+    choice: Choice, message: Mapping[str, Any] | None
+) -> tuple[Choice, list[str]]:
+    """Bring log sliders back into their range when another option has moved its end.
+
+    A prototype per example, say, needs a far smaller fusion than a few prototypes do:
+    left alone, the slider would stand beyond the end where everything is one.
+    """
+    method = METHODS[choice.method]
+    options = {p.name for p in method.params if p.scale == "choice"}
+    if not options & set((message or {}).get("values", ())):
+        return choice, []
+    data = choice.parts()
+    if cached.is_large(data):
+        return choice, []
+    values, said = dict(choice.values), []
+    ends = cached.bounds(data, choice.method, choice.all_values)
+    for param in method.params:
+        low, high = ends.get(param.name, (0.0, np.inf))
+        if param.scale == "log" and choice.all_values[param.name] > high:
+            values[param.name] = float(f"{np.sqrt(low * high):.3g}")
+            said.append(
+                f"{param.label} stood beyond its new end {high:.3g} and is set to "
+                f"{values[param.name]:g}, the middle."
+            )
+    return replace(choice, values=values), said
 
 
 def _respond(

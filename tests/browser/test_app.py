@@ -227,10 +227,22 @@ def test_a_link_opens_the_same_model_and_a_reload_keeps_it(visit):
     assert same == [t for t in again if "ms" not in t]
 
 
+def test_the_story_is_set_as_text_and_formulas(visit):
+    page = visit()
+    settled(page)
+    page.get_by_text("How it works").click()
+    page.locator(".katex").first.wait_for()
+    expect(page.locator(".katex-error")).to_have_count(0)
+    expect(page.get_by_text("What each slider does")).to_be_visible()
+
+
 def test_the_choice_survives_a_change_of_page(visit):
     page = visit("?data=wine&mu=0.04")
     settled(page)
     page.get_by_role("link", name="Export").first.click()
+    page.wait_for_function("() => location.search.includes('mu=0.04')")
+    page.reload()
+    expect(page.get_by_text("of 13")).to_be_visible()
     page.get_by_role("link", name="Explore").first.click()
     settled(page)
     field = page.locator('[data-name="mu"] input:not([type=range])')
