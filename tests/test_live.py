@@ -1,6 +1,7 @@
 """The dialogue of the live figure, without a browser: messages in, payloads out."""
 
 import json
+import re
 import struct
 import time
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import cached, links, private
+from pages.shared import cached, links, private, readouts
 from pages.shared.choice import MINE, Choice
 from smpcore import METHODS
 
@@ -312,3 +313,18 @@ def test_another_option_brings_sliders_back_into_their_range(browser):
     assert "stood beyond its new end" in header["notices"][0]["text"]
     assert browser.choice.values["lam"] == lam["value"]
     assert len(header["picture"]["prototypes"]["weights"]) > 2, "not all merged"
+
+
+def test_a_bug_is_a_sentence_for_the_visitor_and_a_traceback_in_the_log(
+    browser, monkeypatch, caplog
+):
+    monkeypatch.setattr(readouts, "readouts", lambda *_: 1 / 0)
+    header = browser.drag(mu=0.02)
+    assert header["kind"] == "notice"
+    told = header["notices"][0]["text"]
+    number = re.search(r"number (\w+)", told)[1]
+    assert number in caplog.text
+    assert "ZeroDivisionError" in caplog.text
+    assert "ZeroDivisionError" not in told
+    monkeypatch.undo()
+    assert browser.drag(mu=0.02)["picture"], "and the page goes on"

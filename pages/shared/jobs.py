@@ -73,6 +73,10 @@ class Job:
         self.progress = np.zeros(1)
         self.started = time.monotonic()
         self._future = _pool.submit(work, self.stop_flag, self.progress)
+        self._future.add_done_callback(self._told)
+
+    def _told(self, _: object) -> None:
+        log.info("a job took %.1f s", time.monotonic() - self.started)
 
     @property
     def done(self) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -127,6 +128,13 @@ def answer(message: Mapping[str, Any] | None) -> bytes:
         if message is None:
             links.choose(Choice(token=before.token))
             _respond(header, links.current(), {}, "full")
+    except Exception:
+        # A bug: all of it in the log, a sentence to find it by for the visitor.
+        number = secrets.token_hex(3)
+        log.exception("bug %s while answering %s", number, type(message).__name__)
+        text = f"The program made a mistake (number {number}, see the log); what was "
+        notices.append({"level": "error", "text": text + "on the screen stays."})
+        header = {"v": 1, "seq": header["seq"], "busy": 0, "kind": "notice"}
     return pack(header | {"notices": notices})
 
 
