@@ -35,6 +35,8 @@ def _downloads() -> None:
         help="The canonical model of these settings as C99 with a self-test, in a zip.",
     )
     middle.page_link("pages/export.py", label="Sizes, agreement, Python")
+    if waiting := cached.start_up().waiting:
+        right.caption(f"Still being compiled: {', '.join(waiting)}.")
     choice = links.current()
     if choice.opened and (times := choice.times_opened):
         right.caption(f"Test set of these data opened: {times} times.")
