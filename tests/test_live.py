@@ -328,3 +328,11 @@ def test_a_bug_is_a_sentence_for_the_visitor_and_a_traceback_in_the_log(
     assert "ZeroDivisionError" not in told
     monkeypatch.undo()
     assert browser.drag(mu=0.02)["picture"], "and the page goes on"
+
+
+def test_fewer_rows_of_a_class_than_prototypes_is_said_on_the_page():
+    few = {"n_samples": 20, "n_classes": 5}
+    header = Browser(data="blobs", data_values=few, values={"n_prototypes": 6}).last
+    told = " ".join(notice["text"] for notice in header["notices"])
+    assert "n_prototypes=6" in told
+    assert header["picture"]["canonical"]

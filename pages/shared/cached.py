@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -139,7 +140,10 @@ def _problem(
     _dataset: Dataset,
 ) -> Any:
     estimator = METHODS[method].estimator(dict(values), _dataset.task)
-    return estimator.problem(*_parts_.named("train"))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        found = estimator.problem(*_parts_.named("train"))
+    return found, [str(warning.message) for warning in caught]
 
 
 def problem(data: Parts, method: str, values: Mapping[str, Any]) -> Any:
@@ -148,6 +152,17 @@ def problem(data: Parts, method: str, values: Mapping[str, Any]) -> Any:
     It is keyed by the parameters it depends on only, so that dragging any other
     control finds it ready.
     """
+    return _found(data, method, values)[0]
+
+
+def cautions(data: Parts, method: str, values: Mapping[str, Any]) -> list[str]:
+    """What the method warned of: counts clipped to the data, say."""
+    return [] if is_large(data) else _found(data, method, values)[1]
+
+
+def _found(
+    data: Parts, method: str, values: Mapping[str, Any]
+) -> tuple[Any, list[str]]:
     needed = METHODS[method].estimators[data.dataset.task].problem_params
     key = pairs({name: values[name] for name in needed if name in values})
     return _problem(data.dataset, data.split.key, method, key, data)

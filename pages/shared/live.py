@@ -121,6 +121,9 @@ def answer(message: Mapping[str, Any] | None) -> bytes:
             notices += [{"level": "info", "text": text} for text in said]
             _respond(header, choice, message or {}, kind)
             links.choose(choice)
+            if kind != "knots":
+                told = cached.cautions(choice.parts(), choice.method, choice.all_values)
+                notices += [{"level": "warning", "text": text} for text in told]
     except SmpcoreError as error:
         # Nothing is lost: what was on the screen stays, with the reason above it.
         notices.append({"level": "error", "text": str(error)})
