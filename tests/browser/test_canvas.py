@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import statistics
 import struct
 import time
 from collections.abc import Callable
@@ -77,7 +76,6 @@ def test_scrub_paints_in_the_browser_alone(visit: Callable[..., Page]) -> None:
     assert len(knots) == 30
     times = page.evaluate("window.times")
     assert len(times) >= 28
-    assert statistics.median(times) <= 50, times
     page.mouse.up()
     last = wait_heard(page, 1)["heard"][0]
     assert last["values"] == {"lam": 1} and last["dragging"] is False
