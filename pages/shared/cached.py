@@ -34,6 +34,8 @@ from smpcore import (
 
 #: Fits that are not done after this long go on as a job with progress and Stop.
 QUICK_SECONDS = 0.3
+#: The other kernels are compiled this long after the first.
+BACKGROUND_SECONDS = 8.0
 #: Solver status of a fit that was asked to stop.
 STOPPED = 2
 #: Tables with more numbers than this are fitted in a job from the start.
@@ -373,7 +375,10 @@ class StartUp:
         first.warm_up()
         self._freeze()
         self.waiting = [method.title for method in METHODS.values()]
-        threading.Thread(target=self._rest, daemon=True).start()
+        # Compiling holds the GIL: the first visitors see their pictures before it.
+        later = threading.Timer(BACKGROUND_SECONDS, self._rest)
+        later.daemon = True
+        later.start()
 
     def _rest(self) -> None:
         for method in METHODS.values():
