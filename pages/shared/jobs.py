@@ -78,11 +78,6 @@ class Job:
     def _told(self, _: object) -> None:
         log.info("a job took %.1f s", time.monotonic() - self.started)
 
-    @property
-    def done(self) -> bool:
-        """Whether there is a result (or an error) to take."""
-        return self._future.done()
-
     def wait(self, seconds: float) -> bool:
         """Wait that long at most; whether it is done now."""
         return bool(wait_for([self._future], timeout=seconds).done)

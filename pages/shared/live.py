@@ -122,7 +122,10 @@ def answer(message: Mapping[str, Any] | None) -> bytes:
             _respond(header, choice, message or {}, kind)
             links.choose(choice)
             if kind != "knots":
-                told = cached.cautions(choice.parts(), choice.method, choice.all_values)
+                if not (message or {}).get("dragging"):
+                    key = choice.method, choice.all_values
+                    live["cautions"] = cached.cautions(choice.parts(), *key)
+                told = live.get("cautions", [])
                 notices += [{"level": "warning", "text": text} for text in told]
     except SmpcoreError as error:
         # Nothing is lost: what was on the screen stays, with the reason above it.
