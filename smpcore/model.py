@@ -10,7 +10,7 @@ Pictures, explanations, tables and C files are made from this object alone.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -152,7 +152,10 @@ class PrototypeModel:
 
     @property
     def weights(self) -> np.ndarray:
-        """Linear weights per scaled unit, shape (n_prototypes, n_features)."""
+        """Linear weights per scaled unit, shape (n_prototypes, n_features).
+
+        Of a linear model only: with another similarity no such weights exist.
+        """
         return self.mixing.T @ self.anchors
 
     @property
@@ -167,13 +170,23 @@ class PrototypeModel:
 
     @property
     def support(self) -> np.ndarray:
-        """Whether a feature is used at all, bool of shape (n_features,)."""
+        """Whether a feature is used at all, bool of shape (n_features,).
+
+        A distance looks at every feature, also where all anchors are zero.
+        """
+        if self.similarity.kind == "rbf":
+            return np.ones(self.n_features, dtype=bool)
         return (self.anchors != 0).any(axis=0)
 
     @property
     def n_nonzeros(self) -> int:
-        """Numbers that the prototypes are made of; the bias is not counted."""
-        return int(np.count_nonzero(self.anchors))
+        """Numbers that the prototypes are made of; the bias is not counted.
+
+        The weights of a linear model; anchors and their mixing otherwise.
+        """
+        if self.is_linear:
+            return int(np.count_nonzero(self.weights))
+        return int(np.count_nonzero(self.anchors) + np.count_nonzero(self.mixing))
 
     def activations(self, X: np.ndarray) -> np.ndarray:
         """What each prototype says.
@@ -297,7 +310,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, Similarity):
-        return {"kind": value.kind}
+        return asdict(value)
     if isinstance(value, History):
         return {
             "iteration": value.iteration.tolist(),

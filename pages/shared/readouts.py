@@ -61,7 +61,7 @@ def readouts(
         counted[part] = scores
     shown = counted.get("validation", counted["train"])
     texts += _classes(shown, counted["train"], raster)
-    return texts + _size(model) + _solver(estimator), strip
+    return texts + _size(estimator) + _solver(estimator), strip
 
 
 def _accuracy(title: str, scores: Scores) -> dict[str, str]:
@@ -97,13 +97,13 @@ def _classes(
     return rows
 
 
-def _size(model: Any) -> list[dict[str, str]]:
-    asked = int(model.counts.sum())
+def _size(estimator: Any) -> list[dict[str, str]]:
+    model, asked = estimator.model_, estimator.n_asked_
     used = np.flatnonzero(model.support)
     names = ", ".join(model.feature_names[i][:24] for i in used[:6])
-    merged = asked - model.n_prototypes
+    lost = f"{asked - model.n_prototypes} {estimator.loss_of_prototypes}"
     return [
-        _text("Prototypes", f"{model.n_prototypes} of {asked}", f"{merged} merged"),
+        _text("Prototypes", f"{model.n_prototypes} of {asked}", lost),
         _text(
             "Non-zeros",
             str(model.n_nonzeros),
@@ -126,7 +126,8 @@ def _solver(estimator: Any) -> list[dict[str, str]]:
         _text(
             "Gap",
             f"≤ {100 * share:.2g} %" if certified else "none",
-            f"objective {estimator.objective_:.5g} is at most that far from the best"
+            f"objective {estimator.objective_:.5g} is at most that far from "
+            f"{estimator.certificate}"
             if certified
             else "this variant gives no certificate",
         ),

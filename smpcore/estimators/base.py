@@ -238,9 +238,15 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
 
     A subclass has the class attribute `problem_params` (names of the parameters that
     `problem` depends on, besides the data) and the methods `problem` and `solve`.
+
+    What pages say of a fit comes from here too: `certificate` completes "at most 2 %
+    from ..." for `gap_`, `loss_of_prototypes` says why the model has fewer prototypes
+    than `n_asked_`.
     """
 
     problem_params: ClassVar[tuple[str, ...]]
+    certificate: ClassVar[str] = "the best value of the objective"
+    loss_of_prototypes: ClassVar[str] = "merged"
 
     @abstractmethod
     def problem(self, X: Any, y: Any, sample_weight: Any = None) -> Problem:
@@ -354,9 +360,12 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
             "named": names is not None,
         }
 
-    def _keep(self, problem: Problem, model: PrototypeModel, history: History) -> None:
+    def _keep(
+        self, problem: Problem, model: PrototypeModel, history: History, n_asked: int
+    ) -> None:
         """Set the attributes that every fitted classifier has."""
         self.model_ = model
+        self.n_asked_ = n_asked
         self.history_ = history
         self.classes_ = problem.classes
         self.n_features_in_ = problem.n_features

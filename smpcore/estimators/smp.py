@@ -99,6 +99,8 @@ class SMPClassifier(PrototypeClassifier):
         Objective of the prototypes as solved.
     gap_ : float
         The optimum is at most this much lower.
+    n_asked_ : int
+        Prototypes before merging.
     n_iter_ : int
     history_ : History
     assignment_ : ndarray of int, shape (n_samples,)
@@ -242,7 +244,8 @@ class SMPClassifier(PrototypeClassifier):
         self._report(history)
         self.state_ = SMPState(found[-1].W, found[-1].Y)
         self.assignment_ = solved.assignment
-        self._keep(problem, self._merged_model(solved, found[-1], history), history)
+        model = self._merged_model(solved, found[-1], history)
+        self._keep(problem, model, history, len(solved.owners))
         return self
 
     def bounds(self, problem: SMPProblem) -> dict[str, tuple[float, float]]:
