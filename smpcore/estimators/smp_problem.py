@@ -215,6 +215,8 @@ def solve_problem(
     if _fits(state, W, Y):
         W, Y = state.W.copy(), _feasible(problem, state.Y, lam)
     smooth = loss == "smooth"
+    block = max(16, min(96, 262144 // W.size))  # rows; fastest for BLAS on one thread
+    powers = np.empty(len(W) * block)
     result = kernel(
         problem.X,
         problem.codes,
@@ -230,6 +232,8 @@ def solve_problem(
         smooth,
         W,
         Y,
+        powers,
+        powers.view(np.int64),
         float(tol),
         int(max_iter),
         int(record),

@@ -137,7 +137,9 @@ def loss_and_gradient(
     N = W.shape[0]
     rows = triple.shape[1]
     loss, entropy, true_loss, true_entropy = 0.0, 0.0, 0.0, 0.0
-    G[:] = 0.0
+    for j in range(N):
+        for r in range(G.shape[1]):
+            G[j, r] = 0.0
     for first in range(0, codes.size, rows):
         last = min(first + rows, codes.size)
         k = last - first
@@ -153,5 +155,7 @@ def loss_and_gradient(
         true_loss += true_f
         true_entropy += true_h
         np.dot(scores, Xk, part)
-        G += part
+        for j in range(N):
+            for r in range(G.shape[1]):
+                G[j, r] += part[j, r]
     return loss, entropy, true_loss, true_entropy

@@ -147,7 +147,7 @@ def note_step(k, every, P, gap, tol, W, objectives, gaps, steps, stop, progress)
 @kernel
 def solve_smp(
     X, codes, assign, weights, owners, starts, copies, offsets, lam,
-    l1, l2, lipschitz, smooth, W, Y, tol, max_iter, record, stop, progress,
+    l1, l2, lipschitz, smooth, W, Y, E, bits, tol, max_iter, record, stop, progress,
 ):  # fmt: skip
     """Solve SMP until the certified gap is at most ``tol * P``.
 
@@ -155,23 +155,31 @@ def solve_smp(
     The max loss is approached by annealing: whenever the annealed problem is solved
     well enough, its temperature T falls. P and its bound are those of the max loss
     throughout.
-    W and the feasible Y are the start (overwritten); `stop` is looked at once per step;
+    W and the feasible Y are the start (overwritten); E and its integer view `bits` are
+    room for the exponentials of a block of ``E.size // N`` rows; `stop` is looked at once per step;
     `progress` rises from 0 to 1. Returns W, Y, status, steps taken, objective and gap
     after 0, 1, ... steps, and every `record`-th W.
     """
     N, n = W.shape
-    rows = max(16, min(96, 262144 // (N * n)))  # fastest for BLAS on one thread
-    miss, S, E = np.empty(codes.size), np.empty((N + 1) * rows), np.empty(N * rows)
-    triple, part, bits = np.empty((3, rows)), np.empty((N, n)), E.view(np.int64)
+    rows = E.size // N
+    miss, S = np.empty(codes.size), np.empty((N + 1) * rows)
+    triple, part = np.empty((3, rows)), np.empty((N, n))
     W_new, G, G_new = np.empty((N, n)), np.empty((N, n)), np.empty((N, n))
     U, Z, row = np.empty((N, n)), np.empty((N, n)), np.empty(n)
     move, level, recent = np.empty(Y.shape), np.empty(len(Y)), np.empty(5)
     objectives, gaps = np.empty(max_iter + 1), np.empty(max_iter + 1)
     steps = np.empty((min(200, max_iter // record + 1) if record > 0 else 0, N, n))
-    move[:] = level[:] = recent[:] = G[:] = 0.0
+    # Loops, as here, compile much faster than whole-array assignments do.
     for j in range(N):
         for r in range(n):
             W_new[j, r] = W[j, r]
+            G[j, r] = 0.0
+    for e in range(level.size):
+        level[e] = 0.0
+        for r in range(n):
+            move[e, r] = 0.0
+    for e in range(recent.size):
+        recent[e] = 0.0
     worst = math.inf
     T, L, limit = 1.0, 0.125 * lipschitz, 2.0 * lipschitz
     bound, n_iter, status = -math.inf, -1, ITERATION_LIMIT
@@ -212,8 +220,8 @@ def solve_smp(
                 limit = 2.0 * lipschitz / T
             recent[n_iter % 5] = loss + costs
             worst = 0.0
-            for past in recent:
-                worst = max(worst, past)
+            for e in range(recent.size):
+                worst = max(worst, recent[e])
         for j in range(N):
             for r in range(n):
                 U[j, r] = W[j, r] - G[j, r] / L

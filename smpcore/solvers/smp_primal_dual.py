@@ -53,7 +53,7 @@ def primal_step(Z, tau, l1, l2, W, U):
 @kernel
 def solve_smp_primal_dual(
     X, codes, assign, weights, owners, starts, copies, offsets, lam, l1, l2, lipschitz,
-    smooth, W, Y, tol, max_iter, record, stop, progress,
+    smooth, W, Y, E, bits, tol, max_iter, record, stop, progress,
 ):  # fmt: skip
     """Solve SMP by primal-dual steps until the certified gap is at most ``tol * P``.
 
@@ -62,9 +62,9 @@ def solve_smp_primal_dual(
     and results are those of `smp.solve_smp`.
     """
     N, n = W.shape
-    rows = max(16, min(96, 262144 // (N * n)))
-    miss, S, E = np.empty(codes.size), np.empty((N + 1) * rows), np.empty(N * rows)
-    triple, part, bits = np.empty((3, rows)), np.empty((N, n)), E.view(np.int64)
+    rows = E.size // N
+    miss, S = np.empty(codes.size), np.empty((N + 1) * rows)
+    triple, part = np.empty((3, rows)), np.empty((N, n))
     G, Z, U = np.empty((N, n)), np.empty((N, n)), np.empty((N, n))
     G_mean, Y_mean, level = np.empty((N, n)), np.empty(Y.shape), np.empty(len(Y))
     objectives, gaps = np.empty(max_iter + 1), np.empty(max_iter + 1)

@@ -112,6 +112,7 @@ class Case:
             W, Y = state[0].copy(), state[1].copy()
         settings = {"max_iter": 5000, "record": 0, "stop": np.zeros(1, np.int64)}
         settings |= {"progress": np.zeros(1)} | options
+        powers = np.empty(32 * len(W))
         return kernel(
             self.X,
             self.codes,
@@ -128,6 +129,8 @@ class Case:
             self.smooth,
             W,
             Y,
+            powers,
+            powers.view(np.int64),
             tol,
             *settings.values(),
         )
