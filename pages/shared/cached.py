@@ -371,8 +371,9 @@ class StartUp:
     """Compile or load machine code: the default method first, the others behind it."""
 
     def __init__(self) -> None:
-        first = next(iter(METHODS.values()))
-        first.warm_up()
+        gc.disable()  # a compiler makes millions of objects, and hardly any garbage
+        next(iter(METHODS.values())).warm_up()
+        gc.enable()
         self._freeze()
         self.waiting = [method.title for method in METHODS.values()]
         # Compiling holds the GIL: the first visitors see their pictures before it.
