@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,10 +27,15 @@ class Method:
         Task -> estimator class.
     params : tuple of Param
     path : str or None
-        The parameter that is scrubbed along a solved path, strongest first.
+        The parameter that is scrubbed along a solved path.
     sparsity : str
         The parameter that a sweep walks.
     reference : str
+    from_right : bool
+        Whether a path is solved from its large values to its small ones.
+    preview : mapping
+        Values that make a fit quick: they take the place of the chosen ones while a
+        control moves, and along a path.
     """
 
     key: str
@@ -41,6 +46,8 @@ class Method:
     path: str | None
     sparsity: str
     reference: str
+    from_right: bool = True
+    preview: Values = field(default_factory=dict)
 
     def defaults(self, task: str = "classification") -> dict[str, Any]:
         """Values of the controls as the estimator's signature gives them."""
@@ -51,9 +58,11 @@ class Method:
         """The control of that name."""
         return next(param for param in self.params if param.name == name)
 
-    def estimator(self, values: Values, task: str = "classification") -> Any:
-        """A new estimator at these values."""
-        return self.estimators[task](**values)
+    def estimator(
+        self, values: Values, task: str = "classification", preview: bool = False
+    ) -> Any:
+        """A new estimator at these values, or at those of its quick preview."""
+        return self.estimators[task](**{**values, **(self.preview if preview else {})})
 
     def warm_up(self, every_option: bool = False) -> None:
         """Compile or load this method's machine code by fitting a tiny data set.
@@ -64,14 +73,17 @@ class Method:
             Also the code that only some options of the choices need.
         """
         X = np.random.default_rng(0).normal(size=(24, 2))
+        labels = [X[:, 0] > 0]
         settings: list[dict[str, Any]] = [{}]
         if every_option:
             choices = [param for param in self.params if param.scale == "choice"]
             settings = [{p.name: value} for p in choices for value, _ in p.options]
+            labels.append((X[:, 0] > 0) + 1 * (X[:, 1] > 0))
         for task, estimator in self.estimators.items():
-            y = X[:, 0] > 0 if task == "classification" else X[:, 0]
+            targets = labels if task == "classification" else X.T[:1]
             for setting in settings:
-                estimator(**setting).fit(X, y)
+                for y in targets:
+                    estimator(**setting).fit(X, y)
 
     def bounds(self, problem: Any, values: Values) -> dict[str, tuple[float, float]]:
         """Range of every number control for these data.
@@ -134,7 +146,8 @@ def solve_path(
     """
     for knot in knots:
         value = int(knot) if method.param(method.path).scale == "int" else float(knot)
-        estimator = method.estimator({**values, method.path: value}, problem.task)
+        here = {**values, method.path: value}
+        estimator = method.estimator(here, problem.task, preview=True)
         estimator.solve(problem, state=state)
         state = estimator.state_
         yield value, estimator

@@ -26,7 +26,8 @@ class Param:
         Of the parameter it sets.
     label : str
         What the control is called on a page.
-    scale : {"linear", "log", "int", "choice", "flag"}
+    scale : {"linear", "log", "int", "choice", "flag", "class"}
+        "class" is one of the data's classes, or None for the method's own choice.
     low, high : float
         Widest range of a number; a method narrows it for given data.
     start : object
@@ -41,11 +42,13 @@ class Param:
         Folded away at first.
     shown_if : callable
         Whether the control means anything at the other controls' values.
+    n_classes : (float, float)
+        Fewest and most classes with which the control means anything.
     """
 
     name: str
     label: str
-    scale: Literal["linear", "log", "int", "choice", "flag"]
+    scale: Literal["linear", "log", "int", "choice", "flag", "class"]
     low: float = 0.0
     high: float = 1.0
     start: Any = None
@@ -54,6 +57,7 @@ class Param:
     help: str = ""
     advanced: bool = False
     shown_if: Callable[[Values], bool] = _always
+    n_classes: tuple[float, float] = (1, math.inf)
 
     def clean(self, value: Any) -> Any:
         """Make a valid value out of one from anywhere (a URL, say).
@@ -82,6 +86,8 @@ class Param:
                     return option
             allowed = ", ".join(str(option) for option, _ in self.options)
             raise SmpcoreError(f"{self.name} should be one of: {allowed}.")
+        if self.scale == "class":
+            return str(value) if value not in (None, "") else None
         try:
             number = float(value)
         except (TypeError, ValueError):

@@ -281,6 +281,13 @@ def test_the_link_gives_the_same_choice_back():
     assert choice.data_values == before.data_values
 
 
+def test_what_a_link_sets_in_vain_is_named():
+    query = {"data": "moons", "mu": "0.01", "lambda": "3", "<b>": "1"}
+    choice, notices = links.read_url(query)
+    assert choice.values == {"mu": 0.01}
+    assert notices == ["The link sets what is not here and was left out: <b>, lambda."]
+
+
 def test_a_long_fit_runs_in_a_job_that_can_be_stopped_and_taken_up_again(monkeypatch):
     monkeypatch.setattr(cached, "QUICK_VALUES", 10)
     browser = Browser(data="xor", data_values={"seed": 4321})

@@ -7,7 +7,6 @@ students who ask for the same thing have it computed once.
 
 from __future__ import annotations
 
-import gc
 import threading
 import warnings
 from collections.abc import Callable, Mapping
@@ -19,6 +18,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.shared import jobs
+from pages.shared.startup import StartUp
 from smpcore import (
     METHODS,
     Dataset,
@@ -34,8 +34,6 @@ from smpcore import (
 
 #: Fits that are not done after this long go on as a job with progress and Stop.
 QUICK_SECONDS = 0.3
-#: The other kernels are compiled this long after the first.
-BACKGROUND_SECONDS = 8.0
 #: Solver status of a fit that was asked to stop.
 STOPPED = 2
 #: Tables with more numbers than this are fitted in a job from the start.
@@ -187,8 +185,8 @@ def bounds(
 ) -> dict[str, tuple[float, float]]:
     """Slider ends for these data at these values."""
     row = METHODS[method]
-    fixed = {name: v for name, v in values.items() if name != row.path}
-    fixed[row.path] = row.defaults(data.dataset.task)[row.path]
+    start = row.defaults(data.dataset.task)
+    fixed = {name: start[name] if name == row.path else values[name] for name in values}
     found = problem(data, method, values)
     return _bounds(data.dataset, data.split.key, method, pairs(fixed), found)
 
@@ -365,34 +363,6 @@ def path(
     row = METHODS[method]
     others = {**values, row.path: row.defaults(data.dataset.task)[row.path]}
     return _path(data.dataset, data.split.key, method, pairs(others), knots, data)
-
-
-class StartUp:
-    """Compile or load machine code: the default method first, the others behind it."""
-
-    def __init__(self) -> None:
-        gc.disable()  # a compiler makes millions of objects, and hardly any garbage
-        next(iter(METHODS.values())).warm_up()
-        gc.enable()
-        self._freeze()
-        self.waiting = [method.title for method in METHODS.values()]
-        # Compiling holds the GIL: the first visitors see their pictures before it.
-        later = threading.Timer(BACKGROUND_SECONDS, self._rest)
-        later.daemon = True
-        later.start()
-
-    def _rest(self) -> None:
-        for method in METHODS.values():
-            method.warm_up(every_option=True)
-            self.waiting.remove(method.title)
-        self._freeze()
-
-    @staticmethod
-    def _freeze() -> None:
-        # Streamlit collects garbage after every rerun; what lives for ever need not
-        # be looked at each time (173-190 ms with numba, scipy and scikit-learn).
-        gc.collect()
-        gc.freeze()
 
 
 @st.cache_resource(show_spinner="Preparing the solvers (once after installation) …")

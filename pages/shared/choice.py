@@ -55,7 +55,17 @@ class Choice:
     @property
     def all_values(self) -> dict[str, Any]:
         """The method's parameters, defaults filled in."""
-        return {**METHODS[self.method].defaults(), **self.values}
+        method = METHODS[self.method]
+        values = {**method.defaults(), **self.values}
+        for param in method.params:
+            if param.scale == "class" and values[param.name] is not None:
+                values[param.name] = self._label(values[param.name])
+        return values
+
+    def _label(self, text: Any) -> Any:
+        """The class that reads like this; None if the data have no such class."""
+        found = [c for c in self.dataset().classes.tolist() if str(c) == str(text)]
+        return found[0] if found else None
 
     @property
     def times_opened(self) -> int:

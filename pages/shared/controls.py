@@ -121,11 +121,19 @@ def live_controls(
             )
     titles = [(key, row.title) for key, row in METHODS.items()]
     rows.append(_picker("method", "Method", "method", choice.method, titles))
+    labels = list(map(str, np.unique(data.of("train")[1])))
+    n_classes = len(labels)
     for param in method.params:
         low, high = bounds.get(param.name, (param.low, param.high))
-        control = _control(param, param.name, "method", values[param.name], low, high)
+        value = values[param.name]
+        if param.scale == "class":
+            options = (("", "the last one"), *((label, label) for label in labels))
+            param = replace(param, scale="choice", options=options)
+            value = "" if value is None else str(value)
+        control = _control(param, param.name, "method", value, low, high)
         control["scrub"] = param.name == method.path
-        control["shown"] = param.shown_if(values)
+        fewest, most = param.n_classes
+        control["shown"] = param.shown_if(values) and fewest <= n_classes <= most
         rows.append(control)
     rows += _view_controls(choice, data, support)
     if not data.dataset.open_test and len(data.split.test):

@@ -198,6 +198,6 @@ def python_of_choice(choice: Choice) -> str:
                 "seed": choice.seed,
             },
             "estimator": estimator.__name__,
-            "params": {n: v for n, v in choice.values.items() if v != defaults[n]},
+            "params": {n: v for n, v in choice.all_values.items() if v != defaults[n]},
         }
     )

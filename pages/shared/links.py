@@ -131,6 +131,9 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
     if choice.validation + choice.test > LARGEST_SHARES:
         notices.append("The link leaves too few rows for training: shares of 0.2 each.")
         choice = replace(choice, validation=Choice.validation, test=Choice.test)
+    if unknown := sorted(name[:40] for name in set(query) - _names(choice)):
+        named = ", ".join(unknown[:5])
+        notices.append(f"The link sets what is not here and was left out: {named}.")
     opened = query.get("opened", "")
     if opened.isdecimal() and len(opened) < 4 and int(opened):
         choice = replace(
@@ -139,6 +142,16 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
             open_test=query.get("open") == "1",
         )
     return choice, notices
+
+
+def _names(choice: Choice) -> set[str]:
+    """What a link to this choice may set."""
+    own = {"data", "mine", "method", "validation", "test", "seed", "opened", "open"}
+    own |= {param.name for param in METHODS[choice.method].params}
+    if choice.data in BUNDLED:
+        own |= {f"d.{param.name}" for param in BUNDLED[choice.data].params}
+    places = {f"v.at{index}" for index in choice.view.get("at", {})}
+    return own | {"v.kind", "v.first", "v.second"} | places
 
 
 def _read(

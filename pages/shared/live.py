@@ -19,77 +19,17 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from pages.shared import cached, controls, jobs, links, readouts
+from pages.shared import cached, controls, jobs, links
 from pages.shared.canvas import pack
 from pages.shared.choice import Choice
-from pages.shared.edits import UNEXPECTED, edited, is_editable
-from smpcore import METHODS, SmpcoreError, class_numbers, figures
+from pages.shared.edits import UNEXPECTED, edited
+from pages.shared.scene import Scene, picture
+from smpcore import METHODS, SmpcoreError, figures
 
 log = logging.getLogger(__name__)
 
-#: Rows that are drawn, at most; scores always count all of them.
-SHOWN_ROWS = 2000
 #: An answer with knots takes about this long at most.
 KNOT_SECONDS = 0.15
-PARTS = ("train", "validation", "test")
-
-
-class Scene:
-    """What stands still while a model changes: rows, window, labels.
-
-    Parameters
-    ----------
-    choice : Choice
-    data : Parts
-    view : figures.View
-    """
-
-    def __init__(self, choice: Choice, data: cached.Parts, view: figures.View) -> None:
-        open_test = choice.open_test or data.dataset.open_test
-        self.parts = PARTS if open_test else PARTS[:2]
-        self.view = view
-        rows = [getattr(data.split, part) for part in self.parts]
-        part = np.repeat(np.arange(len(rows)), [len(r) for r in rows])
-        row = np.concatenate(rows)
-        total = len(row)
-        if total > SHOWN_ROWS:
-            chosen = np.random.default_rng(0).permutation(total)[:SHOWN_ROWS]
-            row, part = row[chosen], part[chosen]
-        self.X = data.X[row]
-        self.xy = view.project(self.X)
-        self.lifted = view.lift(self.xy)
-        classes = np.unique(data.of("train")[1])
-        label = class_numbers(data.y[row], classes)
-        self.header = {
-            "title": data.dataset.name,
-            "classes": [str(label) for label in classes],
-            "editable": is_editable(data),
-            "parts": ["training", "validation", "test"],
-            "points": {
-                "x": self.xy[:, 0].astype(np.float32),
-                "y": self.xy[:, 1].astype(np.float32),
-                "label": np.where(label < 0, 255, label).astype(np.uint8),
-                "part": part.astype(np.uint8),
-                "row": row.astype(np.int32),
-            },
-            "shown_of": [len(row), total],
-            "view": {
-                "x": list(view.x),
-                "y": list(view.y),
-                "xlabel": view.x_label[:80],
-                "ylabel": view.y_label[:80],
-                "note": view.note,
-            },
-            "image": _image_shape(data),
-            "features": [name[:80] for name in data.preparation.feature_names],
-            "alt": f"Decision regions on {data.dataset.name}",
-        }
-
-
-def _image_shape(data: cached.Parts) -> list[int] | None:
-    shape = data.dataset.sample_shape
-    n_features = len(data.preparation.feature_names)
-    return list(shape) if len(shape) == 2 and np.prod(shape) == n_features else None
 
 
 def answer(message: Mapping[str, Any] | None) -> bytes:
@@ -117,8 +57,9 @@ def answer(message: Mapping[str, Any] | None) -> bytes:
         with jobs.live_turn() as ahead:
             header["busy"] = ahead if ahead > 2 * jobs.N_CORES else 0
             choice = _applied(before, message, kind)
-            choice, said = _within(choice, message)
-            notices += [{"level": "info", "text": text} for text in said]
+            if message is None or _movers(choice) & set(message.get("values", ())):
+                choice, said = _within(choice)
+                notices += [{"level": "info", "text": text} for text in said]
             _respond(header, choice, message or {}, kind)
             links.choose(choice)
             if kind != "knots":
@@ -169,18 +110,19 @@ def _applied(choice: Choice, message: Mapping[str, Any] | None, kind: str) -> Ch
     return choice
 
 
-def _within(
-    choice: Choice, message: Mapping[str, Any] | None
-) -> tuple[Choice, list[str]]:
-    """Bring log sliders back into their range when another option has moved its end.
+def _movers(choice: Choice) -> set[str]:
+    """Controls that may move the ends of other controls' ranges by much."""
+    params = METHODS[choice.method].params
+    return {"data", "method"} | {p.name for p in params if p.scale == "choice"}
+
+
+def _within(choice: Choice) -> tuple[Choice, list[str]]:
+    """Bring sliders back into their range when something else has moved its end.
 
     A prototype per example, say, needs a far smaller fusion than a few prototypes do:
     left alone, the slider would stand beyond the end where everything is one.
     """
     method = METHODS[choice.method]
-    options = {p.name for p in method.params if p.scale == "choice"}
-    if not options & set((message or {}).get("values", ())):
-        return choice, []
     data = choice.parts()
     if cached.is_large(data):
         return choice, []
@@ -194,6 +136,10 @@ def _within(
                 f"{param.label} stood beyond its new end {high:.3g} and is set to "
                 f"{values[param.name]:g}, the middle."
             )
+        elif param.scale == "int" and choice.all_values[param.name] > high:
+            values[param.name] = int(high)
+            if param.name in choice.values:
+                said.append(f"{param.label}: here at most {high:g}, which is set now.")
     return replace(choice, values=values), said
 
 
@@ -228,16 +174,17 @@ def _respond(
         live["state"] = estimator.state_
         support = estimator.model_.support
         seconds = time.perf_counter() - started
-        header["picture"] = picture(estimator, scene, data, choice)
+        header["picture"] = picture(estimator, scene, data)
         header["picture"] |= {
             "canonical": canonical,
             "ms": 1000 * seconds,
             "chain": _chain(choice, scene_id),
             "knot": None,
-            "value": choice.all_values[METHODS[choice.method].path],
+            "value": choice.all_values.get(METHODS[choice.method].path),
         }
     header["job"] = job
-    header["path"] = _path(choice, live["bounds"]) if live.get("quick") else None
+    scrubs = live.get("quick") and METHODS[choice.method].path
+    header["path"] = _path(choice, live["bounds"]) if scrubs else None
     header["controls"] = controls.live_controls(choice, data, live["bounds"], support)
     known = message.get("have") == scene_id
     header["kind"] = "picture" if known else "full"
@@ -270,7 +217,8 @@ def _preview(choice: Choice, data: cached.Parts, live: dict[str, Any]) -> Any:
         return None
     values = choice.all_values
     problem = cached.problem(data, choice.method, values)
-    estimator = METHODS[choice.method].estimator(values, data.dataset.task)
+    method = METHODS[choice.method]
+    estimator = method.estimator(values, data.dataset.task, preview=True)
     with jobs.stopped_after(cached.QUICK_SECONDS) as flag:
         return estimator.solve(problem, live.get("state"), stop=flag)
 
@@ -314,7 +262,7 @@ def _path(choice: Choice, bounds: Mapping[str, tuple[float, float]]) -> dict[str
     return {
         "param": method.path,
         "values": method.knots(bounds[method.path]).tolist(),
-        "from_right": True,
+        "from_right": method.from_right,
     }
 
 
@@ -326,6 +274,8 @@ def _knots(
 ) -> list[dict[str, Any]]:
     """Solve and paint the knots that the browser asks for."""
     method, values = METHODS[choice.method], choice.all_values
+    if method.path is None:
+        return []
     bounds = cached.bounds(data, choice.method, values)
     knots = method.knots(bounds[method.path])
     wanted = [i for i in message.get("want", ()) if isinstance(i, int)]
@@ -338,54 +288,7 @@ def _knots(
             continue
         if pictures and time.perf_counter() - started > KNOT_SECONDS:
             break  # the browser asks for the others again
-        entry = picture(path.knot(index), scene, data, choice)
+        entry = picture(path.knot(index), scene, data)
         entry |= {"knot": index, "value": float(knots[index]), "chain": chain}
         pictures.append(entry | {"canonical": False, "ms": 0.0})
     return pictures
-
-
-def picture(
-    estimator: Any, scene: Scene, data: cached.Parts, choice: Choice
-) -> dict[str, Any]:
-    """A fitted model as the live figure paints it.
-
-    Parameters
-    ----------
-    estimator : fitted estimator
-    scene : Scene
-    data : Parts
-    choice : Choice
-
-    Returns
-    -------
-    dict
-    """
-    model = estimator.model_
-    raster = figures.decision_raster(model, scene.view)
-    predicted = model.scores(scene.X).argmax(axis=1)
-    painted = model.scores(scene.lifted).argmax(axis=1)
-    hollow = painted != predicted
-    texts, strip = readouts.readouts(estimator, data, scene.parts, raster)
-    n_nodes = len(raster.winner)
-    return {
-        "grid": [n_nodes, n_nodes],
-        "winner": raster.winner,
-        "runner": raster.runner,
-        "margin": raster.margin,
-        "margin_max": raster.margin_max,
-        "lines": None
-        if raster.lines is None
-        else {"coef": raster.lines, "owner": model.owner.astype(np.uint8)},
-        "predicted": predicted.astype(np.uint8),
-        "hollow": hollow.astype(np.uint8),
-        "own_share": float(1 - hollow.mean()),
-        "prototypes": {
-            "weights": model.weights.astype(np.float32),
-            "owner": model.owner.astype(np.uint8),
-            "count": model.counts.astype(np.int32),
-            "bias": model.bias.astype(np.float32),
-            "caption": readouts.KINDS[model.kind_of_prototype],
-        },
-        "readouts": texts,
-        "strip": strip,
-    }

@@ -13,7 +13,11 @@ from smpcore import Scores, evaluate, figures
 KINDS = {
     "direction": "A prototype is a direction: a weight for each feature. The class "
     "whose prototype gives the highest score wins.",
+    "mix of real cases": "A prototype is a mix of real training rows: it adds up how "
+    "alike an input is to each of them. Ringed points are those rows.",
 }
+#: What the points are that prototypes are made of.
+MARKS = {"mix of real cases": "row that prototypes are made of"}
 
 TITLES = {"train": "Training", "validation": "Validation", "test": "Test"}
 
@@ -102,13 +106,19 @@ def _size(estimator: Any) -> list[dict[str, str]]:
     used = np.flatnonzero(model.support)
     names = ", ".join(model.feature_names[i][:24] for i in used[:6])
     lost = f"{asked - model.n_prototypes} {estimator.loss_of_prototypes}"
+    size = _text(
+        "Non-zeros",
+        str(model.n_nonzeros),
+        f"of {model.anchors.size} weights (biases not counted)",
+    )
+    if not model.is_linear:
+        detail = (
+            "training rows that the prototypes are mixed from: the model holds them"
+        )
+        size = _text("Support vectors", str(len(model.anchors)), detail)
     return [
         _text("Prototypes", f"{model.n_prototypes} of {asked}", lost),
-        _text(
-            "Non-zeros",
-            str(model.n_nonzeros),
-            f"of {model.anchors.size} weights (biases not counted)",
-        ),
+        size,
         _text(
             "Features used",
             f"{len(used)} of {model.n_features}",

@@ -1,0 +1,39 @@
+"""Once per process: machine code for the methods."""
+
+from __future__ import annotations
+
+import gc
+import threading
+
+from smpcore import METHODS
+
+#: The other kernels are compiled this long after the first.
+BACKGROUND_SECONDS = 8.0
+
+
+class StartUp:
+    """Compile or load machine code: the default method first, the others behind it."""
+
+    def __init__(self) -> None:
+        gc.disable()  # a compiler makes millions of objects, and hardly any garbage
+        next(iter(METHODS.values())).warm_up()
+        gc.enable()
+        self._freeze()
+        self.waiting = [method.title for method in METHODS.values()]
+        # Compiling holds the GIL: the first visitors see their pictures before it.
+        later = threading.Timer(BACKGROUND_SECONDS, self._rest)
+        later.daemon = True
+        later.start()
+
+    def _rest(self) -> None:
+        for method in METHODS.values():
+            method.warm_up(every_option=True)
+            self.waiting.remove(method.title)
+        self._freeze()
+
+    @staticmethod
+    def _freeze() -> None:
+        # Streamlit collects garbage after every rerun; what lives for ever need not
+        # be looked at each time (173-190 ms with numba, scipy and scikit-learn).
+        gc.collect()
+        gc.freeze()
