@@ -148,8 +148,8 @@ def pca_view(X: np.ndarray) -> View:
         planes / scale[:, None],
         (0.0, 1.0),
         (0.0, 1.0),
-        f"first component ({share[0]:.0%} of the spread)",
-        f"second component ({share[1]:.0%})",
+        f"first component ({share[0]:.1%} of the spread)",
+        f"second component ({share[1]:.1%})",
         "The plane in which the standardised rows spread most (PCA).",
     )
     points = view.project(X)

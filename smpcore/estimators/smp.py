@@ -27,7 +27,7 @@ from smpcore.estimators.smp_problem import (
     refuse_too_large,
     solve_problem,
 )
-from smpcore.estimators.start import cluster_rows, each_row
+from smpcore.estimators.start import cluster_rows, each_row, warn_if_fewer
 from smpcore.model import History, PrototypeModel
 from smpcore.similarity import Similarity
 from smpcore.solvers.smp import DIVERGED, ITERATION_LIMIT, STOPPED, solve_smp
@@ -196,7 +196,7 @@ class SMPClassifier(PrototypeClassifier):
             assignment, owners = cluster_rows(
                 scaled, codes, weights, self.n_prototypes, self.random_state
             )
-            _warn_if_fewer(self.n_prototypes, owners, entries["classes"])
+            warn_if_fewer(self.n_prototypes, owners, entries["classes"])
         return SMPProblem(
             **entries,
             assignment=assignment,
@@ -233,7 +233,7 @@ class SMPClassifier(PrototypeClassifier):
         started = time.perf_counter()
         solved, found = self._alternate(problem, state, stop, progress)
         history = History(
-            iteration=np.arange(sum(len(s.objective) for s in found), dtype=np.float64),
+            iteration=_counted(found),
             objective=np.concatenate([s.objective for s in found]),
             gap=np.concatenate([s.gap for s in found]),
             steps=_with_bias(np.concatenate([s.steps for s in found])[:200], problem),
@@ -377,21 +377,17 @@ class SMPClassifier(PrototypeClassifier):
             check_choice(name, getattr(self, name), (True, False))
 
 
+def _counted(found: list[Solution]) -> np.ndarray:
+    """Iterations done at each look; a round starts where the one before ended."""
+    starts = np.cumsum([0] + [s.n_iter for s in found[:-1]])
+    looks = [
+        np.arange(len(s.objective)) + start
+        for s, start in zip(found, starts, strict=True)
+    ]
+    return np.concatenate(looks).astype(np.float64)
+
+
 def _with_bias(steps: np.ndarray, problem: SMPProblem) -> np.ndarray:
     """Steps with the bias in the last column, 0 where there is none."""
     missing = problem.n_features + 1 - steps.shape[2]
     return np.pad(steps, ((0, 0), (0, 0), (0, missing)))
-
-
-def _warn_if_fewer(asked: int, owners: np.ndarray, classes: np.ndarray) -> None:
-    """Warn if a class has fewer distinct rows than prototypes asked for."""
-    sizes = np.bincount(owners)
-    short = np.flatnonzero(sizes < asked)
-    if len(short):
-        least = short[sizes[short].argmin()]
-        warnings.warn(
-            f"n_prototypes={asked} is more than the distinct rows of {len(short)} of "
-            f"the classes; class {classes[least]!s} gets {sizes[least]}.",
-            UserWarning,
-            stacklevel=4,
-        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -129,3 +130,25 @@ def _seeding(weights: np.ndarray) -> Callable[..., np.ndarray]:
         return np.array(chosen)
 
     return seeds
+
+
+def warn_if_fewer(asked: int, owners: np.ndarray, classes: np.ndarray) -> None:
+    """Warn if a class has fewer distinct rows than prototypes asked for.
+
+    Parameters
+    ----------
+    asked : int
+    owners : ndarray of int, shape (n_prototypes,)
+        Class of each prototype.
+    classes : ndarray of shape (n_classes,)
+    """
+    sizes = np.bincount(owners)
+    short = np.flatnonzero(sizes < asked)
+    if len(short):
+        least = short[sizes[short].argmin()]
+        warnings.warn(
+            f"n_prototypes={asked} is more than the distinct rows of {len(short)} of "
+            f"the classes; class {classes[least]!s} gets {sizes[least]}.",
+            UserWarning,
+            stacklevel=4,
+        )

@@ -194,6 +194,8 @@ def test_reassigning_lowers_the_objective_round_by_round():
     moved = SMPClassifier(4, tol=1e-6, reassign=True).fit(X, y)
     assert moved.objective_ < plain.objective_
     assert moved.n_iter_ > plain.n_iter_
+    assert moved.history_.iteration[-1] == moved.n_iter_
+    assert (np.diff(moved.history_.iteration) >= 0).all()
     ends = np.flatnonzero(moved.history_.gap <= 1e-6 * moved.history_.objective)
     ends = moved.history_.objective[ends]
     assert len(ends) > 1
