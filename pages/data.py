@@ -16,10 +16,9 @@ def _facts(dataset: Dataset, division: Split) -> None:
         strict=True,
     ):
         facts[name] = part.size
-    for column, (name, count) in zip(
-        st.columns(len(facts)), facts.items(), strict=True
-    ):
-        column.metric(name, f"{count:,}")
+    with st.container(horizontal=True):
+        for name, count in facts.items():
+            st.metric(name, f"{count:,}", width=110)
     st.caption(tables.plain(f"{dataset.description} Source: {dataset.source}.".strip()))
 
 

@@ -4,38 +4,23 @@ from functools import partial
 
 import streamlit as st
 
-from pages.shared import exports, links
+from pages.shared import exports, links, tables
 from smpcore import EMITTERS, METHODS, ExportError, SmpcoreError
 
 
 def _sizes(made: exports.Export) -> None:
     compiled = made.compiled
-    inputs, rows, tables = st.columns(3)
     needed = f"{len(compiled.inputs)} of {len(made.data.preparation.inputs)}"
-    inputs.metric("Inputs needed", needed)
-    rows.metric("Prototypes", compiled.n_rows, help=f"{compiled.n_terms} weights")
     more = "Code adds 1.0-1.4 kB (ATmega328P), 2.1-2.5 kB (Cortex-M0)."
-    tables.metric("Tables in flash", f"{compiled.table_bytes:,} bytes", help=more)
+    size, rows = f"{compiled.table_bytes:,} bytes", compiled.n_rows
+    with st.container(horizontal=True):
+        st.metric("Inputs needed", needed, width=160)
+        st.metric("Prototypes", rows, help=f"{compiled.n_terms} weights", width=160)
+        st.metric("Tables in flash", size, help=more, width=200)
 
 
 def _agreement(made: exports.Export) -> None:
-    lines = []
-    for part, exact in made.compiled.provenance["accuracy"].items():
-        rows = getattr(made.data.split, part)
-        answers = made.compiled.predict_frame(made.data.dataset.frame.iloc[rows])
-        same = made.agreement(part)
-        lines.append(
-            {
-                "part": part,
-                "rows": same.n_rows,
-                "right in float64": exact["hits"],
-                "right in float32": int((answers == made.data.y[rows]).sum()),
-                "same label": same.n_equal,
-                "proved the same": same.n_certified,
-                "score error": f"{same.score_error:.1e} (bound {same.score_bound:.1e})",
-            }
-        )
-    st.dataframe(lines, hide_index=True)
+    st.dataframe(made.agreements(), hide_index=True)
     st.caption(
         "The app computes in float64, the C file in float32, bit for bit as counted "
         "here. Proved the same: the float64 margin is wider than rounding can reach."
@@ -83,8 +68,10 @@ def _files(made: exports.Export) -> None:
 
 
 choice = links.current()
-st.subheader(f"Export: {METHODS[choice.method].title}")
+st.subheader("Export")
 try:
+    learned_on = tables.plain(choice.dataset().name)
+    st.caption(f"{METHODS[choice.method].title}, learned on {learned_on}.")
     export = exports.export(choice)
 except SmpcoreError as problem:
     st.info(str(problem))

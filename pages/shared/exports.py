@@ -50,6 +50,27 @@ class Export:
         model, preparation = self.estimator.model_, self.data.preparation
         return agreement(self.compiled, model, rows, preparation)
 
+    def agreements(self) -> list[dict[str, Any]]:
+        """Agreement on every open part, as lines of a table."""
+        lines = []
+        for part, exact in self.compiled.provenance["accuracy"].items():
+            rows = getattr(self.data.split, part)
+            answers = self.compiled.predict_frame(self.data.dataset.frame.iloc[rows])
+            same = self.agreement(part)
+            error = f"{same.score_error:.1e} (bound {same.score_bound:.1e})"
+            lines.append(
+                {
+                    "part": part,
+                    "rows": same.n_rows,
+                    "right in float64": exact["hits"],
+                    "right in float32": int((answers == self.data.y[rows]).sum()),
+                    "same label": same.n_equal,
+                    "proved the same": same.n_certified,
+                    "score error": error,
+                }
+            )
+        return lines
+
     def vectors(self, real_rows: bool) -> TestVectors:
         """Test vectors; real training rows are in them only when asked for."""
         if not real_rows:

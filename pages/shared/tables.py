@@ -63,15 +63,15 @@ def pick() -> None:
         key="data_pick",
         on_change=_picked,
     )
-    right.button(
-        "Delete",
-        help="Delete my table from the server, now.",
-        icon=":material/delete:",
-        key="delete_table",
-        on_click=forget,
-        disabled=not mine,
-        width="stretch",
-    )
+    if mine:
+        right.button(
+            "Delete",
+            help="Delete my table from the server, now.",
+            icon=":material/delete:",
+            key="delete_table",
+            on_click=forget,
+            width="stretch",
+        )
     params = BUNDLED[choice.data].params if choice.data in BUNDLED else ()
     if params and not draft:
         links.choose(set_values(choice, _generated(choice, params)))
