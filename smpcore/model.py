@@ -172,11 +172,13 @@ class PrototypeModel:
     def support(self) -> np.ndarray:
         """Whether a feature is used at all, bool of shape (n_features,).
 
-        A distance looks at every feature, also where all anchors are zero.
+        Most similarities look at every feature, also where all anchors are zero.
         """
-        if self.similarity.kind == "rbf":
-            return np.ones(self.n_features, dtype=bool)
-        return (self.anchors != 0).any(axis=0)
+        if self.similarity.kind in ("linear", "poly"):
+            return (self.anchors != 0).any(axis=0)
+        if self.similarity.weights:
+            return np.array(self.similarity.weights) > 0
+        return np.ones(self.n_features, dtype=bool)
 
     @property
     def n_nonzeros(self) -> int:
@@ -310,7 +312,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, Similarity):
-        return asdict(value)
+        if value.function is not None:
+            raise SmpcoreError("A model with a Python function cannot be saved.")
+        return {k: v for k, v in asdict(value).items() if k != "function"}
     if isinstance(value, History):
         return {
             "iteration": value.iteration.tolist(),
@@ -328,7 +332,9 @@ def _plain(value: Any) -> Any:
 def _typed(name: str, value: Any) -> Any:
     """Undo `_plain` for one entry of the model."""
     if name == "similarity":
-        return Similarity(**value)
+        return Similarity(
+            **{k: tuple(v) if isinstance(v, list) else v for k, v in value.items()}
+        )
     if name == "history":
         gap = [np.nan if g is None else g for g in value["gap"]]
         arrays = {"iteration": value["iteration"], "objective": value["objective"]}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from smpcore.errors import SmpcoreError
 
@@ -28,11 +29,55 @@ def _poly(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
     return (how.gamma * (X @ anchors.T) + how.coef0) ** how.degree
 
 
+def _laplacian(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
+    return np.exp(-how.gamma * cdist(X, anchors, "cityblock"))
+
+
+def _unit_rows(X: np.ndarray) -> np.ndarray:
+    length = np.linalg.norm(X, axis=1, keepdims=True)
+    return X / np.where(length > 0, length, 1.0)
+
+
+def _cosine(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
+    return _unit_rows(X) @ _unit_rows(anchors).T
+
+
+def _ncc(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
+    X = X - X.mean(axis=1, keepdims=True)
+    return _cosine(X, anchors - anchors.mean(axis=1, keepdims=True), how)
+
+
+def _intersection(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
+    total = X.sum(axis=1)[:, None] + anchors.sum(axis=1)
+    apart = cdist(X, anchors, "cityblock")  # sum of max - min; total is max + min
+    return (total - apart) / np.maximum(total + apart, 1e-12)
+
+
+def _features(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
+    values = np.zeros((len(X), len(anchors)))
+    pairs = zip(how.weights, how.widths, strict=True)
+    for feature, (weight, width) in enumerate(pairs):
+        if weight > 0:
+            apart = X[:, feature, None] - anchors[:, feature]
+            values += weight * np.exp(-apart * apart / width)
+    return values
+
+
+def _callable(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
+    return how.function(X, anchors)
+
+
 #: The similarities a model may use: name -> (X, anchors, parameters) -> values.
 SIMILARITIES: dict[str, Callable[[np.ndarray, np.ndarray, Similarity], np.ndarray]] = {
     "linear": _linear,
     "rbf": _rbf,
     "poly": _poly,
+    "laplacian": _laplacian,
+    "cosine": _cosine,
+    "ncc": _ncc,
+    "intersection": _intersection,
+    "features": _features,
+    "callable": _callable,
 }
 
 
@@ -40,11 +85,17 @@ SIMILARITIES: dict[str, Callable[[np.ndarray, np.ndarray, Similarity], np.ndarra
 class Similarity:
     """How alike an input x and an anchor z are.
 
-    ==========  =====================================
-    ``linear``  ``x . z``
-    ``rbf``     ``exp(-gamma * |x - z|^2)``
-    ``poly``    ``(gamma * x . z + coef0) ** degree``
-    ==========  =====================================
+    ================  ============================================================
+    ``linear``        ``x . z``
+    ``rbf``           ``exp(-gamma * |x - z|^2)``
+    ``poly``          ``(gamma * x . z + coef0) ** degree``
+    ``laplacian``     ``exp(-gamma * |x - z|_1)``
+    ``cosine``        ``x . z / (|x| |z|)``
+    ``ncc``           the same of x and z less their means
+    ``intersection``  ``sum_f min(x_f, z_f) / sum_f max(x_f, z_f)``, inputs not negative
+    ``features``      ``sum_f weights_f * exp(-(x_f - z_f)^2 / widths_f)``
+    ``callable``      ``function(x, z)``: in Python only, never saved or exported
+    ================  ============================================================
 
     Parameters
     ----------
@@ -56,12 +107,19 @@ class Similarity:
         At least 1.
     coef0 : float
         At least 0.
+    weights, widths : tuple of float
+        Of each feature, for "features".
+    function : callable or None
+        ``(X, anchors) -> (n_samples, n_anchors)``, for "callable".
     """
 
     kind: str = "linear"
     gamma: float = 1.0
     degree: int = 1
     coef0: float = 0.0
+    weights: tuple[float, ...] = ()
+    widths: tuple[float, ...] = ()
+    function: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in SIMILARITIES:
@@ -76,6 +134,14 @@ class Similarity:
             )
         if not (isinstance(self.degree, Integral) and self.degree >= 1):
             raise SmpcoreError(f"degree={self.degree!r} should be 1, 2, 3 or more.")
+        if not all(_is_number(weight) and weight >= 0 for weight in self.weights):
+            raise SmpcoreError("weights should be numbers of at least 0.")
+        if not all(_is_number(width) and width > 0 for width in self.widths):
+            raise SmpcoreError("widths should be numbers above 0.")
+        if len(self.weights) != len(self.widths):
+            raise SmpcoreError("weights and widths should be as many.")
+        if (self.kind == "callable") != callable(self.function):
+            raise SmpcoreError("function should be given for kind='callable' only.")
 
     def values(self, X: np.ndarray, anchors: np.ndarray) -> np.ndarray:
         """Similarity of each row of X to each anchor.
