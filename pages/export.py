@@ -11,12 +11,20 @@ from smpcore import EMITTERS, METHODS, ExportError, SmpcoreError
 def _sizes(made: exports.Export) -> None:
     compiled = made.compiled
     needed = f"{len(compiled.inputs)} of {len(made.data.preparation.inputs)}"
-    more = "Code adds 1.0-1.4 kB (ATmega328P), 2.1-2.5 kB (Cortex-M0)."
+    code = [
+        f"{least / 1000:.1f}-{most / 1000:.1f} kB ({chip})"
+        for chip, (least, most) in compiled.code_bytes.items()
+    ]
+    more = (
+        f"Code adds {', '.join(code)}. Stack: {compiled.stack_bytes} bytes of arrays."
+    )
     size, rows = f"{compiled.table_bytes:,} bytes", compiled.n_rows
     with st.container(horizontal=True):
         st.metric("Inputs needed", needed, width=160)
-        st.metric("Prototypes", rows, help=f"{compiled.n_terms} weights", width=160)
+        st.metric("Prototypes", rows, help=compiled.in_words, width=160)
         st.metric("Tables in flash", size, help=more, width=200)
+    for warning in compiled.warnings:
+        st.warning(warning)
 
 
 def _agreement(made: exports.Export) -> None:
@@ -52,6 +60,8 @@ def _files(made: exports.Export) -> None:
         return
     vectors = made.vectors(real)
     told = f"{vectors.n_real} of them real" if vectors.n_real else "all synthetic"
+    if held := made.compiled.n_training_rows:
+        told += f"; the model itself holds {held} training rows"
     st.download_button(
         "Download the zip",
         data=partial(made.zip, real, prefix),

@@ -10,8 +10,10 @@ from smpcore.codegen.c99 import emit_c99
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.fold import compile_model
 from smpcore.codegen.inputs import CompiledInput
+from smpcore.codegen.linear_rows import LinearRows
 from smpcore.codegen.python import emit_python
 from smpcore.codegen.readme import readme
+from smpcore.codegen.similarity_sums import SimilaritySums
 from smpcore.codegen.vectors import TestVectors, sample, test_vectors
 
 #: Target -> (CompiledModel, prefix) -> {file name: bytes}.
@@ -22,6 +24,8 @@ __all__ = [
     "Agreement",
     "CompiledInput",
     "CompiledModel",
+    "LinearRows",
+    "SimilaritySums",
     "TestVectors",
     "agreement",
     "bundle",

@@ -8,10 +8,7 @@ from typing import Any
 import numpy as np
 
 from smpcore.codegen.compiled import CompiledModel
-from smpcore.codegen.inputs import to_float32
 from smpcore.model import PrototypeModel
-
-_UNIT = 2.0**-24
 
 
 @dataclass(frozen=True)
@@ -39,14 +36,10 @@ class Agreement:
 
 
 def error_bound(compiled: CompiledModel, rows: np.ndarray) -> np.ndarray:
-    r"""How far each float32 score can be from that of the float64 model, at most.
+    """How far each float32 score can be from that of the float64 model, at most.
 
-    With unit roundoff u = 2^-24, n terms in a row and t = x - offset, rounding
-    weights, bias, differences, products and sums costs at most
-    ``(n + 4) u (|bias| + Σ|w||t|)`` (standard model of floating point, [1]_ eq. 3.5,
-    with room for the second order), and rounding the inputs themselves
-    ``Σ|w||x - float32(x)|``. The float64 model's own rounding is taken as
-    ``2^-48 Σ|w|(|x| + |offset|)``.
+    Rounding is bounded operation by operation with the standard model of floating
+    point ([1]_ eq. 3.5), see `CompiledModel.row_bounds` of each form.
 
     Parameters
     ----------
@@ -62,23 +55,7 @@ def error_bound(compiled: CompiledModel, rows: np.ndarray) -> np.ndarray:
     ----------
     .. [1] N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. (2002).
     """
-    rows = np.asarray(rows, dtype=np.float64)
-    columns = zip(compiled.inputs, rows.T, strict=True)
-    x = np.column_stack([entry.filled(values) for entry, values in columns])
-    offset = np.array([entry.offset for entry in compiled.inputs])
-    n_terms = np.diff(compiled.start)
-    row = np.repeat(np.arange(compiled.n_rows), n_terms)
-    weight = np.abs(compiled.weight.astype(np.float64))
-    number = compiled.term_level < 0
-
-    slope = np.zeros((len(compiled.inputs), compiled.n_rows))
-    slope[compiled.term_input[number], row[number]] = weight[number]
-    size = np.abs(compiled.bias.astype(np.float64)) + np.abs(x - offset) @ slope
-    for term in np.flatnonzero(~number):
-        has_level = x[:, compiled.term_input[term]] == compiled.term_level[term]
-        size[:, row[term]] += weight[term] * has_level
-    rounding = np.abs(x - to_float32(x)) + 2.0**-48 * (np.abs(x) + np.abs(offset))
-    bound = (n_terms + 4) * _UNIT * size + rounding @ slope + 1e-44 * n_terms
+    bound = compiled.row_bounds(np.asarray(rows, dtype=np.float64))
     # Rows stand by class, and each class has one at least.
     first = np.searchsorted(compiled.owner, np.arange(len(compiled.classes)))
     return np.maximum.reduceat(bound, first, axis=1)

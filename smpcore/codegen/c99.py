@@ -6,14 +6,13 @@ its scarce RAM: ``MDL_CONST`` puts it into flash there, ``MDL_READ_...`` fetches
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Mapping
 
-import numpy as np
-
+from smpcore.codegen.c_rows import RowCode, row_code
+from smpcore.codegen.c_tables import Tables, c_type, fetch, readers, table, unsigned
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.inputs import CompiledInput
-from smpcore.codegen.names import c_float, c_string, check_prefix
+from smpcore.codegen.names import c_string, check_prefix
 from smpcore.errors import ExportError
 
 #: Most inputs, and most levels of a category: an AVR's enum has 16 bits.
@@ -23,16 +22,6 @@ MAX_CLASSES = 2**16
 #: What keeps every score equal to the emulator's, and the compiler strict.
 FLAGS = "-std=c99 -pedantic -Wall -Wextra -ffp-contract=off"
 LICENCE = "/* SPDX-License-Identifier: 0BSD. This generated code is yours. */"
-
-#: How an AVR reads its flash.
-_READ = {
-    "float32": "pgm_read_float",
-    "uint8": "pgm_read_byte",
-    "uint16": "pgm_read_word",
-    "uint32": "pgm_read_dword",
-}
-
-Tables = Mapping[str, np.ndarray]
 
 
 def emit_c99(compiled: CompiledModel, prefix: str = "mdl") -> dict[str, bytes]:
@@ -62,12 +51,7 @@ def emit_c99(compiled: CompiledModel, prefix: str = "mdl") -> dict[str, bytes]:
 
 def class_type(compiled: CompiledModel) -> str:
     """C type of a class index."""
-    return _unsigned(len(compiled.classes) - 1)
-
-
-def _unsigned(largest: int) -> str:
-    """Smallest unsigned type that holds a number."""
-    return f"{np.min_scalar_type(largest)}_t"
+    return unsigned(len(compiled.classes) - 1)
 
 
 def _check_size(compiled: CompiledModel) -> None:
@@ -105,8 +89,12 @@ def _header(compiled: CompiledModel, prefix: str) -> str:
         for entry in compiled.inputs
         if entry.levels
     )
+    rows = compiled.n_training_rows
+    warning = (
+        f"\n/* Contains {rows} training rows (support vectors). */" if rows else ""
+    )
     return f"""\
-{LICENCE}
+{LICENCE}{warning}
 #ifndef {m}_MODEL_H
 #define {m}_MODEL_H
 
@@ -156,22 +144,22 @@ def _range_note(entry: CompiledInput, m: str) -> str:
 
 def _source(compiled: CompiledModel, prefix: str) -> str:
     tables = compiled.tables()
+    rows = row_code(compiled, prefix, tables)
     return "\n".join(
         [
-            _preamble(compiled, prefix, tables),
-            "".join(_table(compiled, prefix, n, t) for n, t in tables.items()),
-            _row_function(compiled, prefix, tables),
-            _api(compiled, prefix, tables),
+            _preamble(prefix, tables, rows.sizes),
+            "".join(table(compiled, prefix, n, t) for n, t in tables.items()),
+            rows.functions,
+            _api(compiled, prefix, tables, rows),
             _label_function(compiled, prefix),
         ]
     )
 
 
-def _preamble(compiled: CompiledModel, prefix: str, tables: Tables) -> str:
+def _preamble(prefix: str, tables: Tables, sizes: Mapping[str, int]) -> str:
     m = prefix.upper()
-    kinds = {_word(t): _READ[t.dtype.name] for t in tables.values()}
-    flash = [f"#define {m}_READ_{word}(p) {read}(p)" for word, read in kinds.items()]
-    plain = [f"#define {m}_READ_{word}(p) (*(p))" for word in kinds]
+    defines = "\n".join(f"#define {m}_{name} {n}" for name, n in sizes.items())
+    flash, plain = readers(prefix, tables)
     return f"""\
 {LICENCE}
 #include "model.h"
@@ -188,108 +176,29 @@ def _preamble(compiled: CompiledModel, prefix: str, tables: Tables) -> str:
 #ifdef __AVR__ /* tables stay in flash */
 #include <avr/pgmspace.h>
 #define {m}_CONST PROGMEM
-{chr(10).join(flash)}
+{flash}
 #else
 #define {m}_CONST
-{chr(10).join(plain)}
+{plain}
 #endif
 
-#define {m}_ROWS {compiled.n_rows}
+{defines}
 """
 
 
-def _word(table: np.ndarray) -> str:
-    return "FLOAT" if table.dtype.kind == "f" else f"U{8 * table.itemsize}"
-
-
-def _c_type(table: np.ndarray) -> str:
-    return "float" if table.dtype.kind == "f" else f"{table.dtype}_t"
-
-
-def _table(compiled: CompiledModel, prefix: str, name: str, values: np.ndarray) -> str:
-    """One constant array; in a table of terms each row begins a line."""
-    write, per_line = (c_float, 5) if values.dtype.kind == "f" else (str, 16)
-    ends = compiled.start[1:] if len(values) == compiled.n_terms else [len(values)]
-    lines = [
-        ", ".join(map(write, values[i : min(i + per_line, end)]))
-        for start, end in itertools.pairwise([0, *ends])
-        for i in range(start, end, per_line)
-    ]
-    size = f"{prefix}_{name}[{len(values)}] {prefix.upper()}_CONST"
-    head = f"static const {_c_type(values)} {size} = {{"
-    if len(lines) == 1 and len(head) + len(lines[0]) < 80:
-        return f"{head}{lines[0]}}};\n"
-    return head + "\n    " + ",\n    ".join(lines) + "};\n"
-
-
-def _fetch(prefix: str, tables: Tables, name: str, place: str) -> str:
-    """Read one entry of a table."""
-    return f"{prefix.upper()}_READ_{_word(tables[name])}(&{prefix}_{name}[{place}])"
-
-
-def _row_function(compiled: CompiledModel, prefix: str, tables: Tables) -> str:
-    def fetch(name: str, place: str) -> str:
-        return _fetch(prefix, tables, name, place)
-
-    term, row = _c_type(tables["start"]), _unsigned(compiled.n_rows)
-    return f"""\
-/* bias + weight * value + weight * value + ..., summed in the order of the tables. */
-static float {prefix}_row(const float x[{prefix.upper()}_N], {row} row)
-{{
-    const {term} end = {fetch("start", "row + 1")};
-    float score = {fetch("bias", "row")};
-    {term} term;
-
-    for (term = {fetch("start", "row")}; term < end; ++term) {{
-        const {_c_type(tables["input"])} input = {fetch("input", "term")};
-        float value = x[input];
-{_value_steps(prefix, tables)}\
-        score += {fetch("weight", "term")} * value;
-    }}
-    return score;
-}}
-"""
-
-
-def _value_steps(prefix: str, tables: Tables) -> str:
-    """Lines that turn an input into the value of a term; none if it is the same."""
-    steps = []
-    if "missing" in tables:
-        steps += [
-            "if (value != value) { /* NaN: missing */",
-            f"    value = {_fetch(prefix, tables, 'missing', 'input')};",
-            "}",
-        ]
-    if "shift" in tables:
-        steps.append(f"value += {_fetch(prefix, tables, 'shift', 'input')};")
-    if "level" in tables:
-        level = f"{_fetch(prefix, tables, 'level', 'term')}"
-        steps = [
-            f"const {_c_type(tables['level'])} level = {level};",
-            "",
-            "if (level != 0) { /* a category: does it have this level? */",
-            "    value = value == (float)(level - 1) ? 1.0f : 0.0f;",
-            *(["} else {", *(f"    {step}" for step in steps)] if steps else []),
-            "}",
-        ]
-    elif steps:
-        steps = ["", *steps]
-    return "".join(f"        {step}".rstrip() + "\n" for step in steps)
-
-
-def _api(compiled: CompiledModel, prefix: str, tables: Tables) -> str:
+def _api(compiled: CompiledModel, prefix: str, tables: Tables, rows: RowCode) -> str:
     m, index = prefix.upper(), class_type(compiled)
-    row = _unsigned(compiled.n_rows)
-    owner = _fetch(prefix, tables, "owner", "row")
+    row = unsigned(compiled.n_rows)
+    owner = fetch(prefix, tables, "owner", "row")
     return f"""\
 {index} {prefix}_predict(const float x[{m}_N])
 {{
     float best = -FLT_MAX;
     {index} winner = {compiled.fallback};
     {row} row;
-
-    for (row = 0; row < {m}_ROWS; ++row) {{
-        const float score = {prefix}_row(x, row);
+{rows.declare}
+{rows.before}    for (row = 0; row < {m}_ROWS; ++row) {{
+        const float score = {rows.score};
         if (score > best) {{
             best = score;
             winner = {owner};
@@ -300,15 +209,15 @@ def _api(compiled: CompiledModel, prefix: str, tables: Tables) -> str:
 
 void {prefix}_scores(const float x[{m}_N], float scores[{m}_CLASSES])
 {{
-    {_unsigned(len(compiled.classes))} k;
+    {unsigned(len(compiled.classes))} k;
     {row} row;
-
-    for (k = 0; k < {m}_CLASSES; ++k) {{
+{rows.declare}
+{rows.before}    for (k = 0; k < {m}_CLASSES; ++k) {{
         scores[k] = -FLT_MAX;
     }}
     for (row = 0; row < {m}_ROWS; ++row) {{
-        const float score = {prefix}_row(x, row);
-        const {_c_type(tables["owner"])} own = {owner};
+        const float score = {rows.score};
+        const {c_type(tables["owner"])} own = {owner};
         if (score > scores[own]) {{
             scores[own] = score;
         }}

@@ -1,46 +1,33 @@
 """A fitted model, folded down to what a chip needs; its emulator is the specification.
 
-A `CompiledModel` is pure data: the table columns that matter, and one sparse row of
-weights per prototype, in the user's own units. With x the value of an input,
-
-    value(x) = x - offset                             for a number
-    value(x) = 1 if x is the term's level, else 0     for a category
-    score_j  = (...((bias_j + w_1 value_1) + w_2 value_2)... + w_n value_n)
-    score of a class = largest score_j among its own rows
-
-in float32, each operation rounded on its own and in this order. Every back end does
+A `CompiledModel` is pure data in the user's own units. Its emulator computes in
+float32, each operation rounded on its own and in a fixed order. Every back end does
 the same operations, so each score of a compiled file equals `CompiledModel.scores`
 bit for bit.
 """
 
 from __future__ import annotations
 
-import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
-from smpcore.codegen.inputs import CompiledInput, to_float32
+from smpcore.codegen.inputs import CompiledInput
+from smpcore.codegen.json_text import from_text, to_text
 from smpcore.errors import ExportError
-
-SCHEMA = 1
-ARITHMETIC = (
-    "float32; score of a class = max over its rows of (((bias + w1*v1) + w2*v2) + ...)"
-    "; v = x - offset of a number, 1 or 0 for a category's level; ties: lowest class"
-)
 
 #: Lowest score: no row of a class has spoken yet.
 LOWEST = -np.finfo(np.float32).max
 
-_FLOATS = ("bias", "weight")
-_INTEGERS = ("owner", "start", "term_input", "term_level")
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CompiledModel(ABC):
+    """A classifier of float32 rows: the largest score among a class's rows counts.
 
-@dataclass(frozen=True, eq=False)
-class CompiledModel:
-    """A classifier as sparse float32 rows over the inputs it uses.
+    The forms below it say how the score of a row comes from the inputs.
 
     Parameters
     ----------
@@ -48,14 +35,6 @@ class CompiledModel:
     bias : ndarray of shape (n_rows,), float32
     owner : ndarray of shape (n_rows,), int64
         Class index each row speaks for, ascending.
-    start : ndarray of shape (n_rows + 1,), int64
-        Row j owns the terms ``start[j]:start[j + 1]``.
-    term_input : ndarray of shape (n_terms,), int64
-        Input of each term.
-    term_level : ndarray of shape (n_terms,), int64
-        Level of a category that the term waits for; -1 for a number.
-    weight : ndarray of shape (n_terms,), float32
-        Score per user's unit.
     classes : tuple
         Labels; ties go to the first.
     fallback : int
@@ -64,35 +43,116 @@ class CompiledModel:
         Where the model comes from, as plain JSON values.
     """
 
+    FLOATS: ClassVar[tuple[str, ...]] = ("bias",)
+    INTEGERS: ClassVar[tuple[str, ...]] = ("owner",)
+    #: Similarities of the models that a form holds.
+    SIMILARITIES: ClassVar[tuple[str, ...]]
+    #: The formula, for a reader of the JSON text.
+    ARITHMETIC: ClassVar[str]
+
     inputs: tuple[CompiledInput, ...]
     bias: np.ndarray
     owner: np.ndarray
-    start: np.ndarray
-    term_input: np.ndarray
-    term_level: np.ndarray
-    weight: np.ndarray
     classes: tuple[Any, ...]
     fallback: int = 0
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in _FLOATS + _INTEGERS:
-            dtype = np.float32 if name in _FLOATS else np.int64
+        for name in self.FLOATS + self.INTEGERS:
+            dtype = np.float32 if name in self.FLOATS else np.int64
             with np.errstate(over="ignore"):  # an infinite weight is refused below
                 array = np.array(getattr(self, name), dtype=dtype)
             array.flags.writeable = False
             object.__setattr__(self, name, array)
-        _check(self)
+        for rule, holds in self._rules().items():
+            if not holds:
+                raise ExportError(f"{rule}; compile the model again.")
+
+    @property
+    @abstractmethod
+    def n_terms(self) -> int:
+        """Multiplications of one prediction by a number from a table."""
+
+    @property
+    @abstractmethod
+    def in_words(self) -> str:
+        """What the model is made of, for a README."""
+
+    @property
+    @abstractmethod
+    def code_bytes(self) -> dict[str, tuple[int, int]]:
+        """Chip -> least and most flash that code adds to the tables, as measured."""
+
+    @property
+    def n_training_rows(self) -> int:
+        """Rows of the training table that the model carries, readable by anyone."""
+        return 0
+
+    @property
+    def stack_bytes(self) -> int:
+        """RAM that one prediction takes for arrays."""
+        return 0
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What whoever gets the files should know first, in whole sentences."""
+        return ()
+
+    @abstractmethod
+    def row_scores(self, rows: np.ndarray) -> np.ndarray:
+        """Score of each row.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, n_inputs)
+            As `rows` gives them; rounded to float32 first.
+
+        Returns
+        -------
+        ndarray of shape (n, n_rows), float32
+        """
+
+    @abstractmethod
+    def row_bounds(self, rows: np.ndarray) -> np.ndarray:
+        """How far each float32 row score can be from the float64 model's, at most.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, n_inputs), float64
+
+        Returns
+        -------
+        ndarray of shape (n, n_rows), float64
+        """
+
+    @abstractmethod
+    def telling_rows(self, drawn: np.ndarray) -> Iterator[np.ndarray]:
+        """Rows of inputs where a wrong number of the model shows, the best first.
+
+        Parameters
+        ----------
+        drawn : ndarray of shape (n, n_inputs)
+            Random rows to choose from.
+        """
+
+    @abstractmethod
+    def tables(self) -> dict[str, np.ndarray]:
+        """The constants of generated code, in the smallest types that hold them.
+
+        Returns
+        -------
+        dict of str to ndarray
+            ``bias, owner`` always, `input_tables`, and those of the form.
+        """
+
+    @abstractmethod
+    def _form_rules(self) -> dict[str, bool]:
+        """What the parts of a form have to fulfil, in words."""
 
     @property
     def n_rows(self) -> int:
-        """Rows of weights, one per prototype that can win."""
+        """Scores that compete, one per prototype that can win."""
         return len(self.bias)
-
-    @property
-    def n_terms(self) -> int:
-        """Multiplications of one prediction."""
-        return len(self.weight)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -120,35 +180,6 @@ class CompiledModel:
         )
         pairs = zip(self.inputs, columns, strict=True)
         return np.column_stack([entry.read(column) for entry, column in pairs])
-
-    def row_scores(self, rows: np.ndarray) -> np.ndarray:
-        """Score of each prototype.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n, n_inputs)
-            As `rows` gives them; rounded to float32 first.
-
-        Returns
-        -------
-        ndarray of shape (n, n_rows), float32
-        """
-        x = to_float32(rows)
-        scores = np.empty((len(x), self.n_rows), dtype=np.float32)
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            numbers = [
-                entry.filled(x[:, column]) - np.float32(entry.offset)
-                for column, entry in enumerate(self.inputs)
-            ]
-            for row, bias in enumerate(self.bias):
-                total = np.full(len(x), bias)
-                for column, level, weight in self.terms(row):
-                    value = numbers[column]
-                    if level >= 0:
-                        value = (x[:, column] == level).astype(np.float32)
-                    total = total + weight * value
-                scores[:, row] = total
-        return scores
 
     def scores(self, rows: np.ndarray) -> np.ndarray:
         """Score of each class.
@@ -221,35 +252,43 @@ class CompiledModel:
         """
         return self.predict(self.rows(table))
 
-    def terms(self, row: int) -> Iterator[tuple[int, int, np.float32]]:
-        """Input, level (-1: a number) and weight of each term of a row, in order."""
-        for term in range(self.start[row], self.start[row + 1]):
-            yield self.term_input[term], self.term_level[term], self.weight[term]
+    def value(self, x: np.ndarray, column: int, level: int) -> np.ndarray:
+        """What one input counts as: a number less its offset, or 1 at a level.
 
-    def tables(self) -> dict[str, np.ndarray]:
-        """The constants of generated code, in the smallest types that hold them.
+        Parameters
+        ----------
+        x : ndarray of shape (n, n_inputs), float32 or float64
+            The offset is subtracted in the precision of x.
+        column : int
+        level : int
+            -1 for a number.
+
+        Returns
+        -------
+        ndarray of shape (n,), dtype of x
+        """
+        if level >= 0:
+            return (x[:, column] == level).astype(x.dtype)
+        entry = self.inputs[column]
+        return entry.filled(x[:, column]) - x.dtype.type(entry.offset)
+
+    def input_tables(self) -> dict[str, np.ndarray]:
+        """Constants of the inputs, as far as one needs them.
 
         Returns
         -------
         dict of str to ndarray
-            ``bias, weight, owner, start, input`` always; ``missing`` (what a missing
-            number counts as) and ``shift`` (minus the offset) where an input has one;
-            ``level`` (level + 1, 0 for a number) where there are categories.
+            ``missing`` (what a missing number counts as), ``shift`` (minus the offset).
         """
         missing = [entry.missing for entry in self.inputs]
         # Added with the sign turned: a chip without floats in hardware then needs no
         # subtraction routine, and the bits are the same.
         shift = np.array([0.0 - entry.offset for entry in self.inputs], np.float32)
-        tables = {"bias": self.bias, "weight": self.weight}
+        tables = {}
         if any(value is not None for value in missing):
             tables["missing"] = np.array([v or 0.0 for v in missing], np.float32)
         if shift.any():
             tables["shift"] = shift
-        indices = {"owner": self.owner, "start": self.start, "input": self.term_input}
-        if (self.term_level >= 0).any():
-            indices["level"] = self.term_level + 1
-        for name, values in indices.items():
-            tables[name] = values.astype(np.min_scalar_type(values.max()))
         return tables
 
     @property
@@ -259,17 +298,7 @@ class CompiledModel:
 
     def to_json(self) -> str:
         """The whole model as text; `from_json` gives it back bit for bit."""
-        content: dict[str, Any] = {"schema": SCHEMA, "arithmetic": ARITHMETIC}
-        for entry in fields(self):
-            value = getattr(self, entry.name)
-            if entry.name in _FLOATS:
-                value = [float(f"{v:.9g}") for v in value.tolist()]
-            elif entry.name in _INTEGERS:
-                value = value.tolist()
-            elif entry.name == "inputs":
-                value = [asdict(one) for one in value]
-            content[entry.name] = value
-        return json.dumps(content, allow_nan=False)
+        return to_text(self)
 
     @classmethod
     def from_json(cls, text: str) -> CompiledModel:
@@ -288,60 +317,39 @@ class CompiledModel:
         ExportError
             If the text is not such a model: which entry, and why.
         """
-        try:
-            content = json.loads(text)
-        except ValueError as error:
-            raise ExportError(f"The model is not valid JSON: {error}.") from None
-        if not isinstance(content, dict) or content.pop("schema", None) != SCHEMA:
-            raise ExportError(f"schema should be {SCHEMA}; export the model again.")
-        content.pop("arithmetic", None)
-        try:
-            content["classes"] = tuple(content["classes"])
-            content["inputs"] = tuple(_input(entry) for entry in content["inputs"])
-            return cls(**content)
-        except ExportError:
-            raise
-        except (KeyError, TypeError, ValueError, OverflowError, IndexError) as error:
-            raise ExportError(f"The model has a wrong entry: {error}.") from None
+        return from_text(text, forms())
+
+    def _rules(self) -> dict[str, bool]:
+        n_classes = len(self.classes)
+        return {
+            "inputs should not be empty": len(self.inputs) > 0,
+            **self._form_rules(),
+            "owner should name a class for each row, in ascending order, and every "
+            "class": (
+                len(self.owner) == self.n_rows
+                and bool((np.diff(self.owner) >= 0).all())
+                and np.array_equal(np.unique(self.owner), np.arange(n_classes))
+            ),
+            f"{', '.join(self.FLOATS)} should be finite": all(
+                np.isfinite(getattr(self, name)).all() for name in self.FLOATS
+            ),
+            "fallback should be a class index": 0 <= self.fallback < n_classes,
+        }
+
+    def levels_fit(self, place: np.ndarray, level: np.ndarray) -> bool:
+        """Whether each (input, level) exists; the level is -1 for a number only."""
+        if (place < 0).any() or (place >= len(self.inputs)).any():
+            return False
+        n_levels = np.array([len(entry.levels) for entry in self.inputs])[place]
+        return bool(((level >= 0) == (n_levels > 0)).all() and (level < n_levels).all())
 
 
-def _input(entry: Mapping[str, Any]) -> CompiledInput:
-    levels = {name: tuple(entry[name]) for name in ("levels", "level_identifiers")}
-    return CompiledInput(**{**entry, **levels})
+def smallest(values: np.ndarray) -> np.ndarray:
+    """The same whole numbers in the smallest unsigned type that holds them."""
+    return values.astype(np.min_scalar_type(values.max(initial=0)))
 
 
-def _check(model: CompiledModel) -> None:
-    """Refuse a model whose parts do not fit together."""
-    n_inputs, n_classes = len(model.inputs), len(model.classes)
-    one_each = len(model.term_input) == len(model.term_level) == model.n_terms
-    chained = len(model.start) == model.n_rows + 1 and (np.diff(model.start) >= 0).all()
-    known = (model.term_input >= 0).all() and (model.term_input < n_inputs).all()
-    rules = {
-        "inputs should not be empty": n_inputs > 0,
-        "each term should have an input, a level and a weight": one_each,
-        "start should lead through all terms": (
-            chained and model.start[0] == 0 and model.start[-1] == model.n_terms
-        ),
-        "owner should name a class for each row, in ascending order, and every class": (
-            len(model.owner) == model.n_rows
-            and (np.diff(model.owner) >= 0).all()
-            and np.array_equal(np.unique(model.owner), np.arange(n_classes))
-        ),
-        "term_input should be an index of inputs": known,
-        "term_level should be a level of its input, -1 for a number": (
-            one_each and known and _levels_fit(model)
-        ),
-        "weights and biases should be finite": (
-            np.isfinite(model.weight).all() and np.isfinite(model.bias).all()
-        ),
-        "fallback should be a class index": 0 <= model.fallback < n_classes,
-    }
-    for rule, holds in rules.items():
-        if not holds:
-            raise ExportError(f"{rule}; compile the model again.")
-
-
-def _levels_fit(model: CompiledModel) -> bool:
-    n_levels = np.array([len(entry.levels) for entry in model.inputs])[model.term_input]
-    level = model.term_level
-    return bool(((level >= 0) == (n_levels > 0)).all() and (level < n_levels).all())
+def forms() -> dict[str, type[CompiledModel]]:
+    """Similarity -> form that holds models with it."""
+    found = CompiledModel.__subclasses__()
+    return {name: form for form in found for name in form.SIMILARITIES}

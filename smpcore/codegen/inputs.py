@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,6 +13,9 @@ from smpcore.errors import ExportError
 
 #: A larger number in a table counts as missing, as it does for a Preparation.
 LARGEST = 1e37
+
+#: Unit roundoff of float32.
+UNIT = 2.0**-24
 
 
 @dataclass(frozen=True)
@@ -111,3 +115,28 @@ def to_float32(values: np.ndarray) -> np.ndarray:
     """Values rounded to float32, infinite beyond its range."""
     with np.errstate(over="ignore", under="ignore"):
         return np.asarray(values).astype(np.float32)
+
+
+def input_rounding(inputs: Sequence[CompiledInput], rows: np.ndarray) -> np.ndarray:
+    """How far ``x - offset`` can be off before any float32 arithmetic.
+
+    Rounding the inputs to float32, and the float64 model's own rounding, taken as
+    ``2^-48 (|x| + |offset|)``.
+
+    Parameters
+    ----------
+    inputs : sequence of CompiledInput
+    rows : ndarray of shape (n, n_inputs), float64
+
+    Returns
+    -------
+    ndarray of shape (n, n_inputs), float64
+        Zero for a category.
+    """
+    rounding = np.zeros(rows.shape)
+    for place, entry in enumerate(inputs):
+        if entry.kind == "number":
+            x = entry.filled(rows[:, place])
+            own = 2.0**-48 * (np.abs(x) + abs(entry.offset))
+            rounding[:, place] = np.abs(x - to_float32(x)) + own
+    return rounding

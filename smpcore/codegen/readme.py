@@ -71,15 +71,16 @@ def _what_it_is(compiled: CompiledModel, vectors: TestVectors, prefix: str) -> s
     if vectors.n_real:
         real = f"{vectors.n_real} real rows of {markdown(vectors.source or 'the data')}"
     size = (
-        f"{compiled.n_rows} sparse prototypes with {compiled.n_terms} weights in all, "
-        f"{len(compiled.inputs)} inputs, {len(compiled.classes)} classes."
+        f"{compiled.in_words}, {len(compiled.inputs)} inputs, "
+        f"{len(compiled.classes)} classes."
     )
+    warnings = "".join(f"\n**{warning}**\n" for warning in compiled.warnings)
     return f"""\
 # A classifier in C
 
 {size}
 C99 or C++, 32-bit floats, no heap, no library. Test vectors: {real}.
-
+{_stack(compiled)}{warnings}
 ```c
 #include "model.h"
 
@@ -90,15 +91,21 @@ puts({prefix}_label({prefix}_predict(x)));
 """
 
 
+def _stack(compiled: CompiledModel) -> str:
+    needed = compiled.stack_bytes
+    return f"Its arrays take {needed:,} bytes of stack.\n" if needed else ""
+
+
 def _inputs_and_classes(compiled: CompiledModel, m: str) -> str:
     inputs = "\n".join(_input_row(entry, m) for entry in compiled.inputs)
     classes = "\n".join(
         f"| {k} | {markdown(label)} |" for k, label in enumerate(compiled.labels)
     )
+    tables = "tables" if "factor" in compiled.tables() else "weights"
     return f"""\
 ## Inputs
 
-In the units of the table the model was fitted on: scaling is already in the weights.
+In the units of the table the model was fitted on: scaling is already in the {tables}.
 {_missing_rule(compiled)}
 
 | name in C | column | range in training | missing counts as |

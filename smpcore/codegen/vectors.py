@@ -105,7 +105,7 @@ def test_vectors(
     groups = {
         "real": _each_class(compiled, rows, -(-n // 3)) if rows is not None else [],
         "missing": _missing(compiled, drawn),
-        "corner": _corners(compiled),
+        "corner": compiled.telling_rows(drawn),
         **_between(compiled, drawn),
         "random": drawn,
     }
@@ -172,20 +172,6 @@ def _missing(compiled: CompiledModel, drawn: np.ndarray) -> Iterator[np.ndarray]
             row = drawn[1].copy()
             row[column] = len(compiled.inputs[column].levels)
             yield row
-
-
-def _corners(compiled: CompiledModel) -> Iterator[np.ndarray]:
-    """Ends of all ranges, and for each prototype the corner that it likes best."""
-    low = np.array([entry.low for entry in compiled.inputs])
-    high = np.array([entry.high for entry in compiled.inputs])
-    yield low
-    yield high
-    for row in range(compiled.n_rows):
-        corner = low.copy()
-        for column, level, weight in compiled.terms(row):
-            if weight > 0:
-                corner[column] = high[column] if level < 0 else level
-        yield corner
 
 
 def _between(compiled: CompiledModel, drawn: np.ndarray) -> dict[str, list[np.ndarray]]:

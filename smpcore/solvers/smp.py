@@ -156,9 +156,9 @@ def solve_smp(
     well enough, its temperature T falls. P and its bound are those of the max loss
     throughout.
     W and the feasible Y are the start (overwritten); E and its integer view `bits` are
-    room for the exponentials of a block of ``E.size // N`` rows; `stop` is looked at once per step;
-    `progress` rises from 0 to 1. Returns W, Y, status, steps taken, objective and gap
-    after 0, 1, ... steps, and every `record`-th W.
+    room for the exponentials of a block of ``E.size // N`` rows; `stop` is looked at
+    once per step; `progress` rises from 0 to 1. Returns W, Y, status, steps taken,
+    objective and gap after 0, 1, ... steps, and every `record`-th W.
     """
     N, n = W.shape
     rows = E.size // N

@@ -129,7 +129,10 @@ def _mutants(source):
             at, end = (table.start(2) + i for i in number.span())
             digits = source[at:end].rstrip("f")
             # For a float the neighbour in the sixth digit, for an index the next one.
-            changed = f"{float(digits) * 1.00001 + 1e-30:.9g}" if number[1] else None
+            # The last coefficients of 2^-u hardly count, and a zero has no digit.
+            small = table[1].endswith("exp2") or not float(digits)
+            least = 1e-3 if small else 1e-30
+            changed = f"{float(digits) * 1.00001 + least:.9g}" if number[1] else None
             changed = changed or str(int(digits) + 1)
             changed += ".0f" if number[1] and not set(".e") & set(changed) else ""
             changed += "f" if number[1] and not changed.endswith("f") else ""

@@ -23,8 +23,6 @@ from tests.smpcore.codegen.toolchain import (
 )
 
 #: Code with the chip's float routines, as the export page says it.
-CODE_BYTES = {"ATmega328P": (1000, 1400), "Cortex-M0": (2100, 2500)}
-
 OF_CHIP = {f"{tools}-gcc": flags[:2] for tools, flags, _ in CHIPS.values()}
 
 
@@ -127,7 +125,7 @@ def test_it_fits_the_chip(mixed_model, random_model, tool, chip):
     digits = compile_model(random_model(64, 10, 2, 0.6))
     for compiled in (mixed_model, digits):
         flash, ram = chip_size(compiled, chip)
-        least, most = CODE_BYTES[chip]
+        least, most = compiled.code_bytes[chip]
         assert least <= flash - compiled.table_bytes <= most
         assert ram == 0
 

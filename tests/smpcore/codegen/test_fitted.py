@@ -14,7 +14,8 @@ from smpcore import (
     split,
 )
 from smpcore.codegen import agreement, emit_python
-from tests.bench.export import fitted, random_table
+from smpcore.codegen.kernels import KERNELS
+from tests.bench.export import fitted, kernel_fitted, random_table, svm
 from tests.smpcore.codegen.toolchain import answers_in_c
 
 CLASSIFICATION = [d.key for d in list_datasets() if d.task == "classification"]
@@ -33,6 +34,21 @@ def test_compiled_c_gives_the_label_of_the_model(key, method, tool, same_bits):
         found = agreement(compiled, model, table, preparation)
         assert found.n_broken == 0
         assert found.n_certified >= 0.999 * found.n_rows
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+@pytest.mark.parametrize("key", CLASSIFICATION)
+def test_compiled_c_gives_the_label_of_a_kernel_svm(key, kind, tool, same_bits):
+    model, preparation, test, _, compiled = kernel_fitted(key, svm, kind)
+    for table in (test, random_table(preparation, 1000)):
+        rows = compiled.rows(table)
+        scores, winners = answers_in_c(compiled, rows, tool("gcc"))
+        same_bits(scores, compiled.scores(rows))
+        expected = model.predict(preparation.transform(table))
+        np.testing.assert_array_equal(model.classes[winners], expected)
+        found = agreement(compiled, model, table, preparation)
+        assert found.n_broken == 0
+        assert found.n_certified >= 0.99 * found.n_rows
 
 
 def test_vectors_hold_real_rows_of_each_class():

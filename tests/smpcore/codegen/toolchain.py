@@ -1,5 +1,6 @@
 """Compile generated C for this computer and for two chips."""
 
+import re
 import subprocess
 import tempfile
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from smpcore.codegen import emit_c99
+from smpcore.codegen.inputs import to_float32
 
 #: Warnings, all of them errors.
 STRICT = (
@@ -41,6 +43,80 @@ int main(void)
 #else
     answer = 0;
 #endif
+    return 0;
+}
+"""
+
+# A program that tells something to the serial port; sleeping without interrupts ends
+# the simulation.
+_AVR_START = """
+#include <avr/interrupt.h>
+#include <avr/io.h>
+#include <avr/pgmspace.h>
+#include <avr/sleep.h>
+#include "model.h"
+static void tell(char letter)
+{
+    loop_until_bit_is_set(UCSR0A, UDRE0);
+    UDR0 = (uint8_t)letter;
+}
+static void finish(void)
+{
+    tell('\\n');
+    cli();
+    sleep_mode();
+}
+"""
+
+# Compares the scores of rows that lie in flash, bit for bit.
+_AVR_MAIN = """
+static const uint32_t rows[] PROGMEM = {%s};
+static const uint32_t wanted[] PROGMEM = {%s};
+static union { uint32_t bits[MDL_N]; float numbers[MDL_N]; } x;
+static union { uint32_t bits[MDL_CLASSES]; float numbers[MDL_CLASSES]; } scores;
+int main(void)
+{
+    unsigned i, k;
+    UCSR0B = _BV(TXEN0);
+    for (i = 0; i < %d; ++i) {
+        char same = '=';
+        for (k = 0; k < MDL_N; ++k) {
+            x.bits[k] = pgm_read_dword(&rows[i * MDL_N + k]);
+        }
+        mdl_scores(x.numbers, scores.numbers);
+        for (k = 0; k < MDL_CLASSES; ++k) {
+            if (scores.bits[k] != pgm_read_dword(&wanted[i * MDL_CLASSES + k])) {
+                same = '!';
+            }
+        }
+        tell(same);
+    }
+    finish();
+    return 0;
+}
+"""
+
+# Counts how many times 64 clock cycles one prediction takes.
+_AVR_CLOCK = """
+static const uint32_t row[] PROGMEM = {%s};
+static union { uint32_t bits[MDL_N]; float numbers[MDL_N]; } x;
+volatile unsigned answer;
+int main(void)
+{
+    unsigned k, ticks;
+    UCSR0B = _BV(TXEN0);
+    for (k = 0; k < MDL_N; ++k) {
+        x.bits[k] = pgm_read_dword(&row[k]);
+    }
+    TCCR1B = _BV(CS11) | _BV(CS10);
+    TCNT1 = 0;
+    answer = mdl_predict(x.numbers);
+    ticks = TCNT1;
+    tell(TIFR1 & _BV(TOV1) ? '!' : '=');
+    for (k = 10000; k > 0; k /= 10) {
+        tell((char)('0' + ticks / k %% 10));
+    }
+    finish();
     return 0;
 }
 """
@@ -114,3 +190,39 @@ def chip_size(compiled, chip):
             sizes.append((text + data, data + bss))
     (flash_0, ram_0), (flash, ram) = sizes
     return flash - flash_0, ram - ram_0
+
+
+def same_on_avr(compiled, rows, compiler="avr-gcc", simulator="simavr", wanted=None):
+    """Whether each row's scores are bit for bit the emulator's on a simulated AVR."""
+    rows = to_float32(rows)
+    wanted = compiled.scores(rows) if wanted is None else wanted
+    main = _AVR_MAIN % (_words(rows), _words(wanted), len(rows))
+    said = _simulated(compiled, main, compiler, simulator)
+    told = max(re.findall("[=!]+", said), key=len, default="")
+    assert len(told) == len(rows), said
+    return np.array([mark == "=" for mark in told])
+
+
+def avr_cycles(compiled, row) -> int:
+    """Clock cycles of one prediction on a simulated ATmega328P, in steps of 64."""
+    main = _AVR_CLOCK % _words(to_float32(row))
+    said = _simulated(compiled, main, "avr-gcc", "simavr")
+    told = re.search(r"=(\d{5})", said)
+    if told is None:
+        raise CommandFailed(f"the clock ran over\n{said}")
+    return 64 * int(told[1])
+
+
+def _words(numbers) -> str:
+    """Bits of float32 numbers as C constants."""
+    return ", ".join(f"0x{word:08x}UL" for word in np.ravel(numbers).view(np.uint32))
+
+
+def _simulated(compiled, main, compiler, simulator) -> str:
+    """What a program around a model says on the simulated chip."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = write_sources(name, compiled, _AVR_START + main)
+        flags = ["-std=gnu99", "-Os", "-mmcu=atmega328p", "-ffp-contract=off"]
+        run(compiler, *flags, "main.c", "model.c", "-o", "chip.elf", cwd=folder)
+        command = f"{simulator} -m atmega328p chip.elf 2>&1"
+        return run("sh", "-c", command, cwd=folder).decode()

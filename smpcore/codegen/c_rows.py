@@ -1,0 +1,276 @@
+"""C functions that compute the score of each row, one way for each form of model."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+from smpcore.codegen.c_tables import Tables, c_type, fetch, unsigned
+from smpcore.codegen.compiled import CompiledModel
+from smpcore.codegen.kernels import CUTOFF, EXP2
+from smpcore.codegen.linear_rows import LinearRows
+from smpcore.codegen.names import c_float
+from smpcore.codegen.similarity_sums import SimilaritySums
+
+
+class RowCode(NamedTuple):
+    """How the public functions come to the score of a row.
+
+    Parameters
+    ----------
+    sizes : dict of str to int
+        Constants to define.
+    functions : str
+        Static functions.
+    declare, before : str
+        Lines at the begin of a public function, and before its loop over the rows.
+    score : str
+        Expression for the score of the row ``row``.
+    """
+
+    sizes: dict[str, int]
+    functions: str
+    declare: str
+    before: str
+    score: str
+
+
+def row_code(compiled: CompiledModel, prefix: str, tables: Tables) -> RowCode:
+    """Write the part of the source that depends on the form of a model.
+
+    Parameters
+    ----------
+    compiled : CompiledModel
+    prefix : str
+    tables : mapping of str to ndarray
+        ``compiled.tables()``.
+
+    Returns
+    -------
+    RowCode
+    """
+    return _WRITERS[type(compiled)](compiled, prefix, tables)
+
+
+def _linear(compiled: LinearRows, prefix: str, tables: Tables) -> RowCode:
+    return RowCode(
+        sizes={"ROWS": compiled.n_rows},
+        functions=_row_function(compiled, prefix, tables),
+        declare="",
+        before="",
+        score=f"{prefix}_row(x, row)",
+    )
+
+
+def _row_function(compiled: LinearRows, prefix: str, tables: Tables) -> str:
+    read = partial(fetch, prefix, tables)
+    term, row = c_type(tables["start"]), unsigned(compiled.n_rows)
+    return f"""\
+/* bias + weight * value + weight * value + ..., summed in the order of the tables. */
+static float {prefix}_row(const float x[{prefix.upper()}_N], {row} row)
+{{
+    const {term} end = {read("start", "row + 1")};
+    float score = {read("bias", "row")};
+    {term} term;
+
+    for (term = {read("start", "row")}; term < end; ++term) {{
+        const {c_type(tables["input"])} input = {read("input", "term")};
+        float value = x[input];
+{_value_steps(prefix, tables, "input", "term")}\
+        score += {read("weight", "term")} * value;
+    }}
+    return score;
+}}
+"""
+
+
+def _value_steps(prefix: str, tables: Tables, place: str, term: str) -> str:
+    """Lines that turn an input into the value of a term; none if it is the same."""
+    steps = []
+    if "missing" in tables:
+        steps += [
+            "if (value != value) { /* NaN: missing */",
+            f"    value = {fetch(prefix, tables, 'missing', place)};",
+            "}",
+        ]
+    if "shift" in tables:
+        steps.append(f"value += {fetch(prefix, tables, 'shift', place)};")
+    if "level" in tables:
+        level = f"{fetch(prefix, tables, 'level', term)}"
+        steps = [
+            f"const {c_type(tables['level'])} level = {level};",
+            "",
+            "if (level != 0) { /* a category: does it have this level? */",
+            "    value = value == (float)(level - 1) ? 1.0f : 0.0f;",
+            *(["} else {", *(f"    {step}" for step in steps)] if steps else []),
+            "}",
+        ]
+    elif steps:
+        steps = ["", *steps]
+    return _lines(steps, 2)
+
+
+def _lines(steps: list[str], depth: int) -> str:
+    return "".join(f"{'    ' * depth}{step}".rstrip() + "\n" for step in steps)
+
+
+def _sums(compiled: SimilaritySums, prefix: str, tables: Tables) -> RowCode:
+    m = prefix.upper()
+    functions = [_similarity_function, _rows_function]
+    if compiled.features_differ:
+        functions.insert(0, _features_function)
+    finish = _exp2_function if compiled.kernel.is_exponential else _power_function
+    functions.insert(0, finish)
+    return RowCode(
+        sizes={
+            "ROWS": compiled.n_rows,
+            "ANCHORS": compiled.n_anchors,
+            "FEATURES": compiled.n_features,
+        },
+        functions="\n".join(write(compiled, prefix, tables) for write in functions),
+        declare=f"    float sums[{m}_ROWS];\n",
+        before=f"    {prefix}_rows(x, sums);\n",
+        score="sums[row]",
+    )
+
+
+def _exp2_function(compiled: SimilaritySums, prefix: str, tables: Tables) -> str:
+    read = partial(fetch, prefix, tables)
+    return f"""\
+/* 2 to the power of -u, u >= 0: polynomial of the rest, whole as exponent bits. */
+static float {prefix}_exp2_minus(float u)
+{{
+    union {{
+        uint32_t bits;
+        float number;
+    }} scale;
+    uint8_t whole;
+    uint8_t k;
+    float rest;
+    float power;
+
+    if (!(u < {c_float(CUTOFF)})) {{
+        return u > 0.0f ? 0.0f : u; /* NaN stays NaN */
+    }}
+    whole = (uint8_t)(u + 0.5f);
+    rest = u - (float)whole;
+    power = {read("exp2", "0")};
+    for (k = 1; k < {len(EXP2)}; ++k) {{
+        power = power * rest + {read("exp2", "k")};
+    }}
+    scale.bits = (uint32_t)(127 - whole) << 23;
+    return power * scale.number;
+}}
+"""
+
+
+def _features_function(compiled: SimilaritySums, prefix: str, tables: Tables) -> str:
+    m, read = prefix.upper(), partial(fetch, prefix, tables)
+    feature, place, inputs = unsigned(compiled.n_features), "feature", ""
+    if "input" in tables:
+        place = "input"
+        inputs = f"const {c_type(tables['input'])} input = {read('input', 'feature')};"
+        inputs = _lines([inputs], 2)
+    factor = f" * {read('factor', 'feature')}" if "factor" in tables else ""
+    return f"""\
+/* Inputs as the anchors have them. */
+static void {prefix}_features(const float x[{m}_N], float t[{m}_FEATURES])
+{{
+    {feature} feature;
+
+    for (feature = 0; feature < {m}_FEATURES; ++feature) {{
+{inputs}        float value = x[{place}];
+{_value_steps(prefix, tables, place, "feature")}\
+        t[feature] = value{factor};
+    }}
+}}
+"""
+
+
+def _similarity_function(compiled: SimilaritySums, prefix: str, tables: Tables) -> str:
+    m, read = prefix.upper(), partial(fetch, prefix, tables)
+    anchor, feature = unsigned(compiled.n_anchors), unsigned(compiled.n_features)
+    place = unsigned(compiled.anchor.size)
+    # Widened first: an AVR's int has 16 bits.
+    first = "anchor" if place == anchor else f"({place})anchor"
+    start = read("constant", "anchor") if "constant" in tables else "0.0f"
+    step = [
+        line.format(value="t[feature]", anchor=read("anchor", "place"))
+        for line in compiled.kernel.C_STEP
+    ]
+    finish = "exp2_minus" if compiled.kernel.is_exponential else "power"
+    return f"""\
+/* How alike the features and an anchor are. */
+static float {prefix}_similarity(const float t[{m}_FEATURES], {anchor} anchor)
+{{
+    {place} place = ({place})({first} * {m}_FEATURES);
+    float total = {start};
+    {feature} feature;
+
+    for (feature = 0; feature < {m}_FEATURES; ++feature) {{
+{_lines([*step, "++place;"], 2)}\
+    }}
+    return {prefix}_{finish}(total);
+}}
+"""
+
+
+def _power_function(compiled: SimilaritySums, prefix: str, tables: Tables) -> str:
+    return f"""\
+/* The base multiplied by itself. */
+static float {prefix}_power(float base)
+{{
+    float power = base;
+    {unsigned(compiled.degree)} k;
+
+    for (k = 1; k < {compiled.degree}; ++k) {{
+        power *= base;
+    }}
+    return power;
+}}
+"""
+
+
+def _rows_function(compiled: SimilaritySums, prefix: str, tables: Tables) -> str:
+    m, read = prefix.upper(), partial(fetch, prefix, tables)
+    anchor, row = unsigned(compiled.n_anchors), unsigned(compiled.n_rows)
+    term = unsigned(len(compiled.weight))
+    if compiled.is_dense:
+        add = [
+            f"for (row = 0; row < {m}_ROWS; ++row) {{",
+            f"    sums[row] += {read('weight', 'term')} * alike;",
+            "    ++term;",
+            "}",
+        ]
+    else:
+        add = [
+            f"for (; term < {read('end', 'anchor')}; ++term) {{",
+            f"    sums[{read('row', 'term')}] += {read('weight', 'term')} * alike;",
+            "}",
+        ]
+    declare, prepare, t = "", "", "x"
+    if compiled.features_differ:
+        declare = f"    float t[{m}_FEATURES];\n"
+        prepare, t = f"    {prefix}_features(x, t);\n", "t"
+    return f"""\
+/* bias + weight * similarity + weight * similarity + ... of each row. */
+static void {prefix}_rows(const float x[{m}_N], float sums[{m}_ROWS])
+{{
+{declare}    {anchor} anchor;
+    {row} row;
+    {term} term = 0;
+
+{prepare}    for (row = 0; row < {m}_ROWS; ++row) {{
+        /* + 0: compilers turn a loop that only copies into a call of memcpy. */
+        sums[row] = {read("bias", "row")} + 0.0f;
+    }}
+    for (anchor = 0; anchor < {m}_ANCHORS; ++anchor) {{
+        const float alike = {prefix}_similarity({t}, anchor);
+
+{_lines(add, 2)}\
+    }}
+}}
+"""
+
+
+_WRITERS = {LinearRows: _linear, SimilaritySums: _sums}

@@ -1,0 +1,179 @@
+"""The columns of a user's table, and which of them each model feature comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from smpcore.codegen.inputs import CompiledInput
+from smpcore.codegen.names import identifier, shorten
+from smpcore.errors import ExportError
+from smpcore.model import PrototypeModel
+
+#: Inputs, weights and scores stay this far inside float32 (largest 3.4e38).
+LIMIT = 1e30
+
+#: What to do about a column beyond that.
+RESCALE = "rescale that column (for instance in other units) and fit again."
+
+# An offset costs one subtraction per term. It is taken where it makes the input's
+# share of the rounding bound this many times smaller (4 of float32's 24 bits).
+_WORTH_AN_OFFSET = 16.0
+
+
+class Column(NamedTuple):
+    """What is known about one feature column of the user's table."""
+
+    name: str
+    low: float
+    high: float
+    integer: bool = False
+    missing: float | None = None
+    levels: tuple[str, ...] | None = None
+
+
+class FeatureMap(NamedTuple):
+    """Where each model feature comes from.
+
+    Parameters
+    ----------
+    columns : list of Column
+    column : ndarray of shape (n_features,), int64
+        Column of each feature.
+    level : ndarray of shape (n_features,), int64
+        Level of a category that the feature waits for; -1 for a number.
+    offset : ndarray of shape (n_features,), float64
+        What is subtracted first: a float32, 0 for a category.
+    """
+
+    columns: list[Column]
+    column: np.ndarray
+    level: np.ndarray
+    offset: np.ndarray
+
+    def inputs(
+        self, features: np.ndarray
+    ) -> tuple[tuple[CompiledInput, ...], np.ndarray]:
+        """The columns behind some features, and the place of each feature among them.
+
+        Parameters
+        ----------
+        features : ndarray of shape (n,), int64
+
+        Returns
+        -------
+        inputs : tuple of CompiledInput
+        places : ndarray of shape (n,), int64
+        """
+        offsets = dict(zip(self.column.tolist(), self.offset.tolist(), strict=True))
+        used = np.unique(self.column[features])
+        words: set[str] = set()
+        level_words: set[str] = set()
+        inputs = tuple(
+            _input(self.columns[place], place, offsets[place], words, level_words)
+            for place in used.tolist()
+        )
+        return inputs, np.searchsorted(used, self.column[features])
+
+
+def feature_map(model: PrototypeModel, preparation: Any = None) -> FeatureMap:
+    """Find the column of each feature of a model.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+    preparation : Preparation, optional
+        What turned the user's table into the model's features.
+
+    Returns
+    -------
+    FeatureMap
+
+    Raises
+    ------
+    ExportError
+        If the preparation gives another number of features.
+    """
+    columns = _columns(model, preparation)
+    places = [
+        (place, level)
+        for place, column in enumerate(columns)
+        for level in ([-1] if column.levels is None else range(len(column.levels)))
+    ]
+    if len(places) != model.n_features:
+        raise ExportError(
+            f"preparation gives {len(places)} features, but the model was fitted on "
+            f"{model.n_features}; pass the preparation it was fitted with."
+        )
+    column, level = np.array(places, dtype=np.int64).reshape(-1, 2).T
+    offset = np.where(level < 0, _offsets(columns, column, model.center), 0.0)
+    return FeatureMap(columns, column, level, offset)
+
+
+def reach(entry: CompiledInput) -> float:
+    """Largest size of an input inside the training range.
+
+    Raises
+    ------
+    ExportError
+        If that is beyond `LIMIT`.
+    """
+    size = max(map(abs, (entry.low, entry.high, entry.missing or 0.0)))
+    if not size <= LIMIT:
+        raise ExportError(
+            f"Input {shorten(entry.name)} reaches {size:.3g}, but a 32-bit float "
+            f"input should stay below {LIMIT:.0e}; {RESCALE}"
+        )
+    return size
+
+
+def _columns(model: PrototypeModel, preparation: Any) -> list[Column]:
+    if preparation is None:
+        ranges = zip(model.feature_names, model.low, model.high, strict=True)
+        return [Column(name, float(low), float(high)) for name, low, high in ranges]
+    return [
+        Column(c.name, 0.0, float(len(c.levels) - 1), True, None, tuple(c.levels))
+        if c.kind == "category"
+        else Column(
+            c.name, float(c.low), float(c.high), bool(c.integer), float(c.median)
+        )
+        for c in preparation.inputs
+    ]
+
+
+def _offsets(
+    columns: Sequence[Column], column: np.ndarray, center: np.ndarray
+) -> np.ndarray:
+    """What to subtract from each feature first: its centre as float32, or 0."""
+    low = np.array([c.low for c in columns])[column]
+    high = np.array([c.high for c in columns])[column]
+    plain = np.maximum(np.abs(low), np.abs(high))
+    centred = np.maximum(np.abs(low - center), np.abs(high - center))
+    worth = plain > _WORTH_AN_OFFSET * centred
+    within = np.clip(center, -LIMIT, LIMIT)
+    return np.where(worth, within.astype(np.float32).astype(np.float64), 0.0)
+
+
+def _input(
+    column: Column, place: int, offset: float, words: set[str], level_words: set[str]
+) -> CompiledInput:
+    """The column with identifiers of its own."""
+    word = identifier(column.name, words)
+    levels = column.levels or ()
+    return CompiledInput(
+        index=place,
+        name=column.name,
+        identifier=word,
+        kind="category" if levels else "number",
+        low=column.low,
+        high=column.high,
+        integer=column.integer,
+        missing=column.missing,
+        offset=offset,
+        levels=levels,
+        level_identifiers=tuple(
+            identifier(f"{word} {level}", level_words) for level in levels
+        ),
+    )

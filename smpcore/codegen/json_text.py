@@ -1,0 +1,77 @@
+"""A compiled model as JSON text, and back bit for bit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import Any
+
+import numpy as np
+
+from smpcore.codegen.inputs import CompiledInput
+from smpcore.errors import ExportError
+
+SCHEMA = 1
+
+#: Entries at the end of the text; those of the forms stand before them.
+_LAST = ("classes", "fallback", "provenance")
+
+
+def to_text(model: Any) -> str:
+    """Write a `CompiledModel`."""
+    content: dict[str, Any] = {"schema": SCHEMA, "arithmetic": model.ARITHMETIC}
+    names = [entry.name for entry in fields(model)]
+    for name in sorted(names, key=_LAST.__contains__):
+        value = getattr(model, name)
+        if name in model.FLOATS:
+            value = _digits(value)
+        elif name in model.INTEGERS:
+            value = value.tolist()
+        elif name == "inputs":
+            value = [asdict(one) for one in value]
+        content[name] = value
+    return json.dumps(content, allow_nan=False)
+
+
+def from_text(text: str, forms: Mapping[str, type]) -> Any:
+    """Read a model into the form that holds its similarity.
+
+    Raises
+    ------
+    ExportError
+        If the text is not such a model: which entry, and why.
+    """
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise ExportError(f"The model is not valid JSON: {error}.") from None
+    if not isinstance(content, dict) or content.pop("schema", None) != SCHEMA:
+        raise ExportError(f"schema should be {SCHEMA}; export the model again.")
+    content.pop("arithmetic", None)
+    similarity = content.get("similarity", "linear")
+    if not (isinstance(similarity, str) and similarity in forms):
+        raise ExportError(
+            f"similarity={similarity!r} should be one of {sorted(forms)}; compile the "
+            "model again."
+        )
+    try:
+        content["classes"] = tuple(content["classes"])
+        content["inputs"] = tuple(_input(entry) for entry in content["inputs"])
+        return forms[similarity](**content)
+    except ExportError:
+        raise
+    except (KeyError, TypeError, ValueError, OverflowError, IndexError) as error:
+        raise ExportError(f"The model has a wrong entry: {error}.") from None
+
+
+def _digits(values: np.ndarray) -> Any:
+    """Nine digits of each float32, in nested lists: they lose nothing."""
+    if values.ndim > 1:
+        return [_digits(row) for row in values]
+    return [float(f"{value:.9g}") for value in values.tolist()]
+
+
+def _input(entry: Mapping[str, Any]) -> CompiledInput:
+    levels = {name: tuple(entry[name]) for name in ("levels", "level_identifiers")}
+    return CompiledInput(**{**entry, **levels})
