@@ -31,7 +31,7 @@ from smpcore.datasets import (
     telling_features,
 )
 from smpcore.errors import DatasetError, ExportError, SmpcoreError
-from smpcore.estimators import SMPClassifier
+from smpcore.estimators import SMaLLClassifier, SMPClassifier
 from smpcore.evaluation import Scores, class_numbers, evaluate
 from smpcore.methods import METHODS, Method, solve_path
 from smpcore.model import History, PrototypeModel
@@ -55,6 +55,7 @@ __all__ = [
     "Preparation",
     "PrototypeModel",
     "SMPClassifier",
+    "SMaLLClassifier",
     "Scores",
     "Similarity",
     "SmpcoreError",

@@ -43,6 +43,8 @@ def _settings(method, problem):
             ends = [True, False]
         elif param.scale == "choice":
             ends = [value for value, _ in param.options]
+        elif param.scale == "class":
+            ends = [None]
         else:
             ends = method.bounds(problem, defaults)[param.name]
         for value in ends:
@@ -87,7 +89,8 @@ def test_a_path_solves_every_knot(method, rows):
     assert (np.diff(knots) > 0).all()
     solved = dict(solve_path(method, problem, values, knots[::-10]))
     for value, estimator in solved.items():
-        fresh = method.estimator({**values, method.path: value}).fit(*rows)
+        here = {**values, method.path: value}
+        fresh = method.estimator(here, preview=True).fit(*rows)
         assert estimator.objective_ == pytest.approx(fresh.objective_, rel=5e-3)
 
 

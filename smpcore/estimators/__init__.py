@@ -1,5 +1,6 @@
 """scikit-learn classes: validate, start, call the kernel, wrap."""
 
+from smpcore.estimators.smallk import SMaLLClassifier
 from smpcore.estimators.smp import SMPClassifier
 
-__all__ = ["SMPClassifier"]
+__all__ = ["SMPClassifier", "SMaLLClassifier"]

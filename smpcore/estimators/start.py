@@ -132,7 +132,9 @@ def _seeding(weights: np.ndarray) -> Callable[..., np.ndarray]:
     return seeds
 
 
-def warn_if_fewer(asked: int, owners: np.ndarray, classes: np.ndarray) -> None:
+def warn_if_fewer(
+    asked: int, owners: np.ndarray, classes: np.ndarray, stacklevel: int = 4
+) -> None:
     """Warn if a class has fewer distinct rows than prototypes asked for.
 
     Parameters
@@ -141,14 +143,16 @@ def warn_if_fewer(asked: int, owners: np.ndarray, classes: np.ndarray) -> None:
     owners : ndarray of int, shape (n_prototypes,)
         Class of each prototype.
     classes : ndarray of shape (n_classes,)
+    stacklevel : int
+        Of the warning: so many callers up is the user's line.
     """
-    sizes = np.bincount(owners)
+    present, sizes = np.unique(owners, return_counts=True)
     short = np.flatnonzero(sizes < asked)
     if len(short):
         least = short[sizes[short].argmin()]
         warnings.warn(
             f"n_prototypes={asked} is more than the distinct rows of {len(short)} of "
-            f"the classes; class {classes[least]!s} gets {sizes[least]}.",
+            f"the classes; class {classes[present[least]]!s} gets {sizes[least]}.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )

@@ -1,4 +1,4 @@
-"""The registry: one row per method. Pages know a method only through its row."""
+"""What the pages know of a method: its name, its estimators, its controls."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from smpcore.estimators import SMPClassifier
 from smpcore.parameters import Param, Values
 
 
@@ -72,7 +71,7 @@ class Method:
         every_option : bool
             Also the code that only some options of the choices need.
         """
-        X = np.random.default_rng(0).normal(size=(24, 2))
+        X = np.random.default_rng(0).normal(size=(24, 5))
         labels = [X[:, 0] > 0]
         settings: list[dict[str, Any]] = [{}]
         if every_option:
@@ -161,107 +160,3 @@ CLASS_WEIGHT = Param(
     help="Balanced: a rare class weighs as much as a frequent one.",
     advanced=True,
 )
-
-
-def _from_kmeans(values: Values) -> bool:
-    return values["start"] == "kmeans"
-
-
-_SMP = Method(
-    key="smp",
-    title="SMP: sparse multi-prototype",
-    summary=(
-        "Several linear prototypes per class; λ fuses the ones that are not needed, "
-        "μ switches features off."
-    ),
-    estimators={"classification": SMPClassifier},
-    params=(
-        Param(
-            "n_prototypes",
-            "Prototypes per class",
-            "int",
-            1,
-            6,
-            help="How many a class may have at most; fusion can leave fewer.",
-            shown_if=_from_kmeans,
-        ),
-        Param(
-            "lam",
-            "λ fusion",
-            "log",
-            1e-6,
-            10.0,
-            zero=True,
-            help="Pulls prototypes of a class together until they are one.",
-        ),
-        Param(
-            "mu",
-            "μ sparsity",
-            "log",
-            1e-4,
-            10.0,
-            zero=True,
-            help="Presses weights to zero: fewer features are used.",
-        ),
-        Param(
-            "eta",
-            "η smoothness",
-            "log",
-            0.1,
-            10.0,
-            help="Share of the ridge term in μ: larger spreads weight over "
-            "features that say the same.",
-        ),
-        Param(
-            "bias",
-            "Bias",
-            "flag",
-            help="Without it regions are cones with their tip at the data's mean.",
-            advanced=True,
-        ),
-        Param(
-            "loss",
-            "Loss",
-            "choice",
-            options=(("smooth", "smooth"), ("max", "max (the paper's tables)")),
-            help="Smooth adds up all rivals of a row; max looks at the strongest only.",
-            advanced=True,
-        ),
-        Param(
-            "start",
-            "Start",
-            "choice",
-            options=(
-                ("kmeans", "k-means per class"),
-                ("each", "a prototype per example"),
-            ),
-            help="Which training rows share a prototype before fusion.",
-            advanced=True,
-        ),
-        Param(
-            "reassign",
-            "Reassign",
-            "flag",
-            help="After the fit each row may move to a prototype that fits it "
-            "better, and the fit is repeated.",
-            advanced=True,
-        ),
-        CLASS_WEIGHT,
-        Param(
-            "solver",
-            "Solver",
-            "choice",
-            options=(
-                ("spg", "proximal gradient"),
-                ("primal-dual", "the paper's Algorithm 2"),
-            ),
-            help="The same problem; the paper's way needs many more steps.",
-            advanced=True,
-        ),
-    ),
-    path="lam",
-    sparsity="mu",
-    reference="Garg, Dekel, Xiao: Sparse Multi-Prototype Classification. UAI 2018.",
-)
-
-METHODS: dict[str, Method] = {method.key: method for method in (_SMP,)}

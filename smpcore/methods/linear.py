@@ -1,0 +1,199 @@
+"""Rows of the registry: methods whose prototypes are linear, or can be."""
+
+from __future__ import annotations
+
+import math
+
+from smpcore.estimators import SMaLLClassifier, SMPClassifier
+from smpcore.methods.method import CLASS_WEIGHT, Method
+from smpcore.parameters import Param, Values
+
+
+def _from_kmeans(values: Values) -> bool:
+    return values["start"] == "kmeans"
+
+
+SMP = Method(
+    key="smp",
+    title="SMP: sparse multi-prototype",
+    summary=(
+        "Several linear prototypes per class; λ fuses the ones that are not needed, "
+        "μ switches features off."
+    ),
+    estimators={"classification": SMPClassifier},
+    params=(
+        Param(
+            "n_prototypes",
+            "Prototypes per class",
+            "int",
+            1,
+            6,
+            help="How many a class may have at most; fusion can leave fewer.",
+            shown_if=_from_kmeans,
+        ),
+        Param(
+            "lam",
+            "λ fusion",
+            "log",
+            1e-6,
+            10.0,
+            zero=True,
+            help="Pulls prototypes of a class together until they are one.",
+        ),
+        Param(
+            "mu",
+            "μ sparsity",
+            "log",
+            1e-4,
+            10.0,
+            zero=True,
+            help="Presses weights to zero: fewer features are used.",
+        ),
+        Param(
+            "eta",
+            "η smoothness",
+            "log",
+            0.1,
+            10.0,
+            help="Share of the ridge term in μ: larger spreads weight over "
+            "features that say the same.",
+        ),
+        Param(
+            "bias",
+            "Bias",
+            "flag",
+            help="Without it regions are cones with their tip at the data's mean.",
+            advanced=True,
+        ),
+        Param(
+            "loss",
+            "Loss",
+            "choice",
+            options=(("smooth", "smooth"), ("max", "max (the paper's tables)")),
+            help="Smooth adds up all rivals of a row; max looks at the strongest only.",
+            advanced=True,
+        ),
+        Param(
+            "start",
+            "Start",
+            "choice",
+            options=(
+                ("kmeans", "k-means per class"),
+                ("each", "a prototype per example"),
+            ),
+            help="Which training rows share a prototype before fusion.",
+            advanced=True,
+        ),
+        Param(
+            "reassign",
+            "Reassign",
+            "flag",
+            help="After the fit each row may move to a prototype that fits it "
+            "better, and the fit is repeated.",
+            advanced=True,
+        ),
+        CLASS_WEIGHT,
+        Param(
+            "solver",
+            "Solver",
+            "choice",
+            options=(
+                ("spg", "proximal gradient"),
+                ("primal-dual", "the paper's Algorithm 2"),
+            ),
+            help="The same problem; the paper's way needs many more steps.",
+            advanced=True,
+        ),
+    ),
+    path="lam",
+    sparsity="mu",
+    reference="Garg, Dekel, Xiao: Sparse Multi-Prototype Classification. UAI 2018.",
+)
+
+
+SMALLK = Method(
+    key="smallk",
+    title="SMaLL: k-sparse prototypes",
+    summary=(
+        "A few linear prototypes of at most k features each: k is the number of "
+        "things to look at, and nothing else is."
+    ),
+    estimators={"classification": SMaLLClassifier},
+    params=(
+        Param(
+            "n_prototypes",
+            "Prototypes",
+            "int",
+            1,
+            5,
+            help="Of the positive class (two classes), or of each class (more): an "
+            "input needs to fit one of them.",
+        ),
+        Param(
+            "k",
+            "k features",
+            "int",
+            1,
+            10_000,
+            help="How many features a prototype may use.",
+        ),
+        Param(
+            "lam",
+            "λ ridge",
+            "log",
+            1e-3,
+            1.0,
+            help="Larger: smaller weights, and a tighter certificate of how good the "
+            "choice of features is.",
+        ),
+        Param(
+            "positive_class",
+            "Positive class",
+            "class",
+            help="The class that owns the prototypes; the other one is what is left.",
+            n_classes=(2, 2),
+        ),
+        Param(
+            "bias",
+            "Bias",
+            "flag",
+            help="A threshold for each prototype; it is not counted in k.",
+            advanced=True,
+        ),
+        Param(
+            "multiclass",
+            "Several classes",
+            "choice",
+            options=(("joint", "jointly"), ("ovr", "one against the rest")),
+            help="One problem for all classes, or one for each class.",
+            advanced=True,
+            n_classes=(3, math.inf),
+        ),
+        Param(
+            "n_draws",
+            "Random roundings",
+            "int",
+            0,
+            30,
+            help="Sets of k features that are drawn and tried besides the k largest.",
+            advanced=True,
+        ),
+        CLASS_WEIGHT,
+        Param(
+            "solver",
+            "Solver",
+            "choice",
+            options=(
+                ("fista", "accelerated proximal gradient"),
+                ("mirror-prox", "the paper's Mirror-Prox"),
+            ),
+            help="The same relaxed problem; the paper's way needs many more steps.",
+            advanced=True,
+        ),
+    ),
+    path="k",
+    sparsity="k",
+    from_right=False,
+    preview={"n_draws": 0},
+    reference="Garg, Dekel, Xiao: Learning SMaLL Predictors. NeurIPS 2018.",
+)

@@ -1,0 +1,196 @@
+r"""SMaLL: few prototypes of at most k weights each; relaxation, refit and certificate.
+
+The relaxed problem (Garg, Dekel & Xiao, NeurIPS 2018, with its dual variables solved
+for) is, over the prototypes W,
+
+    P(W) = f(W) + sum_j ( lam ||w_j||_k^2 + lam_b bias_j^2 ) / 2
+
+where f is the smooth loss of `losses` and ||.||_k the norm of `support_norm`. On a
+given support the norm is a plain ridge.
+
+========  ==========  ==========  ====================================================
+symbol    name        shape       meaning
+========  ==========  ==========  ====================================================
+X         X           (m, n)      rows = examples; a bias is a last column of ones
+y         codes       (m,) int    class of each example
+j(i)      assign      (m,) int    prototype each example is tied to
+u_i       weights     (m,)        weight of each example, sum 1
+W         W           (N, n)      rows = prototypes
+          owners      (N,) int    class of each prototype
+          first       int         prototypes before it are frozen at 0: the one of the
+                                  negative class (1), or none (0)
+          n_features  int         columns that k counts; the bias is the one beyond
+k         k           int         weights a prototype may have
+lam       ridge       (n,)        weight of the norm for features, ridge of the bias
+          support     (N, n)      1 where a weight may be, if `fixed`
+L_f       lipschitz   number      curvature bound of f: lambda_max(X' diag(u) X) / 2
+Q                     (m, N)      probabilities; Q_ij of rivals are the paper's -s_ij
+G, Z      G           (N, n)      gradient of f, sum_i u_i (Q_i - e_i) x_i'
+D                     number      dual value: -sum_i u_i sum_j Q_ij log Q_ij
+                                  - sum_j sum of the k largest Z_jr^2 / (2 lam)
+                                  - Z_bias^2 / (2 lam_b), below every k-sparse model
+========  ==========  ==========  ====================================================
+"""
+
+import math
+
+import numpy as np
+
+from . import kernel
+from .losses import loss_and_gradient
+from .smp import ITERATION_LIMIT, note_step
+from .support_norm import squared_support_norm, sum_largest_squares, support_norm_prox
+
+
+@kernel
+def relaxed_penalty(W, first, n_features, k, fixed, ridge, shares, sizes):
+    """Squared k-support norms and ridge of the bias at W; plain ridge if `fixed`."""
+    total = 0.0
+    for j in range(first, W.shape[0]):
+        if fixed:
+            for r in range(n_features):
+                total += ridge[r] * W[j, r] * W[j, r]
+        else:
+            v = W[j, :n_features]
+            total += ridge[0] * squared_support_norm(v, k, shares, sizes)
+        for r in range(n_features, W.shape[1]):
+            total += ridge[r] * W[j, r] * W[j, r]
+    return 0.5 * total
+
+
+@kernel
+def relaxed_conjugate(Z, first, n_features, k, fixed, support, ridge, sizes):
+    """Conjugate of `relaxed_penalty` at Z; only the support counts if `fixed`."""
+    total = 0.0
+    for j in range(first, Z.shape[0]):
+        if fixed:
+            for r in range(n_features):
+                total += support[j, r] * Z[j, r] * Z[j, r] / ridge[r]
+        else:
+            total += sum_largest_squares(Z[j, :n_features], k, sizes) / ridge[0]
+        for r in range(n_features, Z.shape[1]):
+            total += Z[j, r] * Z[j, r] / ridge[r]
+    return 0.5 * total
+
+
+@kernel
+def proximal_step(Y, G, L, first, n_features, k, fixed, support, ridge, W, v, sizes):
+    """W <- prox of the penalty at Y - G / L; G's part of the descent lemma.
+
+    Returns <G, W - Y> + L |W - Y|^2 / 2.
+    """
+    rise = 0.0
+    for j in range(first, W.shape[0]):
+        for r in range(W.shape[1]):
+            v[r] = Y[j, r] - G[j, r] / L
+        if fixed:
+            for r in range(n_features):
+                W[j, r] = support[j, r] * v[r] / (1.0 + ridge[r] / L)
+        else:
+            beta = ridge[0] / L
+            support_norm_prox(v[:n_features], beta, k, sizes, W[j, :n_features])
+        for r in range(n_features, W.shape[1]):
+            W[j, r] = v[r] / (1.0 + ridge[r] / L)
+        for r in range(W.shape[1]):
+            d = W[j, r] - Y[j, r]
+            rise += d * (G[j, r] + 0.5 * L * d)
+    return rise
+
+
+@kernel
+def extrapolate(W, W_old, Y, first, t):
+    """Y <- W + beta (W - W_old), restarted when the momentum points uphill.
+
+    Returns beta and the next t of Nesterov's sequence.
+    """
+    uphill = 0.0
+    for j in range(first, W.shape[0]):
+        for r in range(W.shape[1]):
+            uphill += (Y[j, r] - W[j, r]) * (W[j, r] - W_old[j, r])
+    if uphill > 0.0:
+        t = 1.0
+    grown = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * t * t))
+    beta = (t - 1.0) / grown
+    for j in range(first, W.shape[0]):
+        for r in range(W.shape[1]):
+            Y[j, r] = W[j, r] + beta * (W[j, r] - W_old[j, r])
+    return beta, grown
+
+
+@kernel
+def solve_smallk(
+    X, codes, assign, weights, owners, first, n_features, k, fixed, support, ridge,
+    lipschitz, L, W, ceiling, tol, max_iter, record, stop, progress,
+):  # fmt: skip
+    """Solve the relaxation, or the ridge on a fixed support, to a gap of ``tol * P``.
+
+    FISTA with backtracking from curvature L and with restarts. Every gradient gives a
+    dual point; the best bound so far is kept. A refit gives up once its bound reaches
+    `ceiling`: a better model is known. W is the start and is overwritten.
+
+    Returns W, status, steps taken, objective and gap after 0, 1, ... steps, every
+    `record`-th W, and the last L.
+    """
+    N, n = W.shape
+    rows = max(16, min(96, 262144 // (N * n)))
+    miss, S, E = np.empty(codes.size), np.empty((N + 1) * rows), np.empty(N * rows)
+    triple, part, bits = np.empty((3, rows)), np.empty((N, n)), E.view(np.int64)
+    W_old, Y, V = np.zeros((N, n)), np.zeros((N, n)), np.zeros((N, n))
+    G, G_new, offsets = np.empty((N, n)), np.empty((N, n)), np.zeros(N)
+    v, sizes, shares = np.empty(n), np.empty((2, n_features)), np.empty(n_features)
+    objectives, gaps = np.empty(max_iter + 1), np.empty(max_iter + 1)
+    steps = np.empty((min(200, max_iter // record + 1) if record > 0 else 0, N, n))
+    T, t, smooth, n_iter, bound = 1.0, 1.0, True, -1, -math.inf
+    loss, rise = math.inf, 0.0  # the start itself is accepted
+    for j in range(N):
+        for r in range(n):
+            V[j, r] = W[j, r]
+    while True:
+        loss_new, entropy, _, _ = loss_and_gradient(
+            X, codes, assign, weights, owners, offsets, smooth, T, V, G_new, miss, S, E,
+            bits, triple, part,
+        )  # fmt: skip
+        dual = -entropy - relaxed_conjugate(
+            G_new, first, n_features, k, fixed, support, ridge, sizes
+        )
+        bound = max(bound, dual)
+        slack = 1e-14 * (1.0 + abs(loss))
+        if L < lipschitz and loss_new > loss + rise + slack:
+            L = min(2.0 * L, lipschitz)
+            rise = proximal_step(
+                Y, G, L, first, n_features, k, fixed, support, ridge, V, v, sizes
+            )
+            continue
+        n_iter += 1
+        W_old, W, V = W, V, W_old
+        P = loss_new + relaxed_penalty(
+            W, first, n_features, k, fixed, ridge, shares, sizes
+        )
+        status = note_step(
+            n_iter, record, P, P - bound, tol, W, objectives, gaps, steps, stop,
+            progress,
+        )  # fmt: skip
+        if status != ITERATION_LIMIT or n_iter == max_iter or bound >= ceiling:
+            break
+        beta, t = extrapolate(W, W_old, Y, first, t)
+        if beta > 0.0:
+            loss, entropy, _, _ = loss_and_gradient(
+                X, codes, assign, weights, owners, offsets, smooth, T, Y, G, miss, S, E,
+                bits, triple, part,
+            )  # fmt: skip
+            dual = -entropy - relaxed_conjugate(
+                G, first, n_features, k, fixed, support, ridge, sizes
+            )
+            bound = max(bound, dual)
+        else:
+            loss = loss_new
+            G, G_new = G_new, G
+        L = max(0.9 * L, 1e-6 * lipschitz)
+        rise = proximal_step(
+            Y, G, L, first, n_features, k, fixed, support, ridge, V, v, sizes
+        )
+    progress[0] = 1.0
+    kept = min(n_iter // record + 1, len(steps)) if record > 0 else 0
+    return (
+        W, status, n_iter, objectives[: n_iter + 1], gaps[: n_iter + 1], steps[:kept], L
+    )  # fmt: skip
