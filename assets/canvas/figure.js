@@ -17,6 +17,7 @@ import { Report } from "./report.js";
 import { Strip } from "./strip.js";
 
 const CHUNK = 8; // knots asked for at a time
+const NARROW = 640; // px: less is one column, as in figure.css
 const POLL = 400; // ms between two looks at a fit that takes long
 
 /** Owns the state; a payload or a scrub step changes it, one animation frame paints it. */
@@ -49,12 +50,14 @@ class LiveFigure {
     hand.editing.after(report.note);
     const stage = el("section", { class: "stage", "aria-label": "Figure" },
       hand.bar, plot.box, plot.keys, report.here, report.spoken, controls.scrubPlace, strip.canvas,
-      report.legend, hand.flags);
-    this.root.append(el("div", { class: "grid" }, stage, report.numbers, controls.node, prototypes.node, report.twin));
+      controls.methodPlace, report.legend, hand.flags);
+    this.root.append(el("div", { class: "grid" }, stage, controls.node, report.numbers, prototypes.node, report.twin));
     this.resized = new ResizeObserver(() => {
+      controls.arrange(this.root.clientWidth < NARROW);
       if (this.scene) plot.resize();
       this.schedule("view");
     });
+    this.resized.observe(this.root);
     this.resized.observe(plot.box);
     this.resized.observe(strip.canvas);
     this.root.addEventListener("keydown", (event) => {
@@ -81,6 +84,7 @@ class LiveFigure {
     if (header.scene) this.setScene(header.scene, header.seq);
     // What the answer to the visitor said stays while knots come in.
     if (header.kind !== "knots" || header.notices.length) this.report.notify(header.notices, header.busy);
+    this.hand.answered(header.seq);
     if (this.scene) this.take(header);
     else if (header.picture) setTimeout(() => this.send({ kind: "set", values: {}, dragging: false }), POLL);
     this.paintAnswer(header.seq);
@@ -92,6 +96,8 @@ class LiveFigure {
     if (this.list) this.controls.update(this.list, (name) => this.touched.has(name));
     if (header.kind === "notice") this.chain = this.shown?.chain;
     if (header.picture) this.accept(header.picture);
+    // Too large a table for previews: a drag is answered with the controls alone.
+    if (header.kind !== "knots") this.delay(header.kind !== "notice" && !header.picture && !header.job);
     if (header.kind === "knots") this.asked = header.knots.length ? null : this.asked;
     else this.job = header.job;
     this.report.progress(this.job);
@@ -124,6 +130,14 @@ class LiveFigure {
     const local = scrub?.active && this.knots.get(Number(scrub.range.value));
     this.shown = local || picture;
     this.settled = picture.canonical && !scrub?.active;
+  }
+
+  /** Say beside what is being dragged that its picture comes when it is let go. */
+  delay(waits) {
+    this.waits = waits;
+    this.root.classList.toggle("waiting", waits);
+    this.controls.wait(waits);
+    this.plot.mark(this.shown, waits);
   }
 
   keep(knot, index) {
@@ -171,9 +185,9 @@ class LiveFigure {
     this.send({ kind: "set", values: { [name]: value }, dragging });
   }
 
-  edit({ op, x = null, y = null, label = null, row = null, dragging = false }) {
+  edit({ op, x = null, y = null, label = null, row = null, places = null, dragging = false }) {
     this.forget();
-    this.send({ kind: "edit", op, x, y, label, row, dragging });
+    this.send({ kind: "edit", op, x, y, label, row, places, dragging });
   }
 
   /** A step along the path: painted here when its knot is known; sent when not, or when let go. */
@@ -252,6 +266,7 @@ class LiveFigure {
       zoom: this.plot.zoomFactor,
       paintCount: ++this.paints,
       lastValue: picture.value ?? "",
+      canonical: Number(Boolean(picture.canonical)),
     };
     Object.assign(this.plot.canvas.dataset, state);
     if (this.paints % 500 === 0) performance.clearMarks("spe-paint");

@@ -105,7 +105,11 @@ def _size(estimator: Any) -> list[dict[str, str]]:
     model, asked = estimator.model_, estimator.n_asked_
     used = np.flatnonzero(model.support)
     names = ", ".join(model.feature_names[i][:24] for i in used[:6])
-    lost = f"{asked - model.n_prototypes} {estimator.loss_of_prototypes}"
+    notes = []
+    if lost := asked - model.n_prototypes:
+        notes.append(f"{lost} {estimator.loss_of_prototypes}")
+    if idle := int((estimator.wins_ == 0).sum()):
+        notes.append(f"{idle} decide no training row")
     size = _text(
         "Non-zeros",
         str(model.n_nonzeros),
@@ -117,7 +121,7 @@ def _size(estimator: Any) -> list[dict[str, str]]:
         )
         size = _text("Support vectors", str(len(model.anchors)), detail)
     return [
-        _text("Prototypes", f"{model.n_prototypes} of {asked}", lost),
+        _text("Prototypes", f"{model.n_prototypes} of {asked}", "; ".join(notes)),
         size,
         _text(
             "Features used",
