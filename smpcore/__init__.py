@@ -31,7 +31,7 @@ from smpcore.datasets import (
     telling_features,
 )
 from smpcore.errors import DatasetError, ExportError, SmpcoreError
-from smpcore.estimators import SMaLLClassifier, SMPClassifier
+from smpcore.estimators import MultiPrototypeSVC, SMaLLClassifier, SMPClassifier
 from smpcore.evaluation import Scores, class_numbers, evaluate
 from smpcore.methods import METHODS, Method, solve_path
 from smpcore.model import History, PrototypeModel
@@ -51,6 +51,7 @@ __all__ = [
     "ExportError",
     "History",
     "Method",
+    "MultiPrototypeSVC",
     "Param",
     "Preparation",
     "PrototypeModel",

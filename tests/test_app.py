@@ -42,9 +42,9 @@ def test_every_method_paints_a_picture(method):
     header = _payload(_open({"method": method}))
     assert header["kind"] == "full"
     assert header["picture"]["canonical"]
-    assert [c["name"] for c in header["controls"] if c["scrub"]] == [
-        METHODS[method].path
-    ]
+    path = METHODS[method].path
+    scrubbed = [c["name"] for c in header["controls"] if c["scrub"]]
+    assert scrubbed == ([path] if path else [])
 
 
 @pytest.mark.parametrize("end", [0, 1])

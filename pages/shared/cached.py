@@ -185,8 +185,7 @@ def bounds(
 ) -> dict[str, tuple[float, float]]:
     """Slider ends for these data at these values."""
     row = METHODS[method]
-    start = row.defaults(data.dataset.task)
-    fixed = {name: start[name] if name == row.path else values[name] for name in values}
+    fixed = row.off_path(values, data.dataset.task)
     found = problem(data, method, values)
     return _bounds(data.dataset, data.split.key, method, pairs(fixed), found)
 
@@ -361,7 +360,7 @@ def path(
 ) -> Path:
     """The scrubbed path at the other controls' values."""
     row = METHODS[method]
-    others = {**values, row.path: row.defaults(data.dataset.task)[row.path]}
+    others = row.off_path(values, data.dataset.task)
     return _path(data.dataset, data.split.key, method, pairs(others), knots, data)
 
 

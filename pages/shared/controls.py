@@ -95,6 +95,7 @@ def live_controls(
     data: cached.Parts,
     bounds: Mapping[str, tuple[float, float]],
     support: np.ndarray,
+    automatic: Mapping[str, float],
 ) -> list[dict[str, Any]]:
     """The controls as the live figure wants them.
 
@@ -106,6 +107,8 @@ def live_controls(
         Range of the method's numbers.
     support : ndarray of bool, shape (n_features,)
         Features the shown model uses: they get a slider in an axis view.
+    automatic : mapping
+        What the shown model took where nothing was chosen.
 
     Returns
     -------
@@ -130,6 +133,8 @@ def live_controls(
             options = (("", "the last one"), *((label, label) for label in labels))
             param = replace(param, scale="choice", options=options)
             value = "" if value is None else str(value)
+        elif value is None and param.scale not in ("choice", "flag"):
+            value = automatic.get(param.name, low)
         control = _control(param, param.name, "method", value, low, high)
         control["scrub"] = param.name == method.path
         fewest, most = param.n_classes

@@ -130,13 +130,16 @@ def _within(choice: Choice) -> tuple[Choice, list[str]]:
     ends = cached.bounds(data, choice.method, choice.all_values)
     for param in method.params:
         low, high = ends.get(param.name, (0.0, np.inf))
-        if param.scale == "log" and choice.all_values[param.name] > high:
+        value = choice.all_values[param.name]
+        if value is None:
+            continue
+        if param.scale == "log" and value > high:
             values[param.name] = float(f"{np.sqrt(low * high):.3g}")
             said.append(
                 f"{param.label} stood beyond its new end {high:.3g} and is set to "
                 f"{values[param.name]:g}, the middle."
             )
-        elif param.scale == "int" and choice.all_values[param.name] > high:
+        elif param.scale == "int" and value > high:
             values[param.name] = int(high)
             if param.name in choice.values:
                 said.append(f"{param.label}: here at most {high:g}, which is set now.")
@@ -169,10 +172,11 @@ def _respond(
     if "bounds" not in live or live["bounds_of"] != choice.method:
         live.update(bounds=_widest(choice), bounds_of=choice.method)
     n_features = len(data.preparation.feature_names)
+    automatic: Mapping[str, float] = {}
     support = np.ones(n_features, dtype=bool)
     if estimator is not None:
         live["state"] = estimator.state_
-        support = estimator.model_.support
+        support, automatic = estimator.model_.support, estimator.automatic_
         seconds = time.perf_counter() - started
         header["picture"] = picture(estimator, scene, data)
         header["picture"] |= {
@@ -185,7 +189,9 @@ def _respond(
     header["job"] = job
     scrubs = live.get("quick") and METHODS[choice.method].path
     header["path"] = _path(choice, live["bounds"]) if scrubs else None
-    header["controls"] = controls.live_controls(choice, data, live["bounds"], support)
+    header["controls"] = controls.live_controls(
+        choice, data, live["bounds"], support, automatic
+    )
     known = message.get("have") == scene_id
     header["kind"] = "picture" if known else "full"
     if not known:
@@ -252,8 +258,8 @@ def _widest(choice: Choice) -> dict[str, tuple[float, float]]:
 
 def _chain(choice: Choice, scene_id: str) -> str:
     """Name of the path that the shown knots belong to."""
-    values = {**choice.all_values, METHODS[choice.method].path: None}
-    text = repr((scene_id, choice.method, cached.pairs(values)))
+    values = cached.pairs(METHODS[choice.method].off_path(choice.all_values))
+    text = repr((scene_id, choice.method, values))
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 

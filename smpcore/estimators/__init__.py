@@ -1,6 +1,7 @@
 """scikit-learn classes: validate, start, call the kernel, wrap."""
 
+from smpcore.estimators.mprotsvm import MultiPrototypeSVC
 from smpcore.estimators.smallk import SMaLLClassifier
 from smpcore.estimators.smp import SMPClassifier
 
-__all__ = ["SMPClassifier", "SMaLLClassifier"]
+__all__ = ["MultiPrototypeSVC", "SMPClassifier", "SMaLLClassifier"]

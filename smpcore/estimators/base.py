@@ -241,7 +241,7 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
 
     What pages say of a fit comes from here too: `certificate` completes "at most 2 %
     from ..." for `gap_`, `loss_of_prototypes` says why the model has fewer prototypes
-    than `n_asked_`.
+    than `n_asked_`, `automatic_` is what parameters left at None became.
     """
 
     problem_params: ClassVar[tuple[str, ...]]
@@ -366,6 +366,7 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         """Set the attributes that every fitted classifier has."""
         self.model_ = model
         self.n_asked_ = n_asked
+        self.automatic_: dict[str, float] = {}
         self.history_ = history
         self.classes_ = problem.classes
         self.n_features_in_ = problem.n_features

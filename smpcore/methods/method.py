@@ -53,6 +53,17 @@ class Method:
         signature = inspect.signature(self.estimators[task].__init__).parameters
         return {param.name: signature[param.name].default for param in self.params}
 
+    def off_path(self, values: Values, task: str = "classification") -> dict[str, Any]:
+        """The same values, with the scrubbed parameter at its default.
+
+        Two settings with the same values off the path share the path.
+        """
+        start = self.defaults(task)
+        return {
+            name: start[name] if name == self.path else value
+            for name, value in values.items()
+        }
+
     def param(self, name: str) -> Param:
         """The control of that name."""
         return next(param for param in self.params if param.name == name)

@@ -1,0 +1,358 @@
+"""What the multi-prototype SVM's estimator hands to its solver, and gets back."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from smpcore.errors import SmpcoreError
+from smpcore.estimators.base import Problem
+from smpcore.model import History
+from smpcore.similarity import Similarity
+
+#: Memory that a Gram matrix may take, in bytes.
+MOST_GRAM_BYTES = 500 * 10**6
+
+#: Similarities beyond this leave no digits for the margin of 1.
+MOST_SIMILAR = 1e12
+
+#: Steps that a fit records at most.
+MOST_STEPS = 200
+
+#: Rows whose similarities are computed at once.
+ROWS_AT_ONCE = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class SVMProblem(Problem):
+    """Training rows for the multi-prototype SVM: distinct ones, in a drawn order.
+
+    Equal rows of a class are one row with their weights' sum, and the order depends
+    on the rows' values only: a row of weight 3 and three equal rows are the same
+    problem, down to the random numbers each row meets.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n_distinct,)
+        ``C * shares`` is the most dual mass of each row; sum of all weights.
+    row : ndarray of int, shape (n_samples,)
+        Distinct row that each training row became; -1 for rows of weight 0.
+    assignment : ndarray of int, shape (n_distinct,)
+        Prototype that each row is tied to at first.
+    owners : ndarray of int, shape (n_prototypes,)
+        Class of each prototype, ascending.
+    similarity : Similarity
+    gram : ndarray of float32, shape (n_distinct, n_distinct), or None
+        None for the linear similarity, whose prototypes are kept themselves.
+    squares : ndarray of shape (n_distinct,)
+        Similarity of each row to itself; above 0.
+    seed : int
+        Of the draws while solving.
+    """
+
+    shares: np.ndarray
+    row: np.ndarray
+    assignment: np.ndarray
+    owners: np.ndarray
+    similarity: Similarity
+    gram: np.ndarray | None
+    squares: np.ndarray
+    seed: int
+
+    @property
+    def starts(self) -> np.ndarray:
+        """First prototype of each class, and their number at the end."""
+        return np.searchsorted(self.owners, np.arange(self.owners[-1] + 2))
+
+
+@dataclass(frozen=True, eq=False)
+class SVMState:
+    """Where a solver ended: the warm start of the next.
+
+    Parameters
+    ----------
+    owners : ndarray of int, shape (n_prototypes,)
+    assignment : ndarray of int, shape (n_distinct,)
+    limits : ndarray of shape (n_distinct,)
+        Most dual mass of each row.
+    count : ndarray of int, shape (n_distinct,)
+        Length of each row's list.
+    index, value : ndarray of shape (count.sum(),)
+        Rival prototype and dual mass, row by row.
+    """
+
+    owners: np.ndarray
+    assignment: np.ndarray
+    limits: np.ndarray
+    count: np.ndarray
+    index: np.ndarray
+    value: np.ndarray
+
+    def fits(self, problem: SVMProblem) -> bool:
+        """Whether this can start a problem.
+
+        Parameters
+        ----------
+        problem : SVMProblem
+
+        Returns
+        -------
+        bool
+        """
+        return (
+            np.array_equal(self.owners, problem.owners)
+            and len(self.assignment) == len(problem.codes)
+            and np.array_equal(self.owners[self.assignment], problem.codes)
+        )
+
+
+def distinct_rows(
+    X: np.ndarray, codes: np.ndarray, weights: np.ndarray, random: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """One of each set of equal rows of a class, lined up along a random direction.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_columns)
+    codes : ndarray of int, shape (n_samples,)
+    weights : ndarray of shape (n_samples,)
+        Rows of weight 0 are left out.
+    random : RandomState
+
+    Returns
+    -------
+    chosen : ndarray of int, shape (n_distinct,)
+    row : ndarray of int, shape (n_samples,)
+        Place in `chosen` of each row's equal; -1 for rows left out.
+    """
+    along = np.zeros(len(X))
+    for j, step in enumerate(random.normal(size=X.shape[1])):
+        along += step * X[:, j]
+    counted = np.flatnonzero(weights > 0)
+    order = counted[np.lexsort((codes[counted], along[counted]))]
+    before, after = order[:-1], order[1:]
+    new = (along[before] != along[after]) | (codes[before] != codes[after])
+    near = np.flatnonzero(~new)
+    new[near] = (X[before[near]] != X[after[near]]).any(axis=1)
+    new = np.r_[True, new]
+    row = np.full(len(X), -1)
+    row[order] = np.cumsum(new) - 1
+    return order[new], row
+
+
+def random_start(
+    codes: np.ndarray, most: int, random: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Tie every row to a prototype of its class by chance.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n_distinct,)
+    most : int
+        Prototypes of a class, if it has as many rows.
+    random : RandomState
+
+    Returns
+    -------
+    assignment : ndarray of int, shape (n_distinct,)
+    owners : ndarray of int, shape (n_prototypes,)
+    """
+    sizes = np.minimum(np.bincount(codes), most)
+    starts = np.cumsum(sizes) - sizes
+    draws = random.uniform(size=len(codes))
+    assignment = starts[codes] + (draws * sizes[codes]).astype(np.int64)
+    return assignment, np.repeat(np.arange(len(sizes)), sizes)
+
+
+def gram_matrix(X: np.ndarray, similarity: Similarity) -> np.ndarray:
+    """Similarity of every row to every row.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_distinct, n_features)
+    similarity : Similarity
+
+    Returns
+    -------
+    ndarray of float32, shape (n_distinct, n_distinct)
+
+    Raises
+    ------
+    SmpcoreError
+        If it would be too large, or its entries are.
+    """
+    n_rows = len(X)
+    if 4 * n_rows**2 > MOST_GRAM_BYTES:
+        raise SmpcoreError(
+            f"kernel={similarity.kind!r} with {n_rows} different rows takes a matrix "
+            f"of {4e-6 * n_rows**2:.0f} MB and should take at most "
+            f"{MOST_GRAM_BYTES // 10**6} MB; use kernel='linear', or at most "
+            f"{int((MOST_GRAM_BYTES / 4) ** 0.5)} rows."
+        )
+    gram = np.empty((n_rows, n_rows), dtype=np.float32)
+    for first in range(0, n_rows, ROWS_AT_ONCE):
+        part = slice(first, first + ROWS_AT_ONCE)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = similarity.values(X[part], X)
+            top = np.abs(values).max()
+        if not top <= MOST_SIMILAR:
+            raise SmpcoreError(
+                f"kernel={similarity.kind!r} gives values as large as {top:.3g} and "
+                f"should give at most {MOST_SIMILAR:g}; lower degree, gamma or coef0, "
+                "or use standardize=True."
+            )
+        gram[part] = values
+    return gram
+
+
+def squared_lengths(X: np.ndarray) -> np.ndarray:
+    """Squared length of each row.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_distinct, n_columns)
+
+    Returns
+    -------
+    ndarray of shape (n_distinct,)
+
+    Raises
+    ------
+    SmpcoreError
+        If a row is too long.
+    """
+    with np.errstate(over="ignore"):
+        squares = np.einsum("ij,ij->i", X, X)
+    if not squares.max() <= MOST_SIMILAR:
+        raise SmpcoreError(
+            f"X holds rows of length {squares.max() ** 0.5:.3g} and should hold none "
+            f"beyond {MOST_SIMILAR**0.5:g}; use standardize=True or divide large "
+            "columns by a power of ten."
+        )
+    return squares
+
+
+def support_rows(
+    problem: SVMProblem, final: SVMState, kept: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows with dual mass, and their signed mass on the prototypes that are kept.
+
+    Parameters
+    ----------
+    problem : SVMProblem
+    final : SVMState
+    kept : ndarray of int, shape (n_kept,)
+
+    Returns
+    -------
+    anchors : ndarray of shape (n_anchors, n_features)
+    mixing : ndarray of shape (n_anchors, n_kept)
+    """
+    heavy = np.flatnonzero(final.count)
+    mixing = np.zeros((len(heavy), len(problem.owners)))
+    row = np.repeat(np.arange(len(heavy)), final.count[heavy])
+    np.subtract.at(mixing, (row, final.index), final.value)
+    mass = np.bincount(row, final.value, len(heavy))
+    mixing[np.arange(len(heavy)), final.assignment[heavy]] += mass
+    return problem.X[heavy], np.ascontiguousarray(mixing[:, kept])
+
+
+def warn_if_fewer(asked: int, owners: np.ndarray, classes: np.ndarray) -> None:
+    """Warn if a class has fewer distinct rows than prototypes asked for.
+
+    Parameters
+    ----------
+    asked : int
+    owners : ndarray of int, shape (n_prototypes,)
+    classes : ndarray of shape (n_classes,)
+    """
+    sizes = np.bincount(owners)
+    short = np.flatnonzero(sizes < asked)
+    if len(short):
+        least = short[sizes[short].argmin()]
+        warnings.warn(
+            f"n_prototypes={asked} is more than the distinct rows of {len(short)} of "
+            f"the classes; class {classes[least]!s} gets {sizes[least]}.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a look at all rows found.
+
+    Parameters
+    ----------
+    objective : float
+        Of the rows as assigned.
+    free : float
+        If every row took its best prototype.
+    gap : float
+        `objective` minus the dual's bound.
+    """
+
+    objective: float
+    free: float
+    gap: float
+
+
+class Track:
+    """What the looks of a fit found.
+
+    Parameters
+    ----------
+    tol : float
+    record : int
+        Keep the prototypes of every so-many-th look; 0 keeps none.
+    progress : ndarray of float64, shape (1,)
+    """
+
+    def __init__(self, tol: float, record: int, progress: np.ndarray) -> None:
+        self.tol, self.record, self.progress = tol, record, progress
+        self.rows: list[tuple[float, float, float]] = []
+        self.steps: list[np.ndarray] = []
+
+    def note(self, look: Look, n_sweeps: int, scores: np.ndarray) -> None:
+        """Write a look down.
+
+        Parameters
+        ----------
+        look : Look
+        n_sweeps : int
+        scores : ndarray of shape (n_columns, n_prototypes)
+        """
+        due = self.record and len(self.rows) % self.record == 0
+        if due and len(self.steps) < MOST_STEPS:
+            self.steps.append(scores.T.copy())
+        self.rows.append((n_sweeps, look.objective, look.gap))
+        share = look.gap / max(look.objective, 1e-300)
+        if 0.0 < share < 1.0:
+            far = np.log(share) / np.log(min(self.tol, 0.99))
+            self.progress[0] = max(self.progress[0], min(far, 0.99))
+
+    def history(self, status: int, seconds: float) -> History:
+        """The whole of it.
+
+        Parameters
+        ----------
+        status : int
+        seconds : float
+
+        Returns
+        -------
+        History
+        """
+        iteration, objective, gap = np.array(self.rows, dtype=np.float64).T
+        return History(
+            iteration=iteration,
+            objective=objective,
+            gap=gap,
+            steps=np.array(self.steps) if self.steps else np.empty((0, 0, 0)),
+            status=status,
+            n_iter=int(iteration[-1]),
+            seconds=seconds,
+        )

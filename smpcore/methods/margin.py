@@ -1,0 +1,128 @@
+"""Row of the registry: the multi-prototype support vector machine."""
+
+from __future__ import annotations
+
+from smpcore.estimators import MultiPrototypeSVC
+from smpcore.methods.method import CLASS_WEIGHT, Method
+from smpcore.parameters import Param, Values
+
+
+def _annealed(values: Values) -> bool:
+    return values["temperature"] > 0
+
+
+def _kernelised(values: Values) -> bool:
+    return values["kernel"] != "linear"
+
+
+def _polynomial(values: Values) -> bool:
+    return values["kernel"] == "poly"
+
+
+MPROTSVM = Method(
+    key="mprotsvm",
+    title="Multi-prototype SVM",
+    summary=(
+        "A support vector machine in which each class has several prototypes; which "
+        "row belongs to which is found by annealing."
+    ),
+    estimators={"classification": MultiPrototypeSVC},
+    params=(
+        Param(
+            "n_prototypes",
+            "Prototypes per class",
+            "int",
+            1,
+            20,
+            help="How many a class may have; those that win nothing are removed.",
+        ),
+        Param(
+            "C",
+            "C",
+            "log",
+            1e-3,
+            100.0,
+            help="Price of a row inside the margin: larger follows the data closer.",
+        ),
+        Param(
+            "kernel",
+            "Similarity",
+            "choice",
+            options=(
+                ("linear", "linear"),
+                ("rbf", "RBF"),
+                ("poly", "polynomial"),
+            ),
+            help="With RBF and polynomial a prototype is a mix of training rows.",
+        ),
+        Param(
+            "gamma",
+            "γ",
+            "log",
+            1e-6,
+            16.0,
+            help="How fast likeness falls with distance.",
+            shown_if=_kernelised,
+        ),
+        Param(
+            "degree",
+            "Degree",
+            "int",
+            1,
+            6,
+            help="Of the polynomial.",
+            shown_if=_polynomial,
+        ),
+        Param(
+            "coef0",
+            "Constant",
+            "linear",
+            0.0,
+            5.0,
+            help="Of the polynomial: larger brings lower degrees in.",
+            advanced=True,
+            shown_if=_polynomial,
+        ),
+        Param(
+            "temperature",
+            "Temperature",
+            "linear",
+            0.0,
+            20.0,
+            help="Where annealing starts, in units of C: rows change their prototype "
+            "at random at first. 0: none.",
+            advanced=True,
+        ),
+        Param(
+            "cooling",
+            "Cooling",
+            "linear",
+            0.5,
+            0.98,
+            help="The temperature is multiplied by this after each sweep.",
+            advanced=True,
+            shown_if=_annealed,
+        ),
+        Param(
+            "start",
+            "Start",
+            "choice",
+            options=(("random", "at random"), ("kmeans", "k-means per class")),
+            help="Which rows share a prototype at first.",
+            advanced=True,
+        ),
+        CLASS_WEIGHT,
+        Param(
+            "solver",
+            "Solver",
+            "choice",
+            options=(("block", "a row at a time"), ("pairwise", "the paper's pairs")),
+            help="The same problem; the paper's way takes more steps.",
+            advanced=True,
+        ),
+    ),
+    path=None,
+    sparsity="n_prototypes",
+    preview={"temperature": 0.0, "tol": 3e-2},
+    reference="Aiolli, Sperduti: Multi-prototype Support Vector Machine. IJCAI 2003.",
+)

@@ -1,0 +1,93 @@
+"""Multi-prototype SVM with any similarity: the same sweeps over a Gram matrix.
+
+The prototypes exist through their scores only. Symbols as in `mprotsvm`, and
+
+========  ==========  ==========  ====================================================
+symbol    name        shape       meaning
+========  ==========  ==========  ====================================================
+K         gram        (n, n)      similarity of every row to every row, float32
+F'        Ft          (R, n)      score of every prototype on every row
+========  ==========  ==========  ====================================================
+"""
+
+import numpy as np
+
+from . import kernel
+from .mprotsvm import (
+    exact_step,
+    exchange,
+    has_room,
+    pair_steps,
+    top_rival,
+    violation,
+)
+
+
+@kernel
+def sweep_gram(
+    gram, order, begin, codes, starts, assign, limits, squares, Ft, first, room, count,
+    index, value, used, psi, skip, pairwise, stop,
+):  # fmt: skip
+    """Solve the rows of `order[begin:]` one after the other; see `mprotsvm.sweep`."""
+    R, n_rows = Ft.shape
+    f, delta, spare = np.empty(R), np.zeros(R), np.zeros(R)
+    amount, chosen = np.empty(2 * R), np.empty(2 * R, dtype=np.int64)
+    old = np.empty(1, dtype=np.int64)
+    for p in range(begin, order.size):
+        if stop[0] != 0:
+            return p
+        i = order[p]
+        x, y, C, n = gram[i], assign[i], limits[i], count[i]
+        lo, hi = starts[codes[i]], starts[codes[i] + 1]
+        for r in range(R):
+            f[r] = Ft[r, i]
+        rival = top_rival(f, lo, hi)
+        old[0] = first[i]
+        psi[i], s = violation(f, y, rival, C, index, value, first[i], n)
+        if psi[i] <= skip:
+            continue
+        if pairwise:
+            m = pair_steps(
+                f, y, lo, hi, squares[i], C, s, index, value, first[i], n, chosen,
+                amount, spare, skip,
+            )  # fmt: skip
+        else:
+            m = exact_step(
+                f, y, lo, hi, squares[i], C, s, index, value, first[i], n, chosen,
+                amount,
+            )  # fmt: skip
+        if not has_room(i, m, first, room, used, index.size):
+            return p
+        s_new = exchange(
+            i, m, chosen, amount, first, count, index, value, old, n, delta
+        )
+        add_row(Ft[y], s_new - s, x, n_rows)
+        for e in range(m + n):
+            r = chosen[e]
+            change = delta[r]
+            delta[r] = 0.0
+            if change != 0.0:
+                add_row(Ft[r], -change, x, n_rows)
+    return order.size
+
+
+@kernel
+def add_row(f, change, x, n):
+    """Add a multiple of a row of the Gram matrix to a prototype's scores."""
+    for j in range(n):
+        f[j] += change * x[j]
+
+
+@kernel
+def gather_gram(gram, assign, first, count, index, value, Ft):
+    """Write the scores of the prototypes that a dual stands for."""
+    for r in range(Ft.shape[0]):
+        for j in range(Ft.shape[1]):
+            Ft[r, j] = 0.0
+    for i in range(gram.shape[0]):
+        s = 0.0
+        for e in range(first[i], first[i] + count[i]):
+            s += value[e]
+            add_row(Ft[index[e]], -value[e], gram[i], gram.shape[0])
+        if s != 0.0:
+            add_row(Ft[assign[i]], s, gram[i], gram.shape[0])

@@ -1,0 +1,222 @@
+"""Multi-prototype SVM, measured: ``python -m tests.bench.mprotsvm [table ...]``.
+
+liblinear  q=1 beside liblinear's Crammer-Singer, to the same primal objective
+letter     test error, training time and memory of LETTER for several q, two seeds
+peers      beside SVC-RBF and a GLVQ with as many prototypes
+toy        whole fits and warm previews of small data
+
+LETTER is read from the ARFF file that the environment variable LETTER_ARFF names; the
+first 16000 rows train, the last 4000 test. Times are processor seconds on one thread;
+first calls are not timed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import tracemalloc
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn import datasets
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC, LinearSVC
+from threadpoolctl import threadpool_limits
+
+from smpcore.estimators.mprotsvm import MultiPrototypeSVC
+from smpcore.estimators.start import cluster_rows
+from tests.bench.solvers import show, timed
+
+
+def letter() -> tuple[np.ndarray, ...]:
+    """Training rows and labels, test rows and labels; standardised on training rows."""
+    if "LETTER_ARFF" not in os.environ:
+        sys.exit("Set LETTER_ARFF to the path of letter.arff.")
+    lines = Path(os.environ["LETTER_ARFF"]).read_text("latin-1").splitlines()
+    begin = next(i for i, line in enumerate(lines) if line.lower().startswith("@data"))
+    rows = [line.split(",") for line in lines[begin + 1 :] if line.count(",") == 16]
+    X = np.array([row[:16] for row in rows], dtype=np.float64)
+    y = np.array([row[16].strip() for row in rows])
+    X = (X - X[:16000].mean(axis=0)) / X[:16000].std(axis=0)
+    return X[:16000], y[:16000], X[-4000:], y[-4000:]
+
+
+def seconds(call: Callable[[], object]) -> tuple[float, object]:
+    """Processor seconds of a call, and what it returned."""
+    start = time.process_time()
+    found = call()
+    return time.process_time() - start, found
+
+
+def crammer_singer(W: np.ndarray, X: np.ndarray, codes: np.ndarray, C: float) -> float:
+    """Primal objective of one prototype per class."""
+    F, rows = X @ W.T, np.arange(len(X))
+    own = F[rows, codes]
+    F[rows, codes] = -np.inf
+    return 0.5 * (W**2).sum() + C * np.maximum(0, 1 - own + F.max(axis=1)).sum()
+
+
+def liblinear() -> None:
+    """Print our time and the least of liblinear's that reaches our objective."""
+
+    def lines() -> Iterator[list]:
+        X, y, _, _ = letter()
+        codes = np.unique(y, return_inverse=True)[1]
+        ones = np.column_stack([X, np.ones(len(X))])
+        for C, tol in ((0.1, 1e-2), (0.1, 1e-3), (1.0, 1e-2)):
+            ours = MultiPrototypeSVC(1, C, tol=tol, standardize=False)
+            spent, fitted = min((seconds(lambda m=ours: m.fit(X, y)) for _ in "abc"),
+                                key=lambda pair: pair[0])  # fmt: skip
+            solver = min(fitted.history_.seconds, spent)
+            for theirs in (1.0, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 1e-3):
+                peer = LinearSVC(
+                    multi_class="crammer_singer", fit_intercept=False, C=C, tol=theirs,
+                    max_iter=100_000, random_state=0,
+                )  # fmt: skip
+                other, _ = seconds(lambda p=peer: p.fit(ones, y))
+                reached = crammer_singer(peer.coef_, ones, codes, C)
+                if reached <= fitted.objective_:
+                    break
+            yield [
+                C, tol, f"{fitted.objective_:.2f}", f"{spent:.2f}", f"{solver:.2f}",
+                f"{reached:.2f}", f"{other:.2f}", f"{other / spent:.1f}x",
+            ]  # fmt: skip
+
+    head = ["C", "tol", "objective", "ours s", "solver s", "liblinear", "s", "faster"]
+    show("LETTER, one prototype per class", head, lines())
+
+
+def errors() -> None:
+    """Print test errors of LETTER."""
+
+    def lines() -> Iterator[list]:
+        X, y, Z, t = letter()
+        MultiPrototypeSVC().fit(X[:500], y[:500])
+        for q in (1, 3, 5, 10):
+            wrong, spent = [], []
+            for seed in (0, 1):
+                model = MultiPrototypeSVC(
+                    q, 0.3 if q == 1 else 1.0, tol=3e-2, random_state=seed
+                )
+                taken, _ = seconds(lambda m=model: m.fit(X, y))
+                spent.append(f"{taken:.2f}")
+                wrong.append(100 * (model.predict(Z) != t).mean())
+            yield [
+                q, f"{np.mean(wrong):.2f}", *(f"{w:.2f}" for w in wrong), *spent,
+                model.n_iter_, f"{model.gap_ / model.objective_:.3f}",
+                f"{model.model_.n_prototypes}/{model.n_asked_}",
+            ]  # fmt: skip
+        tracemalloc.start()
+        model = MultiPrototypeSVC(20, 1.0, tol=3e-2, max_iter=40)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1] / 2**20
+        tracemalloc.stop()
+        yield [20, f"peak {peak:.0f} MiB in 40 sweeps", *[""] * 7]
+
+    head = ["q", "error %", "seed 0", "seed 1", "s", "s", "sweeps", "gap", "alive"]
+    show("LETTER: C=1 (q=1: .3), tol 3e-2, temperature 10, cooling .8", head, lines())
+
+
+def glvq(X: np.ndarray, codes: np.ndarray, q: int, steps: int = 100) -> Callable:
+    """Generalised LVQ, k-means start, by L-BFGS; returns its decision."""
+    assignment, owners = cluster_rows(X, codes, np.full(len(X), 1 / len(X)), q, 0)
+    mass = np.bincount(assignment)[:, None]
+    start = np.zeros((len(owners), X.shape[1]))
+    np.add.at(start, assignment, X)
+    own, rows = owners == codes[:, None], np.arange(len(X))
+
+    def distances(X: np.ndarray, W: np.ndarray) -> np.ndarray:
+        return (X**2).sum(axis=1)[:, None] - 2 * X @ W.T + (W**2).sum(axis=1)
+
+    def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        W = flat.reshape(start.shape)
+        D = distances(X, W)
+        near = np.where(own, D, np.inf).argmin(axis=1)
+        far = np.where(own, np.inf, D).argmin(axis=1)
+        a, b = D[rows, near], D[rows, far]
+        share = expit(4.0 * (a - b) / (a + b))
+        slope = 4.0 * share * (1 - share) * 2.0 / (a + b) ** 2
+        pull = np.zeros((len(X), len(W)))
+        pull[rows, near], pull[rows, far] = slope * b, -slope * a
+        gradient = 2.0 * (pull.sum(axis=0)[:, None] * W - pull.T @ X)
+        return share.sum(), gradient.ravel()
+
+    W = minimize(
+        loss, (start / mass).ravel(), jac=True, method="L-BFGS-B",
+        options={"maxiter": steps},
+    ).x.reshape(start.shape)  # fmt: skip
+    return lambda Z: owners[distances(Z, W).argmin(axis=1)]
+
+
+def peers() -> None:
+    """Print other ways to learn LETTER."""
+
+    def lines() -> Iterator[list]:
+        X, y, Z, t = letter()
+        classes, codes = np.unique(y, return_inverse=True)
+
+        def row(name: str, spent: float, predict: Callable, size: object) -> list:
+            took, found = seconds(lambda: predict(Z))
+            wrong = 100 * (found != t).mean()
+            each = 1e6 * took / len(Z)
+            return [name, size, f"{wrong:.2f}", f"{spent:.1f}", f"{each:.1f}"]
+
+        machine = SVC(C=10.0, gamma=1 / 16)
+        spent, _ = seconds(lambda: machine.fit(X, y))
+        vectors = len(machine.support_)
+        yield row("SVC-RBF, C=10", spent, machine.predict, f"{vectors} vectors")
+        for q in (3, 10):
+            model = MultiPrototypeSVC(q, 1.0, tol=3e-2)
+            spent, _ = seconds(lambda m=model: m.fit(X, y))
+            yield row(f"ours, q={q}", spent, model.predict, model.model_.n_prototypes)
+            spent, decide = seconds(lambda q=q: glvq(X, codes, q))
+            name = f"GLVQ, q={q}"
+            yield row(name, spent, lambda Z, d=decide: classes[d(Z)], 26 * q)
+
+    head = ["method", "prototypes", "error %", "training s", "µs a prediction"]
+    show("LETTER beside others", head, lines())
+
+
+def toy() -> None:
+    """Print fits of small data."""
+
+    def lines() -> Iterator[list]:
+        digits = datasets.load_digits(return_X_y=True)
+        data = {
+            "moons 300x2": datasets.make_moons(300, noise=0.2, random_state=0),
+            "breast cancer 569x30": datasets.load_breast_cancer(return_X_y=True),
+            "digits 1797x64": digits,
+        }
+        for name, (X, y) in data.items():
+            for kernel, C in (("linear", 0.1), ("linear", 1.0), ("rbf", 1.0)):
+                model = MultiPrototypeSVC(C=C, kernel=kernel)
+                problem = model.problem(X, y)
+                cold = timed(lambda m=model, p=problem: m.solve(p), 9)
+                dragged = MultiPrototypeSVC(
+                    C=1.25 * C, kernel=kernel, temperature=0.0, tol=3e-2
+                )
+                state = model.state_
+                warm = timed(
+                    lambda m=dragged, p=problem, s=state: m.solve(p, s), 9
+                )  # fmt: skip
+                door = timed(lambda m=model, X=X, y=y: m.problem(X, y), 9)
+                yield [name, kernel, C, door, cold, model.n_iter_, warm]
+
+    head = ["data, q=3", "kernel", "C", "door ms", "annealed ms", "sweeps"]
+    show("Small data", [*head, "warm preview x1.25 ms"], lines())
+
+
+TABLES = {"liblinear": liblinear, "letter": errors, "peers": peers, "toy": toy}
+
+if __name__ == "__main__":
+    warnings.filterwarnings("ignore", category=FutureWarning)
+    with threadpool_limits(1):
+        for table in sys.argv[1:] or TABLES:
+            TABLES[table]()

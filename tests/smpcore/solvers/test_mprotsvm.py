@@ -1,0 +1,228 @@
+"""The sweeps of the multi-prototype SVM: what the specification promises."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smpcore.estimators.mprotsvm_assignment import (
+    best_assignment,
+    drawn_assignment,
+    gibbs_probabilities,
+)
+from smpcore.solvers.mprotsvm import exact_step, pair_steps, score, top_rival
+from tests.smpcore.solvers.mprotsvm_oracle import (
+    judge_slowly,
+    make_descent,
+    solve_exactly,
+)
+
+#: name -> what `make_descent` takes.
+CASES = {
+    "linear": {},
+    "one each": {"q": 1},
+    "three each": {"q": 3},
+    "five each": {"q": 5, "C": 1.0},
+    "small C": {"C": 0.01},
+    "pairwise": {"pairwise": True},
+    "rbf": {"kernel": "rbf"},
+    "poly": {"kernel": "poly", "degree": 2},
+    "poly pairwise": {"kernel": "poly", "degree": 2, "pairwise": True},
+}
+
+
+def step(kernel, seed, n=9, C=0.4, k=1.7, *, filled=True):
+    """One row's problem solved by either kernel: gradients, masses before, after."""
+    rng = np.random.default_rng(seed)
+    lo, hi, y = 3, 6, 4
+    f = rng.normal(size=n)
+    rivals = np.r_[0:lo, hi:n]
+    a = np.zeros(n)
+    if filled:
+        a[rivals[:3]] = rng.dirichlet(np.ones(3)) * C * rng.choice([1.0, 0.4])
+    index = np.flatnonzero(a).astype(np.int32)
+    chosen, amount = np.empty(2 * n, dtype=np.int64), np.empty(2 * n)
+    inputs = (f.copy(), y, lo, hi, k, C, a.sum(), index, a[index], 0, len(index))
+    more = (chosen, amount) + ((np.zeros(n), 1e-12) if kernel is pair_steps else ())
+    m = kernel(*inputs, *more)
+    after = np.zeros(n)
+    after[chosen[:m]] = amount[:m]
+    B = f + k * a
+    By = f[y] - k * a.sum()
+    return after, B[rivals], By, rivals, k, C
+
+
+@given(st.integers(0, 10**6), st.floats(1e-3, 10.0), st.booleans())
+@settings(max_examples=200)
+def test_a_row_is_solved_exactly_and_both_ways_agree(seed, C, filled):
+    after, B, By, rivals, k, C = step(exact_step, seed, C=C, filled=filled)
+    a, s = after[rivals], after.sum()
+    assert (after >= 0).all() and s <= C * (1 + 1e-12)
+    g = 1 - (By + k * s) + (B - k * a)
+    slots = np.append(g, 0.0)
+    mass = np.append(a, C - s if s < C * (1 - 1e-12) else 0.0)
+    assert slots.max() - slots[mass > 0].min() <= 1e-9
+    if a.any():  # the root of the scalar equation
+        v = (1 - By + B) / k
+        t = (v - a)[a > 0]
+        np.testing.assert_allclose(t, t[0], atol=1e-9)
+        assert np.maximum(v - t[0], 0).sum() == pytest.approx(min(t[0], C), rel=1e-9)
+    pairs = step(pair_steps, seed, C=C, filled=filled)[0]
+    np.testing.assert_allclose(pairs, after, atol=1e-9 + 1e-6 * C)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 9), st.integers(1, 13))
+@settings(max_examples=50)
+def test_scores_and_their_largest(seed, d, n):
+    rng = np.random.default_rng(seed)
+    x, Mt, f = rng.normal(size=d), rng.normal(size=(d, n)), np.empty(n)
+    score(x, Mt, f)
+    np.testing.assert_allclose(f, x @ Mt, atol=1e-12)
+    lo, hi = np.sort(rng.integers(0, n + 1, size=2)).tolist()
+    rivals = np.r_[f[:lo], f[hi:]]
+    assert top_rival(f, lo, hi) == rivals.max(initial=-np.inf)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_dual_rises_below_the_primal_and_stays_feasible(name):
+    descent = make_descent(**CASES[name])
+    C, before = descent.C, 0.0
+    for round_ in range(6):
+        descent.sweep(descent.orders.permutation(len(descent.assign)))
+        look = descent.look()
+        slow = judge_slowly(descent.problem, descent.save(), C)
+        assert look.objective == pytest.approx(slow.primal, rel=1e-6)
+        assert look.free == pytest.approx(slow.free, rel=1e-6)
+        assert look.gap == pytest.approx(slow.primal - slow.dual, rel=1e-5, abs=1e-6)
+        assert look.gap >= -1e-9 and slow.dual >= before - 1e-6
+        assert slow.infeasible <= 1e-9
+        if round_ % 2:  # restoration keeps what must hold
+            descent.tie(drawn_assignment(descent, 1.0))
+            moved = judge_slowly(descent.problem, descent.save(), C)
+            assert moved.infeasible <= 1e-9
+            before = moved.dual
+        else:
+            before = slow.dual
+
+
+@pytest.mark.parametrize("name", ["linear", "rbf"])
+def test_every_single_update_raises_the_dual(name):
+    descent = make_descent(**CASES[name])
+    before = 0.0
+    for i in descent.orders.permutation(60):
+        descent.sweep(np.array([i]))
+        dual = judge_slowly(descent.problem, descent.save(), descent.C).dual
+        assert dual >= before - 1e-6
+        before = dual
+    descent.psi[i] = np.inf
+    descent.sweep(np.array([i]))
+    assert descent.psi[i] <= 1e-6
+
+
+def solved(descent, tol):
+    descent.tol = tol
+    if descent.pairwise:
+        descent.skip = 0.01 * tol
+    while True:
+        look = descent.look()
+        if look.gap <= tol * look.objective:
+            return look
+        assert descent.n_sweeps < 20_000
+        descent.full_sweep()
+        descent.polish(5)
+
+
+@pytest.mark.parametrize("name", ["linear", "one each", "three each", "small C"])
+def test_the_objective_is_the_interior_point_optimum(name):
+    descent = make_descent(**CASES[name])
+    problem = descent.problem
+    optimum = solve_exactly(
+        problem.X, problem.codes, descent.assign, problem.owners, descent.limits
+    )
+    look = solved(descent, 1e-6)
+    assert look.objective == pytest.approx(optimum, rel=1e-6)
+    slow = judge_slowly(problem, descent.save(), descent.C)
+    assert slow.violation <= 1e-2
+
+
+def test_pairs_and_blocks_reach_the_same_objective():
+    block, pairs = (solved(make_descent(pairwise=p), 1e-5) for p in (False, True))
+    assert block.objective == pytest.approx(pairs.objective, rel=2e-5)
+
+
+def test_gram_of_the_linear_similarity_is_the_explicit_path():
+    linear = make_descent(q=3)
+    gram = make_descent(q=3, kernel="poly", degree=1, gamma=1.0, coef0=1.0)
+    np.testing.assert_array_equal(linear.assign, gram.assign)
+    for _ in range(3):
+        linear.full_sweep()
+        gram.full_sweep()
+    F = linear.problem.X @ linear.scores
+    np.testing.assert_allclose(F, gram.scores.T, atol=1e-4)
+    one, other = solved(linear, 1e-7), solved(gram, 1e-7)
+    assert one.objective == pytest.approx(other.objective, rel=1e-5)
+
+
+def test_renamed_prototypes_are_the_same_problem():
+    descent = make_descent(q=2)
+    swapped = make_descent(q=2)
+    swapped.tie(swapped.assign ^ 1)
+    one, other = solved(descent, 1e-8), solved(swapped, 1e-8)
+    assert one.objective == pytest.approx(other.objective, rel=1e-7)
+    renamed = descent.scores[:, np.arange(6) ^ 1]
+    np.testing.assert_allclose(swapped.scores, renamed, atol=1e-3)
+
+
+@given(st.integers(0, 10**6), st.floats(1e-12, 1e9))
+@settings(max_examples=100)
+def test_chances_of_prototypes(seed, temperature):
+    rng = np.random.default_rng(seed)
+    slack = rng.uniform(0, 5, size=(8, 4))
+    slack[3, 2:] = np.inf
+    weights = rng.uniform(0.1, 3.0, size=8)
+    chances = gibbs_probabilities(slack, weights, temperature)
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+    assert not chances[3, 2:].any()
+    moved = gibbs_probabilities(slack + 0.25, weights, temperature)
+    np.testing.assert_allclose(moved, chances, atol=1e-3)
+    hot, cold = (gibbs_probabilities(slack, weights, T) for T in (1e9, 1e-12))
+    np.testing.assert_allclose(hot[4], 0.25, atol=1e-6)
+    np.testing.assert_array_equal(cold, np.eye(4)[slack.argmin(axis=1)])
+
+
+def test_a_row_stays_where_another_prototype_is_only_as_good():
+    descent = make_descent(q=3)
+    descent.look()
+    assert (descent.slack == 1.0).all()
+    np.testing.assert_array_equal(best_assignment(descent), descent.assign)
+    descent.full_sweep()
+    descent.look()
+    best = best_assignment(descent)
+    lowest = descent.starts[descent.problem.codes]
+    rows = np.arange(len(best))
+    least = descent.slack.min(axis=1)
+    np.testing.assert_allclose(descent.slack[rows, best - lowest], least, atol=1e-9)
+    assert (best != descent.assign).any()
+
+
+def test_lists_of_the_dual_grow_and_stay_short():
+    rng = np.random.default_rng(0)
+    descent = make_descent(n=900, q=20, C=1.0)
+    descent.index, descent.value = descent.index[:50], descent.value[:50]
+    for _ in range(30):
+        descent.full_sweep()
+        if rng.random() < 0.3:
+            descent.look()
+            descent.tie(drawn_assignment(descent, 0.3))
+    slow = judge_slowly(descent.problem, descent.save(), 1.0)
+    assert slow.infeasible <= 1e-9
+    assert slow.primal == pytest.approx(descent.look().objective, rel=1e-9)
+    dense = len(descent.assign) * len(descent.problem.owners)
+    assert len(descent.value) < 0.4 * dense
+
+
+def test_stop_is_heard_within_a_sweep():
+    descent = make_descent()
+    descent.stop[0] = 1
+    descent.full_sweep()
+    assert not descent.count.any()
