@@ -41,6 +41,8 @@ export function nearestIndex(values, value) {
   return best;
 }
 
+const GROUPS = { data: "Data", method: "Method", view: "View" };
+
 /** Label, help and the frame that every control has. */
 class Row {
   constructor(app, control) {
@@ -57,6 +59,8 @@ class Row {
     setText(this.title, control.label);
     setText(this.tip, control.help ?? "");
     this.help.style.visibility = control.help ? "visible" : "hidden";
+    // Under a heading of the same word the label is for those who hear the page.
+    this.head.classList.toggle("unseen", !control.help && control.label === GROUPS[control.group]);
   }
 }
 
@@ -157,6 +161,14 @@ class SliderRow extends Row {
     this.reason = setTimeout(() => this.rest(), 6000);
   }
 
+  /** While the slider is dragged on data too large for previews. */
+  wait(yes) {
+    if (!yes === !this.waiting) return;
+    this.waiting = yes;
+    this.rest();
+    if (yes) this.foot.append(el("span", { class: "reason chip", role: "status" }, "fits when you let go"));
+  }
+
   /** The foot in its usual state: named places on the slider. */
   rest() {
     const marks = (this.control?.marks ?? []).map((mark) => {
@@ -230,7 +242,6 @@ class FlagRow extends Row {
 }
 
 const ROWS = { choice: ChoiceRow, flag: FlagRow };
-const GROUPS = { data: "Data", method: "Method", view: "View" };
 
 /** All controls, made from the payload; rows are reused, so that focus and drags survive. */
 export class Controls {
@@ -243,11 +254,32 @@ export class Controls {
       this.groups.set(key, body);
       body.frame = el("div", { class: "block", role: "group", "aria-label": title, hidden: true }, el("h3", {}, title), body);
     }
-    this.more = el("div");
-    this.more.frame = el("details", { class: "block", hidden: true }, el("summary", {}, "More settings"), this.more);
-    const frames = [...this.groups.values(), this.more].map((body) => body.frame);
-    this.node = el("section", { class: "controls", "aria-label": "Settings" }, ...frames);
+    this.more = this.folded("More settings", "block");
+    // Where the other features stand in a picture of two: as many sliders as there are features.
+    this.slices = this.folded("Other features", "slices");
+    this.groups.get("view").frame.append(this.slices.frame);
+    this.node = el("section", { class: "controls", "aria-label": "Settings" });
     this.scrubPlace = el("div", { class: "scrub" });
+    this.methodPlace = el("div", { class: "under" });
+  }
+
+  folded(title, kind) {
+    const body = el("div");
+    body.heading = el("summary", {}, title);
+    body.frame = el("details", { class: kind, hidden: true }, body.heading, body);
+    return body;
+  }
+
+  /** On a narrow page the method's controls stand right under the picture and its strip. */
+  arrange(narrow) {
+    const [data, method, view] = [...this.groups.values()].map((body) => body.frame);
+    this.node.replaceChildren(...(narrow ? [view, data] : [data, method, view, this.more.frame]));
+    this.methodPlace.replaceChildren(...(narrow ? [method, this.more.frame] : []));
+  }
+
+  /** Every slider is told: the one that is dragged says that its picture comes later. */
+  wait(yes) {
+    for (const row of this.rows.values()) row.wait?.(yes && row.active);
   }
 
   /** @param {object[]} list @param {(name: string) => boolean} keep rows the user is ahead of */
@@ -277,13 +309,15 @@ export class Controls {
       nodes.forEach((node, i) => {
         if (place.children[i] !== node) place.insertBefore(node, place.children[i] ?? null);
       });
-    for (const body of [...this.groups.values(), this.more]) body.frame.hidden = !body.childElementCount;
+    for (const body of [...this.groups.values(), this.more, this.slices]) body.frame.hidden = !body.childElementCount;
+    setText(this.slices.heading, `Other features (${this.slices.childElementCount})`);
     this.scrubPlace.hidden = !this.scrubPlace.childElementCount;
   }
 
   placeOf(control) {
     if (control.scrub && this.app.path) return this.scrubPlace;
     if (control.advanced) return this.more;
+    if (control.group === "view" && !(control.scale in ROWS)) return this.slices;
     return this.groups.get(control.group) ?? this.groups.get("method");
   }
 

@@ -48,12 +48,13 @@ class LiveFigure {
     const { plot, hand, report, controls, strip, prototypes } = this;
     plot.box.append(report.news, report.job);
     hand.editing.after(report.note);
-    const stage = el("section", { class: "stage", "aria-label": "Figure" },
+    this.stage = el("section", { class: "stage", "aria-label": "Figure" },
       hand.bar, plot.box, plot.keys, report.here, report.spoken, controls.scrubPlace, strip.canvas,
       controls.methodPlace, report.legend, hand.flags);
-    this.root.append(el("div", { class: "grid" }, stage, controls.node, report.numbers, prototypes.node, report.twin));
+    this.root.append(el("div", { class: "grid" }, this.stage, report.numbers, prototypes.node, report.twin));
+    this.arrange(false);
     this.resized = new ResizeObserver(() => {
-      controls.arrange(this.root.clientWidth < NARROW);
+      this.arrange(this.root.clientWidth < NARROW);
       if (this.scene) plot.resize();
       this.schedule("view");
     });
@@ -64,6 +65,15 @@ class LiveFigure {
       // Letters typed into a field are not Streamlit's shortcuts.
       if (event.target.matches("input, select") && !event.ctrlKey && !event.metaKey) event.stopPropagation();
     });
+  }
+
+  /** On a narrow page the settings belong to the picture, which stays in sight beside them. */
+  arrange(narrow) {
+    if (narrow === this.narrow) return;
+    this.narrow = narrow;
+    this.controls.arrange(narrow);
+    if (narrow) this.stage.append(this.controls.node);
+    else this.stage.after(this.controls.node);
   }
 
   /* -- what the server says -- */
@@ -245,7 +255,7 @@ class LiveFigure {
     if (dirty.has("picture")) {
       this.prototypes.update(shown, this.settled);
       this.report.update(shown);
-    } else if (dirty.has("view")) this.report.margins(shown);
+    } else if (dirty.has("view")) this.report.key(shown);
     this.trace(shown);
   }
 

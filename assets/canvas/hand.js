@@ -3,6 +3,7 @@
 import { clamp, el, keepChildren, setText } from "./elements.js";
 
 const TOOLS = { look: "Look", add: "Add", move: "Move", erase: "Erase" };
+const BROOM = 9; // px: how near a sweep passes the points that it erases
 const STEP = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
 /** A button with a name. */
@@ -44,7 +45,7 @@ export class Hand {
     this.bar = el("div", { class: "bar", role: "group", "aria-label": "Figure tools" }, this.editing, zoom);
     this.flags = el("div", { class: "flags" });
     this.boxes = {};
-    for (const [name, text] of [["bands", "Margin bands"], ["arrows", "Prototype directions"], ["points", "Points"]]) {
+    for (const [name, text] of [["bands", "Margin bands"], ["arrows", "Prototypes"], ["points", "Points"]]) {
       const box = el("input", { type: "checkbox" });
       box.addEventListener("change", () => {
         plot.show[name] = box.checked;
@@ -71,6 +72,7 @@ export class Hand {
   take(tool) {
     this.tool = tool;
     this.dragged = null;
+    if (this.app.scene) this.app.report.idle();
     for (const node of this.tools) node.setAttribute("aria-pressed", node.dataset.tool === tool);
     this.plot.canvas.dataset.tool = tool;
     this.setTouch();
@@ -91,9 +93,32 @@ export class Hand {
   }
 
   erase(index) {
-    if (index < 0) return;
-    this.app.edit({ op: "erase", ...this.pointAt(index) });
+    if (index >= 0) this.wipe([index], [], false);
+  }
+
+  /**
+   * Erase points: at once here; there in one step to undo, however many messages a sweep
+   * takes. They go by their places, since rows get new numbers with every answer.
+   * @param {number[]} indices @param {number[][]} places what the sweep has erased so far
+   */
+  wipe(indices, places, dragging) {
+    for (const i of indices) {
+      const { x, y } = this.pointAt(i);
+      places.push([x, y]);
+      this.plot.gone.add(`${x} ${y}`);
+    }
     this.plot.ringPoint(-1);
+    this.app.report.idle();
+    if (places.length) this.app.edit({ op: "erase", places: [...places], dragging });
+    this.app.schedule("view");
+  }
+
+  /** What the server has not erased by the end of a sweep is there again. */
+  answered(seq) {
+    const { plot, app } = this;
+    if (this.gesture?.kind === "sweep" || app.messenger.waiting("erase", seq)) return;
+    if (plot.gone.size) app.schedule("view");
+    plot.gone.clear();
   }
 
   pointAt(index) {
@@ -156,11 +181,12 @@ export class Hand {
     plot.canvas.setPointerCapture(event.pointerId);
     this.pointers.set(event.pointerId, [px, py]);
     if (this.pointers.size === 2) {
+      if (this.gesture.kind === "sweep") this.wipe([], this.gesture.places, false);
       this.gesture = { kind: "pinch", ...this.spread() };
       return;
     }
     const index = plot.nearest(px, py);
-    this.gesture = { kind: "press", px, py, index };
+    this.gesture = { kind: "press", px, py, index, places: [] };
     if (this.tool !== "move" || this.dragged || index < 0) return;
     this.dragged = this.pointAt(index);
     this.gesture.kind = "grip";
@@ -191,13 +217,38 @@ export class Hand {
     }
     gesture.moved ||= Math.hypot(px - gesture.px, py - gesture.py) > 4;
     if (!gesture.moved) return;
-    if (gesture.kind === "grip") this.drag(plot.place(px, py), true);
+    if (this.tool === "erase") this.sweep(gesture, px, py);
+    else if (gesture.kind === "grip") this.drag(plot.place(px, py), true);
     else if (this.tool === "look" || this.tool === "move") plot.pan(px - lastX, py - lastY);
+  }
+
+  /** Erase what the pointer has passed since it was here last. */
+  sweep(gesture, px, py) {
+    const struck = this.struck(gesture.px, gesture.py, px, py);
+    Object.assign(gesture, { kind: "sweep", px, py });
+    if (struck.length) this.wipe(struck, gesture.places, true);
+  }
+
+  /** Indices of the points near a stroke between two positions in the box. */
+  struck(ax, ay, bx, by) {
+    const { plot } = this;
+    const { x, y } = plot.points;
+    const [dx, dy] = [bx - ax, by - ay];
+    const long = Math.max(dx * dx + dy * dy, 1e-9);
+    return Array.from(x.keys()).filter((i) => {
+      const [px, py] = [plot.px(x[i]) - ax, plot.py(y[i]) - ay];
+      const along = clamp((px * dx + py * dy) / long, 0, 1);
+      return Math.hypot(px - along * dx, py - along * dy) < BROOM && !plot.isGone(x[i], y[i]);
+    });
   }
 
   up(event, px, py) {
     const { plot, gesture } = this;
     if (!this.pointers.delete(event.pointerId) || gesture.kind === "rest") return;
+    if (gesture.kind === "sweep") {
+      gesture.kind = "rest";
+      return this.wipe([], gesture.places, false);
+    }
     if (gesture.kind === "pinch") gesture.kind = "rest"; // the other finger means nothing any more
     else if (gesture.kind === "grip" && gesture.moved) this.drag(plot.place(px, py), false);
     else if (!gesture.moved && event.type === "pointerup") {

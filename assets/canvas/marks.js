@@ -113,13 +113,40 @@ export function drawMark(pen, theme, { label, fill, part = 0, hollow = false, ra
   }
 }
 
+/** Draw a ring with four ticks at the pen's origin: a row that prototypes are made of. */
+function drawTarget(pen, theme, radius) {
+  pen.beginPath();
+  pen.arc(0, 0, radius, 0, 7);
+  for (const [x, y] of [[1, 0], [0, 1], [-1, 0], [0, -1]]) {
+    pen.moveTo(x * radius, y * radius);
+    pen.lineTo(x * radius * 1.5, y * radius * 1.5);
+  }
+  for (const [width, colour] of [[3.4, css(theme.back, 0.85)], [1.5, css(theme.text)]]) {
+    pen.lineWidth = width;
+    pen.strokeStyle = colour;
+    pen.stroke();
+  }
+}
+
+/** The rows that prototypes are made of: pairs of window coordinates. */
+export function drawTargets(pen, theme, plot, marks) {
+  const radius = marks.length > 2 * 60 ? 5.5 : 7.5; // many must not hide the points
+  for (let i = 0; i + 1 < marks.length; i += 2) {
+    pen.save();
+    pen.translate(plot.px(marks[i]), plot.py(marks[i + 1]));
+    drawTarget(pen, theme, radius);
+    pen.restore();
+  }
+}
+
 /** A mark as a small picture for legends and headings. */
 export function markIcon(theme, spec, size = 18) {
   const canvas = el("canvas", { class: "icon", "aria-hidden": "true" });
   canvas.style.width = canvas.style.height = `${size}px`;
   const pen = sized(canvas, size, size, window.devicePixelRatio);
   pen.translate(size / 2, size / 2);
-  drawMark(pen, theme, { fill: spec.label, radius: size * 0.27, ...spec });
+  if (spec.target) drawTarget(pen, theme, size * 0.25);
+  else drawMark(pen, theme, { fill: spec.label, radius: size * 0.27, ...spec });
   return canvas;
 }
 

@@ -16,11 +16,13 @@ export class Messenger {
 
   send(message) {
     const last = this.queue.at(-1);
+    const same = last?.kind === "edit" && last.dragging && last.op === message.op;
     const moves = message.op === "move" && last?.op === "move" && last.row === message.row;
+    const sweeps = same && message.op === "erase"; // the places of a sweep add up
     if (message.kind === "set" && last?.kind === "set") {
       Object.assign(last.values, message.values);
       last.dragging = message.dragging;
-    } else if (moves) Object.assign(last, message);
+    } else if (moves || sweeps) Object.assign(last, message);
     else this.queue.push(message);
     this.pump();
   }

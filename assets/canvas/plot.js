@@ -1,7 +1,7 @@
 /** The figure itself: regions below, boundaries, points, arrows and axes above. */
 
 import { clamp, el, newId, say, setText, sized, ticks } from "./elements.js";
-import { FLAT, TINTS, classColour, css, drawMark, mix, word } from "./marks.js";
+import { FLAT, TINTS, classColour, css, drawMark, drawTargets, mix, word } from "./marks.js";
 import { boundaries, locate, paintRegions } from "./regions.js";
 
 const MAX_ZOOM = 40;
@@ -14,6 +14,7 @@ export class Plot {
     this.app = app;
     this.sprites = new Map();
     this.ghosts = []; // added points that the server has not confirmed
+    this.gone = new Set(); // places of erased points that the server has not confirmed
     this.cursor = null;
     this.show = { bands: true, arrows: true, points: true };
     this.raster = el("canvas", { class: "raster", "aria-hidden": "true" });
@@ -120,9 +121,13 @@ export class Plot {
     let least = reach * reach;
     for (let i = 0; i < x.length; i++) {
       const far = (this.px(x[i]) - px) ** 2 + (this.py(y[i]) - py) ** 2;
-      if (far < least) [found, least] = [i, far];
+      if (far < least && !this.isGone(x[i], y[i])) [found, least] = [i, far];
     }
     return found;
+  }
+
+  isGone(x, y) {
+    return this.gone.size > 0 && this.gone.has(`${x} ${y}`);
   }
 
   /* -- the crosshair -- */
@@ -190,12 +195,19 @@ export class Plot {
     this.paintBoundaries(pen, theme, picture);
     if (this.show.points) this.paintPoints(pen, picture);
     if (this.show.arrows && picture.lines) this.paintArrows(pen, theme, picture);
+    if (this.show.arrows) drawTargets(pen, theme, this, picture.prototypes?.marks ?? []);
     pen.restore();
     pen.strokeStyle = css(theme.text, 0.45);
     pen.lineWidth = 1;
     pen.strokeRect(x - 0.5, y - 0.5, w + 1, h + 1);
-    this.badge.hidden = picture.canonical || picture.knot !== null;
+    this.mark(picture, this.app.waits);
     this.placeCursor();
+  }
+
+  /** What the picture is, where it is not the fit of what the controls say. */
+  mark(picture, waits) {
+    setText(this.badge, waits ? "fits when you let go" : "preview");
+    this.badge.hidden = !waits && (!picture || picture.canonical || picture.knot !== null);
   }
 
   paintRaster(picture, coarse) {
@@ -314,6 +326,7 @@ export class Plot {
     pen.save();
     pen.setTransform(1, 0, 0, 1, 0, 0);
     for (let i = 0; i < x.length; i++) {
+      if (this.isGone(x[i], y[i])) continue;
       const hollow = known ? picture.hollow[i] : 1;
       const fill = known ? picture.predicted[i] : label[i];
       stamp(this.px(x[i]), this.py(y[i]), this.sprite(label[i], fill, part[i], hollow, radius));

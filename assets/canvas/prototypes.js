@@ -6,7 +6,7 @@ import { divergingMap, markIcon } from "./marks.js";
 const MOST_TILES = 60;
 const MOST_BARS = 12;
 
-/** Every prototype, as a picture of signed weights or as sorted bars. */
+/** Every prototype: a picture of signed weights, sorted bars, or in words where it has no weights. */
 export class Prototypes {
   constructor(app) {
     this.app = app;
@@ -42,16 +42,19 @@ export class Prototypes {
     setText(this.title, `Prototypes (${owner.length}${more})`);
     setText(this.caption, prototypes.caption ?? "");
     let most = 0;
-    for (const w of weights) most = Math.max(most, Math.abs(w));
-    const image = this.app.scene.image;
+    for (const w of weights ?? []) most = Math.max(most, Math.abs(w));
+    const image = weights ? this.app.scene.image : null;
+    const way = `${Boolean(weights)} ${image}`;
+    if (way !== this.way) this.list.replaceChildren();
+    this.way = way;
     this.legend.hidden = !image;
     ["−" + say(most), "0", "+" + say(most)].forEach((text, i) => setText(this.ends[i], text));
-    this.list.className = image ? "tiles" : "cards";
+    this.list.className = image ? "tiles" : weights ? "cards" : "cards words";
     const cards = keepChildren(this.list, shown, () => this.card(image));
     for (let j = 0; j < shown; j++) {
       this.head(cards[j], prototypes, j);
       if (image) this.tile(cards[j], prototypes, j, most);
-      else this.bars(cards[j], prototypes, j, most, settled);
+      else if (weights) this.bars(cards[j], prototypes, j, most, settled);
     }
   }
 
@@ -61,11 +64,24 @@ export class Prototypes {
     return el("div", { class: "card" }, ...(image ? [body, head] : [head, body]));
   }
 
-  head(card, { owner, count, weights }, j) {
+  /** What a prototype is made of: short, and in full. */
+  facts({ weights, size, bias }, j) {
+    if (!weights) {
+      const long = bias?.some((b) => b !== 0) ? `, bias ${signed(bias[j])}` : "";
+      const made = size ? `made of ${size[j]} ${size[j] === 1 ? "part" : "parts"}` : "";
+      return [made + long, made ? `it is ${made}${long}` : "it has no weights of its own"];
+    }
     const d = weights.shape[1];
-    const name = this.app.scene.classes[owner[j]] ?? String(owner[j]);
     let nonzero = 0;
     for (let i = j * d; i < (j + 1) * d; i++) if (weights[i] !== 0) nonzero++;
+    const short = nonzero ? `${nonzero} weight${nonzero === 1 ? "" : "s"}` : "all weights 0";
+    return [short, `${nonzero} of ${d} weights are not zero`];
+  }
+
+  head(card, prototypes, j) {
+    const { owner, count } = prototypes;
+    const name = this.app.scene.classes[owner[j]] ?? String(owner[j]);
+    const [short, long] = this.facts(prototypes, j);
     const [icon, title, facts] = card.querySelector(".name").children;
     if (card.owner !== owner[j]) {
       card.owner = owner[j];
@@ -73,8 +89,8 @@ export class Prototypes {
     }
     setText(title, `${j + 1} · ${name}`);
     title.title = name;
-    setText(facts, `${count[j] > 1 ? `×${count[j]}, ` : ""}${nonzero} weight${nonzero === 1 ? "" : "s"}`);
-    card.title = `Prototype ${j + 1} of class ${name}: ${nonzero} of ${d} weights are not zero`
+    setText(facts, `${count[j] > 1 ? `×${count[j]}, ` : ""}${short}`);
+    card.title = `Prototype ${j + 1} of class ${name}: ${long}`
       + (count[j] > 1 ? `, ${count[j]} merged into one` : "");
   }
 
@@ -89,21 +105,26 @@ export class Prototypes {
     canvas.setAttribute("aria-label", card.title);
   }
 
-  /** The largest weights; their order rests while a slider moves, newcomers take the place of zeros. */
+  /**
+   * The largest weights, none of them zero. While a slider moves their order rests: what
+   * becomes zero keeps its line until it is let go, newcomers take such lines, then new ones.
+   */
   order(weights, j, settled) {
     const d = weights.shape[1];
     const size = (i) => Math.abs(weights[j * d + i]);
     const best = [];
     for (let i = 0; i < d; i++) {
+      if (size(i) === 0) continue;
       let place = best.length;
       while (place > 0 && size(best[place - 1]) < size(i)) place--;
       if (place < MOST_BARS) best.splice(place, 0, i);
       best.length = Math.min(best.length, MOST_BARS);
     }
     const last = this.orders[j];
-    if (settled || !last || last.length !== best.length) return (this.orders[j] = best);
-    const fresh = best.filter((i) => size(i) > 0 && !last.includes(i));
-    return (this.orders[j] = last.map((i) => (size(i) === 0 && fresh.length ? fresh.shift() : i)));
+    if (settled || !last) return (this.orders[j] = best);
+    const fresh = best.filter((i) => !last.includes(i));
+    const kept = last.map((i) => (size(i) === 0 && fresh.length ? fresh.shift() : i));
+    return (this.orders[j] = [...kept, ...fresh].slice(0, MOST_BARS));
   }
 
   bars(card, { weights, bias }, j, most, settled) {

@@ -4,6 +4,17 @@ import { brief, clamp, el, keepChildren, percent, say, setText, signed } from ".
 import { BANDS, TINTS, UNKNOWN, classColour, css, markIcon, mix } from "./marks.js";
 import { SQUARES } from "./regions.js";
 
+const READ = "with the keyboard: focus it, arrow keys move a crosshair.";
+/** What the tool in hand does, with the pointer and with keys. */
+const HINTS = {
+  look: ["Point at the figure to read the scores;", READ],
+  add: ["Click to add a point of the class chosen above;", "with the keyboard: arrow keys, then Enter."],
+  move: ["Drag a point, or click it and then its new place;", "with the keyboard: [ or ] finds it, Enter takes and puts it."],
+  erase: ["Click a point, or sweep over several;", "with the keyboard: [ or ] finds one, Delete erases it."],
+};
+const SCROLLS = { tabindex: 0, role: "group", "aria-label": "Legend" };
+const MANY = 12; // classes: from here on the legend scrolls
+
 /** Everything said in words: read-outs, what is under the pointer, legend, notices, the table twin. */
 export class Report {
   constructor(app) {
@@ -14,7 +25,8 @@ export class Report {
     this.here = el("div", { class: "here" }, this.first, this.second);
     this.spoken = el("div", { class: "unseen", "aria-live": "polite" });
     this.legend = el("div", { class: "legend" });
-    this.marks = el("span");
+    this.marks = el("div", { class: "entries" });
+    this.made = el("span", { class: "entry", hidden: true });
     this.bandScale = el("span", { class: "bands" });
     this.legend.append(this.marks, el("span", { class: "hint" }, "outline: true class, fill: the model's answer"), this.bandScale);
     this.note = el("p", { class: "note" });
@@ -37,13 +49,29 @@ export class Report {
     const [shown, total] = scene.shown_of ?? [points.x.length, points.x.length];
     this.sampled = shown < total ? `${shown} of ${total} rows are drawn.` : "";
     const used = new Set(points.part);
+    this.marks.classList.toggle("many", classes.length > MANY);
     const key = JSON.stringify([classes, parts, [...used].sort(), theme]);
     if (key === this.drawn) return;
     this.drawn = key;
-    const entry = (spec, text) => el("span", { class: "entry" }, markIcon(theme, spec), text);
+    const named = (name) => el("span", { class: "word", title: name }, name);
+    const entry = (spec, text) => el("span", { class: "entry" }, markIcon(theme, spec), named(text));
     const entries = classes.map((name, k) => entry({ label: k }, name));
     parts.forEach((name, part) => used.has(part) && entries.push(entry({ label: UNKNOWN, part }, name)));
-    this.marks.replaceChildren(...entries);
+    this.made.text = el("span", { class: "word" });
+    this.made.replaceChildren(markIcon(theme, { target: true }), this.made.text);
+    this.marks.replaceChildren(...entries, this.made);
+    // What scrolls is reached with the keyboard too.
+    if (classes.length > MANY) Object.entries(SCROLLS).forEach((pair) => this.marks.setAttribute(...pair));
+    else Object.keys(SCROLLS).forEach((name) => this.marks.removeAttribute(name));
+  }
+
+  /** The marks of what prototypes are made of, where they are drawn, and the bands. */
+  key(picture) {
+    this.margins(picture);
+    const { prototypes } = picture;
+    this.made.hidden = !prototypes?.marks || !this.app.plot.show.arrows;
+    setText(this.made.text, prototypes?.marks_label ?? "what prototypes are made of");
+    this.made.text.title = this.made.text.textContent;
   }
 
   update(picture) {
@@ -60,7 +88,7 @@ export class Report {
       setText(small, detail);
       small.title = detail;
     });
-    this.margins(picture);
+    this.key(picture);
     this.remarks(picture);
     this.tables();
   }
@@ -131,13 +159,18 @@ export class Report {
   read(place, index, speak = false) {
     this.last = [place, index];
     const { shown, scene } = this.app;
-    let lines = ["Point at the figure to read the scores;", "with the keyboard: focus it, arrow keys move a crosshair."];
+    let lines = HINTS[this.app.hand.tool];
     if (place && shown) lines = index >= 0 ? this.pointText(index, shown, scene) : this.scoreText(place, shown, scene);
     setText(this.first, lines[0]);
     setText(this.second, lines[1]);
     this.here.title = lines.join("\n");
     clearTimeout(this.timer);
     if (speak) this.timer = setTimeout(() => setText(this.spoken, lines.join(" ")), 300);
+  }
+
+  /** What the tool in hand does, until something is pointed at. */
+  idle() {
+    this.read(null, -1);
   }
 
   pointText(index, picture, { points, classes, parts, view }) {
@@ -181,22 +214,29 @@ export class Report {
   tables() {
     const { scene, shown } = this.app;
     if (!this.twin.open || !shown) return;
-    const { points, classes, parts, features } = scene;
+    const { points, classes, parts } = scene;
     const rows = classes.map((name, k) => [name, ...parts.map((_, part) => {
       const own = Array.from(points.label.keys()).filter((i) => points.label[i] === k && points.part[i] === part);
       const hits = own.filter((i) => shown.predicted[i] === k).length;
       return own.length ? `${hits} of ${own.length} right` : "–";
     })]);
-    const weights = shown.prototypes && Array.from(shown.prototypes.owner, (k, j) => {
-      const d = shown.prototypes.weights.shape[1];
-      const used = Array.from({ length: d }, (_, i) => i).filter((i) => shown.prototypes.weights[j * d + i] !== 0);
-      const list = used.map((i) => `${features?.[i] ?? i + 1} ${signed(shown.prototypes.weights[j * d + i])}`);
-      return [`${j + 1}`, classes[k], String(shown.prototypes.count[j]), signed(shown.prototypes.bias[j]), list.join(", ")];
-    });
     this.table.replaceChildren(
       this.grid("Points drawn", ["Class", ...parts], rows),
       this.grid("Read-outs", ["Name", "Value", "Detail"], shown.readouts.map((r) => [r.name, String(r.value), r.detail ?? ""])),
-      ...(weights ? [this.grid("Prototypes", ["Number", "Class", "Merged", "Bias", "Weights that are not zero"], weights)] : []));
+      ...(shown.prototypes ? [this.prototypes(shown.prototypes)] : []));
+  }
+
+  prototypes({ weights, owner, count, bias, size }) {
+    const { classes, features } = this.app.scene;
+    const d = weights?.shape[1] ?? 0;
+    const rows = Array.from(owner, (k, j) => {
+      const own = Array.from({ length: d }, (_, i) => [features?.[i] ?? i + 1, weights[j * d + i]]);
+      const list = own.filter(([, w]) => w !== 0).map(([name, w]) => `${name} ${signed(w)}`);
+      const made = weights ? list.join(", ") || "none" : String(size?.[j] ?? "–");
+      return [`${j + 1}`, classes[k], String(count[j]), signed(bias[j]), made];
+    });
+    const last = weights ? "Weights that are not zero" : "Made of so many parts";
+    return this.grid("Prototypes", ["Number", "Class", "Merged", "Bias", last], rows);
   }
 
   grid(caption, heads, rows) {

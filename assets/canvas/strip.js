@@ -9,7 +9,8 @@ export class Strip {
   constructor(app) {
     this.app = app;
     this.past = []; // what was known before the settings changed, drawn faintly until it is known anew
-    this.canvas = el("canvas", { class: "strip", role: "img" });
+    this.canvas = el("canvas", { class: "strip", role: "slider", tabindex: 0, "aria-valuemin": 0, hidden: true });
+    this.canvas.addEventListener("keydown", (event) => this.key(event));
     this.canvas.addEventListener("pointerdown", (event) => {
       this.canvas.setPointerCapture(event.pointerId);
       this.held = app.controls.scrub;
@@ -30,6 +31,18 @@ export class Strip {
     const share = (event.clientX - this.canvas.getBoundingClientRect().left - left) / width;
     const index = Math.round(clamp(share, 0, 1) * end);
     if (Number(this.held?.range.value) !== index || !this.held?.moved) this.held?.slide(index);
+  }
+
+  /** The same keys as the slider's. */
+  key(event) {
+    const { scrub } = this.app.controls;
+    const end = this.app.path ? this.app.path.values.length - 1 : 0;
+    const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -5, PageUp: 5, Home: -end, End: end };
+    if (!scrub || !(event.key in steps) || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    const now = Number(scrub.range.value);
+    const next = clamp(now + steps[event.key], 0, end);
+    if (next !== now) scrub.slide(next);
   }
 
   /** The same span as the slider's thumb walks. */
@@ -72,8 +85,21 @@ export class Strip {
       for (const line of lines) this.paintLine(pen, line, { x, y, known: strips });
     }
     this.paintMarker(pen, theme, { x, y, yCount, top, bottom, lines, picture, path });
-    const strip = picture.strip;
-    if (strip) this.canvas.setAttribute("aria-label", `Along the path, here: ${this.texts(strip).join(", ")}`);
+    this.speak(picture, path);
+  }
+
+  /** What the strip shows, as a slider says it. */
+  speak({ strip, knot, value }, path) {
+    const at = knot ?? nearestIndex(path.values, value);
+    const label = this.app.controls.scrub?.control?.label ?? path.param;
+    const texts = strip ? this.texts(strip) : [];
+    const said = {
+      "aria-label": `Along the path of ${label}`,
+      "aria-valuemax": path.values.length - 1,
+      "aria-valuenow": at,
+      "aria-valuetext": [say(value), ...texts].join(", "),
+    };
+    for (const [name, text] of Object.entries(said)) this.canvas.setAttribute(name, text);
   }
 
   texts({ training, validation, nonzeros }) {

@@ -1,7 +1,8 @@
 """A page with nothing but the live figure, fed with small linear models made here.
 
 ``?scene=toy|table|digits|many`` picks the data, ``?delay=ms`` slows every answer down,
-``?silent=n`` leaves the n-th message without an answer.
+``?silent=n`` leaves the n-th message without an answer, ``?large=1`` answers drags
+without a picture. Way D is a method without a path and without weights.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ HOSTILE = ["<img src=x onerror='window.hacked=1'>", '"; */ </script><b>', "α" *
 PATH = [0.0, *np.geomspace(0.001, 1, 30)]
 NODES = 100
 SIZES = {"toy": (2, 2, 4), "table": (3, 12, 6), "digits": (10, 64, 20)}
-SIZES["many"] = (23, 6, 23)
+SIZES["many"] = (26, 14, 26)
 
 
 def start(kind: str) -> dict:
@@ -40,6 +41,7 @@ def start(kind: str) -> dict:
     turn = 2 * np.pi * owner / n_classes + rng.normal(scale=0.35, size=n)
     weights = np.c_[np.cos(turn), np.sin(turn)] @ basis
     weights += rng.normal(scale=0.25, size=weights.shape) * (d > 2)
+    weights[-1] *= 0.5  # all zeros at the end of the path
     return {
         "kind": kind,
         "points": {
@@ -66,6 +68,8 @@ def scene_of(state: dict) -> dict:
     features = [f"feature {i + 1}" for i in range(d)]
     if state["kind"] == "table":
         names, features[:3] = HOSTILE, HOSTILE
+    if state["kind"] == "many":
+        names = [f"letter {chr(65 + k)}, written by hand" for k in range(n_classes)]
     return {
         "id": f"{state['kind']}-{state['edits']}",
         "title": state["kind"],
@@ -83,7 +87,9 @@ def scene_of(state: dict) -> dict:
         },
         "image": [8, 8] if state["kind"] == "digits" else None,
         "features": features,
-        "path": {"param": "lam", "values": PATH, "from_right": True},
+        "path": None
+        if state["values"]["method"] == "d"
+        else {"param": "lam", "values": PATH, "from_right": True},
         "alt": f"Decision regions of {names[0] if d == 2 else 'classes'} and points",
     }
 
@@ -128,6 +134,24 @@ def picture_of(state: dict, lam: float, canonical: bool = True) -> dict:
     if d > 2:
         hollow[::6] = 1
     plane = (NODES, NODES)
+    prototypes = {
+        "weights": weights.astype("f4"),
+        "owner": owner.astype("u1"),
+        "count": (1 + (owner == 0)).astype("i4"),
+        "bias": coef[:, 2].astype("f4"),
+        "caption": "A prototype is a direction: a weight for each feature.",
+    }
+    lines = {"coef": coef.astype("f4"), "owner": owner.astype("u1")}
+    if state["values"]["method"] == "d":
+        made = np.flatnonzero(points["part"] == 0)[::7]
+        prototypes |= {
+            "weights": None,
+            "size": np.arange(3, 3 + len(owner)),
+            "marks": np.c_[points["x"][made], points["y"][made]],
+            "marks_label": "row that prototypes are made of",
+            "caption": "A prototype is a mix of real training rows, which are ringed.",
+        }
+        lines = None
     return {
         "knot": PATH.index(lam) if lam in PATH else None,
         "value": lam,
@@ -139,17 +163,11 @@ def picture_of(state: dict, lam: float, canonical: bool = True) -> dict:
         "runner": order[:, 1].astype("u1").reshape(plane),
         "margin": np.rint(255 * np.sqrt(gap / most)).astype("u1").reshape(plane),
         "margin_max": most,
-        "lines": {"coef": coef.astype("f4"), "owner": owner.astype("u1")},
+        "lines": lines,
         "predicted": predicted.astype("u1"),
         "hollow": hollow,
         "own_share": float(1 - hollow.mean()),
-        "prototypes": {
-            "weights": weights.astype("f4"),
-            "owner": owner.astype("u1"),
-            "count": (1 + (owner == 0)).astype("i4"),
-            "bias": coef[:, 2].astype("f4"),
-            "caption": "A prototype is a direction: a weight for each feature.",
-        },
+        "prototypes": prototypes,
         "readouts": [
             {
                 "name": f"{name.title()} accuracy",
@@ -175,10 +193,10 @@ def controls_of(state: dict) -> list[dict]:
         common |= {"name": name, "label": label, "scale": scale}
         return common | {"value": state["values"].get(name)} | more
 
-    options = [{"value": v, "label": f"Way {v.upper()}"} for v in "abc"]
+    options = [{"value": v, "label": f"Way {v.upper()}"} for v in "abcd"]
     many = [{"value": v, "label": f"Data set {v}"} for v in range(9)]
     marks = [{"value": 1.0, "text": "all merged"}]
-    return [
+    rows = [
         control("data", "Data set", "choice", group="data", options=many, value=2),
         control("method", "Loss", "choice", options=options),
         control("lam", "Fusion λ", "log", low=0.001, high=1, zero=True, scrub=True)
@@ -188,6 +206,21 @@ def controls_of(state: dict) -> list[dict]:
         control("bias", "Bias", "flag", advanced=True),
         control("secret", "Hidden", "linear", shown=False, value=0.5),
     ]
+    if state["kind"] != "many":
+        return rows
+    kinds = [{"value": v, "label": v} for v in ("main plane", "two features")]
+    kind = control("v.kind", "Picture of", "choice", group="view", options=kinds)
+    slices = [
+        control(f"v.at{i}", f"standing feature {i + 1}", "linear", group="view")
+        | {"value": state["values"].get(f"v.at{i}", 0.5)}
+        for i in range(12)
+    ]
+    more = [
+        control(f"p{i}", f"Parameter {i + 1} of the method", "log", low=0.01)
+        | {"value": state["values"].get(f"p{i}", 0.1)}
+        for i in range(7)
+    ]
+    return [*rows, *more, kind | {"value": "two features"}, *slices]
 
 
 def edit(state: dict, message: dict) -> None:
@@ -196,12 +229,20 @@ def edit(state: dict, message: dict) -> None:
     if message["op"] == "undo":
         state["points"] = state["undo"].pop() if state["undo"] else points
     else:
-        state["undo"].append(state["points"])
+        gesture = message["op"], message["row"]
+        if state.get("gesture") != gesture:
+            state["undo"].append(state["points"])
+        state["gesture"] = gesture if message["dragging"] else None
         at = points["row"] == message["row"]
         if message["op"] == "move":
             points["x"][at], points["y"][at] = message["x"], message["y"]
         elif message["op"] == "erase":
+            at = np.zeros(len(points["x"]), dtype=bool)
+            for x, y in message["places"]:
+                same = (points["x"] == x) & (points["y"] == y) & ~at
+                at[np.flatnonzero(same)[-1:]] = True
             points = {name: array[~at] for name, array in points.items()}
+            points["row"] = np.arange(len(points["row"]), dtype="i4")
         else:
             new = {**message, "part": 0, "row": points["row"].max() + 1}
             points = {
@@ -245,8 +286,11 @@ def answer(state: dict, message: dict | None) -> bytes:
         if message and (waiting := slow_fit(state, message)):
             return waiting
         canonical = not (message and message.get("dragging"))
-        picture = picture_of(state, state["values"]["lam"], canonical)
-        header |= {"kind": "picture", "picture": picture}
+        header["kind"] = "picture"
+        if canonical or "large" not in st.query_params:
+            picture = picture_of(state, state["values"]["lam"], canonical)
+            header["picture"] = picture
+        header["path"] = scene_of(state)["path"]
     if not message or message["have"] != scene_of(state)["id"]:
         header |= {"scene": scene_of(state)}
         header["kind"] = "full" if header["kind"] == "picture" else "knots"

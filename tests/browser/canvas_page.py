@@ -17,7 +17,7 @@ def state(page: Page) -> dict[str, str]:
 
 
 def slider(page: Page, name: str) -> Locator:
-    return page.locator(f"[data-name={name}] input[type=range]")
+    return page.locator(f"[data-name='{name}'] input[type=range]")
 
 
 def heard(page: Page) -> dict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -13,6 +14,7 @@ from tests.browser.canvas_page import (
     canvas,
     heard,
     slider,
+    state,
     wait_heard,
 )
 
@@ -69,10 +71,11 @@ def test_points_follow_the_mouse(visit: Callable[..., Page]) -> None:
     assert last["dragging"] is False and last["x"] == pytest.approx(1.5, abs=0.03)
     assert last["row"] == seen["points"] - 1
     page.get_by_role("button", name="Erase (tool)").click()
+    before = heard(page)["n"]
     page.mouse.click(*at(page, 1.5, 2.5))
-    assert wait_heard(page, heard(page)["n"] + 1)["points"] == points
+    assert wait_heard(page, before + 1)["points"] == points
     page.get_by_role("button", name="Undo").click()
-    assert wait_heard(page, heard(page)["n"] + 1)["points"] == points + 1
+    assert wait_heard(page, before + 2)["points"] == points + 1
 
 
 def test_touch(visit: Callable[..., Page]) -> None:
@@ -98,3 +101,131 @@ def test_hover_says_scores_and_points(visit: Callable[..., Page]) -> None:
     x, y = (float(harness.start("table")["points"][axis][0]) for axis in "xy")
     page.mouse.move(*at(page, x, y))
     expect(page.locator(".here")).to_contain_text("predicted")
+
+
+def sweep_over(page: Page, left: float, right: float, steps: int = 12) -> None:
+    """Press at x = left and sweep to x = right, at y = 0; the button stays down."""
+    page.mouse.move(*at(page, left, 0))
+    page.mouse.down()
+    for i in range(1, steps + 1):
+        page.mouse.move(*at(page, left + (right - left) * i / steps, 0))
+        page.wait_for_timeout(25)
+
+
+def passed(left: float, right: float, reach: float) -> int:
+    """Points of the toy within reach of the sweep."""
+    points = harness.start("toy")["points"]
+    near = np.clip(points["x"], left, right)
+    far = np.hypot(points["x"] - near, points["y"])
+    return int((far < reach).sum())
+
+
+def test_a_sweep_erases_what_it_passes_in_one_step(visit: Callable[..., Page]) -> None:
+    page = visit()
+    points = heard(page)["points"]
+    page.get_by_role("button", name="Erase (tool)").click()
+    sweep_over(page, -1.5, 1.5)
+    follows = wait_heard(page, 2)
+    assert follows["heard"][0]["dragging"] is True
+    assert follows["points"] < points, "the fit follows while the sweep lasts"
+    page.mouse.up()
+    expect(page.locator(".badge")).to_be_hidden()
+    expect(page.locator("code")).to_contain_text('"dragging": false')
+    last = heard(page)
+    assert last["heard"][0]["op"] == "erase"
+    width = page.locator("canvas.raster").bounding_box()["width"]
+    pixel = 6.4 / width
+    least, most = passed(-1.5, 1.5, 6 * pixel), passed(-1.5, 1.5, 14 * pixel)
+    assert 3 < least <= points - last["points"] <= most
+    page.get_by_role("button", name="Undo").click()
+    assert wait_heard(page, last["n"] + 1)["points"] == points
+
+
+def test_swept_points_vanish_before_the_server_answers(
+    visit: Callable[..., Page],
+) -> None:
+    page = visit("delay=1500")
+    left = "n => n.getContext('2d').getImageData(0, 0, n.width, n.height).data.join()"
+    page.get_by_role("button", name="Erase (tool)").click()
+    page.mouse.move(*at(page, -1.5, 0))
+    page.wait_for_timeout(100)
+    before = canvas(page).evaluate(left)
+    seq = state(page)["seq"]
+    sweep_over(page, -1.5, 0.5, steps=4)
+    page.wait_for_timeout(100)
+    assert canvas(page).evaluate(left) != before
+    assert state(page)["seq"] == seq
+    page.mouse.up()
+
+
+def test_a_click_erases_one_of_two_points_at_a_place(
+    visit: Callable[..., Page],
+) -> None:
+    page = visit()
+    points = heard(page)["points"]
+    page.get_by_role("button", name="Add (tool)").click()
+    for n in (1, 2):
+        page.mouse.click(*at(page, -2.5, 2.5))
+        assert wait_heard(page, n)["points"] == points + n
+    page.get_by_role("button", name="Erase (tool)").click()
+    page.mouse.click(*at(page, -2.5, 2.5))
+    assert wait_heard(page, 3)["points"] == points + 1
+    page.mouse.click(*at(page, -2.5, 2.5))
+    assert wait_heard(page, 4)["points"] == points
+
+
+def test_every_tool_says_what_it_does(visit: Callable[..., Page]) -> None:
+    page = visit()
+    here = page.locator(".here")
+    for tool, word in [("Add", "add a point"), ("Move", "Drag"), ("Erase", "sweep")]:
+        page.get_by_role("button", name=f"{tool} (tool)").click()
+        expect(here).to_contain_text(word)
+        expect(here).to_contain_text("keyboard")
+    page.get_by_role("button", name="Look (tool)").click()
+    expect(here).to_contain_text("read the scores")
+
+
+def test_the_strip_is_a_slider_for_the_keyboard(visit: Callable[..., Page]) -> None:
+    page = visit()
+    strip = page.get_by_role("slider", name="Along the path of Fusion λ")
+    before = int(strip.get_attribute("aria-valuenow"))
+    strip.focus()
+    page.keyboard.press("ArrowRight")
+    expect(strip).to_have_attribute("aria-valuenow", str(before + 1))
+    outline = "n => getComputedStyle(n).outlineStyle"
+    assert strip.evaluate(outline) == "solid"
+    assert "non-zeros" in strip.get_attribute("aria-valuetext")
+    sent = wait_heard(page, 1)["heard"][0]
+    assert sent["values"]["lam"] == pytest.approx(harness.PATH[before + 1])
+    page.keyboard.press("End")
+    expect(strip).to_have_attribute("aria-valuenow", str(len(harness.PATH) - 1))
+    page.keyboard.press("Home")
+    expect(strip).to_have_attribute("aria-valuenow", "0")
+    expect(slider(page, "lam")).to_have_value("0")
+
+
+def test_everything_in_the_figure_shows_where_the_focus_is(
+    visit: Callable[..., Page],
+) -> None:
+    page = visit("scene=many")
+    page.locator("summary").first.focus()
+    page.locator(".spe").evaluate("n => (n.getRootNode().host ?? n).scrollIntoView()")
+    seen = set()
+    for _ in range(70):
+        page.keyboard.press("Tab")
+        found = page.evaluate(
+            """() => {
+              let node = document.activeElement;
+              while (node?.shadowRoot?.activeElement)
+                node = node.shadowRoot.activeElement;
+              if (!node?.closest(".spe")) return null;
+              const drawn = node.type === "radio" ? node.nextElementSibling : node;
+              const { outlineStyle, outlineWidth } = getComputedStyle(drawn);
+              return [node.className || node.tagName, outlineStyle, outlineWidth];
+            }"""
+        )
+        if found is None:
+            continue
+        seen.add(found[0])
+        assert found[1:] == ["solid", "2px"], found
+    assert {"marks", "strip", "value", "SUMMARY"} <= seen

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser import canvas_harness as harness
 from tests.browser.canvas_page import (
+    at,
     canvas,
     slider,
     state,
@@ -98,3 +99,99 @@ def test_regions_are_exact_between_the_nodes(
     painted = {colour: exact[colours == colour] for colour in np.unique(colours)}
     wrong = sum((k != np.bincount(k).argmax()).sum() for k in painted.values())
     assert wrong / exact.size < 0.002
+
+
+def test_only_weights_that_are_not_zero_get_a_bar(visit: Callable[..., Page]) -> None:
+    page = visit("scene=table")
+    made = harness.start("table")
+    for lam, knot in ((0.0, "Home"), (1.0, "End")):
+        slider(page, "lam").focus()
+        page.keyboard.press(knot)
+        expect(canvas(page)).to_have_attribute("data-last-value", f"{lam:g}")
+        page.wait_for_timeout(400)
+        weights, _ = harness.model(made, lam)
+        for j, own in enumerate(weights):
+            card = page.locator(".card").nth(j)
+            used = int((own != 0).sum())
+            rows = card.locator(".weight:not(.bias)")
+            assert rows.count() == min(used, 12)
+            assert "0" not in rows.locator(".number").all_inner_texts()
+            words = f"{used} weight" if used else "all weights 0"
+            expect(card.locator("small")).to_contain_text(words)
+    assert (weights == 0).all(axis=1).any(), "the last model has an empty prototype"
+
+
+def test_bars_rest_while_a_slider_moves(visit: Callable[..., Page]) -> None:
+    page = visit("scene=table")
+    names = page.locator(".card").first.locator(".weight:not(.bias) .feature")
+    before = names.all_inner_texts()
+    box = slider(page, "lam").bounding_box()
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 0.3 * box["width"], middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.85 * box["width"], middle, steps=10)
+    expect(page.locator(".card .weight.zero").first).to_be_attached()
+    assert names.all_inner_texts() == before
+    page.mouse.up()
+    expect(page.locator(".card .weight.zero")).to_have_count(0)
+    assert len(names.all_inner_texts()) < len(before)
+
+
+@pytest.mark.parametrize("scene", ["toy", "digits"])
+def test_a_method_without_weights_is_shown_in_words(
+    visit: Callable[..., Page], scene: str
+) -> None:
+    page = visit(f"scene={scene}")
+    page.locator("[data-name=method] label span").nth(3).click()
+    expect(page.locator(".caption")).to_contain_text("mix of real training rows")
+    cards = page.locator(".card")
+    assert cards.count() == harness.SIZES[scene][2]
+    expect(cards.first).to_contain_text("made of 3 parts")
+    expect(page.locator(".card :is(.weight, .tile)")).to_have_count(0)
+    made = page.locator(".entries").get_by_text("row that prototypes are made of")
+    drawn = page.get_by_role("checkbox", name="Prototypes")
+    drawn.check()
+    expect(made).to_be_visible()
+    page.locator(".twin summary").click()
+    expect(page.locator(".tables")).to_contain_text("Made of so many parts")
+    page.mouse.move(100, 100)
+    paint = "n => n.getContext('2d').getImageData(0, 0, n.width, n.height).data.join()"
+    ringed = canvas(page).evaluate(paint)
+    drawn.uncheck()
+    expect(made).to_be_hidden()
+    assert canvas(page).evaluate(paint) != ringed
+    drawn.check()
+    expect(made).to_be_visible()
+    page.locator("[data-name=method] label span").nth(0).click()
+    expect(made).to_be_hidden()
+    expect(cards.first).to_contain_text("weights")
+    kind = ".tile" if scene == "digits" else ".weight"
+    expect(cards.first.locator(kind).first).to_be_visible()
+
+
+def test_hover_reads_scores_without_lines(visit: Callable[..., Page]) -> None:
+    page = visit()
+    page.locator("[data-name=method] label span").nth(3).click()
+    expect(page.locator("canvas.strip")).to_be_hidden()
+    page.mouse.move(*at(page, 2.5, -2.5))
+    expect(page.locator(".here")).to_contain_text("margin")
+
+
+def test_data_too_large_for_previews_say_so_while_dragging(
+    visit: Callable[..., Page],
+) -> None:
+    page = visit("large=1")
+    control = slider(page, "mu")
+    box = control.bounding_box()
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 0.4 * box["width"], middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.7 * box["width"], middle, steps=4)
+    said = page.locator("[data-name=mu]").get_by_role("status")
+    expect(said).to_have_text("fits when you let go")
+    expect(page.locator(".badge")).to_have_text("fits when you let go")
+    expect(page.locator("[data-name=n]").get_by_role("status")).to_have_count(0)
+    page.mouse.up()
+    expect(said).to_have_count(0)
+    expect(page.locator(".badge")).to_be_hidden()
+    expect(page.locator(".waiting")).to_have_count(0)
