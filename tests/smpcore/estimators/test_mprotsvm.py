@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from smpcore import PrototypeModel, SmpcoreError
 from smpcore.estimators import mprotsvm_problem
 from smpcore.estimators.mprotsvm import MultiPrototypeSVC
+from smpcore.estimators.mprotsvm_assignment import Descent, best_assignment, settle
 from tests.smpcore.solvers.mprotsvm_oracle import judge_slowly
 
 IRIS = load_iris(return_X_y=True)
@@ -327,3 +328,41 @@ def test_rows_of_both_labels_are_no_trouble():
         problem, X=np.zeros_like(problem.X), squares=problem.squares * 0 + 1
     )
     assert np.isfinite(MultiPrototypeSVC(C=1.0).solve(blank).objective_)
+
+
+def test_renamed_classes_are_the_same_problem():
+    X, y = load_wine(return_X_y=True)
+    options = {"n_prototypes": 2, "temperature": 0.0, "start": "kmeans", "tol": 1e-8}
+    plain = MultiPrototypeSVC(C=0.1, max_iter=20_000, **options).fit(X, y)
+    renamed = MultiPrototypeSVC(C=0.1, max_iter=20_000, **options)
+    renamed.fit(X, np.array([2, 0, 1])[y])
+    mine, theirs = plain.decision_function(X), renamed.decision_function(X)
+    assert renamed.free_objective_ == pytest.approx(plain.free_objective_, rel=0.02)
+    back = theirs[:, [2, 0, 1]]
+    assert (back.argmax(axis=1) == mine.argmax(axis=1)).mean() > 0.98
+    single = MultiPrototypeSVC(1, C=0.1, tol=1e-9, max_iter=20_000)
+    first = single.fit(X, y).decision_function(X)
+    second = single.fit(X, np.array([2, 0, 1])[y]).decision_function(X)
+    np.testing.assert_allclose(second[:, [2, 0, 1]], first, atol=1e-3)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_what_is_kept_gets_better_until_no_move_pays(kernel):
+    X, y = load_wine(return_X_y=True)
+    estimator = MultiPrototypeSVC(3, C=1.0, kernel=kernel)
+    problem = estimator.problem(X, y)
+    descent = Descent(problem, 1.0, 1e-3, False, None, np.zeros(1, dtype=np.int64))
+    seen = []
+    state, look, _, finished = settle(
+        descent, 5000, lambda look, sweeps, scores: seen.append(look)
+    )
+    assert finished and len(seen) > 2
+    assert look.gap <= 1e-3 * look.objective
+    certified = [s.free for s in seen if s.gap <= 1e-3 * s.objective]
+    assert look.free == min(certified)
+    assert look.free <= (1 + 1e-3) * min(s.free for s in seen)
+    again = Descent(problem, 1.0, 1e-3, False, state, np.zeros(1, dtype=np.int64))
+    there = again.look()
+    assert there.objective == pytest.approx(look.objective, rel=1e-9)
+    stays = np.array_equal(best_assignment(again), state.assignment)
+    assert stays or there.objective - there.free <= 1e-3 * there.objective
