@@ -119,7 +119,7 @@ def axis_view(
         axes[1, second] = reading[second, 1] = 1.0
         y, y_label = _edges(X[:, second]), names[second]
     others = n_features - len({first, second})
-    note = f"The other {others} features stand at the values below." if others else ""
+    note = f"The other {others} features stand still: see View." if others else ""
     return View(origin, axes, reading, x, y, names[first], y_label, note)
 
 

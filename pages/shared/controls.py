@@ -185,7 +185,7 @@ def _view_controls(
         if i not in (rows[1]["value"], rows[2]["value"])
     ]
     for i in others[:MAX_SLICES]:
-        param = Param(f"at{i}", names[i][:60], "linear", help="Where it stands.")
+        param = Param(f"at{i}", names[i][:60], "linear")
         value = at.get(i, float(middle[i]))
         rows.append(_control(param, f"v.at{i}", "view", value, low[i], high[i]))
     return rows

@@ -51,12 +51,15 @@ def edited(choice: Choice, message: Mapping[str, Any], live: dict[str, Any]) -> 
     if op == "undo":
         if not undo:
             raise SmpcoreError("There is nothing to undo.")
-        dataset, division = undo.pop()
+        before, dataset, division = undo.pop()
+        if before.data != MINE:  # the first edit made a table of a generated set
+            live["edited"] = None
+            return replace(choice, data=before.data, data_values=before.data_values)
     else:
         dataset, division = _changed(data, message, goes_on)
         # A drag or a sweep is one step to undo, however many messages it took.
         if not goes_on:
-            undo.append((data.dataset, data.split))
+            undo.append((choice, data.dataset, data.split))
             del undo[:-50]
         live["gesture"] = gesture if message.get("dragging") else None
     token = private.keep(dataset, division, choice.token)

@@ -80,6 +80,11 @@ def _check_supported(model: PrototypeModel) -> None:
             f"similarity={model.similarity.kind!r} cannot be exported; "
             f"supported are {supported}."
         )
+    if model.code_size:
+        raise ExportError(
+            f"code_size={model.code_size} (a code of prototypes for each input) cannot "
+            f"be exported; supported are {supported}."
+        )
     if model.classes is None:
         raise ExportError(
             f"classes=None (regression) cannot be exported; supported are {supported}."
