@@ -11,6 +11,8 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from smpcore.errors import SmpcoreError
+from smpcore.solvers.alignment import alignment_logs, own_logs
+from smpcore.solvers.strings import edit_distances
 
 
 def _linear(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
@@ -63,6 +65,50 @@ def _features(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray
     return values
 
 
+def alignment_kernel(A: np.ndarray, B: np.ndarray, sigma: float) -> np.ndarray:
+    """Global alignment kernel of series, 1 for a series with itself.
+
+    Parameters
+    ----------
+    A : ndarray of shape (n_samples, n_times)
+    B : ndarray of shape (n_anchors, n_times)
+    sigma : float
+        Width of the similarity of two values.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_anchors)
+    """
+    logs, row = np.empty((len(A), len(B))), np.empty(B.shape[1] + 1)
+    x, e = np.empty((2, B.shape[1]))
+    room = row, x, e, e.view(np.int64)
+    alike = A is B
+    A, B = np.array(A, order="C"), np.array(B, order="C")
+    alignment_logs(A, B, sigma, alike, logs, *room)
+    if alike:
+        own = of_anchors = logs.diagonal().copy()
+    else:
+        own, of_anchors = np.empty(len(A)), np.empty(len(B))
+        own_logs(A, sigma, own, *room)
+        own_logs(B, sigma, of_anchors, *room)
+    return np.exp(logs - 0.5 * (own[:, None] + of_anchors))
+
+
+def _gak(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
+    values = np.zeros((len(X), len(anchors)))
+    channels = np.split(np.arange(X.shape[1]), len(how.weights))
+    for part, weight, sigma in zip(channels, how.weights, how.widths, strict=True):
+        if weight > 0:
+            values += weight * alignment_kernel(X[:, part], anchors[:, part], sigma)
+    return values
+
+
+def _strings(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
+    apart = np.empty((len(X), len(anchors)), dtype=np.int64)
+    edit_distances(np.array(X, np.int64), np.array(anchors, np.int64), apart)
+    return np.exp(-how.gamma * apart)
+
+
 def _callable(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
     return how.function(X, anchors)
 
@@ -77,6 +123,8 @@ SIMILARITIES: dict[str, Callable[[np.ndarray, np.ndarray, Similarity], np.ndarra
     "ncc": _ncc,
     "intersection": _intersection,
     "features": _features,
+    "gak": _gak,
+    "strings": _strings,
     "callable": _callable,
 }
 
@@ -94,6 +142,8 @@ class Similarity:
     ``ncc``           the same of x and z less their means
     ``intersection``  ``sum_f min(x_f, z_f) / sum_f max(x_f, z_f)``, inputs not negative
     ``features``      ``sum_f weights_f * exp(-(x_f - z_f)^2 / widths_f)``
+    ``gak``           ``sum_c weights_c * alignment of x_c and z_c``, of channels c
+    ``strings``       ``exp(-gamma * edits from x to z)``, codes 0, 1, ... and -1 behind
     ``callable``      ``function(x, z)``: in Python only, never saved or exported
     ================  ============================================================
 
@@ -108,7 +158,7 @@ class Similarity:
     coef0 : float
         At least 0.
     weights, widths : tuple of float
-        Of each feature, for "features".
+        Of each feature, for "features"; of each channel, for "gak".
     function : callable or None
         ``(X, anchors) -> (n_samples, n_anchors)``, for "callable".
     """

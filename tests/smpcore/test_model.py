@@ -121,3 +121,65 @@ def test_a_hand_edited_file_is_refused_in_words(change, words):
 def test_no_json_at_all():
     with pytest.raises(SmpcoreError, match="not valid JSON"):
         PrototypeModel.from_json("{")
+
+
+def coded(**changes):
+    """Two prototypes of length 1 with a code of at most one entry."""
+    parts = {
+        "center": np.zeros(2),
+        "scale": np.ones(2),
+        "anchors": np.eye(2),
+        "mixing": np.eye(2),
+        "bias": np.zeros(2),
+        "pooling": "sum",
+        "votes": np.array([[1.0, 0.0], [0.0, 2.0]]),
+        "counts": np.ones(2, dtype=np.int64),
+        "kind_of_prototype": "mix of real cases",
+        "code_size": 1,
+        "gram": np.array([[1.0, 0.6], [0.6, 1.0]]),
+    }
+    return model(**{**parts, **changes})
+
+
+def test_a_code_has_the_best_few_weights_of_prototypes():
+    X = [[3.0, 2.0], [0.0, 4.0], [5.0, -1.0]]
+    np.testing.assert_allclose(coded().activations(X), [[3, 0], [0, 4], [5, 0]])
+    # Of both, for (3, 2): solve (1 0.6; 0.6 1) x = (3, 2); others stay at one.
+    two = coded(code_size=2).activations(X)
+    np.testing.assert_allclose(two, [[1.8 / 0.64, 0.2 / 0.64], [0, 4], [5, 0]])
+    np.testing.assert_allclose(coded().scores(X), [[3, 0], [0, 8], [5, 0]])
+
+
+@pytest.mark.parametrize("fallback", [0, 1])
+def test_what_nothing_represents_gets_the_fallback(fallback):
+    X = [[3.0, 2.0], [-1.0, -1.0], [0.0, 4.0]]
+    blank = coded(fallback=fallback)
+    assert blank.represented(X).tolist() == [True, False, True]
+    assert blank.predict(X).tolist() == ["no", ["no", "yes"][fallback], "yes"]
+    assert model().represented(X).all()
+
+
+def test_a_code_goes_through_json():
+    back = PrototypeModel.from_json(coded().to_json())
+    np.testing.assert_array_equal(back.gram, coded().gram)
+    assert back.code_size == 1 and back.to_json() == coded().to_json()
+    assert PrototypeModel.from_json(model().to_json()).gram is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"code_size": -1}, "code_size=-1 should be a whole number"),
+        ({"code_size": 1.5}, "code_size=1.5 should be a whole number"),
+        ({"code_size": 0}, "gram should be given with a code_size above 0"),
+        ({"gram": None}, "gram should be given with a code_size above 0"),
+        ({"gram": np.eye(3)}, r"gram should be finite, of shape \(2, 2\)"),
+        ({"gram": np.full((2, 2), np.nan)}, "gram should be finite"),
+        ({"bias": np.ones(2)}, "without bias or intercept"),
+        ({"intercept": np.ones(2)}, "without bias or intercept"),
+        ({"pooling": "max"}, "A code is pooled with pooling='sum'"),
+    ],
+)
+def test_a_code_that_is_not_whole_is_refused(changes, words):
+    with pytest.raises(SmpcoreError, match=words):
+        coded(**changes)

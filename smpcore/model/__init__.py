@@ -2,7 +2,7 @@
 
 Every fitted model, of whatever family, is a `PrototypeModel`:
 
-    x --scale--> x' --similarity--> s --mix--> activations --pool--> scores
+    x --scale--> x' --similarity--> s --mix, code--> activations --pool--> scores
 
 Pictures, explanations, tables and C files are made from this object alone.
 """
@@ -10,56 +10,23 @@ Pictures, explanations, tables and C files are made from this object alone.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 
 from smpcore.errors import SmpcoreError
+from smpcore.model.history import STATUS as STATUS
+from smpcore.model.history import History
+from smpcore.model.text import plain, typed
 from smpcore.similarity import Similarity
+from smpcore.solvers.nqp import nqp_rows
 
 SCHEMA = 1
 
-STATUS = ("converged", "iteration limit reached", "stopped", "diverged")
-
-
-def _empty() -> np.ndarray:
-    return np.empty(0)
-
-
-@dataclass(frozen=True, eq=False)
-class History:
-    """How the solver went.
-
-    Parameters
-    ----------
-    iteration : ndarray of shape (n_checks,)
-        Iterations at which the objective was looked at.
-    objective, gap : ndarray of shape (n_checks,)
-        Primal objective, and its certified distance to the optimum (NaN where no
-        bound is known).
-    steps : ndarray of shape (n_recorded, n_anchors, n_features + 1)
-        Recorded anchors with their bias in the last column (empty unless asked for
-        with ``record``).
-    status : int
-        Index into `STATUS`.
-    n_iter : int
-    seconds : float
-        Solver time.
-    """
-
-    iteration: np.ndarray = field(default_factory=_empty)
-    objective: np.ndarray = field(default_factory=_empty)
-    gap: np.ndarray = field(default_factory=_empty)
-    steps: np.ndarray = field(default_factory=lambda: np.empty((0, 0, 0)))
-    status: int = 0
-    n_iter: int = 0
-    seconds: float = 0.0
-
-    @property
-    def status_text(self) -> str:
-        """The status in words."""
-        return STATUS[self.status]
+#: Score of the fallback class for an input that nothing represents; others have 0.
+UNREPRESENTED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +62,12 @@ class PrototypeModel:
     fallback : int
         Class of an input that nothing represents.
     history : History
+    code_size : int
+        0: the mixed similarities are the activations. Above 0: these are the weights,
+        at least 0 and at most so many above it, with which the prototypes reconstruct
+        the input best.
+    gram : ndarray of shape (n_prototypes, n_prototypes), or None
+        Inner products of the prototypes, with a code only.
     """
 
     center: np.ndarray
@@ -115,6 +88,8 @@ class PrototypeModel:
     kind_of_prototype: str
     fallback: int = 0
     history: History = field(default_factory=History)
+    code_size: int = 0
+    gram: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         for entry in fields(self):
@@ -177,7 +152,8 @@ class PrototypeModel:
         if self.similarity.kind in ("linear", "poly"):
             return (self.anchors != 0).any(axis=0)
         if self.similarity.weights:
-            return np.array(self.similarity.weights) > 0
+            used = np.array(self.similarity.weights) > 0  # of features, or of channels
+            return np.repeat(used, self.n_features // len(used))
         return np.ones(self.n_features, dtype=bool)
 
     @property
@@ -203,8 +179,33 @@ class PrototypeModel:
         """
         scaled = (np.asarray(X, dtype=np.float64) - self.center) / self.scale
         if self.is_linear:
-            return self.similarity.values(scaled, self.weights) + self.bias
-        return self.similarity.values(scaled, self.anchors) @ self.mixing + self.bias
+            mixed = self.similarity.values(scaled, self.weights) + self.bias
+        else:
+            mixed = self.similarity.values(scaled, self.anchors) @ self.mixing
+            mixed += self.bias
+        return mixed if self.gram is None else self._codes(mixed)
+
+    def _codes(self, mixed: np.ndarray) -> np.ndarray:
+        """Weights of prototypes that reconstruct inputs of these similarities."""
+        codes, values = np.zeros(mixed.shape), np.empty(len(mixed))
+        gram = np.array(self.gram, order="C")  # compiled code wants it writable
+        nqp_rows(gram, np.ascontiguousarray(-mixed), int(self.code_size), codes, values)
+        return codes
+
+    def represented(self, X: np.ndarray) -> np.ndarray:
+        """Whether any prototype speaks for a row; without a code, always.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features), user's units
+
+        Returns
+        -------
+        ndarray of bool, shape (n_samples,)
+        """
+        if self.code_size == 0:
+            return np.ones(len(X), dtype=bool)
+        return self.activations(X).any(axis=1)
 
     def scores(self, X: np.ndarray) -> np.ndarray:
         """Score of each output.
@@ -231,7 +232,10 @@ class PrototypeModel:
         ndarray of shape (n_samples, n_outputs)
         """
         if self.pooling == "sum":
-            return activations @ self.votes + self.intercept
+            scores = activations @ self.votes + self.intercept
+            if self.code_size:
+                scores[~activations.any(axis=1), self.fallback] = UNREPRESENTED
+            return scores
         scores = np.empty((len(activations), self.n_outputs))
         for output in range(self.n_outputs):
             own = np.flatnonzero(self.votes[:, output])
@@ -262,7 +266,7 @@ class PrototypeModel:
         """
         content: dict[str, Any] = {"schema": SCHEMA}
         for entry in fields(self):
-            content[entry.name] = _plain(getattr(self, entry.name))
+            content[entry.name] = plain(getattr(self, entry.name))
         return json.dumps(content, allow_nan=False)
 
     @classmethod
@@ -297,65 +301,9 @@ class PrototypeModel:
                 f"{sorted(names)}; differing: {sorted(set(content) ^ names)}."
             )
         try:
-            return cls(**{name: _typed(name, content[name]) for name in content})
+            return cls(**{name: typed(name, content[name]) for name in content})
         except (TypeError, KeyError, IndexError) as error:
             raise SmpcoreError(f"The model has a wrong entry: {error}.") from None
-
-
-_INTEGERS = {"counts"}
-_TUPLES = {"feature_names", "sample_shape"}
-_SCALARS = {"pooling", "kind_of_prototype", "fallback"}
-
-
-def _plain(value: Any) -> Any:
-    """Turn arrays and records into lists and dicts."""
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, Similarity):
-        if value.function is not None:
-            raise SmpcoreError("A model with a Python function cannot be saved.")
-        return {k: v for k, v in asdict(value).items() if k != "function"}
-    if isinstance(value, History):
-        return {
-            "iteration": value.iteration.tolist(),
-            "objective": value.objective.tolist(),
-            "gap": [g if np.isfinite(g) else None for g in value.gap.tolist()],
-            "status": int(value.status),
-            "n_iter": int(value.n_iter),
-            "seconds": float(value.seconds),
-        }
-    if isinstance(value, tuple):
-        return list(value)
-    return value
-
-
-def _typed(name: str, value: Any) -> Any:
-    """Undo `_plain` for one entry of the model."""
-    if name == "similarity":
-        return Similarity(
-            **{k: tuple(v) if isinstance(v, list) else v for k, v in value.items()}
-        )
-    if name == "history":
-        gap = [np.nan if g is None else g for g in value["gap"]]
-        arrays = {"iteration": value["iteration"], "objective": value["objective"]}
-        return History(
-            **{k: np.asarray(v, dtype=float) for k, v in arrays.items()},
-            gap=np.asarray(gap, dtype=float),
-            status=int(value["status"]),
-            n_iter=int(value["n_iter"]),
-            seconds=float(value["seconds"]),
-        )
-    if name == "classes":
-        return None if value is None else np.asarray(value)
-    if name in _TUPLES:
-        return tuple(value)
-    if name in _SCALARS:
-        return value
-    dtype = np.int64 if name in _INTEGERS else np.float64
-    try:
-        return np.asarray(value, dtype=dtype)
-    except (ValueError, TypeError):
-        raise SmpcoreError(f"{name} should be a table of numbers.") from None
 
 
 def _check_shapes(model: PrototypeModel) -> None:
@@ -389,3 +337,21 @@ def _check_shapes(model: PrototypeModel) -> None:
         raise SmpcoreError("votes should give each output at least one prototype.")
     if (model.scale <= 0).any():
         raise SmpcoreError("scale should be positive everywhere.")
+    _check_code(model)
+
+
+def _check_code(model: PrototypeModel) -> None:
+    """Refuse a coding stage that is not whole."""
+    m, size, gram = model.n_prototypes, model.code_size, model.gram
+    if not (isinstance(size, Integral) and size >= 0):
+        raise SmpcoreError(f"code_size={size!r} should be a whole number, 0 or more.")
+    if (size > 0) != (gram is not None):
+        raise SmpcoreError("gram should be given with a code_size above 0 only.")
+    if gram is None:
+        return
+    if gram.shape != (m, m) or not np.isfinite(gram).all():
+        raise SmpcoreError(f"gram should be finite, of shape ({m}, {m}).")
+    if model.pooling != "sum" or model.bias.any() or model.intercept.any():
+        raise SmpcoreError(
+            "A code is pooled with pooling='sum', without bias or intercept."
+        )

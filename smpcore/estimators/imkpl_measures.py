@@ -1,0 +1,53 @@
+"""How readable prototypes are that mix real cases."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from smpcore.model import PrototypeModel
+
+
+def interpretability(model: PrototypeModel) -> np.ndarray:
+    """Interpretability of each prototype (IP), in percent.
+
+    The share of a prototype's weight that lies on cases of one class, times
+    ``exp(-spread)``, the mean squared distance between its cases in feature space:
+    100 if all its cases are of one class and coincide.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+        Of IMKPL: prototypes of length 1 in feature space.
+
+    Returns
+    -------
+    ndarray of shape (n_prototypes,)
+    """
+    size = model.mixing.sum(axis=0)
+    purity = model.votes.max(axis=1) / size
+    # With u' K u = 1 the weighted squared distances of the cases sum to this.
+    spread = 2.0 * (size**2 - 1.0)
+    return 100.0 * purity * np.exp(-np.maximum(spread, 0.0))
+
+
+def discrimination(codes: np.ndarray, owner: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Share of each prototype's code weight that goes to its own class (DR), percent.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_samples, n_prototypes)
+        Activations of a model with a code.
+    owner : ndarray of int, shape (n_prototypes,)
+        Class of each prototype.
+    y : ndarray of int, shape (n_samples,)
+        Class of each row.
+
+    Returns
+    -------
+    ndarray of shape (n_prototypes,)
+        NaN for a prototype that no row uses.
+    """
+    total = codes.sum(axis=0)
+    own = np.where(y[:, None] == owner, codes, 0.0).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        return 100.0 * own / total

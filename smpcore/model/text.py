@@ -1,0 +1,67 @@
+"""Entries of a model as JSON values, and back."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from smpcore.errors import SmpcoreError
+from smpcore.model.history import History
+from smpcore.similarity import Similarity
+
+_INTEGERS = {"counts"}
+_TUPLES = {"feature_names", "sample_shape"}
+_SCALARS = {"pooling", "kind_of_prototype", "fallback", "code_size"}
+
+
+def plain(value: Any) -> Any:
+    """Turn arrays and records into lists and dicts."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Similarity):
+        if value.function is not None:
+            raise SmpcoreError("A model with a Python function cannot be saved.")
+        return {k: v for k, v in asdict(value).items() if k != "function"}
+    if isinstance(value, History):
+        return {
+            "iteration": value.iteration.tolist(),
+            "objective": value.objective.tolist(),
+            "gap": [g if np.isfinite(g) else None for g in value.gap.tolist()],
+            "status": int(value.status),
+            "n_iter": int(value.n_iter),
+            "seconds": float(value.seconds),
+        }
+    if isinstance(value, tuple):
+        return list(value)
+    return value
+
+
+def typed(name: str, value: Any) -> Any:
+    """Undo `plain` for one entry of the model."""
+    if name == "similarity":
+        return Similarity(
+            **{k: tuple(v) if isinstance(v, list) else v for k, v in value.items()}
+        )
+    if name == "history":
+        gap = [np.nan if g is None else g for g in value["gap"]]
+        arrays = {"iteration": value["iteration"], "objective": value["objective"]}
+        return History(
+            **{k: np.asarray(v, dtype=float) for k, v in arrays.items()},
+            gap=np.asarray(gap, dtype=float),
+            status=int(value["status"]),
+            n_iter=int(value["n_iter"]),
+            seconds=float(value["seconds"]),
+        )
+    if name in ("classes", "gram"):
+        return None if value is None else np.asarray(value)
+    if name in _TUPLES:
+        return tuple(value)
+    if name in _SCALARS:
+        return value
+    dtype = np.int64 if name in _INTEGERS else np.float64
+    try:
+        return np.asarray(value, dtype=dtype)
+    except (ValueError, TypeError):
+        raise SmpcoreError(f"{name} should be a table of numbers.") from None

@@ -1,0 +1,198 @@
+"""Non-negative quadratic problems with few entries: the code of one or many inputs.
+
+    minimise  x' Q x / 2 + c' x   over  x >= 0 with at most `limit` entries above 0
+
+Greedy (Hosseini & Hammer, CIKM 2019, Algorithm 2): the entry with the steepest slope
+enters, then all entries are solved for again, dropping those that turn negative as
+Lawson and Hanson do. The Cholesky factor of Q on the support grows by a row a step.
+
+========  ==========  ==========  ====================================================
+symbol    name        shape       meaning
+========  ==========  ==========  ====================================================
+Q         Q           (n, n)      symmetric, positive semidefinite
+c         c           (n,)        linear term
+I         support     (limit,)    indices of the entries, the first `size` count
+x_I       x           (limit,)    their values
+g         slope       (n,)        c + Q x; 0 on the support and where blocked
+L         factor      (limit,     lower triangle, L L' = Q on the support
+                      limit)
+          blocked     (n,)        indices that depend on the support, `n_blocked`
+z         z           (limit,)    solution on the support without the sign
+========  ==========  ==========  ====================================================
+"""
+
+import math
+
+import numpy as np
+
+from . import kernel
+
+#: A plain 0 or -1 given to a kernel compiles it once more, for that very number.
+ZERO, NONE = np.int64(0), np.int64(-1)
+
+#: Slope, relative to the largest of c, that counts as none.
+FLAT = 1e-10
+
+#: Share of Q_jj that is left of a column which depends on the others.
+DEPENDENT = 1e-9
+
+#: Relative decrease of the objective that ends the search.
+LITTLE = 1e-9
+
+
+@kernel
+def steepest(slope, flat):
+    """Index of the lowest slope, or -1 if it is not below -flat.
+
+    Four minima at a time: one alone would make every number wait for the one before.
+    """
+    a, b, c, d = -flat, -flat, -flat, -flat
+    whole = slope.size - slope.size % 4
+    for i in range(0, whole, 4):
+        a = slope[i] if slope[i] < a else a
+        b = slope[i + 1] if slope[i + 1] < b else b
+        c = slope[i + 2] if slope[i + 2] < c else c
+        d = slope[i + 3] if slope[i + 3] < d else d
+    for i in range(whole, slope.size):
+        a = slope[i] if slope[i] < a else a
+    lowest = min(min(a, b), min(c, d))
+    if lowest < -flat:
+        for i in range(slope.size):
+            if slope[i] == lowest:
+                return i
+    return NONE
+
+
+@kernel
+def append_row(Q, support, size, j, factor):
+    """Write row `size` of the factor, for index j, up to its pivot, and return that."""
+    pivot = Q[j, j]
+    for r in range(size):
+        v = Q[j, support[r]]
+        for t in range(r):
+            v -= factor[r, t] * factor[size, t]
+        v /= factor[r, r]
+        factor[size, r] = v
+        pivot -= v * v
+    return pivot
+
+
+@kernel
+def solve_support(c, support, size, factor, z):
+    """Solve L L' z = -c on the support; return whether all of z is above 0."""
+    for r in range(size):
+        v = -c[support[r]]
+        for t in range(r):
+            v -= factor[r, t] * z[t]
+        z[r] = v / factor[r, r]
+    positive = True
+    for r in range(size - 1, -1, -1):
+        v = z[r]
+        for t in range(r + 1, size):
+            v -= factor[t, r] * z[t]
+        z[r] = v / factor[r, r]
+        positive = positive and z[r] > 0.0
+    return positive
+
+
+@kernel
+def refit(Q, c, support, x, size, factor, z):
+    """Best x >= 0 on a support, dropping what turns negative; return the new size."""
+    while size > 0:
+        if solve_support(c, support, size, factor, z):
+            for r in range(size):
+                x[r] = z[r]
+            return size
+        share, first = math.inf, 0
+        for r in range(size):
+            if z[r] <= 0.0:
+                step = x[r] / (x[r] - z[r]) if x[r] > z[r] else 0.0
+                if step < share:
+                    share, first = step, r
+        largest = 0.0
+        for r in range(size):
+            x[r] += share * (z[r] - x[r])
+            largest = max(largest, x[r])
+        kept = ZERO
+        for r in range(size):
+            gone = z[r] <= 0.0 and x[r] <= 1e-14 * largest
+            if r != first and not gone:
+                support[kept], x[kept] = support[r], x[r]
+                factor[kept, kept] = math.sqrt(
+                    append_row(Q, support, kept, support[kept], factor)
+                )
+                kept += 1
+        size = kept
+    return 0
+
+
+@kernel
+def grow(Q, c, flat, support, x, size, value, slope, factor, blocked, n_blocked, z):
+    """Let one entry in and solve again.
+
+    Returns the new size, objective and count of blocked indices, and whether to go on:
+    not if the support is full or the objective hardly fell.
+    """
+    while True:
+        j = steepest(slope, flat)
+        if j < 0:
+            return size, value, n_blocked, False
+        pivot = append_row(Q, support, size, j, factor)
+        if pivot > DEPENDENT * Q[j, j]:
+            break
+        blocked[n_blocked] = j
+        n_blocked += 1
+        slope[j] = 0.0
+    factor[size, size] = math.sqrt(pivot)
+    support[size], x[size] = j, 0.0
+    size = refit(Q, c, support, x, size + 1, factor, z)
+    lower = 0.0
+    for r in range(size):
+        lower += 0.5 * c[support[r]] * x[r]
+    if size == support.size or not value - lower > LITTLE * abs(lower):
+        return size, lower, n_blocked, False
+    for i in range(slope.size):
+        slope[i] = c[i]
+    for r in range(size):
+        row, v = Q[support[r]], x[r]
+        for i in range(slope.size):
+            slope[i] += v * row[i]
+    for r in range(size):
+        slope[support[r]] = 0.0
+    for r in range(n_blocked):
+        slope[blocked[r]] = 0.0
+    return size, lower, n_blocked, True
+
+
+@kernel
+def start_slope(c, slope):
+    """Write the slope at x = 0; return which slopes count as none."""
+    largest = 0.0
+    for i in range(c.size):
+        slope[i] = c[i]
+        largest = max(largest, abs(c[i]))
+    return FLAT * largest
+
+
+@kernel
+def nqp_rows(Q, C, limit, X, values):
+    """Solve for every row of C: solutions into the zeros X, objectives into values."""
+    n = Q.shape[0]
+    limit = min(limit, n)
+    support, blocked = np.empty(limit, np.int64), np.empty(n, np.int64)
+    x, z, slope = np.empty(limit), np.empty(limit), np.empty(n)
+    factor = np.empty((limit, limit))
+    for i in range(C.shape[0]):
+        c = C[i]
+        flat = start_slope(c, slope)
+        size, value, n_blocked, more, steps = ZERO, 0.0, ZERO, True, 0
+        # A step that drops entries may leave the size as it was, or smaller.
+        while more and steps < 4 * limit + 20:
+            size, value, n_blocked, more = grow(
+                Q, c, flat, support, x, size, value, slope, factor, blocked, n_blocked,
+                z,
+            )  # fmt: skip
+            steps += 1
+        for r in range(size):
+            X[i, support[r]] = x[r]
+        values[i] = value

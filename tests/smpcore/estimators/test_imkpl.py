@@ -1,0 +1,335 @@
+"""IMKPLClassifier: scikit-learn's contract, and what the specification promises."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from smpcore import PrototypeModel, SmpcoreError
+from smpcore.estimators.imkpl import IMKPLClassifier
+from smpcore.estimators.imkpl_measures import discrimination, interpretability
+from smpcore.estimators.imkpl_steps import Alternation, Weights
+
+IRIS = load_iris(return_X_y=True)
+WINE = load_wine(return_X_y=True)
+CANCER = load_breast_cancer(return_X_y=True)
+SMALL = CANCER[0][::3], CANCER[1][::3]
+
+VARIANTS = [
+    IMKPLClassifier(),
+    IMKPLClassifier(kappa=10.0),
+    IMKPLClassifier(kernels="rbf", n_prototypes=2),
+    IMKPLClassifier(kernels="linear", standardize=False),
+    IMKPLClassifier(kappa=np.inf, solver="paper", code_size=3),
+]
+
+
+def reasons(estimator):
+    found = {"check_class_weight_classifiers": "there are none, which is said"}
+    if estimator.kernels == "linear":
+        found["check_classifiers_train"] = "angles do not tell its three classes apart"
+    elif estimator.kernels == "features" and estimator.kappa == 2.0:
+        found["check_classifiers_train"] = "of its two features one is kept, too few"
+    return found
+
+
+@parametrize_with_checks(VARIANTS, expected_failed_checks=reasons)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:n_prototypes=:UserWarning")
+@pytest.mark.filterwarnings("ignore:None of the:UserWarning")
+def test_scikit_learns_contract(estimator, check):
+    check(estimator)
+
+
+def walk(data=WINE, n_steps=0, **params):
+    """An alternation after so many rounds, and its problem."""
+    how = {"lam": 0.2, "mu": 0.2, "tau": 0.2, "kappa": 2.0, "code_size": 10}
+    how = Weights(**{**how, "path": True, **params})
+    problem = IMKPLClassifier(how.code_size).problem(*data)
+    walked = Alternation(problem, how, np.zeros(1, dtype=np.int64))
+    for _ in range(n_steps):
+        walked.update_prototypes()
+        walked.update_kernels()
+        walked.update_codes()
+    return walked, problem
+
+
+def test_terms_are_the_papers():
+    walked, problem = walk(n_steps=2)
+    y, K, U, codes = problem.owners, walked.K, walked.U.T, walked.codes
+    H, same = U @ codes, y[:, None] == y
+    terms = walked.terms()
+    rest = np.eye(len(y)) - H
+    assert terms["rec"] == pytest.approx(np.trace(K @ rest @ rest.T), rel=1e-11)
+    distance = 2.0 - 2.0 * K
+    labels = np.eye(3)[y]
+    apart = ((labels[:, None] - labels) ** 2).sum(axis=2)
+    equation_5 = 0.5 * np.sum(H * (apart + same * distance))
+    assert terms["dis"] == pytest.approx(equation_5, rel=1e-11)
+    equation_6 = 0.0
+    start = problem.K
+    for i in range(len(y)):
+        own = [s for s in np.argsort(-start[i]) if same[i, s] and s != i][:10]
+        others = [s for s in np.argsort(-start[i]) if not same[i, s]][:10]
+        equation_6 += distance[i, own].sum() + K[i, others].sum()
+    assert terms["ls"] == pytest.approx(equation_6, rel=1e-11)
+    assert terms["ip"] == pytest.approx(np.abs(labels.T @ U).sum(), rel=1e-12)
+
+
+def test_size_of_a_prototype_is_its_spread():
+    walked, _ = walk(n_steps=2)
+    distance = 2.0 - 2.0 * walked.K
+    for u in walked.U:
+        spread = u @ distance @ u
+        assert spread == pytest.approx(2 * (u.sum() ** 2 - 1), abs=1e-11)
+        assert u.sum() >= 1 - 1e-12
+        assert u @ walked.K @ u == pytest.approx(1, abs=1e-12)
+
+
+def test_errors_of_the_kernels_add_up_to_the_objective():
+    walked, problem = walk(n_steps=2)
+    errors, terms, how = walked.kernel_errors(), walked.terms(), walked.how
+    H = walked.U.T @ walked.codes
+    across = H[problem.owners[:, None] != problem.owners].sum()
+    expected = terms["rec"] + how.lam * (terms["dis"] - across) + how.mu * terms["ls"]
+    assert errors @ walked.beta == pytest.approx(expected, rel=1e-11)
+    assert errors.min() >= -1e-9
+
+
+@pytest.mark.parametrize("data", [IRIS, WINE, SMALL], ids=["iris", "wine", "cancer"])
+@pytest.mark.parametrize(
+    "how", [{"kappa": 1.0}, {"tau": 2.0, "lam": 0.0}, {"path": False}, {"mu": 1.0}]
+)
+def test_no_step_raises_the_objective(data, how):
+    walked, problem = walk(data, **how)
+    walked.update_prototypes()
+    walked.update_kernels()
+    values = [walked.objective()]
+    for _ in range(5):
+        for step in ("codes", "prototypes", "kernels"):
+            getattr(walked, f"update_{step}")()
+            values.append(walked.objective())
+        beta, U, codes = walked.beta, walked.U, walked.codes
+        assert beta.sum() == pytest.approx(1) and (beta >= 0).all()
+        assert not beta[~problem.active].any()
+        lengths = np.einsum("ij,jk,ik->i", U, walked.K, U)
+        np.testing.assert_allclose(lengths, 1.0, atol=1e-11)
+        np.testing.assert_allclose(walked.K.diagonal(), 1.0, atol=1e-12)
+        assert (U >= 0).all() and (codes >= 0).all()
+        assert np.count_nonzero(U, axis=1).max() <= 10
+        assert np.count_nonzero(codes, axis=0).max() <= 10
+    assert (np.diff(values) <= 1e-11 * values[0]).all()
+    assert values[-1] < values[0]
+
+
+def test_model_is_made_of_real_cases():
+    X, y = WINE
+    fitted = IMKPLClassifier().fit(X, y)
+    model = fitted.model_
+    assert model.kind_of_prototype == "mix of real cases"
+    np.testing.assert_allclose(model.prototypes, X[fitted.anchor_rows_])
+    np.testing.assert_array_equal(model.support, fitted.kernel_weights_ > 0)
+    own = np.eye(3)[y[fitted.anchor_rows_]]
+    np.testing.assert_allclose(model.votes, model.mixing.T @ own, atol=1e-12)
+    back = PrototypeModel.from_json(model.to_json())
+    np.testing.assert_array_equal(back.scores(X), model.scores(X))
+    assert fitted.n_asked_ == model.n_prototypes == 30
+    codes = model.activations(X)
+    np.testing.assert_array_equal(fitted.assignment_, codes.argmax(axis=1))
+    assert np.isnan(fitted.gap_) and np.isnan(fitted.history_.gap).all()
+
+
+def test_measures_by_their_definitions():
+    X, y = WINE
+    fitted = IMKPLClassifier(lam=0.0, tau=0.0).fit(X, y)
+    model = fitted.model_
+    values = model.similarity.values(model.anchors, model.anchors)
+    distance = 2.0 - 2.0 * values
+    labels = y[fitted.anchor_rows_]
+    expected = []
+    for u in model.mixing.T:
+        purity = max(u[labels == c].sum() for c in range(3)) / u.sum()
+        expected.append(100 * purity * np.exp(-(u @ distance @ u)))
+    np.testing.assert_allclose(interpretability(model), expected, rtol=1e-9)
+    assert fitted.ip_ == pytest.approx(np.mean(expected))
+    codes = np.array([[1.0, 0.0, 0.0], [3.0, 2.0, 0.0]])
+    rates = discrimination(codes, np.array([0, 1, 1]), np.array([0, 1]))
+    np.testing.assert_array_equal(rates, [25.0, 100.0, np.nan])
+    rates = discrimination(model.activations(X), model.owner, y)
+    assert fitted.dr_ == pytest.approx(np.nanmean(rates))
+
+
+def test_tau_makes_prototypes_compact_and_lam_makes_them_pure():
+    measured = [IMKPLClassifier(tau=tau).fit(*WINE) for tau in (0.0, 0.5, 10.0)]
+    ips = [fitted.ip_ for fitted in measured]
+    sizes = [np.count_nonzero(fitted.model_.mixing) for fitted in measured]
+    assert ips[0] < ips[1] < ips[2] and sizes[0] > sizes[1] > sizes[2]
+
+    def purity(lam):
+        votes = IMKPLClassifier(lam=lam).fit(*SMALL).model_.votes
+        return np.mean(votes.max(axis=1) / votes.sum(axis=1))
+
+    assert purity(0.0) < purity(0.2) == pytest.approx(1.0)
+
+
+def test_small_and_strange_data():
+    X, y = IRIS
+    one = np.vstack([X[:60], X[-1:]]), np.append(y[:60], 2)
+    with pytest.warns(UserWarning, match="n_prototypes=10 is more than .* 2 gets 1"):
+        fitted = IMKPLClassifier().fit(*one)
+    assert fitted.predict(one[0])[-1] == 2 and fitted.n_asked_ == 10 + 10 + 1
+    single = IMKPLClassifier(code_size=1).fit(X, y)
+    assert (np.count_nonzero(single.model_.mixing, axis=0) == 1).all()
+    assert np.count_nonzero(single.model_.activations(X), axis=1).max() == 1
+    assert single.score(X, y) > 0.8
+    double = IMKPLClassifier().fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
+    assert double.score(X, y) > 0.9
+    with pytest.warns(UserWarning, match="n_prototypes=30 is more than"):
+        IMKPLClassifier(n_prototypes=30).fit(X[30:], y[30:])
+
+
+@pytest.mark.parametrize("fallback", [0, 1])
+def test_an_input_far_from_all_gets_the_most_frequent_class(fallback):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = np.where(np.arange(60) < 40, fallback, 1 - fallback)
+    X[:40] += 3
+    fitted = IMKPLClassifier().fit(X, y)
+    far = np.array([[1e6, -1e6], X[50]])
+    assert fitted.model_.represented(far).tolist() == [False, True]
+    assert fitted.predict(far).tolist() == [fallback, 1 - fallback]
+    assert fitted.model_.predict(far).tolist() == [fallback, 1 - fallback]
+
+
+def test_a_warm_start_walks_along_kappa():
+    problem = IMKPLClassifier().problem(*CANCER)
+    state = IMKPLClassifier(kappa=3.0).solve(problem).state_
+    for kappa in (2.8, 2.5, 1.0, np.inf, 2.0):
+        cold = IMKPLClassifier(kappa=kappa).solve(problem)
+        warm = IMKPLClassifier(kappa=kappa).solve(problem, state)
+        assert warm.n_iter_ <= cold.n_iter_
+        assert warm.objective_ == pytest.approx(cold.objective_, rel=0.02)
+        kept = np.count_nonzero(cold.kernel_weights_)
+        assert abs(np.count_nonzero(warm.kernel_weights_) - kept) <= 4
+        state = warm.state_
+    again = IMKPLClassifier(kappa=2.0).solve(problem, state)
+    assert again.n_iter_ == 2
+    assert again.objective_ == pytest.approx(warm.objective_, rel=2e-4)
+
+
+def test_a_state_of_another_problem_is_ignored():
+    other = IMKPLClassifier().fit(*IRIS).state_
+    problem = IMKPLClassifier().problem(*WINE)
+    cold = IMKPLClassifier().solve(problem)
+    for state in (other, "elsewhere", None):
+        assert IMKPLClassifier().solve(problem, state).objective_ == cold.objective_
+    larger = IMKPLClassifier(n_prototypes=10).solve(problem).state_
+    tight = IMKPLClassifier(code_size=1, n_prototypes=10)
+    fitted = tight.solve(tight.problem(*WINE), larger)
+    assert (np.count_nonzero(fitted.model_.mixing, axis=0) == 1).all()
+
+
+def test_a_problem_depends_on_the_parameters_it_names():
+    named = IMKPLClassifier.problem_params
+    others = {"lam": 1.0, "mu": 1.0, "tau": 3.0, "kappa": 1.0, "tol": 0.1}
+    others |= {"max_iter": 3, "solver": "paper", "record": 2}
+    assert set(named) | set(others) == set(IMKPLClassifier().get_params())
+    first = IMKPLClassifier().problem(*IRIS)
+    second = IMKPLClassifier(**others).problem(*IRIS)
+    for entry in fields(first):
+        if entry.name != "kernels":
+            one, two = (getattr(problem, entry.name) for problem in (first, second))
+            np.testing.assert_array_equal(one, two)
+
+
+def test_the_same_twice():
+    for params in ({}, {"kernels": "rbf"}, {"solver": "paper"}):
+        first, second = (IMKPLClassifier(**params).fit(*WINE) for _ in "ab")
+        assert (
+            first.model_.to_json().partition('"seconds"')[0]
+            == (second.model_.to_json().partition('"seconds"')[0])
+        )
+
+
+def test_stopping_and_progress():
+    problem = IMKPLClassifier().problem(*CANCER)
+    stop, progress = np.ones(1, dtype=np.int64), np.zeros(1)
+    halted = IMKPLClassifier().solve(problem, stop=stop, progress=progress)
+    assert halted.history_.status_text == "stopped"
+    assert halted.n_iter_ == 0 and progress[0] == 1.0
+    assert halted.score(*CANCER) > 0.8
+
+
+def test_a_quick_first_answer_says_that_it_is_one():
+    with pytest.warns(ConvergenceWarning, match="max_iter=2 was reached .* raise"):
+        quick = IMKPLClassifier(max_iter=2).fit(*CANCER)
+    assert quick.n_iter_ == 2 and quick.score(*CANCER) > 0.9
+    assert quick.history_.iteration.tolist() == [1, 2]
+
+
+def test_recorded_steps_are_centres_of_the_cases():
+    fitted = IMKPLClassifier(record=2).fit(*IRIS)
+    steps, model = fitted.history_.steps, fitted.model_
+    assert steps.shape == (fitted.n_iter_ // 2 + 1, 30, 5)
+    assert not steps[:, :, 4].any()
+    if fitted.n_iter_ % 2 == 0:
+        centres = (model.mixing / model.mixing.sum(axis=0)).T @ model.anchors
+        np.testing.assert_allclose(steps[-1, :, :4], centres, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"n_channels": 0}, "n_channels=0 should be"),
+        ({"code_size": 0}, "code_size=0 should be a whole number of at least 1"),
+        ({"n_prototypes": 0}, "n_prototypes=0 should be"),
+        ({"n_neighbors": 2.5}, "n_neighbors=2.5 should be a whole number"),
+        ({"lam": -1}, "lam=-1 should be"),
+        ({"kappa": -0.1}, "kappa=-0.1 should be"),
+        ({"kappa": np.nan}, "kappa=nan should be"),
+        ({"tol": 0.0}, "tol=0.0 should be a number above 0"),
+        ({"kernels": "psychic"}, "kernels='psychic' should be one of"),
+        ({"solver": "guess"}, "solver='guess' should be one of"),
+        ({"class_weight": "balanced"}, "IMKPL has no class weights; repeat rows"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(params, words):
+    with pytest.raises(SmpcoreError, match=words):
+        IMKPLClassifier(**params).fit(*IRIS)
+
+
+def test_rows_that_cannot_be_are_refused():
+    X, y = IRIS
+    with pytest.raises(SmpcoreError, match="one class only"):
+        IMKPLClassifier().fit(X[:50], y[:50])
+    with pytest.raises(SmpcoreError, match="NaN"):
+        IMKPLClassifier().fit(np.where(X > 7, np.nan, X), y)
+    with pytest.raises(SmpcoreError, match="IMKPL has no weights of rows; repeat"):
+        IMKPLClassifier().problem(X, y, np.ones(len(y)))
+    many = np.zeros((9000, 1)), np.arange(9000) % 2
+    with pytest.raises(SmpcoreError, match=r"9000 x 9000 .* 1.81 GiB .*fewer rows"):
+        IMKPLClassifier().fit(*many)
+    with pytest.raises(SmpcoreError, match="X holds values so large"):
+        IMKPLClassifier(standardize=False).fit(X * 1e300, y)
+
+
+def test_numbers_that_are_none_are_refused():
+    problem = IMKPLClassifier().problem(*IRIS)
+    broken = replace(problem, neighbours=np.full(4, np.nan))
+    with pytest.raises(SmpcoreError, match="not finite"):
+        IMKPLClassifier().solve(broken)
+
+
+def test_ends_of_the_sliders():
+    problem = IMKPLClassifier().problem(*WINE)
+    assert IMKPLClassifier().bounds(problem) == {"n_prototypes": (1, 71)}
+
+
+def test_digits_are_learned():
+    X, y = load_digits(return_X_y=True)
+    fitted = IMKPLClassifier().fit(X[:600], y[:600])
+    assert fitted.score(X[600:], y[600:]) > 0.9
+    assert {0, 32, 39} <= set(fitted.dropped_)

@@ -1,0 +1,141 @@
+"""IMKPL's kernels: sums over kernels that are never stored, and better prototypes."""
+
+import numpy as np
+import pytest
+
+from smpcore.solvers.imkpl import feature_products, mix_features, update_prototypes
+
+RUN, STOP = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
+
+
+@pytest.fixture
+def features():
+    """Rows of features with widths, and their kernels one by one."""
+    rng = np.random.default_rng(0)
+    Z, widths = rng.normal(size=(6, 37)), rng.uniform(0.5, 3.0, size=6)
+    return (
+        Z,
+        widths,
+        np.exp(-((Z[:, :, None] - Z[:, None]) ** 2) / widths[:, None, None]),
+    )
+
+
+def room(n):
+    numbers = np.empty((3, n))
+    return numbers, numbers[2].view(np.int64)
+
+
+def test_a_mix_is_the_sum_of_the_kernels(features):
+    Z, widths, kernels = features
+    weights = np.array([0.1, 0.0, 0.4, 0.2, 0.0, 0.3])
+    K, sums = np.empty((37, 37)), np.empty(6)
+    mix_features(Z, weights, widths, K, sums, *room(37), RUN)
+    np.testing.assert_allclose(K, np.tensordot(weights, kernels, 1), rtol=1e-14)
+    np.testing.assert_array_equal(K, K.T)
+    expected = np.where(weights > 0, kernels.sum(axis=(1, 2)), 0.0)
+    np.testing.assert_allclose(sums, expected, rtol=1e-14)
+    alone = np.empty_like(K)
+    mix_features(Z, weights, widths, alone, np.empty(0), *room(37), RUN)
+    np.testing.assert_array_equal(alone, K)
+
+
+def test_products_are_those_with_the_kernels(features):
+    Z, widths, kernels = features
+    rng = np.random.default_rng(1)
+    rows, W = np.array([3, 4, 20]), rng.normal(size=(3, 37))
+    use, products = np.array([1, 1, 0, 1, 1, 1], dtype=bool), np.empty(6)
+    feature_products(Z, use, widths, rows, W, products, *room(37), RUN)
+    expected = np.einsum("lij,ij->l", kernels[:, rows], W)
+    np.testing.assert_allclose(products, np.where(use, expected, 0.0), rtol=1e-12)
+
+
+def test_both_stop_when_asked(features):
+    Z, widths, _ = features
+    K, products = np.full((37, 37), -1.0), np.full(6, -1.0)
+    mix_features(Z, np.ones(6), widths, K, np.empty(0), *room(37), STOP)
+    assert (K == -1.0).all()
+    rows, use = np.arange(2), np.ones(6, dtype=bool)
+    W = np.ones((2, 37))
+    feature_products(Z, use, widths, rows, W, products, *room(37), STOP)
+    np.testing.assert_array_equal(products, [0, -1, -1, -1, -1, -1])
+
+
+class Step:
+    """One sweep over random prototypes, and the part of the objective it lowers."""
+
+    def __init__(self, seed, lam=0.2, tau=0.3, n=60, c=7, dead=()):
+        rng = np.random.default_rng(seed)
+        rows = np.repeat(rng.normal(size=(3, 2)), n // 3, axis=0) * 2
+        rows += rng.normal(size=rows.shape)
+        self.K = np.exp(-((rows[:, None] - rows) ** 2).sum(axis=2) / 3)
+        same = np.repeat(np.arange(3), n // 3)
+        self.B = lam * (1 - (same[:, None] == same) * self.K) - 2 * self.K
+        self.U = np.where(rng.uniform(size=(c, n)) < 5 / n, rng.uniform(size=(c, n)), 0)
+        self.U[np.arange(c), np.arange(c)] = 1.0
+        self.U /= np.sqrt(np.einsum("ij,jk,ik->i", self.U, self.K, self.U))[:, None]
+        self.codes = rng.uniform(size=(c, n)) * (rng.uniform(size=(c, n)) < 0.3)
+        self.codes[list(dead)] = 0.0
+        self.tau = tau
+        self.KU = self.U @ self.K
+
+    def value(self):
+        """trace(K H H') + <B, H> + tau sum(U), what depends on U and codes."""
+        H = self.U.T @ self.codes
+        quadratic = np.sum((self.K @ H) * H)
+        return quadratic + np.sum(self.B * H) + self.tau * self.U.sum()
+
+    def sweep(self, worst=(), limit=5, path=True):
+        pull, overlap = self.codes @ self.B, self.codes @ self.codes.T
+        worst = np.array(worst, dtype=np.int64)
+        return update_prototypes(
+            self.K, self.U, self.KU, self.codes, pull, overlap, worst, self.tau, limit,
+            path,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("tau", [0.0, 0.3, 5.0])
+@pytest.mark.parametrize("path", [True, False])
+def test_a_sweep_lowers_the_objective_and_keeps_the_rules(tau, path):
+    for seed in range(10):
+        step = Step(seed, tau=tau)
+        values = [step.value()]
+        changed = step.sweep(path=path)
+        values.append(step.value())
+        for _ in range(3):
+            step.sweep(path=path)
+            values.append(step.value())
+        assert values[1] < values[0] if path else values[1] <= values[0] + 1e-9
+        assert (changed > 0) == (values[1] < values[0])
+        assert (np.diff(values) <= 1e-10 * np.abs(values[0])).all()
+        assert (step.U >= 0).all() and (step.codes >= 0).all()
+        lengths = np.einsum("ij,jk,ik->i", step.U, step.K, step.U)
+        np.testing.assert_allclose(lengths, 1.0, atol=1e-12)
+        np.testing.assert_allclose(step.KU, step.U @ step.K, atol=1e-12)
+
+
+def test_at_most_so_many_cases():
+    for limit in (1, 2, 4):
+        step = Step(0, tau=0.0)
+        step.sweep(limit=limit)
+        touched = np.count_nonzero(step.U, axis=1) <= limit
+        assert touched.sum() >= 5
+
+
+def test_many_sizes_beat_the_papers_single_one():
+    gains = []
+    for seed in range(20):
+        ours, paper = Step(seed, tau=2.0), Step(seed, tau=2.0)
+        ours.sweep()
+        paper.sweep(path=False)
+        gains.append(paper.value() - ours.value())
+    assert np.mean(gains) > 0 and np.mean(np.array(gains) >= -1e-9) > 0.8
+
+
+def test_a_prototype_that_no_row_uses_becomes_the_worst_row():
+    step = Step(0, dead=(2, 5))
+    before = step.value() - step.tau * step.U.sum()
+    step.sweep(worst=[11, 30])
+    np.testing.assert_array_equal(step.U[2], np.eye(60)[11])
+    np.testing.assert_array_equal(step.U[5], np.eye(60)[30])
+    np.testing.assert_allclose(step.KU[5], step.K[30])
+    assert step.value() - step.tau * step.U.sum() < before
