@@ -1,0 +1,172 @@
+"""What prototype regressors share: the door, the scaling, predictions."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from smpcore.errors import SmpcoreError
+from smpcore.estimators.base import _as_errors, sample_weights, scaled_copy
+from smpcore.model import History, PrototypeModel
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionProblem:
+    """Training rows with numbers to predict, ready for a kernel.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Scaled copy of the rows.
+    y : ndarray of shape (n_samples,)
+        Targets, user's units.
+    weights : ndarray of shape (n_samples,)
+        Sample weights, sum 1.
+    center, scale : ndarray of shape (n_features,)
+        ``(x - center) / scale`` are the scaled units.
+    low, high : ndarray of shape (n_features,)
+        Range of the rows, user's units.
+    feature_names : tuple of str
+    named : bool
+        Whether the names came with the data.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray
+    center: np.ndarray
+    scale: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    feature_names: tuple[str, ...]
+    named: bool
+    task: ClassVar[str] = "regression"
+
+    @property
+    def n_features(self) -> int:
+        """Features of an input."""
+        return len(self.center)
+
+
+class PrototypeRegressor(RegressorMixin, BaseEstimator):
+    """Base of the regressors: numbers in, a `PrototypeModel` inside, numbers out.
+
+    A subclass has what a subclass of `PrototypeClassifier` has: `problem_params`,
+    `problem`, `solve`, and the words of `certificate` and `loss_of_prototypes`.
+    """
+
+    problem_params: ClassVar[tuple[str, ...]]
+    certificate: ClassVar[str] = "the best value of the objective"
+    loss_of_prototypes: ClassVar[str] = "merged"
+
+    @abstractmethod
+    def problem(self, X: Any, y: Any, sample_weight: Any = None) -> RegressionProblem:
+        """Validate and scale the rows."""
+
+    @abstractmethod
+    def solve(
+        self,
+        problem: RegressionProblem,
+        state: Any = None,
+        stop: np.ndarray | None = None,
+        progress: np.ndarray | None = None,
+    ) -> Self:
+        """Solve a problem and keep the model."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows with numbers, from a cold start.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            A whole weight counts as that many equal rows.
+
+        Returns
+        -------
+        self
+        """
+        return self.solve(self.problem(X, y, sample_weight))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predicted number of each row, user's units.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        X = _as_errors(validate_data, self, X, reset=False, dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self.model_.predict(X)
+        if not np.isfinite(values).all():
+            raise SmpcoreError(
+                f"X holds values as large as {np.abs(X).max():.3g}, too large to be "
+                "predicted; leave such rows out."
+            )
+        return values
+
+    def _scaled_rows(
+        self, X: Any, y: Any, sample_weight: Any, *, standardize: bool
+    ) -> dict[str, Any]:
+        """Entries of `RegressionProblem` for these rows, checked."""
+        X, y = _as_errors(
+            validate_data,
+            self,
+            X,
+            y,
+            dtype=np.float64,
+            order="C",
+            reset=True,
+            y_numeric=True,
+        )
+        y = np.asarray(y, dtype=np.float64)
+        weights = sample_weights(sample_weight, len(y))
+        scaled, center, scale = scaled_copy(X, weights, standardize, False)
+        counted = (weights > 0)[:, None]
+        names = getattr(self, "feature_names_in_", None)
+        return {
+            "X": scaled,
+            "y": y,
+            "weights": weights,
+            "center": center,
+            "scale": scale,
+            "low": X.min(axis=0, where=counted, initial=np.inf),
+            "high": X.max(axis=0, where=counted, initial=-np.inf),
+            "feature_names": tuple(
+                map(str, names)
+                if names is not None
+                else (f"x{r}" for r in range(X.shape[1]))
+            ),
+            "named": names is not None,
+        }
+
+    def _keep(
+        self,
+        problem: RegressionProblem,
+        model: PrototypeModel,
+        history: History,
+        n_asked: int,
+    ) -> None:
+        """Set the attributes that every fitted regressor has."""
+        self.model_ = model
+        self.n_asked_ = n_asked
+        self.history_ = history
+        self.n_features_in_ = problem.n_features
+        self.n_iter_ = history.n_iter
+        self.objective_ = float(history.objective[-1])
+        self.gap_ = float(history.gap[-1])
+        if problem.named:
+            self.feature_names_in_ = np.array(problem.feature_names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_

@@ -1,0 +1,382 @@
+"""Super-sparse prototypes: ``python -m tests.bench.supersparse [sections]``.
+
+speed    cold and warm solves on 1000 x 64 digits, and the other similarities
+peers    objective beside scipy's L-BFGS-B and the paper's Algorithm 1
+digits   accuracy of ten classes with few prototypes beside an SVM and selected rows
+numbers  mean absolute error beside ridge, LASSO and selected rows; data of your own:
+         ``numbers=path/to/housing.arff``, target in the last column
+strings  200 words of four kinds
+compile  the default similarity in a fresh process, without and with a cache
+
+Choices (lam, gamma, scaling, target) are made on validation rows; test rows are looked
+at once, after that. Times: median of 9 in milliseconds, wall / processor (min).
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.io import arff
+from scipy.optimize import minimize
+from sklearn import datasets
+from sklearn.linear_model import LassoCV, RidgeCV
+from sklearn.model_selection import train_test_split
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
+
+from smpcore.estimators.supersparse import SuperSparseClassifier, SuperSparseRegressor
+from smpcore.estimators.supersparse_baselines import (
+    WAYS,
+    fit_fewer_vectors,
+    fit_selected,
+)
+from smpcore.estimators.supersparse_paper import solve_paper
+from smpcore.estimators.supersparse_problem import SMOOTH, evaluate, solve_lbfgs
+from smpcore.estimators.supersparse_start import choose_start
+from smpcore.estimators.supersparse_strings import decode_strings, encode_strings
+from tests.bench.solvers import show, timed
+from tests.smpcore.solvers.test_supersparse import REAL, limits, real
+
+#: One move of a slider.
+MOVE = {"max_iter": 20, "tol": 1e-4}
+
+
+def some_digits() -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """A thousand digits: ten classes, and two."""
+    X, y = datasets.load_digits(return_X_y=True)
+    return {"1 output": (X[:1000], y[:1000] > 4), "10 outputs": (X[:1000], y[:1000])}
+
+
+def speed() -> None:
+    """Print times of solves."""
+    make = SuperSparseClassifier
+
+    def lines() -> Iterator[list]:
+        for (name, data), m in itertools.product(
+            some_digits().items(), (5, 10, 20, 40)
+        ):
+            problem = make(m).problem(*data)
+            cold = make(m).solve(problem)
+            state, moves = cold.state_, []
+            for more in ({"lam": 1.5e-4}, {"gamma": 1.2 * cold.gamma_}):
+                moved = make(m, **more, **MOVE).solve(problem, state)
+                apart = moved.objective_ / make(m, **more).solve(problem).objective_
+                moves += [
+                    timed(
+                        lambda w=more, m=m, p=problem, s=state: make(
+                            m, **w, **MOVE
+                        ).solve(p, s),
+                        9,
+                    ),
+                    f"{apart:.3f}",
+                ]
+            one = timed(lambda m=m, p=problem: make(m).solve(p), 9)
+            yield [name, m, cold.n_iter_, one, *moves]
+
+    head = ["digits 1000x64", "m", "steps", "cold ms", "lam x1.5 ms", "F / cold"]
+    show("RBF, start included", [*head, "gamma x1.2 ms", "F / cold"], lines())
+
+    def kinds() -> Iterator[list]:
+        X, y = some_digits()["10 outputs"]
+        for kind in SMOOTH:
+            problem = make(10, similarity=kind).problem(X, y)
+            fitted = make(10, similarity=kind).solve(problem)
+            one = timed(lambda k=kind, p=problem: make(10, similarity=k).solve(p), 9)
+            yield [kind, fitted.n_iter_, f"{fitted.objective_:.3f}", one]
+
+    show("Similarities, m = 10, 10 outputs", ["", "steps", "F", "cold ms"], kinds())
+
+
+def peers() -> None:
+    """Print objectives from the same start, after as many gradients."""
+
+    def lines() -> Iterator[list]:
+        for name in REAL:
+            rows, how = real(name)
+            d = rows.X.shape[1]
+            plain = limits(d, tol=1e-5, max_iter=200)
+            random = np.random.RandomState(0)
+            start = choose_start(rows, how, 1e-4, 10, "kmeans", plain, random)
+            ours = solve_lbfgs(rows, how, 1e-4, start, plain)
+
+            def flat(v, rows=rows, how=how, shape=start.shape):
+                F, G, _, _ = evaluate(rows, how, 1e-4, v.reshape(shape))
+                return F, G.ravel()
+
+            found = []
+            for steps in (ours.n_iter, 2000):
+                options = {"maxiter": steps, "maxfun": 10**5, "ftol": 1e-15}
+                peer = minimize(
+                    flat, start.ravel(), jac=True, method="L-BFGS-B", options=options
+                )
+                found.append(peer.fun)
+            paper = [
+                solve_paper(
+                    rows, how, 1e-4, start, limits(d, tol=1e-9, max_iter=2000), eta=eta
+                ).objective[-1]
+                for eta in (0.5, 2.0)
+            ]
+            values = [*ours.objective[[0, -1]], *found, *paper]
+            yield [name, ours.n_iter, *(f"{value:.4f}" for value in values)]
+
+    head = ["m = 10", "steps", "F at start", "here", "L-BFGS-B, as many"]
+    head += ["L-BFGS-B, 2000", "Algorithm 1, 2000, eta .5", "eta 2"]
+    show("Objective from the same start", head, lines())
+
+
+def chosen(settings: list, fit: object, loss: object) -> tuple[dict, float]:
+    """Setting with the least loss on the validation rows."""
+    losses = [loss(fit(setting)) for setting in settings]
+    return settings[int(np.argmin(losses))], min(losses)
+
+
+def digits() -> None:
+    """Print accuracies of ten classes."""
+    X, y = datasets.load_digits(return_X_y=True)
+
+    def lines() -> Iterator[list]:
+        for seed in range(3):
+            rest, test = train_test_split(
+                np.arange(len(y)), test_size=597, random_state=seed, stratify=y
+            )
+            learn, judge = train_test_split(
+                rest, test_size=300, random_state=seed, stratify=y[rest]
+            )
+
+            def error(model, rows=judge):
+                return 1.0 - model.score(X[rows], y[rows])
+
+            svms = [
+                {"C": C, "gamma": g}
+                for C in (1.0, 10.0)
+                for g in (2.5e-4, 5e-4, 1e-3, 2e-3)
+            ]
+            best, _ = chosen(svms, lambda s, a=learn: SVC(**s).fit(X[a], y[a]), error)
+            svm = SVC(**best).fit(X[rest], y[rest])
+            yield [
+                seed,
+                "SVC, RBF",
+                len(svm.support_),
+                best,
+                f"{1 - error(svm, test):.4f}",
+            ]
+            for m in (10, 15, 20, 30):
+                settings = [
+                    {"lam": lam, "standardize": scaled, "target": target}
+                    for lam in (1e-5, 1e-4, 1e-3)
+                    for scaled in (True, False)
+                    for target in ("labels", "teacher")
+                ]
+                best, _ = chosen(
+                    settings,
+                    lambda s, a=learn, m=m: SuperSparseClassifier(m, **s).fit(
+                        X[a], y[a]
+                    ),
+                    error,
+                )
+                few = SuperSparseClassifier(m, **best)
+                problem = few.problem(X[rest], y[rest])
+                yield [
+                    seed,
+                    "virtual",
+                    m,
+                    best,
+                    f"{1 - error(few.solve(problem), test):.4f}",
+                ]
+                for way in WAYS:
+                    rival = fit_selected(few, problem, way)
+                    yield [seed, f"PS {way}", m, "", f"{1 - error(rival, test):.4f}"]
+                rival = fit_fewer_vectors(few, problem)
+                yield [seed, "SVM-sel", m, "", f"{1 - error(rival, test):.4f}"]
+
+    head = ["seed", "model", "vectors", "chosen on validation rows", "test accuracy"]
+    show("Digits, 900 + 300 rows, 597 test rows", head, lines())
+
+
+def tables(path: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Name -> rows and numbers."""
+    found = {
+        "diabetes 442x10": datasets.load_diabetes(return_X_y=True),
+        "friedman 506x13": datasets.make_friedman1(506, 13, noise=1.0, random_state=0),
+    }
+    if path:
+        rows, _ = arff.loadarff(path)
+        table = np.array([[float(v) for v in row] for row in rows])
+        found[os.path.basename(path)] = table[:, :-1], table[:, -1]
+    return found
+
+
+def full_kernel(kind: str, fitted: SuperSparseRegressor, problem: object) -> object:
+    """Predictor of ridge or LASSO on the similarities to all rows."""
+    how, rows = fitted.lesson(problem)
+    model = (
+        RidgeCV(np.logspace(-4, 2, 13)) if kind == "ridge" else LassoCV(alphas=30, cv=5)
+    )
+    model.fit(how.values(rows.cases, rows.cases), problem.rows.Y[0])
+
+    def predict(X: np.ndarray) -> np.ndarray:
+        scaled = (X - problem.center) / problem.scale
+        said = model.predict(how.values(scaled, rows.cases))
+        return said * problem.rows.unit + problem.rows.middle[0]
+
+    return predict, np.count_nonzero(model.coef_)
+
+
+def numbers(path: str = "") -> None:
+    """Print mean absolute errors, means of five divisions."""
+
+    def errors(X: np.ndarray, y: np.ndarray, seed: int) -> Iterator[tuple]:
+        rest, test = train_test_split(
+            np.arange(len(y)), test_size=0.25, random_state=seed
+        )
+        learn, judge = train_test_split(rest, test_size=0.25, random_state=seed)
+
+        def loss(model, rows=judge):
+            return float(np.abs(model.predict(X[rows]) - y[rows]).mean())
+
+        def prepared(m, setting, rows):
+            model = SuperSparseRegressor(m, **setting)
+            return model, model.problem(X[rows], y[rows])
+
+        base = SuperSparseRegressor()
+        natural = base.meant(base.problem(X[learn], y[learn]))["gamma"]
+        for kind in ("ridge", "lasso"):
+            settings = [{"gamma": natural * f} for f in (0.25, 0.5, 1.0)]
+            tried = []
+            for setting in settings:
+                model = SuperSparseRegressor(**setting)
+                predict, _ = full_kernel(kind, model, model.problem(X[learn], y[learn]))
+                tried.append(np.abs(predict(X[judge]) - y[judge]).mean())
+            model = SuperSparseRegressor(**settings[int(np.argmin(tried))])
+            predict, used = full_kernel(kind, model, model.problem(X[rest], y[rest]))
+            yield (
+                f"{kind}, full kernel",
+                used,
+                np.abs(predict(X[test]) - y[test]).mean(),
+            )
+        settings = [
+            {"lam": lam, "gamma": natural * f}
+            for lam in (1e-4, 1e-3, 1e-2)
+            for f in (0.25, 0.5, 1.0)
+        ]
+        for m in (2, 3, 5, 10):
+            fits = {
+                "virtual": lambda e, p: e.solve(p),
+                **{f"PS {w}": lambda e, p, w=w: fit_selected(e, p, w) for w in WAYS},
+            }
+            for name, fit in fits.items():
+                best, _ = chosen(
+                    settings,
+                    lambda s, fit=fit, m=m: fit(*prepared(m, s, learn)),
+                    loss,
+                )
+                yield name, m, loss(fit(*prepared(m, best, rest)), test)
+
+    def lines() -> Iterator[list]:
+        for name, (X, y) in tables(path).items():
+            runs = [list(errors(X, y, seed)) for seed in range(5)]
+            for same in zip(*runs, strict=True):
+                used = np.mean([vectors for _, vectors, _ in same])
+                found = [error for _, _, error in same]
+                spread = f"{np.mean(found):.3f} ± {np.std(found):.3f}"
+                yield [name, same[0][0], f"{used:.0f}", spread]
+
+    show("Mean absolute error on test rows", ["", "model", "vectors", "MAE"], lines())
+
+
+def strings() -> None:
+    """Print time and accuracy on misspelt words."""
+    rng = np.random.default_rng(0)
+    words, letters = (
+        ("abcdefgh", "hgfedcba", "aabbccdd", "jjiihhgg"),
+        list("abcdefghij"),
+    )
+    texts = []
+    for i in range(400):
+        word = list(words[i % 4])
+        for _ in range(rng.integers(0, 5)):
+            place, kind = rng.integers(len(word)), rng.integers(3)
+            if kind == 0:
+                word[place] = rng.choice(letters)
+            elif kind == 1:
+                word.insert(place, rng.choice(letters))
+            elif len(word) > 2:
+                del word[place]
+        texts.append("".join(word))
+    X, alphabet = encode_strings(texts)
+    y = np.arange(400) % 4 // 2
+    learn, test = slice(200), slice(200, None)
+
+    def lines() -> Iterator[list]:
+        for m in (2, 4, 8):
+            few = SuperSparseClassifier(m, similarity="strings").fit(X[learn], y[learn])
+            once = timed(
+                lambda m=m: SuperSparseClassifier(m, similarity="strings").fit(
+                    X[learn], y[learn]
+                ),
+                5,
+            )
+            found = ", ".join(decode_strings(few.model_.prototypes, alphabet))
+            yield [m, few.n_iter_, once, f"{few.score(X[test], y[test]):.3f}", found]
+
+    head = ["m", "rounds", "fit ms", "test accuracy", "prototypes"]
+    show("200 words of 10 letters", head, lines())
+
+
+COMPILE = """
+import time, numpy as np
+from smpcore.estimators.supersparse import SuperSparseClassifier
+X = np.random.default_rng(0).normal(size=(24, 2))
+wall, cpu = time.perf_counter(), time.process_time()
+SuperSparseClassifier().fit(X, X[:, 0] > 0)
+print(f"{time.perf_counter() - wall:.2f} / {time.process_time() - cpu:.2f}")
+"""
+
+
+def compiling() -> None:
+    """Print seconds of the first fit."""
+
+    def lines() -> Iterator[list]:
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("compiled", "from the cache"):
+                run = subprocess.run(
+                    [sys.executable, "-c", COMPILE],
+                    env={**os.environ, "NUMBA_CACHE_DIR": folder},
+                    capture_output=True,
+                    text=True,
+                    check=True,
+                )
+                yield [name, run.stdout.strip()]
+
+    show("First fit", ["", "seconds, wall / processor"], lines())
+
+
+def main() -> None:
+    """Print the sections asked for."""
+    warnings.simplefilter("ignore")
+    sections = {
+        "speed": speed,
+        "peers": peers,
+        "digits": digits,
+        "numbers": numbers,
+        "strings": strings,
+        "compile": compiling,
+    }
+    started = time.perf_counter()
+    with threadpool_limits(1):
+        for asked in sys.argv[1:] or sections:
+            name, _, path = asked.partition("=")
+            sections[name](*([path] if path else []))
+    show("Whole run", ["seconds"], iter([[f"{time.perf_counter() - started:.0f}"]]))
+
+
+if __name__ == "__main__":
+    main()
