@@ -31,7 +31,14 @@ from smpcore.datasets import (
     telling_features,
 )
 from smpcore.errors import DatasetError, ExportError, SmpcoreError
-from smpcore.estimators import MultiPrototypeSVC, SMaLLClassifier, SMPClassifier
+from smpcore.estimators import (
+    IMKPLClassifier,
+    MultiPrototypeSVC,
+    SMaLLClassifier,
+    SMPClassifier,
+    SuperSparseClassifier,
+    SuperSparseRegressor,
+)
 from smpcore.evaluation import Scores, class_numbers, evaluate
 from smpcore.methods import METHODS, Method, solve_path
 from smpcore.model import History, PrototypeModel
@@ -50,6 +57,7 @@ __all__ = [
     "DatasetError",
     "ExportError",
     "History",
+    "IMKPLClassifier",
     "Method",
     "MultiPrototypeSVC",
     "Param",
@@ -61,6 +69,8 @@ __all__ = [
     "Similarity",
     "SmpcoreError",
     "Split",
+    "SuperSparseClassifier",
+    "SuperSparseRegressor",
     "TestVectors",
     "agreement",
     "bundle",

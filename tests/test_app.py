@@ -2,16 +2,27 @@
 
 import json
 import struct
+import time
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.shared import startup
 from smpcore import METHODS, list_datasets
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(path.name for path in (ROOT / "pages").glob("*.py"))
 CLASSIFICATION = [d.key for d in list_datasets() if d.task == "classification"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kernels():
+    """Wait until the other methods are compiled: their fits would be jobs."""
+    startup.BACKGROUND_SECONDS = 0.0
+    AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    while startup.uncompiled:
+        time.sleep(0.1)
 
 
 def _open(query: dict[str, str], page: str = "explore.py") -> AppTest:

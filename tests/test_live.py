@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import cached, links, private, readouts
+from pages.shared import cached, links, live, private, readouts
 from pages.shared.choice import MINE, Choice
 from smpcore import METHODS
 
@@ -314,6 +314,17 @@ def test_a_long_fit_runs_in_a_job_that_can_be_stopped_and_taken_up_again(monkeyp
         time.sleep(0.05)
     assert browser.last["picture"]["canonical"]
     assert browser.last["path"] is None, "no path where no fit is quick"
+
+
+def test_a_method_without_machine_code_yet_is_fitted_in_a_job(monkeypatch):
+    monkeypatch.setattr(cached, "uncompiled", {"smp"})
+    monkeypatch.setattr(live, "uncompiled", {"smp"})
+    browser = Browser(data="xor", data_values={"seed": 77})
+    assert browser.last["job"]["text"].startswith("Compiling and fitting")
+    assert "picture" not in browser.drag(mu=0.02), "and nothing is previewed"
+    monkeypatch.setattr(cached, "uncompiled", set())
+    monkeypatch.setattr(live, "uncompiled", set())
+    assert browser.drag(mu=0.02, release=True)["picture"]["canonical"]
 
 
 def test_a_stopped_fit_is_never_taken_for_the_canonical_one(monkeypatch):

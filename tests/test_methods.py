@@ -93,7 +93,10 @@ def test_a_path_solves_every_knot(method, rows):
     for value, estimator in solved.items():
         here = {**values, method.path: value}
         fresh = method.estimator(here, preview=True).fit(*rows)
-        assert estimator.objective_ == pytest.approx(fresh.objective_, rel=5e-3)
+        if np.isfinite(fresh.gap_):
+            assert estimator.objective_ == pytest.approx(fresh.objective_, rel=5e-3)
+        else:  # not convex: along the path it may get better, and hardly worse
+            assert estimator.objective_ <= 1.05 * fresh.objective_
 
 
 def test_story_and_texts_are_there(method):

@@ -18,7 +18,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.shared import jobs
-from pages.shared.startup import StartUp
+from pages.shared.startup import StartUp, uncompiled
 from smpcore import (
     METHODS,
     Dataset,
@@ -157,7 +157,7 @@ def problem(data: Parts, method: str, values: Mapping[str, Any]) -> Any:
 
 def cautions(data: Parts, method: str, values: Mapping[str, Any]) -> list[str]:
     """What the method warned of: counts clipped to the data, say."""
-    return [] if is_large(data) else _found(data, method, values)[1]
+    return [] if is_slow(data, method) else _found(data, method, values)[1]
 
 
 def _found(
@@ -190,9 +190,9 @@ def bounds(
     return _bounds(data.dataset, data.split.key, method, pairs(fixed), found)
 
 
-def is_large(data: Parts) -> bool:
+def is_slow(data: Parts, method: str) -> bool:
     """Whether even a start takes so long that only jobs touch the training rows."""
-    return data.of("train")[0].size > QUICK_VALUES
+    return data.of("train")[0].size > QUICK_VALUES or method in uncompiled
 
 
 class Fit:
@@ -218,7 +218,7 @@ class Fit:
         self.job: jobs.Job | None = None
         self.estimator: Any = None
         self.bounds: Any = None
-        if not is_large(data):
+        if not is_slow(data, method):
             found = problem(data, method, values)
             with jobs.stopped_after(QUICK_SECONDS) as stop:
                 quick = self._unfitted().solve(found, stop=stop)

@@ -24,6 +24,7 @@ from pages.shared.canvas import pack
 from pages.shared.choice import Choice
 from pages.shared.edits import UNEXPECTED, edited
 from pages.shared.scene import Scene, picture
+from pages.shared.startup import uncompiled
 from smpcore import METHODS, SmpcoreError, figures
 
 log = logging.getLogger(__name__)
@@ -124,7 +125,7 @@ def _within(choice: Choice) -> tuple[Choice, list[str]]:
     """
     method = METHODS[choice.method]
     data = choice.parts()
-    if cached.is_large(data):
+    if cached.is_slow(data, choice.method):
         return choice, []
     values, said = dict(choice.values), []
     ends = cached.bounds(data, choice.method, choice.all_values)
@@ -184,7 +185,7 @@ def _respond(
             "ms": 1000 * seconds,
             "chain": _chain(choice, scene_id),
             "knot": None,
-            "value": choice.all_values.get(METHODS[choice.method].path),
+            "value": _standing(choice, automatic),
         }
     header["job"] = job
     scrubs = live.get("quick") and METHODS[choice.method].path
@@ -198,6 +199,13 @@ def _respond(
         header["scene"] = scene.header | {"id": scene_id}
     if not dragging:
         links.show_url(choice)
+
+
+def _standing(choice: Choice, automatic: Mapping[str, float]) -> Any:
+    """Where the scrubbed parameter stands; None without one."""
+    path = METHODS[choice.method].path
+    value = choice.all_values.get(path)
+    return automatic.get(path) if value is None else value
 
 
 def _digest(digest: str, split_key: str, choice: Choice) -> str:
@@ -219,7 +227,7 @@ def _view(choice: Choice, data: cached.Parts, live: dict[str, Any]) -> figures.V
 
 def _preview(choice: Choice, data: cached.Parts, live: dict[str, Any]) -> Any:
     """A quick fit from where the last one ended; None where no fit is quick."""
-    if cached.is_large(data):
+    if cached.is_slow(data, choice.method):
         return None
     values = choice.all_values
     problem = cached.problem(data, choice.method, values)
@@ -243,8 +251,9 @@ def _canonical(
         quick = fit.job is None
         live.update(bounds=fit.bounds, bounds_of=choice.method, quick=quick)
         return fit.estimator, None, not fit.was_stopped
+    doing = "Compiling and fitting" if choice.method in uncompiled else "Fitting"
     job = {
-        "text": f"Fitting {METHODS[choice.method].title}",
+        "text": f"{doing} {METHODS[choice.method].title}",
         "progress": float(fit.job.progress[0]),
         "seconds": time.monotonic() - fit.job.started,
     }

@@ -15,9 +15,23 @@ KINDS = {
     "whose prototype gives the highest score wins.",
     "mix of real cases": "A prototype is a mix of real training rows: it adds up how "
     "alike an input is to each of them. Ringed points are those rows.",
+    "invented case": "A prototype is an invented case, in standard deviations from "
+    "the training mean: an input is judged by how like each of them it is. No training "
+    "row is in the model.",
 }
 #: What the points are that prototypes are made of.
-MARKS = {"mix of real cases": "row that prototypes are made of"}
+MARKS = {
+    "mix of real cases": "row that prototypes are made of",
+    "invented case": "prototype, an invented case",
+}
+#: Name and explanation of the count of those points.
+CASES = {
+    "mix of real cases": (
+        "Real cases",
+        "training rows that the prototypes are mixed from: the model holds them",
+    ),
+    "invented case": ("Invented cases", "no training row is in the model"),
+}
 
 TITLES = {"train": "Training", "validation": "Validation", "test": "Test"}
 
@@ -108,7 +122,8 @@ def _size(estimator: Any) -> list[dict[str, str]]:
     notes = []
     if lost := asked - model.n_prototypes:
         notes.append(f"{lost} {estimator.loss_of_prototypes}")
-    if idle := int((estimator.wins_ == 0).sum()):
+    wins = getattr(estimator, "wins_", np.ones(1))
+    if idle := int((wins == 0).sum()):
         notes.append(f"{idle} decide no training row")
     size = _text(
         "Non-zeros",
@@ -116,10 +131,8 @@ def _size(estimator: Any) -> list[dict[str, str]]:
         f"of {model.anchors.size} weights (biases not counted)",
     )
     if not model.is_linear:
-        detail = (
-            "training rows that the prototypes are mixed from: the model holds them"
-        )
-        size = _text("Support vectors", str(len(model.anchors)), detail)
+        name, detail = CASES[model.kind_of_prototype]
+        size = _text(name, str(len(model.anchors)), detail)
     return [
         _text("Prototypes", f"{model.n_prototypes} of {asked}", "; ".join(notes)),
         size,

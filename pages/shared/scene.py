@@ -101,7 +101,7 @@ def picture(estimator: Any, scene: Scene, data: cached.Parts) -> dict[str, Any]:
         "margin": raster.margin,
         "margin_max": raster.margin_max,
         "lines": None
-        if raster.lines is None
+        if raster.lines is None or model.pooling != "max"
         else {"coef": raster.lines, "owner": model.owner.astype(np.uint8)},
         "predicted": predicted.astype(np.uint8),
         "hollow": hollow.astype(np.uint8),
@@ -121,7 +121,9 @@ def _prototypes(model: PrototypeModel, view: figures.View) -> dict[str, Any]:
         "bias": model.bias.astype(np.float32),
         "caption": readouts.KINDS[model.kind_of_prototype],
     }
-    if not model.is_linear:
+    if model.kind_of_prototype == "invented case":
+        shown["weights"] = model.anchors.astype(np.float32)
+    if model.kind_of_prototype in readouts.MARKS:
         marks = view.project(model.prototypes[:SHOWN_ROWS])
         shown["marks"] = marks.astype(np.float32)
         shown["marks_label"] = readouts.MARKS[model.kind_of_prototype]

@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import gc
 import threading
+import warnings
 
 from smpcore import METHODS
 
 #: The other kernels are compiled this long after the first.
 BACKGROUND_SECONDS = 8.0
+#: Methods without machine code yet: their fits run as jobs, with something to see.
+uncompiled: set[str] = set()
 
 
 class StartUp:
     """Compile or load machine code: the default method first, the others behind it."""
 
     def __init__(self) -> None:
+        # The page says how each fit ended; the log need not.
+        warnings.filterwarnings("ignore", message=".*raise max_iter or tol")
         gc.disable()  # a compiler makes millions of objects, and hardly any garbage
         next(iter(METHODS.values())).warm_up()
         gc.enable()
         self._freeze()
         self.waiting = [method.title for method in METHODS.values()]
+        uncompiled.update(list(METHODS)[1:])
         # Compiling holds the GIL: the first visitors see their pictures before it.
         later = threading.Timer(BACKGROUND_SECONDS, self._rest)
         later.daemon = True
         later.start()
 
     def _rest(self) -> None:
+        for key, method in METHODS.items():
+            method.warm_up()
+            uncompiled.discard(key)
         for method in METHODS.values():
             method.warm_up(every_option=True)
             self.waiting.remove(method.title)

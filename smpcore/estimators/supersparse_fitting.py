@@ -155,6 +155,9 @@ class SuperSparseEstimator:
         model = self._model(problem, rows, how, solution, history)
         model = replace(model, kind_of_prototype=kind_of_prototype)
         self._keep(problem, model, history, len(solution.Z))
+        meant = self.meant(problem)
+        left = [name for name in meant if getattr(self, name) is None]
+        self.automatic_ = {name: meant[name] for name in left}
         return self
 
     def bounds(self, problem: AnyProblem) -> dict[str, tuple[float, float]]:
