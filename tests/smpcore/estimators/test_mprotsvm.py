@@ -239,7 +239,11 @@ def test_a_small_class_gets_fewer_prototypes_and_a_warning():
 def test_ranges_of_the_sliders():
     estimator = MultiPrototypeSVC()
     found = estimator.bounds(estimator.problem(*IRIS))
-    assert found == {"C": (1e-3, 10.0), "n_prototypes": (1, 20)}
+    assert found["C"] == (1e-3, 10.0) and found["n_prototypes"] == (1, 20)
+    assert np.sqrt(np.prod(found["gamma"])) == pytest.approx(1 / 4)
+    fitted = MultiPrototypeSVC(kernel="rbf").fit(*IRIS)
+    assert fitted.automatic_ == {"gamma": 1 / 4}
+    assert MultiPrototypeSVC(kernel="rbf", gamma=0.5).fit(*IRIS).automatic_ == {}
     few = estimator.bounds(estimator.problem(IRIS[0][::10], IRIS[1][::10]))
     assert few["n_prototypes"] == (1, 5)
 
