@@ -24,6 +24,8 @@ def _figure() -> None:
 def _downloads() -> None:
     """The model on the screen, to take along; it is made when it is asked for."""
     left, middle, right = st.columns([2, 2, 6], vertical_alignment="center")
+    refused = exports.refusal(links.current())
+    usual = "The canonical model of these settings as C99 with a self-test, in a zip."
     left.download_button(
         "Download as C",
         data=exports.promise(links.current()),
@@ -32,7 +34,8 @@ def _downloads() -> None:
         icon=":material/download:",
         on_click="ignore",
         key="explore_download",
-        help="The canonical model of these settings as C99 with a self-test, in a zip.",
+        disabled=bool(refused),
+        help=refused or usual,
     )
     middle.page_link("pages/export.py", label="Sizes, agreement, Python")
     if waiting := cached.start_up().waiting:

@@ -113,3 +113,10 @@ def test_the_positive_class_is_one_of_the_data_and_can_be_swapped():
     browser.drag(data="iris", release=True)
     assert not _control(browser, "positive_class")["shown"]
     assert _control(browser, "multiclass")["shown"]
+
+
+def test_there_is_no_path_where_its_control_means_nothing():
+    browser = Browser(method="imkpl", data="iris")
+    assert browser.last["path"]["param"] == "kappa"
+    assert browser.drag(kernels="rbf", release=True)["path"] is None
+    assert browser.send("knots", want=[0])["knots"] == []

@@ -65,7 +65,7 @@ export class Prototypes {
   }
 
   /** What a prototype is made of: short, and in full. */
-  facts({ weights, size, bias }, j) {
+  facts({ weights, size, bias, noun = "weight" }, j) {
     if (!weights) {
       const long = bias?.some((b) => b !== 0) ? `, bias ${signed(bias[j])}` : "";
       const made = size ? `made of ${size[j]} ${size[j] === 1 ? "part" : "parts"}` : "";
@@ -74,8 +74,8 @@ export class Prototypes {
     const d = weights.shape[1];
     let nonzero = 0;
     for (let i = j * d; i < (j + 1) * d; i++) if (weights[i] !== 0) nonzero++;
-    const short = nonzero ? `${nonzero} weight${nonzero === 1 ? "" : "s"}` : "all weights 0";
-    return [short, `${nonzero} of ${d} weights are not zero`];
+    const short = nonzero ? `${nonzero} ${noun}${nonzero === 1 ? "" : "s"}` : `all ${noun}s 0`;
+    return [short, `${nonzero} of ${d} ${noun}s are not zero`];
   }
 
   head(card, prototypes, j) {

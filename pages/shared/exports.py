@@ -18,6 +18,7 @@ from smpcore import (
     TestVectors,
     agreement,
     bundle,
+    check_supported,
     compile_model,
     emit_python,
     evaluate,
@@ -151,6 +152,17 @@ def _provenance(choice: Choice, data: cached.Parts, estimator: Any) -> dict[str,
 def carries_real_rows(data: cached.Parts) -> bool:
     """Whether a bundle has real rows by default: never a visitor's own."""
     return not data.dataset.private
+
+
+def refusal(choice: Choice) -> str:
+    """Why the model of a choice cannot be exported; empty if it can, as far as seen."""
+    try:
+        fit = cached.fit(choice.parts(), choice.method, choice.all_values)
+        if fit.wait(0.0):
+            check_supported(fit.estimator.model_)
+    except SmpcoreError as error:
+        return str(error)
+    return ""
 
 
 def promise(choice: Choice) -> Callable[[], bytes]:

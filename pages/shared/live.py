@@ -188,7 +188,7 @@ def _respond(
             "value": _standing(choice, automatic),
         }
     header["job"] = job
-    scrubs = live.get("quick") and METHODS[choice.method].path
+    scrubs = live.get("quick") and METHODS[choice.method].scrubs(choice.all_values)
     header["path"] = _path(choice, live["bounds"]) if scrubs else None
     header["controls"] = controls.live_controls(
         choice, data, live["bounds"], support, automatic
@@ -289,7 +289,7 @@ def _knots(
 ) -> list[dict[str, Any]]:
     """Solve and paint the knots that the browser asks for."""
     method, values = METHODS[choice.method], choice.all_values
-    if method.path is None:
+    if not method.scrubs(values):
         return []
     bounds = cached.bounds(data, choice.method, values)
     knots = method.knots(bounds[method.path])

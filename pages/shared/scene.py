@@ -122,7 +122,7 @@ def _prototypes(model: PrototypeModel, view: figures.View) -> dict[str, Any]:
         "caption": readouts.KINDS[model.kind_of_prototype],
     }
     if model.kind_of_prototype == "invented case":
-        shown["weights"] = model.anchors.astype(np.float32)
+        shown |= {"weights": model.anchors.astype(np.float32), "noun": "value"}
     if model.kind_of_prototype in readouts.MARKS:
         marks = view.project(model.prototypes[:SHOWN_ROWS])
         shown["marks"] = marks.astype(np.float32)

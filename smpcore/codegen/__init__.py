@@ -8,7 +8,7 @@ from smpcore.codegen.agreement import Agreement, agreement, error_bound
 from smpcore.codegen.bundle import bundle
 from smpcore.codegen.c99 import emit_c99
 from smpcore.codegen.compiled import CompiledModel
-from smpcore.codegen.fold import compile_model
+from smpcore.codegen.fold import check_supported, compile_model
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.linear_rows import LinearRows
 from smpcore.codegen.python import emit_python
@@ -29,6 +29,7 @@ __all__ = [
     "TestVectors",
     "agreement",
     "bundle",
+    "check_supported",
     "compile_model",
     "emit_c99",
     "emit_python",

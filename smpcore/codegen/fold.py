@@ -52,7 +52,7 @@ def compile_model(
     ExportError
         If the model has no such form, or leaves the range of float32.
     """
-    _check_supported(model)
+    check_supported(model)
     features = feature_map(model, preparation)
     parts = (_linear_rows if model.is_linear else similarity_sums)(model, features)
     if parts is None:
@@ -69,7 +69,18 @@ def compile_model(
     )
 
 
-def _check_supported(model: PrototypeModel) -> None:
+def check_supported(model: PrototypeModel) -> None:
+    """Refuse a model that no target can express.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+
+    Raises
+    ------
+    ExportError
+        What is not supported, and what is.
+    """
     kinds = list(forms())
     supported = (
         f"classifiers with {', '.join(kinds[:-1])} or {kinds[-1]} similarity "

@@ -53,6 +53,10 @@ class Method:
         signature = inspect.signature(self.estimators[task].__init__).parameters
         return {param.name: signature[param.name].default for param in self.params}
 
+    def scrubs(self, values: Values) -> bool:
+        """Whether there is a path at these values."""
+        return self.path is not None and self.param(self.path).shown_if(values)
+
     def off_path(self, values: Values, task: str = "classification") -> dict[str, Any]:
         """The same values, with the scrubbed parameter at its default.
 
