@@ -367,6 +367,7 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         self.model_ = model
         self.n_asked_ = n_asked
         self.automatic_: dict[str, float] = {}
+        self.measures_: dict[str, tuple[str, str]] = {}
         self.history_ = history
         self.classes_ = problem.classes
         self.n_features_in_ = problem.n_features
