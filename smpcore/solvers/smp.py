@@ -181,7 +181,7 @@ def solve_smp(
     for e in range(recent.size):
         recent[e] = 0.0
     worst = math.inf
-    T, L, limit = 1.0, 0.125 * lipschitz, 2.0 * lipschitz
+    T, L, limit = 1.0, 0.03 * lipschitz, 2.0 * lipschitz
     bound, n_iter, status = -math.inf, -1, ITERATION_LIMIT
     while True:
         loss, entropy, true_loss, true_entropy = loss_and_gradient(
