@@ -94,35 +94,33 @@ def exact_step(f, y, lo, hi, k, C, s, index, value, begin, n, chosen, amount):
 
     They are [v_r - t]_+ with v_r = (1 - f_y + f_r) / k without the row's own part,
     and t the root of sum_r [v_r - t]_+ = min(t, C). Newton from the left, which needs
-    no sorting; relative to the largest v, so that nothing cancels. Overwrites f.
+    no sorting; in units of scores and relative to the largest, so that nothing
+    cancels. Overwrites f.
     """
     for e in range(begin, begin + n):
         f[index[e]] += k * value[e]
     top = top_rival(f, lo, hi)
-    most = (1.0 - f[y] + top) / k + s
+    most = 1.0 - f[y] + top + k * s
     if not most > 0.0:
         return 0
-    t = max(-0.5 * most, -C)
-    m, total = 0, 0.0
+    t, m = max(-0.5 * most, -k * C), 0
     for part in range(2):
         for r in range(0 if part == 0 else hi, lo if part == 0 else f.size):
-            if f[r] >= top + k * t:
-                chosen[m], amount[m] = r, (f[r] - top) / k
-                total += amount[m]
-                m += 1
-    while True:
-        t = max((total - most) / (1.0 + m), (total - C) / m)
-        kept, total = 0, 0.0
+            # Without a branch, which would be guessed wrongly too often.
+            chosen[m], amount[m] = r, f[r] - top
+            m += 1 if f[r] >= top + t else 0
+    kept = 0
+    while kept != m:
+        total = 0.0
         for j in range(m):
-            if amount[j] > t:
-                chosen[kept], amount[kept] = chosen[j], amount[j]
-                total += amount[kept]
-                kept += 1
-        if kept == m:
-            break
-        m = kept
+            total += amount[j]
+        t = max((total - most) / (1.0 + m), (total - k * C) / m)
+        kept, m = m, 0
+        for j in range(kept):
+            chosen[m], amount[m] = chosen[j], amount[j]
+            m += 1 if amount[j] > t else 0
     for j in range(m):
-        amount[j] -= t
+        amount[j] = (amount[j] - t) / k
     return m
 
 
@@ -183,28 +181,6 @@ def has_room(i, m, first, room, used, size):
 
 
 @kernel
-def exchange(i, m, chosen, amount, first, count, index, value, old, old_count, delta):
-    """Write a row's new list; leave what changed in `delta` (R,) and return the new s.
-
-    ``old[0]`` is where the list was before room was made, of `old_count` places.
-    """
-    for e in range(old[0], old[0] + old_count):
-        delta[index[e]] -= value[e]
-    # What leaves the list is noted behind the new places: chosen has room for all.
-    gone = m
-    for e in range(old[0], old[0] + old_count):
-        chosen[gone] = index[e]
-        gone += 1
-    s = 0.0
-    for j in range(m):
-        delta[chosen[j]] += amount[j]
-        s += amount[j]
-        index[first[i] + j], value[first[i] + j] = chosen[j], amount[j]
-    count[i] = m
-    return s
-
-
-@kernel
 def sweep(
     X, order, begin, codes, starts, assign, limits, squares, Mt, first, room, count,
     index, value, used, psi, skip, pairwise, stop,
@@ -218,7 +194,6 @@ def sweep(
     R, d = Mt.shape[1], X.shape[1]
     f, delta, spare = np.empty(R), np.zeros(R), np.zeros(R)
     amount, chosen = np.empty(2 * R), np.empty(2 * R, dtype=np.int64)
-    old = np.empty(1, dtype=np.int64)
     for p in range(begin, order.size):
         if stop[0] != 0:
             return p
@@ -226,35 +201,44 @@ def sweep(
         x, y, C, n = X[i], assign[i], limits[i], count[i]
         lo, hi = starts[codes[i]], starts[codes[i] + 1]
         score(x, Mt, f)
-        rival = top_rival(f, lo, hi)
-        old[0] = first[i]
-        psi[i], s = violation(f, y, rival, C, index, value, first[i], n)
+        rival, old = top_rival(f, lo, hi), first[i]
+        psi[i], s = violation(f, y, rival, C, index, value, old, n)
         if psi[i] <= skip:
             continue
         if pairwise:
             m = pair_steps(
-                f, y, lo, hi, squares[i], C, s, index, value, first[i], n, chosen,
+                f, y, lo, hi, squares[i], C, s, index, value, old, n, chosen,
                 amount, spare, skip,
             )  # fmt: skip
         else:
             m = exact_step(
-                f, y, lo, hi, squares[i], C, s, index, value, first[i], n, chosen,
+                f, y, lo, hi, squares[i], C, s, index, value, old, n, chosen,
                 amount,
             )  # fmt: skip
         if not has_room(i, m, first, room, used, index.size):
             return p
-        s_new = exchange(
-            i, m, chosen, amount, first, count, index, value, old, n, delta
-        )
+        # Columns change by what entries lose, less what they gain (in `delta`).
+        s_new = 0.0
+        for e in range(m):
+            delta[chosen[e]] = -amount[e]
+            s_new += amount[e]
         for j in range(d):
             Mt[j, y] += (s_new - s) * x[j]
-        for e in range(m + n):
-            r = chosen[e]
-            change = delta[r]
+        for e in range(old, old + n):
+            r = index[e]
+            change = delta[r] + value[e]
             delta[r] = 0.0
+            for j in range(d):
+                Mt[j, r] += change * x[j]
+        for e in range(m):
+            r = chosen[e]
+            index[first[i] + e], value[first[i] + e] = r, amount[e]
+            change = delta[r]
             if change != 0.0:
+                delta[r] = 0.0
                 for j in range(d):
-                    Mt[j, r] -= change * x[j]
+                    Mt[j, r] += change * x[j]
+        count[i] = m
     return order.size
 
 

@@ -15,12 +15,33 @@ import numpy as np
 from . import kernel
 from .mprotsvm import (
     exact_step,
-    exchange,
     has_room,
     pair_steps,
     top_rival,
     violation,
 )
+
+
+@kernel
+def exchange(i, m, chosen, amount, first, count, index, value, old, old_count, delta):
+    """Write a row's new list; leave what changed in `delta` (R,) and return the new s.
+
+    ``old[0]`` is where the list was before room was made, of `old_count` places.
+    """
+    for e in range(old[0], old[0] + old_count):
+        delta[index[e]] -= value[e]
+    # What leaves the list is noted behind the new places: chosen has room for all.
+    gone = m
+    for e in range(old[0], old[0] + old_count):
+        chosen[gone] = index[e]
+        gone += 1
+    s = 0.0
+    for j in range(m):
+        delta[chosen[j]] += amount[j]
+        s += amount[j]
+        index[first[i] + j], value[first[i] + j] = chosen[j], amount[j]
+    count[i] = m
+    return s
 
 
 @kernel
