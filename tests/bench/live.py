@@ -164,7 +164,11 @@ def main() -> None:
             )
             page = browser.new_page(viewport={"width": 1280, "height": 900})
             page.goto(f"http://127.0.0.1:{port}/")
-            page.wait_for_timeout(15_000)  # the background compilation is done
+            page.wait_for_timeout(10_000)
+            while page.get_by_text("Still being compiled").count():
+                page.wait_for_timeout(1000)
+                page.reload()
+                page.locator("canvas[data-paint-count]").first.wait_for()
             for method in sys.argv[1:] or COMMITTED:
                 for data in DATA:
                     measure(page, f"http://127.0.0.1:{port}/", method, data)
