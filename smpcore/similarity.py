@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist
 
 from smpcore.errors import SmpcoreError
 from smpcore.solvers.alignment import alignment_logs, own_logs
+from smpcore.solvers.features import feature_similarities
 from smpcore.solvers.strings import edit_distances
 
 
@@ -56,12 +57,16 @@ def _intersection(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.nda
 
 
 def _features(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
-    values = np.zeros((len(X), len(anchors)))
-    pairs = zip(how.weights, how.widths, strict=True)
-    for feature, (weight, width) in enumerate(pairs):
-        if weight > 0:
-            apart = X[:, feature, None] - anchors[:, feature]
-            values += weight * np.exp(-apart * apart / width)
+    values, room = np.empty((len(X), len(anchors))), np.empty((2, len(anchors)))
+    feature_similarities(
+        np.array(X, order="C"),
+        np.array(anchors.T, order="C"),
+        np.array(how.weights, dtype=np.float64),
+        np.array(how.widths, dtype=np.float64),
+        values,
+        room,
+        room[1].view(np.int64),
+    )
     return values
 
 

@@ -166,6 +166,17 @@ class PrototypeModel:
             return int(np.count_nonzero(self.weights))
         return int(np.count_nonzero(self.anchors) + np.count_nonzero(self.mixing))
 
+    @property
+    def n_comparisons(self) -> int:
+        """Comparisons with an anchor that one prediction takes; 0 of a linear model.
+
+        A similarity made of several kernels compares once for each.
+        """
+        if self.is_linear:
+            return 0
+        kernels = np.count_nonzero(self.similarity.weights) or 1
+        return len(self.anchors) * kernels
+
     def activations(self, X: np.ndarray) -> np.ndarray:
         """What each prototype says.
 

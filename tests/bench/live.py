@@ -14,7 +14,7 @@ import time
 
 from playwright.sync_api import Page, sync_playwright
 
-from smpcore import METHODS, load_dataset
+from smpcore import METHODS, load_dataset, prepare, split
 from tests.bench.classroom import free_port, percentile, start_server
 
 FLAGS = (
@@ -23,8 +23,14 @@ FLAGS = (
 ).split()
 MOVES = 30
 #: The slider that is dragged to the server, of each method.
-COMMITTED = {"smp": "mu", "smallk": "lam", "mprotsvm": "C"}
-#: Data sets to measure on, and whether the fastest budgets hold for them.
+COMMITTED = {
+    "smp": "mu",
+    "smallk": "lam",
+    "mprotsvm": "C",
+    "supersparse": "lam",
+    "imkpl": "tau",
+}
+#: Data sets to measure on.
 DATA = ("moons", "iris", "breast_cancer", "digits")
 
 #: Moves one slider step by step; resolves to the times to paint in ms.
@@ -79,9 +85,11 @@ def _n_knots(method: str, data: str) -> int:
     row = METHODS[method]
     if row.path is None:
         return 0
-    if row.param(row.path).scale != "int":
-        return 51
-    return min(51, len(load_dataset(data).feature_columns))
+    dataset = load_dataset(data)
+    train = split(dataset).train
+    X = prepare(dataset, train).transform(dataset.frame)
+    problem = row.estimator(row.defaults()).problem(X[train], dataset.y[train])
+    return len(row.knots(row.bounds(problem, row.defaults())[row.path]))
 
 
 def _ready(page: Page, n_knots: int) -> float:

@@ -183,3 +183,13 @@ def test_a_code_goes_through_json():
 def test_a_code_that_is_not_whole_is_refused(changes, words):
     with pytest.raises(SmpcoreError, match=words):
         coded(**changes)
+
+
+def test_comparisons_of_a_prediction():
+    assert model().n_comparisons == 0
+    rbf = model(similarity=Similarity("rbf"))
+    assert rbf.n_comparisons == len(rbf.anchors)
+    n = rbf.n_features
+    weights = (0.0, *(1.0,) * (n - 1))
+    mixed = model(similarity=Similarity("features", weights=weights, widths=(1.0,) * n))
+    assert mixed.n_comparisons == len(rbf.anchors) * (n - 1)
