@@ -140,7 +140,8 @@ def solve_smallk(
     v, sizes, shares = np.empty(n), np.empty((2, n_features)), np.empty(n_features)
     objectives, gaps = np.empty(max_iter + 1), np.empty(max_iter + 1)
     steps = np.empty((min(200, max_iter // record + 1) if record > 0 else 0, N, n))
-    T, t, smooth, n_iter, bound = 1.0, 1.0, True, -1, -math.inf
+    T, t, n_iter, bound = 1.0, 1.0, -1, -math.inf
+    smooth = W.size > 0  # true; a literal would be a type of its own: compiled twice
     loss, rise = math.inf, 0.0  # the start itself is accepted
     for j in range(N):
         for r in range(n):

@@ -153,7 +153,8 @@ def solve_smallk_mirror_prox(
     e_mean, A_mean, M = np.ones((N, n)), np.zeros((m, N)), np.empty((N, n))
     objectives, gaps = np.empty(max_iter + 1), np.empty(max_iter + 1)
     steps = np.empty((min(200, max_iter // record + 1) if record > 0 else 0, N, n))
-    T, smooth, n_iter, gamma, total, bound = 1.0, True, -1, 1.0, 0.0, -math.inf
+    T, n_iter, gamma, total, bound = 1.0, -1, 1.0, 0.0, -math.inf
+    smooth = W.size > 0  # true, see solve_smallk
     least, fixed = math.inf, k <= 0
     start_probabilities(X, codes, assign, owners, W, slope, A)
     blend(total + 1.0, A, A_mean)
