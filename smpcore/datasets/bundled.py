@@ -75,6 +75,21 @@ _FEATURES = Param(
     start=50,
     help="Five matter, the others are noise.",
 )
+_SERIES = (
+    replace(_SIZE, start=120, help="Shared evenly among the classes."),
+    replace(_CLASSES, high=4, start=4, help="The first so many of the four."),
+    Param("n_times", "Length", "int", 10, 100, 40, help="Times of a series."),
+    Param(
+        "noise",
+        "Noise",
+        "linear",
+        low=0.0,
+        high=1.0,
+        start=0.2,
+        help="Standard deviation of the normal noise; the curves reach from -1 to 1.",
+    ),
+    _SEED,
+)
 _FRIEDMAN = (replace(_SIZE, low=50, high=1_000_000, start=1000), _FEATURES, _SEED)
 
 
@@ -117,6 +132,24 @@ def _friedman(n_samples: int, n_features: int, seed: int) -> Dataset:
         task="classification",
         source="generated",
         description=inspect.getdoc(synthetic.friedman).splitlines()[0],
+        open_test=True,
+    )
+
+
+def _series(
+    n_samples: int, n_classes: int, n_times: int, noise: float, seed: int
+) -> Dataset:
+    check_size(n_samples, 9 * n_times + 1)
+    frame = synthetic.series(n_samples, n_classes, n_times, noise, seed)
+    words = inspect.getdoc(synthetic.series).partition("Parameters\n")[0]
+    return Dataset(
+        name="Series, 9 channels",
+        frame=frame,
+        roles=_last_is_target(frame),
+        task="classification",
+        source="generated",
+        description=" ".join(words.split()),
+        sample_shape=(9, n_times),
         open_test=True,
     )
 
@@ -175,6 +208,7 @@ _INFOS = (
         scaled=False,
     ),
     DatasetInfo("friedman", "Friedman #1", "classification", _FRIEDMAN, _friedman),
+    DatasetInfo("series", "Series, 9 channels", "classification", _SERIES, _series),
 )
 _DATASETS = {info.key: info for info in _INFOS}
 

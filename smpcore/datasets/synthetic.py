@@ -1,4 +1,4 @@
-"""Generated data: shapes in the plane, and Friedman's function."""
+"""Generated data: shapes in the plane, Friedman's function, and series."""
 
 from collections.abc import Callable
 
@@ -118,3 +118,93 @@ def friedman(n_samples: int, n_features: int, seed: int) -> pd.DataFrame:
     frame = pd.DataFrame(X, columns=[f"x{j + 1}" for j in range(n_features)])
     frame["class"] = np.where(value < value.mean(), "P", "N")
     return frame
+
+
+def _wave(turns: float) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda u: np.sin(2 * np.pi * turns * u)
+
+
+def _hump(u: np.ndarray) -> np.ndarray:
+    return 2 * np.exp(-(((u - 0.5) / 0.15) ** 2)) - 0.5
+
+
+def _step(u: np.ndarray) -> np.ndarray:
+    return np.tanh(20 * (u - 0.4))
+
+
+def _tent(u: np.ndarray) -> np.ndarray:
+    return 1 - 4 * np.abs(u - 0.5)
+
+
+def _ramp(u: np.ndarray) -> np.ndarray:
+    return 2 * u - 1
+
+
+# Two curves, and which classes have the first; the other classes have the second.
+_CHANNELS = (
+    (_ramp, lambda u: -_ramp(u), (1, 2)),
+    (_wave(1), _wave(2), (1, 3)),
+    (_hump, lambda u: -_hump(u), (1,)),
+    (_step, lambda u: -_step(u), (2,)),
+    (_wave(3), _wave(1.5), (4,)),
+    (_tent, lambda u: -_tent(u), (1, 4)),
+)
+# How much series of a class differ besides the noise.
+_WARP, _LOUDNESS, _REPLICA = 0.15, 0.1, 0.05
+
+
+def series(
+    n_samples: int, n_classes: int, n_times: int, noise: float, seed: int
+) -> pd.DataFrame:
+    """Series of nine channels that tell four classes apart, as in the IMKPL paper.
+
+    Channel 1 tells classes 1 and 2 from 3 and 4, channel 2 tells 1 and 3 from 2 and 4,
+    channel 3 tells 1, channel 4 tells 2 and channel 5 tells 4 from the rest, channel 6
+    tells 1 and 4 from 2 and 3; channel 7 repeats channel 6 with slight changes;
+    channels 8 and 9 are the same in every row and tell nothing. No channel is enough
+    for all four classes: two of the channels 1, 2 and 6 are.
+
+    Parameters
+    ----------
+    n_samples : int
+        Shared evenly among the classes.
+    n_classes : int
+        The first so many of the four.
+    n_times : int
+        Length of a series.
+    noise : float
+        Standard deviation of the noise on channels 1 to 7, whose curves reach from
+        about -1 to 1. They also differ in pace and height from row to row.
+    seed : int
+        Of the generator.
+
+    Returns
+    -------
+    DataFrame of shape (n_samples, 9 * n_times + 1)
+        Columns c1_t01, c1_t02, ..., c9_... and class, in random order of rows.
+    """
+    rng = np.random.default_rng(seed)
+    sizes = class_sizes(n_samples, n_classes, 0.0)
+    y = rng.permutation(np.repeat(np.arange(1, n_classes + 1), sizes))
+    times = np.linspace(0, 1, n_times)
+    X = np.empty((n_samples, 9, n_times))
+    for j, (curve, other, owners) in enumerate(_CHANNELS):
+        bent = times ** np.exp(rng.normal(0, _WARP, (n_samples, 1)))
+        loud = 1 + rng.normal(0, _LOUDNESS, (n_samples, 1))
+        has_first = np.isin(y, owners)[:, None]
+        X[:, j] = loud * np.where(has_first, curve(bent), other(bent))
+    X[:, 6] = X[:, 5] + rng.normal(0, _REPLICA, (n_samples, n_times))
+    X[:, :7] += rng.normal(0, noise, (n_samples, 7, n_times))
+    # Multiples of 1/64: sums of equal ones are exact, so that they have no spread.
+    X[:, 7], X[:, 8] = np.round(64 * _wave(1)(times)) / 64, 0.5
+    channels = [f"c{number}" for number in range(1, 10)]
+    frame = pd.DataFrame(X.reshape(n_samples, -1), columns=cells(channels, n_times))
+    frame["class"] = y
+    return frame
+
+
+def cells(channels: list[str], n_times: int) -> list[str]:
+    """Names of the columns of series, channel beside channel: c1_t01, c1_t02, ..."""
+    width = len(str(n_times))
+    times = [f"t{number:0{width}}" for number in range(1, n_times + 1)]
+    return [f"{channel}_{time}" for channel in channels for time in times]

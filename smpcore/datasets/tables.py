@@ -1,10 +1,11 @@
-"""Tables that a visitor brings: CSV, ARFF and Parquet files, or any DataFrame."""
+"""Tables that a visitor brings: CSV, ARFF, Parquet and .ts files, or any DataFrame."""
 
 import re
 from collections.abc import Mapping
 from pathlib import PurePath
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from smpcore.datasets.arrange import Origin, arrange
@@ -21,9 +22,10 @@ from smpcore.datasets.columns import (
     shown,
 )
 from smpcore.datasets.dataset import Dataset, Reading
-from smpcore.datasets.delimited import read_delimited
+from smpcore.datasets.delimited import decoded, read_delimited
 from smpcore.datasets.formats import read_arff, read_parquet
 from smpcore.datasets.limits import read_bytes
+from smpcore.datasets.series import Shape, from_long, is_ts, read_ts
 from smpcore.errors import DatasetError
 
 _ARFF = re.compile(rb"(?i)(\s|%[^\n]*\n)*@relation\s")
@@ -52,11 +54,12 @@ def read_table(
     decimal: str | None = None,
     encoding: str | None = None,
     header: bool | None = None,
+    series: bool = False,
     kinds: Mapping[str, Kind] | None = None,
     roles: Mapping[str, Role] | None = None,
     task: Task | None = None,
 ) -> Dataset:
-    """Read a CSV, ARFF or Parquet file; what is not given is detected and said.
+    """Read a CSV, ARFF, Parquet or .ts file; what is not given is detected and said.
 
     Parameters
     ----------
@@ -67,6 +70,11 @@ def read_table(
     delimiter, decimal, encoding, header : optional
         Settings for text tables, see `read_delimited`; ``dataset.reading`` holds those
         used.
+    series : bool, default=False
+        The table is long: a row per sample and time, with columns "sample" and "time",
+        channels and a label, see `from_long`; it becomes a row per sample. A .ts file
+        holds series in any case. ``dataset.sample_shape`` is (channels, times), and
+        notices say whether series were resampled to one length.
     kinds, roles : mapping of str to str, optional
         Kind and role of some or all columns.
     task : {"classification", "regression"}, optional
@@ -79,7 +87,7 @@ def read_table(
         `check_fit`, so that the table can be shown and another target chosen.
     """
     settings = (delimiter, decimal, encoding, header)
-    frame, reading, notices = read_frame(source, filename, *settings)
+    frame, reading, notices, shape = _read(source, filename, settings, series, None)
     if frame.shape[1] < 2:
         remedy = "add a target or features"
         if reading.format == "CSV":
@@ -91,6 +99,8 @@ def read_table(
     if reading.format != "CSV":  # the file itself says what is a number
         texts = [name for name in frame if not is_numeric(frame[name])]
         kinds = {**dict.fromkeys(texts, "category"), **(kinds or {})}
+    if shape:
+        roles = _series_roles(list(frame), dict(roles or {}))
     return make_dataset(
         frame,
         PurePath(filename).stem[:80] or "table",
@@ -101,7 +111,16 @@ def read_table(
         source=f"file {shown(PurePath(filename).name)}",
         private=True,
         reading=reading,
+        sample_shape=shape,
     )
+
+
+def _series_roles(names: list[str], given: dict[str, Role]) -> dict[str, Role]:
+    """Every value of a series is a feature, even if it looks like nothing to use."""
+    roles: dict[str, Role] = dict.fromkeys(names[:-1], "feature")
+    if "target" not in given.values():
+        roles[names[-1]] = "target"
+    return {**roles, **given}
 
 
 def read_frame(
@@ -111,8 +130,18 @@ def read_frame(
     decimal: str | None = None,
     encoding: str | None = None,
     header: bool | None = None,
+    series: bool = False,
+    n_times: int | None = None,
 ) -> tuple[pd.DataFrame, Reading, tuple[str, ...]]:
     """Read the bare table of a file, without roles: for new rows and test files.
+
+    Parameters
+    ----------
+    source, filename, delimiter, decimal, encoding, header, series
+        As in `read_table`.
+    n_times : int, optional
+        Series are resampled to this length, that of the data they are to join; by
+        default to their median length.
 
     Returns
     -------
@@ -123,6 +152,25 @@ def read_frame(
     tuple of str
         What was changed.
     """
+    settings = (delimiter, decimal, encoding, header)
+    frame, reading, notices, _ = _read(source, filename, settings, series, n_times)
+    return frame, reading, notices
+
+
+class _Read(NamedTuple):
+    frame: pd.DataFrame
+    reading: Reading
+    notices: tuple[str, ...]
+    shape: Shape | tuple[()]
+
+
+def _read(
+    source: bytes | BinaryIO,
+    filename: str,
+    settings: tuple[str | None, str | None, str | None, bool | None],
+    series: bool,
+    n_times: int | None,
+) -> _Read:
     data = read_bytes(source)
     for beginning, thing in _FOREIGN.items():
         if data.startswith(beginning):
@@ -132,16 +180,35 @@ def read_frame(
             )
     ending = PurePath(filename).suffix.lower()
     notices: list[str] = []
+    shape: Shape | tuple[()] = ()
+    lines = None
     if data.startswith(b"PAR1") or ending in (".parquet", ".pq"):
         frame, notices = read_parquet(data)
         reading = Reading("Parquet")
     elif ending == ".arff" or _ARFF.match(data):
-        frame, reading = read_arff(data, encoding)
+        frame, reading = read_arff(data, settings[2])
+    elif ending == ".ts" or is_ts(data):
+        (frame, shape, notices), reading = read_ts(data, settings[2], n_times)
     else:
-        frame, reading = read_delimited(data, delimiter, decimal, encoding, header)
+        frame, reading = read_delimited(data, *settings)
+        lines = _lines(data, reading, len(frame)) if series else None
     names, renamed = clean_names(frame.columns)
     frame = frame.set_axis(names, axis=1).reset_index(drop=True)
-    return frame, reading, (*notices, *renamed)
+    if series and not shape:
+        frame, shape, resampled = from_long(frame, lines, n_times)
+        names, again = clean_names(frame.columns)
+        frame = frame.set_axis(names, axis=1)
+        notices += [*resampled, *again]
+    return _Read(frame, reading, (*notices, *renamed), shape)
+
+
+def _lines(data: bytes, reading: Reading, n_rows: int) -> np.ndarray | None:
+    """Line of each row of a text table; None if a quoted field has several lines."""
+    text, _ = decoded(data, reading.encoding)
+    lines = [line.strip(" \t") for line in re.split("\r\n|\n|\r", text)]
+    filled = [number for number, line in enumerate(lines, start=1) if line]
+    first = int(reading.header) + lines[0].lower().startswith("sep=")
+    return np.array(filled[first:]) if len(filled) == first + n_rows else None
 
 
 def make_dataset(

@@ -1,0 +1,393 @@
+"""Series: files of samples that have several channels of values in time.
+
+A .ts file has a sample per line, its channels one after the other; a long table has a
+row per sample and time, and a column per channel. Both become a table with a row per
+sample, channel beside channel.
+"""
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+import pandas as pd
+
+from smpcore.datasets.columns import canonical, listed, shown
+from smpcore.datasets.dataset import Reading
+from smpcore.datasets.delimited import decoded
+from smpcore.datasets.limits import MAX_COLUMNS, check_size
+from smpcore.datasets.synthetic import cells
+from smpcore.errors import DatasetError
+
+Shape = tuple[int, int]
+_BEGINNING = re.compile(
+    rb"(?i)(\xef\xbb\xbf)?(\s|#[^\n]*(\n|$))*@(problemname|timestamps|missing|"
+    rb"univariate|dimensions?|equallength|serieslength|classlabel|targetlabel)\s"
+)
+_LABELS = re.compile(r"(?i)(class|target|labels?)")
+
+
+class Table(NamedTuple):
+    """Samples side by side.
+
+    Attributes
+    ----------
+    frame : DataFrame of shape (n_samples, n_channels * n_times + 1)
+        The last column is the label.
+    shape : tuple of int
+        Channels and times.
+    notices : list of str
+        What was changed.
+    """
+
+    frame: pd.DataFrame
+    shape: Shape
+    notices: list[str]
+
+
+class _Header(NamedTuple):
+    """What a .ts file says about itself; None where it says nothing."""
+
+    n_channels: int | None
+    n_times: int | None
+    equal: bool
+    numbers: bool
+    labels: dict[str, None]
+
+
+def is_ts(data: bytes) -> bool:
+    """Whether a file begins like a .ts file."""
+    return _BEGINNING.match(data[:65_536]) is not None
+
+
+def read_ts(
+    data: bytes, encoding: str | None = None, n_times: int | None = None
+) -> tuple[Table, Reading]:
+    """Read a .ts file of series, equally long or not.
+
+    Parameters
+    ----------
+    data : bytes
+        The whole file.
+    encoding : str, optional
+        Detected if None.
+    n_times : int, optional
+        Length to resample to; by default the median length.
+
+    Returns
+    -------
+    Table
+        Labels are text, or numbers after @targetLabel.
+    Reading
+        The encoding used.
+    """
+    text, encoding = decoded(data, encoding)
+    check_size(len(re.findall("\n|\r(?!\n)", text)), 1)
+    lines = re.split("\r\n|\n|\r", text)
+    start = _data_line(lines)
+    header = _header(lines[:start])
+    series, labels = [], []
+    for number, line in enumerate(lines[start:], start + 1):
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        sample, label = _sample(line, number, header)
+        header = header._replace(n_channels=len(sample))
+        series.append(sample)
+        labels.append(label)
+    if not series:
+        raise DatasetError(
+            "The .ts file has no series after its @data line; choose a whole file."
+        )
+    channels = [f"c{number}" for number in range(1, header.n_channels + 1)]
+    column = pd.Series(labels, dtype=np.float64 if header.numbers else "str")
+    column = column.rename("target" if header.numbers else "class")
+    return side_by_side(series, channels, column, n_times), Reading(
+        "ts", encoding=encoding
+    )
+
+
+def _data_line(lines: list[str]) -> int:
+    """How many lines there are up to @data."""
+    for number, line in enumerate(lines, start=1):
+        if re.match(r"(?i)\s*@data\b", line):
+            return number
+    raise DatasetError(
+        "The .ts file has no @data line, it seems to be cut off; fetch it again."
+    )
+
+
+def _header(lines: list[str]) -> _Header:
+    said: dict[str, tuple[int, list[str]]] = {}
+    for number, line in enumerate(lines, start=1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        if not words[0].startswith("@"):
+            raise DatasetError(
+                f"Line {number} of the .ts file ({shown(line.strip())}) should begin "
+                "with @ or #, because it stands before @data; correct that line."
+            )
+        said[words[0].lower().replace("@dimensions", "@dimension")] = number, words[1:]
+    if _flag(said, "@timestamps"):
+        raise DatasetError(
+            f"Line {said['@timestamps'][0]} of the .ts file says that values have time "
+            "stamps, which are not read; save the values alone, or a long CSV table."
+        )
+    numbers = _flag(said, "@targetlabel")
+    if not numbers and not _flag(said, "@classlabel"):
+        raise DatasetError(
+            "The .ts file has no line '@classLabel true', so its series have no labels "
+            "to predict; add that line with the names of the classes before @data."
+        )
+    n_channels = _count(said, "@dimension")
+    if n_channels is None and _flag(said, "@univariate"):
+        n_channels = 1
+    names = {} if numbers else dict.fromkeys(said["@classlabel"][1][1:])
+    equal = _flag(said, "@equallength")
+    return _Header(n_channels, _count(said, "@serieslength"), equal, numbers, names)
+
+
+def _flag(said: dict[str, tuple[int, list[str]]], tag: str) -> bool:
+    number, words = said.get(tag, (0, ["false"]))
+    word = words[0].lower() if words else ""
+    if word not in ("true", "false"):
+        raise DatasetError(
+            f"Line {number} of the .ts file should have true or false after {tag}; "
+            "correct that line."
+        )
+    return word == "true"
+
+
+def _count(said: dict[str, tuple[int, list[str]]], tag: str) -> int | None:
+    if tag not in said:
+        return None
+    number, words = said[tag]
+    if len(words) != 1 or not re.fullmatch("[1-9][0-9]{0,8}", words[0]):
+        raise DatasetError(
+            f"Line {number} of the .ts file should have a whole number from 1 after "
+            f"{tag}; correct that line."
+        )
+    return int(words[0])
+
+
+def _sample(line: str, number: int, header: _Header) -> tuple[np.ndarray, str | float]:
+    """Values, (n_channels, n_times), and label of a line."""
+    # Counted before they are cut apart: one long line would become millions of texts.
+    check_size(1, line.count(",") + line.count(":") + 1)
+    parts = line.split(":")
+    n_channels = header.n_channels or len(parts) - 1
+    label = parts[-1].strip()
+    unlabelled = len(parts) == n_channels and ("," in label or n_channels == 1)
+    if not n_channels or unlabelled or label in ("", "?"):
+        _refuse(number, "has no label at its end")
+    if len(parts) != n_channels + 1:
+        _refuse(
+            number,
+            f"has {len(parts)} part{'s' * (len(parts) != 1)} between colons and should "
+            f"have {n_channels + 1}, {n_channels} channel{'s' * (n_channels != 1)} and "
+            "a label",
+        )
+    channels = [_values(part, number, j) for j, part in enumerate(parts[:-1], 1)]
+    lengths = [channel.size for channel in channels]
+    expected = lengths[0]
+    if header.equal and header.n_times:
+        expected = header.n_times
+    for j, length in enumerate(lengths, start=1):
+        if length != expected:
+            _refuse(
+                number,
+                f"has {length} value{'s' * (length != 1)} in channel {j} and should "
+                f"have {expected}, as "
+                + ("@seriesLength says" if lengths[0] != expected else "channel 1"),
+            )
+    if header.labels and label not in header.labels:
+        _refuse(
+            number,
+            f"has the label {shown(label)}, which @classLabel does not name "
+            f"({listed(header.labels)})",
+        )
+    return np.array(channels), _target(label, number) if header.numbers else label
+
+
+def _refuse(number: int, words: str) -> NoReturn:
+    raise DatasetError(
+        f"Line {number} of the .ts file {words}; correct that line, or fetch the file "
+        "again if it is cut off."
+    )
+
+
+def _values(part: str, number: int, channel: int) -> np.ndarray:
+    fields = [field.strip() for field in part.split(",")]
+    try:
+        if "_" in part:  # 1_000 is a number in Python only
+            raise ValueError
+        return np.array(["nan" if f == "?" else f for f in fields], dtype=np.float64)
+    except ValueError:
+        wrong = next((field for field in fields if not _is_value(field)), "")
+    _refuse(
+        number,
+        f"has {shown(wrong)} in channel {channel}, which should hold numbers or '?'",
+    )
+
+
+def _is_value(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return field == "?"
+    return "_" not in field
+
+
+def _target(label: str, number: int) -> float:
+    if not _is_value(label) or not np.isfinite(float(label)):
+        _refuse(number, f"has the label {shown(label)}, which should be a number")
+    return float(label)
+
+
+def from_long(
+    frame: pd.DataFrame, lines: np.ndarray | None, n_times: int | None = None
+) -> Table:
+    """Turn a table with a row per sample and time into one with a row per sample.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n_rows, n_columns)
+        Columns "sample" and "time", one per channel, and a label: the column named
+        class, target or label, else the last one. Times count in their order only,
+        not in their distances; rows may stand in any order.
+    lines : ndarray of int, shape (n_rows,), optional
+        Line of each row in its file, for sentences.
+    n_times : int, optional
+        Length to resample to; by default the median length.
+
+    Returns
+    -------
+    Table
+        Samples in the order in which they first appear.
+    """
+    sample, time, channels, label = _long_columns(frame)
+    word = "Row" if lines is None else "Line"
+    lines = np.arange(1, len(frame) + 1) if lines is None else lines
+
+    def where(rows: np.ndarray) -> str:
+        return f"{word} {lines[rows[0]]}"
+
+    for name in (sample, time, label):
+        _require(frame[name].isna(), where, f"has nothing in the column {shown(name)}")
+    X = np.empty((1 + len(channels), len(frame)))
+    for row, name in zip(X, (time, *channels), strict=True):
+        row[:] = pd.to_numeric(frame[name], errors="coerce")
+        words = f"holds text in the column {shown(name)}, which should hold numbers"
+        _require(np.isnan(row) & frame[name].notna(), where, words)
+    codes, _ = pd.factorize(frame[sample])
+    order = np.lexsort((X[0], codes))
+    codes, (times, *values) = codes[order], X[:, order]
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    again = np.append(False, (codes[1:] == codes[:-1]) & (times[1:] == times[:-1]))
+    labels, _ = pd.factorize(frame[label])
+    owner = labels[order][starts][codes]
+    for wrong, words in (
+        (again, "has a time that its sample already has"),
+        (labels[order] != owner, "has another label than its sample has elsewhere"),
+    ):
+        bad = np.sort(order[wrong])
+        name = shown(frame[sample].iloc[bad[0]]) if bad.size else ""
+        _require(np.isin(np.arange(len(frame)), bad), where, f"{words} ({name})")
+    series = np.split(np.array(values), starts[1:], axis=1)
+    column = frame[label].iloc[order[starts]].reset_index(drop=True)
+    return side_by_side(series, channels, column, n_times)
+
+
+def _long_columns(frame: pd.DataFrame) -> tuple[str, str, list[str], str]:
+    """Names of the sample, the time, the channels and the label."""
+    names = list(frame)
+    found = {name.lower(): name for name in reversed(names)}
+    absent = [name for name in ("sample", "time") if name not in found]
+    if absent:
+        raise DatasetError(
+            f"A long table of series should have the columns 'sample' and 'time', it "
+            f"has no {listed(absent)} among {listed(names)}; name them in its first "
+            "line."
+        )
+    sample, time = found["sample"], found["time"]
+    rest = [name for name in names if name not in (sample, time)]
+    if len(rest) < 2:
+        raise DatasetError(
+            f"A long table of series should have a channel and a label besides "
+            f"'sample' and 'time', it has {listed(rest) or 'nothing'}; add them."
+        )
+    named = [name for name in rest if _LABELS.fullmatch(name)]
+    label = named[-1] if named else rest[-1]
+    return sample, time, [name for name in rest if name != label], label
+
+
+def _require(
+    wrong: np.ndarray | pd.Series, where: Callable[[np.ndarray], str], words: str
+) -> None:
+    rows = np.flatnonzero(wrong)
+    if rows.size:
+        more = f" (and {rows.size - 1:,} more)" if rows.size > 1 else ""
+        raise DatasetError(
+            f"{where(rows)}{more} {words}; correct the table, or fetch it again if it "
+            "is cut off."
+        )
+
+
+def side_by_side(
+    series: list[np.ndarray],
+    channels: list[str],
+    labels: pd.Series,
+    n_times: int | None = None,
+) -> Table:
+    """Put series into one table, resampled to one length if they have several.
+
+    Parameters
+    ----------
+    series : list of ndarray of shape (n_channels, length)
+        NaN where a value is missing; what is interpolated next to it is missing too.
+    channels : list of str
+        Names.
+    labels : Series of shape (n_samples,)
+    n_times : int, optional
+        Length to resample to; by default the median length.
+
+    Returns
+    -------
+    Table
+    """
+    lengths = np.array([sample.shape[1] for sample in series])
+    _check_times(n_times)
+    common = n_times or int(np.median(lengths))
+    check_size(len(series), len(channels) * common + 1)
+    X = np.empty((len(series), len(channels), common))
+    for row, sample in zip(X, series, strict=True):
+        row[:] = sample if sample.shape[1] == common else _resampled(sample, common)
+    notices = []
+    changed = int(np.count_nonzero(lengths != common))
+    if changed:
+        what = "the length asked for" if n_times else "the median length"
+        notices.append(
+            f"Series have {lengths.min():,} to {lengths.max():,} values in time: "
+            f"{changed:,} of {len(series):,} were resampled linearly to {what}, "
+            f"{common:,}."
+        )
+    frame = pd.DataFrame(X.reshape(len(X), -1), columns=cells(channels, common))
+    frame = pd.concat([frame, canonical(labels)], axis=1)
+    return Table(frame, (len(channels), common), notices)
+
+
+def _check_times(n_times: int | None) -> None:
+    whole = isinstance(n_times, int | np.integer) and not isinstance(n_times, bool)
+    if n_times is not None and not (whole and 1 <= n_times <= MAX_COLUMNS):
+        raise DatasetError(
+            f"n_times={shown(n_times)} should be a whole number from 1 to "
+            f"{MAX_COLUMNS:,}, or None for the median length."
+        )
+
+
+def _resampled(sample: np.ndarray, n_times: int) -> np.ndarray:
+    """Values at evenly spaced times from the first to the last."""
+    old = np.arange(sample.shape[1])
+    new = np.linspace(0, old[-1], n_times)
+    return np.array([np.interp(new, old, channel) for channel in sample])

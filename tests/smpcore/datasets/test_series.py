@@ -1,0 +1,461 @@
+"""Series: the generated set, .ts files and long tables, and IMKPL on their channels."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.svm import SVC
+
+from smpcore.datasets import (
+    MAX_COLUMNS,
+    MAX_ROWS,
+    load_dataset,
+    prepare,
+    read_frame,
+    read_table,
+    split,
+)
+from smpcore.datasets.synthetic import series
+from smpcore.errors import DatasetError
+from smpcore.estimators.imkpl import IMKPLClassifier
+from tests.bench.series import fitted, parts
+
+TS = """# two channels, three times
+@problemName two
+@timeStamps false
+@missing true
+@univariate false
+@dimensions 2
+@equalLength true
+@seriesLength 3
+@classLabel true up down
+@data
+1,2,3:0.5,0.5,0.5:up
+# between
+
+3,2,1:0.5,?,NaN:down
+-1,0,1e0:5,5,5:up
+"""
+UNEQUAL = """@dimension 1
+@equalLength false
+@classLabel true a b
+@data
+0,1,2,3:a
+0,2:b
+0,1,2:a
+9,?,9,9,9:b
+"""
+LONG = """sample,time,c1,c2,label
+s2,1,10,0.5,up
+s2,2,20,0.5,up
+s1,3,7,?,down
+s1,1,5,0,down
+s2,3,30,0.5,up
+s1,2,6,1,down
+"""
+
+
+def values(data):
+    """Values of a data set, (n_samples, channels, times)."""
+    table = data.frame[data.feature_columns].to_numpy(float)
+    return table.reshape(-1, *data.sample_shape)
+
+
+def ts(text, name="t.ts", **options):
+    return read_table(text.encode(), name, **options)
+
+
+def long(text, **options):
+    return read_table(text.encode(), "t.csv", series=True, **options)
+
+
+def test_generated_series_are_what_they_say():
+    data = load_dataset("series", n_samples=400, noise=0.0, n_times=30)
+    assert data.sample_shape == (9, 30)
+    assert data.feature_columns[:2] == ["c1_t01", "c1_t02"]
+    assert data.feature_columns[-1] == "c9_t30"
+    assert data.classes.tolist() == [1, 2, 3, 4]
+    assert np.bincount(data.codes).tolist() == [100] * 4
+    X, y = values(data), data.y
+    assert not np.ptp(X[:, 7:], axis=0).any()
+    assert X[:, 7:].std(axis=0).max() == 0.0
+    # What the description promises about each channel, by a straight cut.
+    told = {0: (1, 2), 1: (1, 3), 2: (1,), 3: (2,), 4: (4,), 5: (1, 4), 6: (1, 4)}
+    for channel, owners in told.items():
+        own = np.isin(y, owners)
+        cut = SVC(kernel="linear").fit(X[:200, channel], own[:200])
+        assert cut.score(X[200:, channel], own[200:]) == 1.0
+        for a, b in ((1, 2), (1, 3), (1, 4), (2, 3), (2, 4), (3, 4)):
+            if (a in owners) == (b in owners):
+                rows = np.isin(y, (a, b))
+                low, high = (X[y == c, channel].mean(axis=0) for c in (a, b))
+                assert np.abs(low - high).max() < 0.5 * X[rows, channel].std()
+    apart = X[:, 6] - X[:, 5]
+    assert 0 < apart.std() < 0.06 < X[:, 5].std()
+
+
+def test_fewer_classes_are_the_first():
+    frame = series(30, 3, 12, 0.1, 5)
+    assert set(frame["class"]) == {1, 2, 3}
+    assert list(frame)[-2] == "c9_t12"
+
+
+def test_ts_file():
+    data = ts(TS)
+    assert data.sample_shape == (2, 3)
+    assert data.target == "class" and data.classes.tolist() == ["down", "up"]
+    assert data.y.tolist() == ["up", "down", "up"]
+    assert data.reading.format == "ts" and data.private and not data.open_test
+    assert [text for text in data.notices if "resampled" in text] == []
+    missing = np.nan
+    expected = [
+        [[1, 2, 3], [0.5, 0.5, 0.5]],
+        [[3, 2, 1], [0.5, missing, missing]],
+        [[-1, 0, 1], [5, 5, 5]],
+    ]
+    np.testing.assert_array_equal(values(data), expected)
+    assert np.isfinite(prepare(data, np.arange(3)).transform(data.frame)).all()
+
+
+@pytest.mark.parametrize("name", ["t.ts", "T.TS", "series.txt", "no ending"])
+def test_ts_files_are_known_by_ending_or_content(name):
+    for text in (TS, "\ufeff" + TS, TS.replace("\n", "\r\n"), UNEQUAL):
+        assert ts(text, name).reading.format == "ts"
+    assert ts(TS, name).digest == ts(TS.replace("\n", "\r"), "t.ts").digest
+
+
+def test_unequal_lengths_become_the_median_one():
+    data = ts(UNEQUAL)
+    assert data.sample_shape == (1, 3)
+    said = [text for text in data.notices if "resampled" in text]
+    assert said == [
+        "Series have 2 to 5 values in time: 3 of 4 were resampled linearly to the "
+        "median length, 3."
+    ]
+    nine = [9, 9, 9]
+    expected = [[[0, 1.5, 3]], [[0, 1, 2]], [[0, 1, 2]], [nine]]
+    np.testing.assert_allclose(values(data), expected)
+    # A value between a known and a missing one is not known.
+    hole = ts(UNEQUAL.replace("9,?,9,9,9", "9,?,9,9"))
+    np.testing.assert_array_equal(values(hole)[3], [[9, np.nan, 9]])
+
+
+def test_a_test_file_is_resampled_to_the_length_of_the_data():
+    data = ts(UNEQUAL)
+    other = b"@univariate true\n@classLabel true a b\n@data\n0,1,2,3,4:b\n4,3,2,1,0:a\n"
+    frame, _, notices = read_frame(other, "test.ts", n_times=3)
+    assert "2 of 2 were resampled linearly to the length asked for, 3" in notices[0]
+    both = data.with_test(frame)
+    assert both.sample_shape == (1, 3) and both.test_rows.tolist() == [4, 5]
+    np.testing.assert_allclose(values(both)[4:], [[[0, 2, 4]], [[4, 2, 0]]])
+
+
+def test_targets_that_are_numbers():
+    text = "@univariate true\n@targetLabel true\n@data\n1,2:0.5\n2,2:1.5\n3,2:2.5\n"
+    data = ts(text)
+    assert data.task == "regression" and data.target == "target"
+    assert data.y.tolist() == [0.5, 1.5, 2.5]
+
+
+def test_long_table():
+    data = long(LONG)
+    assert data.sample_shape == (2, 3)
+    assert data.y.tolist() == ["up", "down"]
+    assert data.feature_columns[0] == "c1_t1" and data.target == "label"
+    expected = [[[10, 20, 30], [0.5] * 3], [[5, 6, 7], [0, 1, np.nan]]]
+    np.testing.assert_array_equal(values(data), expected)
+    shorter = long(LONG.replace("s1,2,6,1,down\n", ""))
+    assert any("resampled linearly" in text for text in shorter.notices)
+    np.testing.assert_allclose(values(shorter)[1, 0], [5, 7])
+
+
+def test_long_tables_of_other_kinds():
+    plain = values(long(LONG))
+    renamed = LONG.replace("sample,time", "Sample, TIME").replace(",", ";")
+    np.testing.assert_array_equal(values(long(renamed)), plain)
+    told = LONG.replace("c2,label", "y,activity")
+    assert long(told).target == "activity"
+    frame = pd.read_csv(io.StringIO(LONG), na_values="?")
+    buffer = io.BytesIO()
+    pq.write_table(pa.Table.from_pandas(frame), buffer)
+    data = read_table(buffer.getvalue(), "t.parquet", series=True)
+    np.testing.assert_array_equal(values(data), plain)
+
+
+def test_a_table_with_such_columns_stays_a_table_unless_asked():
+    data = read_table(LONG.encode(), "t.csv")
+    assert data.n_samples == 6 and data.sample_shape == (len(data.feature_columns),)
+
+
+def test_roles_of_series_may_be_others():
+    every = {"c1_t1": "ignore", "c2_t3": "target"}
+    data = long(LONG.replace("?", "4"), roles=every)
+    assert data.target == "c2_t3" and data.roles["label"] != "target"
+    assert data.sample_shape == (len(data.feature_columns),)
+    counting = "\n".join(f"{k},{k}:{'ab'[k % 2]}" for k in range(20))
+    text = f"@univariate true\n@classLabel true a b\n@data\n{counting}\n"
+    assert ts(text).sample_shape == (1, 2)
+
+
+HEAD = "@univariate false\n@classLabel true a b\n@data\n"
+REFUSED = {
+    "no data line": (TS[: TS.index("@data")], "no @data line, it seems to be cut off"),
+    "no series": (TS[: TS.index("1,2,3")], "no series after its @data line"),
+    "no label line": (
+        TS.replace("@classLabel true up down\n", ""),
+        "no line '@classLabel true', so its series have no labels to predict; add",
+    ),
+    "labels denied": (
+        TS.replace("true up down", "false"),
+        "no line '@classLabel true'",
+    ),
+    "no word": (TS.replace("true up down", ""), "Line 9 .* true or false after @class"),
+    "time stamps": (
+        TS.replace("@timeStamps false", "@timeStamps true"),
+        "Line 3 of the .ts file says that values have time stamps",
+    ),
+    "dimensions": (
+        TS.replace("@dimensions 2", "@dimensions two"),
+        "Line 6 of the .ts file should have a whole number from 1 after @dimension",
+    ),
+    "stray header": (TS.replace("@missing", "missing"), "Line 4 .* begin with @ or #"),
+    "cut in the middle": (
+        TS[: TS.index(":5,5,5")] + "\n",
+        "Line 15 of the .ts file has 1 part between .* have 3, 2 channels and a label;",
+    ),
+    "cut before the label": (TS[:-4], "Line 15 .* has no label at its end; correct"),
+    "cut in a label": (
+        TS[:-2],
+        "Line 15 .* label 'u', which @classLabel does not name",
+    ),
+    "empty label": (TS.replace(":down", ": "), "Line 14 .* has no label at its end"),
+    "unknown label": (TS.replace(":down", ":?"), "Line 14 .* has no label at its end"),
+    "a channel more": (
+        HEAD + "1,2:3,4:a\n1,2:3,4:5,6:b\n",
+        "Line 5 .* has 4 parts between colons and should have 3, 2 channels and",
+    ),
+    "a channel less": (HEAD + "1,2:3,4:a\n1,2:b\n", "Line 5 .* has 2 parts .* have 3"),
+    "no label in the first line": (HEAD + "1,2\n", "Line 4 .* has no label at its end"),
+    "lengths within": (
+        HEAD + "1,2:3:a\n",
+        "Line 4 .* has 1 value in channel 2 and should have 2, as channel 1;",
+    ),
+    "length denied": (
+        TS.replace("1,2,3:0.5,0.5,0.5", "1,2:3,4"),
+        "Line 11 .* has 2 values in channel 1 and should have 3, as @seriesLength says",
+    ),
+    "a word": (
+        TS.replace("3,2,1", "3,two,1"),
+        "Line 14 .* has 'two' in channel 1, which",
+    ),
+    "no value": (TS.replace("3,2,1", "3,,1"), "Line 14 .* has '' in channel 1, which"),
+    "half a number": (
+        TS.replace("3,2,1", "3,1?,1"),
+        "Line 14 .* has '1\\?' in channel",
+    ),
+    "Python's number": (TS.replace("3,2,1", "3,1_0,1"), "has '1_0' in channel 1"),
+    "a call": (
+        TS.replace("3,2,1", "__import__('os').abort(),2,1"),
+        "Line 14 .* has .__import__.* in channel 1, which should hold numbers",
+    ),
+    "a target of words": (
+        "@univariate true\n@targetLabel true\n@data\n1,2:nan\n",
+        "Line 4 .* label 'nan', which should be a number",
+    ),
+    "zero bytes": (
+        TS.replace("3,2,1", "3,\0,1"),
+        "not a text table: it has zero bytes",
+    ),
+    "a pickle": ("\x80\x04\x95\0cos\nsystem\n", "not a text table"),
+    "too many values": (
+        HEAD + "1," * MAX_COLUMNS + "1:a\n",
+        "10,00. columns, at most 10,000",
+    ),
+    "too many lines": (HEAD + "1:a\n" * (MAX_ROWS + 1), "rows, at most 1,000,000"),
+    "nothing but lines": (HEAD + "\n" * (MAX_ROWS + 1), "rows, at most 1,000,000"),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), REFUSED.values(), ids=REFUSED)
+def test_refused_ts_files(text, words):
+    with pytest.raises(DatasetError, match=words):
+        ts(text)
+
+
+REFUSED_TABLES = {
+    "no time": (
+        LONG.replace("time", "hour"),
+        "it has no 'time' among 'sample', 'hour'",
+    ),
+    "no names": (
+        LONG.partition("\n")[2],
+        "should have the columns 'sample' and 'time'",
+    ),
+    "no channel": ("sample,time,y\n1,1,a\n1,2,a\n", "a channel and a label besides"),
+    "label missing": (
+        LONG.replace("s1,1,5,0,down", "s1,1,5,0,"),
+        "Line 5 has nothing in the column 'label'; correct the table",
+    ),
+    "sample missing": (
+        LONG.replace("s1,1,5", ",1,5"),
+        "Line 5 has nothing .* 'sample'",
+    ),
+    "two labels": (
+        LONG.replace("s1,2,6,1,down", "s1,2,6,1,up"),
+        r"Line 7 has another label than its sample has elsewhere \('s1'\)",
+    ),
+    "time twice": (
+        LONG.replace("s1,2", "s1,1"),
+        r"Line [57] has a time that its sample already has \('s1'\)",
+    ),
+    "words": (LONG.replace("20", "x"), "Line 3 holds text in the column 'c1', which"),
+    "dates": (LONG.replace("s2,2", "s2,1.1.2020"), "Line 3 holds text .* 'time'"),
+    "channels missing": (
+        LONG.replace("s2,2,20,0.5,up", "s2,2,20,up"),
+        "Line 3 has 4 fields, most lines have 5",
+    ),
+    "cut": (LONG[:-8], "Line 7 has 3 fields, most lines have 5"),
+    "behind blank lines": (
+        LONG.replace("\ns1,1,5,0,down", "\n\n\ns1,1,5,0,"),
+        "Line 7 has nothing in the column 'label'",
+    ),
+    "behind sep=": (
+        "sep=,\r\n" + LONG.replace("s1,1,5,0,down", "s1,1,5,0,"),
+        "Line 6 has nothing in the column 'label'",
+    ),
+    "lines in quotes": (
+        LONG.replace("s2,1", '"s\n2",1').replace("s1,1,5,0,down", "s1,1,5,0,"),
+        "Row 4 has nothing in the column 'label'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), REFUSED_TABLES.values(), ids=REFUSED_TABLES)
+def test_refused_long_tables(text, words):
+    with pytest.raises(DatasetError, match=words):
+        long(text)
+
+
+def test_series_that_would_become_too_large_are_refused():
+    text = HEAD + "1,2,3:a\n" * 2300
+    with pytest.raises(DatasetError, match="The table has 20,702,300 cells, at most"):
+        read_frame(text.encode(), "t.ts", n_times=9000)
+
+
+def test_a_file_is_read_the_same_way_again():
+    for text, name in ((TS, "t.ts"), (UNEQUAL, "u.txt"), (LONG, "t.csv")):
+        data = read_table(text.encode(), name, series=name == "t.csv")
+        known = {"roles": dict(data.roles), "kinds": dict(data.kinds)}
+        known |= {"task": data.task, "encoding": data.reading.encoding}
+        again = read_table(text.encode(), name, series=name == "t.csv", **known)
+        assert again.digest == data.digest and again.sample_shape == data.sample_shape
+        assert data.with_roles(dict(data.roles)).sample_shape == data.sample_shape
+
+
+@pytest.mark.parametrize("n_times", [0, -1, 2.5, True, "3", MAX_COLUMNS + 1])
+def test_refused_lengths(n_times):
+    with pytest.raises(
+        DatasetError, match=r"n_times=.* should be a whole number from 1"
+    ):
+        read_frame(TS.encode(), "t.ts", n_times=n_times)
+
+
+@settings(max_examples=150)
+@given(st.text("@#:,?\n 1a.nT-", max_size=60), st.booleans())
+def test_any_text_is_read_or_refused_with_a_sentence(text, headed):
+    try:
+        data = ts((HEAD if headed else "") + text)
+    except DatasetError as error:
+        assert str(error).endswith(".") and ";" in str(error)
+    else:
+        assert np.prod(data.sample_shape) == len(data.feature_columns)
+
+
+@settings(max_examples=60)
+@given(st.binary(max_size=80))
+def test_any_bytes_are_read_or_refused(data):
+    for name, long_table in (("t.ts", False), ("t.csv", True)):
+        try:
+            read_table(data, name, series=long_table)
+        except DatasetError as error:
+            assert str(error).endswith(".")
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.integers(1, 12), min_size=2, max_size=8),
+    st.integers(1, 3),
+    st.integers(0, 99),
+)
+def test_the_two_formats_say_the_same(lengths, n_channels, seed):
+    rng = np.random.default_rng(seed)
+    lines = [f"@dimension {n_channels}", "@classLabel true a b", "@data"]
+    rows = [
+        "sample,time," + ",".join(f"c{j + 1}" for j in range(n_channels)) + ",class"
+    ]
+    for number, length in enumerate(lengths):
+        sample, label = rng.normal(size=(n_channels, length)), "ab"[number % 2]
+        parts = [",".join(map(repr, channel.tolist())) for channel in sample]
+        lines.append(":".join([*parts, label]))
+        rows += [
+            ",".join([f"s{number}", str(t), *map(repr, sample[:, t].tolist()), label])
+            for t in rng.permutation(length)
+        ]
+    one, two = ts("\n".join(lines)), long("\n".join(rows))
+    assert one.sample_shape == two.sample_shape
+    assert one.feature_columns == two.feature_columns
+    assert one.y.tolist() == two.y.tolist()
+    np.testing.assert_allclose(values(one), values(two), rtol=1e-14)
+    assert one.notices == two.notices
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_imkpl_leaves_out_the_channels_that_tell_nothing(seed):
+    X, y, division = parts(load_dataset("series", seed=seed))
+    estimator = fitted(X[division.train], y[division.train], n_channels=9, kappa=1.0)
+    assert estimator.dropped_.tolist() == [7, 8]
+    weights = estimator.kernel_weights_
+    assert weights[7:].tolist() == [0.0, 0.0]
+    assert 2 <= np.count_nonzero(weights) <= 4
+    assert estimator.score(X[division.test], y[division.test]) == 1.0
+    assert estimator.model_.sample_shape == (9, 40)
+    assert not estimator.model_.support.reshape(9, 40)[7:].any()
+
+
+def test_channels_of_noise_are_not_dropped_but_get_no_weight():
+    """Noise tells rows apart, so that only the fit can leave it out."""
+    X, y, division = parts(load_dataset("series"))
+    rng = np.random.default_rng(0)
+    X[:, 7 * 40 :] = rng.normal(size=(len(X), 2 * 40))
+    estimator = fitted(X[division.train], y[division.train], n_channels=9, kappa=1.0)
+    assert estimator.dropped_.size == 0
+    assert estimator.kernel_weights_[7:].tolist() == [0.0, 0.0]
+    assert estimator.score(X[division.test], y[division.test]) > 0.9
+
+
+def test_imkpl_on_a_file_of_series():
+    rows = series(40, 4, 20, 0.2, 0)
+    lines = [
+        ":".join([*(",".join(map(repr, part)) for part in row.reshape(9, 20).tolist())])
+        + f":k{label}"
+        for row, label in zip(rows.iloc[:, :-1].to_numpy(), rows["class"], strict=True)
+    ]
+    text = "@dimension 9\n@classLabel true k1 k2 k3 k4\n@data\n" + "\n".join(lines)
+    data = ts(text)
+    assert len(set(data.y)) == 4
+    X, y, division = parts(data)
+    estimator = IMKPLClassifier(
+        kernels="gak",
+        n_channels=data.sample_shape[0],
+        standardize=False,
+        code_size=4,
+        n_prototypes=2,
+    ).fit(X, y)
+    assert estimator.dropped_.tolist() == [7, 8]
+    assert estimator.score(X, y) > 0.9
+    assert len(split(data).train) == len(division.train)
