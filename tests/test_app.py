@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import startup
+from pages.shared import cached, startup
 from smpcore import METHODS, list_datasets
 
 ROOT = Path(__file__).parents[1]
@@ -18,11 +18,14 @@ CLASSIFICATION = [d.key for d in list_datasets() if d.task == "classification"]
 
 @pytest.fixture(scope="module", autouse=True)
 def kernels():
-    """Wait until the other methods are compiled: their fits would be jobs."""
-    startup.BACKGROUND_SECONDS = 0.0
-    AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
-    while startup.uncompiled:
-        time.sleep(0.1)
+    """Compiled, and patient: on a busy machine a fit would otherwise become a job."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(startup, "BACKGROUND_SECONDS", 0.0)
+        patch.setattr(cached, "QUICK_SECONDS", 30.0)
+        AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+        while startup.uncompiled:
+            time.sleep(0.1)
+        yield
 
 
 def _open(query: dict[str, str], page: str = "explore.py") -> AppTest:

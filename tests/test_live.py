@@ -32,9 +32,12 @@ def decode(payload: bytes) -> dict:
 
 @pytest.fixture(scope="module", autouse=True)
 def kernels():
-    """Compiled as after start-up: a first fit would otherwise become a job."""
+    """Compiled, and patient: on a busy machine a fit would otherwise become a job."""
     for method in METHODS.values():
         method.warm_up()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cached, "QUICK_SECONDS", 30.0)
+        yield
 
 
 def _script():

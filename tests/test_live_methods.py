@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.neighbors import NearestNeighbors
 
-from pages.shared import links
-from smpcore import METHODS
+from pages.shared import cached, links, scene
+from pages.shared.choice import Choice
+from smpcore import METHODS, IMKPLClassifier
 from tests.test_live import Browser, kernels  # noqa: F401
 
 
@@ -120,3 +122,139 @@ def test_there_is_no_path_where_its_control_means_nothing():
     assert browser.last["path"]["param"] == "kappa"
     assert browser.drag(kernels="rbf", release=True)["path"] is None
     assert browser.send("knots", want=[0])["knots"] == []
+
+
+def _fitted(browser):
+    """The fit that the picture shows."""
+    choice = browser.choice
+    return cached.fit(choice.parts(), choice.method, choice.all_values).estimator
+
+
+def test_what_an_estimator_measures_stands_between_size_and_solver(browser):
+    texts = {r["name"]: r for r in browser.last["picture"]["readouts"]}
+    own = _fitted(browser).measures_
+    assert list(texts)[list(texts).index("Features used") + 1 :] == [
+        *own,
+        *list(texts)[-2:],
+    ]
+    for name, (value, sentence) in own.items():
+        assert (texts[name]["value"], texts[name]["detail"]) == (value, sentence)
+
+
+def test_the_measures_of_mixes_are_those_of_the_fit():
+    browser = Browser(method="imkpl", data="digits", values={"n_prototypes": 1})
+    while "picture" not in browser.last:
+        browser.send("poll")
+    fitted = _fitted(browser)
+    texts = {r["name"]: r for r in browser.last["picture"]["readouts"]}
+    assert texts["Interpretability"]["value"] == f"{fitted.ip_:.1f} %"
+    assert texts["Discrimination"]["value"] == f"{fitted.dr_:.1f} %"
+    kept = np.count_nonzero(fitted.kernel_weights_)
+    assert texts["Kernels kept"]["value"] == f"{kept} of 64"
+    names = browser.scene["features"]
+    assert names[fitted.dropped_[0]] in texts["Kernels kept"]["detail"]
+    assert f"{len(fitted.dropped_) - 6} more" in texts["Kernels kept"]["detail"]
+
+
+def test_bars_are_the_largest_weights_of_features_and_move_with_the_slider():
+    browser = Browser(method="imkpl", data="breast_cancer")
+    names = browser.scene["features"]
+    seen = []
+    for kappa in (0.1, 5.0):
+        bars = browser.drag(kappa=kappa, release=True)["picture"]["bars"]
+        weights = _fitted(browser).kernel_weights_
+        order = np.argsort(-weights, kind="stable")[:12]
+        assert bars["names"] == [names[i] for i in order]
+        np.testing.assert_allclose(bars["values"], weights[order], rtol=1e-6)
+        left = np.count_nonzero(weights) - np.count_nonzero(bars["values"])
+        said = ", which weigh nothing" if left == 0 else f", {left} of them"
+        assert bars["note"].startswith("and 18 more" + (said if left < 18 else ";"))
+        seen.append(bars["values"])
+    assert not np.array_equal(*seen)
+    knot = browser.send("knots", want=[0])["knots"][0]
+    assert len(knot["bars"]["values"]) == 12
+    assert browser.drag(kernels="rbf", release=True)["picture"]["bars"] is None
+
+
+def test_methods_without_such_weights_have_no_bars():
+    assert Browser(method="smp", data="iris").last["picture"]["bars"] is None
+
+
+@pytest.mark.parametrize("data", ["moons", "iris"])
+def test_a_star_says_how_much_a_case_weighs_and_for_whom(data):
+    picture = Browser(method="supersparse", data=data).last["picture"]
+    shown, bars = picture["prototypes"], picture["bars"]
+    order = [int(name.split(" · ")[0]) - 1 for name in bars["names"]]
+    np.testing.assert_array_equal(shown["mark_weight"][order], bars["values"])
+    np.testing.assert_array_equal(shown["mark_owner"][order], bars["owner"])
+    size = np.abs(shown["mark_weight"])
+    np.testing.assert_allclose(shown["mark_size"], size / size.max(), rtol=1e-6)
+    if data == "moons":  # of two classes, the sign says which
+        assert ((shown["mark_weight"] > 0) == (shown["mark_owner"] == 1)).all()
+
+
+def test_cases_off_the_data_are_those_far_from_every_training_row():
+    browser = Browser(method="supersparse", data="iris")
+    rows = cached.problem(
+        browser.choice.parts(), "supersparse", browser.choice.all_values
+    ).rows.cases
+    near = NearestNeighbors(n_neighbors=2).fit(rows)
+    usual = np.quantile(near.kneighbors(rows)[0][:, 1], 0.95)
+    away = near.kneighbors(_fitted(browser).model_.anchors)[0][:, 0] > usual
+    picture = browser.last["picture"]
+    np.testing.assert_array_equal(picture["prototypes"]["mark_off"], away)
+    assert 0 < away.sum() < len(away)
+    texts = {r["name"]: r["value"] for r in picture["readouts"]}
+    assert texts["Off the data"] == f"{away.sum()} of {len(away)}"
+    blind = browser.drag(similarity="cosine", release=True)["picture"]
+    assert blind["prototypes"]["mark_off"] is None
+    assert "Off the data" not in {r["name"] for r in blind["readouts"]}
+
+
+def test_ways_begin_where_the_solver_did_also_of_cases_that_fell_together():
+    browser = Browser(method="supersparse", data="moons")
+    browser.drag(n_prototypes=30, release=True)
+    browser.drag(lam=0.1, release=True)
+    fitted, data = _fitted(browser), browser.choice.parts()
+    shown = browser.last["picture"]["prototypes"]
+    assert fitted.model_.n_prototypes < 30, "some fell together"
+    assert len(shown["mark_start"]) == len(shown["marks"]) == fitted.model_.n_prototypes
+    model = fitted.model_
+    starts = fitted.start_ * model.scale + model.center
+    view = cached.view(data, browser.choice.view_of(data))
+    for j in range(model.n_prototypes):
+        first = np.flatnonzero(fitted.merged_ == j)[:1]
+        place = view.project(starts[first])[0]
+        np.testing.assert_allclose(shown["mark_start"][j], place, atol=1e-5)
+
+
+def test_a_mix_names_its_heaviest_training_rows():
+    browser = Browser(method="imkpl", data="iris")
+    data, model = browser.choice.parts(), _fitted(browser).model_
+    shown = browser.last["picture"]["prototypes"]
+    row, share = shown["cases"]["row"], shown["cases"]["share"]
+    assert shown["cases"]["pixels"] is None
+    assert (np.diff(share, axis=1) <= 0).all()
+    assert np.array_equal(row < 0, share == 0)
+    for j, mix in enumerate(model.mixing.T):
+        used = row[j][row[j] >= 0]
+        assert np.isin(used, data.split.train).all()
+        assert len(used) == min(5, np.count_nonzero(mix))
+        largest = np.sort(mix)[::-1][: len(used)] / mix.sum()
+        np.testing.assert_allclose(share[j, : len(used)], largest, rtol=1e-6)
+        anchors = model.prototypes[np.argsort(-mix, kind="stable")[: len(used)]]
+        np.testing.assert_allclose(data.X[used].sum(0), anchors.sum(0), rtol=1e-9)
+        labels = model.classes[shown["cases"]["label"][j, : len(used)]]
+        assert (labels == data.y[used]).all()
+
+
+def test_cases_of_images_come_with_their_pixels_unless_they_are_too_many(monkeypatch):
+    data = Choice(data="digits").parts()
+    X, y = data.of("train")
+    fitted = IMKPLClassifier(n_prototypes=1, max_iter=2).fit(X[:150], y[:150])
+    cases = scene._cases(fitted, [8, 8], data)
+    assert cases["pixels"].shape == (*cases["row"].shape, 64)
+    first = data.X[cases["row"][0, 0]]
+    np.testing.assert_array_equal(cases["pixels"][0, 0], (255 * first / 16).astype(int))
+    monkeypatch.setattr(scene, "CASE_PIXELS", 100)
+    assert scene._cases(fitted, [8, 8], data)["pixels"] is None

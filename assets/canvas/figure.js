@@ -121,6 +121,7 @@ class LiveFigure {
     if (previous?.title !== scene.title) {
       this.strip.past = [];
       this.prototypes.orders = [];
+      this.prototypes.names = [];
     }
     const adding = this.messenger.waiting("add", seq);
     this.plot.ghosts = adding ? this.plot.ghosts.slice(-adding) : [];

@@ -263,8 +263,9 @@ export class Hand {
     const { plot } = this;
     if (!plot.inside(px, py)) return this.leave();
     const index = plot.nearest(px, py);
-    plot.ringPoint(index);
-    this.app.report.read(plot.place(px, py), index);
+    const place = plot.place(px, py);
+    plot.ringPoint(plot.starAt(place, index) < 0 ? index : -1);
+    this.app.report.read(place, index);
   }
 
   leave() {

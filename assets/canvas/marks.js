@@ -139,6 +139,67 @@ export function drawTargets(pen, theme, plot, marks) {
   }
 }
 
+/** Radius in px of the star of a prototype that weighs so much of the heaviest. */
+export const starRadius = (size) => 7 + 8 * Math.sqrt(size);
+
+const EDGE = 0.664; // of a star of radius 1 whose inner radius is 0.5
+
+/** Draw a star at the pen's origin: an invented case, with gaps where it lies off the data. */
+function drawStar(pen, theme, { label, off = false, radius }) {
+  const star = new Path2D();
+  star.addPath(new Path2D(ring(10, [1, 0.5])), new DOMMatrix().scale(radius));
+  pen.lineJoin = "round";
+  pen.lineCap = "butt";
+  pen.fillStyle = css(theme.back, off ? 0.7 : 1);
+  if (off) {
+    const edge = EDGE * radius;
+    pen.setLineDash([0.64 * edge, 0.36 * edge]);
+    pen.lineDashOffset = 0.32 * edge;
+  }
+  pen.lineWidth = 5;
+  pen.strokeStyle = css(theme.text, 0.9);
+  if (label !== UNKNOWN) pen.stroke(star);
+  pen.fill(star);
+  pen.lineWidth = 2.6;
+  pen.strokeStyle = css(label === UNKNOWN ? theme.text : classColour(label, theme));
+  pen.stroke(star);
+  pen.setLineDash([]);
+  if (label !== UNKNOWN && radius > 8) drawMark(pen, theme, { label, fill: label, radius: radius * 0.22 });
+}
+
+/** A way from a start, with a dot where it begins. */
+function drawWay(pen, theme, ax, ay, bx, by) {
+  for (const [width, colour] of [[3, css(theme.back, 0.75)], [1.1, css(theme.text, 0.9)]]) {
+    pen.beginPath();
+    pen.moveTo(ax, ay);
+    pen.lineTo(bx, by);
+    pen.lineWidth = width;
+    pen.strokeStyle = colour;
+    pen.stroke();
+    pen.beginPath();
+    pen.arc(ax, ay, width, 0, 7);
+    pen.fillStyle = colour;
+    pen.fill();
+  }
+}
+
+/**
+ * Invented cases: first the ways from their starts, then the stars, the heaviest below.
+ * A preview starts where the last fit ended: it has no way to show.
+ */
+export function drawStars(pen, theme, plot, { prototypes, canonical }) {
+  const { marks, mark_size: size, mark_owner: owner, mark_off: off, mark_start: start } = prototypes;
+  const at = (places, j) => [plot.px(places[2 * j]), plot.py(places[2 * j + 1])];
+  const order = Array.from(size.keys()).sort((a, b) => size[b] - size[a]);
+  if (start && canonical) for (const j of order) drawWay(pen, theme, ...at(start, j), ...at(marks, j));
+  for (const j of order) {
+    pen.save();
+    pen.translate(...at(marks, j));
+    drawStar(pen, theme, { label: owner[j], off: Boolean(off?.[j]), radius: starRadius(size[j]) });
+    pen.restore();
+  }
+}
+
 /** A mark as a small picture for legends and headings. */
 export function markIcon(theme, spec, size = 18) {
   const canvas = el("canvas", { class: "icon", "aria-hidden": "true" });
@@ -146,6 +207,8 @@ export function markIcon(theme, spec, size = 18) {
   const pen = sized(canvas, size, size, window.devicePixelRatio);
   pen.translate(size / 2, size / 2);
   if (spec.target) drawTarget(pen, theme, size * 0.25);
+  else if (spec.star) drawStar(pen, theme, { label: UNKNOWN, radius: size * 0.4, ...spec });
+  else if (spec.way) drawWay(pen, theme, -size * 0.35, size * 0.2, size * 0.4, -size * 0.2);
   else drawMark(pen, theme, { fill: spec.label, radius: size * 0.27, ...spec });
   return canvas;
 }

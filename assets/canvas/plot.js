@@ -1,7 +1,7 @@
 /** The figure itself: regions below, boundaries, points, arrows and axes above. */
 
 import { clamp, el, newId, say, setText, sized, ticks } from "./elements.js";
-import { FLAT, TINTS, classColour, css, drawMark, drawTargets, mix, word } from "./marks.js";
+import { FLAT, TINTS, classColour, css, drawMark, drawStars, drawTargets, mix, starRadius, word } from "./marks.js";
 import { boundaries, locate, paintRegions } from "./regions.js";
 
 const MAX_ZOOM = 40;
@@ -126,6 +126,20 @@ export class Plot {
     return found;
   }
 
+  /** Number of the star at a place, or -1; a point that is nearer (`index`) comes first. */
+  starAt({ x, y }, index) {
+    const { marks, mark_size: size } = this.app.shown?.prototypes ?? {};
+    if (!size || !this.show.arrows || this.app.hand.tool !== "look") return -1;
+    const far = (ax, ay) => Math.hypot(this.px(ax) - this.px(x), this.py(ay) - this.py(y));
+    let found = -1;
+    let least = index >= 0 ? far(this.points.x[index], this.points.y[index]) : Infinity;
+    size.forEach((share, j) => {
+      const apart = far(marks[2 * j], marks[2 * j + 1]);
+      if (apart < least && apart <= starRadius(share)) [found, least] = [j, apart];
+    });
+    return found;
+  }
+
   isGone(x, y) {
     return this.gone.size > 0 && this.gone.has(`${x} ${y}`);
   }
@@ -195,7 +209,8 @@ export class Plot {
     this.paintBoundaries(pen, theme, picture);
     if (this.show.points) this.paintPoints(pen, picture);
     if (this.show.arrows && picture.lines) this.paintArrows(pen, theme, picture);
-    if (this.show.arrows) drawTargets(pen, theme, this, picture.prototypes?.marks ?? []);
+    if (this.show.arrows && picture.prototypes?.mark_size) drawStars(pen, theme, this, picture);
+    else if (this.show.arrows) drawTargets(pen, theme, this, picture.prototypes?.marks ?? []);
     pen.restore();
     pen.strokeStyle = css(theme.text, 0.45);
     pen.lineWidth = 1;

@@ -1,10 +1,31 @@
 /** The panel of prototypes. */
 
-import { el, keepChildren, say, setText, signed } from "./elements.js";
-import { divergingMap, markIcon } from "./marks.js";
+import { el, keepChildren, percent, say, setText, signed } from "./elements.js";
+import { classColour, css, divergingMap, markIcon } from "./marks.js";
 
 const MOST_TILES = 60;
 const MOST_BARS = 12;
+
+/** The cases that prototype j is a mix of, the heaviest first. */
+export function casesOf({ row, share, label }, j) {
+  const most = row.shape[1];
+  const all = Array.from({ length: most }, (_, i) => j * most + i);
+  return all.filter((at) => row[at] >= 0).map((at) => ({ at, row: row[at], share: share[at], label: label[at] }));
+}
+
+/** A line with a name, a bar and a number. */
+const line = () => el("div", { class: "weight" }, el("span", { class: "feature" }), el("span", { class: "track" }, el("i")), el("span", { class: "number" }));
+
+/** Fill a line; the bar goes from `zero` (0 left, 0.5 middle), a whole one is share 1. */
+function fill(row, name, text, share, zero = 0.5) {
+  const [label, track, number] = row.children;
+  setText(label, name);
+  label.title = name;
+  track.firstElementChild.style.setProperty("--from", 100 * (zero + (1 - zero) * Math.min(share, 0)) + "%");
+  track.firstElementChild.style.setProperty("--long", 100 * (1 - zero) * Math.abs(share) + "%");
+  track.className = `track${share < 0 ? " low" : ""}${zero ? "" : " whole"}`;
+  setText(number, text);
+}
 
 /** Every prototype: a picture of signed weights, sorted bars, or in words where it has no weights. */
 export class Prototypes {
@@ -16,9 +37,14 @@ export class Prototypes {
     this.ramp = el("canvas", { class: "ramp", width: 255, height: 1, "aria-hidden": "true" });
     this.ends = [0, 1, 2].map(() => el("span"));
     this.legend = el("div", { class: "scale" }, this.ramp, el("div", {}, ...this.ends));
+    this.weighed = el("h3");
+    this.remark = el("p", { class: "remark" });
+    this.rows = el("div");
+    this.chart = el("div", { class: "chart", role: "group", hidden: true }, this.weighed, this.rows, this.remark);
     this.node = el("section", { class: "prototypes" },
-      el("div", { class: "sheet" }, this.title, this.caption, this.legend, this.list));
+      el("div", { class: "sheet" }, this.chart, this.title, this.caption, this.legend, this.list));
     this.orders = [];
+    this.names = [];
   }
 
   /** Forget everything that was drawn with another scene or theme. */
@@ -36,7 +62,8 @@ export class Prototypes {
     const { prototypes } = picture;
     this.node.hidden = !prototypes;
     if (!prototypes) return;
-    const { weights, owner } = prototypes;
+    this.weigh(picture.bars, settled);
+    const { weights, owner, cases } = prototypes;
     const shown = Math.min(owner.length, MOST_TILES);
     const more = owner.length > shown ? `, the first ${shown} shown` : "";
     setText(this.title, `Prototypes (${owner.length}${more})`);
@@ -44,18 +71,72 @@ export class Prototypes {
     let most = 0;
     for (const w of weights ?? []) most = Math.max(most, Math.abs(w));
     const image = weights ? this.app.scene.image : null;
-    const way = `${Boolean(weights)} ${image}`;
+    const way = `${Boolean(weights)} ${image} ${Boolean(cases)} ${this.app.scene.image}`;
     if (way !== this.way) this.list.replaceChildren();
     this.way = way;
     this.legend.hidden = !image;
     ["−" + say(most), "0", "+" + say(most)].forEach((text, i) => setText(this.ends[i], text));
-    this.list.className = image ? "tiles" : weights ? "cards" : "cards words";
+    this.list.className = image ? "tiles" : weights || cases ? "cards" : "cards words";
     const cards = keepChildren(this.list, shown, () => this.card(image));
     for (let j = 0; j < shown; j++) {
       this.head(cards[j], prototypes, j);
       if (image) this.tile(cards[j], prototypes, j, most);
       else if (weights) this.bars(cards[j], prototypes, j, most, settled);
+      else if (cases) this.mix(cards[j], cases, j);
     }
+  }
+
+  /** The chart of weights. While a slider moves a name keeps its line as long as it is there. */
+  weigh(bars, settled) {
+    this.chart.hidden = !bars;
+    if (!bars) return;
+    const { title, names, values, owner, note } = bars;
+    setText(this.weighed, title);
+    this.chart.setAttribute("aria-label", title);
+    setText(this.remark, note);
+    this.remark.title = note;
+    const fresh = names.filter((name) => !this.names.includes(name));
+    const kept = this.names.map((name) => (names.includes(name) ? name : fresh.shift())).filter((name) => name !== undefined);
+    this.names = settled ? [...names] : [...kept, ...fresh];
+    const most = values.reduce((big, value) => Math.max(big, Math.abs(value)), 0);
+    const zero = values.some((value) => value < 0) ? 0.5 : 0;
+    const rows = keepChildren(this.rows, names.length, line);
+    this.names.forEach((name, r) => {
+      const i = names.indexOf(name);
+      fill(rows[r], name, zero ? signed(values[i]) : say(values[i]), most > 0 ? values[i] / most : 0, zero);
+      rows[r].className = values[i] === 0 ? "weight zero" : "weight";
+      const colour = owner ? css(classColour(owner[i], this.app.theme)) : "";
+      rows[r].children[1].firstElementChild.style.background = colour;
+    });
+  }
+
+  /** The heaviest cases of a mix: small pictures of images, else lines with bars. */
+  mix(card, cases, j) {
+    const { image, classes } = this.app.scene;
+    const own = casesOf(cases, j);
+    const body = card.querySelector(".bars");
+    const name = ({ row, label }) => `row ${row} · ${classes[label] ?? "unknown"}`;
+    body.classList.toggle("faces", Boolean(cases.pixels));
+    if (!cases.pixels) {
+      const rows = keepChildren(body, own.length, line);
+      return own.forEach((one, r) => fill(rows[r], name(one), percent(one.share), one.share, 0));
+    }
+    const [h, w] = image;
+    const faces = keepChildren(body, own.length, () =>
+      el("span", {}, el("canvas", { width: w, height: h, role: "img" }), el("small")));
+    own.forEach((one, r) => {
+      const [canvas, small] = faces[r].children;
+      const grey = new ImageData(w, h);
+      for (let i = 0; i < h * w; i++) {
+        const ink = 255 - cases.pixels[one.at * h * w + i];
+        grey.data.set([ink, ink, ink, 255], 4 * i);
+      }
+      canvas.getContext("2d").putImageData(grey, 0, 0);
+      const words = `${name(one)}, ${percent(one.share)}`;
+      canvas.setAttribute("aria-label", words);
+      faces[r].title = words;
+      setText(small, `${Math.round(100 * one.share)} %`);
+    });
   }
 
   card(image) {
@@ -65,7 +146,12 @@ export class Prototypes {
   }
 
   /** What a prototype is made of: short, and in full. */
-  facts({ weights, size, bias, noun = "weight" }, j) {
+  facts({ weights, size, bias, cases, noun = "weight" }, j) {
+    if (!weights && cases) {
+      const more = size[j] - casesOf(cases, j).length;
+      const short = `${size[j]} ${size[j] === 1 ? "case" : "cases"}${more > 0 ? `, ${more} of them not shown` : ""}`;
+      return [short, `a mix of ${short}`];
+    }
     if (!weights) {
       const long = bias?.some((b) => b !== 0) ? `, bias ${signed(bias[j])}` : "";
       const made = size ? `made of ${size[j]} ${size[j] === 1 ? "part" : "parts"}` : "";
@@ -79,7 +165,8 @@ export class Prototypes {
   }
 
   head(card, prototypes, j) {
-    const { owner, count } = prototypes;
+    const { owner, count, mark_off: off } = prototypes;
+    const away = off?.[j] ? ", off the data" : "";
     const name = this.app.scene.classes[owner[j]] ?? String(owner[j]);
     const [short, long] = this.facts(prototypes, j);
     const [icon, title, facts] = card.querySelector(".name").children;
@@ -89,8 +176,8 @@ export class Prototypes {
     }
     setText(title, `${j + 1} · ${name}`);
     title.title = name;
-    setText(facts, `${count[j] > 1 ? `×${count[j]}, ` : ""}${short}`);
-    card.title = `Prototype ${j + 1} of class ${name}: ${long}`
+    setText(facts, `${count[j] > 1 ? `×${count[j]}, ` : ""}${short}${away}`);
+    card.title = `Prototype ${j + 1} of class ${name}: ${long}${away}`
       + (count[j] > 1 ? `, ${count[j]} merged into one` : "");
   }
 
@@ -131,26 +218,16 @@ export class Prototypes {
     const d = weights.shape[1];
     const { features } = this.app.scene;
     const order = this.order(weights, j, settled);
-    const rows = keepChildren(card.querySelector(".bars"), order.length + 1, () =>
-      el("div", { class: "weight" }, el("span", { class: "feature" }), el("span", { class: "track" }, el("i")), el("span", { class: "number" })));
-    const fill = (row, name, value, share) => {
-      const [label, track, number] = row.children;
-      setText(label, name);
-      label.title = name;
-      track.firstElementChild.style.setProperty("--from", 50 + 50 * Math.min(share, 0) + "%");
-      track.firstElementChild.style.setProperty("--long", 50 * Math.abs(share) + "%");
-      track.className = share < 0 ? "track low" : "track";
-      setText(number, signed(value));
-    };
+    const rows = keepChildren(card.querySelector(".bars"), order.length + 1, line);
     order.forEach((i, r) => {
       const w = weights[j * d + i];
-      fill(rows[r], features?.[i] ?? `feature ${i + 1}`, w, most > 0 ? w / most : 0);
+      fill(rows[r], features?.[i] ?? `feature ${i + 1}`, signed(w), most > 0 ? w / most : 0);
       rows[r].className = w === 0 ? "weight zero" : "weight";
       rows[r].hidden = false;
     });
     const last = rows[order.length];
     last.className = "weight bias";
     last.hidden = !bias || !bias.some((b) => b !== 0);
-    if (!last.hidden) fill(last, "bias", bias[j], 0);
+    if (!last.hidden) fill(last, "bias", signed(bias[j]), 0);
   }
 }

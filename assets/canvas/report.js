@@ -2,6 +2,7 @@
 
 import { brief, clamp, el, keepChildren, percent, say, setText, signed } from "./elements.js";
 import { BANDS, TINTS, UNKNOWN, classColour, css, markIcon, mix } from "./marks.js";
+import { casesOf } from "./prototypes.js";
 import { SQUARES } from "./regions.js";
 
 const READ = "with the keyboard: focus it, arrow keys move a crosshair.";
@@ -26,7 +27,7 @@ export class Report {
     this.spoken = el("div", { class: "unseen", "aria-live": "polite" });
     this.legend = el("div", { class: "legend" });
     this.marks = el("div", { class: "entries" });
-    this.made = el("span", { class: "entry", hidden: true });
+    this.kinds = ["target", "star", "off", "way"].map(() => el("span", { class: "entry", hidden: true }));
     this.bandScale = el("span", { class: "bands" });
     this.legend.append(this.marks, el("span", { class: "hint" }, "outline: true class, fill: the model's answer"), this.bandScale);
     this.note = el("p", { class: "note" });
@@ -57,9 +58,9 @@ export class Report {
     const entry = (spec, text) => el("span", { class: "entry" }, markIcon(theme, spec), named(text));
     const entries = classes.map((name, k) => entry({ label: k }, name));
     parts.forEach((name, part) => used.has(part) && entries.push(entry({ label: UNKNOWN, part }, name)));
-    this.made.text = el("span", { class: "word" });
-    this.made.replaceChildren(markIcon(theme, { target: true }), this.made.text);
-    this.marks.replaceChildren(...entries, this.made);
+    const icons = [{ target: true }, { star: true }, { star: true, off: true }, { way: true }];
+    this.kinds.forEach((kind, i) => kind.replaceChildren(markIcon(theme, icons[i]), el("span", { class: "word" })));
+    this.marks.replaceChildren(...entries, this.kinds[0]); // the others come with the first stars
     // What scrolls is reached with the keyboard too.
     if (classes.length > MANY) Object.entries(SCROLLS).forEach((pair) => this.marks.setAttribute(...pair));
     else Object.keys(SCROLLS).forEach((name) => this.marks.removeAttribute(name));
@@ -68,10 +69,16 @@ export class Report {
   /** The marks of what prototypes are made of, where they are drawn, and the bands. */
   key(picture) {
     this.margins(picture);
-    const { prototypes } = picture;
-    this.made.hidden = !prototypes?.marks || !this.app.plot.show.arrows;
-    setText(this.made.text, prototypes?.marks_label ?? "what prototypes are made of");
-    this.made.text.title = this.made.text.textContent;
+    const { marks, marks_label: label = "what prototypes are made of", mark_size: stars, mark_off: off, mark_start: start } =
+      (this.app.plot.show.arrows && picture.prototypes) || {};
+    const words = [!stars && marks && label, stars && label, stars && off && "the same, off the data", start && "its way from its start"];
+    this.kinds.forEach((kind, i) => {
+      if (stars && !kind.isConnected) this.marks.append(kind);
+      kind.hidden = !words[i];
+      const text = kind.lastElementChild;
+      if (text) setText(text, words[i] || "");
+      kind.title = words[i] || "";
+    });
   }
 
   update(picture) {
@@ -160,7 +167,9 @@ export class Report {
     this.last = [place, index];
     const { shown, scene } = this.app;
     let lines = HINTS[this.app.hand.tool];
-    if (place && shown) lines = index >= 0 ? this.pointText(index, shown, scene) : this.scoreText(place, shown, scene);
+    const star = place ? this.app.plot.starAt(place, index) : -1;
+    if (star >= 0) lines = this.starText(star, shown, scene);
+    else if (place && shown) lines = index >= 0 ? this.pointText(index, shown, scene) : this.scoreText(place, shown, scene);
     setText(this.first, lines[0]);
     setText(this.second, lines[1]);
     this.here.title = lines.join("\n");
@@ -181,6 +190,16 @@ export class Report {
     return [
       `Row ${points.row[index]}, ${parts[points.part[index]] ?? "drawn"} · true ${name(points.label[index])} · predicted ${name(predicted)} (${right})`,
       `${view.xlabel} ${say(points.x[index])} · ${view.ylabel} ${say(points.y[index])}${hollow}`,
+    ];
+  }
+
+  starText(j, { prototypes }, { classes, view }) {
+    const { marks, mark_owner: owner, mark_weight: weight, mark_off: off } = prototypes;
+    const away = off?.[j] === 1;
+    const reason = "Farther from every training row than 95 % of these are from another one";
+    return [
+      `Prototype ${j + 1}, invented · speaks for ${brief(classes[owner[j]] ?? "")} · weight ${signed(weight[j])}${away ? " · off the data" : ""}`,
+      away ? reason : `${view.xlabel} ${say(marks[2 * j])} · ${view.ylabel} ${say(marks[2 * j + 1])}`,
     ];
   }
 
@@ -223,20 +242,29 @@ export class Report {
     this.table.replaceChildren(
       this.grid("Points drawn", ["Class", ...parts], rows),
       this.grid("Read-outs", ["Name", "Value", "Detail"], shown.readouts.map((r) => [r.name, String(r.value), r.detail ?? ""])),
-      ...(shown.prototypes ? [this.prototypes(shown.prototypes)] : []));
+      ...(shown.prototypes ? [this.prototypes(shown.prototypes)] : []),
+      ...(shown.bars ? [this.bars(shown.bars)] : []));
   }
 
-  prototypes({ weights, owner, count, bias, size }) {
+  bars({ title, names, values, note }) {
+    const table = this.grid(title, ["Name", "Weight"], names.map((name, i) => [name, signed(values[i])]));
+    table.caption.append(el("small", {}, ` (${note})`));
+    return table;
+  }
+
+  prototypes({ weights, owner, count, bias, size, cases, mark_off: off }) {
     const { classes, features } = this.app.scene;
     const d = weights?.shape[1] ?? 0;
     const rows = Array.from(owner, (k, j) => {
       const own = Array.from({ length: d }, (_, i) => [features?.[i] ?? i + 1, weights[j * d + i]]);
       const list = own.filter(([, w]) => w !== 0).map(([name, w]) => `${name} ${signed(w)}`);
       const made = weights ? list.join(", ") || "none" : String(size?.[j] ?? "–");
-      return [`${j + 1}`, classes[k], String(count[j]), signed(bias[j]), made];
+      const more = [off && (off[j] ? "yes" : "no"), cases && casesOf(cases, j).map(({ row, share }) => `row ${row} ${percent(share)}`).join(", ")];
+      return [`${j + 1}`, classes[k], String(count[j]), signed(bias[j]), made, ...more.filter(Boolean)];
     });
     const last = weights ? "Weights that are not zero" : "Made of so many parts";
-    return this.grid("Prototypes", ["Number", "Class", "Merged", "Bias", last], rows);
+    const more = [off && "Off the data", cases && "Heaviest cases"].filter(Boolean);
+    return this.grid("Prototypes", ["Number", "Class", "Merged", "Bias", last, ...more], rows);
   }
 
   grid(caption, heads, rows) {

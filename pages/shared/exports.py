@@ -65,7 +65,7 @@ class Export:
                     "rows": same.n_rows,
                     "right in float64": exact["hits"],
                     "right in float32": int((answers == self.data.y[rows]).sum()),
-                    "same label": same.n_equal,
+                    "same answer": same.n_equal,
                     "proved the same": same.n_certified,
                     "score error": error,
                 }

@@ -79,7 +79,8 @@ def readouts(
         counted[part] = scores
     shown = counted.get("validation", counted["train"])
     texts += _classes(shown, counted["train"], raster)
-    return texts + _size(estimator) + _solver(estimator), strip
+    texts += _size(estimator) + _measures(estimator)
+    return texts + _solver(estimator), strip
 
 
 def _accuracy(title: str, scores: Scores) -> dict[str, str]:
@@ -142,6 +143,12 @@ def _size(estimator: Any) -> list[dict[str, str]]:
             names + (" …" if len(used) > 6 else ""),
         ),
     ]
+
+
+def _measures(estimator: Any) -> list[dict[str, str]]:
+    """What the estimator measures of its own."""
+    own = getattr(estimator, "measures_", {})
+    return [_text(name, str(value), detail) for name, (value, detail) in own.items()]
 
 
 def _solver(estimator: Any) -> list[dict[str, str]]:

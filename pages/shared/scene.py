@@ -14,6 +14,13 @@ from smpcore import PrototypeModel, class_numbers, figures
 #: Rows that are drawn, at most; scores always count all of them.
 SHOWN_ROWS = 2000
 PARTS = ("train", "validation", "test")
+#: Comparisons with anchors that the regions of one picture may take: above it they are
+#: painted more coarsely.
+MOST_COMPARISONS = 4e6
+#: Bars of weights, and cases of a mix, that are shown at most.
+MOST_BARS, MOST_CASES = 12, 5
+#: Pixels of a picture's cases at most; beyond them cases are told by their numbers.
+CASE_PIXELS = 100_000
 
 
 class Scene:
@@ -88,12 +95,13 @@ def picture(estimator: Any, scene: Scene, data: cached.Parts) -> dict[str, Any]:
     dict
     """
     model = estimator.model_
-    raster = figures.decision_raster(model, scene.view)
+    dear = max(model.n_comparisons, 1)
+    n_nodes = int(np.clip(np.sqrt(MOST_COMPARISONS / dear), 30, 100))
+    raster = figures.decision_raster(model, scene.view, n_nodes)
     predicted = model.scores(scene.X).argmax(axis=1)
     painted = model.scores(scene.lifted).argmax(axis=1)
     hollow = painted != predicted
     texts, strip = readouts.readouts(estimator, data, scene.parts, raster)
-    n_nodes = len(raster.winner)
     return {
         "grid": [n_nodes, n_nodes],
         "winner": raster.winner,
@@ -106,14 +114,16 @@ def picture(estimator: Any, scene: Scene, data: cached.Parts) -> dict[str, Any]:
         "predicted": predicted.astype(np.uint8),
         "hollow": hollow.astype(np.uint8),
         "own_share": float(1 - hollow.mean()),
-        "prototypes": _prototypes(model, scene.view),
+        "prototypes": _prototypes(estimator, scene, data),
+        "bars": _bars(model),
         "readouts": texts,
         "strip": strip,
     }
 
 
-def _prototypes(model: PrototypeModel, view: figures.View) -> dict[str, Any]:
+def _prototypes(estimator: Any, scene: Scene, data: cached.Parts) -> dict[str, Any]:
     """What the figure shows of the prototypes themselves."""
+    model, view = estimator.model_, scene.view
     shown = {
         "weights": model.weights.astype(np.float32) if model.is_linear else None,
         "owner": model.owner.astype(np.uint8),
@@ -121,11 +131,99 @@ def _prototypes(model: PrototypeModel, view: figures.View) -> dict[str, Any]:
         "bias": model.bias.astype(np.float32),
         "caption": readouts.KINDS[model.kind_of_prototype],
     }
-    if model.kind_of_prototype == "invented case":
-        shown |= {"weights": model.anchors.astype(np.float32), "noun": "value"}
     if model.kind_of_prototype in readouts.MARKS:
         marks = view.project(model.prototypes[:SHOWN_ROWS])
         shown["marks"] = marks.astype(np.float32)
         shown["marks_label"] = readouts.MARKS[model.kind_of_prototype]
         shown["size"] = np.count_nonzero(model.mixing, axis=0).astype(np.int32)
+    if model.kind_of_prototype == "invented case":
+        shown |= {"weights": model.anchors.astype(np.float32), "noun": "value"}
+        shown |= _stars(estimator, view)
+    elif hasattr(estimator, "anchor_rows_"):
+        shown["cases"] = _cases(estimator, scene.header["image"], data)
     return shown
+
+
+def _voices(model: PrototypeModel) -> np.ndarray:
+    """Weight of each prototype: of two classes signed, else what its class gets."""
+    if model.n_outputs == 2:
+        return model.votes[:, 1] - model.votes[:, 0]
+    return model.votes.max(axis=1)
+
+
+def _stars(estimator: Any, view: figures.View) -> dict[str, Any]:
+    """How much each invented case weighs, whether it is off the data, its start."""
+    model = estimator.model_
+    size, off = np.abs(_voices(model)), estimator.off_data_
+    # The start of a case that several fell together into is that of the first.
+    _, first = np.unique(estimator.merged_, return_index=True)
+    start = view.project(estimator.start_[first] * model.scale + model.center)
+    return {
+        "mark_size": (size / (size.max() or 1.0)).astype(np.float32),
+        "mark_weight": _voices(model).astype(np.float32),
+        "mark_owner": model.owner.astype(np.uint8),
+        "mark_off": None if off is None else off.astype(np.uint8),
+        "mark_start": start.astype(np.float32),
+    }
+
+
+def _cases(
+    estimator: Any, image: list[int] | None, data: cached.Parts
+) -> dict[str, Any]:
+    """The heaviest real cases of each mix: rows, shares, and pixels of images."""
+    model = estimator.model_
+    mixing = model.mixing.T
+    most = min(MOST_CASES, mixing.shape[1])
+    heaviest = np.argpartition(-mixing, most - 1, axis=1)[:, :most]
+    share = np.take_along_axis(mixing, heaviest, axis=1)
+    order = np.argsort(-share, axis=1, kind="stable")
+    heaviest = np.take_along_axis(heaviest, order, axis=1)
+    share = np.take_along_axis(share, order, axis=1)
+    row = data.split.train[estimator.anchor_rows_[heaviest]]
+    label = class_numbers(data.y[row.ravel()], model.classes).reshape(row.shape)
+    total, pixels = mixing.sum(axis=1, keepdims=True), None
+    if image is not None and row.size * data.X.shape[1] <= CASE_PIXELS:
+        low, high = model.low.min(), model.high.max()
+        pixels = 255 * (data.X[row] - low) / max(high - low, 1e-300)
+        pixels = np.clip(pixels, 0, 255).astype(np.uint8)
+    return {
+        "row": np.where(share > 0, row, -1).astype(np.int32),
+        "share": (share / np.maximum(total, 1e-300)).astype(np.float32),
+        "label": label.astype(np.uint8),
+        "pixels": pixels,
+    }
+
+
+def _bars(model: PrototypeModel) -> dict[str, Any] | None:
+    """Weights that are drawn as bars beside the picture, the largest first."""
+    owner = None
+    if model.kind_of_prototype == "invented case":
+        values, title, owner = _voices(model), "Weights of the cases", model.owner
+        classes = [f"{label!s:.24}" for label in model.classes]
+        names = [f"{j + 1} · {classes[k]}" for j, k in enumerate(owner)]
+        note = "what each adds to the score of its class where it is matched best"
+        if model.n_outputs == 2:
+            note = f"to the right: speaks for {classes[1]}; to the left: {classes[0]}"
+    elif len(model.similarity.weights) > 1:
+        values = np.array(model.similarity.weights)
+        features = len(values) == model.n_features
+        title = f"Weights of the {'features' if features else 'channels'}"
+        names = [name[:80] for name in model.feature_names]
+        if not features:
+            names = [f"channel {i + 1}" for i in range(len(values))]
+        note = "how much each counts when cases are compared; the sum is 1"
+    else:
+        return None
+    shown = np.argsort(-np.abs(values), kind="stable")[:MOST_BARS]
+    if more := len(values) - len(shown):
+        left = np.count_nonzero(values) - np.count_nonzero(values[shown])
+        weighing = {0: ", which weigh nothing", more: ""}
+        weighs = weighing.get(left, f", {left} of them with a weight")
+        note = f"and {more} more{weighs}; {note}"
+    return {
+        "title": title,
+        "names": [names[i] for i in shown],
+        "values": values[shown].astype(np.float32),
+        "owner": None if owner is None else owner[shown].astype(np.uint8),
+        "note": note,
+    }

@@ -13,18 +13,22 @@ from smpcore.model import PrototypeModel
 
 @dataclass(frozen=True)
 class Agreement:
-    """Float32 labels beside float64 labels on the same raw rows.
+    """Float32 answers beside float64 answers on the same raw rows.
 
     Parameters
     ----------
     n_rows, n_equal : int
-        Rows compared, and rows with the same label.
+        Rows compared, and rows with the same label; for regression, with a value
+        inside the bound.
     n_certified : int
         Rows whose float64 margin exceeds the rounding bound: the same label is proved.
+        For regression, rows that have a bound.
     n_broken : int
-        Certified rows with another label; anything but 0 is a bug.
+        Certified rows with another label, or a value outside the bound; anything but
+        0 is a bug.
     score_error, score_bound : float
         Largest difference of a score that occurred, and largest that could have.
+    is_regression : bool
     """
 
     n_rows: int
@@ -33,6 +37,20 @@ class Agreement:
     n_broken: int
     score_error: float
     score_bound: float
+    is_regression: bool = False
+
+    @property
+    def in_words(self) -> str:
+        """What was found, in one sentence."""
+        if self.is_regression:
+            return (
+                f"{self.n_rows} rows: values differ by {self.score_error:.2g} at most, "
+                f"{self.score_bound:.2g} is proved."
+            )
+        return (
+            f"{self.n_rows} rows: {self.n_equal} labels are equal, of "
+            f"{self.n_certified} it is proved."
+        )
 
 
 def error_bound(compiled: CompiledModel, rows: np.ndarray) -> np.ndarray:
@@ -49,7 +67,7 @@ def error_bound(compiled: CompiledModel, rows: np.ndarray) -> np.ndarray:
 
     Returns
     -------
-    ndarray of shape (n, n_classes), float64
+    ndarray of shape (n, n_outputs), float64
 
     References
     ----------
@@ -57,7 +75,7 @@ def error_bound(compiled: CompiledModel, rows: np.ndarray) -> np.ndarray:
     """
     bound = compiled.row_bounds(np.asarray(rows, dtype=np.float64))
     # Rows stand by class, and each class has one at least.
-    first = np.searchsorted(compiled.owner, np.arange(len(compiled.classes)))
+    first = np.searchsorted(compiled.owner, np.arange(compiled.n_outputs))
     return np.maximum.reduceat(bound, first, axis=1)
 
 
@@ -67,7 +85,7 @@ def agreement(
     table: Any,
     preparation: Any = None,
 ) -> Agreement:
-    """Compare labels and scores of both models from raw rows on.
+    """Compare answers and scores of both models from raw rows on.
 
     Parameters
     ----------
@@ -87,9 +105,13 @@ def agreement(
     exact = model.scores(np.asarray(features))
     rows = compiled.rows(table)
     scores = compiled.scores(rows)
-    equal = compiled.decide(scores) == exact.argmax(axis=1)
     bound = error_bound(compiled, rows)
-    certified = _margins_hold(exact, bound)
+    if compiled.is_regression:
+        equal = (np.abs(scores - exact) <= bound).all(axis=1)
+        certified = np.isfinite(bound).all(axis=1)
+    else:
+        equal = compiled.decide(scores) == exact.argmax(axis=1)
+        certified = _margins_hold(exact, bound)
     return Agreement(
         n_rows=len(rows),
         n_equal=int(equal.sum()),
@@ -97,6 +119,7 @@ def agreement(
         n_broken=int((certified & ~equal).sum()),
         score_error=float(np.abs(scores - exact).max(initial=0.0)),
         score_bound=float(bound.max(initial=0.0)),
+        is_regression=compiled.is_regression,
     )
 
 

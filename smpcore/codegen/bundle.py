@@ -35,8 +35,8 @@ def bundle(compiled: CompiledModel, vectors: TestVectors, prefix: str = "mdl") -
     files = emit_c99(compiled, prefix)
     texts = {
         "model.json": compiled.to_json(),
-        "test_vectors.h": _vectors_header(vectors, prefix),
-        "example_host.c": _example(prefix),
+        "test_vectors.h": _vectors_header(compiled, vectors, prefix),
+        "example_host.c": _example(compiled, prefix),
         "Makefile": _MAKEFILE,
         "README.md": readme(compiled, vectors, prefix),
     }
@@ -54,13 +54,12 @@ def bundle(compiled: CompiledModel, vectors: TestVectors, prefix: str = "mdl") -
     return packed.getvalue()
 
 
-def _vectors_header(vectors: TestVectors, prefix: str) -> str:
+def _vectors_header(compiled: CompiledModel, vectors: TestVectors, prefix: str) -> str:
     m = prefix.upper()
     rows = ",\n".join(
         _row(r, k) for r, k in zip(vectors.rows, vectors.kinds, strict=True)
     )
-    scores = ",\n".join(_row(row) for row in vectors.scores)
-    winners = ", ".join(map(str, vectors.winners))
+    answers = _answers(compiled, vectors, prefix)
     return f"""\
 {LICENCE}
 #ifndef {m}_TEST_VECTORS_H
@@ -76,11 +75,24 @@ static const float {prefix}_test_x[{m}_VECTORS][{m}_N] = {{
 {rows}}};
 
 /* What the emulator answers, bit for bit. */
+{answers}
+#endif
+"""
+
+
+def _answers(compiled: CompiledModel, vectors: TestVectors, prefix: str) -> str:
+    m = prefix.upper()
+    if compiled.is_regression:
+        values = _row(vectors.scores[:, 0]).strip()
+        return (
+            f"static const float {prefix}_test_values[{m}_VECTORS] =\n    {values};\n"
+        )
+    scores = ",\n".join(_row(row) for row in vectors.scores)
+    winners = ", ".join(map(str, vectors.winners))
+    return f"""\
 static const float {prefix}_test_scores[{m}_VECTORS][{m}_CLASSES] = {{
 {scores}}};
 static const unsigned {prefix}_test_class[{m}_VECTORS] = {{{winners}}};
-
-#endif
 """
 
 
@@ -91,26 +103,24 @@ def _row(values: np.ndarray, note: str = "") -> str:
     return head + "    {" + ",\n     ".join(lines) + "}"
 
 
-def _example(prefix: str) -> str:
-    m = prefix.upper()
+def _example(compiled: CompiledModel, prefix: str) -> str:
+    m, first = prefix.upper(), f"{prefix}_predict({prefix}_test_x[0])"
+    what, differs, kind = "score", _DIFFERS_CLASS, "%s"
+    answer = f"{prefix}_label({first})"
+    if compiled.is_regression:
+        what, differs, kind = "value", _DIFFERS_VALUE, "%.9g"
+        answer = f"(double){first}"
+    differs = differs.replace("@M@", m).replace("@p@", prefix)
     return f"""\
 {LICENCE}
-/* Runs the model on its test vectors: each score must come out bit for bit. */
+/* Runs the model on its test vectors: each {what} must come out bit for bit. */
 #include <stdio.h>
 #include <string.h>
 
 #include "model.h"
 #include "test_vectors.h"
 
-static int differs(unsigned i)
-{{
-    float scores[{m}_CLASSES];
-
-    {prefix}_scores({prefix}_test_x[i], scores);
-    return memcmp(scores, {prefix}_test_scores[i], sizeof scores) != 0
-        || {prefix}_predict({prefix}_test_x[i]) != {prefix}_test_class[i];
-}}
-
+{differs}
 int main(void)
 {{
     unsigned i;
@@ -122,12 +132,32 @@ int main(void)
             ++count;
         }}
     }}
-    printf("first vector: %s\\n", {prefix}_label({prefix}_predict({prefix}_test_x[0])));
+    printf("first vector: {kind}\\n", {answer});
     printf("selftest: %u of %u differ\\n", count, (unsigned){m}_VECTORS);
     return count != 0;
 }}
 """
 
+
+_DIFFERS_CLASS = """\
+static int differs(unsigned i)
+{
+    float scores[@M@_CLASSES];
+
+    @p@_scores(@p@_test_x[i], scores);
+    return memcmp(scores, @p@_test_scores[i], sizeof scores) != 0
+        || @p@_predict(@p@_test_x[i]) != @p@_test_class[i];
+}
+"""
+
+_DIFFERS_VALUE = """\
+static int differs(unsigned i)
+{
+    const float value = @p@_predict(@p@_test_x[i]);
+
+    return memcmp(&value, &@p@_test_values[i], sizeof value) != 0;
+}
+"""
 
 _MAKEFILE = f"""\
 FLAGS = {FLAGS}

@@ -51,7 +51,7 @@ def emit_c99(compiled: CompiledModel, prefix: str = "mdl") -> dict[str, bytes]:
 
 def class_type(compiled: CompiledModel) -> str:
     """C type of a class index."""
-    return unsigned(len(compiled.classes) - 1)
+    return unsigned(compiled.n_outputs - 1)
 
 
 def _check_size(compiled: CompiledModel) -> None:
@@ -59,7 +59,7 @@ def _check_size(compiled: CompiledModel) -> None:
     sizes = {
         "inputs": (len(compiled.inputs), MAX_INPUTS),
         "levels of a category": (n_levels, MAX_INPUTS),
-        "classes": (len(compiled.classes), MAX_CLASSES),
+        "classes": (compiled.n_outputs, MAX_CLASSES),
     }
     for what, (size, most) in sizes.items():
         if size > most:
@@ -70,7 +70,7 @@ def _check_size(compiled: CompiledModel) -> None:
 
 
 def _header(compiled: CompiledModel, prefix: str) -> str:
-    m, index = prefix.upper(), class_type(compiled)
+    m = prefix.upper()
     missing = (
         "NAN: missing, counts as the training median."
         if "missing" in compiled.tables()
@@ -105,11 +105,27 @@ extern "C" {{
 #endif
 
 #define {m}_N {len(compiled.inputs)} /* inputs */
-#define {m}_CLASSES {len(compiled.classes)}
-
+{"" if compiled.is_regression else f"#define {m}_CLASSES {compiled.n_outputs}{chr(10)}"}
 /* Inputs in the units of the table, with the range of the training rows.
  * {missing} */
 {inputs}{levels}
+{_prototypes(compiled, prefix)}
+#ifdef __cplusplus
+}}
+#endif
+
+#endif
+"""
+
+
+def _prototypes(compiled: CompiledModel, prefix: str) -> str:
+    m, index = prefix.upper(), class_type(compiled)
+    if compiled.is_regression:
+        return f"""\
+/* Value of one row of inputs. */
+float {prefix}_predict(const float x[{m}_N]);
+"""
+    return f"""\
 /* Class index of one row of inputs; ties go to the lowest. */
 {index} {prefix}_predict(const float x[{m}_N]);
 
@@ -118,12 +134,6 @@ void {prefix}_scores(const float x[{m}_N], float scores[{m}_CLASSES]);
 
 /* Name of a class as UTF-8. On an AVR it lies in flash: read it with pgm_read_byte. */
 const char *{prefix}_label({index} index);
-
-#ifdef __cplusplus
-}}
-#endif
-
-#endif
 """
 
 
@@ -145,15 +155,26 @@ def _range_note(entry: CompiledInput, m: str) -> str:
 def _source(compiled: CompiledModel, prefix: str) -> str:
     tables = compiled.tables()
     rows = row_code(compiled, prefix, tables)
-    return "\n".join(
-        [
-            _preamble(prefix, tables, rows.sizes),
-            "".join(table(compiled, prefix, n, t) for n, t in tables.items()),
-            rows.functions,
-            _api(compiled, prefix, tables, rows),
-            _label_function(compiled, prefix),
-        ]
-    )
+    parts = [
+        _preamble(prefix, tables, rows.sizes),
+        "".join(table(compiled, prefix, n, t) for n, t in tables.items()),
+        rows.functions,
+    ]
+    if compiled.is_regression:
+        return "\n".join([*parts, _value_function(prefix, rows)])
+    api = _api(compiled, prefix, tables, rows)
+    return "\n".join([*parts, api, _label_function(compiled, prefix)])
+
+
+def _value_function(prefix: str, rows: RowCode) -> str:
+    return f"""\
+float {prefix}_predict(const float x[{prefix.upper()}_N])
+{{
+    const uint8_t row = 0; /* the only one */
+{rows.declare}
+{rows.before}    return {rows.score};
+}}
+"""
 
 
 def _preamble(prefix: str, tables: Tables, sizes: Mapping[str, int]) -> str:
@@ -209,7 +230,7 @@ def _api(compiled: CompiledModel, prefix: str, tables: Tables, rows: RowCode) ->
 
 void {prefix}_scores(const float x[{m}_N], float scores[{m}_CLASSES])
 {{
-    {unsigned(len(compiled.classes))} k;
+    {unsigned(compiled.n_outputs)} k;
     {row} row;
 {rows.declare}
 {rows.before}    for (k = 0; k < {m}_CLASSES; ++k) {{
@@ -234,7 +255,7 @@ def _label_function(compiled: CompiledModel, prefix: str) -> str:
     )
     cases = "\n".join(
         f"    case {k}:\n        return {prefix}_label_{k};"
-        for k in range(len(compiled.classes))
+        for k in range(compiled.n_outputs)
     )
     return f"""\
 {labels}static const char {prefix}_label_none[] {prefix.upper()}_CONST = "";

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+from smpcore.codegen.c_features import (
+    features_function,
+    inverse_root_function,
+    lines,
+    value_steps,
+)
 from smpcore.codegen.c_tables import Tables, c_type, fetch, unsigned
 from smpcore.codegen.compiled import CompiledModel
-from smpcore.codegen.kernels import CUTOFF, EXP2
+from smpcore.codegen.exponentials import CUTOFF, EXP2
 from smpcore.codegen.linear_rows import LinearRows
 from smpcore.codegen.names import c_float
 from smpcore.codegen.similarity_sums import SimilaritySums
+from smpcore.codegen.unit_sums import UnitSums
 
 
 class RowCode(NamedTuple):
@@ -76,7 +84,7 @@ static float {prefix}_row(const float x[{prefix.upper()}_N], {row} row)
     for (term = {read("start", "row")}; term < end; ++term) {{
         const {c_type(tables["input"])} input = {read("input", "term")};
         float value = x[input];
-{_value_steps(prefix, tables, "input", "term")}\
+{value_steps(prefix, tables, "input", "term")}\
         score += {read("weight", "term")} * value;
     }}
     return score;
@@ -84,43 +92,12 @@ static float {prefix}_row(const float x[{prefix.upper()}_N], {row} row)
 """
 
 
-def _value_steps(prefix: str, tables: Tables, place: str, term: str) -> str:
-    """Lines that turn an input into the value of a term; none if it is the same."""
-    steps = []
-    if "missing" in tables:
-        steps += [
-            "if (value != value) { /* NaN: missing */",
-            f"    value = {fetch(prefix, tables, 'missing', place)};",
-            "}",
-        ]
-    if "shift" in tables:
-        steps.append(f"value += {fetch(prefix, tables, 'shift', place)};")
-    if "level" in tables:
-        level = f"{fetch(prefix, tables, 'level', term)}"
-        steps = [
-            f"const {c_type(tables['level'])} level = {level};",
-            "",
-            "if (level != 0) { /* a category: does it have this level? */",
-            "    value = value == (float)(level - 1) ? 1.0f : 0.0f;",
-            *(["} else {", *(f"    {step}" for step in steps)] if steps else []),
-            "}",
-        ]
-    elif steps:
-        steps = ["", *steps]
-    return _lines(steps, 2)
-
-
-def _lines(steps: list[str], depth: int) -> str:
-    return "".join(f"{'    ' * depth}{step}".rstrip() + "\n" for step in steps)
-
-
 def _sums(compiled: SimilaritySums, prefix: str, tables: Tables) -> RowCode:
     m = prefix.upper()
     functions = [_similarity_function, _rows_function]
     if compiled.features_differ:
-        functions.insert(0, _features_function)
-    finish = _exp2_function if compiled.kernel.is_exponential else _power_function
-    functions.insert(0, finish)
+        functions.insert(0, features_function)
+    functions.insert(0, _first_function(compiled))
     return RowCode(
         sizes={
             "ROWS": compiled.n_rows,
@@ -132,6 +109,13 @@ def _sums(compiled: SimilaritySums, prefix: str, tables: Tables) -> RowCode:
         before=f"    {prefix}_rows(x, sums);\n",
         score="sums[row]",
     )
+
+
+def _first_function(compiled: SimilaritySums) -> Callable[..., str]:
+    """What the other functions call."""
+    if isinstance(compiled, UnitSums):
+        return inverse_root_function
+    return _exp2_function if compiled.kernel.is_exponential else _power_function
 
 
 def _exp2_function(compiled: SimilaritySums, prefix: str, tables: Tables) -> str:
@@ -164,29 +148,6 @@ static float {prefix}_exp2_minus(float u)
 """
 
 
-def _features_function(compiled: SimilaritySums, prefix: str, tables: Tables) -> str:
-    m, read = prefix.upper(), partial(fetch, prefix, tables)
-    feature, place, inputs = unsigned(compiled.n_features), "feature", ""
-    if "input" in tables:
-        place = "input"
-        inputs = f"const {c_type(tables['input'])} input = {read('input', 'feature')};"
-        inputs = _lines([inputs], 2)
-    factor = f" * {read('factor', 'feature')}" if "factor" in tables else ""
-    return f"""\
-/* Inputs as the anchors have them. */
-static void {prefix}_features(const float x[{m}_N], float t[{m}_FEATURES])
-{{
-    {feature} feature;
-
-    for (feature = 0; feature < {m}_FEATURES; ++feature) {{
-{inputs}        float value = x[{place}];
-{_value_steps(prefix, tables, place, "feature")}\
-        t[feature] = value{factor};
-    }}
-}}
-"""
-
-
 def _similarity_function(compiled: SimilaritySums, prefix: str, tables: Tables) -> str:
     m, read = prefix.upper(), partial(fetch, prefix, tables)
     anchor, feature = unsigned(compiled.n_anchors), unsigned(compiled.n_features)
@@ -198,7 +159,10 @@ def _similarity_function(compiled: SimilaritySums, prefix: str, tables: Tables) 
         line.format(value="t[feature]", anchor=read("anchor", "place"))
         for line in compiled.kernel.C_STEP
     ]
-    finish = "exp2_minus" if compiled.kernel.is_exponential else "power"
+    answer = "total"
+    if not isinstance(compiled, UnitSums):
+        finish = "exp2_minus" if compiled.kernel.is_exponential else "power"
+        answer = f"{prefix}_{finish}(total)"
     return f"""\
 /* How alike the features and an anchor are. */
 static float {prefix}_similarity(const float t[{m}_FEATURES], {anchor} anchor)
@@ -208,9 +172,9 @@ static float {prefix}_similarity(const float t[{m}_FEATURES], {anchor} anchor)
     {feature} feature;
 
     for (feature = 0; feature < {m}_FEATURES; ++feature) {{
-{_lines([*step, "++place;"], 2)}\
+{lines([*step, "++place;"], 2)}\
     }}
-    return {prefix}_{finish}(total);
+    return {answer};
 }}
 """
 
@@ -267,10 +231,10 @@ static void {prefix}_rows(const float x[{m}_N], float sums[{m}_ROWS])
     for (anchor = 0; anchor < {m}_ANCHORS; ++anchor) {{
         const float alike = {prefix}_similarity({t}, anchor);
 
-{_lines(add, 2)}\
+{lines(add, 2)}\
     }}
 }}
 """
 
 
-_WRITERS = {LinearRows: _linear, SimilaritySums: _sums}
+_WRITERS = {LinearRows: _linear, SimilaritySums: _sums, UnitSums: _sums}

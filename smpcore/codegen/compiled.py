@@ -25,7 +25,7 @@ LOWEST = -np.finfo(np.float32).max
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CompiledModel(ABC):
-    """A classifier of float32 rows: the largest score among a class's rows counts.
+    """A model of float32 rows: the largest score among a class's rows counts.
 
     The forms below it say how the score of a row comes from the inputs.
 
@@ -35,8 +35,9 @@ class CompiledModel(ABC):
     bias : ndarray of shape (n_rows,), float32
     owner : ndarray of shape (n_rows,), int64
         Class index each row speaks for, ascending.
-    classes : tuple
-        Labels; ties go to the first.
+    classes : tuple or None
+        Labels; ties go to the first. None for regression: the score of the only row
+        is the answer.
     fallback : int
         Class index where no score is a number (an infinite input).
     provenance : mapping
@@ -53,7 +54,7 @@ class CompiledModel(ABC):
     inputs: tuple[CompiledInput, ...]
     bias: np.ndarray
     owner: np.ndarray
-    classes: tuple[Any, ...]
+    classes: tuple[Any, ...] | None
     fallback: int = 0
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
@@ -82,6 +83,16 @@ class CompiledModel(ABC):
     @abstractmethod
     def code_bytes(self) -> dict[str, tuple[int, int]]:
         """Chip -> least and most flash that code adds to the tables, as measured."""
+
+    def with_less(
+        self, measured: dict[str, tuple[int, int]]
+    ) -> dict[str, tuple[int, int]]:
+        """Code sizes; one value alone needs up to 30 % less, as nothing competes."""
+        if not self.is_regression:
+            return measured
+        return {
+            chip: (7 * least // 10, most) for chip, (least, most) in measured.items()
+        }
 
     @property
     def n_training_rows(self) -> int:
@@ -142,7 +153,7 @@ class CompiledModel(ABC):
         Returns
         -------
         dict of str to ndarray
-            ``bias, owner`` always, `input_tables`, and those of the form.
+            ``bias`` always, ``owner`` of classes, `input_tables`, and the form's.
         """
 
     @abstractmethod
@@ -157,7 +168,17 @@ class CompiledModel(ABC):
     @property
     def labels(self) -> tuple[str, ...]:
         """Classes as text."""
-        return tuple(str(label) for label in self.classes)
+        return tuple(str(label) for label in self.classes or ())
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether the answer is a number."""
+        return self.classes is None
+
+    @property
+    def n_outputs(self) -> int:
+        """Classes, or 1 for regression."""
+        return 1 if self.classes is None else len(self.classes)
 
     def rows(self, table: Any) -> np.ndarray:
         """Values of the inputs, taken from raw rows of the user's table.
@@ -190,10 +211,13 @@ class CompiledModel(ABC):
 
         Returns
         -------
-        ndarray of shape (n, n_classes), float32
-            The lowest float32 where no row of the class gives a number.
+        ndarray of shape (n, n_outputs), float32
+            The lowest float32 where no row of the class gives a number; for regression
+            the value, whatever it is.
         """
-        scores = np.full((len(rows), len(self.classes)), LOWEST, dtype=np.float32)
+        if self.is_regression:
+            return self.row_scores(rows)
+        scores = np.full((len(rows), self.n_outputs), LOWEST, dtype=np.float32)
         for owner, score in zip(self.owner, self.row_scores(rows).T, strict=True):
             better = score > scores[:, owner]
             scores[better, owner] = score[better]
@@ -217,17 +241,20 @@ class CompiledModel(ABC):
 
         Parameters
         ----------
-        scores : ndarray of shape (n, n_classes), float32
+        scores : ndarray of shape (n, n_outputs), float32
 
         Returns
         -------
         ndarray of shape (n,), int64
+            Zeros for regression.
         """
+        if self.is_regression:
+            return np.zeros(len(scores), dtype=np.int64)
         spoken = (scores > LOWEST).any(axis=1)
         return np.where(spoken, scores.argmax(axis=1), self.fallback)
 
     def predict(self, rows: np.ndarray) -> np.ndarray:
-        """Label of each row.
+        """Label or value of each row.
 
         Parameters
         ----------
@@ -237,10 +264,12 @@ class CompiledModel(ABC):
         -------
         ndarray of shape (n,)
         """
+        if self.is_regression:
+            return self.scores(rows)[:, 0]
         return np.asarray(self.classes)[self.winners(rows)]
 
     def predict_frame(self, table: Any) -> np.ndarray:
-        """Label of each raw row of the user's table.
+        """Label or value of each raw row of the user's table.
 
         Parameters
         ----------
@@ -320,7 +349,7 @@ class CompiledModel(ABC):
         return from_text(text, forms())
 
     def _rules(self) -> dict[str, bool]:
-        n_classes = len(self.classes)
+        n_classes = self.n_outputs
         return {
             "inputs should not be empty": len(self.inputs) > 0,
             **self._form_rules(),
@@ -332,6 +361,9 @@ class CompiledModel(ABC):
             ),
             f"{', '.join(self.FLOATS)} should be finite": all(
                 np.isfinite(getattr(self, name)).all() for name in self.FLOATS
+            ),
+            "bias should be one number for regression": (
+                self.n_rows == 1 or not self.is_regression
             ),
             "fallback should be a class index": 0 <= self.fallback < n_classes,
         }
@@ -352,4 +384,6 @@ def smallest(values: np.ndarray) -> np.ndarray:
 def forms() -> dict[str, type[CompiledModel]]:
     """Similarity -> form that holds models with it."""
     found = CompiledModel.__subclasses__()
+    for form in found:  # grows on the way: the forms of a form come behind it
+        found += form.__subclasses__()
     return {name: form for form in found for name in form.SIMILARITIES}

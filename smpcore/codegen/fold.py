@@ -36,7 +36,7 @@ def compile_model(
     Parameters
     ----------
     model : PrototypeModel
-        A classifier with linear, RBF or polynomial similarity.
+        With a similarity of `forms`; for regression with sum pooling.
     preparation : Preparation, optional
         What turned the user's table into the model's features. Without it the
         features themselves are the inputs, and none may be missing.
@@ -63,7 +63,7 @@ def compile_model(
         )
     return forms()[model.similarity.kind](
         **parts,
-        classes=tuple(model.classes.tolist()),
+        classes=None if model.classes is None else tuple(model.classes.tolist()),
         fallback=int(model.fallback),
         provenance=_json_values(provenance or {}),
     )
@@ -81,10 +81,10 @@ def check_supported(model: PrototypeModel) -> None:
     ExportError
         What is not supported, and what is.
     """
-    kinds = list(forms())
+    kinds = sorted(forms())
     supported = (
-        f"classifiers with {', '.join(kinds[:-1])} or {kinds[-1]} similarity "
-        "(max or sum pooling)"
+        f"models with {', '.join(kinds[:-1])} or {kinds[-1]} similarity "
+        "(max or sum pooling; sum pooling for regression)"
     )
     if model.similarity.kind not in kinds:
         raise ExportError(
@@ -96,9 +96,10 @@ def check_supported(model: PrototypeModel) -> None:
             f"code_size={model.code_size} (a code of prototypes for each input) cannot "
             f"be exported; supported are {supported}."
         )
-    if model.classes is None:
+    if model.classes is None and model.pooling != "sum":
         raise ExportError(
-            f"classes=None (regression) cannot be exported; supported are {supported}."
+            f"pooling={model.pooling!r} of a regression cannot be exported; supported "
+            f"are {supported}."
         )
 
 

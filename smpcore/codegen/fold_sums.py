@@ -11,6 +11,7 @@ from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.kernels import KERNELS
 from smpcore.codegen.names import shorten
 from smpcore.codegen.pooling import pooled_rows
+from smpcore.codegen.unit_sums import UnitSums
 from smpcore.errors import ExportError
 from smpcore.model import PrototypeModel
 
@@ -68,6 +69,9 @@ def similarity_sums(
         "weight": weights.T[anchor, term_row],
         "real_anchors": model.kind_of_prototype != "invented case",
     }
+    if model.similarity.kind in UnitSums.SIMILARITIES:
+        parts["degree"] = 1
+        parts["move"] = ((features.offset - model.center) / model.scale)[feature]
     _check_range(parts, weights)
     return parts
 
@@ -99,14 +103,17 @@ def _check_range(parts: dict[str, Any], weights: np.ndarray) -> None:
     """Refuse what float32 cannot hold for inputs inside the training range."""
     kernel = KERNELS[parts["similarity"]]
     most = np.abs(parts["constant"])
+    moves = parts.get("move", np.zeros(len(parts["factor"])))
     columns = zip(
-        parts["feature_input"], parts["factor"], parts["anchor"].T, strict=True
+        parts["feature_input"], parts["factor"], moves, parts["anchor"].T, strict=True
     )
     with np.errstate(over="ignore", invalid="ignore"):
-        for place, factor, anchor in columns:
+        for place, factor, move, anchor in columns:
             entry = parts["inputs"][place]
-            value = factor * _farthest(entry)
+            value = factor * _farthest(entry) + abs(move)
             share = np.abs(kernel.add(0.0, value, -np.abs(anchor)))
+            if "move" in parts:  # it is the length that adds up squares
+                share = np.maximum(share, value**2)
             if not (_SMALLEST <= factor and share.max() <= LIMIT):
                 raise ExportError(
                     f"Input {shorten(entry.name)} has a factor of {factor:.3g} per "

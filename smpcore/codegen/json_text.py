@@ -56,7 +56,8 @@ def from_text(text: str, forms: Mapping[str, type]) -> Any:
             "model again."
         )
     try:
-        content["classes"] = tuple(content["classes"])
+        if content["classes"] is not None:
+            content["classes"] = tuple(content["classes"])
         content["inputs"] = tuple(_input(entry) for entry in content["inputs"])
         return forms[similarity](**content)
     except ExportError:

@@ -21,7 +21,7 @@ from smpcore.codegen.inputs import UNIT, input_rounding, to_float32
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LinearRows(CompiledModel):
-    """A classifier as sparse float32 rows over the inputs it uses.
+    """A model as sparse float32 rows over the inputs it uses.
 
     Parameters
     ----------
@@ -57,12 +57,15 @@ class LinearRows(CompiledModel):
     @property
     def in_words(self) -> str:
         """Rows and weights."""
+        if self.is_regression:
+            return f"A sum of {self.n_terms} weighted inputs"
         return f"{self.n_rows} sparse prototypes with {self.n_terms} weights in all"
 
     @property
     def code_bytes(self) -> dict[str, tuple[int, int]]:
         """See `CompiledModel.code_bytes`."""
-        return {"ATmega328P": (1000, 1400), "Cortex-M0": (2100, 2500)}
+        measured = {"ATmega328P": (1000, 1400), "Cortex-M0": (2100, 2500)}
+        return self.with_less(measured)
 
     def row_scores(self, rows: np.ndarray) -> np.ndarray:
         """Score of each prototype, see `CompiledModel.row_scores`."""
@@ -123,11 +126,13 @@ class LinearRows(CompiledModel):
         Returns
         -------
         dict of str to ndarray
-            ``bias, weight, owner, start, input`` always; `input_tables`; ``level``
-            (level + 1, 0 for a number) where there are categories.
+            ``bias, weight, start, input`` always; ``owner`` of classes; `input_tables`;
+            ``level`` (level + 1, 0 for a number) where there are categories.
         """
         tables = {"bias": self.bias, "weight": self.weight, **self.input_tables()}
-        indices = {"owner": self.owner, "start": self.start, "input": self.term_input}
+        indices = {"start": self.start, "input": self.term_input}
+        if not self.is_regression:
+            indices = {"owner": self.owner, **indices}
         if (self.term_level >= 0).any():
             indices["level"] = self.term_level + 1
         return tables | {name: smallest(values) for name, values in indices.items()}

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
+from smpcore.codegen.agreement import error_bound
 from smpcore.codegen.c99 import FLAGS
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.inputs import CompiledInput
@@ -27,11 +30,13 @@ def readme(compiled: CompiledModel, vectors: TestVectors, prefix: str = "mdl") -
         Markdown; every name a user wrote is escaped.
     """
     n_vectors = len(vectors.rows)
+    what = "value" if compiled.is_regression else "score"
     return "\n".join(
         [
             _what_it_is(compiled, vectors, prefix),
-            _inputs_and_classes(compiled, prefix.upper()),
-            _HOW_TO_COMPILE.format(flags=FLAGS, n_vectors=n_vectors),
+            _inputs(compiled, prefix.upper()),
+            _value(compiled, vectors) if compiled.is_regression else _classes(compiled),
+            _HOW_TO_COMPILE.format(flags=FLAGS, n_vectors=n_vectors, what=what),
             _origin(compiled),
             _FILES,
         ]
@@ -41,7 +46,7 @@ def readme(compiled: CompiledModel, vectors: TestVectors, prefix: str = "mdl") -
 _HOW_TO_COMPILE = """\
 ## Compile
 
-`make host` compiles for this computer and compares every score of {n_vectors} test
+`make host` compiles for this computer and compares every {what} of {n_vectors} test
 vectors bit for bit; `make avr` and `make cortex-m0` compile for an ATmega328P and a
 Cortex-M0 and print the size. By hand:
 
@@ -51,7 +56,7 @@ avr-gcc -mmcu=atmega328p {flags} -Os -c model.c
 arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb {flags} -Os -c model.c
 ```
 
-Keep `-ffp-contract=off` and leave out `-ffast-math`, or scores differ in their last
+Keep `-ffp-contract=off` and leave out `-ffast-math`, or {what}s differ in their last
 bits. On an AVR the tables and labels stay in flash; a label is then read with
 `pgm_read_byte` or the functions ending in `_P`.
 """
@@ -70,15 +75,17 @@ def _what_it_is(compiled: CompiledModel, vectors: TestVectors, prefix: str) -> s
     real = "synthetic"
     if vectors.n_real:
         real = f"{vectors.n_real} real rows of {markdown(vectors.source or 'the data')}"
-    size = (
-        f"{compiled.in_words}, {len(compiled.inputs)} inputs, "
-        f"{len(compiled.classes)} classes."
-    )
+    size = f"{compiled.in_words}, {len(compiled.inputs)} inputs"
+    title, answers = "A classifier in C", f", {compiled.n_outputs} classes."
+    use = f"puts({prefix}_label({prefix}_predict(x)));"
+    if compiled.is_regression:
+        title, answers = "A regression model in C", ", one value."
+        use = f"float value = {prefix}_predict(x);"
     warnings = "".join(f"\n**{warning}**\n" for warning in compiled.warnings)
     return f"""\
-# A classifier in C
+# {title}
 
-{size}
+{size}{answers}
 C99 or C++, 32-bit floats, no heap, no library. Test vectors: {real}.
 {_stack(compiled)}{warnings}
 ```c
@@ -86,7 +93,7 @@ C99 or C++, 32-bit floats, no heap, no library. Test vectors: {real}.
 
 float x[{m}_N] = {{0}};
 x[{m}_IN_{first}] = ...;
-puts({prefix}_label({prefix}_predict(x)));
+{use}
 ```
 """
 
@@ -96,11 +103,8 @@ def _stack(compiled: CompiledModel) -> str:
     return f"Its arrays take {needed:,} bytes of stack.\n" if needed else ""
 
 
-def _inputs_and_classes(compiled: CompiledModel, m: str) -> str:
+def _inputs(compiled: CompiledModel, m: str) -> str:
     inputs = "\n".join(_input_row(entry, m) for entry in compiled.inputs)
-    classes = "\n".join(
-        f"| {k} | {markdown(label)} |" for k, label in enumerate(compiled.labels)
-    )
     tables = "tables" if "factor" in compiled.tables() else "weights"
     return f"""\
 ## Inputs
@@ -111,7 +115,14 @@ In the units of the table the model was fitted on: scaling is already in the {ta
 | name in C | column | range in training | missing counts as |
 |---|---|---|---|
 {inputs}
+"""
 
+
+def _classes(compiled: CompiledModel) -> str:
+    classes = "\n".join(
+        f"| {k} | {markdown(label)} |" for k, label in enumerate(compiled.labels)
+    )
+    return f"""\
 ## Classes
 
 | index | label |
@@ -120,6 +131,17 @@ In the units of the table the model was fitted on: scaling is already in the {ta
 
 Equal scores go to the lowest index. An infinite input may leave no score at all; the
 answer is then class {compiled.fallback}.
+"""
+
+
+def _value(compiled: CompiledModel, vectors: TestVectors) -> str:
+    bound = error_bound(compiled, vectors.rows.astype(np.float64)).max()
+    return f"""\
+## Value
+
+In the units of the target. On the test vectors it is proved to be within {bound:.2g}
+of what the model gives in 64-bit floats. An infinite input may leave no number; the
+answer is then `NAN`.
 """
 
 

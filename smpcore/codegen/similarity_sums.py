@@ -5,8 +5,9 @@ With x the value of an input, t_f = factor_f * value_f(x), where
     value(x) = x - offset                              for a number
     value(x) = 1 if x is the feature's level, else 0   for a category
 
-    rbf:   s_i = 2^-u, u = sum over f of (t_f - a_if)^2, beginning with 0
-    poly:  s_i = u^degree, u = constant_i + sum over f of a_if t_f
+    rbf:        s_i = 2^-u, u = sum over f of (t_f - a_if)^2, beginning with 0
+    laplacian:  s_i = 2^-u, u = sum over f of |t_f - a_if|, beginning with 0
+    poly:       s_i = u^degree, u = constant_i + sum over f of a_if t_f
     score_j = ((bias_j + 0) + m_1j s_1) + m_2j s_2 + ...
     score of a class = largest score_j among its own rows
 
@@ -21,20 +22,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from smpcore.codegen.compiled import LOWEST, CompiledModel, smallest
+from smpcore.codegen.exponentials import EXP2
 from smpcore.codegen.inputs import UNIT, input_rounding, to_float32
-from smpcore.codegen.kernels import EXP2, KERNELS, Kernel
-
-# How far from an anchor, in the kernel's own total, a wrong digit shows best.
-_NEAR = 0.7
+from smpcore.codegen.kernel import Kernel
+from smpcore.codegen.kernels import KERNELS
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SimilaritySums(CompiledModel):
-    """A classifier of rows that are sums of similarities to anchors.
+    """A model of rows that are sums of similarities to anchors.
 
     Parameters
     ----------
-    similarity : {"rbf", "poly"}
+    similarity : {"rbf", "poly", "laplacian"}
     degree : int
         Power of "poly"; 1 otherwise.
     feature_input, feature_level : ndarray of shape (n_features,), int64
@@ -57,13 +57,7 @@ class SimilaritySums(CompiledModel):
 
     FLOATS = ("bias", "factor", "constant", "anchor", "weight")
     INTEGERS = ("owner", "feature_input", "feature_level", "start", "term_row")
-    SIMILARITIES = tuple(KERNELS)
-    ARITHMETIC = (
-        "float32; t = factor * v; v = x - offset of a number, 1 or 0 for a category's "
-        "level; rbf: s = 2^-(sum of (t - anchor)^2); poly: s = (constant + sum of "
-        "anchor * t)^degree; score of a class = max over its rows of (bias + sum of "
-        "weight * s); ties: lowest class"
-    )
+    SIMILARITIES = ("rbf", "poly", "laplacian")
 
     similarity: str
     degree: int = 1
@@ -83,9 +77,18 @@ class SimilaritySums(CompiledModel):
         return KERNELS[self.similarity]
 
     @property
+    def ARITHMETIC(self) -> str:
+        """See `CompiledModel.ARITHMETIC`."""
+        return (
+            "float32; t = factor * v; v = x - offset of a number, 1 or 0 for a "
+            f"category's level; {self.kernel.ARITHMETIC}; score of a class = max over "
+            "its rows of (bias + sum of weight * s); ties: lowest class"
+        )
+
+    @property
     def code_bytes(self) -> dict[str, tuple[int, int]]:
         """See `CompiledModel.code_bytes`."""
-        return self.kernel.CODE_BYTES
+        return self.with_less(self.kernel.CODE_BYTES)
 
     @property
     def n_anchors(self) -> int:
@@ -137,6 +140,11 @@ class SimilaritySums(CompiledModel):
     @property
     def in_words(self) -> str:
         """Anchors, features and prototypes."""
+        if self.is_regression:
+            return (
+                f"A sum of {self.n_anchors} similarities to anchors of "
+                f"{self.n_features} features ({self.similarity} similarity)"
+            )
         return (
             f"{self.n_rows} prototypes mixed from {self.n_anchors} anchors of "
             f"{self.n_features} features ({self.similarity} similarity)"
@@ -153,13 +161,28 @@ class SimilaritySums(CompiledModel):
         -------
         ndarray of shape (n, n_anchors), float32
         """
+        features = self.features(rows)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            total = np.tile(self.constant, (len(rows), 1))
+            for value, anchor in zip(features.T, self.anchor.T, strict=True):
+                total = self.kernel.add(total, value[:, None], anchor)
+            return self.kernel.similarity(total, self.degree)
+
+    def features(self, rows: np.ndarray) -> np.ndarray:
+        """Inputs as the anchors have them.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, n_inputs)
+
+        Returns
+        -------
+        ndarray of shape (n, n_features), float32
+        """
         x = to_float32(rows)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            total = np.tile(self.constant, (len(x), 1))
-            for feature, (place, level) in enumerate(self._places()):
-                value = self.factor[feature] * self.value(x, place, level)
-                total = self.kernel.add(total, value[:, None], self.anchor[:, feature])
-            return self.kernel.similarity(total, self.degree)
+            values = [self.value(x, *place) for place in self._places()]
+            return np.column_stack(values) * self.factor
 
     def row_scores(self, rows: np.ndarray) -> np.ndarray:
         """Score of each prototype, see `CompiledModel.row_scores`."""
@@ -178,17 +201,12 @@ class SimilaritySums(CompiledModel):
         similarity, similarities to score. Each sum of n numbers adds ``n u`` of the
         sum of their sizes, with room for the second order.
         """
-        rounding = input_rounding(self.inputs, rows)
         kernel, shape = self.kernel, (len(rows), self.n_anchors)
         total = np.tile(self.constant.astype(np.float64), (len(rows), 1))
         size, off = np.abs(total), np.zeros(shape)
-        for feature, (place, level) in enumerate(self._places()):
-            factor = float(self.factor[feature])
-            entry = self.inputs[place]
-            value = factor * self.value(rows, place, level)
-            error = factor * rounding[:, place] + 3.01 * UNIT * np.abs(value)
-            reach = factor * max(abs(entry.low), abs(entry.high), abs(entry.offset), 1)
-            anchor = self.anchor[:, feature].astype(np.float64)
+        features = zip(*self.feature_bounds(rows), self.anchor.T, strict=True)
+        for value, error, reach, numbers in features:
+            anchor = numbers.astype(np.float64)
             before = total
             total = kernel.add(total, value[:, None], anchor)
             size += np.abs(total - before)
@@ -202,6 +220,32 @@ class SimilaritySums(CompiledModel):
         return error @ mixing + added * (
             UNIT * sums + 1e-44 * (1 + most.max(axis=1))[:, None]
         )
+
+    def feature_bounds(
+        self, rows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Features without rounding, and how far those of float32 can be off.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, n_inputs), float64
+
+        Returns
+        -------
+        values, errors : ndarray of shape (n_features, n), float64
+        reach : ndarray of shape (n_features,), float64
+            Size that the float64 model rounds at.
+        """
+        rounding = input_rounding(self.inputs, rows)
+        values, errors, reach = [], [], []
+        for feature, (place, level) in enumerate(self._places()):
+            factor, entry = float(self.factor[feature]), self.inputs[place]
+            value = factor * self.value(rows, place, level)
+            values.append(value)
+            errors.append(factor * rounding[:, place] + 3.01 * UNIT * np.abs(value))
+            farthest = max(abs(entry.low), abs(entry.high), abs(entry.offset), 1)
+            reach.append(factor * farthest)
+        return np.array(values), np.array(errors), np.array(reach)
 
     def mixing(self) -> np.ndarray:
         """Weights as a table, shape (n_anchors, n_rows), float32."""
@@ -231,9 +275,10 @@ class SimilaritySums(CompiledModel):
         rows = np.tile([entry.low for entry in self.inputs], (self.n_anchors, 1))
         best = np.full(rows.shape, -np.inf)
         sides = np.where(np.indices(self.anchor.shape).sum(axis=0) % 2, 1.0, -1.0)
-        values = self.anchor + sides * np.sqrt(_NEAR / self.n_features)
+        near = self.anchor + sides * self.kernel.beside(self.n_features)
+        values = self.unscaled(near)
         for feature, (place, level) in enumerate(self._places()):
-            value = values[:, feature] / self.factor[feature]
+            value = values[:, feature]
             if level < 0:
                 rows[:, place] = value + self.inputs[place].offset
                 continue
@@ -241,15 +286,19 @@ class SimilaritySums(CompiledModel):
             rows[better, place], best[better, place] = level, value[better]
         return rows
 
+    def unscaled(self, features: np.ndarray) -> np.ndarray:
+        """What inputs less their offsets are, where the features are these."""
+        return features / self.factor
+
     def tables(self) -> dict[str, np.ndarray]:
         """The constants of generated code, see `CompiledModel.tables`.
 
         Returns
         -------
         dict of str to ndarray
-            ``bias, anchor, weight, owner`` always; `input_tables`; where they are not
-            all the same: ``factor, constant``, ``input, level`` of the features;
-            ``end, row`` of a sparse mixing; ``exp2`` of an exponential.
+            ``bias, anchor, weight`` always; ``owner`` of classes; `input_tables`; where
+            they are not all the same: ``factor, constant``, ``input, level`` of the
+            features; ``end, row`` of a sparse mixing; ``exp2`` of an exponential.
         """
         tables = {"bias": self.bias, "anchor": self.anchor}
         tables["weight"] = self.mixing() if self.is_dense else self.weight
@@ -260,7 +309,7 @@ class SimilaritySums(CompiledModel):
             tables["constant"] = self.constant
         if self.kernel.is_exponential:
             tables["exp2"] = EXP2
-        indices = {"owner": self.owner}
+        indices = {} if self.is_regression else {"owner": self.owner}
         if not self.is_dense:
             indices |= {"end": self.start[1:], "row": self.term_row}
         if (self.feature_level >= 0).any():

@@ -145,7 +145,14 @@ def _unseen(rows: Iterable[np.ndarray], seen: set[bytes]) -> Iterator[np.ndarray
 
 
 def _each_class(compiled: CompiledModel, rows: np.ndarray, n: int) -> list[np.ndarray]:
-    """Up to n rows, the predicted classes in turn, each from its first row on."""
+    """Up to n rows, the predicted classes in turn, each from its first row on.
+
+    For regression, rows from the lowest to the highest value.
+    """
+    if compiled.is_regression:
+        order = np.argsort(compiled.scores(rows)[:, 0], kind="stable")
+        places = np.linspace(0, len(rows) - 1, min(n, len(rows)))
+        return list(rows[order[places.astype(np.int64)]])
     winners = compiled.winners(rows)
     rank = np.zeros(len(rows), dtype=np.int64)
     for winner in np.unique(winners):
@@ -177,8 +184,11 @@ def _missing(compiled: CompiledModel, drawn: np.ndarray) -> Iterator[np.ndarray]
 def _between(compiled: CompiledModel, drawn: np.ndarray) -> dict[str, list[np.ndarray]]:
     """Neighbouring float32 rows with different labels, and rows with equal scores.
 
-    Found by bisection between random rows that agree in their categories.
+    Found by bisection between random rows that agree in their categories. For
+    regression there are none.
     """
+    if compiled.is_regression:
+        return {}
     right = to_float32(drawn)
     left = np.roll(right, 1, axis=0)
     fixed = [entry.kind == "category" for entry in compiled.inputs]

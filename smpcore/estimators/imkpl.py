@@ -11,11 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.base import PrototypeClassifier, check_choice, check_number
-from smpcore.estimators.imkpl_kernels import (
-    base_kernels,
-    model_kernel,
-    refuse_large,
-)
+from smpcore.estimators.imkpl_kernels import base_kernels, model_kernel, refuse_large
 from smpcore.estimators.imkpl_measures import discrimination, interpretability
 from smpcore.estimators.imkpl_problem import (
     IMKPLProblem,
@@ -24,6 +20,7 @@ from smpcore.estimators.imkpl_problem import (
     screen,
 )
 from smpcore.estimators.imkpl_steps import Alternation, IMKPLState, Weights
+from smpcore.estimators.imkpl_words import measures_in_words
 from smpcore.estimators.smp import TOO_LARGE
 from smpcore.estimators.start import warn_if_fewer
 from smpcore.model import History, PrototypeModel
@@ -361,6 +358,10 @@ class IMKPLClassifier(PrototypeClassifier):
         self.assignment_ = codes.argmax(axis=1)
         self.ip_ = float(interpretability(model).mean())
         self.dr_ = float(np.nanmean(discrimination(codes, model.owner, problem.codes)))
+        names = problem.feature_names if self.kernels == "features" else ()
+        self.measures_ = measures_in_words(
+            self.ip_, self.dr_, walk.beta, self.dropped_, names
+        )
 
     def _centres(self, problem: IMKPLProblem, steps: np.ndarray) -> np.ndarray:
         """Mean of the cases of each recorded prototype, with a bias of 0."""

@@ -88,6 +88,10 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
         Coefficients of the prototypes as solved, in standard units.
     merged_ : ndarray of int, shape (n_asked_,)
         Prototype of `model_` that each solved one became.
+    off_data_ : ndarray of bool, shape (n_prototypes,), or None
+        Whether a prototype of `model_` is farther from every training row than 95 % of
+        these are from their nearest other one; None where the similarity knows no
+        distances.
     assignment_ : ndarray of int, shape (n_samples,)
         Prototype that each training row is most like.
     state_ : SuperSparseState
@@ -254,6 +258,10 @@ class SuperSparseRegressor(SuperSparseEstimator, PrototypeRegressor):
         Coefficients of the prototypes as solved, in standard units.
     merged_ : ndarray of int, shape (n_asked_,)
         Prototype of `model_` that each solved one became.
+    off_data_ : ndarray of bool, shape (n_prototypes,), or None
+        Whether a prototype of `model_` is farther from every training row than 95 % of
+        these are from their nearest other one; None where the similarity knows no
+        distances.
     assignment_ : ndarray of int, shape (n_samples,)
         Prototype that each training row is most like.
     state_ : SuperSparseState

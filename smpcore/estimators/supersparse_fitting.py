@@ -6,6 +6,7 @@ import time
 import warnings
 from dataclasses import replace
 from typing import Any, ClassVar, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -50,7 +51,49 @@ NAMES = (*SMOOTH, "strings")
 #: Most prototypes that a slider offers.
 MOST_PROTOTYPES = 40
 
+#: Similarities that fade with the distance: the others look at directions, or at what
+#: has no places at all, and cannot tell whether a case lies off the data.
+PLACED = ("rbf", "laplacian", "intersection")
+
+#: Rows that say how near each other rows usually are, at most.
+NEAR_ROWS = 1000
+#: Share of the rows that have another one at most so far away.
+USUAL = 0.95
+
 AnyProblem = SuperSparseProblem | SuperSparseRegression
+
+#: Rows -> some of them, and how far apart they usually are: asked for at every fit.
+_usual: WeakKeyDictionary[Rows, tuple[np.ndarray, float]] = WeakKeyDictionary()
+
+
+def off_the_data(rows: Rows, Z: np.ndarray) -> np.ndarray:
+    """Tell which cases lie farther from the rows than these from each other.
+
+    Parameters
+    ----------
+    rows : Rows
+    Z : ndarray of shape (n_cases, n_features), scaled units
+
+    Returns
+    -------
+    ndarray of bool, shape (n_cases,)
+        Whether the nearest row is farther away than 95 % of the rows have another.
+    """
+    if rows not in _usual:
+        chosen = np.random.default_rng(0).permutation(len(rows.cases))[:NEAR_ROWS]
+        some = rows.cases[chosen]
+        apart = _distances(some, some)
+        np.fill_diagonal(apart, np.inf)
+        nearest = apart.min(axis=1)
+        usual = np.quantile(nearest, USUAL) if len(some) > 1 else np.inf
+        _usual[rows] = some, float(usual)
+    some, usual = _usual[rows]
+    return _distances(Z, some).min(axis=1) > usual
+
+
+def _distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    squares = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2.0 * A @ B.T
+    return np.sqrt(np.maximum(squares, 0.0))
 
 
 class SuperSparseEstimator:
@@ -158,6 +201,15 @@ class SuperSparseEstimator:
         meant = self.meant(problem)
         left = [name for name in meant if getattr(self, name) is None]
         self.automatic_ = {name: meant[name] for name in left}
+        self.off_data_: np.ndarray | None = None
+        self.measures_: dict[str, tuple[str, str]] = {}
+        if kind_of_prototype == "invented case" and how.kind in PLACED:
+            self.off_data_ = off_the_data(problem.rows, model.anchors)
+            self.measures_["Off the data"] = (
+                f"{self.off_data_.sum()} of {model.n_prototypes}",
+                "invented cases farther from every training row than 95 % of these "
+                "are from their nearest other one",
+            )
         return self
 
     def bounds(self, problem: AnyProblem) -> dict[str, tuple[float, float]]:

@@ -3,6 +3,7 @@
 ``?scene=toy|table|digits|many`` picks the data, ``?delay=ms`` slows every answer down,
 ``?silent=n`` leaves the n-th message without an answer, ``?large=1`` answers drags
 without a picture. Way D is a method without a path and without weights.
+``?cases=stars|mixes`` makes prototypes invented cases, or mixes of real ones.
 """
 
 from __future__ import annotations
@@ -152,7 +153,13 @@ def picture_of(state: dict, lam: float, canonical: bool = True) -> dict:
             "caption": "A prototype is a mix of real training rows, which are ringed.",
         }
         lines = None
+    cases = st.query_params.get("cases")
+    if cases:
+        more = {"stars": stars_of, "mixes": mixes_of}[cases](state, weights, owner)
+        prototypes |= more
+        lines = None
     return {
+        "bars": bars_of(state, weights, owner) if cases else None,
         "knot": PATH.index(lam) if lam in PATH else None,
         "value": lam,
         "canonical": canonical,
@@ -182,6 +189,58 @@ def picture_of(state: dict, lam: float, canonical: bool = True) -> dict:
             {"name": "Prototypes", "value": f"{len(weights)}", "detail": "0 merged"},
         ][int(lam > 0.5) :],
         "strip": {**share, "nonzeros": nonzeros},
+    }
+
+
+def stars_of(state: dict, weights: np.ndarray, owner: np.ndarray) -> dict:
+    """Invented cases along the ring; the last one lies off the data."""
+    turn = 2 * np.pi * np.arange(len(owner)) / len(owner)
+    marks = 1.9 * np.c_[np.cos(turn), np.sin(turn)]
+    size = np.linalg.norm(weights, axis=1)
+    return {
+        "noun": "value",
+        "marks": marks.round(3).astype("f4"),
+        "marks_label": "prototype, an invented case",
+        "size": np.ones(len(owner), "i4"),
+        "mark_size": (size / (size.max() or 1)).astype("f4"),
+        "mark_weight": voices(weights, owner).astype("f4"),
+        "mark_owner": owner.astype("u1"),
+        "mark_off": (np.arange(len(owner)) == len(owner) - 1).astype("u1"),
+        "mark_start": (0.4 * marks).round(3).astype("f4"),
+        "caption": "A prototype is an invented case.",
+    }
+
+
+def mixes_of(state: dict, weights: np.ndarray, owner: np.ndarray) -> dict:
+    """Prototype j mixes the rows j to j + 4 of the table, the first with half."""
+    n, (_, d, _) = len(owner), SIZES[state["kind"]]
+    row = (np.arange(n)[:, None] + np.arange(5)).astype("i4")
+    row[:, 4][owner == 0] = -1
+    pixels = (np.arange(n * 5 * d) % 256).astype("u1").reshape(n, 5, d)
+    label = state["points"]["label"][row]
+    cases = {
+        "row": row,
+        "share": np.tile(np.array([0.5, 0.2, 0.15, 0.1, 0.05], "f4"), (n, 1)),
+        "label": label.astype("u1"),
+        "pixels": pixels if state["kind"] == "digits" else None,
+    }
+    return {"weights": None, "size": np.arange(4, 4 + n), "cases": cases}
+
+
+def voices(weights: np.ndarray, owner: np.ndarray) -> np.ndarray:
+    """A weight of each prototype, negative for the first class."""
+    return np.abs(weights).sum(1) * np.where(owner == 0, -1, 1)
+
+
+def bars_of(state: dict, weights: np.ndarray, owner: np.ndarray) -> dict:
+    values = voices(weights, owner)
+    shown = np.argsort(-np.abs(values), kind="stable")[:12]
+    return {
+        "title": "Weights of the cases",
+        "names": [f"{j + 1} · case" for j in shown],
+        "values": values[shown].astype("f4"),
+        "owner": owner[shown].astype("u1"),
+        "note": f"and {len(owner) - len(shown)} more; a sentence that explains them",
     }
 
 

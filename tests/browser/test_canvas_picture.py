@@ -195,3 +195,112 @@ def test_data_too_large_for_previews_say_so_while_dragging(
     expect(said).to_have_count(0)
     expect(page.locator(".badge")).to_be_hidden()
     expect(page.locator(".waiting")).to_have_count(0)
+
+
+PIXELS = "n => n.getContext('2d').getImageData(0, 0, n.width, n.height).data.join()"
+
+
+def test_invented_cases_are_stars_that_say_what_they_are(
+    visit: Callable[..., Page],
+) -> None:
+    page = visit("cases=stars")
+    entries = page.locator(".entries")
+    for words in ("an invented case", "the same, off the data", "way from its start"):
+        expect(entries.get_by_text(words)).to_be_visible()
+    expect(entries.get_by_text("row that prototypes")).to_have_count(0)
+    here = page.locator(".here")
+    page.mouse.move(*at(page, 0, 1.9))
+    expect(here).to_contain_text("Prototype 2, invented · speaks for outer · weight +")
+    expect(here).not_to_contain_text("off the data")
+    page.mouse.move(*at(page, 0, -1.9))
+    expect(here).to_contain_text("Prototype 4, invented")
+    expect(here).to_contain_text("off the data")
+    expect(here).to_contain_text("Farther from every training row")
+    expect(page.locator(".card").nth(3)).to_contain_text("off the data")
+    page.mouse.move(100, 100)
+    starred = canvas(page).evaluate(PIXELS)
+    page.get_by_role("checkbox", name="Prototypes").uncheck()
+    expect(entries.get_by_text("an invented case")).to_be_hidden()
+    assert canvas(page).evaluate(PIXELS) != starred
+    page.locator(".bar").scroll_into_view_if_needed()
+    page.mouse.move(*at(page, 0, 1.9))
+    expect(here).to_contain_text("margin")
+
+
+def test_a_star_is_read_with_the_keyboard_and_not_while_points_are_moved(
+    visit: Callable[..., Page],
+) -> None:
+    page = visit("cases=stars")
+    canvas(page).focus()
+    for _ in range(15):  # from the middle, 2 % of the height each: on the second star
+        page.keyboard.press("ArrowUp")
+    expect(page.locator(".here")).to_contain_text("Prototype 2, invented")
+    page.get_by_role("button", name="Move (tool)").click()
+    page.mouse.move(*at(page, 0, 1.9))
+    expect(page.locator(".here")).not_to_contain_text("invented")
+
+
+def test_the_chart_of_weights_moves_with_the_slider_and_keeps_its_lines(
+    visit: Callable[..., Page],
+) -> None:
+    page = visit("scene=digits&cases=stars")
+    chart = page.get_by_role("group", name="Weights of the cases")
+    lines = chart.locator(".weight")
+    expect(lines).to_have_count(12)
+    expect(chart).to_contain_text("and 8 more")
+    page.locator(".twin summary").click()
+    table = page.locator(".tables table").filter(has_text="Weights of the cases")
+    expect(table.locator("tbody tr")).to_have_count(12)
+    numbers = chart.locator(".number").all_inner_texts()
+    assert table.locator("td").all_inner_texts() == numbers
+    names = chart.locator(".feature").all_inner_texts()
+    box = slider(page, "lam").bounding_box()
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 0.3 * box["width"], middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.85 * box["width"], middle, steps=10)
+    page.wait_for_timeout(200)
+    assert chart.locator(".number").all_inner_texts() != numbers
+    stay = chart.locator(".feature").all_inner_texts()
+    assert all(new == old for new, old in zip(stay, names, strict=True) if old in stay)
+    page.mouse.up()
+    page.wait_for_timeout(400)
+    values = chart.locator(".number").all_inner_texts()
+    sizes = [abs(float(text.replace("−", "-"))) for text in values]
+    assert sizes == sorted(sizes, reverse=True)
+    long = chart.locator("i").evaluate_all("all => all.map((n) => n.offsetWidth)")
+    assert long == sorted(long, reverse=True) and long[0] > 0
+
+
+def test_a_picture_without_such_weights_has_no_chart(
+    visit: Callable[..., Page],
+) -> None:
+    page = visit("scene=table")
+    expect(page.locator(".chart")).to_be_hidden()
+    expect(page.locator(".sheet")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+@pytest.mark.parametrize("scene", ["table", "digits"])
+def test_a_mix_shows_its_heaviest_cases(
+    visit: Callable[..., Page], scene: str, width: int
+) -> None:
+    page = visit(f"scene={scene}&cases=mixes", viewport={"width": width, "height": 800})
+    n_classes = harness.SIZES[scene][0]
+    cards = page.locator(".card")
+    four, five = cards.nth(0), cards.nth(1)  # prototypes of the first class have four
+    parts = ".faces canvas" if scene == "digits" else ".weight"
+    expect(four.locator(parts)).to_have_count(4)
+    expect(five.locator(parts)).to_have_count(5)
+    expect(five).to_contain_text("50 %")
+    expect(cards.nth(n_classes)).to_contain_text(f"{n_classes} of them not shown")
+    if scene == "digits":
+        ink = five.locator("canvas").nth(1).evaluate(PIXELS)
+        grey = [255 - (64 * 5 + i) % 256 for i in range(64)]
+        assert ink == ",".join(f"{v},{v},{v},255" for v in grey)
+        expect(five.get_by_role("img", name="row 1 ·")).to_be_visible()
+    else:
+        expect(five).to_contain_text("row 1 ·")
+    assert page.locator(".grid").evaluate("n => n.scrollWidth <= n.clientWidth + 1")
+    page.locator(".twin summary").click()
+    expect(page.locator(".tables")).to_contain_text("row 1 50 %, row 2 20 %")

@@ -71,9 +71,9 @@ def kernel_model(anchors, mixing, similarity, **changes):
         "sample_shape": (d,),
         "kind_of_prototype": "real case",
     }
-    changes = {
-        "intercept": np.zeros(len(changes.get("classes", parts["classes"])))
-    } | changes
+    classes = changes.get("classes", parts["classes"])
+    intercept = np.zeros(1 if classes is None else len(classes))
+    changes = {"intercept": intercept} | changes
     return PrototypeModel(**{**parts, **changes})
 
 
@@ -91,6 +91,9 @@ def random_kernel_model(
     how = {
         "rbf": Similarity("rbf", gamma=0.5 / n_features),
         "poly": Similarity("poly", gamma=1 / n_features, degree=3, coef0=1.0),
+        "laplacian": Similarity("laplacian", gamma=2.0 / n_features),
+        "cosine": Similarity("cosine"),
+        "ncc": Similarity("ncc"),
     }
     parts = {
         "center": center,

@@ -33,8 +33,11 @@ CHIPS = {
 # The same program with and without the model; the inputs are in both.
 _CHIP_MAIN = """
 #include "model.h"
+#ifndef MDL_ANSWER
+#define MDL_ANSWER unsigned
+#endif
 float x[MDL_N];
-volatile unsigned answer;
+volatile MDL_ANSWER answer;
 int main(void)
 {
     x[0] = 1.0f;
@@ -98,9 +101,12 @@ int main(void)
 
 # Counts how many times 64 clock cycles one prediction takes.
 _AVR_CLOCK = """
+#ifndef MDL_ANSWER
+#define MDL_ANSWER unsigned
+#endif
 static const uint32_t row[] PROGMEM = {%s};
 static union { uint32_t bits[MDL_N]; float numbers[MDL_N]; } x;
-volatile unsigned answer;
+volatile MDL_ANSWER answer;
 int main(void)
 {
     unsigned k, ticks;
@@ -124,17 +130,30 @@ int main(void)
 _RUNNER = """
 #include <stdio.h>
 #include "model.h"
+#ifndef MDL_CLASS
+#define MDL_CLASS mdl_predict
+#endif
 int main(void)
 {
     static float x[MDL_N], scores[MDL_CLASSES];
     while (fread(x, sizeof x, 1, stdin) == 1) {
-        const unsigned k = mdl_predict(x);
+        const unsigned k = MDL_CLASS(x);
         mdl_scores(x, scores);
         fwrite(scores, sizeof scores, 1, stdout);
         fwrite(&k, sizeof k, 1, stdout);
     }
     return 0;
 }
+"""
+
+
+# A model with one value has no scores: what the programs above ask for instead.
+_VALUE = """
+#include "model.h"
+#define MDL_CLASSES 1
+#define MDL_CLASS(x) 0
+#define MDL_ANSWER float
+#define mdl_scores(x, scores) ((void)(*(scores) = mdl_predict(x)))
 """
 
 
@@ -157,6 +176,8 @@ def write_sources(folder, compiled, main="") -> Path:
     folder = Path(folder)
     for name, content in emit_c99(compiled).items():
         (folder / name).write_bytes(content)
+    if compiled.is_regression:
+        main = _VALUE + main
     (folder / "main.c").write_text(main)
     return folder
 
@@ -168,7 +189,7 @@ def answers_in_c(compiled, rows, compiler="gcc", flags=()):
         files = ["-o", "run", "main.c", "model.c"]
         run(compiler, *STRICT, *flags, *files, cwd=folder)
         said = run(folder / "run", given=np.asarray(rows, np.float32).tobytes())
-    record = [("scores", np.float32, (len(compiled.classes),)), ("k", np.uint32)]
+    record = [("scores", np.float32, (compiled.n_outputs,)), ("k", np.uint32)]
     told = np.frombuffer(said, np.dtype(record))
     assert len(told) == len(rows)
     return told["scores"], told["k"]
