@@ -34,7 +34,11 @@ class LiveFigure {
     host.append(this.root);
     this.theme = readTheme(this.root);
     const stale = (yes) => this.root.classList.toggle("stale", yes);
-    this.messenger = new Messenger((message) => this.post(message), stale);
+    const askAgain = () => {
+      this.asked = null;
+      this.fetchKnots();
+    };
+    this.messenger = new Messenger((message) => this.post(message), stale, askAgain);
     this.plot = new Plot(this);
     this.hand = new Hand(this, this.plot);
     this.report = new Report(this);
@@ -96,7 +100,8 @@ class LiveFigure {
     if (header.kind !== "knots" || header.notices.length) this.report.notify(header.notices, header.busy);
     this.hand.answered(header.seq);
     if (this.scene) this.take(header);
-    else if (header.picture) setTimeout(() => this.send({ kind: "set", values: {}, dragging: false }), POLL);
+    // What came is of a figure that stood here before: ask for everything.
+    else setTimeout(() => this.scene || this.messenger.busy || this.send({ kind: "set", values: {}, dragging: false }), POLL);
     this.paintAnswer(header.seq);
   }
 

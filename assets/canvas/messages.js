@@ -4,9 +4,12 @@ const BACKGROUND = new Set(["knots", "poll"]);
 
 /** One message in flight; what waits is merged, so that the latest value wins. */
 export class Messenger {
-  /** @param {(message: object) => void} post @param {(stale: boolean) => void} onStale */
-  constructor(post, onStale) {
-    Object.assign(this, { post, onStale, seq: 0, queue: [], flight: null, timers: [] });
+  /**
+   * @param {(message: object) => void} post @param {(stale: boolean) => void} onStale
+   * @param {() => void} onLost knots were asked for in vain
+   */
+  constructor(post, onStale, onLost = () => {}) {
+    Object.assign(this, { post, onStale, onLost, seq: 0, queue: [], flight: null, timers: [] });
   }
 
   /** Is a message of the user on its way (knots are only fetched when none is)? */
@@ -36,7 +39,7 @@ export class Messenger {
   launch(message, seq = ++this.seq) {
     this.flight = { ...message, seq };
     this.timers.forEach(clearTimeout);
-    this.timers = [setTimeout(() => this.resend(), 10_000)];
+    this.timers = [setTimeout(() => this.resend(), message.kind === "knots" ? 3_000 : 10_000)];
     if (!BACKGROUND.has(message.kind)) this.timers.push(setTimeout(() => this.onStale(true), 300));
     this.post(this.flight);
   }
@@ -62,6 +65,7 @@ export class Messenger {
     if (lost.kind === "set" && next?.kind === "set") next.values = { ...lost.values, ...next.values };
     else if (lost.kind !== "knots") this.queue.unshift(lost);
     this.pump();
+    if (lost.kind === "knots") this.onLost();
   }
 
   /** Edits the server has not answered yet. */
