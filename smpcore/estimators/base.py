@@ -233,6 +233,25 @@ def scaled_copy(
     return scaled, center, scale
 
 
+def keep_fitted(
+    estimator: Any, problem: Any, model: PrototypeModel, history: History, n_asked: int
+) -> None:
+    """Set the attributes that every fitted estimator has, whatever its task."""
+    estimator.model_ = model
+    estimator.n_asked_ = n_asked
+    estimator.automatic_ = {}
+    estimator.measures_ = {}
+    estimator.history_ = history
+    estimator.n_features_in_ = problem.n_features
+    estimator.n_iter_ = history.n_iter
+    estimator.objective_ = float(history.objective[-1])
+    estimator.gap_ = float(history.gap[-1])
+    if problem.named:
+        estimator.feature_names_in_ = np.array(problem.feature_names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+
+
 class PrototypeClassifier(ClassifierMixin, BaseEstimator):
     """Base of the classifiers: labels in, a `PrototypeModel` inside, labels out.
 
@@ -364,20 +383,8 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         self, problem: Problem, model: PrototypeModel, history: History, n_asked: int
     ) -> None:
         """Set the attributes that every fitted classifier has."""
-        self.model_ = model
-        self.n_asked_ = n_asked
-        self.automatic_: dict[str, float] = {}
-        self.measures_: dict[str, tuple[str, str]] = {}
-        self.history_ = history
+        keep_fitted(self, problem, model, history, n_asked)
         self.classes_ = problem.classes
-        self.n_features_in_ = problem.n_features
-        self.n_iter_ = history.n_iter
-        self.objective_ = float(history.objective[-1])
-        self.gap_ = float(history.gap[-1])
-        if problem.named:
-            self.feature_names_in_ = np.array(problem.feature_names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
 
 def _as_errors(check: Any, *args: Any, **options: Any) -> Any:

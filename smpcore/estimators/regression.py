@@ -11,7 +11,12 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from smpcore.errors import SmpcoreError
-from smpcore.estimators.base import _as_errors, sample_weights, scaled_copy
+from smpcore.estimators.base import (
+    _as_errors,
+    keep_fitted,
+    sample_weights,
+    scaled_copy,
+)
 from smpcore.model import History, PrototypeModel
 
 
@@ -159,14 +164,4 @@ class PrototypeRegressor(RegressorMixin, BaseEstimator):
         n_asked: int,
     ) -> None:
         """Set the attributes that every fitted regressor has."""
-        self.model_ = model
-        self.n_asked_ = n_asked
-        self.history_ = history
-        self.n_features_in_ = problem.n_features
-        self.n_iter_ = history.n_iter
-        self.objective_ = float(history.objective[-1])
-        self.gap_ = float(history.gap[-1])
-        if problem.named:
-            self.feature_names_in_ = np.array(problem.feature_names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        keep_fitted(self, problem, model, history, n_asked)
