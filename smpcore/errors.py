@@ -1,4 +1,12 @@
-"""What can go wrong in a way that the caller can mend."""
+"""What can go wrong in a way that the caller can mend, and what he should know."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
 
 
 class SmpcoreError(ValueError):
@@ -11,3 +19,78 @@ class DatasetError(SmpcoreError):
 
 class ExportError(SmpcoreError):
     """A model that a target cannot express; the message says what is possible."""
+
+
+def checked(check: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Run a check of scikit-learn's; what it refuses is a `SmpcoreError`.
+
+    Parameters
+    ----------
+    check : callable
+        Raises a ValueError for what it refuses.
+    *args, **options
+        Of the check.
+
+    Returns
+    -------
+    object
+        What the check returns.
+
+    Raises
+    ------
+    SmpcoreError
+    """
+    try:
+        return check(*args, **options)
+    except ValueError as error:
+        raise SmpcoreError(str(error)) from error
+
+
+class Caution(UserWarning):
+    """A value that was changed to fit the data, or does what nobody may want."""
+
+
+_heard: ContextVar[list[str] | None] = ContextVar("heard", default=None)
+
+
+def caution(words: str, stacklevel: int) -> None:
+    """Hand words to whoever collects cautions in this thread; otherwise warn.
+
+    Parameters
+    ----------
+    words : str
+    stacklevel : int
+        As of `warnings.warn`: 1 is the line that calls this.
+    """
+    heard = _heard.get()
+    if heard is None:
+        warnings.warn(words, Caution, stacklevel=stacklevel + 1)
+    else:
+        heard.append(words)
+
+
+@contextmanager
+def cautions() -> Iterator[list[str]]:
+    """Collect the cautions of this thread, and of no other, instead of warnings.
+
+    Recording warnings would not do: Python has one record for all threads.
+
+    Yields
+    ------
+    list of str
+        Filled while the block runs.
+
+    Examples
+    --------
+    >>> from smpcore import SMaLLClassifier, cautions
+    >>> with cautions() as heard:
+    ...     _ = SMaLLClassifier(k=3).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> heard
+    ['k=3 is more than the 1 features; k=1 is used.']
+    """
+    heard: list[str] = []
+    token = _heard.set(heard)
+    try:
+        yield heard
+    finally:
+        _heard.reset(token)

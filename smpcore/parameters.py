@@ -44,6 +44,8 @@ class Param:
         Whether the control means anything at the other controls' values.
     n_classes : (float, float)
         Fewest and most classes with which the control means anything.
+    tasks : tuple of str
+        Tasks for which there is such a control.
     """
 
     name: str
@@ -58,6 +60,11 @@ class Param:
     advanced: bool = False
     shown_if: Callable[[Values], bool] = _always
     n_classes: tuple[float, float] = (1, math.inf)
+    tasks: tuple[str, ...] = ("classification", "regression")
+
+    def allows(self, value: Any) -> bool:
+        """Whether a choice has this value; other controls allow what `clean` made."""
+        return self.scale != "choice" or value in [option for option, _ in self.options]
 
     def clean(self, value: Any) -> Any:
         """Make a valid value out of one from anywhere (a URL, say).

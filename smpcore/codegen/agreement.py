@@ -27,8 +27,11 @@ class Agreement:
         Certified rows with another label, or a value outside the bound; anything but
         0 is a bug.
     score_error, score_bound : float
-        Largest difference of a score that occurred, and largest that could have.
+        Largest difference of a score that occurred, and largest that could have in the
+        rows that have a bound.
     is_regression : bool
+    n_unbounded : int
+        Rows without a bound: rounding may lead to another code.
     """
 
     n_rows: int
@@ -38,6 +41,18 @@ class Agreement:
     score_error: float
     score_bound: float
     is_regression: bool = False
+    n_unbounded: int = 0
+
+    @property
+    def reach_in_words(self) -> str:
+        """How far scores are apart, and could be."""
+        bounded = self.n_rows - self.n_unbounded
+        words = f"{self.score_error:.1e}"
+        words += f" (bound {self.score_bound:.1e})" if bounded else ""
+        if self.n_unbounded:
+            rows = f"{self.n_unbounded} row" + "s" * (self.n_unbounded > 1)
+            words += f"; no bound for {rows}: rounding may change a code"
+        return words
 
     @property
     def in_words(self) -> str:
@@ -106,9 +121,10 @@ def agreement(
     rows = compiled.rows(table)
     scores = compiled.scores(rows)
     bound = error_bound(compiled, rows)
+    bounded = np.isfinite(bound).all(axis=1)
     if compiled.is_regression:
         equal = (np.abs(scores - exact) <= bound).all(axis=1)
-        certified = np.isfinite(bound).all(axis=1)
+        certified = bounded
     else:
         equal = compiled.decide(scores) == exact.argmax(axis=1)
         certified = _margins_hold(exact, bound)
@@ -118,8 +134,9 @@ def agreement(
         n_certified=int(certified.sum()),
         n_broken=int((certified & ~equal).sum()),
         score_error=float(np.abs(scores - exact).max(initial=0.0)),
-        score_bound=float(bound.max(initial=0.0)),
+        score_bound=float(bound[bounded].max(initial=0.0)),
         is_regression=compiled.is_regression,
+        n_unbounded=int((~bounded).sum()),
     )
 
 

@@ -218,7 +218,7 @@ def _api(compiled: CompiledModel, prefix: str, tables: Tables, rows: RowCode) ->
     {index} winner = {compiled.fallback};
     {row} row;
 {rows.declare}
-{rows.before}    for (row = 0; row < {m}_ROWS; ++row) {{
+{rows.before}    for (row = 0; row < {m}_{rows.count}; ++row) {{
         const float score = {rows.score};
         if (score > best) {{
             best = score;
@@ -236,7 +236,7 @@ void {prefix}_scores(const float x[{m}_N], float scores[{m}_CLASSES])
 {rows.before}    for (k = 0; k < {m}_CLASSES; ++k) {{
         scores[k] = -FLT_MAX;
     }}
-    for (row = 0; row < {m}_ROWS; ++row) {{
+    for (row = 0; row < {m}_{rows.count}; ++row) {{
         const float score = {rows.score};
         const {c_type(tables["owner"])} own = {owner};
         if (score > scores[own]) {{

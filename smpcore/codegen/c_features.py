@@ -87,7 +87,7 @@ def _unit_steps(compiled: UnitSums, prefix: str) -> tuple[str, str, str]:
     return lines(declare, 1), added, lines(steps, 1)
 
 
-def inverse_root_function(compiled: UnitSums, prefix: str, tables: Tables) -> str:
+def inverse_root_function(prefix: str) -> str:
     """C function for 1 / sqrt, see `roots.inverse_root`."""
     return f"""\
 /* 1 / sqrt(square); 0 for what has no length. */

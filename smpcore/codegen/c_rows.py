@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+from smpcore.codegen.c_codes import coder_functions
 from smpcore.codegen.c_features import (
     features_function,
     inverse_root_function,
@@ -13,8 +14,10 @@ from smpcore.codegen.c_features import (
     value_steps,
 )
 from smpcore.codegen.c_tables import Tables, c_type, fetch, unsigned
+from smpcore.codegen.coded_rows import CodedRows
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.exponentials import CUTOFF, EXP2
+from smpcore.codegen.feature_sums import FeatureSums, OverlapSums
 from smpcore.codegen.linear_rows import LinearRows
 from smpcore.codegen.names import c_float
 from smpcore.codegen.similarity_sums import SimilaritySums
@@ -34,6 +37,8 @@ class RowCode(NamedTuple):
         Lines at the begin of a public function, and before its loop over the rows.
     score : str
         Expression for the score of the row ``row``.
+    count : str
+        Which of the sizes is the number of rows that compete.
     """
 
     sizes: dict[str, int]
@@ -41,6 +46,7 @@ class RowCode(NamedTuple):
     declare: str
     before: str
     score: str
+    count: str = "ROWS"
 
 
 def row_code(compiled: CompiledModel, prefix: str, tables: Tables) -> RowCode:
@@ -97,6 +103,8 @@ def _sums(compiled: SimilaritySums, prefix: str, tables: Tables) -> RowCode:
     functions = [_similarity_function, _rows_function]
     if compiled.features_differ:
         functions.insert(0, features_function)
+    if isinstance(compiled, OverlapSums):
+        functions.insert(0, _ratio_function)
     functions.insert(0, _first_function(compiled))
     return RowCode(
         sizes={
@@ -113,8 +121,8 @@ def _sums(compiled: SimilaritySums, prefix: str, tables: Tables) -> RowCode:
 
 def _first_function(compiled: SimilaritySums) -> Callable[..., str]:
     """What the other functions call."""
-    if isinstance(compiled, UnitSums):
-        return inverse_root_function
+    if isinstance(compiled, UnitSums | OverlapSums):
+        return lambda compiled, prefix, tables: inverse_root_function(prefix)
     return _exp2_function if compiled.kernel.is_exponential else _power_function
 
 
@@ -156,11 +164,19 @@ def _similarity_function(compiled: SimilaritySums, prefix: str, tables: Tables) 
     first = "anchor" if place == anchor else f"({place})anchor"
     start = read("constant", "anchor") if "constant" in tables else "0.0f"
     step = [
-        line.format(value="t[feature]", anchor=read("anchor", "place"))
+        line.format(
+            value="t[feature]",
+            anchor=read("anchor", "place"),
+            share=read("share", "feature") if "share" in tables else "",
+            exp2=f"{prefix}_exp2_minus",
+        )
         for line in compiled.kernel.C_STEP
     ]
-    answer = "total"
-    if not isinstance(compiled, UnitSums):
+    answer, most = "total", ""
+    if isinstance(compiled, OverlapSums):
+        most = f"    float most = {start};\n"
+        answer = f"{prefix}_ratio(total, most)"
+    elif not isinstance(compiled, UnitSums | FeatureSums):
         finish = "exp2_minus" if compiled.kernel.is_exponential else "power"
         answer = f"{prefix}_{finish}(total)"
     return f"""\
@@ -169,7 +185,7 @@ static float {prefix}_similarity(const float t[{m}_FEATURES], {anchor} anchor)
 {{
     {place} place = ({place})({first} * {m}_FEATURES);
     float total = {start};
-    {feature} feature;
+{most}    {feature} feature;
 
     for (feature = 0; feature < {m}_FEATURES; ++feature) {{
 {lines([*step, "++place;"], 2)}\
@@ -237,4 +253,46 @@ static void {prefix}_rows(const float x[{m}_N], float sums[{m}_ROWS])
 """
 
 
-_WRITERS = {LinearRows: _linear, SimilaritySums: _sums, UnitSums: _sums}
+def _ratio_function(compiled: SimilaritySums, prefix: str, tables: Tables) -> str:
+    return f"""\
+/* part / whole, without a division. */
+static float {prefix}_ratio(float part, float whole)
+{{
+    const float root = {prefix}_inverse_root(whole);
+
+    return part * root * root;
+}}
+"""
+
+
+def _coded(compiled: CodedRows, prefix: str, tables: Tables) -> RowCode:
+    m, limit = prefix.upper(), compiled.limit
+    mixed = _WRITERS[type(compiled.mixed)](compiled.mixed, prefix, tables)
+    root = inverse_root_function(prefix)
+    functions = mixed.functions if root in mixed.functions else root + mixed.functions
+    fill = f"    {prefix}_rows(x, alike);\n"
+    if isinstance(compiled.mixed, LinearRows):
+        fill = f"    for (j = 0; j < {m}_ROWS; ++j) {{\n"
+        fill += f"        alike[j] = {prefix}_row(x, j);\n    }}\n"
+    index, size = unsigned(compiled.n_prototypes), unsigned(limit)
+    call = f"support, amount, size, ({c_type(tables['target'])})row"
+    sizes = {"CODE": limit, "FACTOR": limit * (limit + 1) // 2}
+    return RowCode(
+        sizes={**mixed.sizes, **sizes},
+        functions=functions + "\n" + coder_functions(compiled, prefix, tables, fill),
+        declare=f"    {index} support[{m}_CODE];\n    float amount[{m}_CODE];\n"
+        f"    {size} size;\n",
+        before=f"    size = {prefix}_code(x, support, amount);\n",
+        score=f"{prefix}_votes({call})",
+        count="CLASSES",
+    )
+
+
+_WRITERS = {
+    LinearRows: _linear,
+    SimilaritySums: _sums,
+    UnitSums: _sums,
+    FeatureSums: _sums,
+    OverlapSums: _sums,
+    CodedRows: _coded,
+}

@@ -146,6 +146,10 @@ class CompiledModel(ABC):
             Random rows to choose from.
         """
 
+    def untold(self, rows: np.ndarray) -> str:
+        """Numbers that these rows do not try, in a sentence; empty if none is known."""
+        return ""
+
     @abstractmethod
     def tables(self) -> dict[str, np.ndarray]:
         """The constants of generated code, in the smallest types that hold them.

@@ -104,6 +104,31 @@ class Rbf(Exponential):
         return 2 * apart * off + off**2 + UNIT * (apart + off) ** 2 + own
 
 
+class FeatureWise(Rbf):
+    """``sum_f weights_f exp(-(x_f - z_f)^2 / widths_f)``, an exponential each."""
+
+    ARITHMETIC = "features: s = sum of share * 2^-(t - anchor)^2"
+    CODE_BYTES: ClassVar = {"ATmega328P": (1500, 2100), "Cortex-M0": (3300, 3900)}
+    C_STEP = (
+        "const float apart = {value} - {anchor};",
+        "",
+        "total += {share} * {exp2}(apart * apart);",
+    )
+
+    def beside(self, n_features: int) -> float:
+        """Each feature fades on its own."""
+        return super().beside(1)
+
+    def looks_at(self, model: PrototypeModel) -> np.ndarray:
+        """Features with weight."""
+        return np.array(model.similarity.weights) > 0
+
+    def fold(self, model: PrototypeModel, offset: np.ndarray) -> Folded:
+        """Fold the widths into both sides of the difference."""
+        factor = np.sqrt(np.log2(np.e) / np.array(model.similarity.widths))
+        return _distances(factor / model.scale, model, offset)
+
+
 class Laplacian(Exponential):
     """``exp(-gamma |x - z|_1)`` as ``2^-u`` with ``u`` the sum of |t - a|."""
 

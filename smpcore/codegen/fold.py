@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from smpcore.codegen.coded_rows import CodedRows
 from smpcore.codegen.columns import LIMIT, RESCALE, FeatureMap, feature_map, reach
 from smpcore.codegen.compiled import CompiledModel, forms
 from smpcore.codegen.fold_sums import similarity_sums
@@ -54,18 +56,56 @@ def compile_model(
     """
     check_supported(model)
     features = feature_map(model, preparation)
-    parts = (_linear_rows if model.is_linear else similarity_sums)(model, features)
-    if parts is None:
+    compiled = _compiled(model, features, provenance or {})
+    if compiled is None:
         label = shorten(str(model.predict(model.center[None])[0]))
         raise ExportError(
             f"The model uses no input, it always answers {label}; models with at least "
             "one input are supported: fit again with a smaller penalty."
         )
-    return forms()[model.similarity.kind](
+    return compiled
+
+
+def _compiled(
+    model: PrototypeModel, features: FeatureMap, provenance: Mapping[str, Any]
+) -> CompiledModel | None:
+    """The form of a model; None where no input is used."""
+    mixed = None
+    if model.code_size:
+        mixed = _compiled(_of_prototypes(model), features, {})
+        parts = mixed and {
+            "inputs": mixed.inputs,
+            "bias": np.zeros(model.n_outputs),
+            "owner": np.arange(model.n_outputs),
+            "mixed": mixed,
+            "code_size": int(model.code_size),
+            "gram": (model.gram + model.gram.T) / 2,
+            "votes": model.votes,
+        }
+    else:
+        parts = (_linear_rows if model.is_linear else similarity_sums)(model, features)
+    if parts is None:
+        return None
+    return (CodedRows if mixed else forms()[model.similarity.kind])(
         **parts,
         classes=None if model.classes is None else tuple(model.classes.tolist()),
         fallback=int(model.fallback),
-        provenance=_json_values(provenance or {}),
+        provenance=_json_values(provenance),
+    )
+
+
+def _of_prototypes(model: PrototypeModel) -> PrototypeModel:
+    """The same without code and votes: each prototype is a class of its own."""
+    m = model.n_prototypes
+    return replace(
+        model,
+        code_size=0,
+        gram=None,
+        pooling="max",
+        votes=np.eye(m),
+        intercept=np.zeros(m),
+        classes=np.arange(m),
+        fallback=0,
     )
 
 
@@ -81,7 +121,7 @@ def check_supported(model: PrototypeModel) -> None:
     ExportError
         What is not supported, and what is.
     """
-    kinds = sorted(forms())
+    kinds = sorted(set(forms()) - set(CodedRows.SIMILARITIES))
     supported = (
         f"models with {', '.join(kinds[:-1])} or {kinds[-1]} similarity "
         "(max or sum pooling; sum pooling for regression)"
@@ -89,12 +129,7 @@ def check_supported(model: PrototypeModel) -> None:
     if model.similarity.kind not in kinds:
         raise ExportError(
             f"similarity={model.similarity.kind!r} cannot be exported; "
-            f"supported are {supported}."
-        )
-    if model.code_size:
-        raise ExportError(
-            f"code_size={model.code_size} (a code of prototypes for each input) cannot "
-            f"be exported; supported are {supported}."
+            f"supported are {supported}. Choose another similarity or method."
         )
     if model.classes is None and model.pooling != "sum":
         raise ExportError(

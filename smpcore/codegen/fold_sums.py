@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from smpcore.codegen.columns import LIMIT, FeatureMap, reach
+from smpcore.codegen.feature_sums import OverlapSums
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.kernels import KERNELS
 from smpcore.codegen.names import shorten
@@ -69,9 +70,12 @@ def similarity_sums(
         "weight": weights.T[anchor, term_row],
         "real_anchors": model.kind_of_prototype != "invented case",
     }
-    if model.similarity.kind in UnitSums.SIMILARITIES:
+    kind = model.similarity.kind
+    if kind in (*UnitSums.SIMILARITIES, *OverlapSums.SIMILARITIES):
         parts["degree"] = 1
         parts["move"] = ((features.offset - model.center) / model.scale)[feature]
+    if kind == "features":
+        parts["share"] = np.array(model.similarity.weights)[feature]
     _check_range(parts, weights)
     return parts
 
@@ -112,7 +116,9 @@ def _check_range(parts: dict[str, Any], weights: np.ndarray) -> None:
             entry = parts["inputs"][place]
             value = factor * _farthest(entry) + abs(move)
             share = np.abs(kernel.add(0.0, value, -np.abs(anchor)))
-            if "move" in parts:  # it is the length that adds up squares
+            if (
+                parts["similarity"] in UnitSums.SIMILARITIES
+            ):  # it is the length that adds up squares
                 share = np.maximum(share, value**2)
             if not (_SMALLEST <= factor and share.max() <= LIMIT):
                 raise ExportError(
@@ -123,6 +129,7 @@ def _check_range(parts: dict[str, Any], weights: np.ndarray) -> None:
                 )
             most = most + share
         largest = kernel.largest(most, parts["degree"])
+        largest = largest * parts.get("share", np.ones(1)).sum()
         score = (np.abs(parts["bias"]) + np.abs(weights) @ largest).max()
     for what, size in (("Similarities reach", largest.max()), ("Scores reach", score)):
         if not size <= LIMIT:

@@ -20,8 +20,13 @@ _LAST = ("classes", "fallback", "provenance")
 
 def to_text(model: Any) -> str:
     """Write a `CompiledModel`."""
+    return json.dumps(_content(model, ()), allow_nan=False)
+
+
+def _content(model: Any, shared: tuple[str, ...]) -> dict[str, Any]:
+    """Entries of a model, less those that it shares with the model around it."""
     content: dict[str, Any] = {"schema": SCHEMA, "arithmetic": model.ARITHMETIC}
-    names = [entry.name for entry in fields(model)]
+    names = [entry.name for entry in fields(model) if entry.name not in shared]
     for name in sorted(names, key=_LAST.__contains__):
         value = getattr(model, name)
         if name in model.FLOATS:
@@ -30,8 +35,10 @@ def to_text(model: Any) -> str:
             value = value.tolist()
         elif name == "inputs":
             value = [asdict(one) for one in value]
+        elif name == "mixed":
+            value = _content(value, ("inputs",))
         content[name] = value
-    return json.dumps(content, allow_nan=False)
+    return content
 
 
 def from_text(text: str, forms: Mapping[str, type]) -> Any:
@@ -46,6 +53,11 @@ def from_text(text: str, forms: Mapping[str, type]) -> Any:
         content = json.loads(text)
     except ValueError as error:
         raise ExportError(f"The model is not valid JSON: {error}.") from None
+    return _read(content, forms)
+
+
+def _read(content: Any, forms: Mapping[str, type]) -> Any:
+    """Model of these entries."""
     if not isinstance(content, dict) or content.pop("schema", None) != SCHEMA:
         raise ExportError(f"schema should be {SCHEMA}; export the model again.")
     content.pop("arithmetic", None)
@@ -58,6 +70,9 @@ def from_text(text: str, forms: Mapping[str, type]) -> Any:
     try:
         if content["classes"] is not None:
             content["classes"] = tuple(content["classes"])
+        if "mixed" in content:
+            given = {"inputs": content["inputs"]}
+            content["mixed"] = _read({**content["mixed"], **given}, forms)
         content["inputs"] = tuple(_input(entry) for entry in content["inputs"])
         return forms[similarity](**content)
     except ExportError:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from smpcore.codegen.exponentials import Laplacian, Rbf
+from smpcore.codegen.exponentials import FeatureWise, Laplacian, Rbf
 from smpcore.codegen.kernel import Kernel
+from smpcore.codegen.overlap import Intersection
 from smpcore.codegen.products import Cosine, Ncc, Poly
 
 #: Name of a similarity -> how generated code computes it.
@@ -13,4 +14,6 @@ KERNELS: dict[str, Kernel] = {
     "laplacian": Laplacian(),
     "cosine": Cosine(),
     "ncc": Ncc(),
+    "features": FeatureWise(),
+    "intersection": Intersection(),
 }

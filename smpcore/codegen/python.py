@@ -16,8 +16,10 @@ def emit_python(recipe: Mapping[str, Any]) -> str:
     Parameters
     ----------
     recipe : mapping
-        ``dataset``: {"key": name of a bundled set, "params": {...}} or {"file": name of
-        a table, "params": options of `read_table`}; ``split``: options of `split`;
+        ``dataset``: {"openml": id}, {"key": name of a bundled set, "params": {...}} or
+        {"file": name of a table, "params": options of `read_table`}; and
+        "two_classes": True where the number to predict is cut at its mean; ``split``:
+        options of `split`;
         ``estimator``: name of the class; ``params``: its parameters where they differ
         from the default.
 
@@ -35,10 +37,14 @@ def emit_python(recipe: Mapping[str, Any]) -> str:
     if "file" in source:
         loader, name = "read_table", _value(source["file"])
         call = f"read_table(open({name}, 'rb'), {name}{options and ', ' + options})"
+    elif "openml" in source:
+        loader, call = "fetch_openml", f"fetch_openml({_value(source['openml'])})"
     else:
         loader = "load_dataset"
         call = f"load_dataset({_value(source['key'])}{options and ', ' + options})"
     estimator = _identifier(recipe["estimator"])
+    if source.get("two_classes"):
+        call += ".two_classes()"
     division = _arguments(recipe.get("split", {}))
     lines = [
         f"from smpcore import {estimator}, {loader}, prepare, split",

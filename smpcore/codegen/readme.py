@@ -31,12 +31,18 @@ def readme(compiled: CompiledModel, vectors: TestVectors, prefix: str = "mdl") -
     """
     n_vectors = len(vectors.rows)
     what = "value" if compiled.is_regression else "score"
+    untold = compiled.untold(vectors.rows)
     return "\n".join(
         [
             _what_it_is(compiled, vectors, prefix),
             _inputs(compiled, prefix.upper()),
             _value(compiled, vectors) if compiled.is_regression else _classes(compiled),
-            _HOW_TO_COMPILE.format(flags=FLAGS, n_vectors=n_vectors, what=what),
+            _HOW_TO_COMPILE.format(
+                flags=FLAGS,
+                n_vectors=n_vectors,
+                what=what,
+                untold=untold and f"\n{untold}\n",
+            ),
             _origin(compiled),
             _FILES,
         ]
@@ -55,7 +61,7 @@ cc {flags} -O2 -o example_host example_host.c model.c
 avr-gcc -mmcu=atmega328p {flags} -Os -c model.c
 arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb {flags} -Os -c model.c
 ```
-
+{untold}
 Keep `-ffp-contract=off` and leave out `-ffast-math`, or {what}s differ in their last
 bits. On an AVR the tables and labels stay in flash; a label is then read with
 `pgm_read_byte` or the functions ending in `_P`.

@@ -201,25 +201,37 @@ class SimilaritySums(CompiledModel):
         similarity, similarities to score. Each sum of n numbers adds ``n u`` of the
         sum of their sizes, with room for the second order.
         """
-        kernel, shape = self.kernel, (len(rows), self.n_anchors)
-        total = np.tile(self.constant.astype(np.float64), (len(rows), 1))
-        size, off = np.abs(total), np.zeros(shape)
-        features = zip(*self.feature_bounds(rows), self.anchor.T, strict=True)
-        for value, error, reach, numbers in features:
-            anchor = numbers.astype(np.float64)
-            before = total
-            total = kernel.add(total, value[:, None], anchor)
-            size += np.abs(total - before)
-            off += kernel.total_error(value[:, None], anchor, error[:, None], reach)
-        off += (self.n_features + 2) * UNIT * (size + off)
-        error = kernel.error(total, off, self.degree)
-        most = np.abs(kernel.similarity(total, self.degree)) + error
+        most, error = self.similarity_bounds(rows)
         mixing = np.abs(self.mixing().astype(np.float64))
         added = np.count_nonzero(mixing, axis=0) + 4
         sums = np.abs(self.bias.astype(np.float64)) + most @ mixing
         return error @ mixing + added * (
             UNIT * sums + 1e-44 * (1 + most.max(axis=1))[:, None]
         )
+
+    def similarity_bounds(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """How large similarities can be, and how far off those of float32.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, n_inputs), float64
+
+        Returns
+        -------
+        most, error : ndarray of shape (n, n_anchors), float64
+        """
+        kernel = self.kernel
+        total = np.tile(self.constant.astype(np.float64), (len(rows), 1))
+        off = 2 * UNIT * np.abs(total)
+        features = zip(*self.feature_bounds(rows), self.anchor.T, strict=True)
+        for value, error, reach, numbers in features:
+            anchor = numbers.astype(np.float64)
+            total = kernel.add(total, value[:, None], anchor)
+            off += kernel.total_error(value[:, None], anchor, error[:, None], reach)
+            # A sum is rounded as it grows, not at the size it will have.
+            off += UNIT * (np.abs(total) + off)
+        error = kernel.error(total, off, self.degree)
+        return np.abs(kernel.similarity(total, self.degree)) + error, error
 
     def feature_bounds(
         self, rows: np.ndarray
@@ -242,7 +254,9 @@ class SimilaritySums(CompiledModel):
             factor, entry = float(self.factor[feature]), self.inputs[place]
             value = factor * self.value(rows, place, level)
             values.append(value)
-            errors.append(factor * rounding[:, place] + 3.01 * UNIT * np.abs(value))
+            # Of the factor, the product, and the difference if there is any.
+            rounded = (3.01 if entry.offset else 2.01) * UNIT
+            errors.append(factor * rounding[:, place] + rounded * np.abs(value))
             farthest = max(abs(entry.low), abs(entry.high), abs(entry.offset), 1)
             reach.append(factor * farthest)
         return np.array(values), np.array(errors), np.array(reach)

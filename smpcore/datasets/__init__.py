@@ -12,13 +12,17 @@ from smpcore.datasets.checks import (
     find_duplicates,
     telling_features,
 )
-from smpcore.datasets.columns import shown
+from smpcore.datasets.columns import as_numbers, as_text, listed, shown
 from smpcore.datasets.dataset import Dataset, Reading
 from smpcore.datasets.delimited import DECIMALS, DELIMITERS, ENCODINGS
+from smpcore.datasets.kernels import KernelFile, read_kernels
 from smpcore.datasets.limits import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS
+from smpcore.datasets.long_tables import long_roles
+from smpcore.datasets.openml_sets import fetch_openml, find_openml, search_openml
 from smpcore.datasets.preparation import Input, Preparation, prepare
 from smpcore.datasets.splits import Split, split
 from smpcore.datasets.tables import make_dataset, read_frame, read_table
+from smpcore.datasets.times import moments
 
 __all__ = [
     "DECIMALS",
@@ -32,18 +36,28 @@ __all__ = [
     "Dataset",
     "DatasetInfo",
     "Input",
+    "KernelFile",
     "Origin",
     "Preparation",
     "Reading",
     "Split",
+    "as_numbers",
+    "as_text",
     "check_fit",
+    "fetch_openml",
     "find_duplicates",
+    "find_openml",
     "list_datasets",
+    "listed",
     "load_dataset",
+    "long_roles",
     "make_dataset",
+    "moments",
     "prepare",
     "read_frame",
+    "read_kernels",
     "read_table",
+    "search_openml",
     "shown",
     "split",
     "telling_features",

@@ -20,6 +20,7 @@ from smpcore.datasets.columns import (
     listed,
     shown,
 )
+from smpcore.datasets.times import read_times
 from smpcore.errors import DatasetError
 
 
@@ -43,8 +44,8 @@ class Origin:
 
 
 def check_roles(roles: Mapping[str, Role]) -> None:
-    """Refuse roles without exactly one target, or with more than one group."""
-    for role in ("target", "group"):
+    """Refuse roles without exactly one target, or with two groups or times."""
+    for role in ("target", "group", "time"):
         names = [name for name, given in roles.items() if given == role]
         if len(names) > 1:
             raise DatasetError(
@@ -87,7 +88,11 @@ def arrange(
         notices += lost if roles[name] != "ignore" else []
     frame = pd.DataFrame(columns)
     labelled = frame[target].notna().to_numpy()
-    frame = frame[labelled].reset_index(drop=True)
+    frame = frame[labelled]
+    for name in frame:
+        if roles[name] == "time":
+            read_times(frame[name])  # here the index still counts the file's rows
+    frame = frame.reset_index(drop=True)
     if not labelled.any():
         raise DatasetError(
             f"Column {shown(target)} has no values, so it cannot be the target; "
@@ -133,6 +138,7 @@ def stack(
     frame: pd.DataFrame,
     roles: Mapping[str, Role],
     kinds: Mapping[str, Kind],
+    found: tuple[str, ...] = (),
 ) -> Origin:
     """Put a second table under the first as its test rows.
 
@@ -144,6 +150,8 @@ def stack(
         The second table, matched by column name.
     roles, kinds : mapping of str to str
         Role and kind of every column of the first table.
+    found : tuple of str
+        What reading the second table has found.
 
     Returns
     -------
@@ -164,6 +172,7 @@ def stack(
         raise DatasetError("The test file has no rows; choose a file with rows.")
     own = origin.frame.iloc[: len(origin.frame) - origin.n_test]
     notices = [text for text in origin.notices if not text.startswith("Test file: ")]
+    notices += [f"Test file: {text}" for text in found]
     extra = [name for name in names if name not in roles]
     if extra:
         notices.append(

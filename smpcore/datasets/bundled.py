@@ -62,6 +62,7 @@ _IMBALANCE = Param(
     help="0: classes of equal size; 0.9: all but the first have a tenth of its rows.",
 )
 _CLASSES = Param("n_classes", "Classes", "int", low=2, high=7, start=3)
+_DRAWN = (replace(_CLASSES, high=5, start=2),)
 _ARMS = replace(_CLASSES, start=2)
 _INNER = Param("inner", "Inner radius", "linear", low=0.1, high=0.9, start=0.5)
 _TURNS = Param("turns", "Turns", "linear", low=0.25, high=3.0, start=1.0)
@@ -93,28 +94,43 @@ _SERIES = (
 _FRIEDMAN = (replace(_SIZE, low=50, high=1_000_000, start=1000), _FEATURES, _SEED)
 
 
-def _noise(high: float, start: float) -> Param:
-    words = "Standard deviation of the normal noise on both coordinates."
+def _noise(high: float, start: float, on: str = "both coordinates") -> Param:
+    words = f"Standard deviation of the normal noise on {on}."
     return Param("noise", "Noise", "linear", 0.0, high, start, help=words)
 
 
 def _toy(key: str, title: str, noise: Param, *more: Param) -> DatasetInfo:
+    params = (_SIZE, noise, _IMBALANCE, *more, _SEED)
+    return _generated(key, title, "classification", params, synthetic.table_of)
+
+
+def _toy_regression(key: str, title: str, size: int, noise: Param) -> DatasetInfo:
+    params = (replace(_SIZE, start=size), noise, _SEED)
+    return _generated(key, title, "regression", params, synthetic.measured)
+
+
+def _generated(
+    key: str,
+    title: str,
+    task: Task,
+    params: tuple[Param, ...],
+    table_of: Callable[..., pd.DataFrame],
+) -> DatasetInfo:
     points = getattr(synthetic, key)
 
-    def load(**params) -> Dataset:
-        frame = synthetic.table_of(points, **params)
+    def load(**values) -> Dataset:
+        frame = table_of(points, **values)
         return Dataset(
             name=title,
             frame=frame,
             roles=_last_is_target(frame),
-            task="classification",
+            task=task,
             source="generated",
             description=inspect.getdoc(points),
             open_test=True,
         )
 
-    params = (_SIZE, noise, _IMBALANCE, *more, _SEED)
-    return DatasetInfo(key, title, "classification", params, load)
+    return DatasetInfo(key, title, task, params, load)
 
 
 def _last_is_target(frame: pd.DataFrame) -> dict[str, str]:
@@ -150,6 +166,20 @@ def _series(
         source="generated",
         description=" ".join(words.split()),
         sample_shape=(9, n_times),
+        open_test=True,
+    )
+
+
+def _to_draw(n_classes: int) -> Dataset:
+    frame = synthetic.corners(n_classes)
+    return Dataset(
+        name="Draw your own",
+        frame=frame,
+        roles=_last_is_target(frame),
+        task="classification",
+        source="drawn by hand",
+        description="A point of each class to begin with: take Spray or Add on "
+        "Explore, pick a class and draw. What is drawn is kept for this browser only.",
         open_test=True,
     )
 
@@ -190,6 +220,9 @@ _INFOS = (
     _toy("blobs", "Blobs", _noise(2.0, 0.6), _CLASSES),
     _toy("spirals", "Spirals", _noise(0.3, 0.03), _ARMS, _TURNS),
     _toy("checkerboard", "Checkerboard", _noise(0.5, 0.03), _SQUARES),
+    _toy_regression("sine", "Wave", 120, _noise(1.0, 0.2, "the value")),
+    _toy_regression("hills", "Hills", 300, _noise(1.0, 0.15, "the height")),
+    DatasetInfo("drawn", "Draw your own", "classification", _DRAWN, _to_draw),
     _from_sklearn("iris", "Iris", "Lengths and widths of flowers of three irises."),
     _from_sklearn("wine", "Wine", "Chemical analysis of wines of three growers."),
     _from_sklearn(

@@ -2,7 +2,7 @@
 
 A column is stored in one of two ways only: as numbers (int64 or float64) or as text.
 Its *kind* says how it is read: a "number" or a "category". Its *role* says what it is
-for: a "feature", the "target", a "group" or "ignore".
+for: a "feature", the "target", a "group", the "time" or "ignore".
 """
 
 import re
@@ -15,7 +15,7 @@ import pandas as pd
 from smpcore.errors import DatasetError
 
 Kind = Literal["number", "category"]
-Role = Literal["feature", "target", "group", "ignore"]
+Role = Literal["feature", "target", "group", "time", "ignore"]
 Task = Literal["classification", "regression"]
 
 # Pictures and exported C hold numbers in single precision (largest 3.4e38).
@@ -297,7 +297,7 @@ def _reason_to_ignore(column: pd.Series, kind: Kind) -> str:
             "together in one part)"
         )
     if text and present.str.match(_DATE).mean() > 0.9:
-        return "it looks like a date"
+        return "it looks like a date (as time, it orders the rows into blocks)"
     if column.size < ENOUGH_ROWS:
         return ""
     if text and different == present.size:

@@ -1,31 +1,34 @@
 """Dataset: a table with roles, and what was found while it was arranged."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import get_args
 
 import numpy as np
 import pandas as pd
 
-from smpcore.datasets.arrange import Origin, arrange, check_roles, stack
+from smpcore.datasets.arrange import Origin, arrange, stack
 from smpcore.datasets.columns import (
     Kind,
     Role,
     Task,
     as_text,
-    canonical,
     check_words,
     is_numeric,
-    listed,
     shown,
 )
+from smpcore.datasets.content import (
+    bytes_of,
+    check_content,
+    check_labels,
+    read_only,
+    stored,
+)
+from smpcore.datasets.synthetic import cells
+from smpcore.datasets.times import read_times
 from smpcore.errors import DatasetError
-
-# Class labels become a fixed-width array: one long label would be paid for in each row.
-MAX_LABEL_CHARACTERS = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -34,12 +37,19 @@ class Reading:
 
     Attributes
     ----------
-    format : {"CSV", "ARFF", "Parquet"}
+    format : {"CSV", "ARFF", "Parquet", "ts"}
         File format; "CSV" stands for every text table.
     delimiter, decimal, encoding : str
         Empty where the format leaves no choice.
     header : bool
         Whether the first row holds the column names.
+    series : tuple of str
+        Columns of the sample, the time and the label of a long table of series; empty
+        if the table is not long.
+    n_times : int, optional
+        Length that was asked for, to which series were resampled.
+    filename : str
+        Name the file had.
     """
 
     format: str
@@ -47,6 +57,9 @@ class Reading:
     decimal: str = ""
     encoding: str = ""
     header: bool = True
+    series: tuple[str, ...] = ()
+    n_times: int | None = None
+    filename: str = ""
 
 
 class _SharedFrame:
@@ -73,8 +86,9 @@ class Dataset:
         Short name for titles.
     frame : DataFrame of shape (n_samples, n_columns)
         Numbers or text; no missing value in the target column.
-    roles : mapping of str to {"feature", "target", "group", "ignore"}
-        Role of every column of ``frame``; exactly one target, at most one group.
+    roles : mapping of str to {"feature", "target", "group", "time", "ignore"}
+        Role of every column of ``frame``; exactly one target, at most one group and
+        one time.
     task : {"classification", "regression"}
         What the target is.
     source, description : str
@@ -113,15 +127,16 @@ class Dataset:
     origin: Origin | None = None
 
     def __post_init__(self):
-        frame = _stored(self.frame)
+        frame = stored(self.frame)
         kinds = self.kinds or {
             name: "number" if is_numeric(frame[name]) else "category" for name in frame
         }
-        _check(frame, self.roles, kinds, self.task)
+        check_content(frame, self.roles, kinds, self.task)
         put = self.__dict__.update  # as every frozen dataclass sets its own fields
         put(frame=frame, notices=tuple(self.notices))
         put(roles=MappingProxyType({name: self.roles[name] for name in frame}))
         put(kinds=MappingProxyType({name: kinds[name] for name in frame}))
+        _ = self.times  # what is no time is refused now
         if self.test_rows is not None:
             put(test_rows=read_only(np.array(self.test_rows, np.int64)))
         if np.prod(self.sample_shape or (0,)) != len(self.feature_columns):
@@ -146,7 +161,7 @@ class Dataset:
         digest.update(repr((self.task, self.sample_shape, self.n_samples)).encode())
         for name, column in self.frame.items():
             digest.update(repr((name, self.roles[name], self.kinds[name])).encode())
-            for part in _bytes_of(column):
+            for part in bytes_of(column):
                 digest.update(part)
         if self.test_rows is not None:
             digest.update(self.test_rows)
@@ -171,6 +186,15 @@ class Dataset:
     def feature_columns(self) -> list[str]:
         """Names of the columns that a model may use."""
         return [name for name, role in self.roles.items() if role == "feature"]
+
+    @property
+    def channels(self) -> list[str]:
+        """Names of the channels of series; empty if the samples are no series."""
+        if len(self.sample_shape) != 2:
+            return []
+        columns, n_times = self.feature_columns, self.sample_shape[1]
+        names = [name.rpartition("_t")[0] for name in columns[::n_times]]
+        return names if cells(names, n_times) == columns else []
 
     @property
     def target(self) -> str:
@@ -204,7 +228,7 @@ class Dataset:
             column = as_text(column)
         codes, labels = pd.factorize(column, sort=True)
         if not is_numeric(column) and labels.size:
-            _check_labels(self.target, labels, len(column))
+            check_labels(self.target, labels, len(column))
         labels = np.array(labels, np.int64 if is_numeric(column) else np.str_)
         return read_only(codes.astype(np.int64)), read_only(labels)
 
@@ -214,13 +238,25 @@ class Dataset:
 
         Rows without a group are one group of their own.
         """
-        name = next(
-            (name for name, role in self.roles.items() if role == "group"), None
-        )
+        name = self._column("group")
         if name is None:
             return None
         codes, _ = pd.factorize(self.frame[name], use_na_sentinel=False)
         return read_only(codes.astype(np.int64))
+
+    @property
+    def time(self) -> str | None:
+        """Name of the column that orders the rows in time; None without one."""
+        return self._column("time")
+
+    @cached_property
+    def times(self) -> np.ndarray | None:
+        """Number that rises with each row's time, (n_samples,); None without one."""
+        name = self.time
+        return None if name is None else read_only(read_times(self.frame[name]))
+
+    def _column(self, wanted: Role) -> str | None:
+        return next((n for n, role in self.roles.items() if role == wanted), None)
 
     @property
     def whole(self) -> pd.DataFrame:
@@ -264,7 +300,43 @@ class Dataset:
         task = task or (self.task if same else None)
         return replace(self, **arrange(origin, new_roles, new_kinds, task))
 
-    def with_test(self, frame: pd.DataFrame) -> "Dataset":
+    def two_classes(self) -> "Dataset":
+        """Return the same table with two classes in place of a number to predict.
+
+        Rows below the mean of the target are 'P', the others 'N', as in the papers'
+        binary versions of such tables. The mean is that of all rows, test rows
+        included: it is part of the question that is asked, not of an answer to it.
+
+        Returns
+        -------
+        Dataset
+            A classification; ``notices`` say the mean.
+        """
+        name = self.target
+        if self.kinds[name] != "number":
+            raise DatasetError(
+                f"target={shown(name)} should be a number to be cut at its mean, it is "
+                "a category; choose another target."
+            )
+        values = self.frame[name].to_numpy(np.float64)
+        mean = float(values.mean())
+        labels = pd.Series(np.where(values < mean, "P", "N"), dtype="str")
+        said = (
+            f"Two classes: 'P' where {shown(name)} is below {mean:.6g}, the mean of "
+            f"all {self.n_samples:,} rows, test rows included, else 'N'."
+        )
+        return replace(
+            self,
+            frame=self.frame.assign(**{name: labels}),
+            kinds={**self.kinds, name: "category"},
+            task="classification",
+            notices=(*self.notices, said),
+            origin=None,
+        )
+
+    def with_test(
+        self, frame: pd.DataFrame, notices: tuple[str, ...] = ()
+    ) -> "Dataset":
         """Return these rows with a second table as the test part.
 
         Parameters
@@ -272,6 +344,8 @@ class Dataset:
         frame : DataFrame of shape (n_test, n_columns)
             Has every feature, the target and the group under the same names;
             further columns are left out.
+        notices : tuple of str
+            What reading it has found.
 
         Returns
         -------
@@ -279,7 +353,7 @@ class Dataset:
             The rows of ``frame`` stand last; ``notices`` say what differs.
         """
         origin = self.origin or Origin(self.frame, self._n_test, self.notices)
-        both = stack(origin, frame, self.roles, self.kinds)
+        both = stack(origin, frame, self.roles, self.kinds, notices)
         arranged = arrange(both, self.roles, self.kinds, self.task)
         return replace(self, private=True, open_test=False, **arranged)
 
@@ -288,8 +362,8 @@ class Dataset:
 
         Parameters
         ----------
-        X : ndarray of shape (n_points, 2)
-            Values of the two numeric features.
+        X : ndarray of shape (n_points, n_features)
+            Values of the two numeric features; for regression one is enough.
         y : ndarray of shape (n_points,)
             Targets.
 
@@ -299,92 +373,18 @@ class Dataset:
             Same names, the new rows, ``private``.
         """
         names = self.feature_columns
-        if len(names) != 2 or any(self.kinds[name] != "number" for name in names):
+        wanted = (2,) if self.task == "classification" else (1, 2)
+        numbers = all(self.kinds[name] == "number" for name in names)
+        if len(names) not in wanted or not numbers:
             raise DatasetError(
                 f"{self.name} should have two features that are numbers to be drawn "
                 f"on, it has {len(names)} features; choose two as features."
             )
-        X = np.asarray(X, np.float64).reshape(-1, 2)
-        frame = pd.DataFrame({names[0]: X[:, 0], names[1]: X[:, 1], self.target: y})
+        X = np.asarray(X, np.float64).reshape(-1, len(names))
+        frame = pd.DataFrame(X, columns=names).assign(**{self.target: y})
         roles = {name: self.roles[name] for name in frame}
         return replace(
             self,
             **{"frame": frame, "roles": roles, "kinds": None, "test_rows": None},
             **{"private": True, "notices": (), "origin": None},
         )
-
-
-def _stored(frame: pd.DataFrame) -> pd.DataFrame:
-    names = list(frame)
-    if len(set(names)) < len(names) or not all(isinstance(n, str) for n in names):
-        raise DatasetError(
-            "frame.columns should be different texts; make_dataset renames them."
-        )
-    frame = frame.reset_index(drop=True)
-    return pd.DataFrame({name: canonical(frame[name]) for name in names})
-
-
-def _check_labels(target: str, labels: pd.Index, n_samples: int) -> None:
-    longest = max(len(label) for label in labels)
-    if longest * n_samples > MAX_LABEL_CHARACTERS:
-        raise DatasetError(
-            f"target={shown(target)} should hold short class labels, one has {longest} "
-            "characters; choose another target or shorten its labels."
-        )
-
-
-def _check(
-    frame: pd.DataFrame, roles: Mapping[str, Role], kinds: Mapping[str, Kind], task: str
-) -> None:
-    for what, given in (("roles", roles), ("kinds", kinds)):
-        check_words(what, given, list(frame))
-        absent = [name for name in frame if name not in given]
-        if absent:
-            raise DatasetError(
-                f"{what} should name every column, {listed(absent)} are absent; "
-                "make_dataset guesses what is not given."
-            )
-    check_roles(roles)
-    for name, kind in kinds.items():
-        if (kind == "number") != is_numeric(frame[name]):
-            raise DatasetError(
-                f"kinds[{shown(name)}]={kind} should match how the column is stored; "
-                "make_dataset and with_roles convert it."
-            )
-    if task not in get_args(Task):
-        raise DatasetError(
-            f"task={shown(task)} should be one of {', '.join(get_args(Task))}."
-        )
-    target = next(name for name, role in roles.items() if role == "target")
-    if task == "regression" and kinds[target] == "category":
-        raise DatasetError(
-            f"target={shown(target)} should be a number for regression, it is a "
-            "category; choose classification or another target."
-        )
-    if frame[target].isna().any():
-        raise DatasetError(
-            f"target={shown(target)} should have a value in every row; make_dataset "
-            "leaves the other rows out."
-        )
-
-
-def read_only(array: np.ndarray) -> np.ndarray:
-    """Return the array itself, locked."""
-    array.flags.writeable = False
-    return array
-
-
-def _bytes_of(column: pd.Series) -> Iterator[bytes | np.ndarray]:
-    """All bytes that make a column what it is, the same for equal columns."""
-    if is_numeric(column):
-        values = column.to_numpy(copy=True)
-        if values.dtype.kind == "f":
-            values[np.isnan(values)] = np.nan  # one NaN of the many
-        yield values.dtype.str.encode()
-        yield values
-        return
-    codes, texts = pd.factorize(column)
-    encoded = [text.encode() for text in texts]
-    yield np.array([len(text) for text in encoded], np.int64)
-    yield b"".join(encoded)
-    yield codes.astype(np.int64)

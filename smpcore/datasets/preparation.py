@@ -131,10 +131,33 @@ class Preparation:
         """
         self._require(frame)
         counts = {
-            given.name: _counts(frame[given.name], given) for given in self.inputs
+            given.name: [mask.sum() for mask in _mended(frame[given.name], given)]
+            for given in self.inputs
         }
         columns = ["missing", "unseen", "out_of_range"]
         return pd.DataFrame.from_dict(counts, orient="index", columns=columns)
+
+    def report_rows(self, frame: pd.DataFrame) -> dict[str, np.ndarray]:
+        """Count in each row what `transform` has to mend.
+
+        Parameters
+        ----------
+        frame : DataFrame of shape (n_samples, n_columns)
+            Has every input column by name.
+
+        Returns
+        -------
+        dict of str to ndarray of int, shape (n_samples,)
+            ``out of range``, ``missing`` and ``unseen``, as for `report`.
+        """
+        self._require(frame)
+        names = ("missing", "unseen", "out of range")
+        counts = {name: np.zeros(len(frame), dtype=np.int64) for name in names}
+        for given in self.inputs:
+            masks = _mended(frame[given.name], given)
+            for name, mask in zip(names, masks, strict=True):
+                counts[name] += mask
+        return {name: counts[name] for name in ("out of range", "missing", "unseen")}
 
     def _require(self, frame: pd.DataFrame) -> None:
         absent = [given.name for given in self.inputs if given.name not in frame]
@@ -210,12 +233,14 @@ def _level_codes(column: pd.Series, given: Input) -> np.ndarray:
     return pd.Index(given.levels, dtype="str").get_indexer(as_text(column))
 
 
-def _counts(column: pd.Series, given: Input) -> tuple[int, int, int]:
+def _mended(
+    column: pd.Series, given: Input
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Which values are missing, unseen, or out of the training range."""
+    nowhere = np.zeros(column.size, dtype=bool)
     if given.kind == "category":
-        missing = int(column.isna().sum())
-        known = np.count_nonzero(_level_codes(column, given) >= 0)
-        return missing, column.size - missing - known, 0
+        missing = column.isna().to_numpy()
+        return missing, ~missing & (_level_codes(column, given) < 0), nowhere
     values = as_numbers(column)
-    missing = np.isnan(values)
     outside = (values < given.low) | (values > given.high)
-    return int(missing.sum()), 0, int(outside.sum())
+    return np.isnan(values), nowhere, outside

@@ -1,12 +1,10 @@
 """Series: files of samples that have several channels of values in time.
 
-A .ts file has a sample per line, its channels one after the other; a long table has a
-row per sample and time, and a column per channel. Both become a table with a row per
-sample, channel beside channel.
+A .ts file has a sample per line, its channels one after the other. It becomes a table
+with a row per sample, channel beside channel.
 """
 
 import re
-from collections.abc import Callable
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -243,95 +241,6 @@ def _target(label: str, number: int) -> float:
     if not _is_value(label) or not np.isfinite(float(label)):
         _refuse(number, f"has the label {shown(label)}, which should be a number")
     return float(label)
-
-
-def from_long(
-    frame: pd.DataFrame, lines: np.ndarray | None, n_times: int | None = None
-) -> Table:
-    """Turn a table with a row per sample and time into one with a row per sample.
-
-    Parameters
-    ----------
-    frame : DataFrame of shape (n_rows, n_columns)
-        Columns "sample" and "time", one per channel, and a label: the column named
-        class, target or label, else the last one. Times count in their order only,
-        not in their distances; rows may stand in any order.
-    lines : ndarray of int, shape (n_rows,), optional
-        Line of each row in its file, for sentences.
-    n_times : int, optional
-        Length to resample to; by default the median length.
-
-    Returns
-    -------
-    Table
-        Samples in the order in which they first appear.
-    """
-    sample, time, channels, label = _long_columns(frame)
-    word = "Row" if lines is None else "Line"
-    lines = np.arange(1, len(frame) + 1) if lines is None else lines
-
-    def where(rows: np.ndarray) -> str:
-        return f"{word} {lines[rows[0]]}"
-
-    for name in (sample, time, label):
-        _require(frame[name].isna(), where, f"has nothing in the column {shown(name)}")
-    X = np.empty((1 + len(channels), len(frame)))
-    for row, name in zip(X, (time, *channels), strict=True):
-        row[:] = pd.to_numeric(frame[name], errors="coerce")
-        words = f"holds text in the column {shown(name)}, which should hold numbers"
-        _require(np.isnan(row) & frame[name].notna(), where, words)
-    codes, _ = pd.factorize(frame[sample])
-    order = np.lexsort((X[0], codes))
-    codes, (times, *values) = codes[order], X[:, order]
-    starts = np.flatnonzero(np.diff(codes, prepend=-1))
-    again = np.append(False, (codes[1:] == codes[:-1]) & (times[1:] == times[:-1]))
-    labels, _ = pd.factorize(frame[label])
-    owner = labels[order][starts][codes]
-    for wrong, words in (
-        (again, "has a time that its sample already has"),
-        (labels[order] != owner, "has another label than its sample has elsewhere"),
-    ):
-        bad = np.sort(order[wrong])
-        name = shown(frame[sample].iloc[bad[0]]) if bad.size else ""
-        _require(np.isin(np.arange(len(frame)), bad), where, f"{words} ({name})")
-    series = np.split(np.array(values), starts[1:], axis=1)
-    column = frame[label].iloc[order[starts]].reset_index(drop=True)
-    return side_by_side(series, channels, column, n_times)
-
-
-def _long_columns(frame: pd.DataFrame) -> tuple[str, str, list[str], str]:
-    """Names of the sample, the time, the channels and the label."""
-    names = list(frame)
-    found = {name.lower(): name for name in reversed(names)}
-    absent = [name for name in ("sample", "time") if name not in found]
-    if absent:
-        raise DatasetError(
-            f"A long table of series should have the columns 'sample' and 'time', it "
-            f"has no {listed(absent)} among {listed(names)}; name them in its first "
-            "line."
-        )
-    sample, time = found["sample"], found["time"]
-    rest = [name for name in names if name not in (sample, time)]
-    if len(rest) < 2:
-        raise DatasetError(
-            f"A long table of series should have a channel and a label besides "
-            f"'sample' and 'time', it has {listed(rest) or 'nothing'}; add them."
-        )
-    named = [name for name in rest if _LABELS.fullmatch(name)]
-    label = named[-1] if named else rest[-1]
-    return sample, time, [name for name in rest if name != label], label
-
-
-def _require(
-    wrong: np.ndarray | pd.Series, where: Callable[[np.ndarray], str], words: str
-) -> None:
-    rows = np.flatnonzero(wrong)
-    if rows.size:
-        more = f" (and {rows.size - 1:,} more)" if rows.size > 1 else ""
-        raise DatasetError(
-            f"{where(rows)}{more} {words}; correct the table, or fetch it again if it "
-            "is cut off."
-        )
 
 
 def side_by_side(

@@ -14,8 +14,10 @@ from sklearn.model_selection import (
     StratifiedShuffleSplit,
 )
 
-from smpcore.datasets.columns import listed, shown
-from smpcore.datasets.dataset import Dataset, read_only
+from smpcore.datasets.columns import as_text, listed, shown
+from smpcore.datasets.content import read_only
+from smpcore.datasets.dataset import Dataset
+from smpcore.datasets.times import moments
 from smpcore.errors import SmpcoreError
 
 # Folds of which a part takes several: shares come out in steps of 5 %.
@@ -61,6 +63,22 @@ class Split:
         """Return the split of a table that got one more row, for training."""
         return replace(self, train=read_only(np.append(self.train, row)))
 
+    def thinned(self, y: np.ndarray, n_rows: int, classify: bool) -> "Split":
+        """Return the split with at most about so many training rows.
+
+        Every so-many-th of the training rows, sorted by `y` and shuffled within equal
+        values: shares of classes, or quantiles, stay. Each class keeps a row.
+        """
+        n = len(self.train)
+        if n_rows >= n:
+            return self
+        shuffled = self.train[np.random.default_rng(0).permutation(n)]
+        rows = shuffled[np.argsort(y[shuffled], kind="stable")]
+        chosen = rows[np.linspace(0, n - 1, n_rows).round().astype(np.int64)]
+        if classify:
+            chosen = np.append(chosen, rows[np.unique(y[rows], return_index=True)[1]])
+        return replace(self, train=read_only(np.unique(chosen)))
+
     def without_row(self, row: int) -> "Split":
         """Return the split of a table that lost a row: later rows move up by one."""
         parts = {
@@ -77,7 +95,9 @@ def split(
     """Divide the rows into training, validation and test part.
 
     Rows of one group stay together. Classes keep their shares; a class with fewer
-    rows than there are parts stays in training.
+    rows than there are parts stays in training. With a time column the parts are
+    blocks in time instead, in this order, each later than the one before: a cut is made
+    only where no group straddles it, as near to the share as there is such a moment.
 
     Parameters
     ----------
@@ -92,7 +112,7 @@ def split(
     Returns
     -------
     Split
-        ``notices`` name the classes that a part lacks.
+        ``notices`` name the classes that a part lacks, and the times of the parts.
     """
     _check_shares(validation, test, seed)
     rows = np.arange(dataset.n_samples)
@@ -107,11 +127,16 @@ def split(
         rows, shared = _outside(dataset, tested)
         validation_of_rest = validation
         if shared:
-            notices.append(
-                f"{shared:,} rows are in no part: their group is in the test file too."
-            )
+            why = "their group is in the test file too"
+            if dataset.times is not None:
+                why = "they are not before the test file's first row, or " + why
+            notices.append(f"{shared:,} rows are in no part: {why}.")
     validated, trained = _carve(dataset, rows, validation_of_rest, seed, large)
     notices += _gaps(dataset, trained, {"validation": validated, "test": tested})
+    if dataset.times is not None:
+        notices += _blocks(
+            dataset, {"training": trained, "validation": validated, "test": tested}
+        )
     trained, validated, tested = map(read_only, (trained, validated, tested))
     return Split(
         trained, validated, tested, int(seed), validation, test, tuple(notices)
@@ -132,12 +157,14 @@ def _check_shares(validation: float, test: float, seed: int) -> None:
 
 
 def _outside(dataset: Dataset, tested: np.ndarray) -> tuple[np.ndarray, int]:
-    """Rows that may train beside a test file, and how many its groups exclude."""
+    """Rows that may train beside a test file, and how many it excludes."""
     free = np.ones(dataset.n_samples, bool)
     free[tested] = False
-    if dataset.groups is None:
-        return np.flatnonzero(free), 0
-    shared = free & np.isin(dataset.groups, dataset.groups[tested])
+    shared = np.zeros(dataset.n_samples, bool)
+    if dataset.groups is not None:
+        shared |= free & np.isin(dataset.groups, dataset.groups[tested])
+    if dataset.times is not None:
+        shared |= free & (dataset.times >= dataset.times[tested].min())
     return np.flatnonzero(free & ~shared), int(shared.sum())
 
 
@@ -146,6 +173,8 @@ def _carve(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Take a share of the rows; those of classes that are not large stay."""
     size = min(round(share * rows.size), rows.size - 1)
+    if dataset.times is not None:
+        return _carve_latest(dataset, rows, size)
     if share == 0 or (size < 1 and dataset.groups is None):
         return rows[:0], rows
     if dataset.groups is not None:
@@ -155,6 +184,43 @@ def _carve(
     else:
         taken = _carve_classes(rows, dataset.codes[rows], size, seed, large)
     return np.sort(rows[taken]), np.delete(rows, taken)
+
+
+def _carve_latest(
+    dataset: Dataset, rows: np.ndarray, size: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Take about so many of the latest rows, if a moment parts them from the rest."""
+    groups = None if dataset.groups is None else dataset.groups[rows]
+    found = moments(dataset.times[rows], groups)
+    sizes = np.bincount(found)
+    if size < 1 or sizes.size < 2:
+        return rows[:0], rows
+    left = np.cumsum(sizes)[:-1]  # rows before each cut
+    last = np.argmin(np.abs(left - (rows.size - size)))
+    return rows[found > last], rows[found <= last]
+
+
+def _blocks(dataset: Dataset, parts: dict[str, np.ndarray]) -> list[str]:
+    """Say that parts are blocks in time, and from when to when each lasts."""
+    name = shown(dataset.time)
+    words = as_text(dataset.frame[dataset.time])
+    spans = []
+    for part, rows in parts.items():
+        times = dataset.times[rows]
+        if rows.size:
+            ends = (words[rows[times.argmin()]], words[rows[times.argmax()]])
+            spans.append("{} from {} to {}".format(part, *map(shown, ends)))
+    notices = [
+        f"The parts are blocks in time ({name}): trained on the past, judged on what "
+        f"came after; the seed changes nothing. In time: {'; '.join(spans)}."
+    ]
+    if moments(dataset.times, dataset.groups).max() == 0:
+        notices.append(
+            f"No moment in {name} parts the rows"
+            + (" without parting a group" if dataset.groups is not None else "")
+            + ": choose another role for it, or other groups."
+        )
+    return notices
 
 
 def _first_test(splitter, rows: np.ndarray, *labels: np.ndarray) -> np.ndarray:

@@ -92,6 +92,30 @@ def table_of(points: Callable[..., Points], **params) -> pd.DataFrame:
     return pd.DataFrame(frame)
 
 
+def sine(n_samples: int, noise: float, seed: int) -> Points:
+    """A wave that grows from left to right: y = x / 4 + sin(2 x) for x in [-3, 3]."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-3, 3, (n_samples, 1))
+    return X, X[:, 0] / 4 + np.sin(2 * X[:, 0]) + rng.normal(0, noise, n_samples)
+
+
+def hills(n_samples: int, noise: float, seed: int) -> Points:
+    """Two hills and a hollow on a plain: heights at places in the plane."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-3, 3, (n_samples, 2))
+    y = rng.normal(0, noise, n_samples)
+    for height, x1, x2 in ((3.0, -1.5, 1.2), (2.0, 1.6, 1.0), (-2.5, 0.2, -1.4)):
+        y += height * np.exp(-((X[:, 0] - x1) ** 2 + (X[:, 1] - x2) ** 2))
+    return X, y
+
+
+def measured(points: Callable[..., Points], **params) -> pd.DataFrame:
+    """Draw points with a number each, as a table with columns x1, ... and y."""
+    X, y = points(**params)
+    names = [f"x{j + 1}" for j in range(X.shape[1])] if X.shape[1] > 1 else ["x"]
+    return pd.DataFrame(X, columns=names).assign(y=y)
+
+
 def friedman(n_samples: int, n_features: int, seed: int) -> pd.DataFrame:
     """Friedman's first function of five features among many, cut at its mean.
 
@@ -201,6 +225,24 @@ def series(
     frame = pd.DataFrame(X.reshape(n_samples, -1), columns=cells(channels, n_times))
     frame["class"] = y
     return frame
+
+
+def corners(n_classes: int) -> pd.DataFrame:
+    """One point for each of up to five classes, to draw more of them around.
+
+    Parameters
+    ----------
+    n_classes : int
+        From 2 to 5.
+
+    Returns
+    -------
+    DataFrame of shape (n_classes, 3)
+        Corners of a square, and its middle; the class is a number from 1.
+    """
+    places = np.array([[-1, -1], [1, 1], [-1, 1], [1, -1], [0, 0]])[:n_classes]
+    frame = pd.DataFrame(0.8 * places, columns=["x1", "x2"])
+    return frame.assign(**{"class": np.arange(1, n_classes + 1)})
 
 
 def cells(channels: list[str], n_times: int) -> list[str]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import PurePath
 from typing import BinaryIO, NamedTuple
 
@@ -25,7 +26,8 @@ from smpcore.datasets.dataset import Dataset, Reading
 from smpcore.datasets.delimited import decoded, read_delimited
 from smpcore.datasets.formats import read_arff, read_parquet
 from smpcore.datasets.limits import read_bytes
-from smpcore.datasets.series import Shape, from_long, is_ts, read_ts
+from smpcore.datasets.long_tables import from_long, long_roles
+from smpcore.datasets.series import Shape, is_ts, read_ts
 from smpcore.errors import DatasetError
 
 _ARFF = re.compile(rb"(?i)(\s|%[^\n]*\n)*@relation\s")
@@ -54,7 +56,8 @@ def read_table(
     decimal: str | None = None,
     encoding: str | None = None,
     header: bool | None = None,
-    series: bool = False,
+    series: bool | tuple[str, str, str] = False,
+    n_times: int | None = None,
     kinds: Mapping[str, Kind] | None = None,
     roles: Mapping[str, Role] | None = None,
     task: Task | None = None,
@@ -70,11 +73,14 @@ def read_table(
     delimiter, decimal, encoding, header : optional
         Settings for text tables, see `read_delimited`; ``dataset.reading`` holds those
         used.
-    series : bool, default=False
+    series : bool or (str, str, str), default=False
         The table is long: a row per sample and time, with columns "sample" and "time",
-        channels and a label, see `from_long`; it becomes a row per sample. A .ts file
-        holds series in any case. ``dataset.sample_shape`` is (channels, times), and
-        notices say whether series were resampled to one length.
+        channels and a label, see `from_long`; it becomes a row per sample. Three names
+        say which columns are the sample, the time and the label. A .ts file holds
+        series in any case. ``dataset.sample_shape`` is (channels, times), and notices
+        say whether series were resampled to one length.
+    n_times : int, optional
+        Series are resampled to this length; by default to their median length.
     kinds, roles : mapping of str to str, optional
         Kind and role of some or all columns.
     task : {"classification", "regression"}, optional
@@ -87,7 +93,7 @@ def read_table(
         `check_fit`, so that the table can be shown and another target chosen.
     """
     settings = (delimiter, decimal, encoding, header)
-    frame, reading, notices, shape = _read(source, filename, settings, series, None)
+    frame, reading, notices, shape = _read(source, filename, settings, series, n_times)
     if frame.shape[1] < 2:
         remedy = "add a target or features"
         if reading.format == "CSV":
@@ -130,7 +136,7 @@ def read_frame(
     decimal: str | None = None,
     encoding: str | None = None,
     header: bool | None = None,
-    series: bool = False,
+    series: bool | tuple[str, str, str] = False,
     n_times: int | None = None,
 ) -> tuple[pd.DataFrame, Reading, tuple[str, ...]]:
     """Read the bare table of a file, without roles: for new rows and test files.
@@ -168,7 +174,7 @@ def _read(
     source: bytes | BinaryIO,
     filename: str,
     settings: tuple[str | None, str | None, str | None, bool | None],
-    series: bool,
+    series: bool | tuple[str, str, str],
     n_times: int | None,
 ) -> _Read:
     data = read_bytes(source)
@@ -195,10 +201,14 @@ def _read(
     names, renamed = clean_names(frame.columns)
     frame = frame.set_axis(names, axis=1).reset_index(drop=True)
     if series and not shape:
-        frame, shape, resampled = from_long(frame, lines, n_times)
+        roles = long_roles(names) if series is True else tuple(series)
+        frame, shape, resampled = from_long(frame, lines, n_times, roles)
+        reading = replace(reading, series=roles)
         names, again = clean_names(frame.columns)
         frame = frame.set_axis(names, axis=1)
         notices += [*resampled, *again]
+    filename = PurePath(filename).name
+    reading = replace(reading, n_times=n_times if shape else None, filename=filename)
     return _Read(frame, reading, (*notices, *renamed), shape)
 
 

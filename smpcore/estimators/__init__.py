@@ -8,6 +8,12 @@ from smpcore.estimators.supersparse import (
     SuperSparseClassifier,
     SuperSparseRegressor,
 )
+from smpcore.estimators.supersparse_pruning import (
+    fit_smallest,
+    prune_path,
+    removal_costs,
+)
+from smpcore.estimators.supersparse_strings import decode_strings, encode_strings
 
 __all__ = [
     "IMKPLClassifier",
@@ -16,4 +22,9 @@ __all__ = [
     "SMaLLClassifier",
     "SuperSparseClassifier",
     "SuperSparseRegressor",
+    "decode_strings",
+    "encode_strings",
+    "fit_smallest",
+    "prune_path",
+    "removal_costs",
 ]

@@ -17,7 +17,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from smpcore.errors import SmpcoreError
+from smpcore.errors import SmpcoreError, checked
+from smpcore.estimators.features import feature_entries
 from smpcore.model import History, PrototypeModel
 
 
@@ -219,6 +220,9 @@ def scaled_copy(
     with np.errstate(over="ignore", invalid="ignore"):
         center = weights @ X
         np.subtract(X, center, out=features)
+        # Sums of large values lose digits that sums of what is left have.
+        center += weights @ features
+        np.subtract(X, center, out=features)
         scale = np.sqrt(np.einsum("i,ij,ij->j", weights, features, features))
     if not (np.isfinite(center).all() and np.isfinite(scale).all()):
         raise SmpcoreError(
@@ -309,7 +313,7 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
         """
         check_is_fitted(self)
-        X = _as_errors(validate_data, self, X, reset=False, dtype=np.float64)
+        X = checked(validate_data, self, X, reset=False, dtype=np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             scores = self.model_.scores(X)
         if not np.isfinite(scores).all():
@@ -335,13 +339,19 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[np.asarray(codes, dtype=np.int64)]
 
     def _scaled_rows(
-        self, X: Any, y: Any, sample_weight: Any, *, bias: bool
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        bias: bool,
+        standardize: bool | None = None,
     ) -> dict[str, Any]:
-        """Entries of `Problem` for these rows, checked."""
-        X, y = _as_errors(
+        """Entries of `Problem` for these rows, checked; None: as the parameter says."""
+        X, y = checked(
             validate_data, self, X, y, dtype=np.float64, order="C", reset=True
         )
-        _as_errors(check_classification_targets, y)
+        checked(check_classification_targets, y)
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise SmpcoreError(
@@ -356,12 +366,11 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
                 f"sample_weight is 0 for every row of class {empty!s}; weigh one of "
                 "its rows or leave the class out."
             )
-        scaled, center, scale = scaled_copy(X, weights, self.standardize, bias)
-        counted = (weights > 0)[:, None]
-        low = X.min(axis=0, where=counted, initial=np.inf)
-        high = X.max(axis=0, where=counted, initial=-np.inf)
+        if standardize is None:
+            standardize = self.standardize
+        scaled, center, scale = scaled_copy(X, weights, standardize, bias)
+        features = feature_entries(self, X, weights)
         weights *= class_weights(self.class_weight, classes, totals)[codes]
-        names = getattr(self, "feature_names_in_", None)
         return {
             "X": scaled,
             "codes": codes.astype(np.int64),
@@ -369,14 +378,7 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
             "classes": classes,
             "center": center,
             "scale": scale,
-            "low": low,
-            "high": high,
-            "feature_names": tuple(
-                map(str, names)
-                if names is not None
-                else (f"x{r}" for r in range(X.shape[1]))
-            ),
-            "named": names is not None,
+            **features,
         }
 
     def _keep(
@@ -385,11 +387,3 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         """Set the attributes that every fitted classifier has."""
         keep_fitted(self, problem, model, history, n_asked)
         self.classes_ = problem.classes
-
-
-def _as_errors(check: Any, *args: Any, **options: Any) -> Any:
-    """Run a check of scikit-learn's; what it refuses is a `SmpcoreError`."""
-    try:
-        return check(*args, **options)
-    except ValueError as error:
-        raise SmpcoreError(str(error)) from error

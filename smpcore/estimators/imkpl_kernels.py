@@ -5,14 +5,13 @@ All kernels are 1 on the diagonal. Rows are in the order of the problem, by clas
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from smpcore.errors import SmpcoreError
+from smpcore.errors import SmpcoreError, caution
 from smpcore.similarity import Similarity, alignment_kernel
 from smpcore.solvers.imkpl import feature_products, mix_features
 
@@ -330,10 +329,9 @@ def _unit_diagonal(K: np.ndarray, number: int) -> float:
     least = float(np.linalg.eigvalsh(K)[0])
     shift = max(-least, 0.0) if least < -1e-8 * high * len(K) else 0.0
     if shift:
-        warnings.warn(
+        caution(
             f"kernel {number} has an eigenvalue of {least:.3g} and should have none "
             "below 0; its diagonal is raised by as much.",
-            UserWarning,
             stacklevel=5,
         )
     factor = 1.0 / (high + shift)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
+from smpcore.errors import caution
 from smpcore.estimators.base import Problem
 from smpcore.estimators.imkpl_kernels import Kernels
 
@@ -97,10 +97,9 @@ def screen(kernels: Kernels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     least = max(LEAST_VARIANCE, LEAST_SHARE * float(np.median(variance)))
     active = variance > least
     if not active.any():
-        warnings.warn(
+        caution(
             f"None of the {len(active)} kernels tells rows apart: the largest variance "
             f"is {variance.max():.2g} and should be above {least:.2g}; all are kept.",
-            UserWarning,
             stacklevel=4,
         )
         active = np.ones(len(active), dtype=bool)

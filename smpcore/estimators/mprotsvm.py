@@ -12,19 +12,20 @@ from sklearn.utils import check_random_state
 
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.base import PrototypeClassifier, check_choice, check_number
-from smpcore.estimators.mprotsvm_assignment import Descent, anneal, settle
+from smpcore.estimators.mprotsvm_assignment import anneal, grow, settle
+from smpcore.estimators.mprotsvm_descent import Descent
 from smpcore.estimators.mprotsvm_problem import (
     SVMProblem,
     SVMState,
     Track,
+    best_of_class,
     distinct_rows,
     gram_matrix,
     random_start,
     squared_lengths,
     support_rows,
-    warn_if_fewer,
 )
-from smpcore.estimators.start import cluster_rows
+from smpcore.estimators.start import cluster_rows, warn_if_fewer
 from smpcore.model import History, PrototypeModel
 from smpcore.similarity import Similarity
 
@@ -234,8 +235,8 @@ class MultiPrototypeSVC(PrototypeClassifier):
         ----------
         problem : SVMProblem
         state : SVMState, optional
-            `state_` of another fit to start from; ignored if its shapes differ. With
-            ``temperature=0`` the rows start at its prototypes.
+            `state_` of another fit to start from; ignored if its rows differ or it has
+            more prototypes. With ``temperature=0`` the rows start at its prototypes.
         stop : ndarray of int64, shape (1,), optional
             The solver stops soon after this becomes non-zero.
         progress : ndarray of float64, shape (1,), optional
@@ -255,14 +256,15 @@ class MultiPrototypeSVC(PrototypeClassifier):
         started = time.perf_counter()
         stop = np.zeros(1, dtype=np.int64) if stop is None else stop
         progress = np.zeros(1) if progress is None else progress
-        if not (isinstance(state, SVMState) and state.fits(problem)):
-            state = None
+        state = state.start_of(problem) if isinstance(state, SVMState) else None
         pairwise = self.solver == "pairwise"
         descent = Descent(problem, float(self.C), self.tol, pairwise, state, stop)
         record = self.record if problem.gram is None else 0
         track = Track(self.tol, record, progress)
-        if (np.bincount(problem.owners) > 1).any():
+        if not descent.single:
             anneal(descent, float(self.temperature), self.cooling, track.note)
+        elif state is None:
+            grow(descent)
         final, look, scores, finished = settle(descent, self.max_iter, track.note)
         track.note(look, descent.n_sweeps, scores)
         progress[0] = 1.0
@@ -334,13 +336,11 @@ class MultiPrototypeSVC(PrototypeClassifier):
             alive = scores[:, self.kept_].T
             anchors, mixing = np.ascontiguousarray(alive[:, :n]), np.eye(len(alive))
             bias, kind = alive[:, n].copy(), "direction"
-            activations = problem.X @ alive.T
         else:
             anchors, mixing = support_rows(problem, final, self.kept_)
             bias, kind = np.zeros(len(owners)), "mix of real cases"
-            activations = scores[self.kept_].T
-        own = np.where(owners == problem.codes[:, None], activations, -np.inf)
-        best = own.argmax(axis=1)
+            alive = scores[self.kept_]
+        best = best_of_class(problem, owners, alive)
         rows = problem.row
         self.wins_ = np.bincount(best[rows[rows >= 0]], minlength=len(owners))
         first = np.searchsorted(owners, np.arange(len(problem.classes)))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -91,8 +90,11 @@ class SVMState:
     index: np.ndarray
     value: np.ndarray
 
-    def fits(self, problem: SVMProblem) -> bool:
-        """Whether this can start a problem.
+    def start_of(self, problem: SVMProblem) -> SVMState | None:
+        """The start of a problem of as many prototypes or more, from this one.
+
+        More prototypes of a class take a random part of its rows, as large as their
+        part of its prototypes; the rows' mass goes along.
 
         Parameters
         ----------
@@ -100,19 +102,41 @@ class SVMState:
 
         Returns
         -------
-        bool
+        SVMState or None
+            None if the rows or classes differ or a class has fewer prototypes.
         """
-        return (
-            np.array_equal(self.owners, problem.owners)
-            and len(self.assignment) == len(problem.codes)
-            and np.array_equal(self.owners[self.assignment], problem.codes)
+        codes, before, after = problem.codes, self.owners, problem.owners
+        if not np.array_equal(before[self.assignment], codes):
+            return None
+        if np.array_equal(before, after):
+            return self
+        sizes, more = np.bincount(before), np.bincount(after) - np.bincount(before)
+        if (more < 0).any():
+            return None
+        shift = problem.starts[:-1] - (np.cumsum(sizes) - sizes)
+        number = np.arange(len(before)) + shift[before]
+        place, part = np.random.default_rng([problem.seed, 2]).random((2, len(codes)))
+        fresh = problem.starts[1:] - more
+        moved = part < (more / (sizes + more))[codes]
+        assignment = np.where(
+            moved,
+            fresh[codes] + (place * more[codes]).astype(np.int64),
+            number[self.assignment],
+        )
+        return replace(
+            self,
+            owners=after,
+            assignment=assignment,
+            index=number[self.index].astype(np.int32),
         )
 
 
 def distinct_rows(
     X: np.ndarray, codes: np.ndarray, weights: np.ndarray, random: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """One of each set of equal rows of a class, lined up along a random direction.
+    """One of each set of equal rows of a class, in a drawn order.
+
+    Equal rows meet along a random direction. The order depends on values only.
 
     Parameters
     ----------
@@ -138,9 +162,10 @@ def distinct_rows(
     near = np.flatnonzero(~new)
     new[near] = (X[before[near]] != X[after[near]]).any(axis=1)
     new = np.r_[True, new]
+    drawn = random.permutation(np.count_nonzero(new))
     row = np.full(len(X), -1)
-    row[order] = np.cumsum(new) - 1
-    return order[new], row
+    row[order] = np.argsort(drawn)[np.cumsum(new) - 1]
+    return order[new][drawn], row
 
 
 def random_start(
@@ -260,25 +285,32 @@ def support_rows(
     return problem.X[heavy], np.ascontiguousarray(mixing[:, kept])
 
 
-def warn_if_fewer(asked: int, owners: np.ndarray, classes: np.ndarray) -> None:
-    """Warn if a class has fewer distinct rows than prototypes asked for.
+def best_of_class(
+    problem: SVMProblem, owners: np.ndarray, alive: np.ndarray
+) -> np.ndarray:
+    """Best prototype of its own class for each row.
 
     Parameters
     ----------
-    asked : int
-    owners : ndarray of int, shape (n_prototypes,)
-    classes : ndarray of shape (n_classes,)
+    problem : SVMProblem
+    owners : ndarray of int, shape (n_kept,)
+    alive : ndarray of shape (n_kept, n_columns)
+        The prototypes, or (n_kept, n_distinct) their scores beside a Gram matrix.
+
+    Returns
+    -------
+    ndarray of int, shape (n_distinct,)
     """
-    sizes = np.bincount(owners)
-    short = np.flatnonzero(sizes < asked)
-    if len(short):
-        least = short[sizes[short].argmin()]
-        warnings.warn(
-            f"n_prototypes={asked} is more than the distinct rows of {len(short)} of "
-            f"the classes; class {classes[least]!s} gets {sizes[least]}.",
-            UserWarning,
-            stacklevel=4,
-        )
+    best = np.empty(len(problem.codes), dtype=np.int64)
+    for code in range(len(problem.classes)):
+        rows = np.flatnonzero(problem.codes == code)
+        own = np.flatnonzero(owners == code)
+        if problem.gram is None:
+            scores = problem.X[rows] @ alive[own].T
+        else:
+            scores = alive[np.ix_(own, rows)].T
+        best[rows] = own[scores.argmax(axis=1)]
+    return best
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from smpcore.errors import SmpcoreError
+from smpcore.errors import SmpcoreError, checked
 from smpcore.estimators.base import (
-    _as_errors,
     keep_fitted,
     sample_weights,
     scaled_copy,
 )
+from smpcore.estimators.features import feature_entries
 from smpcore.model import History, PrototypeModel
 
 
@@ -111,7 +111,7 @@ class PrototypeRegressor(RegressorMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        X = _as_errors(validate_data, self, X, reset=False, dtype=np.float64)
+        X = checked(validate_data, self, X, reset=False, dtype=np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             values = self.model_.predict(X)
         if not np.isfinite(values).all():
@@ -125,7 +125,7 @@ class PrototypeRegressor(RegressorMixin, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, *, standardize: bool
     ) -> dict[str, Any]:
         """Entries of `RegressionProblem` for these rows, checked."""
-        X, y = _as_errors(
+        X, y = checked(
             validate_data,
             self,
             X,
@@ -138,22 +138,13 @@ class PrototypeRegressor(RegressorMixin, BaseEstimator):
         y = np.asarray(y, dtype=np.float64)
         weights = sample_weights(sample_weight, len(y))
         scaled, center, scale = scaled_copy(X, weights, standardize, False)
-        counted = (weights > 0)[:, None]
-        names = getattr(self, "feature_names_in_", None)
         return {
             "X": scaled,
             "y": y,
             "weights": weights,
             "center": center,
             "scale": scale,
-            "low": X.min(axis=0, where=counted, initial=np.inf),
-            "high": X.max(axis=0, where=counted, initial=-np.inf),
-            "feature_names": tuple(
-                map(str, names)
-                if names is not None
-                else (f"x{r}" for r in range(X.shape[1]))
-            ),
-            "named": names is not None,
+            **feature_entries(self, X, weights),
         }
 
     def _keep(

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from smpcore.errors import SmpcoreError
+from smpcore.errors import SmpcoreError, caution
 from smpcore.estimators.assignment import count_wins
 from smpcore.estimators.base import PrototypeClassifier, check_choice, check_number
 from smpcore.estimators.smallk_problem import (
@@ -303,18 +303,16 @@ class SMaLLClassifier(PrototypeClassifier):
     def _weights_each(self, n_features: int) -> int:
         """k, clipped to the features."""
         if self.k > n_features:
-            warnings.warn(
+            caution(
                 f"k={self.k} is more than the {n_features} features; "
                 f"k={n_features} is used.",
-                UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         elif self.k == 0:
-            warnings.warn(
+            caution(
                 "k=0 leaves no feature to the prototypes, and the bias decides alone; "
                 "k should be at least 1.",
-                UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return min(int(self.k), n_features)
 

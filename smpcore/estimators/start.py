@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
+
+from smpcore.errors import caution
 
 #: Rows of a class that k-means looks at; the others join the nearest centre.
 MOST_ROWS = 10_000
@@ -81,12 +82,12 @@ def _centers(
     X: np.ndarray, weights: np.ndarray, n_clusters: int, random: np.random.RandomState
 ) -> np.ndarray:
     """Centres of the clusters of one class."""
-    n_clusters = min(n_clusters, _count_distinct(X, n_clusters))
+    n_clusters = min(n_clusters, count_distinct(X, n_clusters))
     if n_clusters == 1:
         return X[:1]
     kmeans = KMeans(
         n_clusters,
-        init=_seeding(weights),
+        init=seeding(weights),
         n_init=5,
         tol=0.0,
         copy_x=False,
@@ -95,20 +96,44 @@ def _centers(
     return kmeans.fit(X, sample_weight=weights).cluster_centers_
 
 
-def _count_distinct(X: np.ndarray, enough: int) -> int:
-    """Count different rows, up to `enough`."""
-    found = 0
-    while found < enough and len(X):
-        X = X[(X != X[0]).any(axis=1)]
-        found += 1
+def count_distinct(X: np.ndarray, enough: int) -> int:
+    """Count different rows, up to a number that is enough.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_columns)
+    enough : int
+
+    Returns
+    -------
+    int
+    """
+    for rows in (X[: 4 * enough], X):  # The first rows often are enough.
+        found = 0
+        while found < enough and len(rows):
+            rows = rows[(rows != rows[0]).any(axis=1)]
+            found += 1
+        if found == enough:
+            break
     return found
 
 
-def _seeding(weights: np.ndarray) -> Callable[..., np.ndarray]:
+def seeding(weights: np.ndarray, n_trials: int = 1) -> Callable[..., np.ndarray]:
     """k-means++ that draws the same centres however rows are ordered or repeated.
 
     scikit-learn's own draws by position. Here rows are lined up along a random
     direction, so that a row of weight 3 covers the same stretch as three equal rows.
+    Of `n_trials` draws for each centre the one that leaves the least is taken.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_samples,)
+    n_trials : int, default=1
+
+    Returns
+    -------
+    callable
+        As `init` of scikit-learn's `KMeans` that is fitted to these rows.
     """
 
     def seeds(
@@ -116,17 +141,20 @@ def _seeding(weights: np.ndarray) -> Callable[..., np.ndarray]:
     ) -> np.ndarray:
         along = (X * random_state.normal(size=X.shape[1])).sum(axis=1)
         order = np.argsort(along, kind="stable")
-        chance = weights[order]
-        closest = np.full(len(X), np.inf)
+        lined, masses = X[order], weights[order]
+        squares = np.einsum("ij,ij->i", lined, lined)
+        chance, closest = masses, np.full(len(X), np.inf)
         chosen = []
-        for draw in random_state.uniform(size=n_clusters):
+        for draws in random_state.uniform(size=(n_clusters, n_trials)):
             reach = np.cumsum(chance)
-            place = np.searchsorted(reach, draw * reach[-1], side="right")
-            row = order[min(place, len(order) - 1)]
-            chosen.append(X[row])
-            distance = ((X[order] - X[row]) ** 2).sum(axis=1)
-            closest = np.minimum(closest, distance)
-            chance = weights[order] * closest
+            places = np.searchsorted(reach, draws * reach[-1], side="right")
+            places = np.minimum(places, len(lined) - 1)
+            distance = squares[places, None] + squares - 2.0 * lined[places] @ lined.T
+            left = np.minimum(closest, np.maximum(distance, 0.0))
+            best = int((left @ masses).argmin())
+            chosen.append(lined[places[best]])
+            closest = left[best]
+            chance = masses * closest
         return np.array(chosen)
 
     return seeds
@@ -150,9 +178,8 @@ def warn_if_fewer(
     short = np.flatnonzero(sizes < asked)
     if len(short):
         least = short[sizes[short].argmin()]
-        warnings.warn(
+        caution(
             f"n_prototypes={asked} is more than the distinct rows of {len(short)} of "
             f"the classes; class {classes[present[least]]!s} gets {sizes[least]}.",
-            UserWarning,
             stacklevel=stacklevel,
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -97,6 +96,13 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
     state_ : SuperSparseState
         Start for the next `solve`, also of another number of prototypes.
 
+    See Also
+    --------
+    fit_smallest : Chooses `n_prototypes` on rows kept apart.
+    prune_path : Fits of fewer and fewer prototypes, each from the one before.
+    removal_costs : What each prototype is worth.
+    encode_strings : Makes rows for ``similarity="strings"``.
+
     References
     ----------
     Demontis, Melis, Biggio, Fumera, Roli: Super-sparse learning in similarity spaces.
@@ -138,23 +144,11 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
         record: int = 0,
         eta: float = 0.5,
     ) -> None:
-        self.n_prototypes = n_prototypes
-        self.lam = lam
-        self.similarity = similarity
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.target = target
-        self.box = box
-        self.start = start
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.standardize = standardize
+        super().__init__(
+            n_prototypes, lam, similarity, gamma, degree, coef0, target, box, start,
+            tol, max_iter, random_state, standardize, solver, record, eta,
+        )  # fmt: skip
         self.class_weight = class_weight
-        self.solver = solver
-        self.record = record
-        self.eta = eta
 
     def problem(self, X: Any, y: Any, sample_weight: Any = None) -> SuperSparseProblem:
         """Validate and scale the rows.
@@ -171,9 +165,7 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
             Depends on the data and on `problem_params` only.
         """
         self._check_parameters()
-        unscaled = copy(self)
-        unscaled.standardize = False
-        entries = unscaled._scaled_rows(X, y, sample_weight, bias=False)
+        entries = self._scaled_rows(X, y, sample_weight, bias=False, standardize=False)
         codes, n_classes = entries["codes"], len(entries["classes"])
         if n_classes == 2:
             targets = 2.0 * codes[:, None] - 1.0
@@ -194,78 +186,24 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
 class SuperSparseRegressor(SuperSparseEstimator, PrototypeRegressor):
     r"""Regressor with a few virtual prototypes (super-sparse learning).
 
-    The prediction is a weighted sum of similarities to a few invented cases; see
-    `SuperSparseClassifier`.
-
+    The prediction is a weighted sum of similarities to a few invented cases.
 
     Parameters
     ----------
     n_prototypes : int, default=None
         None: 10.
-    lam : float, default=1e-4
-        Ridge on the coefficients.
-    similarity : str or callable, default="rbf"
-        "rbf", "laplacian", "linear", "poly", "cosine", "ncc", "intersection",
-        "strings" (rows made by `encode_strings`), or a symmetric function
-        ``(X, Z) -> (n_samples, n_prototypes)`` of rows in your units.
-    gamma : float, default=None
-        Of RBF, Laplacian, polynomial and strings; None: as wide as the data.
-    degree : int, default=3
-    coef0 : float, default=1.0
-        Of the polynomial.
     target : {"labels", "ridge", "lasso"}, default="labels"
         What is imitated: the given numbers, or the predictions of a ridge or LASSO
         regression on the similarities to all rows.
-    box : (low, high), default=None
-        Where prototypes may be, in your units: numbers, or arrays of shape
-        (n_features,).
-    start : {"auto", "kmeans", "greedy"}, default="auto"
-        Cluster centres of rows and targets, rows chosen greedily, or for small data
-        the best of several starts.
-    tol : float, default=1e-5
-        Stop after three steps that each lower the objective by less, relatively.
-    max_iter : int, default=200
-    random_state : int, RandomState or None, default=0
-        Seed of the starts.
-    standardize : bool, default=True
-        Scale features to mean 0 and standard deviation 1, for RBF, Laplacian, linear
-        and polynomial.
-    solver : {"lbfgs", "paper"}, default="lbfgs"
-        All prototypes at once, or the paper's Algorithm 1, one by one with fixed
-        steps: for teaching.
-    record : int, default=0
-        Keep every so-many-th step (at most 200) in ``history_.steps``.
-    eta : float, default=0.5
-        Step of the paper's algorithm.
+    lam, similarity, gamma, degree, coef0, box, start, tol, max_iter, random_state, \
+            standardize, solver, record, eta
+        As of `SuperSparseClassifier`.
 
     Attributes
     ----------
-    model_ : PrototypeModel
-        Prototypes with their votes; those at the same place are one.
-    n_features_in_ : int
-    objective_ : float
-        In standard units: the variance of the targets is 1.
-    gap_ : float
-        NaN: the problem is not convex, no bound is known.
-    n_asked_ : int
-        Prototypes asked for, at most the distinct rows.
-    n_iter_ : int
-    history_ : History
-    gamma_ : float
-    start_ : ndarray of shape (n_asked_, n_features)
-        Where the prototypes started, scaled units.
-    coef_ : ndarray of shape (n_asked_, n_outputs)
-        Coefficients of the prototypes as solved, in standard units.
-    merged_ : ndarray of int, shape (n_asked_,)
-        Prototype of `model_` that each solved one became.
-    off_data_ : ndarray of bool, shape (n_prototypes,), or None
-        Whether a prototype of `model_` is farther from every training row than 95 % of
-        these are from their nearest other one; None where the similarity knows no
-        distances.
-    assignment_ : ndarray of int, shape (n_samples,)
-        Prototype that each training row is most like.
-    state_ : SuperSparseState
-        Start for the next `solve`, also of another number of prototypes.
+    model_, n_features_in_, objective_, gap_, n_asked_, n_iter_, history_, gamma_, \
+            start_, coef_, merged_, off_data_, assignment_, state_
+        As of `SuperSparseClassifier`.
 
     References
     ----------
@@ -284,58 +222,10 @@ class SuperSparseRegressor(SuperSparseEstimator, PrototypeRegressor):
     problem_params: ClassVar[tuple[str, ...]] = ("similarity", "standardize")
     targets: ClassVar[tuple[str, ...]] = ("labels", "ridge", "lasso")
 
-    def __init__(
-        self,
-        n_prototypes: int | None = None,
-        lam: float = 1e-4,
-        similarity: str | Callable[[np.ndarray, np.ndarray], np.ndarray] = "rbf",
-        gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        target: str = "labels",
-        box: Any = None,
-        start: str = "auto",
-        tol: float = 1e-5,
-        max_iter: int = 200,
-        random_state: Any = 0,
-        standardize: bool = True,
-        solver: str = "lbfgs",
-        record: int = 0,
-        eta: float = 0.5,
-    ) -> None:
-        self.n_prototypes = n_prototypes
-        self.lam = lam
-        self.similarity = similarity
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.target = target
-        self.box = box
-        self.start = start
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.standardize = standardize
-        self.solver = solver
-        self.record = record
-        self.eta = eta
-
     def problem(
         self, X: Any, y: Any, sample_weight: Any = None
     ) -> SuperSparseRegression:
-        """Validate and scale the rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        SuperSparseRegression
-            Depends on the data and on `problem_params` only.
-        """
+        """Validate and scale the rows, as `SuperSparseClassifier.problem` does."""
         self._check_parameters()
         entries = self._scaled_rows(X, y, sample_weight, standardize=False)
         values = entries["y"]

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from smpcore.errors import SmpcoreError
+from smpcore.estimators.start import count_distinct
 from smpcore.estimators.supersparse_blackbox import solve_blackbox
 from smpcore.estimators.supersparse_paper import solve_paper
 from smpcore.estimators.supersparse_problem import (
@@ -24,7 +25,6 @@ from smpcore.estimators.supersparse_problem import (
 from smpcore.estimators.supersparse_rows import Rows
 from smpcore.estimators.supersparse_start import (
     choose_start,
-    count_distinct,
     resized,
     without_dead,
     without_idle,
@@ -215,7 +215,7 @@ def checked_count(rows: Rows, asked: int) -> tuple[int, str]:
     warning : str
         Empty if all is well.
     """
-    distinct = count_distinct(rows, asked)
+    distinct = count_distinct(rows.cases, asked)
     if distinct >= asked:
         return asked, ""
     return distinct, (

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, Self
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from smpcore.errors import caution
 from smpcore.estimators.base import (
     check_choice,
     check_number,
@@ -19,6 +20,7 @@ from smpcore.estimators.base import (
     sample_weights,
     scaled_copy,
 )
+from smpcore.estimators.start import count_distinct
 from smpcore.estimators.supersparse_blackbox import CheckedFunction
 from smpcore.estimators.supersparse_fit import (
     Recipe,
@@ -39,8 +41,12 @@ from smpcore.estimators.supersparse_problem import (
     SuperSparseState,
     scaled_box,
 )
-from smpcore.estimators.supersparse_rows import Rows, joined_rows, standard_rows
-from smpcore.estimators.supersparse_start import count_distinct
+from smpcore.estimators.supersparse_rows import (
+    Rows,
+    joined_rows,
+    off_the_data,
+    standard_rows,
+)
 from smpcore.estimators.supersparse_strings import refuse_non_strings
 from smpcore.estimators.supersparse_teachers import taught_rows
 from smpcore.model import History, PrototypeModel
@@ -55,45 +61,7 @@ MOST_PROTOTYPES = 40
 #: has no places at all, and cannot tell whether a case lies off the data.
 PLACED = ("rbf", "laplacian", "intersection")
 
-#: Rows that say how near each other rows usually are, at most.
-NEAR_ROWS = 1000
-#: Share of the rows that have another one at most so far away.
-USUAL = 0.95
-
 AnyProblem = SuperSparseProblem | SuperSparseRegression
-
-#: Rows -> some of them, and how far apart they usually are: asked for at every fit.
-_usual: WeakKeyDictionary[Rows, tuple[np.ndarray, float]] = WeakKeyDictionary()
-
-
-def off_the_data(rows: Rows, Z: np.ndarray) -> np.ndarray:
-    """Tell which cases lie farther from the rows than these from each other.
-
-    Parameters
-    ----------
-    rows : Rows
-    Z : ndarray of shape (n_cases, n_features), scaled units
-
-    Returns
-    -------
-    ndarray of bool, shape (n_cases,)
-        Whether the nearest row is farther away than 95 % of the rows have another.
-    """
-    if rows not in _usual:
-        chosen = np.random.default_rng(0).permutation(len(rows.cases))[:NEAR_ROWS]
-        some = rows.cases[chosen]
-        apart = _distances(some, some)
-        np.fill_diagonal(apart, np.inf)
-        nearest = apart.min(axis=1)
-        usual = np.quantile(nearest, USUAL) if len(some) > 1 else np.inf
-        _usual[rows] = some, float(usual)
-    some, usual = _usual[rows]
-    return _distances(Z, some).min(axis=1) > usual
-
-
-def _distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    squares = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2.0 * A @ B.T
-    return np.sqrt(np.maximum(squares, 0.0))
 
 
 class SuperSparseEstimator:
@@ -102,6 +70,42 @@ class SuperSparseEstimator:
     targets: ClassVar[tuple[str, ...]]
     certificate: ClassVar[str] = "the best value of the objective"
     loss_of_prototypes: ClassVar[str] = "merged"
+
+    def __init__(
+        self,
+        n_prototypes: int | None = None,
+        lam: float = 1e-4,
+        similarity: str | Callable[[np.ndarray, np.ndarray], np.ndarray] = "rbf",
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        target: str = "labels",
+        box: Any = None,
+        start: str = "auto",
+        tol: float = 1e-5,
+        max_iter: int = 200,
+        random_state: Any = 0,
+        standardize: bool = True,
+        solver: str = "lbfgs",
+        record: int = 0,
+        eta: float = 0.5,
+    ) -> None:
+        self.n_prototypes = n_prototypes
+        self.lam = lam
+        self.similarity = similarity
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.target = target
+        self.box = box
+        self.start = start
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.standardize = standardize
+        self.solver = solver
+        self.record = record
+        self.eta = eta
 
     def solve(
         self,
@@ -133,7 +137,7 @@ class SuperSparseEstimator:
         how, rows = self.lesson(problem)
         n_prototypes, warning = checked_count(rows, self._n_asked(problem))
         if warning:
-            warnings.warn(warning, UserWarning, stacklevel=3)
+            caution(warning, stacklevel=3)
         recipe = Recipe(
             how, self.lam, n_prototypes, self.start, self.solver, float(self.eta)
         )
@@ -226,7 +230,7 @@ class SuperSparseEstimator:
         """
         natural = natural_gamma(problem.rows, self._kind)
         return {
-            "n_prototypes": (1, count_distinct(problem.rows, MOST_PROTOTYPES)),
+            "n_prototypes": (1, count_distinct(problem.rows.cases, MOST_PROTOTYPES)),
             "gamma": (natural / 16, natural * 16),
             "lam": (1e-6, 0.1),
         }
@@ -243,7 +247,7 @@ class SuperSparseEstimator:
         dict
             Name -> value.
         """
-        n_prototypes = count_distinct(problem.rows, self._n_asked(problem))
+        n_prototypes = count_distinct(problem.rows.cases, self._n_asked(problem))
         gamma = self._similarity(problem.rows).gamma
         return {"n_prototypes": n_prototypes, "gamma": gamma}
 

@@ -5,11 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from smpcore.errors import SmpcoreError
 from smpcore.solvers.similarity import SHORTEST
+
+#: Rows that say how near each other rows usually are, at most.
+NEAR_ROWS = 1000
+#: Share of the rows that have another one at most so far away.
+USUAL = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,3 +135,37 @@ def standard_rows(
     Y = np.ascontiguousarray((centred / unit).T)
     spread = spread if spread > 0 else 1.0
     return Rows(cases, X, sizes, Y, weights, middle, unit, spread)
+
+
+#: Rows -> some of them, and how far apart they usually are: asked for at every fit.
+_usual: WeakKeyDictionary[Rows, tuple[np.ndarray, float]] = WeakKeyDictionary()
+
+
+def off_the_data(rows: Rows, Z: np.ndarray) -> np.ndarray:
+    """Tell which cases lie farther from the rows than these from each other.
+
+    Parameters
+    ----------
+    rows : Rows
+    Z : ndarray of shape (n_cases, n_features), scaled units
+
+    Returns
+    -------
+    ndarray of bool, shape (n_cases,)
+        Whether the nearest row is farther away than 95 % of the rows have another.
+    """
+    if rows not in _usual:
+        chosen = np.random.default_rng(0).permutation(len(rows.cases))[:NEAR_ROWS]
+        some = rows.cases[chosen]
+        apart = _distances(some, some)
+        np.fill_diagonal(apart, np.inf)
+        nearest = apart.min(axis=1)
+        usual = np.quantile(nearest, USUAL) if len(some) > 1 else np.inf
+        _usual[rows] = some, float(usual)
+    some, usual = _usual[rows]
+    return _distances(Z, some).min(axis=1) > usual
+
+
+def _distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    squares = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2.0 * A @ B.T
+    return np.sqrt(np.maximum(squares, 0.0))

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
-from smpcore.estimators.start import MOST_ROWS, _count_distinct, _seeding
+from smpcore.estimators.start import MOST_ROWS, seeding
 from smpcore.estimators.supersparse_problem import (
     Limits,
     normal_matrix,
@@ -37,21 +37,6 @@ DEAD = 1e-6
 
 #: A prototype is idle if its loss costs less than this share of the median cost.
 IDLE = 0.05
-
-
-def count_distinct(rows: Rows, enough: int) -> int:
-    """Count different rows, up to `enough`.
-
-    Parameters
-    ----------
-    rows : Rows
-    enough : int
-
-    Returns
-    -------
-    int
-    """
-    return _count_distinct(rows.cases, enough)
 
 
 def draw_rows(rows: Rows, n_rows: int, random: np.random.RandomState) -> np.ndarray:
@@ -103,7 +88,7 @@ def cluster_start(
     weights = rows.weights[chosen]
     kmeans = KMeans(
         n_prototypes,
-        init=_seeding(weights),
+        init=seeding(weights, n_trials=2 + int(math.log(n_prototypes))),
         n_init=1,
         max_iter=8,
         copy_x=False,

@@ -25,8 +25,9 @@ class Method:
     estimators : dict
         Task -> estimator class.
     params : tuple of Param
+        Of all tasks; one name may stand for a control of each task.
     path : str or None
-        The parameter that is scrubbed along a solved path.
+        The parameter that is scrubbed along a solved path; the same for all tasks.
     sparsity : str
         The parameter that a sweep walks.
     reference : str
@@ -35,6 +36,9 @@ class Method:
     preview : mapping
         Values that make a fit quick: they take the place of the chosen ones while a
         control moves, and along a path.
+    compares_rows : bool
+        Whether a fit begins with a comparison of every two rows: the work grows with
+        their square.
     """
 
     key: str
@@ -47,11 +51,26 @@ class Method:
     reference: str
     from_right: bool = True
     preview: Values = field(default_factory=dict)
+    compares_rows: bool = False
+
+    def effort(self, n_rows: int, n_features: int) -> float:
+        """Numbers that the start of a fit, which cannot be stopped, works through.
+
+        Comparing a number with a hundred others counts as much as a number of a table
+        that is gone through several times.
+        """
+        return n_features * n_rows * (n_rows / 100 if self.compares_rows else 1.0)
 
     def defaults(self, task: str = "classification") -> dict[str, Any]:
         """Values of the controls as the estimator's signature gives them."""
         signature = inspect.signature(self.estimators[task].__init__).parameters
-        return {param.name: signature[param.name].default for param in self.params}
+        return {
+            param.name: signature[param.name].default for param in self.controls(task)
+        }
+
+    def controls(self, task: str = "classification") -> tuple[Param, ...]:
+        """The controls that there are for a task."""
+        return tuple(param for param in self.params if task in param.tasks)
 
     def scrubs(self, values: Values) -> bool:
         """Whether there is a path at these values."""
@@ -68,8 +87,17 @@ class Method:
             for name, value in values.items()
         }
 
+    def kept(self, values: Values, task: str) -> dict[str, Any]:
+        """Those of the values that there are for a task."""
+        controls = {param.name: param for param in self.controls(task)}
+        return {
+            name: value
+            for name, value in values.items()
+            if name in controls and controls[name].allows(value)
+        }
+
     def param(self, name: str) -> Param:
-        """The control of that name."""
+        """The first control of that name."""
         return next(param for param in self.params if param.name == name)
 
     def estimator(
@@ -88,13 +116,14 @@ class Method:
         """
         X = np.random.default_rng(0).normal(size=(24, 5))
         labels = [X[:, 0] > 0]
-        settings: list[dict[str, Any]] = [{}]
         if every_option:
-            choices = [param for param in self.params if param.scale == "choice"]
-            settings = [{p.name: value} for p in choices for value, _ in p.options]
             labels.append((X[:, 0] > 0) + 1 * (X[:, 1] > 0))
         for task, estimator in self.estimators.items():
             targets = labels if task == "classification" else X.T[:1]
+            settings: list[dict[str, Any]] = [{}]
+            if every_option:
+                choices = [p for p in self.controls(task) if p.scale == "choice"]
+                settings = [{p.name: value} for p in choices for value, _ in p.options]
             for setting in settings:
                 for y in targets:
                     estimator(**setting).fit(X, y)
@@ -116,7 +145,7 @@ class Method:
         """
         ranges = {
             param.name: (param.low, param.high)
-            for param in self.params
+            for param in self.controls(problem.task)
             if param.scale in ("linear", "log", "int")
         }
         found = self.estimator(values, problem.task).bounds(problem)
@@ -174,4 +203,5 @@ CLASS_WEIGHT = Param(
     options=((None, "rows count alike"), ("balanced", "classes count alike")),
     help="Balanced: a rare class weighs as much as a frequent one.",
     advanced=True,
+    tasks=("classification",),
 )

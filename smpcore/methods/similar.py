@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from smpcore.estimators import IMKPLClassifier, SuperSparseClassifier
+from smpcore.estimators import (
+    IMKPLClassifier,
+    SuperSparseClassifier,
+    SuperSparseRegressor,
+)
 from smpcore.methods.method import CLASS_WEIGHT, Method
 from smpcore.parameters import Param, Values
 
@@ -26,7 +30,10 @@ SUPERSPARSE = Method(
         "A handful of invented cases, placed where they help most; an input is judged "
         "by how like each of them it is."
     ),
-    estimators={"classification": SuperSparseClassifier},
+    estimators={
+        "classification": SuperSparseClassifier,
+        "regression": SuperSparseRegressor,
+    },
     params=(
         Param(
             "n_prototypes",
@@ -86,6 +93,21 @@ SUPERSPARSE = Method(
             options=(("labels", "the labels"), ("teacher", "an SVM's decisions")),
             help="What the few cases imitate; a teacher helps with five or fewer.",
             advanced=True,
+            tasks=("classification",),
+        ),
+        Param(
+            "target",
+            "Target",
+            "choice",
+            options=(
+                ("labels", "the given numbers"),
+                ("ridge", "a ridge regression"),
+                ("lasso", "a LASSO regression"),
+            ),
+            help="What the few cases imitate: the numbers themselves, or what a "
+            "regression on the likeness to all rows says.",
+            advanced=True,
+            tasks=("regression",),
         ),
         Param(
             "start",
@@ -216,6 +238,7 @@ IMKPL = Method(
     path="kappa",
     sparsity="kappa",
     preview={"max_iter": 3},
+    compares_rows=True,
     reference="Hosseini, Hammer: Interpretable Multiple-Kernel Prototype Learning for "
     "Discriminative Representation and Feature Selection. CIKM 2019.",
 )

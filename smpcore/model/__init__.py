@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, fields
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
@@ -68,6 +68,8 @@ class PrototypeModel:
         the input best.
     gram : ndarray of shape (n_prototypes, n_prototypes), or None
         Inner products of the prototypes, with a code only.
+    band : float
+        The answer is not sure where the two highest scores are no further apart.
     """
 
     center: np.ndarray
@@ -90,6 +92,7 @@ class PrototypeModel:
     history: History = field(default_factory=History)
     code_size: int = 0
     gram: np.ndarray | None = None
+    band: float = 0.0
 
     def __post_init__(self) -> None:
         for entry in fields(self):
@@ -270,6 +273,22 @@ class PrototypeModel:
             return scores[:, 0]
         return self.classes[scores.argmax(axis=1)]
 
+    def sure(self, X: np.ndarray) -> np.ndarray:
+        """Whether an answer lies outside the band in which the model is not sure.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features), user's units
+
+        Returns
+        -------
+        ndarray of bool, shape (n_samples,)
+        """
+        if self.classes is None or not self.band:
+            return np.ones(len(X), dtype=bool)
+        highest = np.sort(self.scores(X), axis=1)[:, -2:]
+        return highest[:, 1] - highest[:, 0] > self.band
+
     def to_json(self) -> str:
         """The whole model as text; `from_json` gives it back bit for bit.
 
@@ -348,6 +367,8 @@ def _check_shapes(model: PrototypeModel) -> None:
         raise SmpcoreError("votes should give each output at least one prototype.")
     if (model.scale <= 0).any():
         raise SmpcoreError("scale should be positive everywhere.")
+    if not (isinstance(model.band, Real) and 0 <= model.band < np.inf):
+        raise SmpcoreError(f"band={model.band!r} should be a number of at least 0.")
     _check_code(model)
 
 

@@ -54,61 +54,64 @@ def score(x, Mt, f):
 
 @kernel
 def top_rival(f, lo, hi):
-    """Largest score outside f[lo:hi]; four chains, for the processor's sake."""
+    """Largest score outside f[lo:hi], which become -inf.
+
+    Loops over all scores are as long for every row, which spares wrong guesses of the
+    processor; and four chains, for its sake too.
+    """
+    for r in range(lo, hi):
+        f[r] = -math.inf
     a = b = c = d = -math.inf
-    for part in range(2):
-        r, end = (0, lo) if part == 0 else (hi, f.size)
-        while r + 4 <= end:
-            a = f[r] if f[r] > a else a
-            b = f[r + 1] if f[r + 1] > b else b
-            c = f[r + 2] if f[r + 2] > c else c
-            d = f[r + 3] if f[r + 3] > d else d
-            r += 4
-        while r < end:
-            a = f[r] if f[r] > a else a
-            r += 1
+    whole = f.size - f.size % 4
+    for r in range(0, whole, 4):
+        a = f[r] if f[r] > a else a
+        b = f[r + 1] if f[r + 1] > b else b
+        c = f[r + 2] if f[r + 2] > c else c
+        d = f[r + 3] if f[r + 3] > d else d
+    for r in range(whole, f.size):
+        a = f[r] if f[r] > a else a
     return max(max(a, b), max(c, d))
 
 
 @kernel
-def violation(f, y, rival, C, index, value, begin, n):
+def violation(f, own, rival, C, index, value, begin, n):
     """Optimality violation of one row, and its mass s.
 
-    `rival` is the best rival's score. Unused mass C - s counts as one more place, of
-    gradient 0.
+    `own` is the score of its prototype, `rival` that of the best rival. Unused mass
+    C - s counts as one more place, of gradient 0.
     """
     s, least = 0.0, math.inf
     for e in range(begin, begin + n):
         s += value[e]
-        least = min(least, 1.0 - f[y] + f[index[e]])
+        least = min(least, 1.0 - own + f[index[e]])
     if s < C * (1.0 - 1e-12):
         least = min(least, 0.0)
     if n == 0 and C <= 0.0:
         return 0.0, s
-    return max(1.0 - f[y] + rival, 0.0) - least, s
+    return max(1.0 - own + rival, 0.0) - least, s
 
 
 @kernel
-def exact_step(f, y, lo, hi, k, C, s, index, value, begin, n, chosen, amount):
+def exact_step(f, own, rival, k, C, s, index, value, begin, n, chosen, amount):
     """Best masses of one row, the others fixed; returns how many are not zero.
 
     They are [v_r - t]_+ with v_r = (1 - f_y + f_r) / k without the row's own part,
     and t the root of sum_r [v_r - t]_+ = min(t, C). Newton from the left, which needs
     no sorting; in units of scores and relative to the largest, so that nothing
-    cancels. Overwrites f.
+    cancels. f is -inf at the row's own class and is overwritten.
     """
+    top = rival
     for e in range(begin, begin + n):
         f[index[e]] += k * value[e]
-    top = top_rival(f, lo, hi)
-    most = 1.0 - f[y] + top + k * s
+        top = max(top, f[index[e]])
+    most = 1.0 - own + top + k * s
     if not most > 0.0:
         return 0
     t, m = max(-0.5 * most, -k * C), 0
-    for part in range(2):
-        for r in range(0 if part == 0 else hi, lo if part == 0 else f.size):
-            # Without a branch, which would be guessed wrongly too often.
-            chosen[m], amount[m] = r, f[r] - top
-            m += 1 if f[r] >= top + t else 0
+    for r in range(f.size):
+        # Without a branch, which would be guessed wrongly too often.
+        chosen[m], amount[m] = r, f[r] - top
+        m += 1 if f[r] >= top + t else 0
     kept = 0
     while kept != m:
         total = 0.0
@@ -125,10 +128,11 @@ def exact_step(f, y, lo, hi, k, C, s, index, value, begin, n, chosen, amount):
 
 
 @kernel
-def pair_steps(f, y, lo, hi, k, C, s, index, value, begin, n, chosen, amount, a, eps):
+def pair_steps(f, own, k, C, s, index, value, begin, n, chosen, amount, a, eps):
     """The paper's way to nearly the same: mass moves between two places at a time.
 
-    `a` (R,) is zero before and after. Overwrites f.
+    `a` (R,) is zero before and after. f is -inf at the row's own class and is
+    overwritten.
     """
     for e in range(begin, begin + n):
         a[index[e]] = value[e]
@@ -136,13 +140,12 @@ def pair_steps(f, y, lo, hi, k, C, s, index, value, begin, n, chosen, amount, a,
         up, down, high, low = -1, -1, 0.0, math.inf
         if s < C:
             low = 0.0
-        for part in range(2):
-            for r in range(0 if part == 0 else hi, lo if part == 0 else f.size):
-                g = 1.0 - f[y] + f[r]
-                if g > high:
-                    up, high = r, g
-                if a[r] > 0.0 and g < low:
-                    down, low = r, g
+        for r in range(f.size):
+            g = 1.0 - own + f[r]
+            if g > high:
+                up, high = r, g
+            if a[r] > 0.0 and g < low:
+                down, low = r, g
         if high - low <= eps:
             break
         mass = C - s if down < 0 else a[down]
@@ -152,13 +155,13 @@ def pair_steps(f, y, lo, hi, k, C, s, index, value, begin, n, chosen, amount, a,
             f[up] -= k * step
         else:
             s -= step
-            f[y] -= k * step
+            own -= k * step
         if down >= 0:
             a[down] = 0.0 if a[down] - step < 1e-15 else a[down] - step
             f[down] += k * step
         else:
             s = C if step == mass else s + step
-            f[y] += k * step
+            own += k * step
     m = 0
     for r in range(a.size):
         if a[r] > 0.0:
@@ -201,18 +204,18 @@ def sweep(
         x, y, C, n = X[i], assign[i], limits[i], count[i]
         lo, hi = starts[codes[i]], starts[codes[i] + 1]
         score(x, Mt, f)
-        rival, old = top_rival(f, lo, hi), first[i]
-        psi[i], s = violation(f, y, rival, C, index, value, old, n)
+        own, rival, old = f[y], top_rival(f, lo, hi), first[i]
+        psi[i], s = violation(f, own, rival, C, index, value, old, n)
         if psi[i] <= skip:
             continue
         if pairwise:
             m = pair_steps(
-                f, y, lo, hi, squares[i], C, s, index, value, old, n, chosen,
-                amount, spare, skip,
+                f, own, squares[i], C, s, index, value, old, n, chosen, amount,
+                spare, skip,
             )  # fmt: skip
         else:
             m = exact_step(
-                f, y, lo, hi, squares[i], C, s, index, value, old, n, chosen,
+                f, own, rival, squares[i], C, s, index, value, old, n, chosen,
                 amount,
             )  # fmt: skip
         if not has_room(i, m, first, room, used, index.size):
@@ -249,27 +252,28 @@ def judge(
     """Look at the rows from `begin` on, given their scores F (rows, R).
 
     Writes the slack that each prototype of the row's class would leave (n, q), inf
-    beyond the last, and the violations. Returns the loss as assigned, the loss if
-    every row took its best prototype, the dual mass, and the rows' share of
-    sum_r ||M_r||^2.
+    beyond the last, and the violations; overwrites F. Returns the loss as assigned,
+    the loss if every row took its best prototype, the dual mass, and the rows' share
+    of sum_r ||M_r||^2.
     """
     loss, free, mass, norm = 0.0, 0.0, 0.0, 0.0
     for b in range(F.shape[0]):
         i, f = begin + b, F[b]
         y, C = assign[i], limits[i]
         lo, hi = starts[codes[i]], starts[codes[i] + 1]
+        own = f[y]
+        for j in range(slack.shape[1]):
+            slack[i, j] = f[lo + j] if lo + j < hi else -math.inf
         rival = top_rival(f, lo, hi)
         least = math.inf
         for j in range(slack.shape[1]):
-            slack[i, j] = math.inf
-            if lo + j < hi:
-                slack[i, j] = max(0.0, 1.0 - f[lo + j] + rival)
-                least = min(least, slack[i, j])
-        psi[i], s = violation(f, y, rival, C, index, value, first[i], count[i])
+            slack[i, j] = max(0.0, 1.0 - slack[i, j] + rival)
+            least = min(least, slack[i, j])
+        psi[i], s = violation(f, own, rival, C, index, value, first[i], count[i])
         loss += C * slack[i, y - lo]
         free += C * least
         mass += s
-        norm += s * f[y]
+        norm += s * own
         for e in range(first[i], first[i] + count[i]):
             norm -= value[e] * f[index[e]]
     return loss, free, mass, norm

@@ -62,19 +62,19 @@ def sweep_gram(
         lo, hi = starts[codes[i]], starts[codes[i] + 1]
         for r in range(R):
             f[r] = Ft[r, i]
-        rival = top_rival(f, lo, hi)
+        own, rival = f[y], top_rival(f, lo, hi)
         old[0] = first[i]
-        psi[i], s = violation(f, y, rival, C, index, value, first[i], n)
+        psi[i], s = violation(f, own, rival, C, index, value, first[i], n)
         if psi[i] <= skip:
             continue
         if pairwise:
             m = pair_steps(
-                f, y, lo, hi, squares[i], C, s, index, value, first[i], n, chosen,
-                amount, spare, skip,
+                f, own, squares[i], C, s, index, value, first[i], n, chosen, amount,
+                spare, skip,
             )  # fmt: skip
         else:
             m = exact_step(
-                f, y, lo, hi, squares[i], C, s, index, value, first[i], n, chosen,
+                f, own, rival, squares[i], C, s, index, value, first[i], n, chosen,
                 amount,
             )  # fmt: skip
         if not has_room(i, m, first, room, used, index.size):

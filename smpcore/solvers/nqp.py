@@ -33,8 +33,9 @@ ZERO, NONE = np.int64(0), np.int64(-1)
 #: Slope, relative to the largest of c, that counts as none.
 FLAT = 1e-10
 
-#: Share of Q_jj that is left of a column which depends on the others.
-DEPENDENT = 1e-9
+#: Share of Q_jj that is left of a column which depends on the others: 32-bit code, that
+#: has to find the same entries, cannot tell less than this from rounding.
+DEPENDENT = 2.0**-16
 
 #: Relative decrease of the objective that ends the search.
 LITTLE = 1e-9
@@ -44,18 +45,23 @@ LITTLE = 1e-9
 def steepest(slope, flat):
     """Index of the lowest slope, or -1 if it is not below -flat.
 
-    Four minima at a time: one alone would make every number wait for the one before.
+    Eight minima at a time: one alone would make every number wait for the one before.
     """
     a, b, c, d = -flat, -flat, -flat, -flat
-    whole = slope.size - slope.size % 4
-    for i in range(0, whole, 4):
+    e, f, g, h = -flat, -flat, -flat, -flat
+    whole = slope.size - slope.size % 8
+    for i in range(0, whole, 8):
         a = slope[i] if slope[i] < a else a
         b = slope[i + 1] if slope[i + 1] < b else b
         c = slope[i + 2] if slope[i + 2] < c else c
         d = slope[i + 3] if slope[i + 3] < d else d
+        e = slope[i + 4] if slope[i + 4] < e else e
+        f = slope[i + 5] if slope[i + 5] < f else f
+        g = slope[i + 6] if slope[i + 6] < g else g
+        h = slope[i + 7] if slope[i + 7] < h else h
     for i in range(whole, slope.size):
         a = slope[i] if slope[i] < a else a
-    lowest = min(min(a, b), min(c, d))
+    lowest = min(min(min(a, b), min(c, d)), min(min(e, f), min(g, h)))
     if lowest < -flat:
         for i in range(slope.size):
             if slope[i] == lowest:
@@ -127,6 +133,32 @@ def refit(Q, c, support, x, size, factor, z):
 
 
 @kernel
+def slopes(Q, c, support, x, size, slope):
+    """Write c + Q x.
+
+    Four rows of Q at a time, or most of the time would go into reading and writing the
+    sum; its terms are added in the same order as one by one.
+    """
+    for i in range(slope.size):
+        slope[i] = c[i]
+    whole = size - size % 4
+    for r in range(0, whole, 4):
+        p, q, s, t = (
+            Q[support[r]],
+            Q[support[r + 1]],
+            Q[support[r + 2]],
+            Q[support[r + 3]],
+        )
+        u, v, w, z = x[r], x[r + 1], x[r + 2], x[r + 3]
+        for i in range(slope.size):
+            slope[i] = slope[i] + u * p[i] + v * q[i] + w * s[i] + z * t[i]
+    for r in range(whole, size):
+        row, v = Q[support[r]], x[r]
+        for i in range(slope.size):
+            slope[i] += v * row[i]
+
+
+@kernel
 def grow(Q, c, flat, support, x, size, value, slope, factor, blocked, n_blocked, z):
     """Let one entry in and solve again.
 
@@ -151,12 +183,7 @@ def grow(Q, c, flat, support, x, size, value, slope, factor, blocked, n_blocked,
         lower += 0.5 * c[support[r]] * x[r]
     if size == support.size or not value - lower > LITTLE * abs(lower):
         return size, lower, n_blocked, False
-    for i in range(slope.size):
-        slope[i] = c[i]
-    for r in range(size):
-        row, v = Q[support[r]], x[r]
-        for i in range(slope.size):
-            slope[i] += v * row[i]
+    slopes(Q, c, support, x, size, slope)
     for r in range(size):
         slope[support[r]] = 0.0
     for r in range(n_blocked):

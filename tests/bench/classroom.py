@@ -2,6 +2,7 @@
 
     python -m tests.bench.classroom                 30 visitors, 4 s of every 20
     python -m tests.bench.classroom --at-once       all 30 drag at the same time
+    python -m tests.bench.classroom --jobs          two more run a sweep and refits
 
 The visitors speak the app's own protocol, one message in flight each, as the live
 figure does: the time is from sending a slider value to its picture being received.
@@ -27,6 +28,8 @@ import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from tests.bench.long_work import Worker
+
 ROOT = Path(__file__).parents[2]
 DATA = ("moons", "iris", "breast_cancer", "wine")
 
@@ -46,7 +49,7 @@ def start_server(port: int, **environment: str) -> subprocess.Popen:
             *(f"--server.port={port}", "--server.address=127.0.0.1"),
         ],
         cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+        env={**os.environ, **environment},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -172,7 +175,16 @@ def percentile(values: list[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
-async def run(n_visitors: int, seconds: float, at_once: bool) -> None:
+def workers(port: int) -> list[Worker]:
+    """One who refines a sweep, and one who asks how stable the prototypes are."""
+    data = ("data=breast_cancer", "data=wine", "data=digits")
+    return [
+        Worker(port, "tradeoff", data, "Refine"),
+        Worker(port, "prototypes", data, "How stable", "Refit"),
+    ]
+
+
+async def run(n_visitors: int, seconds: float, at_once: bool, with_jobs: bool) -> None:
     """Run the lesson and print its figures."""
     port = free_port()
     server = start_server(port)
@@ -184,13 +196,20 @@ async def run(n_visitors: int, seconds: float, at_once: bool) -> None:
         visitors = [Visitor(i, port) for i in range(n_visitors)]
         for visitor in visitors:
             await visitor.open()
+        busy = workers(port) if with_jobs else []
+        for worker in busy:
+            await worker.open()
+        working = [asyncio.create_task(worker.work()) for worker in busy]
         lessons = [_lesson(visitor, seconds, at_once) for visitor in visitors]
         pictures = await asyncio.gather(*lessons)
         after = megabytes(server.pid)
+        for task in working:
+            task.cancel()
+        await asyncio.gather(*working)
     finally:
         server.kill()
     times = [t for visitor in visitors for t in visitor.times]
-    errors = [e for visitor in visitors for e in visitor.errors]
+    errors = [e for one in (*visitors, *busy) for e in one.errors]
     rates = [sum(p) / (4 * len(p)) for p in pictures if p]
     late = [v.number for v in visitors if not math.isclose(v.shown, v.shown)]
     print(f"{n_visitors} visitors, {'all at once' if at_once else '4 s of every 20'}")
@@ -200,6 +219,9 @@ async def run(n_visitors: int, seconds: float, at_once: bool) -> None:
     print(f"pictures a second  {min(rates):.1f} (slowest visitor) .. {max(rates):.1f}")
     print(f"said busy          {sum(v.busy > 0 for v in visitors)} visitors")
     print(f"errors             {len(errors)} {errors[:3]}")
+    for worker in busy:
+        came = f"{worker.n_starts} times, last seen {worker.seen[-1:]}"
+        print(f"long work          {worker.page} started {came}")
     print(f"without a picture  {late}")
     print(f"memory             {before:.0f} -> {after:.0f} MB, ", end="")
     print(f"{(after - before) / n_visitors:.1f} MB a visitor")
@@ -210,5 +232,6 @@ if __name__ == "__main__":
     parser.add_argument("--visitors", type=int, default=30)
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--at-once", action="store_true")
+    parser.add_argument("--jobs", action="store_true")
     chosen = parser.parse_args()
-    asyncio.run(run(chosen.visitors, chosen.seconds, chosen.at_once))
+    asyncio.run(run(chosen.visitors, chosen.seconds, chosen.at_once, chosen.jobs))

@@ -14,7 +14,7 @@ import time
 
 from playwright.sync_api import Page, sync_playwright
 
-from smpcore import METHODS, load_dataset, prepare, split
+from smpcore import METHODS
 from tests.bench.classroom import free_port, percentile, start_server
 
 FLAGS = (
@@ -30,8 +30,11 @@ COMMITTED = {
     "supersparse": "lam",
     "imkpl": "tau",
 }
-#: Data sets to measure on.
-DATA = ("moons", "iris", "breast_cancer", "digits")
+#: Data sets to measure on; a method takes those of its tasks.
+DATA = {
+    "classification": ("moons", "iris", "breast_cancer", "digits"),
+    "regression": ("sine", "hills", "diabetes"),
+}
 
 #: Moves one slider step by step; resolves to the times to paint in ms.
 STEP = """async (canvas, [name, places]) => {
@@ -80,30 +83,25 @@ DRAG = """async (canvas, name) => {
 }"""
 
 
-def _n_knots(method: str, data: str) -> int:
-    """Knots of the method's path on a data set, 0 without a path."""
-    row = METHODS[method]
-    if row.path is None:
-        return 0
-    dataset = load_dataset(data)
-    train = split(dataset).train
-    X = prepare(dataset, train).transform(dataset.frame)
-    problem = row.estimator(row.defaults()).problem(X[train], dataset.y[train])
-    return len(row.knots(row.bounds(problem, row.defaults())[row.path]))
-
-
-def _ready(page: Page, n_knots: int) -> float:
-    """Seconds until every knot of the path is there."""
+def _ready(page: Page) -> float:
+    """Seconds until the canonical fit and every knot of its path are there."""
     start = time.perf_counter()
     canvas = page.locator("canvas[data-paint-count]").first
     canvas.wait_for(timeout=60_000)
     page.wait_for_function(
-        "([canvas, n]) => n == 0 || Number(canvas.dataset.knots) >= n",
-        arg=[canvas.element_handle(), n_knots],
-        timeout=30_000,
+        "({dataset}) => dataset.canonical === '1' && "
+        "Number(dataset.knots) >= Number(dataset.wanted)",
+        arg=canvas.element_handle(),
+        timeout=120_000,
         polling=20,
     )
     return time.perf_counter() - start
+
+
+def _n_knots(page: Page) -> int:
+    """Knots of the path that the figure has, 0 without a path."""
+    canvas = page.locator("canvas[data-paint-count]").first
+    return int(canvas.get_attribute("data-wanted"))
 
 
 def _row(name: str, times: list[float], budget: str) -> None:
@@ -115,16 +113,13 @@ def measure(page: Page, address: str, method: str, data: str) -> None:
     """Print the figures of one method on one data set."""
     sent: list[int] = []
     page.on("websocket", lambda s: s.on("framesent", lambda f: sent.append(len(f))))
-    path, slider, n_knots = (
-        METHODS[method].path,
-        COMMITTED[method],
-        _n_knots(method, data),
-    )
+    path, slider = METHODS[method].path, COMMITTED[method]
     places = [0.1 + 0.8 * ((7 * i) % MOVES) / MOVES for i in range(MOVES)]
     print(f"{method} on {data}")
+    page.goto(f"{address}?method={method}&data={data}")
+    _ready(page)
+    n_knots = _n_knots(page)
     if n_knots > 5:
-        page.goto(f"{address}?method={method}&data={data}")
-        _ready(page, n_knots)
         canvas = page.locator("canvas[data-paint-count]").first
         page.wait_for_timeout(500)
         sent.clear()
@@ -133,7 +128,7 @@ def measure(page: Page, address: str, method: str, data: str) -> None:
         _row("scrub", canvas.evaluate(step, [path, places]), "50 / 60")
         print(f"  websocket messages while scrubbing: {len(sent)}")
     page.goto(f"{address}?method={method}&data={data}")
-    _ready(page, n_knots)
+    _ready(page)
     canvas = page.locator("canvas[data-paint-count]").first
     node = canvas.element_handle()
     page.wait_for_timeout(500)
@@ -142,10 +137,10 @@ def measure(page: Page, address: str, method: str, data: str) -> None:
     pictures, last = canvas.evaluate(DRAG, slider)
     released = time.perf_counter()
     final = "canvas => canvas.dataset.canonical == '1'"
-    page.wait_for_function(final, arg=node, timeout=30_000, polling=20)
+    page.wait_for_function(final, arg=node, timeout=120_000, polling=20)
     canonical = time.perf_counter() - released
     if n_knots:
-        _ready(page, n_knots)
+        _ready(page)
     knots = time.perf_counter() - released
     now = canvas.evaluate(
         "(c, name) => Number(c.getRootNode()"
@@ -178,8 +173,9 @@ def main() -> None:
                 page.reload()
                 page.locator("canvas[data-paint-count]").first.wait_for()
             for method in sys.argv[1:] or COMMITTED:
-                for data in DATA:
-                    measure(page, f"http://127.0.0.1:{port}/", method, data)
+                for task in METHODS[method].estimators:
+                    for data in DATA[task]:
+                        measure(page, f"http://127.0.0.1:{port}/", method, data)
             browser.close()
     finally:
         server.kill()

@@ -3,8 +3,6 @@
 speed    cold and warm solves on 1000 x 64 digits, and the other similarities
 peers    objective beside scipy's L-BFGS-B and the paper's Algorithm 1
 digits   accuracy of ten classes with few prototypes beside an SVM and selected rows
-numbers  mean absolute error beside ridge, LASSO and selected rows; data of your own:
-         ``numbers=path/to/housing.arff``, target in the last column
 strings  200 words of four kinds
 compile  the default similarity in a fresh process, without and with a cache
 
@@ -24,15 +22,13 @@ import warnings
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.io import arff
 from scipy.optimize import minimize
 from sklearn import datasets
-from sklearn.linear_model import LassoCV, RidgeCV
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from smpcore.estimators.supersparse import SuperSparseClassifier, SuperSparseRegressor
+from smpcore.estimators.supersparse import SuperSparseClassifier
 from smpcore.estimators.supersparse_baselines import (
     WAYS,
     fit_fewer_vectors,
@@ -201,97 +197,6 @@ def digits() -> None:
     show("Digits, 900 + 300 rows, 597 test rows", head, lines())
 
 
-def tables(path: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Name -> rows and numbers."""
-    found = {
-        "diabetes 442x10": datasets.load_diabetes(return_X_y=True),
-        "friedman 506x13": datasets.make_friedman1(506, 13, noise=1.0, random_state=0),
-    }
-    if path:
-        rows, _ = arff.loadarff(path)
-        table = np.array([[float(v) for v in row] for row in rows])
-        found[os.path.basename(path)] = table[:, :-1], table[:, -1]
-    return found
-
-
-def full_kernel(kind: str, fitted: SuperSparseRegressor, problem: object) -> object:
-    """Predictor of ridge or LASSO on the similarities to all rows."""
-    how, rows = fitted.lesson(problem)
-    model = (
-        RidgeCV(np.logspace(-4, 2, 13)) if kind == "ridge" else LassoCV(alphas=30, cv=5)
-    )
-    model.fit(how.values(rows.cases, rows.cases), problem.rows.Y[0])
-
-    def predict(X: np.ndarray) -> np.ndarray:
-        scaled = (X - problem.center) / problem.scale
-        said = model.predict(how.values(scaled, rows.cases))
-        return said * problem.rows.unit + problem.rows.middle[0]
-
-    return predict, np.count_nonzero(model.coef_)
-
-
-def numbers(path: str = "") -> None:
-    """Print mean absolute errors, means of five divisions."""
-
-    def errors(X: np.ndarray, y: np.ndarray, seed: int) -> Iterator[tuple]:
-        rest, test = train_test_split(
-            np.arange(len(y)), test_size=0.25, random_state=seed
-        )
-        learn, judge = train_test_split(rest, test_size=0.25, random_state=seed)
-
-        def loss(model, rows=judge):
-            return float(np.abs(model.predict(X[rows]) - y[rows]).mean())
-
-        def prepared(m, setting, rows):
-            model = SuperSparseRegressor(m, **setting)
-            return model, model.problem(X[rows], y[rows])
-
-        base = SuperSparseRegressor()
-        natural = base.meant(base.problem(X[learn], y[learn]))["gamma"]
-        for kind in ("ridge", "lasso"):
-            settings = [{"gamma": natural * f} for f in (0.25, 0.5, 1.0)]
-            tried = []
-            for setting in settings:
-                model = SuperSparseRegressor(**setting)
-                predict, _ = full_kernel(kind, model, model.problem(X[learn], y[learn]))
-                tried.append(np.abs(predict(X[judge]) - y[judge]).mean())
-            model = SuperSparseRegressor(**settings[int(np.argmin(tried))])
-            predict, used = full_kernel(kind, model, model.problem(X[rest], y[rest]))
-            yield (
-                f"{kind}, full kernel",
-                used,
-                np.abs(predict(X[test]) - y[test]).mean(),
-            )
-        settings = [
-            {"lam": lam, "gamma": natural * f}
-            for lam in (1e-4, 1e-3, 1e-2)
-            for f in (0.25, 0.5, 1.0)
-        ]
-        for m in (2, 3, 5, 10):
-            fits = {
-                "virtual": lambda e, p: e.solve(p),
-                **{f"PS {w}": lambda e, p, w=w: fit_selected(e, p, w) for w in WAYS},
-            }
-            for name, fit in fits.items():
-                best, _ = chosen(
-                    settings,
-                    lambda s, fit=fit, m=m: fit(*prepared(m, s, learn)),
-                    loss,
-                )
-                yield name, m, loss(fit(*prepared(m, best, rest)), test)
-
-    def lines() -> Iterator[list]:
-        for name, (X, y) in tables(path).items():
-            runs = [list(errors(X, y, seed)) for seed in range(5)]
-            for same in zip(*runs, strict=True):
-                used = np.mean([vectors for _, vectors, _ in same])
-                found = [error for _, _, error in same]
-                spread = f"{np.mean(found):.3f} ± {np.std(found):.3f}"
-                yield [name, same[0][0], f"{used:.0f}", spread]
-
-    show("Mean absolute error on test rows", ["", "model", "vectors", "MAE"], lines())
-
-
 def strings() -> None:
     """Print time and accuracy on misspelt words."""
     rng = np.random.default_rng(0)
@@ -366,15 +271,13 @@ def main() -> None:
         "speed": speed,
         "peers": peers,
         "digits": digits,
-        "numbers": numbers,
         "strings": strings,
         "compile": compiling,
     }
     started = time.perf_counter()
     with threadpool_limits(1):
-        for asked in sys.argv[1:] or sections:
-            name, _, path = asked.partition("=")
-            sections[name](*([path] if path else []))
+        for name in sys.argv[1:] or sections:
+            sections[name]()
     show("Whole run", ["seconds"], iter([[f"{time.perf_counter() - started:.0f}"]]))
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from smpcore import load_dataset, split
+from smpcore import SmpcoreError, load_dataset, read_table, split
 from smpcore.datasets import make_dataset
-from smpcore.figures import class_balance, missing_values, scatter
+from smpcore.figures import class_balance, missing_values, scatter, series
 
 
 @pytest.mark.parametrize("key", ["iris", "digits", "breast_cancer"])
@@ -85,3 +85,39 @@ def test_scatter_of_a_regression_is_coloured_by_value():
     dataset = load_dataset("diabetes")
     (points,) = scatter(dataset, np.arange(100), "age", "bmi").data
     assert list(points.marker.color) == dataset.y[:100].tolist()
+
+
+def test_series_draw_some_of_each_class_and_no_other_row():
+    dataset = load_dataset("series", n_times=10)
+    train = split(dataset).train
+    figure = series(dataset, train, per_class=2)
+    assert len(figure.data) == len(dataset.channels) * len(dataset.classes)
+    assert len({(t.line.color, t.line.dash) for t in figure.data}) == 4
+    assert sum(bool(trace.showlegend) for trace in figure.data) == 4
+    seen = dataset.frame[dataset.feature_columns].iloc[train].to_numpy()
+    label = dataset.codes[train]
+    for number, trace in enumerate(figure.data):
+        code, channel = divmod(number, 9)
+        drawn = np.reshape(trace.y, (2, 11))[:, :10]
+        rows = seen[label == code, 10 * channel : 10 * channel + 10]
+        assert all((rows == line).all(axis=1).any() for line in drawn)
+
+
+def test_series_of_many_channels_and_without_classes():
+    lines = "\n".join(
+        ":".join(f"{i},{j},{i + j}" for j in range(15)) + f":{0.5 * i}"
+        for i in range(9)
+    )
+    data = f"@targetLabel true\n@dimension 15\n@data\n{lines}\n".encode()
+    dataset = read_table(data, "t.ts")
+    figure = series(dataset, np.arange(9))
+    names = [trace.name for trace in figure.data[::12]]
+    assert names == [
+        f"{third} third of the target" for third in ("low", "middle", "high")
+    ]
+    assert len(figure.data) == 3 * 12
+
+
+def test_a_table_is_no_series():
+    with pytest.raises(SmpcoreError, match="should hold series"):
+        series(load_dataset("digits"), np.arange(5))

@@ -3,8 +3,21 @@
 import numpy as np
 import pytest
 
-from smpcore import History, SMPClassifier, load_dataset
-from smpcore.figures import axis_view, convergence, decision_raster, pca_view
+from smpcore import (
+    History,
+    SMPClassifier,
+    SmpcoreError,
+    SuperSparseRegressor,
+    load_dataset,
+)
+from smpcore.figures import (
+    axis_view,
+    convergence,
+    curve_view,
+    decision_raster,
+    pca_view,
+    prediction_raster,
+)
 
 
 @pytest.fixture(scope="module")
@@ -90,3 +103,43 @@ def test_convergence_leaves_out_gaps_that_are_unknown():
     steps = np.arange(3.0)
     figure = convergence(History(steps, steps + 1, np.array([np.nan, 0.1, 0.0])))
     assert list(figure.data[1].x) == [1.0]
+
+
+@pytest.fixture(scope="module")
+def diabetes():
+    dataset = load_dataset("diabetes")
+    X = dataset.frame[dataset.feature_columns].to_numpy(dtype=float)
+    return X, dataset.y, SuperSparseRegressor(4).fit(X, dataset.y).model_
+
+
+def test_a_surface_is_what_the_model_predicts(diabetes):
+    X, _, model = diabetes
+    view = pca_view(X)
+    surface = prediction_raster(model, view, n_nodes=20)
+    assert surface.shape == (20, 20) and surface.dtype == np.float32
+    values = model.predict(view.lift(_nodes(view, 20)))
+    np.testing.assert_allclose(surface.ravel(), values, rtol=1e-6)
+
+
+def test_a_curve_is_what_the_model_predicts_with_the_rest_standing(diabetes):
+    X, y, model = diabetes
+    names = tuple(f"f{j}" for j in range(X.shape[1]))
+    rest = np.median(X, axis=0) + 0.5
+    view = curve_view(X, y, names, 2, "progression", rest)
+    assert (view.x_label, view.y_label) == ("f2", "progression")
+    assert view.y[0] < y.min() and view.y[1] > y.max()
+    line = np.tile(rest, (30, 1))
+    line[:, 2] = np.linspace(*view.x, 30)
+    curve = prediction_raster(model, view, n_nodes=30)
+    np.testing.assert_allclose(curve, model.predict(line), rtol=1e-6)
+    # Wherever a row stands above the line, the line's own input is meant.
+    np.testing.assert_array_equal(view.lift([[28.0, 99.0]]), view.lift([[28.0, 0.0]]))
+
+
+def test_a_picture_of_the_other_task_is_refused(iris, diabetes):
+    X, model = iris
+    with pytest.raises(SmpcoreError, match="should be a regression model"):
+        prediction_raster(model, pca_view(X))
+    X, _, model = diabetes
+    with pytest.raises(SmpcoreError, match="should be a classifier"):
+        decision_raster(model, pca_view(X))

@@ -1,5 +1,7 @@
 """Kernel models without an estimator: from a support vector machine, or at random."""
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.svm import SVC
 
@@ -85,6 +87,8 @@ def random_kernel_model(
     m = 2 * n_classes
     mixing = random.normal(size=(n_anchors, m))
     mixing[random.random(mixing.shape) > density] = 0.0
+    if kind in ("features", "intersection") and density == 1 and n_anchors > 1:
+        mixing -= mixing.mean(axis=0)  # alike everywhere: one class would always win
     mixing[0, 0] = 1.0
     scale = np.exp(random.normal(size=n_features))
     center = 3 * random.normal(size=n_features)
@@ -94,6 +98,12 @@ def random_kernel_model(
         "laplacian": Similarity("laplacian", gamma=2.0 / n_features),
         "cosine": Similarity("cosine"),
         "ncc": Similarity("ncc"),
+        "features": Similarity(
+            "features",
+            weights=tuple(np.arange(1, n_features + 1) / n_features**2),
+            widths=(2.0,) * n_features,
+        ),
+        "intersection": Similarity("intersection"),
     }
     parts = {
         "center": center,
@@ -106,4 +116,37 @@ def random_kernel_model(
     }
     parts = {**parts, "mixing": mixing, **changes}
     anchors = random.normal(size=(n_anchors, n_features))
+    if kind == "intersection":  # of numbers that are not negative
+        anchors = np.abs(anchors) + 0.5
+        parts["center"] = parts["low"] - 0.5 * parts["scale"]
     return kernel_model(anchors, parts.pop("mixing"), how[kind], **parts)
+
+
+def coded_model(kind="rbf", n_prototypes=6, code_size=3, seed=0, **changes):
+    """Prototypes of unit length that reconstruct an input together."""
+    random = np.random.default_rng(seed)
+    parts = {"n_features": 4, "n_anchors": 9, "n_classes": 2, **changes}
+    n_classes = parts.pop("n_classes")
+    mixing = random.uniform(0.1, 1, size=(parts["n_anchors"], n_prototypes))
+    mixing[random.random(mixing.shape) < 0.5] = 0.0
+    mixing[np.arange(n_prototypes) % len(mixing), np.arange(n_prototypes)] = 1.0
+    base = random_kernel_model(
+        kind,
+        **parts,
+        n_classes=n_classes,
+        seed=seed,
+        mixing=mixing,
+        bias=np.zeros(n_prototypes),
+        pooling="sum",
+        votes=np.eye(n_classes)[np.arange(n_prototypes) % n_classes],
+        counts=np.ones(n_prototypes, dtype=np.int64),
+        intercept=np.zeros(n_classes),
+        kind_of_prototype="mix of real cases",
+    )
+    alike = base.similarity.values(base.anchors, base.anchors)
+    length = np.sqrt(np.einsum("ij,ik,kj->j", mixing, alike, mixing))
+    mixing = mixing / length
+    gram = mixing.T @ alike @ mixing
+    return replace(
+        base, mixing=mixing, code_size=code_size, gram=(gram + gram.T) / 2, fallback=1
+    )

@@ -193,7 +193,10 @@ def test_json_gives_the_model_back_bit_for_bit(kind, same_bits):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"similarity": "gak"}, r"similarity='gak' should be one of \['cosine'"),
+        (
+            {"similarity": "gak"},
+            r"similarity='gak' should be one of \['code', 'cosine'",
+        ),
         ({"similarity": ["rbf"]}, "similarity=.*should be one of"),
         ({"anchor": [[1.0], [2.0]]}, "anchor should be a table"),
         ({"anchor": 1.0}, "wrong entry"),

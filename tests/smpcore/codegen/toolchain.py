@@ -99,7 +99,10 @@ int main(void)
 }
 """
 
-# Counts how many times 64 clock cycles one prediction takes.
+# Clock cycles of a tick -> how to ask the timer for it. It counts 65536 ticks.
+_TICKS = {64: "_BV(CS11) | _BV(CS10)", 1024: "_BV(CS12) | _BV(CS10)"}
+
+# Counts how many ticks one prediction takes.
 _AVR_CLOCK = """
 #ifndef MDL_ANSWER
 #define MDL_ANSWER unsigned
@@ -114,7 +117,7 @@ int main(void)
     for (k = 0; k < MDL_N; ++k) {
         x.bits[k] = pgm_read_dword(&row[k]);
     }
-    TCCR1B = _BV(CS11) | _BV(CS10);
+    TCCR1B = %s;
     TCNT1 = 0;
     answer = mdl_predict(x.numbers);
     ticks = TCNT1;
@@ -225,13 +228,14 @@ def same_on_avr(compiled, rows, compiler="avr-gcc", simulator="simavr", wanted=N
 
 
 def avr_cycles(compiled, row) -> int:
-    """Clock cycles of one prediction on a simulated ATmega328P, in steps of 64."""
-    main = _AVR_CLOCK % _words(to_float32(row))
-    said = _simulated(compiled, main, "avr-gcc", "simavr")
-    told = re.search(r"=(\d{5})", said)
-    if told is None:
-        raise CommandFailed(f"the clock ran over\n{said}")
-    return 64 * int(told[1])
+    """Clock cycles of one prediction on a simulated ATmega328P, in steps of a tick."""
+    for cycles, timer in _TICKS.items():
+        main = _AVR_CLOCK % (_words(to_float32(row)), timer)
+        said = _simulated(compiled, main, "avr-gcc", "simavr")
+        told = re.search(r"=(\d{5})", said)
+        if told is not None:
+            return cycles * int(told[1])
+    raise CommandFailed(f"the clock ran over\n{said}")
 
 
 def _words(numbers) -> str:

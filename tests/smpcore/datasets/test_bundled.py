@@ -20,8 +20,9 @@ ENDS = [
     for info in INFOS.values()
     for param in info.params
     for end in (param.low, param.high)
-    if end <= 5000
+    if end <= 5000 and info.key != "drawn"
 ]
+SEEDED = [key for key, info in INFOS.items() if "seed" in {p.name for p in info.params}]
 
 
 @pytest.mark.parametrize("key", INFOS)
@@ -47,12 +48,15 @@ def test_every_end_of_every_parameter(key, name, end):
     }
     data = load_dataset(key, **{**params, name: end})
     assert data.n_samples == ({**params, name: end})["n_samples"]
-    assert np.isfinite(data.frame.drop(columns="class").to_numpy()).all()
+    assert np.isfinite(data.frame.drop(columns=data.target).to_numpy()).all()
+    if data.task == "regression":
+        assert np.isfinite(data.y).all() and np.ptp(data.y) > 0
+        return
     assert len(data.classes) == {**params, name: end}.get("n_classes", 2)
     assert np.bincount(data.codes).min() >= 2
 
 
-@pytest.mark.parametrize("key", [key for key, info in INFOS.items() if info.params])
+@pytest.mark.parametrize("key", SEEDED)
 def test_seeds_give_other_points(key):
     digests = {load_dataset(key, n_samples=60, seed=seed).digest for seed in range(3)}
     assert len(digests) == 3
@@ -99,6 +103,25 @@ def test_noise_free_shapes():
     assert np.array_equal(data.y == 0, angle > 0)
 
 
+def test_noise_free_values():
+    data = load_dataset("sine", noise=0.0)
+    x = data.frame["x"]
+    assert x.between(-3, 3).all()
+    np.testing.assert_allclose(data.y, x / 4 + np.sin(2 * x))
+    data = load_dataset("hills", noise=0.0, n_samples=5000)
+    x1, x2 = data.frame["x1"], data.frame["x2"]
+    top, bottom = np.argmax(data.y), np.argmin(data.y)
+    assert np.hypot(x1[top] + 1.5, x2[top] - 1.2) < 0.3
+    assert np.hypot(x1[bottom] - 0.2, x2[bottom] + 1.4) < 0.3
+    assert 2.8 < data.y.max() <= 3.1 and -2.6 < data.y.min() < -2.3
+
+
+def test_noise_is_what_it_says_on_values():
+    quiet, loud = (load_dataset("sine", noise=n, n_samples=5000) for n in (0.0, 0.5))
+    np.testing.assert_array_equal(quiet.frame["x"], loud.frame["x"])
+    assert np.std(loud.y - quiet.y) == pytest.approx(0.5, rel=0.05)
+
+
 def test_friedman_is_cut_at_its_mean():
     data = load_dataset("friedman", n_samples=5000, n_features=7)
     assert data.name == "fri_c0_5000_7"
@@ -141,3 +164,14 @@ def test_refused(key, params, words):
 def test_too_many_cells_are_refused():
     with pytest.raises(DatasetError, match="cells, at most"):
         load_dataset("friedman", n_samples=1_000_000, n_features=10_000)
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_what_is_drawn_on_begins_with_a_point_of_each_class(n_classes):
+    data = load_dataset("drawn", n_classes=n_classes)
+    assert data.classes.tolist() == [*range(1, n_classes + 1)]
+    assert np.bincount(data.codes).tolist() == [1] * n_classes
+    assert split(data).train.size == n_classes
+    assert data.open_test
+    with pytest.raises(SmpcoreError, match="from 2 to 5"):
+        load_dataset("drawn", n_classes=1)

@@ -323,3 +323,25 @@ def test_points_are_drawn_on_two_numbers_only():
 def test_memory_counts_the_rows_left_out():
     data = wild()
     assert data.n_bytes > replace(data, origin=None).n_bytes > 0
+
+
+def test_a_number_to_predict_is_cut_at_the_mean_of_all_rows():
+    dataset = load_dataset("diabetes")
+    cut = dataset.two_classes()
+    y = dataset.y
+    assert cut.task == "classification"
+    assert (cut.y == np.where(y < y.mean(), "P", "N")).all()
+    assert cut.digest not in (dataset.digest, load_dataset("iris").digest)
+    assert cut.digest == dataset.two_classes().digest
+    assert f"below {y.mean():.6g}" in cut.notices[-1]
+    assert dataset.task == "regression"
+    with pytest.raises(DatasetError, match="should be a number to be cut"):
+        cut.two_classes()
+
+
+def test_a_table_of_two_classes_can_have_other_roles():
+    frame = pd.DataFrame({"a": [1.5, 2, 3, 4], "b": list("uvuv"), "y": [0.5, 1, 2, 9]})
+    cut = make_dataset(frame, "t", roles={"y": "target"}).two_classes()
+    assert cut.y.tolist() == ["P", "P", "P", "N"]
+    other = cut.with_roles({"a": "ignore"})
+    assert (other.feature_columns, other.y.tolist()) == (["b"], cut.y.tolist())

@@ -459,3 +459,57 @@ def test_imkpl_on_a_file_of_series():
     assert estimator.dropped_.tolist() == [7, 8]
     assert estimator.score(X, y) > 0.9
     assert len(split(data).train) == len(division.train)
+
+
+NAMED = "who,when,x,y,kind\n" + "".join(
+    f"{who},{when},{who + when},{who * when},{'ab'[who % 2]}\n"
+    for who in range(8)
+    for when in range(5 + who % 3)
+)
+
+
+def test_a_long_table_whose_columns_are_named():
+    dataset = read_table(NAMED.encode(), "t.csv", series=("who", "when", "kind"))
+    assert (dataset.channels, dataset.sample_shape) == (["x", "y"], (2, 6))
+    assert dataset.reading.series == ("who", "when", "kind")
+    assert dataset.reading.filename == "t.csv"
+
+
+@pytest.mark.parametrize(
+    ("roles", "words"),
+    [
+        (("who", "day", "kind"), "has no column 'day'"),
+        (("who", "when", "when"), "should be three columns"),
+        (("who", "who", "kind"), "should be three columns"),
+    ],
+)
+def test_columns_that_cannot_be_those_of_series(roles, words):
+    with pytest.raises(DatasetError, match=words):
+        read_table(NAMED.encode(), "t.csv", series=roles)
+
+
+def test_a_length_that_was_asked_for_is_kept_and_said():
+    dataset = read_table(
+        NAMED.encode(), "t.csv", series=("who", "when", "kind"), n_times=9
+    )
+    assert (dataset.sample_shape, dataset.reading.n_times) == ((2, 9), 9)
+    assert any("the length asked for, 9" in text for text in dataset.notices)
+
+
+def test_test_series_say_that_they_were_resampled():
+    dataset = read_table(NAMED.encode(), "t.csv", series=("who", "when", "kind"))
+    options = {"series": dataset.reading.series, "n_times": dataset.sample_shape[1]}
+    frame, _, notices = read_frame(NAMED.encode(), "u.csv", **options)
+    both = dataset.with_test(frame, notices)
+    assert both.channels == ["x", "y"]
+    assert any(
+        text.startswith("Test file: Series have 5 to 7") for text in both.notices
+    )
+
+
+def test_channels_are_those_of_series_only():
+    assert load_dataset("digits").channels == []
+    assert load_dataset("moons").channels == []
+    series = load_dataset("series", n_times=10)
+    assert len(series.channels) == 9
+    assert series.with_roles({series.feature_columns[3]: "ignore"}).channels == []

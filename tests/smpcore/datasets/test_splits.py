@@ -188,6 +188,25 @@ def test_key_tells_parts_apart():
     assert len(keys) == 7
 
 
+def test_a_thinned_part_keeps_shares_and_every_class():
+    y = np.repeat([0, 1, 2, 3], [600, 300, 99, 1])
+    frame = pd.DataFrame({"x": np.arange(1000.0), "y": y.astype(str)})
+    data = make_dataset(frame, "t", roles={"y": "target", "x": "feature"})
+    whole = split(data, 0.0, 0.0)
+    thin = whole.thinned(y, 100, True)
+    assert np.isin(thin.train, whole.train).all() and (np.diff(thin.train) > 0).all()
+    sizes = np.bincount(y[thin.train])
+    assert (np.abs(sizes - [60, 30, 10, 1]) <= 1).all()
+    np.testing.assert_array_equal(thin.train, whole.thinned(y, 100, True).train)
+    assert whole.thinned(y, 1000, True) is whole and thin.key != whole.key
+    drawn = np.random.default_rng(0).normal(size=1000)
+    numbers = drawn[whole.thinned(drawn, 50, False).train]
+    assert len(numbers) == 50
+    levels = np.linspace(0, 1, 9)
+    found = np.quantile(numbers, levels) - np.quantile(drawn, levels)
+    assert np.abs(found).max() < 0.1, "quantiles stay"
+
+
 def test_rows_come_and_go():
     division = split(load_dataset("moons", n_samples=50))
     more = division.with_row(50)

@@ -213,6 +213,46 @@ def test_series_are_told_apart_by_the_channel_that_matters():
     np.testing.assert_array_equal(codes.argmax(axis=1), fitted.assignment_)
 
 
+def test_a_constant_channel_beside_classes_smaller_than_a_prototype():
+    X, y = waves(0, n=4)
+    estimator = IMKPLClassifier(
+        kernels="gak", n_channels=3, standardize=False, code_size=20, n_prototypes=None
+    )
+    fitted = estimator.fit(X, y)
+    assert fitted.dropped_.tolist() == [2] and fitted.kernel_weights_[2] == 0.0
+    assert fitted.n_asked_ == 8, "a prototype for each row at most"
+    assert np.count_nonzero(fitted.model_.mixing, axis=0).max() <= 4
+    assert fitted.score(X, y) == 1.0
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_channels_that_all_see_nothing_are_all_kept():
+    X, y = np.repeat([[1.0, 2.0]], 12, axis=0).repeat(5, axis=1), np.arange(12) % 2
+    estimator = IMKPLClassifier(kernels="gak", n_channels=2, standardize=False)
+    with pytest.warns(UserWarning, match="None of the 2 kernels tells rows apart"):
+        fitted = estimator.fit(X, y)
+    np.testing.assert_allclose(fitted.kernel_weights_, 0.5)
+
+
+def test_kernels_that_memory_would_not_hold_are_refused_with_their_size():
+    X, y = waves(0, n=20)
+    many = np.repeat(X, 125, axis=0), np.repeat(y, 125)
+    estimator = IMKPLClassifier(kernels="gak", n_channels=6, standardize=False)
+    with pytest.raises(SmpcoreError, match=r"9 tables of 5000 x 5000 .* 1.68 GiB"):
+        estimator.fit(*many)
+    wide = np.zeros((400, 400 * 1000), dtype=np.float32), np.arange(400) % 2
+    listed = IMKPLClassifier(kernels="precomputed", standardize=False)
+    with pytest.raises(SmpcoreError, match=r"1003 tables of 400 x 400 .* 1.2 GiB"):
+        listed.fit(*wide)
+
+
+@pytest.mark.parametrize("kernels", ["features", "precomputed", "gak"])
+def test_one_class_is_refused_whatever_the_kernels(kernels):
+    estimator = IMKPLClassifier(kernels=kernels, standardize=False)
+    with pytest.raises(SmpcoreError, match="one class only"):
+        estimator.fit(np.eye(20), np.zeros(20))
+
+
 def test_series_that_do_not_fit_are_refused():
     X, y = waves(0)
     with pytest.raises(SmpcoreError, match="n_channels=5 should divide the 72 columns"):

@@ -12,7 +12,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from smpcore import PrototypeModel, SmpcoreError
 from smpcore.estimators import mprotsvm_problem
 from smpcore.estimators.mprotsvm import MultiPrototypeSVC
-from smpcore.estimators.mprotsvm_assignment import Descent, best_assignment, settle
+from smpcore.estimators.mprotsvm_assignment import best_assignment, settle
+from smpcore.estimators.mprotsvm_descent import Descent
 from tests.smpcore.solvers.mprotsvm_oracle import judge_slowly
 
 IRIS = load_iris(return_X_y=True)
@@ -181,10 +182,27 @@ def test_a_preview_starts_from_the_state():
     same = MultiPrototypeSVC(temperature=0.0).solve(problem, fitted.state_)
     assert same.n_iter_ == 0
     assert same.objective_ == pytest.approx(fitted.objective_, rel=1e-9)
-    other = MultiPrototypeSVC(2).fit(*DIGITS).state_
+    other = MultiPrototypeSVC(4).fit(*DIGITS).state_
     for unfit in (other, "elsewhere"):
         again = near.solve(problem, unfit)
         assert again.objective_ == cold.objective_
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_a_dual_of_fewer_prototypes_starts_more(kernel):
+    few, many = (MultiPrototypeSVC(q, kernel=kernel, temperature=0.0) for q in (1, 3))
+    state = few.fit(*WINE).state_
+    problem = many.problem(*WINE)
+    start = state.start_of(problem)
+    assert judge_slowly(problem, start, many.C).infeasible <= 1e-9
+    np.testing.assert_array_equal(start.owners[start.assignment], problem.codes)
+    np.testing.assert_array_equal(start.value, state.value)
+    stayed = np.isin(start.assignment, problem.starts[:-1])
+    assert 0.2 < stayed.mean() < 0.5
+    fitted = many.solve(problem, state)
+    assert fitted.history_.status_text == "converged"
+    assert fitted.objective_ != many.solve(problem).objective_
+    assert fitted.state_.start_of(few.problem(*WINE)) is None
 
 
 def test_a_dual_of_another_C_is_scaled_into_its_box():

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.svm import SVC
 
-from smpcore import SmpcoreError
+from smpcore import SmpcoreError, fit_smallest, prune_path, removal_costs
 from smpcore.estimators.supersparse import SuperSparseClassifier, SuperSparseRegressor
 from smpcore.estimators.supersparse_baselines import (
     WAYS,
@@ -19,12 +19,7 @@ from smpcore.estimators.supersparse_baselines import (
     select_rows,
 )
 from smpcore.estimators.supersparse_problem import refit
-from smpcore.estimators.supersparse_pruning import (
-    choose_size,
-    fit_smallest,
-    prune_path,
-    removal_costs,
-)
+from smpcore.estimators.supersparse_pruning import choose_size
 from smpcore.estimators.supersparse_start import kept_columns
 
 IRIS = load_iris(return_X_y=True)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tslearn.metrics import cdist_gak
 
 from smpcore import Similarity
 from smpcore.similarity import alignment_kernel
@@ -38,6 +39,20 @@ def test_values_are_those_of_the_definition(sigma):
     np.testing.assert_allclose(alike, alignment_kernel(A, A.copy(), sigma), rtol=1e-12)
     np.testing.assert_allclose(alike.diagonal(), 1.0, rtol=1e-12)
     assert np.linalg.eigvalsh(alike)[0] > -1e-12
+
+
+@pytest.mark.parametrize("n_times", [3, 40, 150, 450])
+def test_values_are_those_of_tslearn(n_times):
+    rng = np.random.default_rng(n_times)
+    A, B = 0.3 * rng.normal(size=(2, 4, n_times)).cumsum(axis=2)
+    apart = np.median(np.abs(A[:, :, None] - B[:, None])) * np.sqrt(n_times)
+    for sigma in (0.25 * apart, apart, 4 * apart):
+        found = alignment_kernel(A, B, float(sigma))
+        wanted = cdist_gak(A[:, :, None], B[:, :, None], sigma=sigma)
+        np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-300)
+        alike = cdist_gak(A[:, :, None], sigma=sigma)
+        found = alignment_kernel(A, A, float(sigma))
+        np.testing.assert_allclose(found, alike, rtol=1e-10, atol=1e-300)
 
 
 def test_long_and_far_series_neither_overflow_nor_vanish():

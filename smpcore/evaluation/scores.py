@@ -8,10 +8,33 @@ from dataclasses import dataclass
 import numpy as np
 
 from smpcore.errors import SmpcoreError
+from smpcore.evaluation.errors import RegressionScores
 from smpcore.model import PrototypeModel
 
 #: 97.5 % point of the standard normal distribution.
 NORMAL_975 = 1.959963984540054
+
+
+def wilson(hits: int, n: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share.
+
+    Written out because it is read at every picture of a drag: scipy's binomtest gives
+    the same (a test holds it) but solves for a p-value first.
+
+    Parameters
+    ----------
+    hits, n : int
+        `hits` of `n` rows, at least one.
+
+    Returns
+    -------
+    low, high : float
+    """
+    z2 = NORMAL_975**2
+    middle = (hits + z2 / 2) / (n + z2)
+    spread = hits * (n - hits) / n + z2 / 4
+    half = NORMAL_975 * math.sqrt(spread) / (n + z2)
+    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,16 +68,8 @@ class Scores:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's 95 % interval of the accuracy.
-
-        Written out because it is read at every picture of a drag: scipy's binomtest
-        gives the same (a test holds it) but solves for a p-value first.
-        """
-        n, z2 = self.rows, NORMAL_975**2
-        middle = (self.hits + z2 / 2) / (n + z2)
-        spread = self.hits * (n - self.hits) / n + z2 / 4
-        half = NORMAL_975 * math.sqrt(spread) / (n + z2)
-        return max(0.0, middle - half), min(1.0, middle + half)
+        """Wilson's 95 % interval of the accuracy."""
+        return wilson(self.hits, self.rows)
 
     @property
     def recall(self) -> np.ndarray:
@@ -117,27 +132,29 @@ def class_numbers(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
     return np.where(classes[place] == labels, place, -1).astype(np.int64)
 
 
-def evaluate(model: PrototypeModel, X: np.ndarray, y: np.ndarray) -> Scores:
-    """Score a classifier on rows.
+def evaluate(
+    model: PrototypeModel, X: np.ndarray, y: np.ndarray
+) -> Scores | RegressionScores:
+    """Score a model on rows.
 
     Parameters
     ----------
     model : PrototypeModel
     X : ndarray of shape (n_samples, n_features), user's units
-    y : ndarray of shape (n_samples,), labels
+    y : ndarray of shape (n_samples,), labels; numbers for regression
 
     Returns
     -------
-    Scores
+    Scores or RegressionScores
 
     Raises
     ------
     SmpcoreError
-        If there are no rows, or the model is a regression.
+        If there are no rows.
     """
-    if model.classes is None:
-        raise SmpcoreError("model should be a classifier; it has no classes.")
     if len(X) == 0:
         raise SmpcoreError("X has no rows; give this part at least one row.")
+    if model.classes is None:
+        return RegressionScores(np.asarray(y, dtype=np.float64), model.predict(X))
     answers = model.scores(X).argmax(axis=1)
     return count_answers(class_numbers(y, model.classes), answers, model.classes)

@@ -1,27 +1,13 @@
-"""Pure functions: model, data or table in; plotly figure or raster out."""
+"""Flat windows into feature space, and a model painted on one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
-import plotly.graph_objects as go
 
-from smpcore.datasets import Dataset, Split
 from smpcore.errors import SmpcoreError
-from smpcore.model import History, PrototypeModel
-
-#: Okabe and Ito's colours: told apart with any kind of colour vision.
-OKABE_ITO = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#CC79A7",
-    "#56B4E9",
-    "#D55E00",
-    "#F0E442",
-)
+from smpcore.model import PrototypeModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +27,8 @@ class View:
     x_label, y_label : str
     note : str
         What was done to make the window, in words.
+    of_target : bool
+        Whether y is the target of a regression, and no feature.
     """
 
     origin: np.ndarray
@@ -51,6 +39,7 @@ class View:
     x_label: str
     y_label: str
     note: str
+    of_target: bool = False
 
     def project(self, X: np.ndarray) -> np.ndarray:
         """Where rows lie in the window.
@@ -79,8 +68,17 @@ class View:
         return self.origin + points @ self.axes
 
 
-def _edges(values: np.ndarray) -> tuple[float, float]:
-    """Range of the values with a margin of 12 % of it at each end."""
+def edges(values: np.ndarray) -> tuple[float, float]:
+    """Range of the values with a margin of 12 % of it at each end.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples,)
+
+    Returns
+    -------
+    low, high : float
+    """
     low, high = float(values.min()), float(values.max())
     margin = 0.12 * (high - low) or 0.5 * max(abs(low), 1.0)
     return low - margin, high + margin
@@ -114,12 +112,13 @@ def axis_view(
     axes, reading = np.zeros((2, n_features)), np.zeros((n_features, 2))
     origin[[first, second]] = 0.0
     axes[0, first] = reading[first, 0] = 1.0
-    x, y, y_label = _edges(X[:, first]), (-1.0, 1.0), ""
+    x, y, y_label = edges(X[:, first]), (-1.0, 1.0), ""
     if first != second:
         axes[1, second] = reading[second, 1] = 1.0
-        y, y_label = _edges(X[:, second]), names[second]
+        y, y_label = edges(X[:, second]), names[second]
     others = n_features - len({first, second})
-    note = f"The other {others} features stand still: see View." if others else ""
+    words = "feature stands" if others == 1 else f"{others} features stand"
+    note = f"The other {words} still: see View." if others else ""
     return View(origin, axes, reading, x, y, names[first], y_label, note)
 
 
@@ -153,8 +152,7 @@ def pca_view(X: np.ndarray) -> View:
         "The plane in which the standardised rows spread most (PCA).",
     )
     points = view.project(X)
-    edges = {"x": _edges(points[:, 0]), "y": _edges(points[:, 1])}
-    return View(**{**view.__dict__, **edges})
+    return replace(view, x=edges(points[:, 0]), y=edges(points[:, 1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,160 +238,3 @@ def view_lines(model: PrototypeModel, view: View) -> np.ndarray:
     """
     slopes = (model.weights / model.scale) @ view.axes.T
     return np.column_stack([slopes, model.activations(view.origin[None])[0]])
-
-
-def convergence(history: History, objective_name: str = "objective") -> go.Figure:
-    """How objective and certified gap went.
-
-    Parameters
-    ----------
-    history : History
-    objective_name : str
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-    """
-    figure = go.Figure()
-    figure.add_scatter(
-        x=history.iteration,
-        y=history.objective,
-        name=objective_name,
-        mode="lines+markers",
-        line={"color": OKABE_ITO[0]},
-    )
-    certified = np.isfinite(history.gap) & (history.gap > 0)
-    figure.add_scatter(
-        x=history.iteration[certified],
-        y=history.gap[certified],
-        name="gap to the optimum, at most",
-        mode="lines+markers",
-        line={"color": OKABE_ITO[5], "dash": "dot"},
-        marker={"symbol": "diamond"},
-    )
-    figure.update_layout(
-        xaxis_title="iteration",
-        yaxis={"title": "value (log scale)", "type": "log", "exponentformat": "e"},
-        legend={"orientation": "h", "y": 1.15},
-        margin={"l": 60, "r": 10, "t": 30, "b": 40},
-        height=300,
-    )
-    return figure
-
-
-#: Colour and shape are never the same for two of the first 70 classes.
-SYMBOLS = "circle square diamond cross x star pentagon hexagon bowtie octagon".split()
-_PARTS = {"training": "", "validation": "/", "test": "x"}
-_MOST_POINTS = 2000
-_MOST_BARS = 40
-
-
-def _words(text: object) -> str:
-    """Short text of a user, without the tags that plotly would obey."""
-    text = str(text)
-    text = text if len(text) <= 40 else text[:39] + "…"
-    return text.replace("&", "&amp;").replace("<", "&lt;")
-
-
-def _layout(figure: go.Figure, x_title: str, y_title: str, height: int) -> go.Figure:
-    return figure.update_layout(
-        xaxis_title=x_title,
-        yaxis_title=y_title,
-        legend=dict(orientation="h", y=1.02, yanchor="bottom", traceorder="normal"),
-        margin={"l": 10, "r": 10, "t": 30, "b": 40},
-        height=height,
-        barmode="stack",
-    )
-
-
-def _bars(figure: go.Figure, n_bars: int, x_title: str, y_title: str) -> go.Figure:
-    figure.update_yaxes(autorange="reversed", type="category")
-    return _layout(figure, x_title, y_title, 110 + 24 * n_bars)
-
-
-def class_balance(dataset: Dataset, division: Split) -> go.Figure:
-    """How many rows each class has in each part (regression: a histogram).
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Of more than 40 classes the largest are shown.
-    division : Split
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-    """
-    figure, target = go.Figure(), _words(dataset.target)
-    rows = (division.train, division.validation, division.test)
-    styles = [
-        {"color": OKABE_ITO[i], "pattern": {"shape": hatch}}
-        for i, hatch in enumerate(_PARTS.values())
-    ]
-    if dataset.task == "regression":
-        for part, name, style in zip(rows, _PARTS, styles, strict=True):
-            figure.add_histogram(x=dataset.y[part], name=name, marker=style)
-        return _layout(figure, target, "rows", 320)
-    n_classes = len(dataset.classes)
-    sizes = np.bincount(dataset.codes, minlength=n_classes)
-    shown = np.argsort(-sizes, kind="stable")[:_MOST_BARS]
-    labels = [_words(label) for label in dataset.classes[shown]]
-    for part, name, style in zip(rows, _PARTS, styles, strict=True):
-        counts = np.bincount(dataset.codes[part], minlength=n_classes)[shown]
-        figure.add_bar(x=counts, y=labels, orientation="h", name=name, marker=style)
-    return _bars(figure, len(shown), "rows", target)
-
-
-def missing_values(dataset: Dataset) -> go.Figure:
-    """Which share of each used column is missing.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Columns without a missing value are not shown; of more than 40 the worst.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-    """
-    shares = dataset.frame[dataset.feature_columns].isna().mean()
-    shares = shares[shares > 0].sort_values(ascending=False)[:_MOST_BARS]
-    labels, color = [_words(name) for name in shares.index], OKABE_ITO[5]
-    bars = go.Bar(x=100 * shares, y=labels, orientation="h", marker_color=color)
-    figure = go.Figure(bars).update_xaxes(range=(0, 100))
-    return _bars(figure, len(shares), "missing, % of all rows", "")
-
-
-def scatter(dataset: Dataset, rows: np.ndarray, first: str, second: str) -> go.Figure:
-    """Two columns against each other, by class or by target value.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    rows : ndarray of int
-        The rows that may be seen; of more than 2000 evenly spread ones are drawn.
-    first, second : str
-        Columns along x and y.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-    """
-    rows = rows[:: -(-len(rows) // _MOST_POINTS) or 1]
-    x, y = (_axis_values(dataset.frame[name].iloc[rows]) for name in (first, second))
-    figure = go.Figure()
-    if dataset.task == "regression":
-        style = {"color": dataset.y[rows], "colorscale": "Cividis", "showscale": True}
-        figure.add_scatter(x=x, y=y, mode="markers", marker=style)
-    for j, label in enumerate(() if dataset.classes is None else dataset.classes):
-        own = dataset.codes[rows] == j
-        color, symbol = OKABE_ITO[j % len(OKABE_ITO)], SYMBOLS[j % len(SYMBOLS)]
-        style, name = {"color": color, "symbol": symbol, "size": 7}, _words(label)
-        figure.add_scatter(x=x[own], y=y[own], mode="markers", name=name, marker=style)
-    return _layout(figure, _words(first), _words(second), 420)
-
-
-def _axis_values(column: pd.Series) -> np.ndarray:
-    if column.dtype.kind in "if":
-        return column.to_numpy()
-    return np.array([None if pd.isna(v) else _words(v) for v in column], dtype=object)

@@ -1,0 +1,102 @@
+"""What a table must be to become a data set, and the bytes that make it what it is."""
+
+from collections.abc import Iterator, Mapping
+from typing import get_args
+
+import numpy as np
+import pandas as pd
+
+from smpcore.datasets.arrange import check_roles
+from smpcore.datasets.columns import (
+    Kind,
+    Role,
+    Task,
+    canonical,
+    check_words,
+    is_numeric,
+    listed,
+    shown,
+)
+from smpcore.errors import DatasetError
+
+# Class labels become a fixed-width array: one long label would be paid for in each row.
+MAX_LABEL_CHARACTERS = 20_000_000
+
+
+def stored(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose columns are stored as numbers or text."""
+    names = list(frame)
+    if len(set(names)) < len(names) or not all(isinstance(n, str) for n in names):
+        raise DatasetError(
+            "frame.columns should be different texts; make_dataset renames them."
+        )
+    frame = frame.reset_index(drop=True)
+    return pd.DataFrame({name: canonical(frame[name]) for name in names})
+
+
+def check_labels(target: str, labels: pd.Index, n_samples: int) -> None:
+    """Refuse class labels so long that an array of them would not fit."""
+    longest = max(len(label) for label in labels)
+    if longest * n_samples > MAX_LABEL_CHARACTERS:
+        raise DatasetError(
+            f"target={shown(target)} should hold short class labels, one has {longest} "
+            "characters; choose another target or shorten its labels."
+        )
+
+
+def check_content(
+    frame: pd.DataFrame, roles: Mapping[str, Role], kinds: Mapping[str, Kind], task: str
+) -> None:
+    """Refuse roles, kinds and a task that do not fit the columns."""
+    for what, given in (("roles", roles), ("kinds", kinds)):
+        check_words(what, given, list(frame))
+        absent = [name for name in frame if name not in given]
+        if absent:
+            raise DatasetError(
+                f"{what} should name every column, {listed(absent)} are absent; "
+                "make_dataset guesses what is not given."
+            )
+    check_roles(roles)
+    for name, kind in kinds.items():
+        if (kind == "number") != is_numeric(frame[name]):
+            raise DatasetError(
+                f"kinds[{shown(name)}]={kind} should match how the column is stored; "
+                "make_dataset and with_roles convert it."
+            )
+    if task not in get_args(Task):
+        raise DatasetError(
+            f"task={shown(task)} should be one of {', '.join(get_args(Task))}."
+        )
+    target = next(name for name, role in roles.items() if role == "target")
+    if task == "regression" and kinds[target] == "category":
+        raise DatasetError(
+            f"target={shown(target)} should be a number for regression, it is a "
+            "category; choose classification or another target."
+        )
+    if frame[target].isna().any():
+        raise DatasetError(
+            f"target={shown(target)} should have a value in every row; make_dataset "
+            "leaves the other rows out."
+        )
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """Return the array itself, locked."""
+    array.flags.writeable = False
+    return array
+
+
+def bytes_of(column: pd.Series) -> Iterator[bytes | np.ndarray]:
+    """All bytes that make a column what it is, the same for equal columns."""
+    if is_numeric(column):
+        values = column.to_numpy(copy=True)
+        if values.dtype.kind == "f":
+            values[np.isnan(values)] = np.nan  # one NaN of the many
+        yield values.dtype.str.encode()
+        yield values
+        return
+    codes, texts = pd.factorize(column)
+    encoded = [text.encode() for text in texts]
+    yield np.array([len(text) for text in encoded], np.int64)
+    yield b"".join(encoded)
+    yield codes.astype(np.int64)

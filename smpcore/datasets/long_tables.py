@@ -1,0 +1,135 @@
+"""Series in a long table: a row per sample and time, and a column per channel."""
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from smpcore.datasets.columns import listed, shown
+from smpcore.datasets.series import Table, side_by_side
+from smpcore.errors import DatasetError
+
+_LABELS = re.compile(r"(?i)(class|target|labels?)")
+
+
+def from_long(
+    frame: pd.DataFrame,
+    lines: np.ndarray | None,
+    n_times: int | None = None,
+    roles: tuple[str, ...] | None = None,
+) -> Table:
+    """Turn a table with a row per sample and time into one with a row per sample.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n_rows, n_columns)
+        Columns of the sample, the time and the label, and one per channel. Times count
+        in their order only, not in their distances; rows may stand in any order.
+    lines : ndarray of int, shape (n_rows,), optional
+        Line of each row in its file, for sentences.
+    n_times : int, optional
+        Length to resample to; by default the median length.
+    roles : (str, str, str), optional
+        Columns of the sample, the time and the label; by default see `long_roles`.
+
+    Returns
+    -------
+    Table
+        Samples in the order in which they first appear.
+    """
+    sample, time, label = _checked(roles or long_roles(list(frame)), list(frame))
+    channels = [name for name in frame if name not in (sample, time, label)]
+    word = "Row" if lines is None else "Line"
+    lines = np.arange(1, len(frame) + 1) if lines is None else lines
+
+    def where(rows: np.ndarray) -> str:
+        return f"{word} {lines[rows[0]]}"
+
+    for name in (sample, time, label):
+        _require(frame[name].isna(), where, f"has nothing in the column {shown(name)}")
+    X = np.empty((1 + len(channels), len(frame)))
+    for row, name in zip(X, (time, *channels), strict=True):
+        row[:] = pd.to_numeric(frame[name], errors="coerce")
+        words = f"holds text in the column {shown(name)}, which should hold numbers"
+        _require(np.isnan(row) & frame[name].notna(), where, words)
+    codes, _ = pd.factorize(frame[sample])
+    order = np.lexsort((X[0], codes))
+    codes, (times, *values) = codes[order], X[:, order]
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    again = np.append(False, (codes[1:] == codes[:-1]) & (times[1:] == times[:-1]))
+    labels, _ = pd.factorize(frame[label])
+    owner = labels[order][starts][codes]
+    for wrong, words in (
+        (again, "has a time that its sample already has"),
+        (labels[order] != owner, "has another label than its sample has elsewhere"),
+    ):
+        bad = np.sort(order[wrong])
+        name = shown(frame[sample].iloc[bad[0]]) if bad.size else ""
+        _require(np.isin(np.arange(len(frame)), bad), where, f"{words} ({name})")
+    series = np.split(np.array(values), starts[1:], axis=1)
+    column = frame[label].iloc[order[starts]].reset_index(drop=True)
+    return side_by_side(series, channels, column, n_times)
+
+
+def long_roles(names: list[str]) -> tuple[str, str, str]:
+    """Guess which columns of a long table are the sample, the time and the label.
+
+    Parameters
+    ----------
+    names : list of str
+        All columns.
+
+    Returns
+    -------
+    tuple of str
+        The columns named "sample" and "time", and the one named class, target or
+        label, else the last one.
+    """
+    found = {name.lower(): name for name in reversed(names)}
+    absent = [name for name in ("sample", "time") if name not in found]
+    if absent:
+        raise DatasetError(
+            f"A long table of series should have the columns 'sample' and 'time', it "
+            f"has no {listed(absent)} among {listed(names)}; name them in its first "
+            "line."
+        )
+    sample, time = found["sample"], found["time"]
+    rest = [name for name in names if name not in (sample, time)]
+    named = [name for name in rest if _LABELS.fullmatch(name)]
+    return sample, time, (named or rest or [time])[-1]
+
+
+def _checked(roles: tuple[str, ...], names: list[str]) -> tuple[str, ...]:
+    """The columns of sample, time and label, if they are three and leave a channel."""
+    absent = [name for name in roles if name not in names]
+    if absent:
+        raise DatasetError(
+            f"The long table of series has no column {listed(absent)}, it has "
+            f"{listed(names)}; choose its columns of the sample, the time "
+            "and the label."
+        )
+    rest = [name for name in names if name not in roles[:2]]
+    if len(rest) < 2:
+        raise DatasetError(
+            f"A long table of series should have a channel and a label besides "
+            f"{listed(roles[:2])}, it has {listed(rest) or 'nothing'}; add them."
+        )
+    if len(set(roles)) < 3:
+        raise DatasetError(
+            "The sample, the time and the label of a long table of series should be "
+            f"three columns, {listed(roles)} are chosen; choose another."
+        )
+    return roles
+
+
+def _require(
+    wrong: np.ndarray | pd.Series, where: Callable[[np.ndarray], str], words: str
+) -> None:
+    rows = np.flatnonzero(wrong)
+    if rows.size:
+        more = f" (and {rows.size - 1:,} more)" if rows.size > 1 else ""
+        raise DatasetError(
+            f"{where(rows)}{more} {words}; correct the table, or fetch it again if it "
+            "is cut off."
+        )

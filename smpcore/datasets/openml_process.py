@@ -1,0 +1,176 @@
+"""Talk to OpenML in a process of its own, run by `openml_sets` as a script.
+
+The openml package waits without limit and holds whole answers in memory. In a process
+that can be ended at any time, with limits of its own, neither can harm the server.
+It prints one JSON object a line: ``{"doing": words}`` and at last ``{"done": ...}`` or
+``{"failed": kind, "said": text}``.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import resource
+import shutil
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlparse
+
+os.environ["OPENML_SKIP_PARQUET"] = "true"  # its ARFF files have checksums
+MEMORY_BYTES = 4_000_000_000
+DAY_SECONDS = 86_400
+COLUMNS = (
+    "did",
+    "name",
+    "version",
+    "format",
+    "NumberOfInstances",
+    "NumberOfFeatures",
+    "NumberOfClasses",
+    "NumberOfMissingValues",
+)
+
+#: What went wrong, for the names of openml's and requests' exceptions.
+KINDS = {
+    "OpenMLPrivateDatasetError": "forbidden",
+    "OpenMLNotAuthorizedError": "forbidden",
+    "OpenMLHashException": "checksum",
+    "OpenMLServerException": "refused",
+    "ChunkedEncodingError": "cut",
+    "ConnectionError": "offline",
+    "Timeout": "offline",
+    "MemoryError": "memory",
+}
+
+
+def say(**message) -> None:
+    """Tell the process that asked."""
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+
+
+@contextmanager
+def alone(folder: Path):
+    """One process at a time in openml's cache, which knows no locks."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def listing(openml) -> dict:
+    """All active data sets, as of the last day; older if OpenML cannot be reached."""
+    kept = Path(openml.config.get_cache_directory()) / "listing.json"
+    if kept.exists() and time.time() - kept.stat().st_mtime < DAY_SECONDS:
+        return json.loads(kept.read_text("utf-8"))
+    say(doing="Fetching the list of data sets")
+    try:
+        frame = openml.datasets.list_datasets(
+            output_format="dataframe", status="active"
+        )
+    except Exception:
+        if kept.exists():
+            return json.loads(kept.read_text("utf-8"))
+        raise
+    frame = frame.reindex(columns=list(COLUMNS))
+    rows = json.loads(frame.to_json(orient="values"))
+    found = {"seconds": time.time(), "rows": rows}
+    fresh = kept.with_suffix(".new")
+    fresh.write_text(json.dumps(found), "utf-8")
+    fresh.replace(kept)
+    return found
+
+
+def fetch(openml, number: int, max_rows: int, max_cells: int) -> dict:
+    """Description and ARFF file of one data set."""
+    say(doing="Fetching the description")
+    described = openml.datasets.get_dataset(number, download_data=False)
+    if described.dataset_id != number:
+        raise ValueError(f"asked for {number}, described is {described.dataset_id}")
+    sizes = _sizes(openml, number)
+    n_rows = sizes.get("NumberOfInstances") or 0
+    n_cells = n_rows * (sizes.get("NumberOfFeatures") or 0)
+    if n_rows > max_rows or n_cells > max_cells:
+        return {"too_large": [n_rows, n_cells]}
+    if not _same_owner(described.url, openml.config.server):
+        raise ValueError(f"the file lies at {described.url}")
+    say(doing="Fetching the rows")
+    folder = Path(openml.config.get_cache_directory()) / "datasets" / str(number)
+    file = folder / "dataset.arff"
+    whole = (described.md5_checksum or "").lower()
+    if file.exists() and _checksum(file) != whole and whole:
+        file.unlink()  # an earlier process was ended while it wrote
+    loaded = openml.datasets.get_dataset(number, download_data=True)
+    return {
+        "path": str(loaded.data_file),
+        "name": str(loaded.name),
+        "version": int(loaded.version),
+        "target": loaded.default_target_attribute,
+        "ignored": [*_names(loaded.ignore_attribute), *_names(loaded.row_id_attribute)],
+        "licence": str(loaded.licence or ""),
+    }
+
+
+def _sizes(openml, number: int) -> dict:
+    """What the service knows of the table's size; of a new one, nothing."""
+    try:
+        measured = openml.datasets.get_dataset(
+            number, download_data=False, download_qualities=True
+        )
+    except openml.exceptions.OpenMLServerException:
+        return {}
+    return measured.qualities or {}
+
+
+def _names(given) -> list[str]:
+    if not given:
+        return []
+    return [given] if isinstance(given, str) else [str(name) for name in given]
+
+
+def _checksum(file: Path) -> str:
+    return hashlib.md5(file.read_bytes(), usedforsecurity=False).hexdigest()
+
+
+def _same_owner(url: str | None, server: str) -> bool:
+    """Whether a file lies on the service's own machines: openml.org or its parts."""
+    here, there = urlparse(server), urlparse(str(url))
+    if there.scheme not in ("http", "https"):
+        return False
+    if here.netloc == there.netloc:
+        return True
+    owner = ".".join((here.hostname or "").split(".")[-2:])
+    is_name = not owner.replace(".", "").isdigit() and "." in owner
+    return is_name and f".{there.hostname}".endswith(f".{owner}")
+
+
+def main(verb: str, settings: dict) -> None:
+    """Do what was asked and say what came of it."""
+    limit = (MEMORY_BYTES, MEMORY_BYTES)
+    resource.setrlimit(resource.RLIMIT_AS, limit)
+    import openml
+
+    if settings["server"]:
+        openml.config.server = settings["server"]
+    openml.config.set_retry_policy("human", 2)
+    try:
+        folder = Path(openml.config.get_cache_directory())
+        with alone(folder):
+            if verb == "listing":
+                say(done=listing(openml))
+            else:
+                sizes = settings["max_rows"], settings["max_cells"]
+                say(done=fetch(openml, settings["number"], *sizes))
+    except Exception as error:
+        names = [of.__name__ for of in type(error).__mro__]
+        kind = next((KINDS[name] for name in names if name in KINDS), "broken")
+        if verb == "fetch" and kind not in ("refused", "offline"):
+            half = folder / "datasets" / str(settings["number"])
+            shutil.rmtree(half, ignore_errors=True)
+        say(failed=kind, said=f"{type(error).__name__}: {error}"[:300])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], json.loads(sys.argv[2]))

@@ -1,0 +1,276 @@
+"""Data sets of OpenML: search them, and load one through the openml package.
+
+The package runs in a process of its own (`openml_process`): that one can be stopped,
+has a time limit and a memory limit, and keeps what it fetched in openml's own cache.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from smpcore.datasets.columns import clean_names, shown
+from smpcore.datasets.dataset import Dataset
+from smpcore.datasets.formats import read_arff
+from smpcore.datasets.limits import MAX_CELLS, MAX_ROWS, read_bytes
+from smpcore.datasets.tables import make_dataset
+from smpcore.errors import DatasetError
+
+log = logging.getLogger(__name__)
+
+#: Names of the searched columns here, for those of the service.
+COLUMNS = {
+    "did": "id",
+    "name": "name",
+    "version": "version",
+    "format": "format",
+    "NumberOfInstances": "rows",
+    "NumberOfFeatures": "columns",
+    "NumberOfClasses": "classes",
+    "NumberOfMissingValues": "missing values",
+}
+_PROCESS = Path(__file__).with_name("openml_process.py")
+#: Environment variable: another service that speaks OpenML's language.
+SERVER = "SPE_OPENML_SERVER"
+_SENTENCES = {
+    "forbidden": "OpenML does not give {what} to everybody; choose another one.",
+    "checksum": "What OpenML sent for {what} is not what it has stored (the checksum "
+    "differs); nothing was kept, try again later.",
+    "refused": "OpenML has no {what} (it said {said}); choose another one.",
+    "cut": "OpenML stopped in the middle of {what}; nothing was kept, try again.",
+    "offline": "OpenML cannot be reached for {what}; the bundled data and your own "
+    "files work without it, or try again later.",
+    "memory": "{what} is too large to be read here; choose a smaller one.",
+    "broken": "OpenML's answer for {what} cannot be read; try again later, or choose "
+    "another one.",
+}
+
+Doing = Callable[[str], None]
+
+
+def search_openml(
+    text: str = "",
+    max_rows: int = MAX_ROWS,
+    max_columns: int = 10_000,
+    *,
+    seconds: float = 120.0,
+    stop: np.ndarray | None = None,
+    doing: Doing = lambda words: None,
+) -> pd.DataFrame:
+    """Find data sets by a part of their name.
+
+    Parameters
+    ----------
+    text : str
+        Part of the name, in any case; a number finds that id, too.
+    max_rows, max_columns : int
+        Largest sizes wanted; sets of unknown size are left out.
+    seconds : float
+        How long to wait at most for the list, which is fetched once a day.
+    stop : ndarray of int, shape (1,), optional
+        Give up when it is not 0.
+    doing : callable
+        Told in words what is being done.
+
+    Returns
+    -------
+    DataFrame
+        `COLUMNS`; whole names first, then beginnings, then by id.
+
+    Raises
+    ------
+    DatasetError
+        If OpenML cannot be reached and no earlier list is there.
+    """
+    listed = _ask("listing", {}, "the list of data sets", seconds, stop, doing)
+    frame = pd.DataFrame(listed["rows"], columns=list(COLUMNS.values()))
+    wanted = text.strip().casefold()
+    names = frame["name"].astype(str).str.casefold()
+    found = names.str.contains(wanted, regex=False)
+    found |= frame["id"].astype(str) == wanted
+    fits = (frame["rows"] <= max_rows) & (frame["columns"] <= max_columns)
+    rank = np.where(names == wanted, 0, np.where(names.str.startswith(wanted), 1, 2))
+    order = np.lexsort((frame["id"], rank))
+    return frame.iloc[order][(found & fits).to_numpy()[order]].reset_index(drop=True)
+
+
+def find_openml(name: str, version: int | None = None, **options: Any) -> int:
+    """Id of the data set of that name; of its oldest version, or of the one given.
+
+    Parameters
+    ----------
+    name : str
+    version : int, optional
+    **options
+        As for `search_openml`.
+
+    Returns
+    -------
+    int
+    """
+    found = search_openml(name, **options)
+    same = found[found["name"].astype(str) == name.strip()]
+    if version is not None:
+        same = same[same["version"] == version]
+    if same.empty:
+        of = "" if version is None else f" in version {version}"
+        raise DatasetError(
+            f"OpenML has no active data set called {shown(name)}{of} that is small "
+            "enough to be read here; search for a part of the name."
+        )
+    return int(same.sort_values("version")["id"].iloc[0])
+
+
+def fetch_openml(
+    number: int,
+    *,
+    seconds: float = 120.0,
+    stop: np.ndarray | None = None,
+    doing: Doing = lambda words: None,
+) -> Dataset:
+    """Load a data set of OpenML, from openml's cache if it was loaded before.
+
+    Parameters
+    ----------
+    number : int
+        OpenML's id.
+    seconds : float
+        How long to wait at most.
+    stop : ndarray of int, shape (1,), optional
+        Give up when it is not 0.
+    doing : callable
+        Told in words what is being done.
+
+    Returns
+    -------
+    Dataset
+        With OpenML's own target and without the columns that it ignores.
+
+    Raises
+    ------
+    DatasetError
+        In one sentence: offline, no such set, too large, not readable, too slow.
+    """
+    what = f"data set {number}"
+    if isinstance(number, bool) or int(number) != number or not 0 < number < 10**9:
+        raise DatasetError(
+            f"number={shown(number)} should be a whole number above 0, as OpenML "
+            "numbers its data sets."
+        )
+    limits = {"number": int(number), "max_rows": MAX_ROWS, "max_cells": MAX_CELLS}
+    done = _ask("fetch", limits, what, seconds, stop, doing)
+    if "too_large" in done:
+        n_rows, n_cells = done["too_large"]
+        raise DatasetError(
+            f"OpenML's {what} has {n_rows:,.0f} rows and {n_cells:,.0f} cells, at most "
+            f"{MAX_ROWS:,} rows and {MAX_CELLS:,} cells are read; choose a smaller one."
+        )
+    doing("Reading the rows")
+    with open(done["path"], "rb") as file:
+        frame, reading = read_arff(read_bytes(file))
+    return _dataset(number, done, frame, reading)
+
+
+def _dataset(number: int, done: dict, frame: pd.DataFrame, reading: Any) -> Dataset:
+    names, _ = clean_names(frame.columns)
+    new_name = dict(zip(map(str, frame.columns), names, strict=True))
+    notices = []
+    targets = [t.strip() for t in (done["target"] or "").split(",") if t.strip()]
+    roles = {new_name[n]: "ignore" for n in done["ignored"] if n in new_name}
+    if targets and targets[0] in new_name:
+        roles[new_name[targets[0]]] = "target"
+        others = [new_name[name] for name in targets[1:] if name in new_name]
+        roles.update(dict.fromkeys(others, "ignore"))
+        if others:
+            notices.append(
+                f"OpenML names {len(targets)} targets; {shown(targets[0])} was taken, "
+                "the others are left out."
+            )
+    else:
+        notices.append("OpenML names no target for this data set; check the guess.")
+    texts = [new_name[str(n)] for n in frame if frame[n].dtype.kind not in "fiub"]
+    return make_dataset(
+        frame,
+        done["name"].strip()[:80] or f"OpenML {number}",
+        kinds=dict.fromkeys(texts, "category"),
+        roles=roles,
+        notices=tuple(notices),
+        source=f"OpenML {number}, version {done['version']}",
+        reading=reading,
+    )
+
+
+def _ask(
+    verb: str,
+    settings: dict,
+    what: str,
+    seconds: float,
+    stop: np.ndarray | None,
+    doing: Doing,
+) -> dict:
+    """Run the process, pass on what it does, and return what it found."""
+    settings = {**settings, "server": os.environ.get(SERVER, "")}
+    command = [sys.executable, "-P", str(_PROCESS), verb, json.dumps(settings)]
+    start = time.monotonic()
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        encoding="utf-8",
+    ) as process:
+        lines: SimpleQueue[str] = SimpleQueue()
+        reader = threading.Thread(target=_pass_on, args=(process.stdout, lines))
+        reader.daemon = True
+        reader.start()
+        try:
+            while True:
+                if stop is not None and stop[0]:
+                    raise DatasetError(f"Stopped; nothing of {what} was kept.")
+                if time.monotonic() - start > seconds:
+                    raise DatasetError(
+                        f"OpenML did not send {what} within {seconds:.0f} s; nothing "
+                        "was kept, try again later or choose a smaller one."
+                    )
+                try:
+                    message = lines.get(timeout=0.05)
+                except Empty:
+                    continue
+                if message is None:
+                    raise DatasetError(_SENTENCES["broken"].format(what=what, said=""))
+                if "doing" in message:
+                    doing(message["doing"])
+                elif "done" in message:
+                    log.info("OpenML: %s in %.1f s", what, time.monotonic() - start)
+                    return message["done"]
+                else:
+                    said = shown(message["said"], 120)
+                    log.info("OpenML: %s failed: %s", what, message)
+                    sentence = _SENTENCES[message["failed"]]
+                    words = sentence.format(what=what, said=said)
+                    raise DatasetError(words[0].upper() + words[1:])
+        finally:
+            process.kill()
+
+
+def _pass_on(stdout: Any, lines: SimpleQueue) -> None:
+    """Put each message of the process into the queue, and None at its end."""
+    for line in stdout:
+        try:
+            lines.put(json.loads(line))
+        except ValueError:
+            continue
+    lines.put(None)

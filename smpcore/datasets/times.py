@@ -1,0 +1,112 @@
+"""Times of rows: read from a column, and the moments at which rows can be parted."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+from pandas.tseries.api import guess_datetime_format
+
+from smpcore.datasets.columns import as_numbers, is_numeric, shown
+from smpcore.errors import DatasetError
+
+
+def read_times(column: pd.Series) -> np.ndarray:
+    """Return each row's time as a number that rises with time.
+
+    Parameters
+    ----------
+    column : Series of shape (n_samples,)
+        Numbers, or text that holds numbers or dates (a time without a zone counts as
+        UTC). Its index numbers the rows from 0, for messages.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Float64 numbers as they are, or int64 microseconds since 1970.
+
+    Raises
+    ------
+    DatasetError
+        With the first row that has no time.
+    """
+    numbers, numeric = as_numbers(column), is_numeric(column)
+    absent = np.flatnonzero(np.isnan(numbers) if numeric else column.isna())
+    if absent.size:
+        raise DatasetError(
+            f"Column {shown(column.name)} should have a time in every row, it has none "
+            f"in row {column.index[absent[0]] + 1}; fill it in or choose another role."
+        )
+    if numeric or not np.isnan(numbers).any():
+        return numbers
+    # Each different text once, as a day is often written in many rows.
+    codes, texts = pd.factorize(column)
+    return _dates(column, pd.Series(texts, dtype="str"), codes)[codes]
+
+
+def _dates(column: pd.Series, texts: pd.Series, codes: np.ndarray) -> np.ndarray:
+    """Times of the different texts, all written in one way."""
+    read = [_parsed(texts, form) for form in _forms(texts.iloc[0])]
+    whole = [dates for dates in read if dates.notna().all()]
+    if not whole:
+        nearest = min(read, key=lambda dates: dates.isna().sum())
+        row = np.flatnonzero(nearest.isna().to_numpy()[codes])[0]
+        raise DatasetError(
+            f"Column {shown(column.name)} should hold numbers or dates written in one "
+            f"way, row {column.index[row] + 1} holds {shown(column.iloc[row])}; write "
+            "dates as year-month-day or choose another role."
+        )
+    times = [dates.astype("datetime64[us, UTC]").astype("int64") for dates in whole]
+    if len({tuple(np.argsort(found, kind="stable")) for found in times}) > 1:
+        raise DatasetError(
+            f"Column {shown(column.name)} can be read day first or month first, in "
+            f"different orders (row {column.index[0] + 1}: {shown(texts.iloc[0])}); "
+            "write dates as year-month-day."
+        )
+    return times[0].to_numpy()
+
+
+def _forms(text: str) -> list[str]:
+    """How a text may be written: ISO 8601 and, if the year is last, both orders."""
+    forms = ["ISO8601"]
+    for day_first in (False, True):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a day above 12 where a month was asked
+            form = guess_datetime_format(text, dayfirst=day_first)
+        if form and not form.startswith("%Y") and form not in forms:
+            forms.append(form)
+    return forms
+
+
+def _parsed(texts: pd.Series, form: str) -> pd.Series:
+    return pd.to_datetime(texts, format=form, errors="coerce", utc=True)
+
+
+def moments(times: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
+    """Number the moments in time order: rows of one moment cannot be parted.
+
+    Two moments are parted by a point in time that no group straddles, so that every
+    row of the second is later than every row of the first.
+
+    Parameters
+    ----------
+    times : ndarray of shape (n_samples,)
+    groups : ndarray of int, shape (n_samples,), optional
+        Groups that stay whole: those that overlap in time share a moment.
+
+    Returns
+    -------
+    ndarray of int, shape (n_samples,)
+        From 0, without gaps.
+    """
+    order = np.argsort(times, kind="stable")
+    parted = np.zeros(len(times), dtype=bool)
+    parted[1:] = np.diff(times[order]) > 0
+    if groups is not None:
+        _, own = np.unique(groups[order], return_inverse=True)
+        last = np.zeros(len(times), dtype=np.int64)
+        last[own] = np.arange(len(times))  # of repeated places the last one stays
+        reach = np.maximum.accumulate(last[own])
+        parted[1:] &= reach[:-1] < np.arange(1, len(times))
+    found = np.empty(len(times), dtype=np.int64)
+    found[order] = np.cumsum(parted)
+    return found

@@ -1,0 +1,95 @@
+"""How good a model is, how sure of that one can be, and what it costs to be smaller."""
+
+from smpcore.evaluation.contest import (
+    BUDGET,
+    Contender,
+    Difference,
+    contend,
+    holm,
+    paired_difference,
+    title_of,
+)
+from smpcore.evaluation.errors import RegressionScores
+from smpcore.evaluation.folds import Fold, clusters, folds
+from smpcore.evaluation.new_rows import Matched, answer_rows, labelled, match_columns
+from smpcore.evaluation.operating import (
+    at_threshold,
+    band_for_error,
+    margins,
+    operating_points,
+    reject_curve,
+    threshold_for_cost,
+    threshold_for_sensitivity,
+)
+from smpcore.evaluation.pareto import (
+    LEVEL,
+    corrected_error,
+    corrected_t_test,
+    pareto_front,
+    summary,
+)
+from smpcore.evaluation.scores import (
+    Scores,
+    class_numbers,
+    count_answers,
+    evaluate,
+    wilson,
+)
+from smpcore.evaluation.stability import Stability, redraw, refits, stability
+from smpcore.evaluation.sweep import (
+    SCORES,
+    SIZES,
+    Walk,
+    measure,
+    sweep,
+    sweep_table,
+    walk_baselines,
+    walk_method,
+)
+
+__all__ = [
+    "BUDGET",
+    "LEVEL",
+    "SCORES",
+    "SIZES",
+    "Contender",
+    "Difference",
+    "Fold",
+    "Matched",
+    "RegressionScores",
+    "Scores",
+    "Stability",
+    "Walk",
+    "answer_rows",
+    "at_threshold",
+    "band_for_error",
+    "class_numbers",
+    "clusters",
+    "contend",
+    "corrected_error",
+    "corrected_t_test",
+    "count_answers",
+    "evaluate",
+    "folds",
+    "holm",
+    "labelled",
+    "margins",
+    "match_columns",
+    "measure",
+    "operating_points",
+    "paired_difference",
+    "pareto_front",
+    "redraw",
+    "refits",
+    "reject_curve",
+    "stability",
+    "summary",
+    "sweep",
+    "sweep_table",
+    "threshold_for_cost",
+    "threshold_for_sensitivity",
+    "title_of",
+    "walk_baselines",
+    "walk_method",
+    "wilson",
+]

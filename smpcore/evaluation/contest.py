@@ -1,0 +1,271 @@
+"""Methods and baselines side by side: same rows, same folds, same budget."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from smpcore.baselines import BASELINES
+from smpcore.datasets import Dataset, Preparation, prepare
+from smpcore.errors import SmpcoreError
+from smpcore.evaluation.folds import Fold
+from smpcore.evaluation.pareto import summary
+from smpcore.evaluation.sweep import (
+    SCORES,
+    Walk,
+    measure,
+    measure_baseline,
+    sweep,
+    sweep_table,
+    walk_method,
+)
+from smpcore.methods import METHODS
+
+#: Settings that a search tries of each.
+BUDGET = 6
+#: A fit that takes less is done twice, and the quicker one is told.
+SOON = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Contender:
+    """A fitted model of either kind, with what it cost.
+
+    Parameters
+    ----------
+    key : str
+        Of `METHODS`, or of `BASELINES`.
+    settings : mapping
+        Parameters, where they are not the usual ones.
+    searched : bool
+        Whether a search over folds chose one of them.
+    estimator : fitted estimator
+    sizes : mapping
+        What is known of ``n_nonzeros``, ``n_features``, ``n_prototypes`` and
+        ``flash_bytes``.
+    seconds : float
+        Of the fit on the training rows, the machine code loaded.
+    """
+
+    key: str
+    settings: Mapping[str, Any]
+    searched: bool
+    estimator: Any
+    sizes: Mapping[str, float]
+    seconds: float
+
+    def answers(self, X: np.ndarray) -> np.ndarray:
+        """Labels, or numbers, for rows of shape (n_samples, n_features)."""
+        return self.estimator.predict(X)
+
+
+def title_of(key: str) -> str:
+    """What a method or baseline is called."""
+    return (METHODS.get(key) or BASELINES[key]).title
+
+
+def contend(
+    key: str,
+    dataset: Dataset,
+    rows: np.ndarray,
+    values: Mapping[str, Any] | None = None,
+    drawn: Sequence[Fold] = (),
+    stop: np.ndarray | None = None,
+) -> Contender:
+    """Fit a method or baseline on the training rows.
+
+    Parameters
+    ----------
+    key : str
+        Of `METHODS`, or of `BASELINES`.
+    dataset : Dataset
+    rows : ndarray of int
+        The training rows.
+    values : mapping, optional
+        Parameters; the rest is as usual.
+    drawn : sequence of Fold, optional
+        If given, the best of `BUDGET` settings on these folds is taken.
+    stop : ndarray of int64, shape (1,), optional
+        Ends a search early.
+
+    Returns
+    -------
+    Contender
+
+    Raises
+    ------
+    SmpcoreError
+        If it cannot learn from these rows, or the search was stopped.
+    """
+    values = dict(values or {})
+    searched = bool(drawn)
+    if searched:
+        values |= _best(key, dataset, rows, values, drawn, stop)
+    preparation = prepare(dataset, rows)
+    X = preparation.transform(dataset.frame.iloc[rows])
+    estimator = (METHODS.get(key) or BASELINES[key]).estimator(
+        _all_values(key, values, dataset.task), dataset.task
+    )
+    try:
+        seconds = _timed(estimator, X, dataset.y[rows])
+        if seconds < SOON:  # the first fit of a process also loads machine code
+            seconds = min(seconds, _timed(estimator, X, dataset.y[rows]))
+    except ValueError as error:  # scikit-learn's way to refuse
+        raise SmpcoreError(f"{title_of(key)} cannot learn this: {error}") from error
+    sizes = _sizes(key, estimator, preparation)
+    return Contender(key, values, searched, estimator, sizes, seconds)
+
+
+def _timed(estimator: Any, X: np.ndarray, y: np.ndarray) -> float:
+    started = time.perf_counter()
+    estimator.fit(X, y)
+    return time.perf_counter() - started
+
+
+def _all_values(key: str, values: dict[str, Any], task: str) -> dict[str, Any]:
+    return {**METHODS[key].defaults(task), **values} if key in METHODS else values
+
+
+def _sizes(key: str, estimator: Any, preparation: Preparation) -> dict[str, float]:
+    if key in METHODS:
+        return measure(estimator.model_, preparation)
+    return measure_baseline(estimator, preparation.n_features)
+
+
+def _best(
+    key: str,
+    dataset: Dataset,
+    rows: np.ndarray,
+    values: dict[str, Any],
+    drawn: Sequence[Fold],
+    stop: np.ndarray | None,
+) -> dict[str, Any]:
+    """The setting with the best mean over folds; of equal ones, the first."""
+    walk = _walk(key, dataset, rows, values)
+    if not walk.parameter:
+        return {}
+    table = sweep_table(
+        list(sweep(dataset, drawn, [walk], n_jobs=1, stop=stop)), dataset.task
+    )
+    score, larger = next(iter(SCORES[dataset.task].items()))
+    points = summary(table, score, len(drawn))
+    if stop is not None and stop[0]:
+        raise SmpcoreError("The search was stopped.")
+    if points.empty:
+        words = table["status"].iloc[0] if len(table) else "no fit was finished"
+        raise SmpcoreError(f"{title_of(key)} cannot learn this: {words}")
+    means = points["mean"] if larger else -points["mean"]
+    value = points["value"][means.idxmax()]
+    return {walk.parameter: next(knot for knot in walk.knots if _same(knot, value))}
+
+
+def _same(knot: Any, value: Any) -> bool:
+    return knot == value or (knot is None and value != value)
+
+
+def _walk(key: str, dataset: Dataset, rows: np.ndarray, values: dict[str, Any]) -> Walk:
+    if key in METHODS:
+        return walk_method(key, dataset, rows, values, BUDGET)
+    grid = BASELINES[key].grid
+    if not grid:
+        return Walk(key, values)
+    parameter, knots = next(iter(grid.items()))
+    places = np.linspace(0, len(knots) - 1, min(BUDGET, len(knots))).round()
+    return Walk(key, values, parameter, tuple(knots[int(place)] for place in places))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How much better one model is than another on the same rows.
+
+    Parameters
+    ----------
+    mean : float
+        Of the losses: above 0, the first is better.
+    low, high : float
+        95 % interval.
+    p_value : float
+        Two-sided.
+    test : str
+        Which test it is.
+    """
+
+    mean: float
+    low: float
+    high: float
+    p_value: float
+    test: str
+
+
+def paired_difference(
+    first: np.ndarray, second: np.ndarray, groups: np.ndarray | None = None
+) -> Difference:
+    """Compare two models' losses row by row.
+
+    Hits and misses of independent rows: McNemar's exact test and the interval of
+    Agresti and Min (Statistics in Medicine 24, 2005). Other losses, and rows in groups:
+    Student's t of the mean difference, by group where there are groups.
+
+    Parameters
+    ----------
+    first, second : ndarray of shape (n_rows,)
+        Loss of each model on each row: 0 and 1, or absolute errors.
+    groups : ndarray of shape (n_rows,), optional
+
+    Returns
+    -------
+    Difference
+    """
+    gain = np.asarray(second, np.float64) - np.asarray(first, np.float64)
+    n = len(gain)
+    if n == 0:
+        raise SmpcoreError("There are no rows to compare on; give validation some.")
+    if groups is None and np.isin(gain, (-1.0, 0.0, 1.0)).all():
+        better, worse = int((gain > 0).sum()), int((gain < 0).sum())
+        both = better + worse
+        p_value = stats.binomtest(better, both).pvalue if both else 1.0
+        # Half a row is added to each of the four cells.
+        middle = (better - worse) / (n + 2)
+        variance = (both + 1) / (n + 2) - middle**2
+        half = stats.norm.ppf(0.975) * np.sqrt(variance / (n + 2))
+        mean = (better - worse) / n
+        return Difference(mean, middle - half, middle + half, p_value, "McNemar")
+    _, cluster = np.unique(
+        np.arange(n) if groups is None else groups, return_inverse=True
+    )
+    sums = np.bincount(cluster, gain - gain.mean())
+    count = len(sums)
+    test = "paired t" if groups is None else "paired t over groups"
+    if count < 2:
+        return Difference(float(gain.mean()), -np.inf, np.inf, 1.0, test)
+    error = np.sqrt(count / (count - 1) * np.sum(sums**2)) / n
+    mean = float(gain.mean())
+    half = float(stats.t.ppf(0.975, count - 1) * error)
+    if error == 0:
+        return Difference(mean, mean, mean, 1.0 if mean == 0 else 0.0, test)
+    p_value = float(2 * stats.t.sf(abs(mean) / error, count - 1))
+    return Difference(mean, mean - half, mean + half, p_value, test)
+
+
+def holm(p_values: Sequence[float]) -> np.ndarray:
+    """Correct p-values for their number (Holm, Scandinavian J. of Statistics 6, 1979).
+
+    Parameters
+    ----------
+    p_values : sequence of float
+
+    Returns
+    -------
+    ndarray of shape (n_values,)
+    """
+    p_values = np.asarray(p_values, np.float64)
+    order = np.argsort(p_values, kind="stable")
+    steps = p_values[order] * np.arange(len(p_values), 0, -1)
+    adjusted = np.empty_like(p_values)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted

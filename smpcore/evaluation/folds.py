@@ -1,0 +1,169 @@
+"""Folds: training rows divided again, so that choosing needs no test row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    TimeSeriesSplit,
+)
+
+from smpcore.datasets import Dataset, moments, shown
+from smpcore.errors import SmpcoreError
+
+#: Below this many rows the folds are drawn several times: one draw says too little.
+FEW_ROWS = 200
+#: How often they are drawn then.
+REPEATS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """One division of the training rows.
+
+    Parameters
+    ----------
+    train, held_out : ndarray of int
+        Sorted row numbers of the data set, disjoint.
+    repeat, number : int
+        Which draw of the folds, and which fold of that draw.
+    """
+
+    train: np.ndarray
+    held_out: np.ndarray
+    repeat: int
+    number: int
+
+
+def folds(
+    dataset: Dataset, rows: np.ndarray, n_folds: int = 5, seed: int = 0
+) -> list[Fold]:
+    """Divide rows into folds; rows of a group stay together, classes keep their shares.
+
+    With a time column each fold learns from the past and holds out the block that
+    comes next: the earliest rows are never held out, the latest never learned from.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        With times, `seed` changes nothing.
+    rows : ndarray of int
+        The training rows; no other row is looked at.
+    n_folds : int
+        From 2. A class with fewer rows is in fewer folds.
+    seed : int
+
+    Returns
+    -------
+    list of Fold
+        `n_folds` of them; `REPEATS` times as many below `FEW_ROWS` rows, but not in
+        time, where they are divided in one way.
+
+    Raises
+    ------
+    SmpcoreError
+        With fewer rows or groups than folds; in time, with too few moments for a
+        block of rows before each fold, or one class in the first of them.
+    """
+    groups = None if dataset.groups is None else dataset.groups[rows]
+    units = rows.size if groups is None else np.unique(groups).size
+    if n_folds < 2:
+        raise SmpcoreError(f"n_folds={n_folds} should be at least 2.")
+    if dataset.times is not None:
+        return _in_time(dataset, rows, moments(dataset.times[rows], groups), n_folds)
+    if units < n_folds:
+        what = "training rows" if groups is None else "groups among the training rows"
+        raise SmpcoreError(
+            f"n_folds={n_folds} should be at most {units}, the number of {what}; "
+            "ask for fewer folds or give training more of them."
+        )
+    repeats = REPEATS if rows.size < FEW_ROWS else 1
+    found = []
+    for repeat in range(repeats):
+        drawn = _drawn(dataset, rows, groups, n_folds, seed + repeat)
+        for number, (train, held_out) in enumerate(drawn):
+            found.append(Fold(rows[train], rows[held_out], repeat, number))
+    return found
+
+
+def clusters(dataset: Dataset, rows: np.ndarray) -> np.ndarray | None:
+    """Tell which rows depend on each other: groups, or neighbours in time.
+
+    Blocks in time have about as many rows as the cube root of their number, the order
+    of length that suits the spread of a mean (Hall, Horowitz and Jing, Biometrika 82,
+    1995).
+
+    Parameters
+    ----------
+    dataset : Dataset
+    rows : ndarray of int
+
+    Returns
+    -------
+    ndarray of int, shape (n_rows,), or None
+        Number of each row's cluster; None where rows count as independent.
+    """
+    groups = None if dataset.groups is None else dataset.groups[rows]
+    if dataset.times is None:
+        return groups
+    moment = moments(dataset.times[rows], groups)
+    sizes = np.bincount(moment)
+    before = np.cumsum(sizes) - sizes
+    return (before // round(rows.size ** (1 / 3)))[moment] if rows.size else moment
+
+
+def _in_time(
+    dataset: Dataset, rows: np.ndarray, moment: np.ndarray, n_folds: int
+) -> list[Fold]:
+    """Blocks of equally many moments, each held out after all that came before."""
+    n_moments = int(moment.max(initial=-1)) + 1
+    if n_moments <= n_folds:
+        grouped = "" if dataset.groups is None else " that part no group"
+        raise SmpcoreError(
+            f"n_folds={n_folds} should be below {n_moments}, the number of different "
+            f"times{grouped} among the training rows, as the first block only trains; "
+            "ask for fewer folds or give training more rows."
+        )
+    found = []
+    drawn = TimeSeriesSplit(n_folds).split(np.arange(n_moments))
+    for number, (past, following) in enumerate(drawn):
+        train, held_out = rows[np.isin(moment, past)], rows[np.isin(moment, following)]
+        found.append(Fold(train, held_out, 0, number))
+    if dataset.task == "classification":
+        labels = np.unique(dataset.y[found[0].train])
+        if labels.size < 2:
+            raise SmpcoreError(
+                f"n_folds={n_folds} leaves the first fold one class to learn from, "
+                f"{shown(labels[0])}; ask for fewer folds: its block is longer then."
+            )
+    return found
+
+
+def _drawn(
+    dataset: Dataset,
+    rows: np.ndarray,
+    groups: np.ndarray | None,
+    n_folds: int,
+    seed: int,
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """One draw, by scikit-learn's splitter for this kind of rows."""
+    options = {"n_splits": n_folds, "shuffle": True, "random_state": seed}
+    if dataset.task == "regression":
+        splitter = KFold(**options) if groups is None else GroupKFold(**options)
+        return splitter.split(rows, groups=groups)
+    codes = dataset.codes[rows]
+    # scikit-learn refuses when no class fills the folds, and warns of those that do
+    # not: these are spread with the largest class.
+    counts = np.bincount(codes)
+    codes = np.where(counts[codes] < n_folds, counts.argmax(), codes)
+    if np.bincount(codes).max() < n_folds:
+        splitter = KFold(**options) if groups is None else GroupKFold(**options)
+        return splitter.split(rows, groups=groups)
+    stratified = StratifiedKFold if groups is None else StratifiedGroupKFold
+    return stratified(**options).split(rows, codes, groups)

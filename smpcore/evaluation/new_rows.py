@@ -1,0 +1,212 @@
+"""New rows: matched to the columns that a model knows, and answered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from smpcore.datasets import Preparation, as_numbers, as_text, listed, shown
+from smpcore.errors import DatasetError, SmpcoreError
+from smpcore.model import PrototypeModel
+
+
+@dataclass(frozen=True, eq=False)
+class Matched:
+    """A table whose columns have found their places.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n_rows, n_inputs)
+        The columns that the model asks for, under its names.
+    labels : Series of shape (n_rows,) or None
+        The target, if the table has it.
+    notices : tuple of str
+        What differs from the training table.
+    """
+
+    frame: pd.DataFrame
+    labels: pd.Series | None
+    notices: tuple[str, ...]
+
+
+def match_columns(
+    frame: pd.DataFrame,
+    preparation: Preparation,
+    target: str,
+    renamed: Mapping[str, str | None] | None = None,
+) -> Matched:
+    """Find the columns that a model asks for in another table.
+
+    Names that differ only in case, spaces, dots, dashes or underscores are the same,
+    as long as no two columns claim one place; every such match is said.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n_rows, n_columns)
+    preparation : Preparation
+        Of the model's training rows.
+    target : str
+        Name of the target.
+    renamed : mapping of str to str, optional
+        Column asked for -> column of `frame`; None: there is none, its values count
+        as missing.
+
+    Returns
+    -------
+    Matched
+
+    Raises
+    ------
+    DatasetError
+        If there are no rows, or a column is missing and not in `renamed`.
+    """
+    if frame.empty:
+        raise DatasetError("The table has no rows; choose a file with rows of data.")
+    renamed = dict(renamed or {})
+    asked = [given.name for given in preparation.inputs]
+    found, notices = _places(frame, [*asked, target], renamed)
+    absent = [name for name in asked if name not in found and name not in renamed]
+    if absent:
+        raise DatasetError(
+            f"The table has no column {listed(absent)}; say which of its columns "
+            f"{'it is' if len(absent) == 1 else 'they are'}, or that the values are "
+            "missing."
+        )
+    filled = [name for name in asked if name not in found]
+    if filled:
+        notices.append(
+            f"Column {listed(filled)} counts as missing in every row: the training "
+            "median, or none of the categories, takes its place."
+        )
+    taken = {found[name] for name in found}
+    extra = [name for name in frame if name not in taken]
+    if extra:
+        notices.append(f"Column {listed(extra)} is not used.")
+    empty = pd.Series(np.nan, index=frame.index)
+    columns = {n: frame[found[n]] if n in found else empty for n in asked}
+    notices += _retyped(columns, preparation)
+    labels = frame[found[target]].rename(target) if target in found else None
+    return Matched(pd.DataFrame(columns), labels, tuple(notices))
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s._-]+", "", name).casefold()
+
+
+def _places(
+    frame: pd.DataFrame, wanted: list[str], renamed: Mapping[str, str | None]
+) -> tuple[dict[str, str], list[str]]:
+    """Which column of the table each wanted one is, and what was taken as the same."""
+    found = {name: column for name, column in renamed.items() if column in frame}
+    found |= {name: name for name in wanted if name in frame and name not in renamed}
+    free = [column for column in frame if column not in found.values()]
+    notices = []
+    for name in wanted:
+        alike = [column for column in free if _plain(column) == _plain(name)]
+        rivals = [w for w in wanted if w not in found and _plain(w) == _plain(name)]
+        if name in found or name in renamed or len(alike) != 1 or len(rivals) != 1:
+            continue
+        found[name] = alike[0]
+        notices.append(f"Column {shown(alike[0])} was taken for {shown(name)}.")
+    return found, notices
+
+
+def _retyped(columns: Mapping[str, pd.Series], preparation: Preparation) -> list[str]:
+    """Say which numbers are no numbers in the new table."""
+    notices = []
+    for given in preparation.inputs:
+        column = columns[given.name]
+        if given.kind != "number":
+            continue
+        lost = np.isnan(as_numbers(column)) & column.notna().to_numpy()
+        if lost.any():
+            first = column.iloc[int(lost.argmax())]
+            notices.append(
+                f"Column {shown(given.name)} should hold numbers; {lost.sum():,} of "
+                f"{len(lost):,} values are none ({shown(first)} is the first) and "
+                "count as missing."
+            )
+    return notices
+
+
+def answer_rows(
+    model: PrototypeModel, preparation: Preparation, frame: pd.DataFrame
+) -> pd.DataFrame:
+    """Answer rows, and say how far each is from what the model has seen.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+    preparation : Preparation
+    frame : DataFrame of shape (n_rows, n_inputs)
+        As `match_columns` gives it.
+
+    Returns
+    -------
+    DataFrame of shape (n_rows, ...)
+        ``answer``; for a classifier ``margin`` (score of the answer less that of the
+        runner-up) and one ``score of ...`` per class; ``out of range``, ``missing``
+        and ``unseen`` (categories) count the row's values.
+
+    Raises
+    ------
+    SmpcoreError
+        If a score is not finite.
+    """
+    scores = model.scores(preparation.transform(frame))
+    if not np.isfinite(scores).all():
+        raise SmpcoreError(
+            "Some values are so large that scores overflow; correct them in the file."
+        )
+    table = {}
+    if model.classes is None:
+        table["answer"] = scores[:, 0]
+    else:
+        table["answer"] = model.classes[scores.argmax(axis=1)]
+        two_best = np.sort(scores, axis=1)[:, -2:]
+        table["margin"] = two_best[:, 1] - two_best[:, 0]
+        for name, column in zip(model.classes, scores.T, strict=True):
+            table[f"score of {name}"] = column
+    counted = preparation.report_rows(frame)
+    return pd.DataFrame({**table, **counted}, index=frame.index)
+
+
+def labelled(
+    labels: pd.Series, classes: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Read the labels of new rows as the training labels were read.
+
+    Parameters
+    ----------
+    labels : Series of shape (n_rows,)
+    classes : ndarray of shape (n_classes,) or None
+        The model's; None for regression.
+
+    Returns
+    -------
+    rows : ndarray of int
+        Positions of the rows whose label counts.
+    y : ndarray of shape (n_counted,)
+    notices : list of str
+        Which rows were left out, and which classes the model has never seen.
+    """
+    numeric = classes is None or classes.dtype.kind in "iu"
+    values = as_numbers(labels) if numeric else as_text(labels).to_numpy(object)
+    rows = np.flatnonzero(~pd.isna(values))
+    notices = []
+    if lost := len(labels) - rows.size:
+        notices.append(f"{lost:,} rows without a readable label are not scored.")
+    y = np.asarray(values[rows], np.float64 if numeric else np.str_)
+    if classes is not None:
+        strange = np.setdiff1d(y, classes)
+        if strange.size:
+            count = np.isin(y, strange).sum()
+            notices.append(
+                f"{count:,} rows have a class that the model has never seen "
+                f"({listed(strange.tolist())}): no answer to them is right."
+            )
+    return rows, y, notices

@@ -1,0 +1,231 @@
+"""Where a binary model says yes: its threshold, and the band in which it is not sure.
+
+The *margin* of a row is the score of the positive class minus that of the other one; a
+model says yes above its threshold, which is 0 as it was fitted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import roc_curve
+
+from smpcore.errors import SmpcoreError
+from smpcore.model import PrototypeModel
+
+
+def margins(model: PrototypeModel, X: np.ndarray, positive: int = 1) -> np.ndarray:
+    """How much more the positive class scores than the other.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+        Of two classes.
+    X : ndarray of shape (n_samples, n_features), user's units
+    positive : {0, 1}
+        Number of the positive class.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+
+    Raises
+    ------
+    SmpcoreError
+        If the model has not two classes.
+    """
+    if model.classes is None or len(model.classes) != 2:
+        raise SmpcoreError(
+            "A threshold needs a model of two classes; choose such data on Data."
+        )
+    scores = model.scores(X)
+    return scores[:, positive] - scores[:, 1 - positive]
+
+
+def operating_points(margin: np.ndarray, truth: np.ndarray) -> pd.DataFrame:
+    """Every threshold that answers these rows differently, with what it does.
+
+    Parameters
+    ----------
+    margin : ndarray of shape (n_samples,)
+    truth : ndarray of bool, shape (n_samples,)
+        Whether a row is positive.
+
+    Returns
+    -------
+    DataFrame
+        ``threshold`` ascending, halfway between two margins (so that no row stands on
+        it); ``sensitivity``, ``specificity``, ``precision`` (NaN where the answer is
+        never yes), ``false_positives``, ``false_negatives``.
+
+    Raises
+    ------
+    SmpcoreError
+        Where one of both classes has no row.
+    """
+    truth = np.asarray(truth, dtype=bool)
+    if truth.all() or not truth.any():
+        raise SmpcoreError(
+            "These rows hold one class only; a threshold takes rows of both. Give "
+            "validation a larger share on Data."
+        )
+    fpr, tpr, edges = roc_curve(truth, margin, drop_intermediate=False)
+    n_positive, n_negative = truth.sum(), (~truth).sum()
+    hits, alarms = np.rint(tpr * n_positive), np.rint(fpr * n_negative)
+    low, high = margin.min(), margin.max()
+    around = max(high - low, 1e-6)
+    edges = np.concatenate([[high + around], edges[1:], [low - around]])
+    with np.errstate(invalid="ignore"):
+        precision = hits / (hits + alarms)
+    return pd.DataFrame(
+        {
+            "threshold": (edges[:-1] + edges[1:]) / 2,
+            "sensitivity": tpr,
+            "specificity": 1 - fpr,
+            "precision": precision,
+            "false_positives": alarms.astype(int),
+            "false_negatives": (n_positive - hits).astype(int),
+        }
+    )[::-1].reset_index(drop=True)
+
+
+def threshold_for_sensitivity(points: pd.DataFrame, wanted: float) -> float:
+    """The highest threshold that still finds this share of the positive rows.
+
+    Parameters
+    ----------
+    points : DataFrame
+        From `operating_points`.
+    wanted : float
+        From 0 to 1.
+
+    Returns
+    -------
+    float
+    """
+    return float(points["threshold"][points["sensitivity"] >= wanted].max())
+
+
+def threshold_for_cost(points: pd.DataFrame, miss: float, alarm: float) -> float:
+    """The threshold at which these rows cost least; of several the one nearest to 0.
+
+    Parameters
+    ----------
+    points : DataFrame
+        From `operating_points`.
+    miss, alarm : float
+        Price of a positive row that is missed, and of a negative one that is not.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    SmpcoreError
+        If a price is negative, or both are 0.
+    """
+    if min(miss, alarm) < 0 or miss == alarm == 0:
+        raise SmpcoreError(
+            f"The prices miss={miss:g} and alarm={alarm:g} should not be negative, and "
+            "one of them above 0."
+        )
+    cost = miss * points["false_negatives"] + alarm * points["false_positives"]
+    cheapest = points["threshold"][cost <= cost.min() * (1 + 1e-12)]
+    return float(cheapest.iloc[cheapest.abs().argmin()])
+
+
+def reject_curve(
+    margin: np.ndarray, truth: np.ndarray, threshold: float = 0.0
+) -> pd.DataFrame:
+    """What a band of "not sure" around the threshold leaves, and how wrong that is.
+
+    Parameters
+    ----------
+    margin : ndarray of shape (n_samples,)
+    truth : ndarray of bool, shape (n_samples,)
+    threshold : float
+
+    Returns
+    -------
+    DataFrame
+        ``band`` ascending from 0 (half its width; rows that lie in it get no answer),
+        ``answered`` (rows), ``coverage`` (their share), ``errors``, ``error`` (their
+        share of the answered rows).
+    """
+    distance = np.abs(margin - threshold)
+    wrong = (margin > threshold) != np.asarray(truth, dtype=bool)
+    order = np.argsort(distance, kind="stable")
+    distance, wrong = distance[order], wrong[order]
+    last = np.flatnonzero(np.append(np.diff(distance) > 0, False))
+    bands = np.concatenate([[0.0], (distance[last] + distance[last + 1]) / 2])
+    answered = len(margin) - np.searchsorted(distance, bands, side="right")
+    errors = np.append(np.cumsum(wrong[::-1])[::-1], 0)[len(margin) - answered]
+    frame = pd.DataFrame({"band": bands, "answered": answered, "errors": errors})
+    frame["coverage"] = frame["answered"] / len(margin)
+    frame["error"] = frame["errors"] / frame["answered"].where(frame["answered"] > 0)
+    return frame
+
+
+def band_for_error(curve: pd.DataFrame, wanted: float) -> float:
+    """The narrowest band outside which at most this share of the answers is wrong.
+
+    Parameters
+    ----------
+    curve : DataFrame
+        From `reject_curve`.
+    wanted : float
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    SmpcoreError
+        If no band does that.
+    """
+    good = curve["band"][curve["error"] <= wanted]
+    if not len(good):
+        raise SmpcoreError(
+            f"No band leaves at most {100 * wanted:g} % errors: the rows that this "
+            "model is surest of are among the wrong ones. Allow more errors."
+        )
+    return float(good.iloc[0])
+
+
+def at_threshold(
+    model: PrototypeModel, threshold: float, positive: int = 1, band: float = 0.0
+) -> PrototypeModel:
+    """The same model with another threshold: it is an intercept, so C honours it.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+        Of two classes.
+    threshold : float
+        The margin from which on the answer is the positive class.
+    positive : {0, 1}
+        Number of the positive class.
+    band : float
+        Half the width of the band of margins around it in which the model is not sure.
+
+    Returns
+    -------
+    PrototypeModel
+
+    Raises
+    ------
+    SmpcoreError
+        If the model cannot have an intercept.
+    """
+    if threshold and model.code_size:
+        raise SmpcoreError(
+            "This model explains an input by its prototypes and has no intercept, so "
+            "its threshold stays at 0; a band is possible."
+        )
+    intercept = np.array(model.intercept)
+    intercept[positive] -= threshold
+    return replace(model, intercept=intercept, band=float(band))

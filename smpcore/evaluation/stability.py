@@ -1,0 +1,212 @@
+"""How stable prototypes are: the same method on many redrawn samples of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.optimize import linear_sum_assignment
+from sklearn.base import is_classifier
+
+from smpcore.errors import SmpcoreError
+from smpcore.model import PrototypeModel
+
+#: Solver status of a fit that was asked to stop.
+_STOPPED = 2
+_DRAWS = 50
+
+
+def redraw(
+    y: np.ndarray, groups: np.ndarray | None, seed: int, keep_labels: bool = True
+) -> np.ndarray:
+    """Draw as many groups (or rows) as there are, with replacement.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+    groups : ndarray of shape (n_samples,), optional
+        Rows of a group stay together; `clusters` makes groups of times.
+    seed : int
+    keep_labels : bool
+        Draw again until every label is in the sample.
+
+    Returns
+    -------
+    ndarray of int, shape (n_drawn,)
+    """
+    rng = np.random.default_rng(seed)
+    own = (
+        np.arange(len(y)) if groups is None else np.unique(groups, return_inverse=1)[1]
+    )
+    order = np.argsort(own, kind="stable")
+    members = np.split(order, np.cumsum(np.bincount(own))[:-1])
+    n_labels = len(np.unique(y)) if keep_labels else 0
+    for _ in range(_DRAWS):
+        drawn = rng.integers(0, len(members), len(members))
+        rows = np.concatenate([members[i] for i in drawn])
+        if not keep_labels or len(np.unique(y[rows])) == n_labels:
+            return rows
+    raise SmpcoreError(
+        "y has a class with so few rows or groups that most samples miss it; leave "
+        "that class out."
+    )
+
+
+def refits(
+    estimator: Callable[[], Any],
+    X: np.ndarray,
+    y: np.ndarray,
+    groups: np.ndarray | None = None,
+    *,
+    n_refits: int = 100,
+    n_jobs: int = -1,
+    stop: np.ndarray | None = None,
+) -> Iterator[PrototypeModel]:
+    """Fit on redrawn rows, seed 0 first; models come as they are ready.
+
+    Parameters
+    ----------
+    estimator : callable
+        Makes a new, unfitted estimator.
+    X : ndarray of shape (n_samples, n_features)
+    y : ndarray of shape (n_samples,), labels
+    groups : ndarray of shape (n_samples,), optional
+    n_refits : int
+    n_jobs : int
+        Threads.
+    stop : ndarray of int64, shape (1,), optional
+        It ends soon after this becomes non-zero.
+
+    Yields
+    ------
+    PrototypeModel
+    """
+    stop = np.zeros(1, dtype=np.int64) if stop is None else stop
+
+    def fit(seed: int) -> PrototypeModel | None:
+        if stop[0]:
+            return None
+        fresh = estimator()
+        rows = redraw(y, groups, seed, keep_labels=is_classifier(fresh))
+        if "random_state" in fresh.get_params():
+            fresh.set_params(random_state=seed)
+        fresh.solve(fresh.problem(X[rows], y[rows]), stop=stop)
+        return None if fresh.history_.status == _STOPPED else fresh.model_
+
+    parallel = Parallel(n_jobs, prefer="threads", return_as="generator")
+    for model in parallel(delayed(fit)(seed) for seed in range(n_refits)):
+        if model is not None:
+            yield model
+
+
+@dataclass(frozen=True, eq=False)
+class Stability:
+    """How often refits tell the same as a model.
+
+    Parameters
+    ----------
+    n_refits : int
+    matched : ndarray of shape (n_prototypes,)
+        Share of refits that have a partner for the prototype.
+    likeness : ndarray of shape (n_prototypes,)
+        Mean cosine between the prototype and its partners.
+    selected : ndarray of shape (n_prototypes, n_features)
+        Share of the partners that use the feature.
+    agrees : ndarray of shape (n_prototypes, n_features)
+        Share of those whose sign is the prototype's; NaN where none uses it.
+    substitute : ndarray of int, shape (n_prototypes, n_features)
+        The feature that partners gain most often when they do without this one; -1:
+        none.
+    """
+
+    n_refits: int
+    matched: np.ndarray
+    likeness: np.ndarray
+    selected: np.ndarray
+    agrees: np.ndarray
+    substitute: np.ndarray
+
+
+def shapes_of(model: PrototypeModel) -> np.ndarray:
+    """Each prototype as one row: its weights, or its case or mean case, scaled."""
+    if model.is_linear:
+        return model.weights
+    share = np.abs(model.mixing)
+    return (share / np.maximum(share.sum(axis=0), 1e-300)).T @ model.anchors
+
+
+def stability(model: PrototypeModel, others: Sequence[PrototypeModel]) -> Stability:
+    """Compare a model with its refits.
+
+    Prototypes of one class are paired so that the cosines sum to the most.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+    others : sequence of PrototypeModel
+        At least one, with the same features and classes.
+
+    Returns
+    -------
+    Stability
+    """
+    if not others:
+        raise SmpcoreError("others should hold at least one refit.")
+    own = shapes_of(model)
+    partners = [_partners(model, own, other) for other in others]
+    rows = np.array(partners)  # (n_refits, n_prototypes, n_features), NaN: no partner
+    there = ~np.isnan(rows).any(axis=2)
+    used = np.where(there[:, :, None], rows != 0, False)
+    number = np.maximum(there.sum(axis=0), 1)
+    same = used & (np.sign(rows) == np.sign(own))
+    cosines = np.where(there, _cosines(np.nan_to_num(rows), own), 0.0)
+    with np.errstate(invalid="ignore"):
+        agrees = same.sum(axis=0) / used.sum(axis=0)
+    return Stability(
+        len(others),
+        there.mean(axis=0),
+        cosines.sum(axis=0) / number,
+        used.sum(axis=0) / number[:, None],
+        agrees,
+        np.array([_substitutes(own[j], used[there[:, j], j]) for j in range(len(own))]),
+    )
+
+
+def _cosines(rows: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """Cosine between rows and own along the last axis; two zeros are alike."""
+    sizes = np.linalg.norm(rows, axis=-1), np.linalg.norm(own, axis=-1)
+    product = sizes[0] * sizes[1]
+    cosine = (rows * own).sum(axis=-1) / np.where(product > 0, product, 1.0)
+    return np.where((sizes[0] == 0) & (sizes[1] == 0), 1.0, cosine)
+
+
+def _partners(
+    model: PrototypeModel, own: np.ndarray, other: PrototypeModel
+) -> np.ndarray:
+    """For each prototype the other model's row paired with it, or NaN."""
+    rows, found = shapes_of(other), np.full(own.shape, np.nan)
+    for output in range(model.n_outputs):
+        here = np.flatnonzero(model.owner == output)
+        there = np.flatnonzero(other.owner == output)
+        alike = _cosines(rows[there][None], own[here][:, None])
+        for i, j in zip(*linear_sum_assignment(-alike), strict=True):
+            found[here[i]] = rows[there[j]]
+    return found
+
+
+def _substitutes(own: np.ndarray, used: np.ndarray) -> np.ndarray:
+    """Which feature comes in when one goes out, against how often it is in anyway."""
+    found = np.full(len(own), -1, dtype=np.int64)
+    for feature in np.flatnonzero(own):
+        without = used[~used[:, feature]]
+        with_it = used[used[:, feature]]
+        if not len(without) or not len(with_it):
+            continue
+        gain = without.mean(axis=0) - with_it.mean(axis=0)
+        gain[feature] = -1.0
+        best = int(gain.argmax())
+        found[feature] = best if gain[best] > 0 else -1
+    return found

@@ -1,0 +1,34 @@
+"""Why a model answers as it does, and what its prototypes are."""
+
+from smpcore.explain.cases import (
+    Oddities,
+    contrasts,
+    facts_of_prototypes,
+    holds_cases,
+    likeness,
+    measures_of_prototypes,
+    nearest_examples,
+    wins,
+)
+from smpcore.explain.contributions import Contributions, contributions, speakers
+from smpcore.explain.embedding import embedding
+from smpcore.explain.flip import Flip, counterfactual
+from smpcore.explain.words import rule_in_words
+
+__all__ = [
+    "Contributions",
+    "Flip",
+    "Oddities",
+    "contrasts",
+    "contributions",
+    "counterfactual",
+    "embedding",
+    "facts_of_prototypes",
+    "holds_cases",
+    "likeness",
+    "measures_of_prototypes",
+    "nearest_examples",
+    "rule_in_words",
+    "speakers",
+    "wins",
+]

@@ -1,0 +1,206 @@
+"""What an answer is made of: parts of a score's lead over the runner-up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from smpcore.errors import SmpcoreError
+from smpcore.model import PrototypeModel
+
+#: Parts of a code may miss the solver's own code by this share at most.
+_CODE_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """Parts that add up to the lead of the winner over the runner-up.
+
+    Parameters
+    ----------
+    of : {"feature", "channel", "case", "prototype"}
+        What a part belongs to.
+    parts : ndarray of shape (n_parts,)
+        Positive: speaks for the winner.
+    rest : float
+        What belongs to no part: biases and intercepts.
+    lead : float
+        Score of the winner less that of the runner-up; of a regression, the answer.
+    winner, runner_up : int
+        Outputs; the same of a regression.
+    exact : bool
+        Whether ``parts.sum() + rest`` is ``lead``.
+    rule : str
+        How the lead was split, in words.
+    """
+
+    of: str
+    parts: np.ndarray
+    rest: float
+    lead: float
+    winner: int
+    runner_up: int
+    exact: bool
+    rule: str
+
+
+def _one_row(model: PrototypeModel, x: np.ndarray) -> np.ndarray:
+    x = np.asarray(x, dtype=np.float64)
+    if x.shape != (model.n_features,):
+        raise SmpcoreError(f"x should have shape ({model.n_features},), not {x.shape}.")
+    return x[None]
+
+
+def speakers(model: PrototypeModel, activations: np.ndarray) -> np.ndarray:
+    """The prototype that decides each row's answer.
+
+    With "max" it gives the winning score; with "sum" it adds most to it.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+    activations : ndarray of shape (n_samples, n_prototypes)
+
+    Returns
+    -------
+    ndarray of int, shape (n_samples,)
+    """
+    winner = model.pool(activations).argmax(axis=1)
+    if model.pooling == "sum":
+        said = activations * model.votes[:, winner].T
+        return (np.abs(said) if model.classes is None else said).argmax(axis=1)
+    own = model.votes[:, winner].T != 0
+    return np.where(own, activations, -np.inf).argmax(axis=1)
+
+
+def _vote(
+    model: PrototypeModel, activations: np.ndarray
+) -> tuple[np.ndarray, float, int, int]:
+    """Weights of activations in the lead, its constant, winner and runner-up."""
+    scores = model.pool(activations)[0]
+    winner = int(scores.argmax())
+    if model.classes is None:
+        return model.votes[:, 0], float(model.intercept[0]), 0, 0
+    others = scores.copy()
+    others[winner] = -np.inf
+    runner = int(others.argmax())
+    constant = float(model.intercept[winner] - model.intercept[runner])
+    if model.pooling == "sum":
+        return model.votes[:, winner] - model.votes[:, runner], constant, winner, runner
+    vote = np.zeros(model.n_prototypes)
+    for output, sign in ((winner, 1.0), (runner, -1.0)):
+        own = np.flatnonzero(model.votes[:, output])
+        vote[own[activations[0, own].argmax()]] += sign
+    return vote, constant, winner, runner
+
+
+def contributions(
+    model: PrototypeModel, x: np.ndarray, by: str | None = None
+) -> Contributions:
+    """Split the lead of the winner over the runner-up.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+    x : ndarray of shape (n_features,), user's units
+    by : {"feature", "case", "prototype"}, optional
+        What to split by; by default the finest split that is exact: features of a
+        linear model, cases of a sum of similarities, prototypes of a code. Features
+        are channels where the similarity is made of channels.
+
+    Returns
+    -------
+    Contributions
+    """
+    rows = _one_row(model, x)
+    activations = model.activations(rows)
+    vote, constant, winner, runner = _vote(model, activations)
+    lead = model.pool(activations)[0]
+    lead = float(lead[0] if model.classes is None else lead[winner] - lead[runner])
+    made = {"lead": lead, "winner": winner, "runner_up": runner}
+    if model.code_size and not activations.any():
+        parts = np.zeros(model.n_prototypes)
+        words = "No prototype speaks for this row: it gets the fallback class."
+        return Contributions(
+            of="prototype", parts=parts, rest=lead, exact=True, rule=words, **made
+        )
+    if by is None:
+        by = "feature" if model.is_linear else "case"
+        by = "prototype" if model.code_size else by
+    if by not in ("feature", "case", "prototype"):
+        raise SmpcoreError(f"by={by!r} should be 'feature', 'case' or 'prototype'.")
+    if by == "prototype":
+        made |= {"rest": constant + float(vote @ model.bias)}
+        parts = vote * (activations[0] - model.bias)
+        words = "The sum of what the prototypes say, each times its vote."
+        return Contributions(of=by, parts=parts, exact=True, rule=words, **made)
+    if by == "case" and not model.code_size:
+        made |= {"rest": constant + float(vote @ model.bias)}
+        parts = _similarities(model, rows) * (model.mixing @ vote)
+        words = "The sum of the likenesses to the cases, each times its weight."
+        return Contributions(of=by, parts=parts, exact=True, rule=words, **made)
+    if model.is_linear and not model.code_size:
+        made |= {"rest": constant + float(vote @ model.bias)}
+        parts = (vote @ model.weights) * ((rows - model.center) / model.scale)[0]
+        words = "Weight times value, in standard deviations from the training mean."
+        return Contributions(of="feature", parts=parts, exact=True, rule=words, **made)
+    if model.similarity.weights:
+        return _by_kernel(model, rows, vote, activations[0], constant, made)
+    return _by_resetting(model, rows, made)
+
+
+def _similarities(model: PrototypeModel, rows: np.ndarray) -> np.ndarray:
+    scaled = (rows - model.center) / model.scale
+    return model.similarity.values(scaled, model.anchors)[0]
+
+
+def _kernels(model: PrototypeModel) -> Iterator[tuple[int, PrototypeModel]]:
+    """The model with one of its kernels at a time."""
+    weights = model.similarity.weights
+    for place in np.flatnonzero(weights):
+        alone = tuple(w if i == place else 0.0 for i, w in enumerate(weights))
+        similarity = replace(model.similarity, weights=alone)
+        yield int(place), replace(model, similarity=similarity)
+
+
+def _by_kernel(model, rows, vote, activations, constant, made) -> Contributions:
+    """Exact, given which prototypes speak: their code is linear in the likenesses."""
+    parts = np.zeros(len(model.similarity.weights))
+    mix, words = model.mixing, "The likeness is a sum over features: each one's share."
+    if model.code_size:
+        speak = np.flatnonzero(activations)
+        inverse = np.linalg.pinv(model.gram[np.ix_(speak, speak)])
+        mix, vote = mix[:, speak] @ inverse, vote[speak]
+        words = (
+            "Given which prototypes speak, their shares are linear in the likenesses, "
+            "and these are sums over features: each feature's share."
+        )
+    for place, alone in _kernels(model):
+        parts[place] = _similarities(alone, rows) @ mix @ vote
+    rest = constant if model.code_size else constant + float(vote @ model.bias)
+    missed = abs(parts.sum() + rest - made["lead"])
+    exact = bool(missed <= _CODE_TOLERANCE * max(1.0, np.abs(parts).sum()))
+    of = "feature" if len(parts) == model.n_features else "channel"
+    return Contributions(of=of, parts=parts, rest=rest, exact=exact, rule=words, **made)
+
+
+def _by_resetting(model: PrototypeModel, rows: np.ndarray, made: dict) -> Contributions:
+    """An approximation: what changes when one feature is set to its training mean."""
+    middle = np.where(model.scale == 1.0, (model.low + model.high) / 2, model.center)
+    changed = np.repeat(rows, model.n_features, axis=0)
+    np.fill_diagonal(changed, middle)
+    scores = model.scores(changed)
+    lead = scores[:, made["winner"]]
+    if model.classes is not None:
+        lead = lead - scores[:, made["runner_up"]]
+    parts = made["lead"] - lead
+    words = (
+        "An approximation: how much the lead shrinks when one feature alone is set to "
+        "the middle of the training rows. These parts need not add up."
+    )
+    rest = made["lead"] - float(parts.sum())
+    return Contributions(
+        of="feature", parts=parts, rest=rest, exact=False, rule=words, **made
+    )

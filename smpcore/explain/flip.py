@@ -1,0 +1,265 @@
+"""The smallest change of an input with which the model's answer would change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from smpcore.datasets import Preparation
+from smpcore.errors import SmpcoreError
+from smpcore.explain.least_change import (
+    MARGIN,
+    Borders,
+    Whole,
+    nearest,
+    nearest_whole,
+    taxi,
+    taxi_whole,
+)
+from smpcore.explain.search import search
+from smpcore.model import PrototypeModel
+
+Norm = Literal["l2", "l1"]
+#: A search looks at so many of the nearest rows with another answer.
+_MOST_STARTS = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Flip:
+    """A change with which the model's answer would change.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n_features,), user's units
+        The input after the change.
+    before, after : int
+        Class numbers of the answers.
+    length : float
+        Of the change, in the norm that was asked for, scaled units.
+    exact : bool
+        Whether it is the smallest change there is.
+    how : str
+        How it was found, in words.
+    """
+
+    x: np.ndarray
+    before: int
+    after: int
+    length: float
+    exact: bool
+    how: str
+
+
+def counterfactual(
+    model: PrototypeModel,
+    x: np.ndarray,
+    norm: Norm = "l2",
+    *,
+    low: np.ndarray | None = None,
+    high: np.ndarray | None = None,
+    frozen: Sequence[int] = (),
+    preparation: Preparation | None = None,
+    X: np.ndarray | None = None,
+) -> Flip | None:
+    """Find the smallest change of x with which the answer would change.
+
+    Exact for linear models: one quadratic (L2) or linear (L1) program for each piece of
+    a rival's score. Other models are searched from the rows of X with other answers.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+        A classifier.
+    x : ndarray of shape (n_features,), user's units
+    norm : {"l2", "l1"}
+        Length of a change, in scaled units.
+    low, high : ndarray of shape (n_features,), optional
+        Ends of the features, user's units; widened so that x is within.
+    frozen : sequence of int
+        Features that stay as they are; of a category all of them or none.
+    preparation : Preparation, optional
+        With it, categories change as a whole and whole numbers stay whole.
+    X : ndarray of shape (n_samples, n_features), optional
+        Training rows, for the search.
+
+    Returns
+    -------
+    Flip or None
+        None if no such change was found within the bounds.
+    """
+    if model.classes is None:
+        raise SmpcoreError("A regression has no answer that could flip.")
+    if norm not in ("l2", "l1"):
+        raise SmpcoreError(f"norm={norm!r} should be 'l2' or 'l1'.")
+    x = np.asarray(x, dtype=np.float64)
+    if x.shape != (model.n_features,):
+        raise SmpcoreError(f"x should have shape ({model.n_features},), not {x.shape}.")
+    ends = _ends(model, x, low, high, frozen, preparation)
+    whole = _whole(model, x, preparation)
+    if model.is_linear and not model.code_size:
+        found = _linear(model, x, norm, ends, whole)
+    else:
+        found = _searched(model, x, norm, ends, whole, preparation, X)
+    if found is None:
+        return None
+    moved, exact, how = found
+    moved = np.clip(moved, *ends)
+    moved[whole.whole] = moved[whole.whole].round()
+    before, after = (int(model.scores(r[None])[0].argmax()) for r in (x, moved))
+    if before == after:
+        return None
+    length = float(_lengths(model, norm)(moved[None] - x)[0])
+    return Flip(moved, before, after, length, exact, how)
+
+
+def _ends(model, x, low, high, frozen, preparation) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of every feature in the user's units; x is within them."""
+    low = np.full(len(x), -np.inf) if low is None else np.minimum(low, x)
+    high = np.full(len(x), np.inf) if high is None else np.maximum(high, x)
+    low, high = low.astype(np.float64), high.astype(np.float64)
+    for given in () if preparation is None else preparation.inputs:
+        if given.kind == "category":
+            part = slice(given.first, given.first + given.width)
+            low[part], high[part] = 0.0, 1.0
+    still = list(frozen)
+    low[still] = high[still] = x[still]
+    return low, high
+
+
+def _whole(
+    model: PrototypeModel, x: np.ndarray, preparation: Preparation | None
+) -> Whole:
+    """What may take whole numbers only; a value that is not whole stays free."""
+    whole, groups = np.zeros(len(x), dtype=bool), []
+    for given in () if preparation is None else preparation.inputs:
+        part = slice(given.first, given.first + given.width)
+        if given.kind == "category" and given.width:
+            groups.append((given.first, given.width))
+            whole[part] = True
+        elif given.integer:
+            whole[part] = x[part] == x[part].round()
+    return Whole(x, model.scale, whole, tuple(groups))
+
+
+def _lengths(model: PrototypeModel, norm: Norm):
+    order = 2 if norm == "l2" else 1
+    return lambda moves: np.linalg.norm(moves / model.scale, ord=order, axis=1)
+
+
+def pieces(model: PrototypeModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Linear pieces of a linear model's scores, in scaled units.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+        Linear.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_pieces, n_features)
+    constants : ndarray of shape (n_pieces,)
+    owner : ndarray of int, shape (n_pieces,)
+        The output whose score is the largest of its pieces.
+    """
+    weights, bias = model.weights, model.bias
+    if model.pooling == "sum":
+        constants = model.votes.T @ bias + model.intercept
+        return model.votes.T @ weights, constants, np.arange(model.n_outputs)
+    which, owner = np.nonzero(model.votes)
+    return weights[which], bias[which] + model.intercept[owner], owner
+
+
+def _linear(model, x, norm, ends, whole) -> tuple[np.ndarray, bool, str] | None:
+    """One program per piece of a rival; the shortest of their answers."""
+    weights, constants, owner = pieces(model)
+    start = (x - model.center) / model.scale
+    said = weights @ start + constants
+    scores = np.array([said[owner == c].max() for c in range(model.n_outputs)])
+    current = owner == scores.argmax()
+    low, high = ((end - x) / model.scale for end in ends)
+    length = _lengths(model, norm)
+    rivals = []
+    for piece in np.flatnonzero(~current):
+        borders = _borders(weights, said, piece, current, low, high)
+        move = None if borders is None else (nearest if norm == "l2" else taxi)(borders)
+        if move is not None:
+            bound = float(length((move * model.scale)[None])[0])
+            rivals.append((bound, piece, borders, move))
+    rivals.sort(key=lambda rival: rival[:2])
+    if not rivals:
+        return None
+    if not whole.whole.any():
+        return x + rivals[0][3] * model.scale, True, "the smallest change there is"
+    best, shortest, proved = None, np.inf, True
+    for bound, _, borders, _ in rivals:
+        if bound >= shortest:
+            break
+        if norm == "l1":
+            move, sure = taxi_whole(borders, whole)
+        else:
+            move, sure = nearest_whole(borders, whole, shortest)
+        proved &= sure
+        if move is not None:
+            reached = float(length((move * model.scale)[None])[0])
+            if reached < shortest:
+                best, shortest = x + move * model.scale, reached
+    if best is None:
+        return None
+    gap = 100 * (shortest / max(rivals[0][0], 1e-300) - 1)
+    how = "the smallest change there is, whole numbers kept whole"
+    if not proved:
+        how = (
+            f"found by search among whole numbers, at most {gap:.0f} % above the least"
+        )
+    return best, proved, how
+
+
+def _borders(weights, said, piece, current, low, high) -> Borders | None:
+    """Where this piece exceeds all pieces of the current answer."""
+    rows = weights[piece] - weights[current]
+    behind = said[current] - said[piece]
+    size = np.linalg.norm(rows, axis=1)
+    alike = size <= 1e-12 * (1 + np.linalg.norm(weights[piece]))
+    if (behind[alike] >= 0).any():
+        return None
+    rows, size, behind = rows[~alike], size[~alike], behind[~alike]
+    return Borders(rows / size[:, None], behind / size + MARGIN, low, high)
+
+
+def _searched(model, x, norm, ends, whole, preparation, X):
+    """Search from the nearest rows that have another answer."""
+    if X is None or not len(X):
+        raise SmpcoreError("X should hold training rows: this model is searched.")
+    blocks = _blocks(len(x), whole, preparation)
+    own = int(model.scores(x[None])[0].argmax())
+    length = _lengths(model, norm)
+
+    def flips(rows: np.ndarray) -> np.ndarray:
+        return model.scores(rows).argmax(axis=1) != own
+
+    starts = np.clip(X, *ends)
+    for part, free in blocks:
+        if not free and part.stop - part.start > 1:
+            odd = starts[:, part].sum(axis=1) != x[part].sum()
+            starts[odd, part] = x[part]
+    starts = starts[flips(starts)]
+    order = np.argsort(length(starts - x), kind="stable")[:_MOST_STARTS]
+    found = search(flips, x, starts[order], blocks, length)
+    return None if found is None else (found, False, "found by search")
+
+
+def _blocks(n_features, whole, preparation) -> list[tuple[slice, bool]]:
+    """Features that move together, and whether they may take any value."""
+    if preparation is None:
+        return [(slice(f, f + 1), True) for f in range(n_features)]
+    return [
+        (
+            slice(given.first, given.first + given.width),
+            not whole.whole[given.first : given.first + given.width].any(),
+        )
+        for given in preparation.inputs
+        if given.width
+    ]

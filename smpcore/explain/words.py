@@ -1,0 +1,103 @@
+"""A model as sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from smpcore.explain.flip import pieces
+from smpcore.model import PrototypeModel
+
+#: A sentence names at most so many features.
+_MOST_TERMS = 8
+_MOST_SENTENCES = 24
+
+
+def rule_in_words(model: PrototypeModel) -> list[str]:
+    """Say how the model decides.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+
+    Returns
+    -------
+    list of str
+        Sentences, numbers in the user's units. A sum that names its largest terms only
+        says how many it leaves out.
+    """
+    if model.is_linear and not model.code_size:
+        sentences = _linear(model)
+    else:
+        sentences = _alike(model)
+    hidden = len(sentences) - _MOST_SENTENCES
+    if hidden > 0:
+        return [*sentences[:_MOST_SENTENCES], f"… and {hidden} more."]
+    return sentences
+
+
+def _linear(model: PrototypeModel) -> list[str]:
+    weights, constants, owner = pieces(model)
+    weights = weights / model.scale
+    constants = constants - weights @ model.center
+    if model.classes is None:
+        return [f"The answer is {_sum(model, weights[0], constants[0])}."]
+    names = [str(label) for label in model.classes]
+    sizes = np.bincount(owner, minlength=len(names))
+    if len(names) == 2 and sizes.min() == 1:
+        alone = int(sizes.argmin())
+        base = int(np.flatnonzero(owner == alone)[0])
+        other = 1 - alone
+        rows = np.flatnonzero(owner == other)
+        tests = [
+            f"{_sum(model, weights[j] - weights[base])} "
+            f"{'>' if other else '≥'} {constants[base] - constants[j]:.4g}"
+            for j in rows
+        ]
+        if len(tests) == 1:
+            return [f"{names[other]}, if {tests[0]}.", f"{names[alone]} otherwise."]
+        lines = [f"{names[other]}, if at least one of these {len(tests)} holds:"]
+        return [*lines, *[f"{test}" for test in tests], f"{names[alone]} otherwise."]
+    lines = ["The highest of these scores wins:"]
+    for j, output in enumerate(owner):
+        lines.append(f"{names[output]}: {_sum(model, weights[j], constants[j])}")
+    return lines
+
+
+def _sum(model: PrototypeModel, weights: np.ndarray, constant: float = 0.0) -> str:
+    """A weighted sum of features as text, the weightiest first."""
+    order = np.argsort(-np.abs(weights * model.scale), kind="stable")
+    order = order[weights[order] != 0]
+    text = ""
+    for f in order[:_MOST_TERMS]:
+        sign = "−" if weights[f] < 0 else "+"
+        lead = f" {sign} " if text else ("−" if sign == "−" else "")
+        text += f"{lead}{abs(weights[f]):.4g} · {model.feature_names[f]}"
+    if len(order) > _MOST_TERMS:
+        text += f" + {len(order) - _MOST_TERMS} smaller terms"
+    if constant or not text:
+        sign = "−" if constant < 0 else "+"
+        text += f" {sign} {abs(constant):.4g}" if text else f"{constant:.4g}"
+    return text
+
+
+def _alike(model: PrototypeModel) -> list[str]:
+    n, kind = model.n_prototypes, model.kind_of_prototype
+    plural = {"mix of real cases": "mixes of real cases"}.get(kind, f"{kind}s")
+    what = f"one {kind}" if n == 1 else f"{n} {plural}"
+    lines = [f"An input is compared with {what} ({model.similarity.kind} similarity)."]
+    if model.code_size:
+        lines.append(
+            f"At most {model.code_size} of them, with shares of 0 or more, together "
+            "reconstruct the input; the class with the largest share wins."
+        )
+    if model.classes is None:
+        return [*lines, "The answer is the sum of likeness times weight."]
+    if model.pooling == "max":
+        lines.append("The class of the prototype that scores highest wins.")
+    elif not model.code_size:
+        lines.append("Each votes with its likeness times its weight.")
+    for j, output in enumerate(model.owner):
+        weight = model.votes[j, output]
+        said = f" (weight {weight:.3g})" if model.pooling == "sum" else ""
+        lines.append(f"Prototype {j + 1} speaks for {model.classes[output]}{said}.")
+    return lines

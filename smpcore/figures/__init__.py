@@ -1,0 +1,67 @@
+"""Pure functions: model, data or table in; plotly figure or raster out."""
+
+from smpcore.figures.charts import (
+    OKABE_ITO,
+    SYMBOLS,
+    class_balance,
+    convergence,
+    missing_values,
+    scatter,
+)
+from smpcore.figures.contest import (
+    answer_map,
+    class_legend,
+    difference_map,
+    window_points,
+)
+from smpcore.figures.portraits import (
+    as_image,
+    channels,
+    densities,
+    embeddings,
+    picture,
+    signed_bars,
+)
+from smpcore.figures.series import series
+from smpcore.figures.surfaces import curve_view, prediction_raster
+from smpcore.figures.tradeoff import coverage, precision_recall, roc, tradeoff
+from smpcore.figures.views import (
+    Raster,
+    View,
+    axis_view,
+    decision_raster,
+    pca_view,
+    view_lines,
+)
+
+__all__ = [
+    "OKABE_ITO",
+    "SYMBOLS",
+    "Raster",
+    "View",
+    "answer_map",
+    "as_image",
+    "axis_view",
+    "channels",
+    "class_balance",
+    "class_legend",
+    "convergence",
+    "coverage",
+    "curve_view",
+    "decision_raster",
+    "densities",
+    "difference_map",
+    "embeddings",
+    "missing_values",
+    "pca_view",
+    "picture",
+    "precision_recall",
+    "prediction_raster",
+    "roc",
+    "scatter",
+    "series",
+    "signed_bars",
+    "tradeoff",
+    "view_lines",
+    "window_points",
+]

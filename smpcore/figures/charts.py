@@ -1,0 +1,182 @@
+"""Charts of data and of a solver's way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from smpcore.datasets import Dataset, Split
+from smpcore.model import History
+
+#: Okabe and Ito's colours: told apart with any kind of colour vision.
+OKABE_ITO = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#CC79A7",
+    "#56B4E9",
+    "#D55E00",
+    "#F0E442",
+)
+
+
+def convergence(history: History, objective_name: str = "objective") -> go.Figure:
+    """How objective and certified gap went.
+
+    Parameters
+    ----------
+    history : History
+    objective_name : str
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    figure = go.Figure()
+    figure.add_scatter(
+        x=history.iteration,
+        y=history.objective,
+        name=objective_name,
+        mode="lines+markers",
+        line={"color": OKABE_ITO[0]},
+    )
+    certified = np.isfinite(history.gap) & (history.gap > 0)
+    figure.add_scatter(
+        x=history.iteration[certified],
+        y=history.gap[certified],
+        name="gap to the optimum, at most",
+        mode="lines+markers",
+        line={"color": OKABE_ITO[5], "dash": "dot"},
+        marker={"symbol": "diamond"},
+    )
+    figure.update_layout(
+        xaxis_title="iteration",
+        yaxis={"title": "value (log scale)", "type": "log", "exponentformat": "e"},
+        legend={"orientation": "h", "y": 1.15},
+        margin={"l": 60, "r": 10, "t": 30, "b": 40},
+        height=300,
+    )
+    return figure
+
+
+#: Colour and shape are never the same for two of the first 70 classes.
+SYMBOLS = "circle square diamond cross x star pentagon hexagon bowtie octagon".split()
+_PARTS = {"training": "", "validation": "/", "test": "x"}
+_MOST_POINTS = 2000
+_MOST_BARS = 40
+
+
+def words(text: object, most: int = 40) -> str:
+    """Short text of a user, without the tags that plotly would obey."""
+    text = str(text)
+    text = text if len(text) <= most else text[: most - 1] + "…"
+    return text.replace("&", "&amp;").replace("<", "&lt;")
+
+
+def layout(figure: go.Figure, x_title: str, y_title: str, height: int) -> go.Figure:
+    """Give a chart its axis titles, its legend above it and little margin."""
+    return figure.update_layout(
+        xaxis_title=x_title,
+        yaxis_title=y_title,
+        legend=dict(orientation="h", y=1.02, yanchor="bottom", traceorder="normal"),
+        margin={"l": 10, "r": 10, "t": 30, "b": 40},
+        height=height,
+        barmode="stack",
+    )
+
+
+def bars_layout(
+    figure: go.Figure, n_bars: int, x_title: str, y_title: str
+) -> go.Figure:
+    """Give lying bars the height they need, the first one on top."""
+    figure.update_yaxes(autorange="reversed", type="category")
+    return layout(figure, x_title, y_title, 110 + 24 * n_bars)
+
+
+def class_balance(dataset: Dataset, division: Split) -> go.Figure:
+    """How many rows each class has in each part (regression: a histogram).
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Of more than 40 classes the largest are shown.
+    division : Split
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    figure, target = go.Figure(), words(dataset.target)
+    rows = (division.train, division.validation, division.test)
+    styles = [
+        {"color": OKABE_ITO[i], "pattern": {"shape": hatch}}
+        for i, hatch in enumerate(_PARTS.values())
+    ]
+    if dataset.task == "regression":
+        for part, name, style in zip(rows, _PARTS, styles, strict=True):
+            figure.add_histogram(x=dataset.y[part], name=name, marker=style)
+        return layout(figure, target, "rows", 320)
+    n_classes = len(dataset.classes)
+    sizes = np.bincount(dataset.codes, minlength=n_classes)
+    shown = np.argsort(-sizes, kind="stable")[:_MOST_BARS]
+    labels = [words(label) for label in dataset.classes[shown]]
+    for part, name, style in zip(rows, _PARTS, styles, strict=True):
+        counts = np.bincount(dataset.codes[part], minlength=n_classes)[shown]
+        figure.add_bar(x=counts, y=labels, orientation="h", name=name, marker=style)
+    return bars_layout(figure, len(shown), "rows", target)
+
+
+def missing_values(dataset: Dataset) -> go.Figure:
+    """Which share of each used column is missing.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Columns without a missing value are not shown; of more than 40 the worst.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    shares = dataset.frame[dataset.feature_columns].isna().mean()
+    shares = shares[shares > 0].sort_values(ascending=False)[:_MOST_BARS]
+    labels, color = [words(name) for name in shares.index], OKABE_ITO[5]
+    bars = go.Bar(x=100 * shares, y=labels, orientation="h", marker_color=color)
+    figure = go.Figure(bars).update_xaxes(range=(0, 100))
+    return bars_layout(figure, len(shares), "missing, % of all rows", "")
+
+
+def scatter(dataset: Dataset, rows: np.ndarray, first: str, second: str) -> go.Figure:
+    """Two columns against each other, by class or by target value.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    rows : ndarray of int
+        The rows that may be seen; of more than 2000 evenly spread ones are drawn.
+    first, second : str
+        Columns along x and y.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    rows = rows[:: -(-len(rows) // _MOST_POINTS) or 1]
+    x, y = (_axis_values(dataset.frame[name].iloc[rows]) for name in (first, second))
+    figure = go.Figure()
+    if dataset.task == "regression":
+        style = {"color": dataset.y[rows], "colorscale": "Cividis", "showscale": True}
+        figure.add_scatter(x=x, y=y, mode="markers", marker=style)
+    for j, label in enumerate(() if dataset.classes is None else dataset.classes):
+        own = dataset.codes[rows] == j
+        color, symbol = OKABE_ITO[j % len(OKABE_ITO)], SYMBOLS[j % len(SYMBOLS)]
+        style, name = {"color": color, "symbol": symbol, "size": 7}, words(label)
+        figure.add_scatter(x=x[own], y=y[own], mode="markers", name=name, marker=style)
+    return layout(figure, words(first), words(second), 420)
+
+
+def _axis_values(column: pd.Series) -> np.ndarray:
+    if column.dtype.kind in "if":
+        return column.to_numpy()
+    return np.array([None if pd.isna(v) else words(v) for v in column], dtype=object)

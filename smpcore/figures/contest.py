@@ -1,0 +1,195 @@
+"""What several models answer on one window, and where two of them differ."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from smpcore.figures.charts import OKABE_ITO, SYMBOLS, words
+from smpcore.figures.views import View
+
+#: Seen on both backgrounds.
+_GREY, _RING = "#8A8F98", "#D1242F"
+_HEIGHT = 250
+
+
+def window_points(view: View, n_nodes: int) -> np.ndarray:
+    """The inputs that a grid of nodes over a window stands for.
+
+    Parameters
+    ----------
+    view : View
+    n_nodes : int
+        Along each axis.
+
+    Returns
+    -------
+    ndarray of shape (n_nodes ** 2, n_features)
+        Rows from low y to high y.
+    """
+    x, y = np.linspace(*view.x, n_nodes), np.linspace(*view.y, n_nodes)
+    return view.lift(np.column_stack([np.tile(x, n_nodes), np.repeat(y, n_nodes)]))
+
+
+def answer_map(
+    view: View,
+    answers: np.ndarray,
+    xy: np.ndarray,
+    truth: np.ndarray,
+    wrong: np.ndarray,
+    classes: np.ndarray | None,
+) -> go.Figure:
+    """Regions of a classifier or surface of a regression, with rows.
+
+    Parameters
+    ----------
+    view : View
+    answers : ndarray of shape (n_nodes, n_nodes)
+        Class numbers, or predictions.
+    xy : ndarray of shape (n_rows, 2)
+        Where rows lie in the window.
+    truth : ndarray of shape (n_rows,)
+        Their class numbers, or values.
+    wrong : ndarray of bool, shape (n_rows,)
+        Rows that are ringed.
+    classes : ndarray of shape (n_classes,) or None
+        None for regression.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    figure = go.Figure()
+    x = np.linspace(*view.x, answers.shape[1])
+    y = np.linspace(*view.y, answers.shape[0])
+    if classes is None:
+        low = float(min(truth.min(initial=np.inf), answers.min()))
+        high = float(max(truth.max(initial=-np.inf), answers.max()))
+        scale = {"colorscale": "Cividis", "zmin": low, "zmax": high}
+        figure.add_heatmap(x=x, y=y, z=answers, showscale=False, **scale)
+        style = {"color": truth, "colorscale": "Cividis", "cmin": low, "cmax": high}
+        _rows(figure, xy, np.ones(len(xy), bool), wrong, style | {"symbol": "circle"})
+        return _window(figure, view)
+    figure.add_heatmap(
+        x=x,
+        y=y,
+        z=answers,
+        colorscale=_steps(len(classes)),
+        zmin=-0.5,
+        zmax=len(classes) - 0.5,
+        showscale=False,
+        opacity=0.45,
+        hoverinfo="skip",
+    )
+    for j in np.unique(truth[truth >= 0]):
+        style = {"color": _color(j), "symbol": SYMBOLS[j % len(SYMBOLS)]}
+        _rows(figure, xy, truth == j, wrong, style)
+    return _window(figure, view)
+
+
+def difference_map(
+    view: View, differ: np.ndarray, xy: np.ndarray, only: np.ndarray, names: list[str]
+) -> go.Figure:
+    """Where two models answer differently, and who is right there.
+
+    Parameters
+    ----------
+    view : View
+    differ : ndarray of shape (n_nodes, n_nodes)
+        How far the answers are from each other; of classifiers 0 or 1.
+    xy : ndarray of shape (n_rows, 2)
+    only : ndarray of int, shape (n_rows,)
+        0 and 1: only the first or second model is right (or nearer); 2: both or none.
+    names : list of str
+        What `only` is called.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    figure = go.Figure()
+    figure.add_heatmap(
+        x=np.linspace(*view.x, differ.shape[1]),
+        y=np.linspace(*view.y, differ.shape[0]),
+        z=differ,
+        colorscale=[[0, "rgba(0,0,0,0)"], [1, OKABE_ITO[5]]],
+        zmin=0,
+        zmax=max(float(differ.max()), 1e-300),
+        opacity=0.5,
+        showscale=False,
+        hoverinfo="skip",
+    )
+    styles = [("triangle-up", OKABE_ITO[0], 10), ("triangle-down", OKABE_ITO[1], 10)]
+    for j, (symbol, color, size) in enumerate([*styles, ("circle", _GREY, 5)]):
+        own = only == j
+        style = {"symbol": symbol, "color": color, "size": size}
+        figure.add_scatter(
+            x=xy[own, 0], y=xy[own, 1], mode="markers", name=names[j], marker=style
+        )
+    _window(figure, view)
+    return figure.update_layout(
+        height=420, showlegend=True, legend={"orientation": "h", "y": 1.12}
+    )
+
+
+def class_legend(classes: np.ndarray) -> go.Figure:
+    """Which colour and shape is which class, for several maps at once.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    figure = go.Figure()
+    for j, label in enumerate(classes):
+        text = words(str(label)[:24])
+        style = {"color": _color(j), "symbol": SYMBOLS[j % len(SYMBOLS)], "size": 9}
+        figure.add_scatter(x=[None], y=[None], mode="markers", name=text, marker=style)
+    none = {"visible": False}
+    return figure.update_layout(
+        height=60,
+        margin={"l": 0, "r": 0, "t": 0, "b": 0},
+        xaxis=none,
+        yaxis=none,
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": 1},
+    )
+
+
+def _color(j: int) -> str:
+    return OKABE_ITO[j % len(OKABE_ITO)]
+
+
+def _steps(n_classes: int) -> list[list]:
+    """A colour scale of steps, one for each class."""
+    edges = np.linspace(0, 1, n_classes + 1)
+    return [[float(e), _color(j)] for j in range(n_classes) for e in edges[j : j + 2]]
+
+
+def _rows(
+    figure: go.Figure, xy: np.ndarray, own: np.ndarray, wrong: np.ndarray, style: dict
+) -> None:
+    for ring in (False, True):
+        rows = own & (wrong == ring)
+        line = {"width": 2 if ring else 0.5, "color": _RING if ring else "white"}
+        marker = {**style, "size": 9 if ring else 6, "line": line}
+        if np.ndim(style["color"]):
+            marker["color"] = style["color"][rows]
+        figure.add_scatter(
+            x=xy[rows, 0],
+            y=xy[rows, 1],
+            mode="markers",
+            marker=marker,
+            hoverinfo="skip",
+        )
+
+
+def _window(figure: go.Figure, view: View) -> go.Figure:
+    figure.update_xaxes(range=view.x, showgrid=False, zeroline=False, title=None)
+    figure.update_yaxes(range=view.y, showgrid=False, zeroline=False, title=None)
+    return figure.update_layout(
+        height=_HEIGHT, showlegend=False, margin={"l": 30, "r": 5, "t": 5, "b": 25}
+    )

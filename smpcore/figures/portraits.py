@@ -1,0 +1,281 @@
+"""Portraits of prototypes: pictures, channels, weights, densities, embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from smpcore.figures.charts import OKABE_ITO, SYMBOLS, bars_layout, layout, words
+
+_FOR, _AGAINST = OKABE_ITO[0], OKABE_ITO[5]
+#: Blue speaks for, vermilion against, grey is neither: on light and dark ground.
+_SIGNED = [[0.0, _AGAINST], [0.5, "#E6E6E6"], [1.0, _FOR]]
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+_NODES = 160
+
+
+def as_image(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Arrange a row as a picture, whatever the shape of a sample.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_features,)
+    shape : tuple of int
+        Of three numbers with a last one up to 4: colours, which are averaged; other
+        numbers in front are stacked.
+
+    Returns
+    -------
+    ndarray of shape (height, width)
+    """
+    image = np.asarray(values).reshape(shape)
+    if image.ndim == 3 and shape[-1] <= 4:
+        image = image.mean(axis=-1)
+    return image.reshape(-1, image.shape[-1])
+
+
+def picture(
+    row: np.ndarray,
+    shape: tuple[int, ...],
+    title: str,
+    ends: tuple[float, float],
+    signed: bool,
+    width: int,
+) -> go.Figure:
+    """One row as a small picture of its own, so that a page sets many as it has room.
+
+    Parameters
+    ----------
+    row : ndarray of shape (n_features,)
+    shape : tuple of int
+        Of a sample.
+    title : str
+    ends : (float, float)
+        Values of the darkest and the brightest colour, the same for all pictures that
+        stand together.
+    signed : bool
+        Weights: blue speaks for, vermilion against.
+    width : int
+        Of the picture in CSS pixels.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    image = as_image(row, shape)
+    figure = go.Figure(
+        go.Heatmap(
+            z=image,
+            zmin=ends[0],
+            zmax=ends[1],
+            colorscale=_SIGNED if signed else "Greys_r",
+            showscale=False,
+            hovertemplate="row %{y}, column %{x}: %{z:.3g}<extra></extra>",
+        )
+    )
+    figure.update_xaxes(visible=False, automargin=False, constrain="domain")
+    figure.update_yaxes(  # square pixels
+        visible=False,
+        automargin=False,
+        autorange="reversed",
+        constrain="domain",
+        scaleanchor="x",
+    )
+    tall = width * min(3.0, image.shape[0] / image.shape[1])
+    return figure.update_layout(
+        title={
+            "text": words(title),
+            "font_size": 12,
+            "x": 0.5,
+            "y": 1,
+            "yanchor": "top",
+        },
+        title_pad_t=5,
+        width=width,
+        height=max(60, round(tall) + 24),
+        margin={"l": 1, "r": 1, "t": 24, "b": 0},
+        dragmode=False,
+    )
+
+
+def channels(
+    rows: np.ndarray,
+    shape: tuple[int, ...],
+    titles: Sequence[str],
+    names: Sequence[str] = (),
+) -> go.Figure:
+    """Series, one small chart per channel.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_series, n_features)
+    shape : (n_channels, n_times)
+    titles : sequence of str
+        Names of the series.
+    names : sequence of str
+        Of the channels; without them they are numbered.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    n_channels = shape[0]
+    across = min(3, n_channels)
+    down = -(-n_channels // across)
+    numbered = [f"channel {c + 1}" for c in range(n_channels)]
+    named = [words(name) for name in names] or numbered
+    figure = make_subplots(down, across, subplot_titles=named, shared_xaxes=True)
+    for i, (row, title) in enumerate(zip(rows, titles, strict=True)):
+        for c, line in enumerate(np.reshape(row, shape)):
+            figure.add_scatter(
+                y=line,
+                name=words(title),
+                legendgroup=str(i),
+                showlegend=c == 0,
+                line={
+                    "color": OKABE_ITO[i % len(OKABE_ITO)],
+                    "dash": _DASHES[i % len(_DASHES)],
+                },
+                row=c // across + 1,
+                col=c % across + 1,
+            )
+    layout(figure, "", "", 60 + 130 * down)
+    return figure.update_layout(legend_y=1.08)
+
+
+def signed_bars(
+    values: np.ndarray,
+    names: Sequence[str],
+    x_title: str,
+    marked: Sequence[int] = (),
+    most: int = 25,
+) -> go.Figure:
+    """Numbers as lying bars, the largest on top; negative ones hatched.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_values,)
+    names : sequence of str
+    x_title : str
+    marked : sequence of int
+        Bars with a warning sign at their name.
+    most : int
+        At most so many; zeros are left out.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    order = np.argsort(-np.abs(values), kind="stable")
+    order = order[values[order] != 0][:most]
+    # A number in front keeps two names apart that read alike when cut short.
+    labels = [f"{'⚠ ' if i in marked else ''}{words(names[i])}" for i in order]
+    places = list(range(len(order)))
+    figure = go.Figure(
+        go.Bar(
+            x=values[order],
+            y=places,
+            orientation="h",
+            marker={
+                "color": [_FOR if v > 0 else _AGAINST for v in values[order]],
+                "pattern": {"shape": ["" if v > 0 else "/" for v in values[order]]},
+            },
+            customdata=labels,
+            hovertemplate="%{customdata}: %{x:.4g}<extra></extra>",
+        )
+    )
+    bars_layout(figure, len(order), x_title, "")
+    return figure.update_yaxes(type="linear", tickvals=places, ticktext=labels)
+
+
+def densities(
+    values: np.ndarray,
+    codes: np.ndarray,
+    classes: np.ndarray,
+    x_title: str,
+    marks: Sequence[tuple[float, str]] = (),
+) -> go.Figure:
+    """How one number is spread in each class: smoothed with a normal kernel.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows,)
+    codes : ndarray of int, shape (n_rows,)
+    classes : ndarray of shape (n_classes,)
+        Of more than 12 the first are shown.
+    x_title : str
+    marks : sequence of (float, str)
+        Upright lines with their names.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    figure = go.Figure()
+    low, high = float(values.min()), float(values.max())
+    for place, _ in marks:
+        low, high = min(low, place), max(high, place)
+    room = 0.08 * (high - low) or 1.0
+    grid = np.linspace(low - room, high + room, _NODES)
+    for c, label in enumerate(classes[:12]):
+        own = values[codes == c]
+        if not own.size:
+            continue
+        # Silverman's width, and never narrower than a node.
+        width = 0.9 * own.std() * own.size**-0.2
+        width = max(width, (high - low + 2 * room) / _NODES)
+        bells = np.exp(-0.5 * ((grid[:, None] - own[:2000]) / width) ** 2)
+        density = bells.mean(axis=1) / (width * np.sqrt(2 * np.pi))
+        style = {
+            "color": OKABE_ITO[c % len(OKABE_ITO)],
+            "dash": _DASHES[c % len(_DASHES)],
+        }
+        figure.add_scatter(x=grid, y=density, name=words(label), line=style)
+    for place, name in marks:
+        figure.add_vline(
+            x=place, line_dash="dot", line_color="#8A8F98", annotation_text=words(name)
+        )
+    return layout(figure, words(x_title), "density", 260)
+
+
+def embeddings(
+    before: np.ndarray, after: np.ndarray, codes: np.ndarray, classes: np.ndarray
+) -> go.Figure:
+    """Rows in feature space before and after its kernels were weighted.
+
+    Parameters
+    ----------
+    before, after : ndarray of shape (n_rows, 2)
+    codes : ndarray of int, shape (n_rows,)
+    classes : ndarray of shape (n_classes,)
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    titles = ["weighed alike", "as learned"]
+    figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.06)
+    for col, points in enumerate((before, after), start=1):
+        for c, label in enumerate(classes):
+            own = codes == c
+            style = {
+                "color": OKABE_ITO[c % len(OKABE_ITO)],
+                "symbol": SYMBOLS[c % len(SYMBOLS)],
+                "size": 7,
+            }
+            figure.add_scatter(
+                x=points[own, 0],
+                y=points[own, 1],
+                mode="markers",
+                name=words(label),
+                legendgroup=str(c),
+                showlegend=col == 1,
+                marker=style,
+                row=1,
+                col=col,
+            )
+    layout(figure, "", "", 380)
+    return figure.update_layout(legend_y=1.12)

@@ -1,0 +1,102 @@
+"""Charts of series."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from smpcore.datasets import Dataset
+from smpcore.errors import SmpcoreError
+from smpcore.figures.charts import OKABE_ITO, words
+
+#: No two of the first 35 classes have the same colour and the same dashes.
+DASHES = ("solid", "dot", "dash", "dashdot", "longdash")
+_PER_CLASS = 3
+_MOST_CHANNELS = 12
+_MOST_CLASSES = 10
+
+
+def series(
+    dataset: Dataset, rows: np.ndarray, per_class: int = _PER_CLASS
+) -> go.Figure:
+    """A few samples of each class, a panel for each channel.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Series; of many, the first 12 channels and the first 10 classes are drawn.
+    rows : ndarray of int
+        The rows that may be seen.
+    per_class : int
+        So many samples of each class, spread evenly over its rows.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    channels = dataset.channels
+    if not channels:
+        raise SmpcoreError(
+            f"dataset={dataset.name} should hold series; read it as series first."
+        )
+    n_times, shown = dataset.sample_shape[1], channels[:_MOST_CHANNELS]
+    figure = make_subplots(
+        len(shown),
+        1,
+        shared_xaxes=True,
+        vertical_spacing=0.08 / len(shown),
+        y_title="",
+    )
+    features, times = dataset.feature_columns, np.arange(1, n_times + 1)
+    for name, style, own in _groups(dataset, rows):
+        some = own[np.linspace(0, own.size - 1, min(per_class, own.size)).astype(int)]
+        values = dataset.frame[features].iloc[some].to_numpy(np.float64)
+        # One line with gaps for all the samples of a class: fewer traces, one name.
+        gaps = np.full((some.size, len(channels), 1), np.nan)
+        values = np.dstack([values.reshape(some.size, len(channels), n_times), gaps])
+        x = np.tile(np.append(times, np.nan), some.size)
+        for j in range(len(shown)):
+            figure.add_scatter(
+                x=x,
+                y=values[:, j].ravel(),
+                mode="lines" if n_times > 1 else "markers",
+                name=name,
+                legendgroup=name,
+                showlegend=j == 0,
+                line=style,
+                row=j + 1,
+                col=1,
+            )
+    for j, channel in enumerate(shown, start=1):
+        figure.update_yaxes(title_text=words(channel, 12), nticks=4, row=j, col=1)
+    figure.update_xaxes(title_text="time", row=len(shown), col=1)
+    return figure.update_layout(
+        legend=dict(orientation="h", y=1.0, yanchor="bottom", title=None),
+        margin={"l": 10, "r": 10, "t": 40, "b": 40},
+        height=140 + 90 * len(shown),
+    )
+
+
+def _groups(
+    dataset: Dataset, rows: np.ndarray
+) -> list[tuple[str, dict[str, object], np.ndarray]]:
+    """Name, line and rows of each class; of a number to predict, its thirds."""
+    styles = [
+        {"color": OKABE_ITO[j % len(OKABE_ITO)], "dash": DASHES[j % len(DASHES)]}
+        for j in range(_MOST_CLASSES)
+    ]
+    styles = [{**style, "width": 1.5} for style in styles]
+    if dataset.task == "classification":
+        owners = dataset.codes[rows]
+        names = [words(label) for label in dataset.classes[:_MOST_CLASSES]]
+    else:
+        limits = np.quantile(dataset.y[rows], [1 / 3, 2 / 3]) if rows.size else [0, 0]
+        owners = np.searchsorted(limits, dataset.y[rows])
+        names = [f"{third} third of the target" for third in ("low", "middle", "high")]
+    found = [(name, rows[owners == j]) for j, name in enumerate(names)]
+    return [
+        (name, style, own)
+        for (name, own), style in zip(found, styles, strict=False)
+        if own.size
+    ]

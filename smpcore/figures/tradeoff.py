@@ -1,0 +1,239 @@
+"""Charts of how good models are against what they cost, and of thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from smpcore.figures.charts import OKABE_ITO, SYMBOLS
+
+#: Grey that is told from both backgrounds.
+GREY = "#7F858C"
+#: State of a point -> symbol's suffix, size, opacity, words.
+_STATES = {
+    "front": ("", 11, 1.0, "none smaller is better"),
+    "undecided": ("-open", 10, 1.0, "cannot be told from those"),
+    "worse": ("", 6, 0.35, "a smaller one is better"),
+    "reference": ("", 8, 0.8, "baseline"),
+}
+#: Ring around a point -> what it says.
+_RINGS = (
+    ("best", "square-open", "best mean"),
+    ("sparsest", "diamond-open", "sparsest within one standard error"),
+)
+#: Beyond this ratio of sizes the axis is logarithmic.
+_WIDE = 20.0
+
+
+def tradeoff(
+    points: pd.DataFrame,
+    size: str,
+    names: Mapping[str, str],
+    titles: tuple[str, str],
+    reference: tuple[str, ...] = (),
+) -> go.Figure:
+    """Scores against a cost, with error bars, the front and what is close to it.
+
+    Parameters
+    ----------
+    points : DataFrame
+        From `pareto_front`. A point without this cost is not drawn.
+    size : str
+        Column of the cost.
+    names : mapping of str to str
+        Method -> what it is called, also of those without a point: colours and symbols
+        go by the order.
+    titles : (str, str)
+        Of the axes: cost and score.
+    reference : tuple of str
+        Methods that are there to compare with: drawn in grey.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        ``customdata`` of a point is its place in `points`.
+    """
+    shown = points[np.isfinite(points[size].to_numpy(np.float64))]
+    positive = shown[size][shown[size] > 0]
+    wide = len(positive) > 1 and positive.max() > _WIDE * positive.min()
+    if wide:
+        shown = shown[shown[size] > 0]
+    figure = go.Figure()
+    _front_line(figure, shown[shown["front"]], size)
+    for column, symbol, words in _RINGS:
+        ringed = shown[shown[column]]
+        figure.add_scatter(
+            x=ringed[size],
+            y=ringed["mean"],
+            mode="markers",
+            name=words,
+            marker={"symbol": symbol, "size": 20, "color": GREY, "line": {"width": 2}},
+            hoverinfo="skip",
+        )
+    own = [name for name in names if name not in reference]
+    for key in names:
+        number = own.index(key) if key in own else list(reference).index(key)
+        color = GREY if key in reference else OKABE_ITO[number % len(OKABE_ITO)]
+        symbol = SYMBOLS[(number + 3 * (key in reference)) % len(SYMBOLS)]
+        style = {"color": color, "symbol": symbol}
+        part = shown[shown["method"] == key]
+        behind = np.where(part["undecided"], "undecided", "worse")
+        state = np.where(part["front"], "front", behind)
+        if key in reference:
+            state[:] = "reference"
+        _family(figure, part.assign(state=state), size, names[key], style)
+    figure.update_xaxes(type="log" if wide else "linear", title=titles[0])
+    if wide:
+        figure.update_xaxes(dtick="D2")
+    figure.update_yaxes(title=titles[1])
+    return _framed(figure, 460)
+
+
+def _front_line(figure: go.Figure, front: pd.DataFrame, size: str) -> None:
+    front = front.sort_values([size, "mean"])
+    figure.add_scatter(
+        x=front[size],
+        y=front["mean"],
+        mode="lines",
+        name="front",
+        line={"color": GREY, "dash": "dot", "shape": "hv"},
+        hoverinfo="skip",
+    )
+
+
+def _family(
+    figure: go.Figure, own: pd.DataFrame, size: str, name: str, style: dict[str, str]
+) -> None:
+    """One method's points: filled on the front, hollow beside it, small behind it."""
+    told = False
+    for kind, (suffix, pixels, opacity, words) in _STATES.items():
+        part = own[own["state"] == kind]
+        if part.empty:
+            continue
+        label = [
+            f"{parameter} = {value:g}" if parameter else "usual settings"
+            for parameter, value in zip(part["parameter"], part["value"], strict=True)
+        ]
+        figure.add_scatter(
+            x=part[size],
+            y=part["mean"],
+            error_y={"array": part["error"], "thickness": 1, "width": 3},
+            mode="markers",
+            name=name,
+            legendgroup=name,
+            showlegend=not told,
+            opacity=opacity,
+            marker={
+                "color": style["color"],
+                "symbol": style["symbol"] + suffix,
+                "size": pixels,
+                "line": {"width": 2 if suffix else 0, "color": style["color"]},
+            },
+            selected={"marker": {"opacity": 1.0}},
+            unselected={"marker": {"opacity": 1.0}},
+            text=label,
+            customdata=part.index.to_numpy(),
+            hovertemplate="%{text}<br>%{y:.4g} at %{x:.4g}<br>" + words,
+        )
+        told = True
+
+
+def roc(points: pd.DataFrame, threshold: float) -> go.Figure:
+    """Sensitivity against false alarms, with the threshold in use.
+
+    Parameters
+    ----------
+    points : DataFrame
+        From `operating_points`.
+    threshold : float
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    figure = go.Figure()
+    style = {"color": GREY, "dash": "dot"}
+    figure.add_scatter(x=[0, 1], y=[0, 1], mode="lines", line=style, name="chance")
+    points = points.assign(alarms=1 - points["specificity"])
+    _curve(figure, points, "alarms", "sensitivity", threshold)
+    figure.update_xaxes(title="false alarms: 1 - specificity", range=(-0.02, 1.02))
+    figure.update_yaxes(title="sensitivity", range=(-0.02, 1.02))
+    return _framed(figure, 340)
+
+
+def precision_recall(points: pd.DataFrame, threshold: float) -> go.Figure:
+    """Precision against sensitivity (recall), with the threshold in use.
+
+    Parameters
+    ----------
+    points : DataFrame
+        From `operating_points`.
+    threshold : float
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    figure = go.Figure()
+    _curve(figure, points, "sensitivity", "precision", threshold)
+    figure.update_xaxes(title="recall: sensitivity", range=(-0.02, 1.02))
+    figure.update_yaxes(title="precision", range=(-0.02, 1.02))
+    return _framed(figure, 340)
+
+
+def coverage(curve: pd.DataFrame, band: float) -> go.Figure:
+    """Errors among the answers against how many rows get one.
+
+    Parameters
+    ----------
+    curve : DataFrame
+        From `reject_curve`.
+    band : float
+        The one in use.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    figure = go.Figure()
+    shown = curve[curve["answered"] > 0].rename(columns={"band": "threshold"})
+    _curve(figure, shown, "coverage", "error", band)
+    figure.update_xaxes(title="share of rows that get an answer", tickformat=".0%")
+    figure.update_yaxes(title="wrong answers among them", tickformat=".1%")
+    return _framed(figure, 340)
+
+
+def _curve(
+    figure: go.Figure, points: pd.DataFrame, x: str, y: str, threshold: float
+) -> None:
+    figure.add_scatter(
+        x=points[x],
+        y=points[y],
+        mode="lines+markers",
+        marker={"size": 4},
+        line={"color": OKABE_ITO[0], "shape": "linear"},
+        text=[f"{value:.4g}" for value in points["threshold"]],
+        hovertemplate="%{text}: %{y:.3g} at %{x:.3g}",
+        name="validation rows",
+    )
+    here = points.iloc[(points["threshold"] - threshold).abs().argsort()[:1]]
+    figure.add_scatter(
+        x=here[x],
+        y=here[y],
+        mode="markers",
+        marker={"size": 13, "color": OKABE_ITO[5], "symbol": "diamond"},
+        hoverinfo="skip",
+        name="in use",
+    )
+
+
+def _framed(figure: go.Figure, height: int) -> go.Figure:
+    return figure.update_layout(
+        height=height,
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+        margin={"l": 10, "r": 10, "t": 30, "b": 40},
+        dragmode=False,
+    )

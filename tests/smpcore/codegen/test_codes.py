@@ -1,0 +1,287 @@
+"""Models with a code: the emulator beside float64, and C beside the emulator."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from smpcore import codegen
+from smpcore.codegen import CompiledModel, agreement, bundle, compile_model
+from smpcore.codegen.coded_rows import CodedRows
+from smpcore.codegen.coder import DEPENDENT, sparse_codes
+from smpcore.codegen.coder_bounds import code_bounds
+from smpcore.codegen.kernels import KERNELS
+from smpcore.codegen.readme import readme
+from smpcore.errors import ExportError
+from smpcore.similarity import Similarity
+from smpcore.solvers import nqp
+from tests.smpcore.codegen.kernel_models import coded_model
+from tests.smpcore.codegen.test_bundle import _mutants, _unpack
+from tests.smpcore.codegen.test_c99 import _rows
+from tests.smpcore.codegen.toolchain import (
+    CHIPS,
+    SANITIZE,
+    STRICT,
+    CommandFailed,
+    answers_in_c,
+    chip_size,
+    run,
+    same_on_avr,
+    write_sources,
+)
+
+
+def _linear_model():
+    """A code of linear prototypes, as given kernels lead to."""
+    model = replace(coded_model("cosine"), similarity=Similarity("linear"))
+    return replace(model, gram=model.weights @ model.weights.T)
+
+
+def _models():
+    for kind in KERNELS:
+        yield kind, compile_model(coded_model(kind))
+    yield "linear", compile_model(_linear_model())
+    yield "one", compile_model(coded_model(n_prototypes=2, code_size=1, n_anchors=2))
+    wide = coded_model(n_prototypes=40, code_size=12, n_anchors=30, n_features=20)
+    yield "wide", compile_model(wide)
+    many = coded_model(n_prototypes=300, code_size=2, n_anchors=60)
+    yield "300 prototypes", compile_model(many)
+
+
+@pytest.mark.parametrize(("compiler", "level"), [("gcc", "-O2"), ("clang", "-O3")])
+def test_c_equals_the_emulator_bit_for_bit(tool, same_bits, compiler, level):
+    for _, compiled in _models():
+        rows = _rows(compiled, 300)
+        scores, winners = answers_in_c(compiled, rows, tool(compiler), [level])
+        same_bits(scores, compiled.scores(rows))
+        np.testing.assert_array_equal(winners, compiled.winners(rows))
+
+
+@given(
+    kind=st.sampled_from(sorted(KERNELS)),
+    n_prototypes=st.integers(2, 30),
+    code_size=st.integers(1, 12),
+    n_anchors=st.integers(2, 30),
+    seed=st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_any_model_is_clean_under_the_sanitizers(
+    tool, same_bits, kind, n_prototypes, code_size, n_anchors, seed
+):
+    model = coded_model(kind, n_prototypes, code_size, seed, n_anchors=n_anchors)
+    compiled = compile_model(model)
+    rows = _rows(compiled, 200, seed)
+    scores, winners = answers_in_c(compiled, rows, tool("gcc"), SANITIZE)
+    same_bits(scores, compiled.scores(rows))
+    np.testing.assert_array_equal(winners, compiled.winners(rows))
+    X = np.random.default_rng(seed).uniform(model.low, model.high, (100, 4))
+    assert agreement(compiled, model, X).n_broken == 0
+
+
+def test_an_avr_gives_the_same_bits(tool):
+    tools = tool("avr-gcc"), tool("simavr")
+    for name, compiled in _models():
+        if "300" not in name and "wide" not in name:
+            rows = _rows(compiled, 60)[:100]
+            assert same_on_avr(compiled, rows, *tools).all(), name
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_it_fits_the_chip(tool, chip):
+    tool(f"{CHIPS[chip][0]}-gcc")
+    tool(f"{CHIPS[chip][0]}-size")
+    for name, compiled in _models():
+        if "300" in name:
+            continue
+        flash, ram = chip_size(compiled, chip)
+        least, most = compiled.code_bytes[chip]
+        assert least <= flash - compiled.table_bytes <= most, name
+        assert ram == 0
+
+
+def test_it_is_plain_c_without_a_library(tool, tmp_path):
+    ignored = ["--suppress=missingIncludeSystem", "--suppress=unusedFunction"]
+    check = [tool("cppcheck"), "--std=c99", "--enable=all", "--error-exitcode=1"]
+    for name, compiled in _models():
+        if "300" in name:  # the same code, with more numbers
+            continue
+        write_sources(tmp_path, compiled)
+        if name != "wide":
+            run(*check, "--quiet", *ignored, "model.c", cwd=tmp_path)
+        for compiler in ("gcc", "clang"):
+            for level in ("-Os", "-O3"):
+                flags = [*STRICT, level, "-ffreestanding", "-fno-pic", "-c", "model.c"]
+                run(tool(compiler), *flags, cwd=tmp_path)
+                assert run(tool("nm"), "-u", "model.o", cwd=tmp_path) == b"", name
+        flags = [flag for flag in STRICT if flag != "-std=c99"]
+        command = [tool("g++"), "-x", "c++", "-std=c++98", *flags]
+        run(*command, "-c", "model.c", "-o", "model.o", cwd=tmp_path)
+
+
+# Each kind, and how many of 1000 rows rounding is proved to change no choice of. Eight
+# prototypes of four features depend on each other for "cosine": less is proved there.
+PROVED = {"rbf": 900, "features": 900, "intersection": 800, "cosine": 700}
+
+
+@pytest.mark.parametrize("kind", PROVED)
+def test_labels_are_those_of_the_model(kind):
+    model = coded_model(kind, n_prototypes=8, code_size=4)
+    compiled = compile_model(model)
+    X = np.random.default_rng(1).uniform(model.low, model.high, (1000, 4))
+    found = agreement(compiled, model, X)
+    assert found.n_broken == 0
+    assert found.n_certified >= PROVED[kind]
+    assert found.n_equal == 1000
+
+
+def test_rows_without_a_bound_are_counted_in_words():
+    model = coded_model("cosine", n_prototypes=8, code_size=4)
+    X = np.random.default_rng(1).uniform(model.low, model.high, (300, 4))
+    found = agreement(compile_model(model), model, X)
+    assert 0 < found.n_unbounded <= 300 - found.n_certified
+    assert np.isfinite(found.score_bound)
+    words = f"no bound for {found.n_unbounded} rows: rounding may change a code"
+    assert words in found.reach_in_words
+    few = agreement(compile_model(coded_model()), coded_model(), X[:1])
+    assert few.reach_in_words.count("bound") == 1 and "inf" not in few.reach_in_words
+
+
+def test_the_readme_counts_the_pairs_that_no_vector_tries():
+    compiled = compile_model(coded_model(n_prototypes=12, code_size=2))
+    vectors = codegen.test_vectors(compiled, n=4)
+    codes = compiled.codes(vectors.rows)
+    tried = {
+        tuple(sorted((a, b)))
+        for row, size in zip(codes.support, codes.size, strict=True)
+        for a in row[:size]
+        for b in row[:size]
+    }
+    words = f"Of the 78 products of prototypes {78 - len(tried)} stand for pairs"
+    assert words in readme(compiled, vectors)
+    small = compile_model(coded_model(n_prototypes=2, n_anchors=2))
+    assert "products of prototypes" not in readme(small, codegen.test_vectors(small))
+
+
+@pytest.mark.parametrize("part", ["gram", "votes"])
+def test_a_broken_code_is_noticed(part):
+    model = coded_model()
+    compiled = compile_model(model)
+    changed = {"gram": 1.5 * compiled.gram, "votes": compiled.votes[:, ::-1]}
+    if part == "gram":
+        changed["gram"] = compiled.gram + np.diag(np.arange(6, dtype=np.float32))
+    wrong = replace(compiled, **{part: changed[part]})
+    X = np.random.default_rng(1).uniform(model.low, model.high, (500, 4))
+    assert agreement(wrong, model, X).n_broken > 0
+
+
+def test_what_nothing_represents_gets_the_fallback():
+    model = coded_model()
+    compiled = compile_model(model)
+    far = np.full((1, 4), 1e6)
+    assert compiled.codes(compiled.rows(far)).size.tolist() == [0]
+    assert compiled.predict(compiled.rows(far)) == model.predict(far) == ["class 1"]
+    assert compiled.predict(np.full((1, 4), np.nan)) == ["class 1"]
+
+
+def test_a_prototype_that_depends_on_the_others_is_left_out():
+    gram = np.array([[1, 0, 0.8], [0, 1, 0.6], [0.8, 0.6, 1]], dtype=np.float32)
+    codes = sparse_codes(gram, np.array([[0.9, 0.7, 0.2]], dtype=np.float32), 3)
+    assert codes.size[0] == 2
+    assert set(codes.support[0, :2]) == {0, 1}
+    twins = np.ones((2, 2), dtype=np.float32)
+    codes = sparse_codes(twins, np.array([[0.5, 0.75]], dtype=np.float32), 2)
+    assert (codes.size[0], codes.support[0, 0]) == (1, 1)
+
+
+def test_both_precisions_leave_out_the_same_prototypes():
+    assert DEPENDENT == nqp.DEPENDENT
+    random = np.random.default_rng(0)
+    anchors = random.normal(size=(30, 8, 3))  # any four of eight depend on each other
+    anchors /= np.linalg.norm(anchors, axis=2, keepdims=True)
+    proved = 0
+    for rows in anchors:
+        gram = (rows @ rows.T).astype(np.float32)
+        alike = (random.normal(size=(20, 3)) @ rows.T).astype(np.float32)
+        exact, values = np.zeros(alike.shape), np.empty(20)
+        wide = np.ascontiguousarray(-alike, dtype=np.float64)
+        nqp.nqp_rows(gram.astype(np.float64), wide, 6, exact, values)
+        _, error = code_bounds(gram, alike.astype(np.float64), 1e-9 + 0 * exact, 6)
+        codes = sparse_codes(gram, alike, 6)
+        found = np.zeros(alike.shape)
+        for r in range(6):
+            own = np.flatnonzero(codes.size > r)
+            found[own, codes.support[own, r]] = codes.amount[own, r]
+        certain = np.isfinite(error).all(axis=1)
+        assert (np.abs(found - exact) <= error)[certain].all()
+        np.testing.assert_array_equal(found[certain] > 0, exact[certain] > 0)
+        proved += int(certain.sum())
+    assert proved > 100
+
+
+def test_a_code_is_the_best_of_its_support():
+    model = coded_model(n_prototypes=10, code_size=5)
+    compiled = compile_model(model)
+    X = np.random.default_rng(2).uniform(model.low, model.high, (200, 4))
+    rows = compiled.rows(X)
+    codes = compiled.codes(rows)
+    dense = np.zeros((200, 10))
+    for r in range(5):
+        own = codes.size > r
+        dense[own, codes.support[own, r]] = codes.amount[own, r]
+    np.testing.assert_allclose(dense, model.activations(X), atol=2e-3)
+    assert (codes.size <= 5).all() and codes.size.max() > 1
+
+
+def test_json_gives_the_model_back_bit_for_bit(same_bits):
+    for _, compiled in _models():
+        back = CompiledModel.from_json(compiled.to_json())
+        assert isinstance(back, CodedRows)
+        assert back.to_json() == compiled.to_json()
+        rows = codegen.sample(compiled, 50)
+        same_bits(back.scores(rows), compiled.scores(rows))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"gram": np.eye(5)}, "gram should be symmetric"),
+        ({"gram": np.triu(np.ones((6, 6)))}, "gram should be symmetric"),
+        ({"votes": np.ones((6, 3))}, "votes should have a number"),
+        ({"code_size": 0}, "code_size should be a whole number"),
+        ({"bias": [0.0]}, "bias should be a number"),
+    ],
+)
+def test_spoiled_parts_are_refused_in_words(change, words):
+    with pytest.raises(ExportError, match=words):
+        replace(compile_model(coded_model()), **change)
+
+
+@pytest.mark.parametrize("kind", ["features", "cosine"])
+def test_the_self_test_catches_what_is_wrong(tool, tmp_path, kind):
+    compiled = compile_model(coded_model(kind, 5, n_features=3, n_anchors=6))
+    vectors = codegen.test_vectors(compiled, n=64)
+    active = compiled.active(vectors.rows)
+    together = active.T @ active > 0
+    _unpack(bundle(compiled, vectors), tmp_path)
+    source = (tmp_path / "model.c").read_text()
+    command = [tool("gcc"), "-std=c99", "-fsanitize=address"]
+    run(*command, "-c", "-o", "host.o", "example_host.c", cwd=tmp_path)
+    survivors, tables, places = [], set(), {}
+    for table, mutant in _mutants(source):
+        (tmp_path / "model.c").write_text(mutant)
+        run(*command, "-o", "host", "host.o", "model.c", cwd=tmp_path)
+        tables.add(table)
+        place = places[table] = places.get(table, -1) + 1
+        try:
+            run(tmp_path / "host")
+            survivors.append((table, place))
+        except CommandFailed:
+            pass
+    assert {f"mdl_{name}" for name in compiled.tables()} == tables
+    # A pair that no vector has in one code may change without showing.
+    apart = np.flatnonzero(~together[np.tril_indices(5)])
+    assert len(apart) <= 3
+    assert {s for s in survivors if s != ("mdl_gram", s[1])} == set()
+    assert {place for _, place in survivors} <= set(apart)

@@ -1,0 +1,203 @@
+"""OpenML through the real openml package, against a stand-in that may misbehave."""
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from smpcore import DatasetError, check_fit, fetch_openml, find_openml, search_openml
+from smpcore.datasets import openml_process
+from tests.smpcore.datasets.openml_server import IRIS, Served, serving
+
+HOSTILE = "<b>x</b>'; drop table, ../../etc"
+MANY = "\n".join(
+    ["@relation t", "@attribute x real", "@attribute class string", "@data"]
+    + [f"{i % 7}.5,name{i}" for i in range(10_000)]
+)
+SPARSE = """@relation s
+@attribute a real
+@attribute b real
+@attribute class {x,y}
+@data
+{0 1.5, 2 x}
+{1 2.5, 2 y}
+{0 3.5, 2 y}
+"""
+TEXTS = "@relation t\n@attribute t string\n@attribute class {a,b}\n@data\n" + "".join(
+    f"'some words number {i}',{'ab'[i % 2]}\n" for i in range(40)
+)
+
+
+@pytest.fixture
+def service(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENML_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    sets = [
+        Served(61, "iris"),
+        Served(62, "Iris-like", rows=10**7),
+        Served(7, HOSTILE),
+        Served(8, "no target", target=None),
+        Served(9, "two targets", target="class,colour"),
+        Served(10, "many", arff=MANY, ignored=()),
+        Served(11, "sparse", arff=SPARSE, format="Sparse_ARFF", ignored=()),
+        Served(12, "texts", arff=TEXTS, ignored=()),
+        Served(20, "wrong sum", md5="0" * 32),
+        Served(21, "cut", trouble="cut"),
+        Served(22, "slow", trouble="slow"),
+        Served(23, "broken", trouble="broken"),
+        Served(24, "error", trouble="error 500"),
+        Served(25, "elsewhere", url="http://169.254.1.1/latest"),
+        Served(26, "other", described_as=61),
+        Served(27, "local file", url="file:///etc/passwd"),
+        Served(28, "endless", trouble="endless"),
+    ]
+    with serving(*sets) as service:
+        monkeypatch.setenv("SPE_OPENML_SERVER", service.url)
+        yield service
+
+
+def test_a_data_set_comes_with_its_target_and_without_what_is_ignored(service):
+    dataset = fetch_openml(61)
+    assert dataset.name == "iris"
+    assert dataset.task == "classification"
+    assert dataset.roles["class"] == "target"
+    assert dataset.roles["row"] == "ignore"
+    assert dataset.n_samples == 6
+    assert dataset.frame["colour"].isna().sum() == 1
+    assert dataset.source == "OpenML 61, version 1"
+    assert not dataset.private
+
+
+def test_the_second_time_nothing_is_fetched(service):
+    fetch_openml(61)
+    asked = len(service.asked)
+    service.sets.clear()
+    assert fetch_openml(61).n_samples == 6
+    assert len(service.asked) == asked
+
+
+def test_a_half_written_file_of_a_killed_process_is_fetched_again(service, tmp_path):
+    fetch_openml(61)
+    (file,) = tmp_path.glob("cache/**/dataset.arff")
+    file.write_text(IRIS[: len(IRIS) - 40])
+    assert fetch_openml(61).n_samples == 6
+
+
+def test_search_finds_parts_of_names_whole_ones_first(service):
+    found = search_openml("IRIS", max_rows=10**8)
+    assert found["id"].tolist() == [61, 62]
+    assert search_openml("iris")["id"].tolist() == [61]
+    assert search_openml("61")["id"].tolist() == [61]
+    assert search_openml("no such thing").empty
+    assert sum("/data/list" in path for path in service.asked) <= 2
+    assert find_openml("iris") == 61
+    assert find_openml("iris", 1) == 61
+    with pytest.raises(DatasetError, match="no active data set called 'iris' in ver"):
+        find_openml("iris", 3)
+
+
+def test_an_old_list_serves_when_the_service_is_gone(service, tmp_path):
+    search_openml("iris")
+    (kept,) = tmp_path.glob("cache/**/listing.json")
+    week_ago = time.time() - 7 * 86_400
+    os.utime(kept, (week_ago, week_ago))
+    service.sets.clear()
+    assert search_openml("iris")["id"].tolist() == [61]
+
+
+@pytest.mark.parametrize(
+    "number, words",
+    [
+        (999, "OpenML has no data set 999 .*Unknown dataset"),
+        (62, "has 10,000,000 rows"),
+        (20, "checksum"),
+        (23, "cannot be read"),
+        (24, "cannot be read"),
+        (25, "cannot be read"),
+        (26, "cannot be read"),
+        (27, "cannot be read"),
+        (0, "whole number above 0"),
+        (1.5, "whole number above 0"),
+    ],
+)
+def test_what_cannot_be_loaded_is_said(service, number, words):
+    with pytest.raises(DatasetError, match=words):
+        fetch_openml(number)
+
+
+def test_a_file_that_ends_too_early_is_not_kept(service, tmp_path):
+    with pytest.raises(DatasetError, match=r"stopped in the middle|checksum|reached"):
+        fetch_openml(21)
+    assert not list(tmp_path.glob("cache/**/21/dataset.arff"))
+    service.sets[21].trouble = ""
+    assert fetch_openml(21).n_samples == 6
+
+
+def test_a_slow_service_is_left_in_time(service):
+    start = time.monotonic()
+    with pytest.raises(DatasetError, match="within 3 s"):
+        fetch_openml(22, seconds=3)
+    assert time.monotonic() - start < 6
+
+
+def test_stop_is_obeyed_at_once(service):
+    flag = np.zeros(1, dtype=np.int64)
+    told = []
+
+    def doing(words):
+        told.append(words)
+        if words == "Fetching the rows":
+            threading.Timer(0.2, flag.fill, [1]).start()
+
+    start = time.monotonic()
+    with pytest.raises(DatasetError, match="Stopped"):
+        fetch_openml(22, stop=flag, doing=doing)
+    assert time.monotonic() - start < 20
+    assert told == ["Fetching the description", "Fetching the rows"]
+
+
+@pytest.mark.slow
+def test_an_endless_answer_meets_the_memory_limit(service, monkeypatch, tmp_path):
+    text = Path(openml_process.__file__).read_text("utf-8")
+    small = text.replace("4_000_000_000", "1_500_000_000")
+    assert small != text
+    script = tmp_path / "openml_process.py"
+    script.write_text(small)
+    monkeypatch.setattr("smpcore.datasets.openml_sets._PROCESS", script)
+    with pytest.raises(DatasetError, match=r"too large|within 60"):
+        fetch_openml(28, seconds=60)
+
+
+def test_names_are_data(service):
+    dataset = fetch_openml(7)
+    assert dataset.name == HOSTILE
+
+
+def test_odd_targets_are_said(service):
+    guessed = fetch_openml(8)
+    assert any("names no target" in words for words in guessed.notices)
+    assert guessed.roles["class"] == "target"
+    two = fetch_openml(9)
+    assert two.roles["class"] == "target"
+    assert two.roles["colour"] == "ignore"
+    assert any("names 2 targets" in words for words in two.notices)
+
+
+def test_sparse_rows_text_columns_and_many_classes(service):
+    assert fetch_openml(11).frame["a"].tolist() == [1.5, 0.0, 3.5]
+    with pytest.raises(DatasetError):
+        check_fit(fetch_openml(12))
+    with pytest.raises(DatasetError, match="10,000"):
+        check_fit(fetch_openml(10))
+
+
+def test_offline_is_a_calm_sentence(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENML_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("SPE_OPENML_SERVER", "http://127.0.0.1:9/api/v1/xml")
+    with pytest.raises(DatasetError, match="cannot be reached"):
+        fetch_openml(61)
+    with pytest.raises(DatasetError, match="cannot be reached"):
+        search_openml("iris")

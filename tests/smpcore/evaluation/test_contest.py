@@ -1,0 +1,134 @@
+"""Contenders are fitted alike, and differences are tested on the same rows."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.model_selection import cross_val_score
+
+from smpcore import (
+    BASELINES,
+    METHODS,
+    SmpcoreError,
+    contend,
+    folds,
+    holm,
+    load_dataset,
+    paired_difference,
+    split,
+)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    dataset = load_dataset("iris")
+    return dataset, split(dataset).train
+
+
+@pytest.mark.parametrize("key", [*METHODS, *BASELINES])
+def test_everyone_who_can_takes_part(key, iris):
+    dataset, rows = iris
+    row = METHODS.get(key) or BASELINES[key]
+    tasks = row.estimators if key in METHODS else row.tasks
+    if "classification" not in tasks:
+        dataset = load_dataset("diabetes")
+        rows = split(dataset).train
+    contender = contend(key, dataset, rows)
+    X = dataset.frame[dataset.feature_columns].to_numpy(float)
+    answers = contender.answers(X)
+    if dataset.task == "classification":
+        assert (answers == dataset.y).mean() > 0.8
+    else:
+        error = np.abs(answers - dataset.y).mean()
+        assert error < np.abs(dataset.y - np.median(dataset.y)).mean()
+    assert contender.sizes["n_features"] <= X.shape[1]
+    assert not contender.searched
+
+
+def test_a_search_takes_the_best_of_the_grid_on_these_folds(iris):
+    dataset, rows = iris
+    drawn = folds(dataset, rows)
+    found = contend("knn", dataset, rows, drawn=drawn)
+    X = dataset.frame[dataset.feature_columns].to_numpy(float)
+    both = [(fold.train, fold.held_out) for fold in drawn]
+    means = {
+        n: cross_val_score(
+            BASELINES["knn"].estimator({"n_neighbors": n}),
+            X,
+            dataset.y,
+            cv=both,
+            scoring="balanced_accuracy",
+        ).mean()
+        for n in BASELINES["knn"].grid["n_neighbors"]
+    }
+    assert means[found.settings["n_neighbors"]] == max(means.values())
+    assert found.searched
+
+
+def test_a_search_of_a_method_walks_its_sparsity(iris):
+    dataset, rows = iris
+    for key, method in METHODS.items():
+        found = contend(key, dataset, rows, drawn=folds(dataset, rows, 2))
+        assert set(found.settings) == {method.sparsity}
+
+
+def test_a_stopped_search_says_so(iris):
+    dataset, rows = iris
+    stop = np.ones(1, dtype=np.int64)
+    with pytest.raises(SmpcoreError, match="stopped"):
+        contend("tree", dataset, rows, drawn=folds(dataset, rows), stop=stop)
+
+
+def test_who_cannot_learn_says_so():
+    dataset = load_dataset("iris")
+    with pytest.raises(SmpcoreError, match="Linear SVM cannot learn this"):
+        contend("linear_svm", dataset, np.arange(50))
+
+
+def test_hits_are_compared_as_mcnemar_does():
+    first, second = np.zeros(100), np.zeros(100)
+    first[:5], second[3:18] = 1, 1
+    found = paired_difference(first, second)
+    assert found.mean == pytest.approx(0.10)
+    assert found.p_value == stats.binomtest(13, 16).pvalue
+    # Agresti and Min: half a row more in each of the four cells.
+    b, c, n = 13.5, 3.5, 102.0
+    error = np.sqrt(b + c - (b - c) ** 2 / n) / n
+    middle, half = (b - c) / n, 1.959963984540054 * error
+    np.testing.assert_allclose([found.low, found.high], [middle - half, middle + half])
+    assert paired_difference(first, first).p_value == 1.0
+
+
+def test_errors_are_compared_by_a_paired_t():
+    rng = np.random.default_rng(0)
+    first, second = rng.random(40), rng.random(40) + 0.1
+    found = paired_difference(first, second)
+    exact = stats.ttest_rel(second, first)
+    ends = exact.confidence_interval(0.95)
+    assert found.p_value == pytest.approx(exact.pvalue)
+    np.testing.assert_allclose([found.low, found.high], [ends.low, ends.high])
+
+
+def test_rows_of_a_group_count_once():
+    rng = np.random.default_rng(1)
+    first, second = rng.random(10), rng.random(10) + 0.3
+    groups = np.repeat(np.arange(10), 50)
+    many = paired_difference(np.repeat(first, 50), np.repeat(second, 50), groups)
+    once = paired_difference(first, second)
+    assert many.p_value == pytest.approx(once.p_value)
+    assert many.high == pytest.approx(once.high)
+
+
+def test_holm_by_hand():
+    np.testing.assert_allclose(holm([0.01, 0.04, 0.03]), [0.03, 0.06, 0.06])
+    np.testing.assert_allclose(holm([0.5, 0.9]), [1.0, 1.0])
+    assert holm([]).size == 0
+
+
+def test_the_interval_of_no_difference_covers_as_often_as_it_says():
+    rng = np.random.default_rng(2)
+    covered = 0
+    for _ in range(500):
+        losses = rng.random((2, 120)) < 0.15
+        found = paired_difference(*losses.astype(float))
+        covered += found.low <= 0 <= found.high
+    assert 0.93 <= covered / 500 <= 0.985

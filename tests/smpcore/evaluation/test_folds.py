@@ -1,0 +1,117 @@
+"""Folds keep classes' shares and groups together, and look at no other row."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smpcore import Dataset, SmpcoreError, clusters, folds, load_dataset, split
+
+
+def test_each_training_row_is_held_out_once_and_no_other_row_appears():
+    dataset = load_dataset("breast_cancer")
+    rows = split(dataset).train
+    drawn = folds(dataset, rows, 5)
+    held_out = np.concatenate([fold.held_out for fold in drawn])
+    np.testing.assert_array_equal(np.sort(held_out), rows)
+    whole = dataset.codes[rows].mean()
+    for fold in drawn:
+        both = np.concatenate([fold.train, fold.held_out])
+        np.testing.assert_array_equal(np.sort(both), rows)
+        assert abs(dataset.codes[fold.held_out].mean() - whole) < 0.02
+
+
+def test_few_rows_are_divided_several_times_and_differently():
+    dataset = load_dataset("iris")
+    drawn = folds(dataset, split(dataset).train, 5)
+    assert len(drawn) == 15
+    first = [fold.held_out.tolist() for fold in drawn if fold.number == 0]
+    assert first[0] != first[1] != first[2]
+
+
+def _grouped(n_groups: int) -> Dataset:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=60), "y": ["a", "b"] * 30})
+    frame["who"] = np.arange(60) % n_groups
+    roles = {"x": "feature", "y": "target", "who": "group"}
+    return Dataset(frame=frame, roles=roles, task="classification", name="grouped")
+
+
+def test_a_group_is_on_one_side():
+    dataset = _grouped(11)
+    for fold in folds(dataset, np.arange(60), 4):
+        assert not np.intersect1d(
+            dataset.groups[fold.train], dataset.groups[fold.held_out]
+        ).size
+
+
+def test_a_class_smaller_than_the_folds_is_spread():
+    frame = pd.DataFrame({"x": np.arange(30.0), "y": ["a"] * 27 + ["b"] * 3})
+    roles = {"x": "feature", "y": "target"}
+    dataset = Dataset(frame=frame, roles=roles, task="classification", name="rare")
+    for fold in folds(dataset, np.arange(30), 5):
+        assert fold.held_out.size == 6
+
+
+@pytest.mark.parametrize("n_folds, what", [(1, "at least 2"), (4, "at most 3")])
+def test_impossible_numbers_are_refused(n_folds, what):
+    with pytest.raises(SmpcoreError, match=what):
+        folds(_grouped(3), np.arange(60), n_folds)
+
+
+def _timed(when, who=None) -> Dataset:
+    frame = pd.DataFrame({"x": np.arange(len(when)) * 0.5, "when": when})
+    frame["y"] = frame["x"] ** 2
+    roles = {"x": "feature", "y": "target", "when": "time"}
+    if who is not None:
+        frame["who"], roles = who, {**roles, "who": "group"}
+    return Dataset(frame=frame, roles=roles, task="regression", name="timed")
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 20)), min_size=3),
+    n_folds=st.integers(2, 6),
+    grouped=st.booleans(),
+)
+def test_in_time_every_fold_learns_from_the_past_only(rows, n_folds, grouped):
+    when, who = map(list, zip(*rows, strict=True))
+    dataset = _timed(when, who if grouped else None)
+    chosen = np.arange(0, len(rows), 1 + len(rows) // 40)
+    try:
+        drawn = folds(dataset, chosen, n_folds)
+    except SmpcoreError as problem:
+        assert "should be below" in str(problem)
+        assert grouped or len(np.unique(dataset.times[chosen])) <= n_folds
+        return
+    assert len(drawn) == n_folds
+    first = drawn[0].train
+    held_out = np.concatenate([fold.held_out for fold in drawn])
+    np.testing.assert_array_equal(np.sort(np.append(first, held_out)), chosen)
+    for fold in drawn:
+        assert fold.train.size and fold.held_out.size
+        past, following = dataset.times[fold.train], dataset.times[fold.held_out]
+        assert past.max() < following.min()
+        if grouped:
+            own = dataset.groups
+            assert not np.intersect1d(own[fold.train], own[fold.held_out]).size
+
+
+def test_the_first_block_needs_two_classes():
+    frame = pd.DataFrame({"x": np.arange(30.0), "y": ["a"] * 12 + ["b"] * 18})
+    frame["when"] = np.arange(30)
+    roles = {"x": "feature", "y": "target", "when": "time"}
+    dataset = Dataset(frame=frame, roles=roles, task="classification", name="late")
+    with pytest.raises(SmpcoreError, match="first fold one class to learn from, 'a'"):
+        folds(dataset, np.arange(30), 5)
+
+
+def test_neighbours_in_time_are_a_cluster():
+    order = np.random.default_rng(0).permutation(64)
+    found = clusters(_timed(order), np.arange(64))
+    np.testing.assert_array_equal(found, order // 4)
+    assert clusters(_timed([1] * 9), np.arange(9)).tolist() == [0] * 9
+    assert clusters(load_dataset("iris"), np.arange(9)) is None
+    grouped = _grouped(7)
+    np.testing.assert_array_equal(clusters(grouped, np.arange(60)), grouped.groups)

@@ -1,0 +1,117 @@
+"""New rows find their columns, or it is said which do not."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from smpcore import (
+    DatasetError,
+    SMPClassifier,
+    answer_rows,
+    labelled,
+    load_dataset,
+    make_dataset,
+    match_columns,
+    prepare,
+)
+
+
+@pytest.fixture(scope="module")
+def learned():
+    frame = load_dataset("iris").frame.copy()
+    frame["site"] = ["north", "south"] * 75
+    dataset = make_dataset(frame, "iris at sites", roles={"class": "target"})
+    preparation = prepare(dataset, np.arange(150))
+    model = SMPClassifier().fit(preparation.transform(dataset.frame), dataset.y).model_
+    return dataset, preparation, model
+
+
+def test_the_same_table_gets_the_same_answers(learned):
+    dataset, preparation, model = learned
+    shuffled = dataset.frame.iloc[:, ::-1]
+    matched = match_columns(shuffled, preparation, dataset.target)
+    assert matched.notices == ()
+    table = answer_rows(model, preparation, matched.frame)
+    X = preparation.transform(dataset.frame)
+    np.testing.assert_array_equal(table["answer"], model.predict(X))
+    scores = model.scores(X)
+    np.testing.assert_array_equal(table.filter(like="score of").to_numpy(), scores)
+    best = np.sort(scores, axis=1)
+    np.testing.assert_allclose(table["margin"], best[:, -1] - best[:, -2])
+    assert not table[["out of range", "missing", "unseen"]].to_numpy().any()
+    assert matched.labels.tolist() == dataset.frame[dataset.target].tolist()
+
+
+def test_each_row_says_what_is_odd_about_it(learned):
+    dataset, preparation, model = learned
+    rows = dataset.frame.iloc[:4].copy()
+    first, second = dataset.feature_columns[:2]
+    rows.loc[0, first] = 1e6
+    rows.loc[1, [first, second]] = np.nan
+    rows.loc[2, "site"] = "west"
+    table = answer_rows(model, preparation, rows)
+    assert table["out of range"].tolist() == [1, 0, 0, 0]
+    assert table["missing"].tolist() == [0, 2, 0, 0]
+    assert table["unseen"].tolist() == [0, 0, 1, 0]
+    by_column = preparation.report(rows).sum().tolist()
+    assert by_column == [2, 1, 1]
+
+
+def test_names_that_read_the_same_are_taken_and_said(learned):
+    dataset, preparation, _ = learned
+    name = dataset.feature_columns[0]
+    rows = dataset.frame.rename(columns={name: name.upper().replace(" ", "_")})
+    matched = match_columns(rows.assign(more=1), preparation, dataset.target)
+    np.testing.assert_array_equal(matched.frame[name], dataset.frame[name])
+    said = " ".join(matched.notices)
+    assert "was taken for" in said
+    assert "'more' is not used" in said
+
+
+def test_two_columns_that_claim_one_place_are_not_taken(learned):
+    dataset, preparation, _ = learned
+    name = dataset.feature_columns[0]
+    rows = dataset.frame.rename(columns={name: name.upper()})
+    rows[name.replace(" ", "_")] = 0.0
+    with pytest.raises(DatasetError, match="no column"):
+        match_columns(rows, preparation, dataset.target)
+
+
+def test_a_missing_column_needs_a_decision(learned):
+    dataset, preparation, _ = learned
+    name = dataset.feature_columns[0]
+    rows = dataset.frame.drop(columns=name).assign(other=7.0)
+    with pytest.raises(DatasetError, match=r"no column .* say which"):
+        match_columns(rows, preparation, dataset.target)
+    filled = match_columns(rows, preparation, dataset.target, {name: None})
+    assert filled.frame[name].isna().all()
+    assert any("counts as missing in every row" in words for words in filled.notices)
+    taken = match_columns(rows, preparation, dataset.target, {name: "other"})
+    assert (taken.frame[name] == 7.0).all()
+
+
+def test_words_in_place_of_numbers_are_counted(learned):
+    dataset, preparation, model = learned
+    name = dataset.feature_columns[0]
+    rows = dataset.frame.iloc[:3].astype({name: "object"})
+    rows.loc[1, name] = "<script>"
+    matched = match_columns(rows, preparation, dataset.target)
+    assert any("1 of 3 values are none" in words for words in matched.notices)
+    assert answer_rows(model, preparation, matched.frame)["missing"].sum() == 1
+
+
+def test_labels_are_read_as_those_of_training():
+    labels = pd.Series(["1", "2", None, "7", "x"])
+    rows, y, notices = labelled(labels, np.array([1, 2]))
+    assert rows.tolist() == [0, 1, 3]
+    assert y.tolist() == [1, 2, 7]
+    assert len(notices) == 2
+    rows, y, notices = labelled(pd.Series(["a", "b"]), np.array(["a", "b"]))
+    assert y.tolist() == ["a", "b"]
+    assert not notices
+
+
+def test_no_rows_is_said(learned):
+    dataset, preparation, _ = learned
+    with pytest.raises(DatasetError, match="no rows"):
+        match_columns(dataset.frame.iloc[:0], preparation, dataset.target)

@@ -1,0 +1,157 @@
+"""Thresholds and bands against scikit-learn and by counting."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import (
+    average_precision_score,
+    confusion_matrix,
+    precision_recall_curve,
+    roc_auc_score,
+)
+
+from smpcore import (
+    METHODS,
+    PrototypeModel,
+    SmpcoreError,
+    at_threshold,
+    band_for_error,
+    compile_model,
+    load_dataset,
+    margins,
+    operating_points,
+    prepare,
+    reject_curve,
+    split,
+    threshold_for_cost,
+    threshold_for_sensitivity,
+)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    truth = rng.random(120) < 0.3
+    margin = np.round(rng.normal(size=120) + 1.2 * truth, 1)  # with ties
+    return margin, truth
+
+
+def test_points_are_what_scikit_learn_counts(rows):
+    margin, truth = rows
+    points = operating_points(margin, truth)
+    assert points["threshold"].is_monotonic_increasing
+    assert not np.isin(points["threshold"], margin).any()
+    for point in points.itertuples():
+        (right, alarms), (missed, found) = confusion_matrix(
+            truth, margin > point.threshold
+        )
+        assert (alarms, missed) == (point.false_positives, point.false_negatives)
+        assert point.sensitivity == pytest.approx(found / (found + missed))
+        assert point.specificity == pytest.approx(right / (right + alarms))
+        if found + alarms:
+            assert point.precision == pytest.approx(found / (found + alarms))
+    area = np.trapezoid(points["sensitivity"][::-1], 1 - points["specificity"][::-1])
+    assert area == pytest.approx(roc_auc_score(truth, margin))
+    precision, recall, _ = precision_recall_curve(truth, margin)
+    np.testing.assert_allclose(points["precision"][:-1], precision[:-1])
+    np.testing.assert_allclose(points["sensitivity"], recall)
+    steps = -np.diff(points["sensitivity"]) @ points["precision"][:-1]
+    assert steps == pytest.approx(average_precision_score(truth, margin))
+
+
+@pytest.mark.parametrize("wanted", [0.0, 0.5, 0.9, 1.0])
+def test_the_highest_threshold_that_finds_enough(rows, wanted):
+    margin, truth = rows
+    points = operating_points(margin, truth)
+    chosen = threshold_for_sensitivity(points, wanted)
+    assert (margin[truth] > chosen).mean() >= wanted
+    higher = points["threshold"][points["threshold"] > chosen]
+    assert all((margin[truth] > t).mean() < wanted for t in higher)
+
+
+@pytest.mark.parametrize("miss, alarm", [(1, 1), (10, 1), (1, 7), (0, 1)])
+def test_no_threshold_costs_less(rows, miss, alarm):
+    margin, truth = rows
+
+    def cost(threshold):
+        yes = margin > threshold
+        return miss * (truth & ~yes).sum() + alarm * (~truth & yes).sum()
+
+    points = operating_points(margin, truth)
+    chosen = threshold_for_cost(points, miss, alarm)
+    everywhere = np.concatenate([margin - 0.01, margin + 0.01])
+    assert cost(chosen) == min(map(cost, everywhere))
+
+
+def test_a_band_leaves_the_sure_rows(rows):
+    margin, truth = rows
+    curve = reject_curve(margin, truth, 0.35)
+    assert curve["band"][0] == 0 and curve["coverage"][0] == 1
+    for point in curve.itertuples():
+        sure = np.abs(margin - 0.35) > point.band
+        assert sure.sum() == point.answered
+        assert ((margin[sure] > 0.35) != truth[sure]).sum() == point.errors
+        assert point.error == point.errors / point.answered
+    band = band_for_error(curve, 0.1)
+    narrower = curve[curve["band"] < band]
+    assert (narrower["error"] > 0.1).all()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (lambda: operating_points(np.arange(3.0), np.ones(3)), "hold one class only"),
+        (lambda: threshold_for_cost(None, -1, 1), "should not be negative"),
+        (lambda: threshold_for_cost(None, 0, 0), "one of them above 0"),
+        (
+            lambda: band_for_error(
+                reject_curve(np.array([-1.0, 9.0]), np.array([False, False])), 0.0
+            ),
+            "Allow more errors",
+        ),
+    ],
+)
+def test_what_is_refused(wrong, words):
+    with pytest.raises(SmpcoreError, match=words):
+        wrong()
+
+
+@pytest.mark.parametrize("key", METHODS)
+@pytest.mark.parametrize("positive", [0, 1])
+def test_a_threshold_is_part_of_the_model_and_of_its_c(key, positive):
+    dataset = load_dataset("breast_cancer")
+    parts = split(dataset)
+    preparation = prepare(dataset, parts.train)
+    X = preparation.transform(dataset.frame)
+    if "classification" not in METHODS[key].estimators:
+        return
+    estimator = METHODS[key].estimator(METHODS[key].defaults(), preview=True)
+    model = estimator.fit(X[parts.train], dataset.y[parts.train]).model_
+    rows, truth = X[parts.validation], dataset.codes[parts.validation] == positive
+    margin = margins(model, rows, positive)
+    points = operating_points(margin, truth)
+    threshold = float(points["threshold"].iloc[len(points) // 3])
+    if model.code_size:
+        with pytest.raises(SmpcoreError, match="has no intercept"):
+            at_threshold(model, threshold, positive)
+        return
+    moved = at_threshold(model, threshold, positive, band=0.25)
+    yes = moved.classes[positive]
+    np.testing.assert_array_equal(moved.predict(rows) == yes, margin > threshold)
+    unsure = np.abs(margin - threshold) <= 0.25
+    np.testing.assert_array_equal(moved.sure(rows), ~unsure)
+    again = PrototypeModel.from_json(moved.to_json())
+    assert again.band == 0.25
+    np.testing.assert_array_equal(again.predict(rows), moved.predict(rows))
+    compiled = compile_model(moved, preparation)
+    frame = dataset.frame.iloc[parts.validation]
+    agree = compiled.predict_frame(frame) == moved.predict(rows)
+    far = np.abs(margin - threshold) > 1e-4 * np.abs(margin).max()
+    assert agree[far].all() and far.sum() > len(far) / 2
+
+
+def test_three_classes_have_no_threshold():
+    dataset = load_dataset("iris")
+    estimator = METHODS["smp"].estimator(METHODS["smp"].defaults())
+    model = estimator.fit(dataset.frame.iloc[:, :4], dataset.y).model_
+    with pytest.raises(SmpcoreError, match="two classes"):
+        margins(model, np.zeros((1, 4)))

@@ -1,0 +1,82 @@
+"""How stable prototypes are, on models and data where the answer is known."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from smpcore import METHODS, SmpcoreError, load_dataset, redraw, refits, stability
+
+
+@pytest.fixture(scope="module", params=METHODS)
+def fitted(request):
+    dataset = load_dataset("iris")
+    X = dataset.frame[dataset.feature_columns].to_numpy()
+    method = METHODS[request.param]
+
+    def make():
+        return method.estimator(method.defaults())
+
+    return make, X, dataset.y, make().fit(X, dataset.y).model_
+
+
+def test_a_model_is_stable_beside_itself(fitted):
+    model = fitted[3]
+    found = stability(model, [model, model])
+    np.testing.assert_array_equal(found.matched, 1.0)
+    np.testing.assert_allclose(found.likeness, 1.0)
+    assert set(np.unique(found.selected)) <= {0.0, 1.0}
+    known = ~np.isnan(found.agrees)
+    np.testing.assert_array_equal(found.agrees[known], 1.0)
+    assert (found.substitute == -1).all()
+
+
+def test_refits_stream_and_repeat(fitted):
+    make, X, y, model = fitted
+    first = list(refits(make, X, y, n_refits=4, n_jobs=2))
+    again = list(refits(make, X, y, n_refits=4, n_jobs=1))
+    assert len(first) == 4
+    for a, b in zip(first, again, strict=True):
+        np.testing.assert_array_equal(a.anchors, b.anchors)
+    found = stability(model, first)
+    assert found.n_refits == 4
+    assert ((found.matched >= 0) & (found.matched <= 1)).all()
+    assert found.selected.shape == (model.n_prototypes, model.n_features)
+
+
+def test_stop_ends_it(fitted):
+    make, X, y, _ = fitted
+    stop = np.zeros(1, dtype=np.int64)
+    for _ in refits(make, X, y, n_refits=50, n_jobs=1, stop=stop):
+        stop[0] = 1
+    assert not list(refits(make, X, y, n_refits=50, n_jobs=1, stop=stop))
+
+
+def test_a_swapped_feature_is_the_substitute():
+    dataset = load_dataset("moons")
+    X = dataset.frame[dataset.feature_columns].to_numpy()
+    method = METHODS["smp"]
+    model = method.estimator(method.defaults()).fit(X, dataset.y).model_
+    weights = np.zeros_like(model.anchors)
+    weights[:, 0] = 1.0
+    model = replace(model, anchors=weights, mixing=np.eye(len(weights)))
+    swapped = replace(model, anchors=weights[:, ::-1].copy())
+    turned = replace(model, anchors=-weights)
+    found = stability(model, [model, model, swapped, turned])
+    np.testing.assert_array_equal(found.selected[:, 0], 0.75)
+    np.testing.assert_allclose(found.agrees[:, 0], 2 / 3)
+    np.testing.assert_array_equal(found.substitute[:, 0], 1)
+
+
+def test_groups_stay_together_and_classes_stay():
+    y = np.repeat([0, 1, 1, 0], 5)
+    groups = np.repeat(np.arange(10), 2)
+    for seed in range(20):
+        rows = redraw(y, groups, seed)
+        assert len(np.unique(y[rows])) == 2
+        counts = np.bincount(rows, minlength=20)
+        np.testing.assert_array_equal(counts[::2], counts[1::2])
+    with pytest.raises(SmpcoreError, match="a class with so few rows"):
+        redraw(np.r_[np.zeros(5000), np.arange(1, 60)], None, 0)
+    with pytest.raises(SmpcoreError, match="at least one refit"):
+        stability(None, [])

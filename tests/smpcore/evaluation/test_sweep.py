@@ -1,0 +1,183 @@
+"""Sweeps are chains: repeatable, stoppable, blind to other rows, and told in words."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from smpcore import (
+    BASELINES,
+    METHODS,
+    SCORES,
+    Dataset,
+    Walk,
+    compile_model,
+    evaluate,
+    folds,
+    load_dataset,
+    prepare,
+    split,
+    sweep,
+    sweep_table,
+    walk_baselines,
+    walk_method,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+def _swept(dataset, drawn, walks, **options):
+    found = list(sweep(dataset, drawn, walks, **options))
+    return sweep_table(found, dataset.task)
+
+
+def _wine():
+    dataset = load_dataset("wine")
+    rows = split(dataset).train
+    return dataset, rows, [fold for fold in folds(dataset, rows) if fold.repeat == 0]
+
+
+@pytest.mark.parametrize("key", METHODS)
+def test_a_sweep_is_the_serial_chain_exactly(key):
+    dataset, rows, drawn = _wine()
+    if "classification" not in METHODS[key].estimators:
+        dataset = load_dataset("diabetes")
+        rows = split(dataset).train
+        drawn = folds(dataset, rows)
+    walk = walk_method(key, dataset, rows, n_points=4)
+    table = _swept(dataset, drawn[:2], [walk], quick=True, n_jobs=2)
+    method = METHODS[key]
+    for fold in drawn[:2]:
+        preparation = prepare(dataset, fold.train)
+        X = preparation.transform(dataset.frame)
+        state = problem = None
+        for knot in walk.knots:
+            values = {**walk.values, method.sparsity: knot}
+            estimator = method.estimator(values, dataset.task, preview=True)
+            if problem is None or method.sparsity in estimator.problem_params:
+                problem = estimator.problem(X[fold.train], dataset.y[fold.train])
+            state = estimator.solve(problem, state=state).state_
+            model = estimator.model_
+            here = (table["fold"] == fold.number) & (table["value"] == knot)
+            (row,) = table[here].to_dict("records")
+            if dataset.task == "classification":
+                scores = evaluate(model, X[fold.held_out], dataset.y[fold.held_out])
+                assert row["accuracy"] == scores.accuracy
+                assert row["balanced_accuracy"] == scores.balanced_accuracy
+            assert row["n_nonzeros"] == model.n_nonzeros
+            assert row["n_prototypes"] == model.n_prototypes
+            assert row["n_features"] == model.support.sum()
+
+
+def test_threads_change_nothing_and_all_is_there():
+    dataset, rows, drawn = _wine()
+    walks = [walk_method(key, dataset, rows, n_points=5) for key in list(METHODS)[:2]]
+    walks += walk_baselines(dataset.task)[:1]
+    serial = _swept(dataset, drawn, walks, n_jobs=1).drop(columns="seconds")
+    threads = _swept(dataset, drawn, walks, n_jobs=3).drop(columns="seconds")
+    pd.testing.assert_frame_equal(serial, threads)
+    assert len(serial) == len(drawn) * sum(len(walk.knots) for walk in walks)
+    assert serial[list(SCORES["classification"])].notna().all(axis=None)
+
+
+def test_flash_is_what_the_compiled_model_needs_and_baselines_have_none():
+    dataset, rows, drawn = _wine()
+    key = next(iter(METHODS))
+    walk = walk_method(key, dataset, rows, n_points=2)
+    table = _swept(dataset, drawn[:1], [walk, *walk_baselines(dataset.task)])
+    assert table.loc[table["method"] != key, "flash_bytes"].isna().all()
+    preparation = prepare(dataset, drawn[0].train)
+    X = preparation.transform(dataset.frame.iloc[drawn[0].train])
+    estimator = METHODS[key].estimator({**walk.values, walk.parameter: walk.knots[0]})
+    compiled = compile_model(
+        estimator.fit(X, dataset.y[drawn[0].train]).model_, preparation
+    )
+    code = max(most for _, most in compiled.code_bytes.values())
+    row = table[(table["method"] == key) & (table["value"] == walk.knots[0])]
+    assert row["flash_bytes"].item() == compiled.table_bytes + code
+
+
+def test_stop_keeps_what_is_finished():
+    dataset, rows, drawn = _wine()
+    walk = walk_method("smp", dataset, rows, n_points=8)
+    stop, found = np.zeros(1, dtype=np.int64), []
+    for row in sweep(dataset, drawn, [walk], n_jobs=1, stop=stop):
+        found.append(row)
+        if len(found) == 7:
+            stop[0] = 1
+    assert 7 <= len(found) < 12
+    whole = _swept(dataset, drawn, [walk], n_jobs=1).drop(columns="seconds")
+    kept = sweep_table(found, dataset.task).drop(columns="seconds")
+    assert len(kept.merge(whole)) == len(kept)
+
+
+def test_a_whole_group_is_held_out_and_medians_are_the_folds_own():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=60), "y": ["a", "b"] * 30})
+    frame["who"] = np.arange(60) % 9
+    frame.loc[frame["who"] == 0, "x"] = np.nan  # another row must not fill these in
+    roles = {"x": "feature", "y": "target", "who": "group"}
+    dataset = Dataset(frame=frame, roles=roles, task="classification", name="grouped")
+    rows = np.arange(54)
+    drawn = folds(dataset, rows, 3)
+    for fold in drawn:
+        assert not set(frame["who"][fold.train]) & set(frame["who"][fold.held_out])
+    walk = walk_method("smp", dataset, rows, n_points=2)
+    first = _swept(dataset, drawn, [walk]).drop(columns="seconds")
+    changed = frame.copy()
+    changed.loc[54:, "x"] = 1e6  # rows that no fold knows
+    other = Dataset(frame=changed, roles=roles, task="classification", name="grouped")
+    pd.testing.assert_frame_equal(
+        first, _swept(other, drawn, [walk]).drop(columns="seconds")
+    )
+
+
+def test_a_fold_with_one_class_says_so_and_the_others_go_on():
+    frame = pd.DataFrame({"x": np.arange(12.0), "y": ["a"] * 11 + ["b"]})
+    roles = {"x": "feature", "y": "target"}
+    dataset = Dataset(frame=frame, roles=roles, task="classification", name="rare")
+    drawn = [fold for fold in folds(dataset, np.arange(12), 4) if fold.repeat == 0]
+    walk = Walk("smp", METHODS["smp"].defaults(), "mu", (0.01,))
+    table = _swept(dataset, drawn, [walk])
+    failed = table[table["accuracy"].isna()]
+    assert len(failed) == 1 and len(table) == 4
+    assert "one class only" in failed["status"].item()
+
+
+def test_regression_baselines_are_scored_by_error():
+    dataset = load_dataset("diabetes")
+    rows = split(dataset).train
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FutureWarning)
+        walks = [walk for walk in walk_baselines("regression") if walk.key != "forest"]
+        table = _swept(dataset, folds(dataset, rows)[:2], walks)
+    assert (table["mae"] > 0).all() and (table["r2"] < 1).all()
+    assert table["n_nonzeros"].notna().any()
+
+
+def test_the_walk_is_spread_over_the_parameters_range():
+    dataset = load_dataset("breast_cancer")
+    rows = split(dataset).train
+    assert walk_method("smallk", dataset, rows, n_points=30).knots == tuple(
+        range(1, 31)
+    )
+    few = walk_method("smallk", dataset, rows, n_points=8).knots
+    assert len(few) == len(set(few)) == 8 and few[0] == 1 and few[-1] == 30
+    fused = walk_method("smp", dataset, rows, n_points=8).knots
+    assert list(fused) == sorted(fused, reverse=True) and fused[-1] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("key", "task"),
+    [(key, task) for key, row in BASELINES.items() for task in row.tasks],
+)
+def test_every_baseline_learns(key, task):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3)) * [1, 100, 0.01]
+    y = X[:, 0] > 0 if task == "classification" else 50 * X[:, 0]
+    row = BASELINES[key]
+    estimator = row.estimator(task=task).fit(X, y)
+    assert estimator.score(X, y) > (0.7 if task == "classification" else 0.5)
+    for name, values in row.grid.items():
+        row.estimator({name: values[0]}, task).fit(X, y)

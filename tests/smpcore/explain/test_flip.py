@@ -1,0 +1,243 @@
+"""The smallest change that flips an answer, against cvxpy and against every change."""
+
+import itertools
+
+import cvxpy as cp
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smpcore import (
+    METHODS,
+    Dataset,
+    PrototypeModel,
+    Similarity,
+    SmpcoreError,
+    counterfactual,
+    load_dataset,
+    prepare,
+    split,
+)
+
+ORDER = {"l2": 2, "l1": 1}
+
+
+def linear_model(rng, n_features=4, owners=(0, 0, 1, 1, 2), pooling="max"):
+    owners, n = np.array(owners), len(owners)
+    k = owners.max() + 1
+    votes = np.eye(k)[owners] if pooling == "max" else rng.normal(size=(n, k))
+    return PrototypeModel(
+        center=rng.normal(size=n_features),
+        scale=rng.uniform(0.3, 3.0, n_features),
+        low=np.full(n_features, -3.0),
+        high=np.full(n_features, 3.0),
+        similarity=Similarity(),
+        anchors=rng.normal(size=(n, n_features)),
+        mixing=np.eye(n),
+        bias=rng.normal(size=n),
+        pooling=pooling,
+        votes=votes,
+        intercept=rng.normal(size=k),
+        classes=np.arange(k),
+        counts=np.ones(n, dtype=np.int64),
+        feature_names=tuple(f"f{i}" for i in range(n_features)),
+        sample_shape=(n_features,),
+        kind_of_prototype="direction",
+    )
+
+
+def oracle(model, x, norm, low=None, high=None, frozen=()):
+    """Length of the smallest change, by one program per rival class and prototype."""
+    z0 = (x - model.center) / model.scale
+    own = int(model.scores(x[None])[0].argmax())
+    if model.pooling == "sum":
+        rows = [
+            (w, b, c)
+            for c, (w, b) in enumerate(
+                zip(
+                    model.votes.T @ model.weights,
+                    model.votes.T @ model.bias + model.intercept,
+                    strict=True,
+                )
+            )
+        ]
+    else:
+        rows = [
+            (model.weights[j], model.bias[j] + model.intercept[c], c)
+            for j, c in enumerate(model.owner)
+        ]
+    best = np.inf
+    for w, b, c in rows:
+        if c == own:
+            continue
+        z = cp.Variable(len(x))
+        rules = [(w - v) @ z + b - e >= 0 for v, e, other in rows if other != c]
+        if low is not None:
+            rules += [z >= (low - model.center) / model.scale]
+            rules += [z <= (high - model.center) / model.scale]
+        rules += [z[f] == z0[f] for f in frozen]
+        program = cp.Problem(cp.Minimize(cp.norm(z - z0, ORDER[norm])), rules)
+        program.solve(solver="CLARABEL")
+        if program.status in ("optimal", "optimal_inaccurate"):
+            best = min(best, program.value)
+    return best
+
+
+@pytest.mark.parametrize("pooling", ["max", "sum"])
+@pytest.mark.parametrize("norm", ORDER)
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 2**31),
+    n_features=st.integers(1, 7),
+    bounded=st.booleans(),
+    n_frozen=st.integers(0, 2),
+)
+def test_a_linear_flip_is_the_smallest(
+    norm, pooling, seed, n_features, bounded, n_frozen
+):
+    rng = np.random.default_rng(seed)
+    model = linear_model(rng, n_features, pooling=pooling)
+    x = rng.normal(size=n_features)
+    frozen = tuple(range(min(n_frozen, n_features)))
+    ends = {"low": np.minimum(x, -1.5), "high": np.maximum(x, 1.5)} if bounded else {}
+    flip = counterfactual(model, x, norm, frozen=frozen, **ends)
+    best = oracle(model, x, norm, frozen=frozen, **ends)
+    if flip is None:
+        assert best > 1e9 or _hardly(model, x, norm, frozen, ends)
+        return
+    assert flip.exact
+    assert flip.after != flip.before
+    assert model.predict(flip.x[None])[0] == flip.after
+    assert model.predict(x[None])[0] == flip.before
+    np.testing.assert_array_equal(flip.x[list(frozen)], x[list(frozen)])
+    if bounded:
+        assert (flip.x >= ends["low"]).all() and (flip.x <= ends["high"]).all()
+    measured = np.linalg.norm((flip.x - x) / model.scale, ORDER[norm])
+    assert flip.length == pytest.approx(measured)
+    assert best - 1e-5 <= flip.length <= best + 1e-3 * max(best, 0.05)
+
+
+def _hardly(model, x, norm, frozen, ends):
+    """Whether the answer flips at the very edge only: a wider box then has one."""
+    wide = {"low": ends["low"] - 1e-3, "high": ends["high"] + 1e-3} if ends else {}
+    return bool(wide) and counterfactual(model, x, norm, frozen=frozen, **wide)
+
+
+def test_where_no_change_helps_there_is_none():
+    model = linear_model(np.random.default_rng(0))
+    x = np.zeros(4)
+    assert counterfactual(model, x, frozen=range(4)) is None
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(
+        {
+            "kind": rng.choice(["a", "b", "c"], 200),
+            "count": rng.integers(0, 6, 200).astype(float),
+            "size": rng.normal(size=200),
+        }
+    )
+    says = (frame["kind"] == "b") * 1.5 + frame["count"] / 3 + frame["size"] > 1.6
+    frame["label"] = np.where(says, "yes", "no")
+    roles = {**dict.fromkeys(["kind", "count", "size"], "feature"), "label": "target"}
+    dataset = Dataset(name="mixed", frame=frame, roles=roles, task="classification")
+    preparation = prepare(dataset, np.arange(200))
+    return preparation, preparation.transform(frame), dataset.y
+
+
+def _is_real(preparation, row):
+    for given_ in preparation.inputs:
+        part = row[given_.first : given_.first + given_.width]
+        if given_.kind == "category":
+            assert sorted(part) == [0.0] * (given_.width - 1) + [1.0]
+        elif given_.integer:
+            assert part[0] == round(part[0])
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("norm", ORDER)
+def test_categories_and_whole_numbers_stay_real(method, norm, mixed):
+    preparation, X, y = mixed
+    model = METHODS[method].estimator(METHODS[method].defaults()).fit(X, y).model_
+    for x in X[:8]:
+        ends = {"low": model.low, "high": model.high}
+        flip = counterfactual(model, x, norm, preparation=preparation, X=X, **ends)
+        if flip is None:
+            continue
+        assert model.predict(flip.x[None])[0] == model.classes[flip.after]
+        assert flip.after != flip.before
+        _is_real(preparation, flip.x)
+
+
+@pytest.mark.parametrize("norm", ORDER)
+def test_among_whole_numbers_none_is_smaller(norm, mixed):
+    preparation, X, y = mixed
+    values = METHODS["smp"].defaults()
+    model = METHODS["smp"].estimator(values).fit(X, y).model_
+    places = {given_.name: given_.first for given_ in preparation.inputs}
+    kind, count = places["kind"], places["count"]
+    for x in X[:12]:
+        flip = counterfactual(
+            model, x, norm, preparation=preparation, frozen=[places["size"]]
+        )
+        lengths = []
+        for level, number in itertools.product(range(3), range(-40, 60)):
+            row = x.copy()
+            row[kind : kind + 3] = np.eye(3)[level]
+            row[count] = number
+            if model.predict(row[None])[0] != model.predict(x[None])[0]:
+                moved = (row - x) / model.scale
+                lengths.append(np.linalg.norm(moved, ORDER[norm]))
+        assert (flip is None) == (not lengths)
+        if lengths:
+            assert flip.exact
+            assert flip.length == pytest.approx(min(lengths), rel=1e-6)
+
+
+@pytest.mark.parametrize("data", ["moons", "iris", "wine", "breast_cancer", "digits"])
+@pytest.mark.parametrize("method", METHODS)
+def test_every_family_flips_on_bundled_rows(method, data):
+    dataset = load_dataset(data)
+    division = split(dataset)
+    preparation = prepare(dataset, division.train)
+    X = preparation.transform(dataset.frame)
+    X, y = X[division.train][:300], dataset.y[division.train][:300]
+    model = METHODS[method].estimator(METHODS[method].defaults()).fit(X, y).model_
+    for norm in ORDER:
+        flip = counterfactual(model, X[1], norm, X=X, low=model.low, high=model.high)
+        assert flip is not None
+        assert flip.before == np.flatnonzero(model.classes == model.predict(X[1:2])[0])
+        assert model.predict(flip.x[None])[0] == model.classes[flip.after]
+        assert flip.after != flip.before
+        assert flip.exact == model.is_linear
+        assert flip.exact or flip.how == "found by search"
+
+
+def test_a_search_ends_at_the_border():
+    """On the way back to x the answer changes at once."""
+    dataset = load_dataset("moons")
+    preparation = prepare(dataset, np.arange(dataset.n_samples))
+    X = preparation.transform(dataset.frame)
+    method = METHODS["supersparse"]
+    model = method.estimator(method.defaults()).fit(X, dataset.y).model_
+    for x in X[:10]:
+        flip = counterfactual(model, x, X=X)
+        back = flip.x + 1e-4 * (x - flip.x)
+        assert model.predict(back[None])[0] == model.predict(x[None])[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"norm": "l3"}, "norm='l3' should be"),
+        ({"x": np.zeros(3)}, "x should have shape"),
+    ],
+)
+def test_a_wrong_call_is_a_sentence(options, words):
+    model = linear_model(np.random.default_rng(0))
+    with pytest.raises(SmpcoreError, match=words):
+        counterfactual(model, **{"x": np.zeros(4), **options})
