@@ -1,10 +1,15 @@
 """Sparse Prototype Explorer: start-up and navigation."""
 
+import os
 from pathlib import Path
 
 import streamlit as st
 
-from pages.shared import cached, links
+# One core a visitor: threads that wait for their share of a small product take most of
+# the time of a fit. scikit-learn reads this when it is loaded.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+from pages.shared import cached, desk, links
 
 st.set_page_config(
     page_title="Sparse Prototype Explorer",
@@ -23,9 +28,18 @@ page = st.navigation(
             default=True,
         ),
         st.Page("pages/data.py", title="Data", icon=":material/table:"),
+        st.Page("pages/prototypes.py", title="Prototypes", icon=":material/interests:"),
+        st.Page("pages/compare.py", title="Compare", icon=":material/compare:"),
+        st.Page(
+            "pages/tradeoff.py", title="Trade-off", icon=":material/stacked_line_chart:"
+        ),
+        st.Page("pages/apply.py", title="Apply", icon=":material/fact_check:"),
         st.Page("pages/export.py", title="Export", icon=":material/memory:"),
     ],
     position="top",
 )
-links.show_url(links.current())
+choice = desk.current()
+links.show_url(choice)
+desk.entrance(choice)
 page.run()
+desk.keep(links.current())  # what the page was told is kept too

@@ -2,14 +2,16 @@
 
 import streamlit as st
 
-from pages.shared import links, tables
-from smpcore import Dataset, SmpcoreError, Split, figures
+from pages.shared import data_charts, desk, links, openml, tables, uploads
+from smpcore import Dataset, SmpcoreError, Split
 
 
 def _facts(dataset: Dataset, division: Split) -> None:
     facts = {"Rows": dataset.n_samples, "Features": len(dataset.feature_columns)}
     if dataset.classes is not None:
         facts["Classes"] = len(dataset.classes)
+    if dataset.channels:
+        facts |= {"Channels": len(dataset.channels), "Length": dataset.sample_shape[1]}
     for name, part in zip(
         ("Training", "Validation", "Test"),
         (division.train, division.validation, division.test),
@@ -23,41 +25,19 @@ def _facts(dataset: Dataset, division: Split) -> None:
 
 
 def _columns(dataset: Dataset) -> None:
-    tables.reading(dataset)
+    uploads.reading(dataset)
+    if dataset.private:
+        st.caption(
+            tables.plain(
+                f"What is predicted: {tables.short(dataset.target)}. If that is not "
+                'it, give another column the role "target". A column that says which '
+                'rows belong together (a patient, a machine) gets the role "group".'
+            )
+        )
     tables.task(dataset)
     tables.roles(dataset)
     if not dataset.private:
         st.caption("Roles can be changed in a table of your own.")
-
-
-def _missing(dataset: Dataset) -> None:
-    if dataset.frame[dataset.feature_columns].isna().any(axis=None):
-        figure = figures.missing_values(dataset)
-        st.plotly_chart(figure, key="missing", alt="Share of missing values by column")
-        st.caption(
-            "A missing number becomes the median of the training rows; a missing "
-            "category is none of the categories."
-        )
-    else:
-        st.success("No value is missing.")
-
-
-@st.fragment
-def _scatter(dataset: Dataset, division: Split) -> None:
-    names = dataset.feature_columns
-    if not names:
-        return
-    open_test = dataset.open_test or links.current().open_test
-    across, up = st.columns(2)
-    first = across.selectbox("Across", names, 0, tables.short, key="scatter_x")
-    last = min(1, len(names) - 1)
-    second = up.selectbox("Up", names, last, tables.short, key="scatter_y")
-    rows = tables.visible_rows(division, open_test)
-    figure = figures.scatter(dataset, rows, first, second)
-    words = f"{tables.short(first)} against {tables.short(second)}, by target"
-    st.plotly_chart(figure, key="scatter", alt=words)
-    if not open_test:
-        st.caption("The test rows are not drawn: they stay closed.")
 
 
 links.current()
@@ -65,11 +45,16 @@ for notice in links.take_notices():
     st.warning(tables.plain(notice))
 picker = st.container()
 with st.expander("Bring a table of your own", icon=":material/upload:"):
-    tables.uploads()
+    uploads.uploads()
+with st.expander("Fetch from OpenML", icon=":material/cloud_download:"):
+    openml.controls()
+openml.problem()
+desk.await_table(links.current())
 with picker:
     tables.pick()
 try:
-    dataset, drawn = tables.shown()
+    table, drawn = tables.shown()
+    dataset = tables.posed(table)
     tables.divide(dataset, drawn)
     division = tables.division_of(dataset, drawn)
 except SmpcoreError as problem:
@@ -77,15 +62,19 @@ except SmpcoreError as problem:
     st.stop()
 _facts(dataset, division)
 tables.remarks(dataset, division)
-tabs = st.tabs(["Columns", "Table", "Classes", "Missing values", "Two columns"])
+names = ["Columns", "Table", "Classes", "Missing values", "Two columns"]
+tabs = st.tabs([*names, "Series"] if dataset.channels else names)
 with tabs[0]:
-    _columns(dataset)
+    _columns(table)
 tabs[1].dataframe(dataset.frame.iloc[:200, :200], key="table")
 tabs[1].caption("At most the first 200 rows and columns.")
-figure = figures.class_balance(dataset, division)
-tabs[2].plotly_chart(figure, key="balance", alt="Rows of each class in each part")
+with tabs[2]:
+    data_charts.balance(dataset, division)
 with tabs[3]:
-    _missing(dataset)
+    data_charts.missing(dataset)
 with tabs[4]:
-    _scatter(dataset, division)
+    data_charts.scatter(dataset, division)
+if dataset.channels:
+    with tabs[5]:
+        data_charts.series(dataset, division)
 links.show_url(links.current())

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.shared import cached, exports, links, live
+from pages.shared import cached, comparing, exports, links, live, tables
 from pages.shared.canvas import live_figure
 from smpcore import METHODS, SmpcoreError, figures
 
@@ -23,7 +23,7 @@ def _figure() -> None:
 
 def _downloads() -> None:
     """The model on the screen, to take along; it is made when it is asked for."""
-    left, middle, right = st.columns([2, 2, 6], vertical_alignment="center")
+    left, pin, middle, right = st.columns([2, 1, 2, 5], vertical_alignment="center")
     refused = exports.refusal(links.current())
     usual = "The canonical model of these settings as C99 with a self-test, in a zip."
     left.download_button(
@@ -37,12 +37,17 @@ def _downloads() -> None:
         disabled=bool(refused),
         help=refused or usual,
     )
+    comparing.pin(links.current(), pin)
     middle.page_link("pages/export.py", label="Sizes, agreement, Python")
     if waiting := cached.start_up().waiting:
         right.caption(f"Still being compiled: {', '.join(waiting)}.")
     choice = links.current()
+    if choice.operating:
+        right.caption(f"{choice.operating}, as set on Trade-off.")
     if choice.opened and (times := choice.times_opened):
-        right.caption(f"Test set of these data opened: {times} times.")
+        right.caption(
+            f"Test set of these data opened: {times} time{'s' * (times > 1)}."
+        )
 
 
 def _convergence() -> None:
@@ -50,7 +55,7 @@ def _convergence() -> None:
     try:
         fit = cached.fit(choice.parts(), choice.method, choice.all_values)
     except SmpcoreError as error:
-        st.info(str(error))
+        st.info(tables.plain(str(error)))
         return
     if not fit.wait(0.0):
         st.info("The fit is still running.")

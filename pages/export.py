@@ -15,10 +15,9 @@ def _sizes(made: exports.Export) -> None:
         f"{least / 1000:.1f}-{most / 1000:.1f} kB ({chip})"
         for chip, (least, most) in compiled.code_bytes.items()
     ]
-    more = (
-        f"Code adds {', '.join(code)}. Stack: {compiled.stack_bytes} bytes of arrays."
-    )
-    size, rows = f"{compiled.table_bytes:,} bytes", compiled.n_rows
+    stack = f"{compiled.stack_bytes} bytes of arrays"
+    more = f"Code adds {', '.join(code)}. Stack: {stack}."
+    size, rows = f"{compiled.table_bytes:,} bytes", made.n_prototypes
     with st.container(horizontal=True):
         st.metric("Inputs needed", needed, width=160)
         st.metric("Prototypes", rows, help=compiled.in_words, width=160)
@@ -31,7 +30,7 @@ def _agreement(made: exports.Export) -> None:
     st.dataframe(made.agreements(), hide_index=True)
     st.caption(
         "The app computes in float64, the C file in float32, bit for bit as counted "
-        "here. Proved the same: the float64 margin is wider than rounding can reach."
+        f"here. {made.proof}"
     )
 
 
@@ -42,7 +41,8 @@ def _inputs(made: exports.Export) -> None:
         missing = "no level" if entry.missing is None else f"{entry.missing:.6g}"
         seen = ", ".join(entry.levels) or ends
         lines.append({"column": entry.name, "in training": seen, "missing": missing})
-    st.dataframe(lines, hide_index=True, height="content")
+    with st.expander("Inputs: the columns that the C code asks for"):
+        st.dataframe(lines, hide_index=True, height="content")
 
 
 def _files(made: exports.Export) -> None:
@@ -56,7 +56,7 @@ def _files(made: exports.Export) -> None:
     try:
         files = EMITTERS["c99"](made.compiled, prefix)
     except ExportError as error:
-        st.error(str(error))
+        st.error(tables.plain(str(error)))
         return
     vectors = made.vectors(real)
     told = f"{vectors.n_real} of them real" if vectors.n_real else "all synthetic"
@@ -81,17 +81,20 @@ choice = links.current()
 st.subheader("Export")
 try:
     learned_on = tables.plain(choice.dataset().name)
-    st.caption(f"{METHODS[choice.method].title}, learned on {learned_on}.")
-    export = exports.export(choice)
+    said = f"{METHODS[choice.method].title}, learned on {learned_on}."
+    st.caption(said + (f" {choice.operating}." if choice.operating else ""))
+    choice.parts()
 except SmpcoreError as problem:
-    st.info(str(problem))
+    st.info(tables.plain(str(problem)))
     st.stop()
-for show in (_sizes, _agreement, _files):
-    show(export)
-with st.expander("Inputs: the columns that the C code asks for"):
-    _inputs(export)
+try:
+    export = exports.export(choice)
+    for show in (_sizes, _agreement, _files, _inputs):
+        show(export)
+except SmpcoreError as problem:  # the Python below can be had all the same
+    st.info(tables.plain(str(problem)))
 with st.expander("The same model in Python"):
     try:
         st.code(exports.python_of_choice(choice), language="python")
     except SmpcoreError as problem:
-        st.info(str(problem))
+        st.info(tables.plain(str(problem)))

@@ -2,41 +2,32 @@
 
 import json
 import struct
-import time
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import cached, startup
 from smpcore import METHODS, list_datasets
+from tests.app import kernels, opened
+
+pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(path.name for path in (ROOT / "pages").glob("*.py"))
-CLASSIFICATION = [d.key for d in list_datasets() if d.task == "classification"]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def kernels():
-    """Compiled, and patient: on a busy machine a fit would otherwise become a job."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(startup, "BACKGROUND_SECONDS", 0.0)
-        patch.setattr(cached, "QUICK_SECONDS", 30.0)
-        AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
-        while startup.uncompiled:
-            time.sleep(0.1)
-        yield
-
-
-def _open(query: dict[str, str], page: str = "explore.py") -> AppTest:
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    for name, value in query.items():
-        app.query_params[name] = value
-    app.run()
-    if page != "explore.py":
-        app.switch_page(f"pages/{page}").run()
-    assert not app.exception, [e.value for e in app.exception]
-    return app
+DATA = [info.key for info in list_datasets()]
+#: Every method with data of every task that it has.
+PAIRS = [
+    (key, data)
+    for key, method in METHODS.items()
+    for data, task in (
+        ("moons", "classification"),
+        ("iris", "classification"),
+        ("sine", "regression"),
+        ("hills", "regression"),
+        ("diabetes", "regression"),
+    )
+    if task in method.estimators
+]
 
 
 def _payload(app: AppTest) -> dict:
@@ -46,14 +37,14 @@ def _payload(app: AppTest) -> dict:
 
 
 @pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("data", CLASSIFICATION)
+@pytest.mark.parametrize("data", DATA)
 def test_every_page_with_every_data_set(page, data):
-    _open({"data": data}, page)
+    opened({"data": data}, page)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_paints_a_picture(method):
-    header = _payload(_open({"method": method}))
+    header = _payload(opened({"method": method}))
     assert header["kind"] == "full"
     assert header["picture"]["canonical"]
     path = METHODS[method].path
@@ -62,15 +53,14 @@ def test_every_method_paints_a_picture(method):
 
 
 @pytest.mark.parametrize("end", [0, 1])
-@pytest.mark.parametrize("data", ["moons", "iris"])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("method", "data"), PAIRS)
 def test_slider_ends(method, data, end):
-    header = _payload(_open({"method": method, "data": data}))
+    header = _payload(opened({"method": method, "data": data}))
     query = {"method": method, "data": data}
     for control in header["controls"]:
         if control["group"] == "method" and control["scale"] in ("log", "int"):
             query[control["name"]] = f"{control['high' if end else 'low']:.6g}"
-    header = _payload(_open(query))
+    header = _payload(opened(query))
     assert header["picture"]["readouts"]
 
 
@@ -89,23 +79,43 @@ def test_slider_ends(method, data, end):
     ],
 )
 def test_a_hostile_link_is_answered_in_words(query, words):
-    header = _payload(_open(query))
+    header = _payload(opened(query))
     texts = " ".join(notice["text"] for notice in header["notices"])
     assert words in texts
     assert header["picture"]["canonical"]
 
 
 def test_a_link_out_of_range_is_clipped():
-    header = _payload(_open({"lam": "1e99", "n_prototypes": "-7"}))
+    header = _payload(opened({"lam": "1e99", "n_prototypes": "-7"}))
     values = {c["name"]: c["value"] for c in header["controls"]}
     assert values["lam"] <= 10
     assert values["n_prototypes"] == 1
 
 
 def test_the_test_set_is_closed_unless_the_data_are_toys():
-    closed = _payload(_open({"data": "breast_cancer"}))
+    closed = _payload(opened({"data": "breast_cancer"}))
     names = [entry["name"] for entry in closed["picture"]["readouts"]]
     assert not any("Test" in name for name in names)
-    toy = _payload(_open({"data": "moons"}))
+    toy = _payload(opened({"data": "moons"}))
     names = [entry["name"] for entry in toy["picture"]["readouts"]]
     assert any("Test" in name for name in names)
+
+
+def test_the_export_of_a_regression_speaks_of_errors_and_differences():
+    app = opened({"data": "diabetes"}, "export.py")
+    table = app.dataframe[0].value
+    assert list(table["part"]) == ["train", "validation"]
+    assert (table["within that"] == table["rows"]).all()
+    assert (table["mean error in float32"] == table["mean error in float64"]).all()
+    found = table["largest difference"].astype(float)
+    proved = table["proved at most"].astype(float)
+    assert (found > 0).all() and (found <= proved).all()
+    assert not any("right" in name or "answer" in name for name in table)
+    metrics = {metric.label: metric.value for metric in app.metric}
+    assert metrics["Prototypes"] == "10"
+
+
+def test_the_export_of_classes_speaks_of_answers():
+    table = opened({"data": "moons"}, "export.py").dataframe[0].value
+    assert (table["same answer"] == table["rows"]).all()
+    assert (table["right in float32"] <= table["rows"]).all()

@@ -2,13 +2,15 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import private, tables
+from pages.shared import controls, exports, links, private, shelf, tables
 from pages.shared.choice import BUNDLED, Choice
-from smpcore import make_dataset, split
+from smpcore import load_dataset, make_dataset, read_table, split
+from tests.app import said, sound
 
 PAGE = str(Path(__file__).parents[1] / "pages" / "data.py")
 GOOD = "a,b,id,class\n" + "".join(
@@ -19,11 +21,6 @@ ONE_CLASS = "a,b,class\n" + "".join(f"{0.3 * i:.2f},{i % 2},x\n" for i in range(
 
 def opened():
     return sound(AppTest.from_file(PAGE, default_timeout=60).run())
-
-
-def sound(page):
-    assert not page.exception, [error.value for error in page.exception]
-    return page
 
 
 def bring(page, text, name="t.csv", place=0):
@@ -46,11 +43,6 @@ def facts(page):
     return {metric.label: metric.value for metric in page.metric}
 
 
-def said(page):
-    elements = (*page.error, *page.warning, *page.info, *page.caption)
-    return " ".join(element.value for element in elements).replace("\\", "")
-
-
 def choice(page):
     return page.session_state["choice"]
 
@@ -71,7 +63,7 @@ def test_every_data_set_that_a_method_can_learn(key):
 
 def test_a_generated_set_follows_its_controls():
     page = opened()
-    sound(page.number_input(key="moons.n_samples").set_value(100).run())
+    sound(page.number_input(key="moons.n_samples.0").set_value(100).run())
     assert facts(page)["Rows"] == "100"
     assert choice(page).data_values == {"n_samples": 100}
 
@@ -204,3 +196,172 @@ def test_test_rows_are_drawn_only_when_they_are_open():
     division = split(make_dataset(frame, "t"))
     assert len(tables.visible_rows(division, open_test=False)) == 40
     assert len(tables.visible_rows(division, open_test=True)) == 50
+
+
+LONG = "who,when,x,kind\n" + "".join(
+    f"{who},{when},{who * when % 7},{'ab'[who % 2]}\n"
+    for who in range(40)
+    for when in range(5 + who % 3)
+)
+TS = "@univariate true\n@classLabel true a b\n@data\n" + "".join(
+    f"{i % 7},{i % 5},{i % 3}:{'ab'[i % 2]}\n" for i in range(40)
+)
+
+
+def test_a_ts_file_is_series_and_drawn():
+    page = bring(opened(), TS, "waves.ts")
+    assert facts(page)["Channels"] == "1"
+    assert facts(page)["Length"] == "3"
+    assert [tab.label for tab in page.tabs][-1] == "Series"
+    sound(page.number_input(key="long_times_0").set_value(6).run())
+    assert facts(page)["Length"] == "6"
+    assert "40 of 40 were resampled linearly to the length asked for, 6" in said(page)
+    page = bring(page, TS, "test.ts", place=1)
+    assert facts(page)["Test"] == "40"
+    assert "Test file: Series have 3 to 3 values" in said(page)
+    page = bring(page, TS[:30] + "x", "cut.ts", place=1)
+    assert "has no @data line" in said(page)
+
+
+def test_a_long_table_becomes_series():
+    page = bring(opened(), LONG)
+    assert "Channels" not in facts(page)
+    sound(page.toggle(key="long_0").set_value(True).run())
+    assert page.selectbox(key="long_label_0").value == "kind"
+    assert (facts(page)["Rows"], facts(page)["Length"]) == ("40", "6")
+    assert "were resampled linearly to the median length, 6" in said(page)
+    sound(page.selectbox(key="long_time_0").select("kind").run())
+    assert "should be three columns" in said(page)
+    assert facts(page)["Rows"] == "40"
+
+
+def test_the_python_of_a_series_model_reads_the_same_series():
+    page = bring(opened(), LONG)
+    sound(page.toggle(key="long_0").set_value(True).run())
+    sound(page.number_input(key="long_times_0").set_value(8).run())
+    dataset = private._entries[choice(page).token].dataset
+    source = exports._file(dataset)
+    again = read_table(LONG.encode(), source["file"], **source["params"])
+    assert source["file"] == "t.csv"
+    assert again.digest == dataset.digest
+
+
+PRICES = "a,b,price\n" + "".join(
+    f"{0.3 * i:.2f},{i % 5},{1.7 * i + i % 3:.1f}\n" for i in range(60)
+)
+
+
+def test_a_number_to_predict_becomes_two_classes_and_back():
+    page = bring(opened(), PRICES)
+    assert "Classes" not in facts(page)
+    sound(page.toggle[1].set_value(True).run())
+    assert facts(page)["Classes"] == "2"
+    assert choice(page).two_classes
+    assert "'P' where 'price' is below 51.15, the mean of all 60 rows" in said(page)
+    assert list(page.data_editor[0].value["read as"]) == ["number"] * 3
+    assert "1" in page.query_params["two"]
+    sound(page.toggle[1].set_value(False).run())
+    assert "Classes" not in facts(page)
+    assert "two" not in page.query_params
+
+
+def test_two_classes_of_a_bundled_set_stand_in_its_link_only():
+    wanted, notices = links.read_url({"data": "diabetes", "two": "1"})
+    assert notices == []
+    dataset = wanted.dataset()
+    assert dataset.task == "classification"
+    assert dataset.digest == load_dataset("diabetes").two_classes().digest
+    assert links.write_url(wanted)["two"] == "1"
+    other = controls.set_values(wanted, {"data": "iris"})
+    assert not other.two_classes
+    same, _ = links.read_url({"data": "iris", "two": "1"})
+    assert same.dataset().digest == load_dataset("iris").digest
+
+
+def test_an_operator_s_files_stand_in_the_list(tmp_path, monkeypatch):
+    (tmp_path / "good.csv").write_text(GOOD)
+    (tmp_path / "waves.ts").write_text(TS)
+    (tmp_path / "broken.csv").write_text("a,b\n1\n2,3,4\n")
+    (tmp_path / "notes.md").write_text("no table")
+    monkeypatch.setenv("SPE_DATA", str(tmp_path))
+    page = opened()
+    picker = page.selectbox(key="data_pick")
+    assert picker.options[-3:] == ["broken.csv", "good.csv", "waves.ts"]
+    sound(picker.select("file:good.csv").run())
+    assert facts(page)["Rows"] == "60"
+    assert "file:good.csv" in page.query_params["data"]
+    assert not choice(page).dataset().private
+    sound(page.selectbox(key="data_pick").select("file:broken.csv").run())
+    assert "'broken.csv' of this server cannot be read: Line 2 has 1" in said(page)
+    sound(page.selectbox(key="data_pick").select("file:waves.ts").run())
+    assert facts(page)["Channels"] == "1"
+
+
+def test_an_operator_s_file_is_read_anew_when_it_changes(tmp_path, monkeypatch):
+    file = tmp_path / "good.csv"
+    file.write_text(GOOD)
+    monkeypatch.setenv("SPE_DATA", str(tmp_path))
+    before = shelf.load("file:good.csv")
+    assert shelf.load("file:good.csv") is before
+    file.write_text(GOOD + "9,9,z,x\n")
+    assert shelf.load("file:good.csv").n_samples == before.n_samples + 1
+    page = opened()
+    sound(page.selectbox(key="data_pick").select("file:good.csv").run())
+    file.unlink()
+    sound(page.run())
+    assert "no longer on this server" in said(page)
+    assert choice(page).data == Choice.data
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../outside.csv", "leads_out.csv", "sub/in.csv", "nothing.csv", ".hid.csv", ""],
+)
+def test_a_link_opens_no_file_but_those_listed(tmp_path, monkeypatch, name):
+    home = tmp_path / "home"
+    (home / "sub").mkdir(parents=True)
+    for path in ("outside.csv", "home/sub/in.csv", "home/.hid.csv"):
+        (tmp_path / path).write_text(GOOD)
+    (home / "leads_out.csv").symlink_to(tmp_path / "outside.csv")
+    (home / "nothing.csv").symlink_to(tmp_path / "absent.csv")
+    monkeypatch.setenv("SPE_DATA", str(home))
+    assert shelf.files() == {}
+    wanted, notices = links.read_url({"data": f"file:{name}"})
+    assert wanted.data == Choice.data
+    assert "is not in this server's folder" in notices[0]
+
+
+def test_without_a_folder_there_are_no_files(tmp_path, monkeypatch):
+    monkeypatch.delenv("SPE_DATA", raising=False)
+    assert shelf.listed() == []
+    monkeypatch.setenv("SPE_DATA", str(tmp_path / "absent"))
+    assert shelf.listed() == []
+
+
+DATED = "when,a,b,class\n" + "".join(
+    f"2021-{1 + i // 20:02d}-{1 + i % 20:02d},{0.3 * i:.2f},{i % 5},{'xy'[i % 2]}\n"
+    for i in range(60)
+)
+
+
+def test_a_time_column_makes_blocks_in_time_and_python_says_so():
+    page = bring(opened(), DATED)
+    assert "In time:" not in said(page)
+    page = edit(page, 0, "role", "time")
+    told = said(page)
+    assert "training from '2021-01-01' to '2021-02-16'" in told
+    assert "test from '2021-03-09' to '2021-03-20'" in told
+    assert facts(page)["Features"] == "2"
+    assert (facts(page)["Training"], facts(page)["Validation"]) == ("36", "12")
+    dataset = private._entries[choice(page).token].dataset
+    source = exports._file(dataset)
+    again = read_table(DATED.encode(), source["file"], **source["params"])
+    assert source["params"]["roles"]["when"] == "time"
+    np.testing.assert_array_equal(again.times, dataset.times)
+    assert split(again).key == split(dataset).key
+
+
+def test_a_column_that_is_no_time_is_refused_in_words():
+    page = edit(bring(opened(), DATED.replace("2021-01-03", "soon")), 0, "role", "time")
+    assert "row 3 holds 'soon'" in said(page)
+    assert choice(page).dataset().times is None

@@ -310,7 +310,7 @@ def test_a_long_fit_runs_in_a_job_that_can_be_stopped_and_taken_up_again(monkeyp
     monkeypatch.setattr(cached, "QUICK_VALUES", 10)
     browser = Browser(data="xor", data_values={"seed": 4321})
     assert browser.last["job"]["text"].startswith("Fitting")
-    assert "picture" not in browser.last
+    assert not browser.last["picture"]["canonical"]
     for _ in range(100):
         if "picture" in browser.send("poll"):
             break
@@ -332,8 +332,10 @@ def test_a_method_without_machine_code_yet_is_fitted_in_a_job(monkeypatch):
 
 def test_a_stopped_fit_is_never_taken_for_the_canonical_one(monkeypatch):
     monkeypatch.setattr(cached, "QUICK_VALUES", 10)
+    monkeypatch.setattr(cached, "QUICK_SECONDS", 0.3)
     slow = {"start": "each", "lam": 1e-6, "mu": 0.0}
-    browser = Browser(data="xor", data_values={"seed": 99}, values=slow)
+    many = {"seed": 99, "n_samples": 1000}
+    browser = Browser(data="xor", data_values=many, values=slow)
     for _ in range(20):
         if "picture" in browser.send("stop"):
             break

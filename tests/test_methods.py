@@ -1,6 +1,7 @@
 """One contract for every method of the registry."""
 
 import json
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from smpcore import (
     Param,
     PrototypeModel,
     SmpcoreError,
+    agreement,
     compile_model,
     load_dataset,
     prepare,
@@ -22,23 +24,44 @@ from smpcore import (
 STORIES = Path(__file__).parents[1] / "assets" / "methods"
 
 
-@pytest.fixture(scope="module")
-def rows():
-    dataset = load_dataset("iris")
+#: A data set of each task.
+DATA = {"classification": "iris", "regression": "diabetes"}
+PAIRS = [(method, task) for method in METHODS.values() for task in method.estimators]
+
+
+@cache
+def rows_of(task):
+    """Training rows."""
+    dataset = load_dataset(DATA[task])
     division = split(dataset)
     X = prepare(dataset, division.train).transform(dataset.frame)
     return X[division.train], dataset.y[division.train]
 
 
-@pytest.fixture(params=METHODS.values(), ids=METHODS)
-def method(request):
+@pytest.fixture(params=PAIRS, ids=lambda pair: f"{pair[0].key}-{pair[1]}")
+def pair(request):
     return request.param
 
 
+@pytest.fixture
+def method(pair):
+    return pair[0]
+
+
+@pytest.fixture
+def task(pair):
+    return pair[1]
+
+
+@pytest.fixture
+def rows(task):
+    return rows_of(task)
+
+
 def _settings(method, problem):
-    defaults = method.defaults()
+    defaults = method.defaults(problem.task)
     yield defaults
-    for param in method.params:
+    for param in method.controls(problem.task):
         if param.scale == "flag":
             ends = [True, False]
         elif param.scale == "choice":
@@ -51,39 +74,50 @@ def _settings(method, problem):
             yield {**defaults, param.name: param.clean(value)}
 
 
-def test_every_control_fits_at_both_ends(method, rows):
-    estimator = method.estimator(method.defaults())
+def test_every_control_fits_at_both_ends(method, task, rows):
+    estimator = method.estimator(method.defaults(task), task)
     problem = estimator.problem(*rows)
+    assert problem.task == task
     for values in _settings(method, problem):
-        model = method.estimator(values).fit(*rows).model_
+        model = method.estimator(values, task).fit(*rows).model_
         assert np.isfinite(model.scores(rows[0])).all(), values
         back = PrototypeModel.from_json(model.to_json())
         np.testing.assert_array_equal(back.scores(rows[0]), model.scores(rows[0]))
         assert json.loads(back.to_json()) == json.loads(model.to_json())
         try:
-            compile_model(model)
+            compiled = compile_model(model)
         except ExportError as error:
-            assert "supported" in str(error)
+            assert "it always answers" in str(error) and "supported" in str(error)
+        else:
+            assert agreement(compiled, model, rows[0]).n_broken == 0
 
 
-def test_bounds_are_ranges_within_the_widest(method, rows):
-    values = method.defaults()
-    problem = method.estimator(values).problem(*rows)
+def test_its_model_compiles_and_keeps_its_answers(method, task, rows):
+    model = method.estimator(method.defaults(task), task).fit(*rows).model_
+    found = agreement(compile_model(model), model, rows[0])
+    assert found.n_equal == found.n_rows
+
+
+def test_bounds_are_ranges_within_the_widest(method, task, rows):
+    values = method.defaults(task)
+    problem = method.estimator(values, task).problem(*rows)
+    params = {param.name: param for param in method.controls(task)}
     for name, (low, high) in method.bounds(problem, values).items():
-        param = method.param(name)
+        param = params[name]
         assert param.low <= low < high <= param.high, name
         assert param.scale != "log" or low > 0
 
 
-def test_twice_the_same(method, rows):
-    first, second = (method.estimator(method.defaults()).fit(*rows) for _ in "ab")
+def test_twice_the_same(method, task, rows):
+    values = method.defaults(task)
+    first, second = (method.estimator(values, task).fit(*rows) for _ in "ab")
     np.testing.assert_array_equal(first.model_.anchors, second.model_.anchors)
     np.testing.assert_array_equal(first.model_.bias, second.model_.bias)
 
 
-def test_a_path_solves_every_knot(method, rows):
-    values = method.defaults()
-    problem = method.estimator(values).problem(*rows)
+def test_a_path_solves_every_knot(method, task, rows):
+    values = method.defaults(task)
+    problem = method.estimator(values, task).problem(*rows)
     if method.path is None:
         pytest.skip("nothing is scrubbed")
     knots = method.knots(method.bounds(problem, values)[method.path])
@@ -92,11 +126,25 @@ def test_a_path_solves_every_knot(method, rows):
     solved = dict(solve_path(method, problem, values, knots[::-10]))
     for value, estimator in solved.items():
         here = {**values, method.path: value}
-        fresh = method.estimator(here, preview=True).fit(*rows)
+        fresh = method.estimator(here, task, preview=True).fit(*rows)
         if np.isfinite(fresh.gap_):
             assert estimator.objective_ == pytest.approx(fresh.objective_, rel=5e-3)
         else:  # not convex: along the path it may get better, and hardly worse
             assert estimator.objective_ <= 1.05 * fresh.objective_
+
+
+def test_a_control_has_one_name_in_a_task_and_the_estimator_has_it(method, task):
+    names = [param.name for param in method.controls(task)]
+    assert len(set(names)) == len(names)
+    assert set(names) <= set(method.estimators[task]().get_params())
+    assert method.path is None or method.path in names
+    assert method.sparsity in names
+
+
+def test_every_control_belongs_to_a_task_of_its_method():
+    for method in METHODS.values():
+        for param in method.params:
+            assert set(param.tasks) & set(method.estimators), param.name
 
 
 def test_story_and_texts_are_there(method):

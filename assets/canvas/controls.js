@@ -190,13 +190,16 @@ class SliderRow extends Row {
 class ChoiceRow extends Row {
   update(control, keep) {
     this.describe(control);
+    this.remark ??= this.node.appendChild(el("p", { class: "why", hidden: true }));
+    this.remark.hidden = !control.remark;
+    setText(this.remark, control.remark ?? "");
     const shape = JSON.stringify([control.options, control.label]);
     if (shape !== this.shape) {
       this.shape = shape;
       this.options = control.options;
       this.choice?.remove();
       this.choice = control.options.length > 4 ? this.select() : this.segments(control.label);
-      this.node.append(this.choice);
+      this.remark.before(this.choice);
     }
     if (keep) return;
     const index = control.options.findIndex((o) => JSON.stringify(o.value) === JSON.stringify(control.value));

@@ -20,6 +20,9 @@ const CHUNK = 8; // knots asked for at a time
 const NARROW = 640; // px: less is one column, as in figure.css
 const POLL = 400; // ms between two looks at a fit that takes long
 
+/** What a picture of this scene holds: regions, a surface or a curve. */
+const kindOf = (scene) => (scene?.target ? `${scene.target.curve}` : "regions");
+
 /** Owns the state; a payload or a scrub step changes it, one animation frame paints it. */
 class LiveFigure {
   constructor(host) {
@@ -99,6 +102,7 @@ class LiveFigure {
     // What the answer to the visitor said stays while knots come in.
     if (header.kind !== "knots" || header.notices.length) this.report.notify(header.notices, header.busy);
     this.hand.answered(header.seq);
+    if (header.undo !== undefined) this.hand.setUndo(header.undo);
     if (this.scene) this.take(header);
     // What came is of a figure that stood here before: ask for everything.
     else setTimeout(() => this.scene || this.messenger.busy || this.send({ kind: "set", values: {}, dragging: false }), POLL);
@@ -122,6 +126,8 @@ class LiveFigure {
   setScene(scene, seq) {
     const previous = this.scene;
     this.scene = scene;
+    // A picture of another kind means nothing here: what was painted stays until one comes.
+    if (kindOf(previous) !== kindOf(scene)) this.shown = null;
     if (previous?.id !== scene.id) this.forget();
     if (previous?.title !== scene.title) {
       this.strip.past = [];
@@ -201,9 +207,11 @@ class LiveFigure {
     this.send({ kind: "set", values: { [name]: value }, dragging });
   }
 
-  edit({ op, x = null, y = null, label = null, row = null, places = null, dragging = false }) {
+  /** What does not go with an edit is undefined, and left out of the message. */
+  edit({ op, x = null, y = null, label = null, row = null, places = null, value, dx, dy, dragging = false }) {
     this.forget();
-    this.send({ kind: "edit", op, x, y, label, row, places, dragging });
+    const more = Object.entries({ value, dx, dy }).filter(([, entry]) => entry !== undefined);
+    this.send({ kind: "edit", op, x, y, label, row, places, ...Object.fromEntries(more), dragging });
   }
 
   /** A step along the path: painted here when its knot is known; sent when not, or when let go. */
@@ -279,10 +287,12 @@ class LiveFigure {
       seq: this.answered,
       knot: picture.knot ?? "",
       knots: this.knots.size,
+      wanted: this.path?.values.length ?? 0,
       zoom: this.plot.zoomFactor,
       paintCount: ++this.paints,
       lastValue: picture.value ?? "",
       canonical: Number(Boolean(picture.canonical)),
+      coarse: Number(Boolean(picture.coarse)),
     };
     Object.assign(this.plot.canvas.dataset, state);
     if (this.paints % 500 === 0) performance.clearMarks("spe-paint");

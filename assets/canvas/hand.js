@@ -1,9 +1,10 @@
 /** The visitor's hand on the figure: tools, pointer, touch, wheel, keyboard. */
 
-import { clamp, el, keepChildren, setText } from "./elements.js";
+import { clamp, el, keepChildren, say, setText } from "./elements.js";
 
-const TOOLS = { look: "Look", add: "Add", move: "Move", erase: "Erase" };
+const TOOLS = { look: "Look", add: "Add", spray: "Spray", move: "Move", erase: "Erase" };
 const BROOM = 9; // px: how near a sweep passes the points that it erases
+const CLOUD = 20; // px: how far around the pointer a spray reaches
 const STEP = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
 /** A button with a name. */
@@ -34,15 +35,23 @@ export class Hand {
     this.classes = el("select", { "aria-label": "Class of added points" });
     this.classes.addEventListener("change", () => {
       this.label = this.classes.selectedIndex;
-      this.take("add");
+      if (this.tool !== "spray") this.take("add");
     });
-    const undo = button("Undo", "Undo the last edit", () => this.app.edit({ op: "undo" }));
-    this.editing = el("span", { class: "group" }, ...this.tools, this.classes, undo);
+    this.value = el("input", { type: "text", inputmode: "decimal", class: "value", "aria-label": "Value of added points", hidden: true });
+    this.value.addEventListener("change", () => {
+      const value = Number(this.value.value.trim().replace(",", ".").replace("−", "-") || NaN);
+      if (Number.isFinite(value)) this.given = value;
+      this.value.value = say(this.given);
+      if (this.tool !== "spray") this.take("add");
+    });
+    this.undo = button("Undo", "Undo the last step", () => this.app.edit({ op: "undo" }));
+    this.editing = el("span", { class: "group" }, ...this.tools, this.classes, this.value);
     const zoom = el("span", { class: "group" },
       button("−", "Zoom out", () => plot.zoom(1 / 1.5)),
       button("+", "Zoom in", () => plot.zoom(1.5)),
       button("Reset", "Reset the zoom", () => plot.resetView()));
-    this.bar = el("div", { class: "bar", role: "group", "aria-label": "Figure tools" }, this.editing, zoom);
+    const back = el("span", { class: "group" }, this.undo);
+    this.bar = el("div", { class: "bar", role: "group", "aria-label": "Figure tools" }, this.editing, back, zoom);
     this.flags = el("div", { class: "flags" });
     this.boxes = {};
     for (const [name, text] of [["bands", "Margin bands"], ["arrows", "Prototypes"], ["points", "Points"]]) {
@@ -52,8 +61,15 @@ export class Hand {
         this.app.schedule("view");
       });
       this.boxes[name] = box;
-      this.flags.append(el("label", {}, box, text));
+      this.flags.append(el("label", {}, box, el("span", {}, text)));
     }
+  }
+
+  /** @param {string} what the next undo takes back; empty if nothing */
+  setUndo(what) {
+    const words = what ? `Undo ${what}` : "Nothing to undo";
+    this.undo.title = words;
+    this.undo.setAttribute("aria-label", words);
   }
 
   setScene(scene, previous) {
@@ -63,10 +79,23 @@ export class Hand {
     scene.classes.forEach((name, i) => setText(this.classes.options[i], name));
     this.label = Math.min(this.label, scene.classes.length - 1);
     this.classes.selectedIndex = this.label;
+    this.measure(scene.target, previous?.title !== scene.title);
     // Pictures of prototypes say more than their directions in a plane.
     if (previous?.title !== scene.title) this.plot.show.arrows = !scene.image;
     for (const [name, box] of Object.entries(this.boxes)) box.checked = this.plot.show[name];
     if (this.dragged) this.carry(this.dragged);
+  }
+
+  /** What is drawn with where a number is predicted: a value in place of a class. */
+  measure(target, fresh) {
+    this.classes.hidden = Boolean(target);
+    this.value.hidden = !target || target.curve;
+    const { bands } = this.boxes;
+    setText(bands.nextElementSibling, target ? "Contour lines" : "Margin bands");
+    bands.parentElement.hidden = Boolean(target?.curve);
+    if (!target || !fresh) return;
+    this.given = Number(((target.low + target.high) / 2).toPrecision(3));
+    this.value.value = say(this.given);
   }
 
   take(tool) {
@@ -86,10 +115,33 @@ export class Hand {
 
   /* -- edits -- */
 
+  /** Class or value of a point that is added at a place. */
+  answer(place) {
+    const { target } = this.app.scene;
+    return target ? { value: target.curve ? place.y : this.given } : { label: this.label };
+  }
+
   add(place) {
-    this.plot.ghosts.push({ ...place, label: this.label });
-    this.app.edit({ op: "add", ...place, label: this.label });
+    const what = this.answer(place);
+    this.plot.ghosts.push({ ...place, ...what });
+    this.app.edit({ op: "add", ...place, ...what });
     this.app.schedule("view");
+  }
+
+  /** Add several points around each place; a stroke is one step to undo. */
+  spray(places, dragging) {
+    const { area, view } = this.plot;
+    const reach = { dx: (CLOUD / area.w) * (view.x1 - view.x0), dy: (CLOUD / area.h) * (view.y1 - view.y0) };
+    this.app.edit({ op: "spray", places, ...reach, ...this.answer({ y: 0 }), dragging });
+  }
+
+  /** Spray along a stroke, as often as it has moved on by half a cloud. */
+  stroke(gesture, px, py) {
+    const begins = gesture.kind !== "stroke";
+    if (!begins && Math.hypot(px - gesture.px, py - gesture.py) < CLOUD / 2) return;
+    Object.assign(gesture, { kind: "stroke", px, py });
+    const { x, y } = this.plot.place(px, py);
+    this.spray([[x, y]], true);
   }
 
   erase(index) {
@@ -133,6 +185,7 @@ export class Hand {
     if (index < 0) return;
     points.x[index] = x;
     points.y[index] = y;
+    if (this.app.scene.target?.curve) points.value[index] = y;
     this.app.schedule("view");
   }
 
@@ -148,6 +201,7 @@ export class Hand {
   act(place, index) {
     if (this.dragged) this.drag(place, false);
     else if (this.tool === "add") this.add(place);
+    else if (this.tool === "spray") this.spray([[place.x, place.y]], false);
     else if (this.tool === "erase") this.erase(index);
     else if (this.tool === "move" && index >= 0) this.dragged = this.pointAt(index);
   }
@@ -182,6 +236,7 @@ export class Hand {
     this.pointers.set(event.pointerId, [px, py]);
     if (this.pointers.size === 2) {
       if (this.gesture.kind === "sweep") this.wipe([], this.gesture.places, false);
+      if (this.gesture.kind === "stroke") this.spray([], false);
       this.gesture = { kind: "pinch", ...this.spread() };
       return;
     }
@@ -218,6 +273,7 @@ export class Hand {
     gesture.moved ||= Math.hypot(px - gesture.px, py - gesture.py) > 4;
     if (!gesture.moved) return;
     if (this.tool === "erase") this.sweep(gesture, px, py);
+    else if (this.tool === "spray") this.stroke(gesture, px, py);
     else if (gesture.kind === "grip") this.drag(plot.place(px, py), true);
     else if (this.tool === "look" || this.tool === "move") plot.pan(px - lastX, py - lastY);
   }
@@ -245,6 +301,10 @@ export class Hand {
   up(event, px, py) {
     const { plot, gesture } = this;
     if (!this.pointers.delete(event.pointerId) || gesture.kind === "rest") return;
+    if (gesture.kind === "stroke") {
+      gesture.kind = "rest";
+      return this.spray([], false);
+    }
     if (gesture.kind === "sweep") {
       gesture.kind = "rest";
       return this.wipe([], gesture.places, false);
@@ -291,10 +351,8 @@ export class Hand {
     const { editable } = this.app.scene;
     const command = event.ctrlKey || event.metaKey;
     if (event.altKey || (command && key !== "z")) return;
-    if (command) {
-      if (!editable) return;
-      this.app.edit({ op: "undo" });
-    } else if (STEP[key]) this.step(STEP[key], event.shiftKey ? 0.1 : 0.02);
+    if (command) this.app.edit({ op: "undo" });
+    else if (STEP[key]) this.step(STEP[key], event.shiftKey ? 0.1 : 0.02);
     else if (key === "[" || key === "]") this.jump(key === "]" ? 1 : -1);
     else if (key === "+" || key === "=") plot.zoom(1.5);
     else if (key === "-") plot.zoom(1 / 1.5);

@@ -9,6 +9,7 @@ export const UNKNOWN = 255;
 export const BANDS = [1 / 16, 1 / 4, 9 / 16]; // of margin_max: quarters of the stored square root
 export const TINTS = { light: [0.13, 0.25, 0.38, 0.52], dark: [0.2, 0.34, 0.48, 0.62] };
 export const FLAT = 0.42;
+const LABELLED_ARROWS = 12; // more prototypes than this are drawn faintly and without numbers
 
 const probe = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
 
@@ -167,6 +168,18 @@ function drawStar(pen, theme, { label, off = false, radius }) {
   if (label !== UNKNOWN && radius > 8) drawMark(pen, theme, { label, fill: label, radius: radius * 0.22 });
 }
 
+/** Whether an invented case raises or lowers a prediction: plus or minus inside its star. */
+function drawSign(pen, theme, plus) {
+  pen.beginPath();
+  pen.moveTo(-2.6, 0);
+  pen.lineTo(2.6, 0);
+  if (plus) pen.moveTo(0, -2.6);
+  if (plus) pen.lineTo(0, 2.6);
+  pen.lineWidth = 1.5;
+  pen.strokeStyle = css(theme.text);
+  pen.stroke();
+}
+
 /** A way from a start, with a dot where it begins. */
 function drawWay(pen, theme, ax, ay, bx, by) {
   for (const [width, colour] of [[3, css(theme.back, 0.75)], [1.1, css(theme.text, 0.9)]]) {
@@ -188,7 +201,7 @@ function drawWay(pen, theme, ax, ay, bx, by) {
  * A preview starts where the last fit ended: it has no way to show.
  */
 export function drawStars(pen, theme, plot, { prototypes, canonical }) {
-  const { marks, mark_size: size, mark_owner: owner, mark_off: off, mark_start: start } = prototypes;
+  const { marks, mark_size: size, mark_weight: weight, mark_owner: owner, mark_off: off, mark_start: start } = prototypes;
   const at = (places, j) => [plot.px(places[2 * j]), plot.py(places[2 * j + 1])];
   const order = Array.from(size.keys()).sort((a, b) => size[b] - size[a]);
   if (start && canonical) for (const j of order) drawWay(pen, theme, ...at(start, j), ...at(marks, j));
@@ -196,8 +209,54 @@ export function drawStars(pen, theme, plot, { prototypes, canonical }) {
     pen.save();
     pen.translate(...at(marks, j));
     drawStar(pen, theme, { label: owner[j], off: Boolean(off?.[j]), radius: starRadius(size[j]) });
+    if (owner[j] === UNKNOWN && weight[j]) drawSign(pen, theme, weight[j] > 0);
     pen.restore();
   }
+}
+
+/** Each linear prototype as an arrow from the middle, along the steepest rise of its score. */
+export function drawArrows(pen, theme, { area, view }, { lines: { coef, owner }, prototypes }) {
+  const [cx, cy] = [area.x + area.w / 2, area.y + area.h / 2];
+  const slopes = Array.from(owner, (_, j) => [
+    (coef[3 * j] * (view.x1 - view.x0)) / area.w,
+    (-coef[3 * j + 1] * (view.y1 - view.y0)) / area.h,
+  ]);
+  const longest = Math.max(...slopes.map(([a, b]) => Math.hypot(a, b)), 1e-30);
+  const reach = 0.4 * Math.min(area.w, area.h);
+  const few = owner.length <= LABELLED_ARROWS;
+  slopes.forEach(([a, b], j) => {
+    const size = Math.hypot(a, b);
+    const length = (size / longest) * reach;
+    if (length < 6) return;
+    const [ux, uy] = [a / size, b / size];
+    const [tx, ty] = [cx + ux * length, cy + uy * length];
+    for (const [width, colour] of [[few ? 4 : 2.5, css(theme.back, 0.7)], [few ? 1.6 : 1, css(theme.text, few ? 1 : 0.8)]]) {
+      pen.beginPath();
+      pen.moveTo(cx, cy);
+      pen.lineTo(tx, ty);
+      pen.moveTo(tx - 8 * ux + 4 * uy, ty - 8 * uy - 4 * ux);
+      pen.lineTo(tx, ty);
+      pen.lineTo(tx - 8 * ux - 4 * uy, ty - 8 * uy + 4 * ux);
+      pen.lineWidth = width;
+      pen.strokeStyle = colour;
+      pen.stroke();
+    }
+    const [mx, my] = [tx + 11 * ux, ty + 11 * uy];
+    pen.save();
+    pen.translate(mx, my);
+    drawMark(pen, theme, { label: owner[j], fill: owner[j], radius: few ? 4 : 3 });
+    pen.restore();
+    if (!few) return;
+    const count = prototypes?.count[j] > 1 ? ` ×${prototypes.count[j]}` : "";
+    const side = ux >= 0 ? 9 : -9;
+    pen.textAlign = ux >= 0 ? "left" : "right";
+    pen.textBaseline = "middle";
+    pen.lineWidth = 3;
+    pen.strokeStyle = css(theme.back, 0.85);
+    pen.strokeText(`${j + 1}${count}`, mx + side, my);
+    pen.fillStyle = css(theme.text);
+    pen.fillText(`${j + 1}${count}`, mx + side, my);
+  });
 }
 
 /** A mark as a small picture for legends and headings. */
@@ -208,16 +267,17 @@ export function markIcon(theme, spec, size = 18) {
   pen.translate(size / 2, size / 2);
   if (spec.target) drawTarget(pen, theme, size * 0.25);
   else if (spec.star) drawStar(pen, theme, { label: UNKNOWN, radius: size * 0.4, ...spec });
+  else if (spec.draw) spec.draw(pen, theme, { radius: size * 0.24, ...spec });
   else if (spec.way) drawWay(pen, theme, -size * 0.35, size * 0.2, size * 0.4, -size * 0.2);
   else drawMark(pen, theme, { fill: spec.label, radius: size * 0.27, ...spec });
   return canvas;
 }
 
-/** Signed weights: blue for negative, orange for positive, the background's tone for zero. */
+/** Signed weights: blue speaks for, vermilion against, the background's tone for zero. */
 export function divergingMap(theme) {
   const [low, zero, high] = theme.dark
-    ? [[112, 184, 255], [30, 31, 36], [255, 170, 80]]
-    : [[16, 84, 160], [247, 247, 247], [190, 82, 0]];
+    ? [[255, 170, 80], [30, 31, 36], [112, 184, 255]]
+    : [[190, 82, 0], [247, 247, 247], [16, 84, 160]];
   return Uint32Array.from({ length: 255 }, (_, i) => {
     const t = (i - 127) / 127;
     return word(mix(zero, t < 0 ? low : high, Math.abs(t)));

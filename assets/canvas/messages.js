@@ -25,6 +25,9 @@ export class Messenger {
     if (message.kind === "set" && last?.kind === "set") {
       Object.assign(last.values, message.values);
       last.dragging = message.dragging;
+    } else if (same && message.op === "spray") {
+      last.places.push(...message.places);
+      last.dragging = message.dragging;
     } else if (moves || sweeps) Object.assign(last, message);
     else this.queue.push(message);
     this.pump();

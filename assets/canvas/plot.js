@@ -1,11 +1,11 @@
 /** The figure itself: regions below, boundaries, points, arrows and axes above. */
 
 import { clamp, el, newId, say, setText, sized, ticks } from "./elements.js";
-import { FLAT, TINTS, classColour, css, drawMark, drawStars, drawTargets, mix, starRadius, word } from "./marks.js";
+import { FLAT, TINTS, classColour, css, drawArrows, drawMark, drawStars, drawTargets, mix, starRadius, word } from "./marks.js";
 import { boundaries, locate, paintRegions } from "./regions.js";
+import { drawContours, drawCurve, drawLevels, drawSticks, drawValue, paintSurface, thickness, toneOf } from "./surface.js";
 
 const MAX_ZOOM = 40;
-const LABELLED_ARROWS = 12; // more prototypes than this are drawn faintly and without numbers
 const REACH = 14; // px: how near a pointer must be to a point to mean it
 
 /** Owns the window (zoom), the canvases, the crosshair; `Hand` moves them. */
@@ -206,9 +206,11 @@ export class Plot {
     pen.beginPath();
     pen.rect(x, y, w, h);
     pen.clip();
-    this.paintBoundaries(pen, theme, picture);
+    if (picture.surface) this.paintPrediction(pen, theme, picture, true);
+    else this.paintBoundaries(pen, theme, picture);
     if (this.show.points) this.paintPoints(pen, picture);
-    if (this.show.arrows && picture.lines) this.paintArrows(pen, theme, picture);
+    if (picture.surface) this.paintPrediction(pen, theme, picture, false);
+    if (this.show.arrows && picture.lines) drawArrows(pen, theme, this, picture);
     if (this.show.arrows && picture.prototypes?.mark_size) drawStars(pen, theme, this, picture);
     else if (this.show.arrows) drawTargets(pen, theme, this, picture.prototypes?.marks ?? []);
     pen.restore();
@@ -221,7 +223,7 @@ export class Plot {
 
   /** What the picture is, where it is not the fit of what the controls say. */
   mark(picture, waits) {
-    setText(this.badge, waits ? "fits when you let go" : "preview");
+    setText(this.badge, waits ? "fits when you let go" : picture?.coarse ?? "preview");
     this.badge.hidden = !waits && (!picture || picture.canonical || picture.knot !== null);
   }
 
@@ -246,7 +248,9 @@ export class Plot {
       this.image = new ImageData(w, h);
       this.words = new Uint32Array(this.image.data.buffer);
     }
-    paintRegions(this.words, picture, this.cols, this.rows, this.colours(theme, scene.classes.length));
+    if (scene.target?.curve) this.words.fill(word(theme.back));
+    else if (scene.target) paintSurface(this.words, picture, this.cols, this.rows, scene.target);
+    else paintRegions(this.words, picture, this.cols, this.rows, this.colours(theme, scene.classes.length));
     this.raster.getContext("2d").putImageData(this.image, 0, 0);
     if (scale === 1) this.slow = performance.now() - start > 14;
   }
@@ -298,6 +302,15 @@ export class Plot {
     pen.fillText(`↑ ${view.ylabel}`, x, 0.15 * em, w);
   }
 
+  /** What a regression says below the rows and above them: contour lines, or a curve. */
+  paintPrediction(pen, theme, picture, below) {
+    const { target } = this.app.scene;
+    if (target.curve && !below) drawCurve(pen, theme, this, picture);
+    else if (target.curve && this.show.points) drawSticks(pen, theme, this, picture);
+    else if (!target.curve && this.show.bands)
+      (below ? drawContours(pen, this, picture, target) : drawLevels(pen, theme, this, picture, target));
+  }
+
   paintBoundaries(pen, theme, picture) {
     const lines = boundaries(picture);
     const [gx, gy] = picture.grid;
@@ -318,6 +331,20 @@ export class Plot {
   /** A mark, drawn once per kind and then copied. */
   sprite(label, fill, part, hollow, radius) {
     const key = (((label * 256 + fill) * 4 + part) * 2 + hollow) * 16 + radius;
+    return this.stamp(key, radius, (pen) =>
+      drawMark(pen, this.app.theme, { label, fill, part, hollow: Boolean(hollow), radius }));
+  }
+
+  /** The mark of a row of a regression: 64 tones are enough for a disc. */
+  valueSprite(value, predicted, part, hollow, radius) {
+    const { target } = this.app.scene;
+    const tone = toneOf(value, target) & ~3;
+    const thick = thickness(value, predicted, target);
+    return this.stamp(`v${[tone, thick, part, hollow, radius]}`, radius + 5, (pen) =>
+      drawValue(pen, this.app.theme, { tone, thick, part, hollow: Boolean(hollow), radius }));
+  }
+
+  stamp(key, radius, draw) {
     let image = this.sprites.get(key);
     if (!image) {
       const size = Math.ceil((radius + 6) * this.dpr) * 2;
@@ -325,14 +352,14 @@ export class Plot {
       const pen = image.getContext("2d");
       pen.translate(size / 2, size / 2);
       pen.scale(this.dpr, this.dpr);
-      drawMark(pen, this.app.theme, { label, fill, part, hollow: Boolean(hollow), radius });
+      draw(pen);
       this.sprites.set(key, image);
     }
     return image;
   }
 
   paintPoints(pen, picture) {
-    const { x, y, label, part } = this.points;
+    const { x, y, label, part, value } = this.points;
     const radius = x.length > 500 ? 3 : x.length > 250 ? 4 : 5;
     const known = picture.predicted.length === x.length;
     const { dpr } = this;
@@ -343,57 +370,14 @@ export class Plot {
     for (let i = 0; i < x.length; i++) {
       if (this.isGone(x[i], y[i])) continue;
       const hollow = known ? picture.hollow[i] : 1;
-      const fill = known ? picture.predicted[i] : label[i];
-      stamp(this.px(x[i]), this.py(y[i]), this.sprite(label[i], fill, part[i], hollow, radius));
+      const fill = known ? picture.predicted[i] : value ? value[i] : label[i];
+      const image = value ? this.valueSprite(value[i], fill, part[i], hollow, radius) : this.sprite(label[i], fill, part[i], hollow, radius);
+      stamp(this.px(x[i]), this.py(y[i]), image);
     }
-    for (const ghost of this.ghosts)
-      stamp(this.px(ghost.x), this.py(ghost.y), this.sprite(ghost.label, ghost.label, 0, 1, radius));
+    for (const ghost of this.ghosts) {
+      const image = value ? this.valueSprite(ghost.value, ghost.value, 0, 1, radius) : this.sprite(ghost.label, ghost.label, 0, 1, radius);
+      stamp(this.px(ghost.x), this.py(ghost.y), image);
+    }
     pen.restore();
-  }
-
-  /** Each linear prototype as an arrow from the middle, along the steepest rise of its score. */
-  paintArrows(pen, theme, { lines: { coef, owner }, prototypes }) {
-    const { area, view } = this;
-    const [cx, cy] = [area.x + area.w / 2, area.y + area.h / 2];
-    const slopes = Array.from(owner, (_, j) => [
-      (coef[3 * j] * (view.x1 - view.x0)) / area.w,
-      (-coef[3 * j + 1] * (view.y1 - view.y0)) / area.h,
-    ]);
-    const longest = Math.max(...slopes.map(([a, b]) => Math.hypot(a, b)), 1e-30);
-    const reach = 0.4 * Math.min(area.w, area.h);
-    const few = owner.length <= LABELLED_ARROWS;
-    slopes.forEach(([a, b], j) => {
-      const size = Math.hypot(a, b);
-      const length = (size / longest) * reach;
-      if (length < 6) return;
-      const [ux, uy] = [a / size, b / size];
-      const [tx, ty] = [cx + ux * length, cy + uy * length];
-      for (const [width, colour] of [[few ? 4 : 2.5, css(theme.back, 0.7)], [few ? 1.6 : 1, css(theme.text, few ? 1 : 0.8)]]) {
-        pen.beginPath();
-        pen.moveTo(cx, cy);
-        pen.lineTo(tx, ty);
-        pen.moveTo(tx - 8 * ux + 4 * uy, ty - 8 * uy - 4 * ux);
-        pen.lineTo(tx, ty);
-        pen.lineTo(tx - 8 * ux - 4 * uy, ty - 8 * uy + 4 * ux);
-        pen.lineWidth = width;
-        pen.strokeStyle = colour;
-        pen.stroke();
-      }
-      const [mx, my] = [tx + 11 * ux, ty + 11 * uy];
-      pen.save();
-      pen.translate(mx, my);
-      drawMark(pen, theme, { label: owner[j], fill: owner[j], radius: few ? 4 : 3 });
-      pen.restore();
-      if (!few) return;
-      const count = prototypes?.count[j] > 1 ? ` ×${prototypes.count[j]}` : "";
-      const side = ux >= 0 ? 9 : -9;
-      pen.textAlign = ux >= 0 ? "left" : "right";
-      pen.textBaseline = "middle";
-      pen.lineWidth = 3;
-      pen.strokeStyle = css(theme.back, 0.85);
-      pen.strokeText(`${j + 1}${count}`, mx + side, my);
-      pen.fillStyle = css(theme.text);
-      pen.fillText(`${j + 1}${count}`, mx + side, my);
-    });
   }
 }

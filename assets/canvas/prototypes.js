@@ -165,19 +165,19 @@ export class Prototypes {
   }
 
   head(card, prototypes, j) {
-    const { owner, count, mark_off: off } = prototypes;
+    const { owner, count, mark_off: off, words } = prototypes;
     const away = off?.[j] ? ", off the data" : "";
-    const name = this.app.scene.classes[owner[j]] ?? String(owner[j]);
+    const name = words?.[j] ?? this.app.scene.classes[owner[j]] ?? String(owner[j]);
     const [short, long] = this.facts(prototypes, j);
     const [icon, title, facts] = card.querySelector(".name").children;
     if (card.owner !== owner[j]) {
       card.owner = owner[j];
-      icon.replaceChildren(markIcon(this.app.theme, { label: owner[j] }, 14));
+      icon.replaceChildren(markIcon(this.app.theme, words ? { star: true } : { label: owner[j] }, 14));
     }
     setText(title, `${j + 1} · ${name}`);
     title.title = name;
     setText(facts, `${count[j] > 1 ? `×${count[j]}, ` : ""}${short}${away}`);
-    card.title = `Prototype ${j + 1} of class ${name}: ${long}${away}`
+    card.title = `Prototype ${j + 1}${words ? "," : " of class"} ${name}: ${long}${away}`
       + (count[j] > 1 ? `, ${count[j]} merged into one` : "");
   }
 

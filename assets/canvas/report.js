@@ -4,12 +4,14 @@ import { brief, clamp, el, keepChildren, percent, say, setText, signed } from ".
 import { BANDS, TINTS, UNKNOWN, classColour, css, markIcon, mix } from "./marks.js";
 import { casesOf } from "./prototypes.js";
 import { SQUARES } from "./regions.js";
+import { drawValue, paintRamp, predictionAt } from "./surface.js";
 
 const READ = "with the keyboard: focus it, arrow keys move a crosshair.";
 /** What the tool in hand does, with the pointer and with keys. */
 const HINTS = {
   look: ["Point at the figure to read the scores;", READ],
   add: ["Click to add a point of the class chosen above;", "with the keyboard: arrow keys, then Enter."],
+  spray: ["Press and draw: several points of what is chosen above, around the pointer;", "with the keyboard: arrow keys, then Enter."],
   move: ["Drag a point, or click it and then its new place;", "with the keyboard: [ or ] finds it, Enter takes and puts it."],
   erase: ["Click a point, or sweep over several;", "with the keyboard: [ or ] finds one, Delete erases it."],
 };
@@ -29,7 +31,9 @@ export class Report {
     this.marks = el("div", { class: "entries" });
     this.kinds = ["target", "star", "off", "way"].map(() => el("span", { class: "entry", hidden: true }));
     this.bandScale = el("span", { class: "bands" });
-    this.legend.append(this.marks, el("span", { class: "hint" }, "outline: true class, fill: the model's answer"), this.bandScale);
+    this.hint = el("span", { class: "hint" });
+    this.ramp = el("span", { class: "tones", hidden: true }, el("span"), el("span"), el("canvas", { width: 256, height: 1, "aria-hidden": "true" }), el("span"));
+    this.legend.append(this.marks, this.hint, this.bandScale, this.ramp);
     this.note = el("p", { class: "note" });
     this.busy = el("p", { class: "busy" });
     this.notices = el("ul");
@@ -51,19 +55,35 @@ export class Report {
     this.sampled = shown < total ? `${shown} of ${total} rows are drawn.` : "";
     const used = new Set(points.part);
     this.marks.classList.toggle("many", classes.length > MANY);
-    const key = JSON.stringify([classes, parts, [...used].sort(), theme]);
+    const { target } = scene;
+    const key = JSON.stringify([classes, parts, [...used].sort(), theme, target]);
     if (key === this.drawn) return;
     this.drawn = key;
     const named = (name) => el("span", { class: "word", title: name }, name);
     const entry = (spec, text) => el("span", { class: "entry" }, markIcon(theme, spec), named(text));
     const entries = classes.map((name, k) => entry({ label: k }, name));
-    parts.forEach((name, part) => used.has(part) && entries.push(entry({ label: UNKNOWN, part }, name)));
+    const plain = target ? { draw: drawValue, tone: 128 } : { label: UNKNOWN };
+    parts.forEach((name, part) => used.has(part) && entries.push(entry({ ...plain, part }, name)));
+    if (target) entries.push(entry({ ...plain, thick: 3 }, "far off"));
+    this.measure(target);
     const icons = [{ target: true }, { star: true }, { star: true, off: true }, { way: true }];
     this.kinds.forEach((kind, i) => kind.replaceChildren(markIcon(theme, icons[i]), el("span", { class: "word" })));
     this.marks.replaceChildren(...entries, this.kinds[0]); // the others come with the first stars
     // What scrolls is reached with the keyboard too.
     if (classes.length > MANY) Object.entries(SCROLLS).forEach((pair) => this.marks.setAttribute(...pair));
     else Object.keys(SCROLLS).forEach((name) => this.marks.removeAttribute(name));
+  }
+
+  /** What colours and outlines say; of a regression with the range of its target. */
+  measure(target) {
+    const outline = "fill: true value; the thicker the outline, the larger the error";
+    setText(this.hint, target ? outline : "outline: true class, fill: the model's answer");
+    this.ramp.hidden = !target;
+    if (!target) return;
+    const [name, low, canvas, high] = this.ramp.children;
+    paintRamp(canvas);
+    [[name, brief(target.name)], [low, say(target.low)], [high, say(target.high)]].forEach(([node, text]) => setText(node, text));
+    this.ramp.title = `${target.name}, in its own units: the training rows reach from ${say(target.low)} to ${say(target.high)}; beyond them the colour stays`;
   }
 
   /** The marks of what prototypes are made of, where they are drawn, and the bands. */
@@ -110,7 +130,8 @@ export class Report {
 
   margins({ margin_max: most }) {
     const { theme, plot, scene } = this.app;
-    this.bandScale.hidden = !plot.show.bands;
+    this.bandScale.hidden = !plot.show.bands || Boolean(scene.target);
+    if (scene.target) return;
     const tints = TINTS[theme.dark ? "dark" : "light"];
     const edges = [0, ...BANDS, 1].map((share) => say(share * most, 2));
     const boxes = keepChildren(this.bandScale, 6, () => el("span"));
@@ -126,8 +147,9 @@ export class Report {
 
   /** What the picture does not show: rows that are not drawn, and hollow ones. */
   remarks({ own_share: own }) {
-    const { note } = this.app.scene.view;
-    const hollow = `The picture shows the model's own answer for ${percent(own)} of the rows; the others are hollow.`;
+    const { view: { note }, target } = this.app.scene;
+    const what = target ? "what the model predicts, within 5 % of the range," : "the model's own answer";
+    const hollow = `The picture shows ${what} for ${percent(own)} of the rows; the others are hollow.`;
     const other = "For the whole model look at the prototypes, or choose another picture under View.";
     setText(this.note, [note, this.sampled, own < 1 ? hollow : "", own < 0.8 ? other : ""].filter(Boolean).join(" "));
     this.note.title = this.note.textContent;
@@ -155,9 +177,9 @@ export class Report {
   }
 
   /** The figure in words, for those who do not see it. */
-  describe({ readouts, canonical }) {
+  describe({ readouts, canonical, coarse }) {
     const facts = readouts.slice(0, 4).map(({ name, value }) => `${name} ${value}`);
-    const text = [this.app.scene.alt, ...facts, canonical ? "" : "preview"].filter(Boolean).join(". ");
+    const text = [this.app.scene.alt, ...facts, canonical ? "" : coarse ?? "preview"].filter(Boolean).join(". ");
     this.app.plot.canvas.setAttribute("aria-label", text);
     this.read(...(this.last ?? [null, -1]));
   }
@@ -166,7 +188,7 @@ export class Report {
   read(place, index, speak = false) {
     this.last = [place, index];
     const { shown, scene } = this.app;
-    let lines = HINTS[this.app.hand.tool];
+    let lines = this.hintOf(this.app.hand.tool, scene?.target);
     const star = place ? this.app.plot.starAt(place, index) : -1;
     if (star >= 0) lines = this.starText(star, shown, scene);
     else if (place && shown) lines = index >= 0 ? this.pointText(index, shown, scene) : this.scoreText(place, shown, scene);
@@ -177,12 +199,22 @@ export class Report {
     if (speak) this.timer = setTimeout(() => setText(this.spoken, lines.join(" ")), 300);
   }
 
+  hintOf(tool, target) {
+    const [first, second] = HINTS[tool];
+    if (!target) return [first, second];
+    if (tool === "look") return ["Point at the figure to read the predictions;", second];
+    if (tool === "add") return [target.curve ? "Click to add a point there;" : "Click to add a point of the value above;", second];
+    return [first, second];
+  }
+
   /** What the tool in hand does, until something is pointed at. */
   idle() {
     this.read(null, -1);
   }
 
-  pointText(index, picture, { points, classes, parts, view }) {
+  pointText(index, picture, scene) {
+    const { points, classes, parts, view, target } = scene;
+    if (target) return this.valueText(index, picture, scene);
     const name = (k) => brief(classes[k] ?? "unknown");
     const predicted = picture.predicted[index];
     const right = predicted === points.label[index] ? "right" : "wrong";
@@ -193,18 +225,34 @@ export class Report {
     ];
   }
 
+  valueText(index, { predicted, hollow }, { points, parts, view, target }) {
+    const [value, answer] = [points.value[index], predicted[index]];
+    const off = answer === undefined ? "" : ` · predicted ${say(answer)} · error ${signed(answer - value)}`;
+    const under = hollow[index] ? ` · the picture has another prediction there` : "";
+    const up = target.curve ? "" : ` · ${view.ylabel} ${say(points.y[index])}`;
+    return [
+      `Row ${points.row[index]}, ${parts[points.part[index]] ?? "drawn"} · true ${brief(target.name)} ${say(value)}${off}`,
+      `${view.xlabel} ${say(points.x[index])}${up}${under}`,
+    ];
+  }
+
   starText(j, { prototypes }, { classes, view }) {
-    const { marks, mark_owner: owner, mark_weight: weight, mark_off: off } = prototypes;
+    const { marks, mark_owner: owner, mark_weight: weight, mark_off: off, words } = prototypes;
+    const does = words ? `${words[j]} the prediction` : `speaks for ${brief(classes[owner[j]] ?? "")}`;
     const away = off?.[j] === 1;
     const reason = "Farther from every training row than 95 % of these are from another one";
     return [
-      `Prototype ${j + 1}, invented · speaks for ${brief(classes[owner[j]] ?? "")} · weight ${signed(weight[j])}${away ? " · off the data" : ""}`,
+      `Prototype ${j + 1}, invented · ${does} · weight ${signed(weight[j])}${away ? " · off the data" : ""}`,
       away ? reason : `${view.xlabel} ${say(marks[2 * j])} · ${view.ylabel} ${say(marks[2 * j + 1])}`,
     ];
   }
 
-  scoreText({ x, y }, picture, { classes, view }) {
+  scoreText({ x, y }, picture, { classes, view, target }) {
     const name = (k) => brief(classes[k] ?? "");
+    if (target) {
+      const place = `${view.xlabel} ${say(x)}${target.curve ? "" : `, ${view.ylabel} ${say(y)}`}`;
+      return [`Predicted ${brief(target.name)} ${say(predictionAt({ x, y }, picture, view))}`, place];
+    }
     const where = `${view.xlabel} ${say(x)}, ${view.ylabel} ${say(y)}`;
     if (!picture.lines) {
       const [gx, gy] = picture.grid;
@@ -234,16 +282,27 @@ export class Report {
     const { scene, shown } = this.app;
     if (!this.twin.open || !shown) return;
     const { points, classes, parts } = scene;
-    const rows = classes.map((name, k) => [name, ...parts.map((_, part) => {
+    const drawn = scene.target ? this.errorRows() : classes.map((name, k) => [name, ...parts.map((_, part) => {
       const own = Array.from(points.label.keys()).filter((i) => points.label[i] === k && points.part[i] === part);
       const hits = own.filter((i) => shown.predicted[i] === k).length;
       return own.length ? `${hits} of ${own.length} right` : "–";
     })]);
     this.table.replaceChildren(
-      this.grid("Points drawn", ["Class", ...parts], rows),
+      this.grid("Points drawn", scene.target ? ["Part", "Rows", "Mean error", "Largest error"] : ["Class", ...parts], drawn),
       this.grid("Read-outs", ["Name", "Value", "Detail"], shown.readouts.map((r) => [r.name, String(r.value), r.detail ?? ""])),
       ...(shown.prototypes ? [this.prototypes(shown.prototypes)] : []),
       ...(shown.bars ? [this.bars(shown.bars)] : []));
+  }
+
+  /** Errors of the drawn rows, by part. */
+  errorRows() {
+    const { scene: { points, parts }, shown } = this.app;
+    return parts.map((name, part) => {
+      const own = Array.from(points.value.keys()).filter((i) => points.part[i] === part);
+      const errors = own.map((i) => Math.abs(shown.predicted[i] - points.value[i]));
+      const mean = errors.reduce((sum, error) => sum + error, 0) / errors.length;
+      return own.length ? [name, String(own.length), say(mean), say(Math.max(...errors))] : [name, "0", "–", "–"];
+    });
   }
 
   bars({ title, names, values, note }) {
@@ -252,7 +311,7 @@ export class Report {
     return table;
   }
 
-  prototypes({ weights, owner, count, bias, size, cases, mark_off: off }) {
+  prototypes({ weights, owner, count, bias, size, cases, mark_off: off, words }) {
     const { classes, features } = this.app.scene;
     const d = weights?.shape[1] ?? 0;
     const rows = Array.from(owner, (k, j) => {
@@ -260,11 +319,11 @@ export class Report {
       const list = own.filter(([, w]) => w !== 0).map(([name, w]) => `${name} ${signed(w)}`);
       const made = weights ? list.join(", ") || "none" : String(size?.[j] ?? "–");
       const more = [off && (off[j] ? "yes" : "no"), cases && casesOf(cases, j).map(({ row, share }) => `row ${row} ${percent(share)}`).join(", ")];
-      return [`${j + 1}`, classes[k], String(count[j]), signed(bias[j]), made, ...more.filter(Boolean)];
+      return [`${j + 1}`, words?.[j] ?? classes[k], String(count[j]), signed(bias[j]), made, ...more.filter(Boolean)];
     });
     const last = weights ? "Weights that are not zero" : "Made of so many parts";
     const more = [off && "Off the data", cases && "Heaviest cases"].filter(Boolean);
-    return this.grid("Prototypes", ["Number", "Class", "Merged", "Bias", last, ...more], rows);
+    return this.grid("Prototypes", ["Number", words ? "Effect" : "Class", "Merged", "Bias", last, ...more], rows);
   }
 
   grid(caption, heads, rows) {

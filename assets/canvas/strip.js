@@ -72,12 +72,14 @@ export class Strip {
     const known = path.values.map((_, i) => app.knots.get(i)?.strip);
     const past = path.values.map((_, i) => known[i] ?? this.past[i]);
     const shares = past.flatMap((s) => (s ? [s.training, s.validation] : [])).filter((v) => v !== null && v !== undefined);
-    const low = Math.min(0.9, Math.floor(Math.min(...shares, picture.strip?.training ?? 1) * 10) / 10);
-    const y = (share) => bottom - ((share - low) / (1 - low)) * (bottom - top);
+    const errors = Boolean(app.scene.target); // of a regression: errors from 0 up, not shares of right answers
+    const low = errors ? 0 : Math.min(0.9, Math.floor(Math.min(...shares, picture.strip?.training ?? 1) * 10) / 10);
+    const high = errors ? Math.max(...shares, picture.strip?.training ?? 0, picture.strip?.validation ?? 0) || 1 : 1;
+    const y = (share) => bottom - ((share - low) / (high - low)) * (bottom - top);
     const most = Math.max(1, ...past.map((s) => s?.nonzeros ?? 0), picture.strip?.nonzeros ?? 0);
     const yCount = (n) => bottom - (n / most) * (bottom - top);
     pen.font = theme.font;
-    this.paintFrame(pen, theme, { x, y, left, span, bottom, low, path, known });
+    this.paintFrame(pen, theme, { x, y, left, span, bottom, ends: [low, high], path, known });
     const lines = [["training", css(theme.text), [], "circle"], ["validation", css(theme.dark ? [120, 190, 255] : [0, 92, 150]), [5, 3], "square"]];
     for (const [strips, alpha] of [[past, 0.35], [known, 1]]) {
       pen.globalAlpha = alpha;
@@ -102,12 +104,14 @@ export class Strip {
     for (const [name, text] of Object.entries(said)) this.canvas.setAttribute(name, text);
   }
 
-  texts({ training, validation, nonzeros }) {
-    const share = (name, v) => (v === null || v === undefined ? [] : [`${name} ${percent(v)}`]);
+  texts({ training, validation, nonzeros, r2 }) {
+    const there = (v) => v !== null && v !== undefined;
+    const fit = (name) => (there(r2?.[name]) ? `, R² ${say(r2[name], 2)}` : "");
+    const share = (name, v) => (there(v) ? [r2 ? `${name} error ${say(v)}${fit(name)}` : `${name} ${percent(v)}`] : []);
     return [...share("training", training), ...share("validation", validation), `non-zeros ${nonzeros}`];
   }
 
-  paintFrame(pen, theme, { x, y, left, span, bottom, low, path, known }) {
+  paintFrame(pen, theme, { x, y, left, span, bottom, ends, path, known }) {
     const { em } = theme;
     known.forEach((strip, i) => {
       pen.fillStyle = css(theme.text, strip ? 0.75 : 0.16);
@@ -118,12 +122,17 @@ export class Strip {
     pen.fillStyle = css(theme.muted);
     pen.textAlign = "right";
     pen.textBaseline = "middle";
-    for (const share of [low, 1]) {
+    const errors = Boolean(this.app.scene.target);
+    for (const share of ends) {
       pen.beginPath();
       pen.moveTo(left, Math.round(y(share)) + 0.5);
       pen.lineTo(left + span, Math.round(y(share)) + 0.5);
       pen.stroke();
-      pen.fillText(`${Math.round(share * 100)} %`, left - 6, y(share));
+      pen.fillText(errors ? say(share, 2) : `${Math.round(share * 100)} %`, left - 6, y(share));
+    }
+    if (errors) {
+      pen.textAlign = "left";
+      pen.fillText("mean absolute error", left + 0.4 * em, y(ends[0]) - 0.7 * em);
     }
     pen.textAlign = "center";
     pen.textBaseline = "top";
@@ -194,7 +203,7 @@ export class Strip {
     if (!strip) return;
     const texts = lines
       .filter(([name]) => strip[name] !== null && strip[name] !== undefined)
-      .map(([name, colour]) => ({ text: `${name} ${Math.round(strip[name] * 100)} %`, colour, y: y(strip[name]) }));
+      .map(([name, colour]) => ({ text: `${name} ${strip.r2 ? say(strip[name]) : `${Math.round(strip[name] * 100)} %`}`, colour, y: y(strip[name]) }));
     texts.push({ text: `non-zeros ${strip.nonzeros}`, colour: css(theme.muted), y: yCount(strip.nonzeros) });
     texts.sort((a, b) => a.y - b.y);
     texts.forEach((t, i) => (t.y = Math.max(t.y, i ? texts[i - 1].y + 1.1 * em : top)));

@@ -8,7 +8,6 @@ students who ask for the same thing have it computed once.
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,26 +16,32 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+import smpcore
 from pages.shared import jobs
+from pages.shared.contests import ContenderJob, Entry
+from pages.shared.scrubbing import Path
 from pages.shared.startup import StartUp, uncompiled
+from pages.shared.sweep_jobs import SweepJob
 from smpcore import (
     METHODS,
     Dataset,
     Preparation,
+    SmpcoreError,
     Split,
     check_fit,
     figures,
     load_dataset,
     prepare,
-    solve_path,
     split,
 )
 
 #: Fits that are not done after this long go on as a job with progress and Stop.
 QUICK_SECONDS = 0.3
+#: A page that needs a model waits this long for its fit.
+PATIENCE = 20.0
 #: Solver status of a fit that was asked to stop.
 STOPPED = 2
-#: Tables with more numbers than this are fitted in a job from the start.
+#: Tables with more numbers to go through are fitted in a job from the start.
 QUICK_VALUES = 1_000_000
 
 Pairs = tuple[tuple[str, Any], ...]
@@ -71,6 +76,18 @@ def _cached(max_entries: int) -> Callable[[Callable], Callable]:
 def bundled(key: str, values: Pairs) -> Dataset:
     """A bundled or generated data set."""
     return load_dataset(key, **dict(values))
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def table_file(state: tuple[str, int, int], _read: Callable) -> Dataset | str:
+    """An operator's file as it was changed last, or what is wrong with it."""
+    return _read()
+
+
+@_cached(max_entries=32)
+def two_classes(digest: str, _dataset: Dataset) -> Dataset:
+    """A data set whose number to predict is cut at its mean; called with it alone."""
+    return _dataset.two_classes()
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,10 +157,9 @@ def _problem(
     _dataset: Dataset,
 ) -> Any:
     estimator = METHODS[method].estimator(dict(values), _dataset.task)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
+    with smpcore.cautions() as heard:
         found = estimator.problem(*_parts_.named("train"))
-    return found, [str(warning.message) for warning in caught]
+    return found, heard
 
 
 def problem(data: Parts, method: str, values: Mapping[str, Any]) -> Any:
@@ -192,7 +208,8 @@ def bounds(
 
 def is_slow(data: Parts, method: str) -> bool:
     """Whether even a start takes so long that only jobs touch the training rows."""
-    return data.of("train")[0].size > QUICK_VALUES or method in uncompiled
+    effort = METHODS[method].effort(*data.of("train")[0].shape)
+    return effort > QUICK_VALUES or method in uncompiled
 
 
 class Fit:
@@ -249,6 +266,20 @@ class Fit:
                 self.estimator, self.bounds = self.job.result()
         return self.estimator is not None
 
+    def finished(self) -> Any:
+        """The canonical estimator, after a wait if its job has not ended.
+
+        Raises
+        ------
+        SmpcoreError
+            If it goes on for long, or was stopped.
+        """
+        if not self.wait(PATIENCE):
+            raise SmpcoreError("The fit is still running; come back when it is done.")
+        if self.was_stopped:
+            raise SmpcoreError("The fit was stopped; let it finish on Explore first.")
+        return self.estimator
+
     @property
     def was_stopped(self) -> bool:
         """Whether a visitor stopped it: what there is, is not canonical."""
@@ -280,13 +311,11 @@ def _view(
     X = _data.of("train")[0]
     if choice["kind"] == "pca":
         return figures.pca_view(X)
-    return figures.axis_view(
-        X,
-        _data.preparation.feature_names,
-        choice["first"],
-        choice["second"],
-        _standing(X, choice["at"]),
-    )
+    names, rest = _data.preparation.feature_names, _standing(X, choice["at"])
+    if choice["kind"] == "curve":
+        y, target = _data.of("train")[1], _dataset.target
+        return figures.curve_view(X, y, names, choice["first"], target, rest)
+    return figures.axis_view(X, names, choice["first"], choice["second"], rest)
 
 
 def _standing(X: np.ndarray, at: Pairs) -> np.ndarray:
@@ -301,47 +330,6 @@ def view(data: Parts, chosen: Mapping[str, Any]) -> figures.View:
     return _view(data.dataset, data.split.key, pairs(chosen), data)
 
 
-class Path:
-    """Knots of a scrubbed path, solved as they are asked for.
-
-    Each knot starts from the nearest one that is solved already.
-
-    Parameters
-    ----------
-    data : Parts
-    method : str
-    values : dict
-        The other controls' values.
-    knots : tuple of float
-    """
-
-    def __init__(
-        self,
-        data: Parts,
-        method: str,
-        values: dict[str, Any],
-        knots: tuple[float, ...],
-    ) -> None:
-        self._method = METHODS[method]
-        self._problem = problem(data, method, values)
-        self._values, self._knots = values, knots
-        self._solved: dict[int, Any] = {}
-        self._lock = threading.Lock()
-
-    def knot(self, index: int) -> Any:
-        """The fitted estimator of one knot."""
-        with self._lock:
-            if index not in self._solved:
-                near = min(self._solved, key=lambda i: abs(i - index), default=None)
-                state = None if near is None else self._solved[near].state_
-                start = np.array([self._knots[index]])
-                (_, estimator), *_ = solve_path(
-                    self._method, self._problem, self._values, start, state
-                )
-                self._solved[index] = estimator
-            return self._solved[index]
-
-
 @_cached(max_entries=48)
 def _path(
     digest: str,
@@ -352,7 +340,8 @@ def _path(
     _data: Parts,
     _dataset: Dataset,
 ) -> Path:
-    return Path(_data, method, dict(values), knots)
+    fixed = dict(values)
+    return Path(method, problem(_data, method, fixed), fixed, knots)
 
 
 def path(
@@ -362,6 +351,33 @@ def path(
     row = METHODS[method]
     others = row.off_path(values, data.dataset.task)
     return _path(data.dataset, data.split.key, method, pairs(others), knots, data)
+
+
+@_cached(max_entries=128)
+def _contender(
+    digest: str,
+    split_key: str,
+    entry: Entry,
+    search: bool,
+    _data: Parts,
+    _dataset: Dataset,
+) -> ContenderJob:
+    return ContenderJob(_dataset, _data.split.train, entry, search)
+
+
+def contender(data: Parts, entry: Entry, search: bool) -> ContenderJob:
+    """A method or baseline on the training rows, on its way or fitted."""
+    return _contender(data.dataset, data.split.key, entry, search, data)
+
+
+@_cached(max_entries=64)
+def _swept(digest: str, key: str, asked: tuple, _data: Parts, _: Dataset) -> SweepJob:
+    return SweepJob(_data.dataset, _data.split.train, *asked)
+
+
+def swept(data: Parts, *asked: Any) -> SweepJob:
+    """A sweep over folds of the training rows, on its way or finished."""
+    return _swept(data.dataset, data.split.key, asked, data)
 
 
 @st.cache_resource(show_spinner="Preparing the solvers (once after installation) …")

@@ -15,8 +15,8 @@ import streamlit as st
 
 ASSETS = Path(__file__).parents[2] / "assets" / "canvas"
 #: The script's modules, each after those that it imports.
-MODULES = ("payload", "elements", "marks", "regions", "messages", "controls", "plot")
-MODULES += ("hand", "strip", "prototypes", "report", "figure")
+MODULES = ("payload", "elements", "marks", "regions", "surface", "messages", "controls")
+MODULES += ("plot", "hand", "strip", "prototypes", "report", "figure")
 #: Array types of a payload, by the kind of the numpy array.
 ARRAY_TYPES = {"b": "u1", "u": "u1", "i": "i4", "f": "f4"}
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import copy
+import hashlib
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pages.shared import cached, private
-from smpcore import METHODS, Dataset, Split, list_datasets
+from pages.shared import cached, private, sources
+from smpcore import METHODS, Dataset, Split, at_threshold, list_datasets
 
 BUNDLED = {info.key: info for info in list_datasets()}
 #: In place of a bundled key: the visitor's own table.
 MINE = "mine"
+#: What the target of a task is, in words.
+ANSWERS = {"classification": "a class", "regression": "a number"}
 
 
 @dataclass(frozen=True)
@@ -20,9 +24,11 @@ class Choice:
     Parameters
     ----------
     data : str
-        A bundled key, or `MINE`.
+        A bundled key, `MINE`, or the key of one of `sources`.
     data_values : dict
         Parameters of a generated data set.
+    two_classes : bool
+        A number to predict is cut at its mean.
     token : str
         Of the visitor's own table.
     validation, test : float
@@ -33,15 +39,21 @@ class Choice:
     values : dict
         Of the method's parameters.
     view : dict
-        ``kind`` ("pca" or "axes"), ``first``, ``second``, ``at`` (feature -> value).
+        ``kind`` (of `view_kinds`), ``first``, ``second``, ``at`` (feature -> value).
     open_test : bool
         Whether the test part is open now.
     opened : dict
         Digest of a data set -> how often its test part was opened.
+    threshold, band : float
+        Of a model of two classes: the margin of the second class from which on it is
+        the answer, and how near to that the model is not sure.
+    set_for : str
+        `key` of the model that these two were set for: no other has them.
     """
 
     data: str = "moons"
     data_values: dict[str, Any] = field(default_factory=dict)
+    two_classes: bool = False
     token: str = ""
     validation: float = 0.2
     test: float = 0.2
@@ -51,13 +63,75 @@ class Choice:
     view: dict[str, Any] = field(default_factory=dict)
     open_test: bool = False
     opened: dict[str, int] = field(default_factory=dict)
+    threshold: float = 0.0
+    band: float = 0.0
+    set_for: str = ""
+
+    @property
+    def key(self) -> str:
+        """Short text that is the same for the same model only."""
+        data = self.data, sorted(self.data_values.items()), self.token, self.two_classes
+        parts = self.validation, self.test, self.seed
+        own = self.method, sorted(self.all_values.items())
+        words = repr((data, parts, own)).encode()
+        return hashlib.blake2b(words, digest_size=8).hexdigest()
+
+    @property
+    def operating(self) -> str:
+        """Threshold and band of this very model in words; empty if none is set."""
+        if self.set_for != self.key or not (self.threshold or self.band):
+            return ""
+        words = f"Threshold moved to {self.threshold:.4g}" if self.threshold else ""
+        if self.band:
+            words += f"{' and n' if words else 'N'}ot sure within {self.band:.4g} of it"
+        return words
+
+    def at_work(self, estimator: Any) -> Any:
+        """The fitted estimator with the threshold and the band set for its model."""
+        classes = estimator.model_.classes
+        if not self.operating or classes is None or len(classes) != 2:
+            return estimator
+        moved = copy.copy(estimator)
+        model = estimator.model_
+        moved.model_ = at_threshold(model, self.threshold, band=self.band)
+        return moved
+
+    @property
+    def task(self) -> str:
+        """What the data ask for."""
+        if self.data in BUNDLED and not self.two_classes:
+            return BUNDLED[self.data].task
+        return self.dataset().task
+
+    def settled(self) -> tuple[Choice, str]:
+        """The nearest choice that can learn these data, and what was changed, in words.
+
+        Returns
+        -------
+        choice : Choice
+        said : str
+            Empty if nothing was changed.
+        """
+        method, asked = METHODS[self.method], ANSWERS[self.task]
+        if self.task not in method.estimators:
+            other = next(m for m in METHODS.values() if self.task in m.estimators)
+            said = f"{method.title} does not answer with {asked}, which these data "
+            said += f"ask for: {other.title} is shown instead."
+            return replace(self, method=other.key, values={}), said
+        allowed = method.kept(self.values, self.task)
+        if len(allowed) == len(self.values):
+            return self, ""
+        lost = [p for p in method.params if p.name in set(self.values) - set(allowed)]
+        left = ", ".join(dict.fromkeys(param.label for param in lost))
+        said = f"Left out, since these data ask for {asked}: {left}."
+        return replace(self, values=allowed), said
 
     @property
     def all_values(self) -> dict[str, Any]:
         """The method's parameters, defaults filled in."""
         method = METHODS[self.method]
-        values = {**method.defaults(), **self.values}
-        for param in method.params:
+        values = {**method.defaults(self.task), **self.values}
+        for param in method.controls(self.task):
             if param.scale == "class" and values[param.name] is not None:
                 values[param.name] = self._label(values[param.name])
         return values
@@ -76,9 +150,21 @@ class Choice:
         """The data set itself."""
         return self._table()[0]
 
+    def table(self) -> Dataset:
+        """The data set before its number to predict becomes two classes."""
+        return self._source()[0]
+
     def _table(self) -> tuple[Dataset, Split | None]:
+        dataset, division = self._source()
+        if self.two_classes and dataset.task == "regression":
+            return cached.two_classes(dataset), division
+        return dataset, division
+
+    def _source(self) -> tuple[Dataset, Split | None]:
         if self.data == MINE:
             return private.visit(self.token)
+        if self.data not in BUNDLED:
+            return sources.load(self.data), None
         values = {p.name: p.start for p in BUNDLED[self.data].params}
         values.update(self.data_values)
         return cached.bundled(self.data, cached.pairs(values)), None
@@ -93,10 +179,25 @@ class Choice:
     def view_of(self, data: cached.Parts) -> dict[str, Any]:
         """The view, made to fit these data."""
         n = len(data.preparation.feature_names)
+        kinds = view_kinds(n, self.task)
+        kind = self.view.get("kind")
+        kind = kind if kind in kinds else next(iter(kinds))
         first = min(int(self.view.get("first", 0)), n - 1)
         second = min(int(self.view.get("second", 1)), n - 1)
-        kind = self.view.get("kind", "pca") if n > 2 else "axes"
-        at = self.view.get("at", {}) if kind == "axes" else {}
+        second = first if kind == "curve" else second
+        at = self.view.get("at", {}) if kind != "pca" else {}
         fixed = [(i, v) for i, v in sorted(at.items()) if i < n]
         fixed = [(i, v) for i, v in fixed if i not in (first, second)]
         return {"kind": kind, "first": first, "second": second, "at": tuple(fixed)}
+
+
+def view_kinds(n_features: int, task: str) -> dict[str, str]:
+    """Pictures that there are of so many features, with their names."""
+    kinds = {}
+    if n_features > 2:
+        kinds["pca"] = "main plane (PCA)"
+    if n_features > 1 or task == "classification":
+        kinds["axes"] = "two features"
+    if task == "regression":
+        kinds["curve"] = "one feature"
+    return kinds

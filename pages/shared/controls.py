@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pages.shared import cached
-from pages.shared.choice import BUNDLED, MINE, Choice
+from pages.shared import cached, sources
+from pages.shared.choice import ANSWERS, BUNDLED, MINE, Choice, view_kinds
 from smpcore import METHODS, Param, SmpcoreError
 
 #: Sliders for features that stand still in an axis view, at most.
@@ -41,11 +41,13 @@ def set_values(choice: Choice, values: Mapping[str, Any]) -> Choice:
 
 def _set(choice: Choice, name: str, value: Any) -> Choice:
     if name == "data":
-        if value not in BUNDLED and not (value == MINE and choice.token):
+        mine = value == MINE and choice.token
+        if not mine and value not in (*BUNDLED, *sources.listed()):
             raise SmpcoreError("data should be one of the listed data sets.")
-        return replace(choice, data=value, data_values={}, view={}, open_test=False)
+        choice = replace(choice, data=value, data_values={}, two_classes=False)
+        return replace(choice, view={}, open_test=False)
     if name == "method":
-        if value not in METHODS:
+        if value not in METHODS or choice.task not in METHODS[value].estimators:
             raise SmpcoreError("method should be one of the listed methods.")
         return replace(choice, method=value, values={})
     if name == "open_test":
@@ -63,7 +65,7 @@ def _set(choice: Choice, name: str, value: Any) -> Choice:
         return replace(
             choice, view={**choice.view, **_view_value(choice, inner, value)}
         )
-    param = _named(METHODS[choice.method].params, name)
+    param = _named(METHODS[choice.method].controls(choice.task), name)
     return replace(choice, values={**choice.values, name: param.clean(value)})
 
 
@@ -75,7 +77,7 @@ def _named(params: tuple[Param, ...], name: str) -> Param:
 
 
 def _view_value(choice: Choice, name: str, value: Any) -> dict[str, Any]:
-    if name == "kind" and value in ("pca", "axes"):
+    if name == "kind" and value in ("pca", "axes", "curve"):
         return {"kind": value}
     try:
         number = float(value)
@@ -122,11 +124,10 @@ def live_controls(
             rows.append(
                 _control(param, f"d.{param.name}", "data", value, param.low, param.high)
             )
-    titles = [(key, row.title) for key, row in METHODS.items()]
-    rows.append(_picker("method", "Method", "method", choice.method, titles))
-    labels = list(map(str, np.unique(data.of("train")[1])))
+    rows.append(_methods(choice))
+    labels = [] if data.dataset.classes is None else _labels(data)
     n_classes = len(labels)
-    for param in method.params:
+    for param in method.controls(choice.task):
         low, high = bounds.get(param.name, (param.low, param.high))
         value = values[param.name]
         if param.scale == "class":
@@ -138,7 +139,8 @@ def live_controls(
         control = _control(param, param.name, "method", value, low, high)
         control["scrub"] = param.name == method.path
         fewest, most = param.n_classes
-        control["shown"] = param.shown_if(values) and fewest <= n_classes <= most
+        counts = fewest <= n_classes <= most or not labels
+        control["shown"] = param.shown_if(values) and counts
         rows.append(control)
     rows += _view_controls(choice, data, support)
     if not data.dataset.open_test and len(data.split.test):
@@ -153,12 +155,28 @@ _OPEN_HELP = (
 )
 
 
+def _labels(data: cached.Parts) -> list[str]:
+    return list(map(str, np.unique(data.of("train")[1])))
+
+
+def _methods(choice: Choice) -> dict[str, Any]:
+    """The picker of methods: those that learn these data, and why others do not."""
+    able = {key: m for key, m in METHODS.items() if choice.task in m.estimators}
+    titles = [(key, method.title) for key, method in able.items()]
+    row = _picker("method", "Method", "method", choice.method, titles)
+    missing = [METHODS[key].title for key in METHODS if key not in able]
+    if missing:
+        asked = ANSWERS[choice.task]
+        row["remark"] = (
+            f"These data ask for {asked}. Not offered, since they do not answer with "
+            f"{asked}: {', '.join(missing)}."
+        )
+    return row
+
+
 def _data_options(choice: Choice) -> list[tuple[str, str]]:
-    options = [
-        (key, info.title)
-        for key, info in BUNDLED.items()
-        if info.task == "classification"
-    ]
+    options = [(key, info.title) for key, info in BUNDLED.items()]
+    options += [(key, sources.title(key)) for key in sources.listed()]
     return [*options, (MINE, "My table")] if choice.token else options
 
 
@@ -166,24 +184,22 @@ def _view_controls(
     choice: Choice, data: cached.Parts, support: np.ndarray
 ) -> list[dict[str, Any]]:
     names = data.preparation.feature_names
-    if len(names) <= 2:
+    kinds = view_kinds(len(names), choice.task)
+    if len(kinds) == 1:
         return []
     shown = choice.view_of(data)
-    kinds = [("pca", "main plane (PCA)"), ("axes", "two features")]
-    rows = [_picker("v.kind", "Picture of", "view", shown["kind"], kinds)]
-    if shown["kind"] == "pca":
+    rows = [_picker("v.kind", "Picture of", "view", shown["kind"], [*kinds.items()])]
+    if shown["kind"] == "pca" or (shown["kind"] == "axes" and len(names) <= 2):
         return rows
     options = [(i, name[:60]) for i, name in enumerate(names)]
     rows.append(_picker("v.first", "Across", "view", shown["first"], options))
-    rows.append(_picker("v.second", "Up", "view", shown["second"], options))
+    if shown["kind"] == "axes":
+        rows.append(_picker("v.second", "Up", "view", shown["second"], options))
     X = data.of("train")[0]
     low, high, middle = X.min(axis=0), X.max(axis=0), np.median(X, axis=0)
     at = dict(shown["at"])
-    others = [
-        i
-        for i in np.flatnonzero(support)
-        if i not in (rows[1]["value"], rows[2]["value"])
-    ]
+    across = shown["first"], shown["second"]
+    others = [i for i in np.flatnonzero(support) if i not in across]
     for i in others[:MAX_SLICES]:
         param = Param(f"at{i}", names[i][:60], "linear")
         value = at.get(i, float(middle[i]))

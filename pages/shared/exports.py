@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from pages.shared import cached
-from pages.shared.choice import BUNDLED, MINE, Choice
+import numpy as np
+
+from pages.shared import cached, fetched
+from pages.shared.choice import BUNDLED, Choice
 from smpcore import (
     METHODS,
     Agreement,
     CompiledModel,
     Dataset,
+    RegressionScores,
+    Scores,
     SmpcoreError,
     TestVectors,
     agreement,
@@ -46,31 +50,67 @@ class Export:
     compiled: CompiledModel
 
     def agreement(self, part: str) -> Agreement:
-        """Float32 labels beside float64 labels on one part's raw rows."""
+        """Float32 answers beside float64 answers on one part's raw rows."""
         rows = self.data.dataset.frame.iloc[getattr(self.data.split, part)]
         model, preparation = self.estimator.model_, self.data.preparation
         return agreement(self.compiled, model, rows, preparation)
 
+    @property
+    def n_prototypes(self) -> int:
+        """Prototypes that can win; of a regression all of those it adds up."""
+        if self.compiled.is_regression:
+            return self.estimator.model_.n_prototypes
+        return self.compiled.n_rows
+
+    @property
+    def proof(self) -> str:
+        """What is proved of the agreement, in a sentence."""
+        if self.compiled.is_regression:
+            return (
+                "Errors are in the target's own units; rounding reaches no farther "
+                "than is proved."
+            )
+        return "Proved the same: the float64 margin is wider than rounding can reach."
+
     def agreements(self) -> list[dict[str, Any]]:
         """Agreement on every open part, as lines of a table."""
-        lines = []
-        for part, exact in self.compiled.provenance["accuracy"].items():
-            rows = getattr(self.data.split, part)
-            answers = self.compiled.predict_frame(self.data.dataset.frame.iloc[rows])
-            same = self.agreement(part)
-            error = f"{same.score_error:.1e} (bound {same.score_bound:.1e})"
-            lines.append(
-                {
-                    "part": part,
-                    "rows": same.n_rows,
-                    "right in float64": exact["hits"],
-                    "right in float32": int((answers == self.data.y[rows]).sum()),
-                    "same answer": same.n_equal,
-                    "proved the same": same.n_certified,
-                    "score error": error,
-                }
-            )
-        return lines
+        line = self._values if self.compiled.is_regression else self._labels
+        return [line(part) for part in self.compiled.provenance["accuracy"]]
+
+    def _labels(self, part: str) -> dict[str, Any]:
+        """Labels right in either arithmetic, and how many are the same."""
+        answers, truth = self._answers(part)
+        same = self.agreement(part)
+        return {
+            "part": part,
+            "rows": same.n_rows,
+            "right in float64": self.compiled.provenance["accuracy"][part]["hits"],
+            "right in float32": int((answers == truth).sum()),
+            "same answer": same.n_equal,
+            "proved the same": same.n_certified,
+            "score error": same.reach_in_words,
+        }
+
+    def _values(self, part: str) -> dict[str, Any]:
+        """Mean error in either arithmetic, and the largest difference of a value."""
+        answers, truth = self._answers(part)
+        same = self.agreement(part)
+        exact = self.compiled.provenance["accuracy"][part]["mean_absolute_error"]
+        return {
+            "part": part,
+            "rows": same.n_rows,
+            "mean error in float64": f"{exact:.6g}",
+            "mean error in float32": f"{RegressionScores(truth, answers).mae:.6g}",
+            "largest difference": f"{same.score_error:.1e}",
+            "proved at most": f"{same.score_bound:.1e}",
+            "within that": same.n_equal,
+        }
+
+    def _answers(self, part: str) -> tuple[np.ndarray, np.ndarray]:
+        """What the float32 model answers on a part's raw rows, and the truth."""
+        rows = getattr(self.data.split, part)
+        table = self.data.dataset.frame.iloc[rows]
+        return self.compiled.predict_frame(table), self.data.y[rows]
 
     def vectors(self, real_rows: bool) -> TestVectors:
         """Test vectors; real training rows are in them only when asked for."""
@@ -102,16 +142,11 @@ def export(choice: Choice) -> Export:
 
 
 def _compiled(choice: Choice, data: cached.Parts, fit: cached.Fit) -> Export:
-    if not fit.wait(20.0):
-        raise SmpcoreError("The fit is still running; export when it is done.")
-    if fit.was_stopped:
-        raise SmpcoreError(
-            "The fit was stopped; let it finish on Explore to export it."
-        )
+    estimator = choice.at_work(fit.finished())
     compiled = compile_model(
-        fit.estimator.model_, data.preparation, _provenance(choice, data, fit.estimator)
+        estimator.model_, data.preparation, _provenance(choice, data, estimator)
     )
-    return Export(choice, data, fit.estimator, compiled)
+    return Export(choice, data, estimator, compiled)
 
 
 def _provenance(choice: Choice, data: cached.Parts, estimator: Any) -> dict[str, Any]:
@@ -124,14 +159,7 @@ def _provenance(choice: Choice, data: cached.Parts, estimator: Any) -> dict[str,
         X, y = data.of(part)
         if len(y):
             scores = evaluate(estimator.model_, X, y)
-            low, high = scores.interval
-            accuracy[part] = {
-                "hits": scores.hits,
-                "rows": scores.rows,
-                "interval_95": [round(low, 4), round(high, 4)],
-                "balanced": round(scores.balanced_accuracy, 4),
-                "most_frequent_class": round(scores.majority, 4),
-            }
+            accuracy[part] = _measured(scores, data.of("train")[1])
     return {
         "data": {"name": data.dataset.name, "digest": data.dataset.digest},
         "split": {
@@ -143,10 +171,47 @@ def _provenance(choice: Choice, data: cached.Parts, estimator: Any) -> dict[str,
         "method": METHODS[choice.method].title,
         "parameters": choice.all_values,
         "objective": float(estimator.objective_),
+        "operating_point": {
+            "threshold": choice.threshold if choice.operating else 0.0,
+            "not_sure_within": choice.band if choice.operating else 0.0,
+        },
         "accuracy": accuracy,
         "test_set_opened": choice.opened.get(data.dataset.digest, 0),
         "versions": {name: version(name) for name in VERSIONS},
     }
+
+
+def _measured(scores: Scores | RegressionScores, train: np.ndarray) -> dict[str, Any]:
+    """Scores as they go into the bundle.
+
+    Parameters
+    ----------
+    scores : Scores or RegressionScores
+    train : ndarray of shape (n_samples,)
+        Targets of the training rows: their median is what a regression must beat.
+
+    Returns
+    -------
+    dict
+    """
+    low, high = scores.interval
+    if isinstance(scores, Scores):
+        return {
+            "hits": scores.hits,
+            "rows": scores.rows,
+            "interval_95": [round(low, 4), round(high, 4)],
+            "balanced": round(scores.balanced_accuracy, 4),
+            "most_frequent_class": round(scores.majority, 4),
+        }
+    numbers = {
+        "mean_absolute_error": scores.mae,
+        "root_mean_squared_error": scores.rmse,
+        "r2": scores.r2,
+        "always_the_training_median": scores.always(float(np.median(train))),
+    }
+    known = {name: float(f"{v:.6g}") for name, v in numbers.items() if np.isfinite(v)}
+    ends = [float(f"{end:.6g}") for end in (low, high) if np.isfinite(end)]
+    return {"rows": scores.rows, "interval_95": ends} | known
 
 
 def carries_real_rows(data: cached.Parts) -> bool:
@@ -205,8 +270,14 @@ def _file(dataset: Dataset) -> dict[str, Any]:
         "encoding": reading.encoding,
     }
     options = {name: value for name, value in words.items() if value}
+    if not reading.header:
+        options["header"] = False
+    if dataset.channels:
+        series = {"series": reading.series, "n_times": reading.n_times}
+        options |= {name: value for name, value in series.items() if value}
     options |= {"roles": dict(dataset.roles), "kinds": dict(dataset.kinds)}
-    return {"file": dataset.name, "params": options | {"task": dataset.task}}
+    name = reading.filename or dataset.name
+    return {"file": name, "params": options | {"task": dataset.task}}
 
 
 def python_of_choice(choice: Choice) -> str:
@@ -215,13 +286,17 @@ def python_of_choice(choice: Choice) -> str:
     method = METHODS[choice.method]
     estimator = method.estimators[data.dataset.task]
     defaults = method.defaults(data.dataset.task)
-    if choice.data == MINE:
-        source = _file(data.dataset)
+    if (number := fetched.number_of(choice.data)) is not None:
+        source = {"openml": number}
+    elif choice.data not in BUNDLED:
+        source = _file(choice.table())
     else:
         info = BUNDLED[choice.data]
         start = {param.name: param.start for param in info.params}
         changed = {n: v for n, v in choice.data_values.items() if v != start[n]}
         source = {"key": choice.data, "params": changed}
+    if data.dataset.task != choice.table().task:
+        source["two_classes"] = True
     return emit_python(
         {
             "dataset": source,

@@ -1,10 +1,12 @@
 """Long work and many visitors: who computes when.
 
-Two lines of waiting. *Live turns* are short (a preview while a slider moves): at
+Three lines of waiting. *Live turns* are short (a preview while a slider moves): at
 most one per core at once, first come, first served, and a visitor has one message in
 flight, so nobody is served twice while another waits. *Jobs* are long: they run in
-threads, at most one less than there are cores (the last core stays free for live
-turns), report progress and can be stopped. The compiled kernels release the GIL.
+threads, report progress and can be stopped. A fit that somebody waits for and a
+*study* (a sweep, refits, a comparison) have lines of their own, each at most one
+thread less than there are cores: a fit never waits behind a study, and studies give
+way to live turns. The compiled kernels release the GIL.
 """
 
 from __future__ import annotations
@@ -26,10 +28,15 @@ log = logging.getLogger(__name__)
 
 N_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
 
+#: A job waits this long for live turns, at most, between two of its pieces.
+GIVE_WAY_SECONDS = 0.05
+
 _turn = threading.Condition()
 _waiting: deque[object] = deque()
 _running = 0
-_pool = ThreadPoolExecutor(max(1, N_CORES - 1), thread_name_prefix="job")
+_N_THREADS = max(1, N_CORES - 1)
+_fits = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="fit")
+_studies = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="study")
 
 
 @contextmanager
@@ -58,6 +65,16 @@ def live_turn() -> Iterator[int]:
             _turn.notify_all()
 
 
+def give_way() -> None:
+    """Let live turns go before the next piece of a job, for a moment at most.
+
+    What a job does in Python, between compiled kernels, holds the GIL. The moment has
+    an end, so that a full class slows jobs down and does not halt them.
+    """
+    with _turn:
+        _turn.wait_for(lambda: not _waiting and not _running, timeout=GIVE_WAY_SECONDS)
+
+
 class Job:
     """One piece of long work in a thread.
 
@@ -66,13 +83,18 @@ class Job:
     work : callable
         ``work(stop, progress)`` with a one-element int64 flag that asks it to stop
         and a one-element float64 array for its share done.
+    study : bool
+        Whether it stands in the line of studies.
     """
 
-    def __init__(self, work: Callable[[np.ndarray, np.ndarray], Any]) -> None:
+    def __init__(
+        self, work: Callable[[np.ndarray, np.ndarray], Any], study: bool = False
+    ) -> None:
         self.stop_flag = np.zeros(1, dtype=np.int64)
         self.progress = np.zeros(1)
         self.started = time.monotonic()
-        self._future = _pool.submit(work, self.stop_flag, self.progress)
+        line = _studies if study else _fits
+        self._future = line.submit(work, self.stop_flag, self.progress)
         self._future.add_done_callback(self._told)
 
     def _told(self, _: object) -> None:

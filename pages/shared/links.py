@@ -10,12 +10,17 @@ import numpy as np
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
+from pages.shared import sources
 from pages.shared.choice import BUNDLED, MINE, Choice
 from smpcore import METHODS, Param, SmpcoreError
 
 SHARE = Param("share", "share", "linear", 0.0, 0.6)
 LARGEST_SHARES = 0.9
 SEED = Param("seed", "seed", "int", 0, 9999)
+OPERATING = (
+    Param("threshold", "threshold", "linear", -1e9, 1e9),
+    Param("band", "band", "linear", 0.0, 1e9),
+)
 
 
 def current() -> Choice:
@@ -40,8 +45,22 @@ def _through_the_door() -> None:
 
 
 def choose(choice: Choice) -> None:
-    """Make this the visitor's choice."""
+    """Make this the visitor's choice, with a method that can learn its data."""
+    try:
+        choice, said = choice.settled()
+    except SmpcoreError:  # the table is gone: the page that needs it says so
+        said = ""
     st.session_state["choice"] = choice
+    if said:
+        st.session_state.setdefault("notices", []).append(said)
+
+
+def edition() -> int:
+    """How often a saved state was opened.
+
+    It is part of the keys of controls that would else go on saying what they said.
+    """
+    return st.session_state.get("edition", 0)
 
 
 def take_notices() -> list[str]:
@@ -64,26 +83,31 @@ def write_url(choice: Choice) -> dict[str, str]:
     query = {"data": choice.data}
     if choice.data == MINE:
         query["mine"] = choice.token
+    if choice.two_classes:
+        query["two"] = "1"
     if choice.method != start.method:
         query["method"] = choice.method
     for name in ("validation", "test", "seed"):
         if getattr(choice, name) != getattr(start, name):
-            query[name] = f"{getattr(choice, name):g}"
+            query[name] = _text(getattr(choice, name))
     for name, value in choice.data_values.items():
         query[f"d.{name}"] = _text(value)
     if choice.opened and choice.times_opened:
         query["opened"] = str(choice.times_opened)
         if choice.open_test:
             query["open"] = "1"
-    defaults = METHODS[choice.method].defaults()
+    defaults = METHODS[choice.method].defaults(choice.task)
     for name, value in choice.values.items():
         if value != defaults.get(name):
             query[name] = _text(value)
+    if choice.operating:
+        for name in ("threshold", "band"):
+            query[name] = _text(getattr(choice, name))
     for name in ("kind", "first", "second"):
         if name in choice.view:
             query[f"v.{name}"] = str(choice.view[name])
     for index, value in choice.view.get("at", {}).items():
-        query[f"v.at{index}"] = f"{value:.6g}"
+        query[f"v.at{index}"] = _text(value)
     return query
 
 
@@ -113,24 +137,34 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
             choice = replace(choice, data=Choice.data, token="")
     elif data in BUNDLED:
         choice = replace(choice, data=data)
+    elif sources.is_source(data):
+        try:
+            sources.load(data)
+            choice = replace(choice, data=data)
+        except SmpcoreError as error:
+            notices.append(str(error))
     else:
         notices.append("The link names a data set that is not here; moons is shown.")
+    choice = replace(choice, two_classes=query.get("two") == "1")
     method = query.get("method", choice.method)
     if method not in METHODS:
         notices.append("The link names a method that is not here.")
         method = choice.method
+    choice, said = replace(choice, method=method).settled()
+    notices += [said] if said and "method" in query else []
     data_params = BUNDLED[choice.data].params if choice.data in BUNDLED else ()
     shares = [replace(SHARE, name=name) for name in ("validation", "test")]
     choice = replace(
         choice,
-        method=method,
-        values=_read(METHODS[method].params, query, "", notices),
+        values=_read(METHODS[choice.method].controls(choice.task), query, "", notices),
         data_values=_read(data_params, query, "d.", notices),
         **_read((*shares, SEED), query, "", notices),
     )
     if choice.validation + choice.test > LARGEST_SHARES:
         notices.append("The link leaves too few rows for training: shares of 0.2 each.")
         choice = replace(choice, validation=Choice.validation, test=Choice.test)
+    if found := _read(OPERATING, query, "", notices):
+        choice = replace(choice, **found, set_for=choice.key)
     if unknown := sorted(name[:40] for name in set(query) - _names(choice)):
         named = ", ".join(unknown[:5])
         notices.append(f"The link sets what is not here and was left out: {named}.")
@@ -146,8 +180,9 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
 
 def _names(choice: Choice) -> set[str]:
     """What a link to this choice may set."""
-    own = {"data", "mine", "method", "validation", "test", "seed", "opened", "open"}
-    own |= {param.name for param in METHODS[choice.method].params}
+    own = {"data", "mine", "two", "method", "validation", "test", "seed", "opened"}
+    own |= {"open"} | {param.name for param in OPERATING}
+    own |= {param.name for param in METHODS[choice.method].controls(choice.task)}
     if choice.data in BUNDLED:
         own |= {f"d.{param.name}" for param in BUNDLED[choice.data].params}
     places = {f"v.at{index}" for index in choice.view.get("at", {})}
@@ -170,7 +205,7 @@ def _read(
 
 def _read_view(query: Mapping[str, str], notices: list) -> dict[str, Any]:
     view: dict[str, Any] = {}
-    if query.get("v.kind") in ("pca", "axes"):
+    if query.get("v.kind") in ("pca", "axes", "curve"):
         view["kind"] = query["v.kind"]
     for name in ("first", "second"):
         if (text := query.get(f"v.{name}", "")).isdecimal() and len(text) < 6:
@@ -190,4 +225,5 @@ def _read_view(query: Mapping[str, str], notices: list) -> dict[str, Any]:
 
 
 def _text(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    """Every digit: a link gives the very same model."""
+    return repr(float(value)) if isinstance(value, float) else str(value)

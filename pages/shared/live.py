@@ -4,6 +4,9 @@ While a control moves, the answer is a warm-started *preview*; on release it is 
 *canonical* fit (cold start, fixed seed), the only one that is linked, exported or
 compared. The knots of the scrubbed path are asked for by the browser afterwards, a
 few at a time, so that a new message never waits behind them.
+
+Where the canonical fit takes long it goes on in a job, and a *coarse* fit on a part of
+the rows is shown meanwhile, and while a control moves.
 """
 
 from __future__ import annotations
@@ -19,11 +22,11 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from pages.shared import cached, controls, jobs, links
+from pages.shared import cached, coarse, controls, jobs, links, undo
 from pages.shared.canvas import pack
-from pages.shared.choice import Choice
+from pages.shared.choice import MINE, Choice
 from pages.shared.edits import UNEXPECTED, edited
-from pages.shared.scene import Scene, picture
+from pages.shared.scene import Scene, picture, places
 from pages.shared.startup import uncompiled
 from smpcore import METHODS, SmpcoreError, figures
 
@@ -57,12 +60,15 @@ def answer(message: Mapping[str, Any] | None) -> bytes:
         header["seq"] = seq
         with jobs.live_turn() as ahead:
             header["busy"] = ahead if ahead > 2 * jobs.N_CORES else 0
-            choice = _applied(before, message, kind)
+            choice, said = _applied(before, message, kind).settled()
+            notices += [{"level": "info", "text": said}] if said else []
             if message is None or _movers(choice) & set(message.get("values", ())):
                 choice, said = _within(choice)
                 notices += [{"level": "info", "text": text} for text in said]
             _respond(header, choice, message or {}, kind)
             links.choose(choice)
+            undo.follow(live, before, choice, message)
+            header["undo"] = undo.told(live)
             if kind != "knots":
                 if not (message or {}).get("dragging"):
                     key = choice.method, choice.all_values
@@ -113,7 +119,7 @@ def _applied(choice: Choice, message: Mapping[str, Any] | None, kind: str) -> Ch
 
 def _movers(choice: Choice) -> set[str]:
     """Controls that may move the ends of other controls' ranges by much."""
-    params = METHODS[choice.method].params
+    params = METHODS[choice.method].controls(choice.task)
     return {"data", "method"} | {p.name for p in params if p.scale == "choice"}
 
 
@@ -129,7 +135,7 @@ def _within(choice: Choice) -> tuple[Choice, list[str]]:
         return choice, []
     values, said = dict(choice.values), []
     ends = cached.bounds(data, choice.method, choice.all_values)
-    for param in method.params:
+    for param in method.controls(choice.task):
         low, high = ends.get(param.name, (0.0, np.inf))
         value = choice.all_values[param.name]
         if value is None:
@@ -166,10 +172,15 @@ def _respond(
         return
     dragging = bool(message.get("dragging"))
     started = time.perf_counter()
-    if dragging:
-        estimator, job, canonical = _preview(choice, data, live), None, False
-    else:
+    part, job, canonical = data, None, False
+    if not dragging:
         estimator, job, canonical = _canonical(choice, data, live, kind == "stop")
+    if (dragging and _takes_long(choice, data)) or (
+        job and kind in ("set", "edit", "full")
+    ):
+        estimator, part = _coarse(choice, data, live.get("state") if dragging else None)
+    elif dragging:
+        estimator = _preview(choice, data, live.get("state"))
     if "bounds" not in live or live["bounds_of"] != choice.method:
         live.update(bounds=_widest(choice), bounds_of=choice.method)
     n_features = len(data.preparation.feature_names)
@@ -179,9 +190,10 @@ def _respond(
         live["state"] = estimator.state_
         support, automatic = estimator.model_.support, estimator.automatic_
         seconds = time.perf_counter() - started
-        header["picture"] = picture(estimator, scene, data)
+        header["picture"] = picture(estimator, scene, part)
         header["picture"] |= {
             "canonical": canonical,
+            "coarse": None if part is data else coarse.words(part, data),
             "ms": 1000 * seconds,
             "chain": _chain(choice, scene_id),
             "knot": None,
@@ -216,25 +228,48 @@ def _digest(digest: str, split_key: str, choice: Choice) -> str:
 def _view(choice: Choice, data: cached.Parts, live: dict[str, Any]) -> figures.View:
     """The window; it stands still while the visitor's own points move inside it."""
     view = cached.view(data, choice.view_of(data))
-    kept = live.get("scene")
-    if kept is not None and live.get("edited") == choice.token != "":
-        xy = kept.view.project(data.X)
-        inside = (xy >= [kept.view.x[0], kept.view.y[0]]).all()
-        if inside and (xy <= [kept.view.x[1], kept.view.y[1]]).all():
-            return kept.view
+    drawn = choice.data == MINE and live.get("edited") == choice.token
+    if not drawn or live.get("scene") is None:
+        return view
+    kept = live["scene"].view
+    same = (kept.x_label, kept.y_label) == (view.x_label, view.y_label)
+    if same and np.array_equal(kept.origin, view.origin):
+        xy = places(kept, data.X, data.y)
+        if (xy >= [kept.x[0], kept.y[0]]).all() and (
+            xy <= [kept.x[1], kept.y[1]]
+        ).all():
+            return kept
     return view
 
 
-def _preview(choice: Choice, data: cached.Parts, live: dict[str, Any]) -> Any:
-    """A quick fit from where the last one ended; None where no fit is quick."""
-    if cached.is_slow(data, choice.method):
-        return None
+def _takes_long(choice: Choice, data: cached.Parts) -> bool:
+    """Whether the last canonical fit was a job, or this one is bound to be."""
+    quick = st.session_state["live"].get("quick", True)
+    return not quick or cached.is_slow(data, choice.method)
+
+
+def _coarse(
+    choice: Choice, data: cached.Parts, state: Any
+) -> tuple[Any, cached.Parts | None]:
+    """A quick fit on a part of the rows, and that part; None where there is none."""
+    part = coarse.part_of(data, choice.method)
+    if part is None:
+        return None, None
+    try:
+        return _preview(choice, part, state), part
+    except SmpcoreError as error:
+        log.info("no coarse answer: %s", error)  # all of the rows may do
+        return None, None
+
+
+def _preview(choice: Choice, data: cached.Parts, state: Any) -> Any:
+    """A quick fit from where the last one ended."""
     values = choice.all_values
     problem = cached.problem(data, choice.method, values)
     method = METHODS[choice.method]
     estimator = method.estimator(values, data.dataset.task, preview=True)
     with jobs.stopped_after(cached.QUICK_SECONDS) as flag:
-        return estimator.solve(problem, live.get("state"), stop=flag)
+        return estimator.solve(problem, state, stop=flag)
 
 
 def _canonical(
@@ -242,15 +277,15 @@ def _canonical(
 ) -> tuple[Any, dict[str, Any] | None, bool]:
     """The canonical fit, or None with what its job says; whether it is canonical."""
     fit = cached.fit(data, choice.method, choice.all_values)
+    # Knots of a path that is slow to solve would keep the visitor waiting.
+    live["quick"] = fit.job is None
     if stop and fit.job is not None:
         fit.job.stop()
     elif fit.was_stopped:
         fit.restart()
     if fit.wait(1.0 if stop else 0.0):
-        # Knots of a path that is slow to solve would keep the visitor waiting.
-        quick = fit.job is None
-        live.update(bounds=fit.bounds, bounds_of=choice.method, quick=quick)
-        return fit.estimator, None, not fit.was_stopped
+        live.update(bounds=fit.bounds, bounds_of=choice.method)
+        return choice.at_work(fit.estimator), None, not fit.was_stopped
     doing = "Compiling and fitting" if choice.method in uncompiled else "Fitting"
     job = {
         "text": f"{doing} {METHODS[choice.method].title}",
@@ -262,12 +297,14 @@ def _canonical(
 
 def _widest(choice: Choice) -> dict[str, tuple[float, float]]:
     """Slider ends before a fit has told better ones."""
-    return {p.name: (p.low, p.high) for p in METHODS[choice.method].params}
+    params = METHODS[choice.method].controls(choice.task)
+    return {p.name: (p.low, p.high) for p in params}
 
 
 def _chain(choice: Choice, scene_id: str) -> str:
     """Name of the path that the shown knots belong to."""
-    values = cached.pairs(METHODS[choice.method].off_path(choice.all_values))
+    row = METHODS[choice.method]
+    values = cached.pairs(row.off_path(choice.all_values, choice.task))
     text = repr((scene_id, choice.method, values))
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 

@@ -7,18 +7,22 @@ from typing import Any
 import numpy as np
 
 from pages.shared import cached
-from smpcore import Scores, evaluate, figures
+from smpcore import RegressionScores, Scores, evaluate
 
 #: What a prototype of each kind is.
 KINDS = {
+    "real case": "A prototype is a real training row: an input is judged by how like "
+    "each of them it is. The model holds these rows.",
     "direction": "A prototype is a direction: a weight for each feature. The class "
     "whose prototype gives the highest score wins.",
     "mix of real cases": "A prototype is a mix of real training rows: it adds up how "
-    "alike an input is to each of them. Ringed points are those rows.",
+    "alike an input is to each of them.",
     "invented case": "A prototype is an invented case, in standard deviations from "
     "the training mean: an input is judged by how like each of them it is. No training "
     "row is in the model.",
 }
+#: What marks in the live figure stand for them.
+RINGS = {"mix of real cases": " Ringed points are those rows."}
 #: What the points are that prototypes are made of.
 MARKS = {
     "mix of real cases": "row that prototypes are made of",
@@ -41,11 +45,16 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
+def effect(voice: float) -> str:
+    """What a prototype of a regression does where it is matched, in a word."""
+    return "raises" if voice > 0 else "lowers" if voice < 0 else "silent"
+
+
 def readouts(
     estimator: Any,
     data: cached.Parts,
     parts: tuple[str, ...],
-    raster: figures.Raster,
+    winners: np.ndarray,
 ) -> tuple[list[dict[str, str]], dict[str, Any]]:
     """Describe a fitted model in numbers.
 
@@ -55,32 +64,50 @@ def readouts(
     data : Parts
     parts : tuple of str
         Parts that are open.
-    raster : Raster
-        As painted: classes that it does not show are named.
+    winners : ndarray of int
+        Numbers of the classes that the picture shows: the others are named.
 
     Returns
     -------
     readouts : list of dict
         ``name``, ``value``, ``detail``.
     strip : dict
-        Training and validation accuracy and non-zeros, for the path's strip.
+        Training and validation accuracy (or error) and non-zeros, for the path's
+        strip.
     """
     model = estimator.model_
     texts: list[dict[str, str]] = []
     strip: dict[str, Any] = {"nonzeros": model.n_nonzeros}
-    counted: dict[str, Scores] = {}
+    counted: dict[str, Any] = {}
     for part in ("validation", "train", "test"):
         X, y = data.of(part)
         if part not in parts or len(y) == 0:
             continue
         scores = evaluate(model, X, y)
-        texts.append(_accuracy(TITLES[part], scores))
-        strip["training" if part == "train" else part] = scores.accuracy
+        name = "training" if part == "train" else part
+        texts += of_part(TITLES[part], scores, data)
+        if isinstance(scores, RegressionScores):
+            strip[name] = scores.mae
+            strip.setdefault("r2", {})[name] = _finite(scores.r2)
+        else:
+            strip[name] = scores.accuracy
         counted[part] = scores
-    shown = counted.get("validation", counted["train"])
-    texts += _classes(shown, counted["train"], raster)
+    part = "validation" if "validation" in counted else "train"
+    if model.classes is None:
+        texts.append(_worst(counted[part], data, part))
+    else:
+        texts += _classes(counted[part], counted["train"], winners)
     texts += _size(estimator) + _measures(estimator)
     return texts + _solver(estimator), strip
+
+
+def of_part(
+    title: str, scores: Scores | RegressionScores, data: cached.Parts
+) -> list[dict[str, str]]:
+    """How good a model is on one part, beside what one answer to all would reach."""
+    if isinstance(scores, RegressionScores):
+        return _errors(title, scores, data)
+    return [_accuracy(title, scores)]
 
 
 def _accuracy(title: str, scores: Scores) -> dict[str, str]:
@@ -93,8 +120,48 @@ def _accuracy(title: str, scores: Scores) -> dict[str, str]:
     return _text(f"{title} accuracy", percent(scores.accuracy), detail)
 
 
+def _errors(
+    title: str, scores: RegressionScores, data: cached.Parts
+) -> list[dict[str, str]]:
+    """Mean error with its interval beside the training median's, and R²."""
+    low, high = scores.interval
+    sure = f"95 % interval {low:.3g}–{high:.3g}; " if np.isfinite(low) else ""
+    usual = float(np.median(data.of("train")[1]))
+    detail = (
+        f"mean absolute error of {scores.rows} rows, in units of "
+        f"{data.dataset.target:.24}; {sure}always the training median {usual:.3g}: "
+        f"{scores.always(usual):.3g}"
+    )
+    explained = "share of the variance that is explained; 0 is the rows' own mean"
+    if not np.isfinite(scores.r2):
+        explained = "these rows are all alike: there is nothing to explain"
+    return [
+        _text(f"{title} error", f"{scores.mae:.3g}", detail),
+        _text(
+            f"{title} R²",
+            f"{scores.r2:.2f}" if np.isfinite(scores.r2) else "none",
+            f"{explained}; root mean squared error {scores.rmse:.3g}",
+        ),
+    ]
+
+
+def _worst(scores: RegressionScores, data: cached.Parts, part: str) -> dict[str, str]:
+    """The row whose answer is farthest off."""
+    worst = scores.worst
+    row = getattr(data.split, part)[worst]
+    truth, answer = scores.truth[worst], scores.answers[worst]
+    detail = f"{TITLES[part].lower()} row {row}: true {truth:.4g}, predicted "
+    return _text(
+        "Largest error", f"{scores.errors[worst]:.3g}", f"{detail}{answer:.4g}"
+    )
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
 def _classes(
-    scores: Scores, training: Scores, raster: figures.Raster
+    scores: Scores, training: Scores, winners: np.ndarray
 ) -> list[dict[str, str]]:
     known = np.flatnonzero(np.isfinite(scores.recall))
     order = known[np.argsort(scores.recall[known], kind="stable")]
@@ -109,7 +176,7 @@ def _classes(
     if silent:
         names = ", ".join(silent)
         rows.append(_text("Never answered", names, "no training row gets them"))
-    absent = np.setdiff1d(np.arange(len(scores.classes)), np.unique(raster.winner))
+    absent = np.setdiff1d(np.arange(len(scores.classes)), winners)
     if len(absent):
         names = ", ".join(f"{scores.classes[i]!s:.20}" for i in absent[:6])
         rows.append(_text("Not in this picture", names, "they win elsewhere, or never"))
@@ -125,7 +192,7 @@ def _size(estimator: Any) -> list[dict[str, str]]:
         notes.append(f"{lost} {estimator.loss_of_prototypes}")
     wins = getattr(estimator, "wins_", np.ones(1))
     if idle := int((wins == 0).sum()):
-        notes.append(f"{idle} decide no training row")
+        notes.append(f"{idle} decide{'s' * (idle == 1)} no training row")
     size = _text(
         "Non-zeros",
         str(model.n_nonzeros),

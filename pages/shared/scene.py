@@ -21,6 +21,11 @@ MOST_COMPARISONS = 4e6
 MOST_BARS, MOST_CASES = 12, 5
 #: Pixels of a picture's cases at most; beyond them cases are told by their numbers.
 CASE_PIXELS = 100_000
+#: A regression picture shows a row's own prediction if it is off by less than this
+#: share of the training targets' range.
+NEAR = 0.05
+#: Nodes of a curve.
+CURVE_NODES = 400
 
 
 class Scene:
@@ -44,15 +49,16 @@ class Scene:
         if total > SHOWN_ROWS:
             chosen = np.random.default_rng(0).permutation(total)[:SHOWN_ROWS]
             row, part = row[chosen], part[chosen]
-        self.X = data.X[row]
-        self.xy = view.project(self.X)
+        self.X, y = data.X[row], data.y[row]
+        self.xy = places(view, self.X, y)
         self.lifted = view.lift(self.xy)
-        classes = np.unique(data.of("train")[1])
-        label = class_numbers(data.y[row], classes)
+        regression = data.dataset.task == "regression"
+        classes = [] if regression else np.unique(data.of("train")[1])
+        label = np.full(len(y), -1) if regression else class_numbers(y, classes)
         self.header = {
             "title": data.dataset.name,
             "classes": [str(label) for label in classes],
-            "editable": is_editable(data),
+            "editable": is_editable(data, view),
             "parts": ["training", "validation", "test"],
             "points": {
                 "x": self.xy[:, 0].astype(np.float32),
@@ -73,10 +79,35 @@ class Scene:
             "features": [name[:80] for name in data.preparation.feature_names],
             "alt": f"Decision regions on {data.dataset.name}",
         }
+        if regression:
+            self._measure(data, y)
+
+    def _measure(self, data: cached.Parts, y: np.ndarray) -> None:
+        """Add what a regression needs: the target's name and range, and true values."""
+        name, train = data.dataset.target[:80], data.of("train")[1]
+        self.spread = float(np.ptp(train))
+        self.header["target"] = {
+            "name": name,
+            "low": float(train.min()),
+            "high": float(train.max()),
+            "curve": self.view.of_target,
+        }
+        self.header["points"]["value"] = y.astype(np.float32)
+        self.header["alt"] = f"Predictions of {name} on {data.dataset.name}"
+
+
+def places(view: figures.View, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Where rows stand in the window, shape (n_samples, 2); a curve's rows at y."""
+    xy = view.project(X)
+    if view.of_target:
+        xy[:, 1] = y
+    return xy
 
 
 def _image_shape(data: cached.Parts) -> list[int] | None:
     shape = data.dataset.sample_shape
+    if data.dataset.channels:  # a series has (channels, times), and is no picture
+        return None
     n_features = len(data.preparation.feature_names)
     return list(shape) if len(shape) == 2 and np.prod(shape) == n_features else None
 
@@ -97,11 +128,25 @@ def picture(estimator: Any, scene: Scene, data: cached.Parts) -> dict[str, Any]:
     model = estimator.model_
     dear = max(model.n_comparisons, 1)
     n_nodes = int(np.clip(np.sqrt(MOST_COMPARISONS / dear), 30, 100))
+    paint = _regions if model.classes is not None else _surface
+    painted, winners = paint(model, scene, n_nodes)
+    texts, strip = readouts.readouts(estimator, data, scene.parts, winners)
+    return painted | {
+        "own_share": float(1 - painted["hollow"].mean()),
+        "prototypes": _prototypes(estimator, scene, data),
+        "bars": _bars(model),
+        "readouts": texts,
+        "strip": strip,
+    }
+
+
+def _regions(
+    model: PrototypeModel, scene: Scene, n_nodes: int
+) -> tuple[dict[str, Any], np.ndarray]:
+    """Decision regions and the rows' answers; which classes win somewhere in them."""
     raster = figures.decision_raster(model, scene.view, n_nodes)
     predicted = model.scores(scene.X).argmax(axis=1)
     painted = model.scores(scene.lifted).argmax(axis=1)
-    hollow = painted != predicted
-    texts, strip = readouts.readouts(estimator, data, scene.parts, raster)
     return {
         "grid": [n_nodes, n_nodes],
         "winner": raster.winner,
@@ -112,13 +157,24 @@ def picture(estimator: Any, scene: Scene, data: cached.Parts) -> dict[str, Any]:
         if raster.lines is None or model.pooling != "max"
         else {"coef": raster.lines, "owner": model.owner.astype(np.uint8)},
         "predicted": predicted.astype(np.uint8),
-        "hollow": hollow.astype(np.uint8),
-        "own_share": float(1 - hollow.mean()),
-        "prototypes": _prototypes(estimator, scene, data),
-        "bars": _bars(model),
-        "readouts": texts,
-        "strip": strip,
-    }
+        "hollow": (painted != predicted).astype(np.uint8),
+    }, np.unique(raster.winner)
+
+
+def _surface(
+    model: PrototypeModel, scene: Scene, n_nodes: int
+) -> tuple[dict[str, Any], np.ndarray]:
+    """Predictions over the window and of the rows; no class wins anywhere."""
+    curve = scene.view.of_target
+    n_nodes = CURVE_NODES if curve else n_nodes
+    predicted = model.predict(scene.X)
+    apart = np.abs(model.predict(scene.lifted) - predicted)
+    return {
+        "grid": [n_nodes, 1 if curve else n_nodes],
+        "surface": figures.prediction_raster(model, scene.view, n_nodes),
+        "predicted": predicted.astype(np.float32),
+        "hollow": (apart > NEAR * scene.spread).astype(np.uint8),
+    }, np.empty(0, dtype=int)
 
 
 def _prototypes(estimator: Any, scene: Scene, data: cached.Parts) -> dict[str, Any]:
@@ -129,13 +185,17 @@ def _prototypes(estimator: Any, scene: Scene, data: cached.Parts) -> dict[str, A
         "owner": model.owner.astype(np.uint8),
         "count": model.counts.astype(np.int32),
         "bias": model.bias.astype(np.float32),
-        "caption": readouts.KINDS[model.kind_of_prototype],
+        "caption": readouts.KINDS[model.kind_of_prototype]
+        + readouts.RINGS.get(model.kind_of_prototype, ""),
     }
     if model.kind_of_prototype in readouts.MARKS:
-        marks = view.project(model.prototypes[:SHOWN_ROWS])
+        marks = _on_view(model, view, model.prototypes[:SHOWN_ROWS])
         shown["marks"] = marks.astype(np.float32)
         shown["marks_label"] = readouts.MARKS[model.kind_of_prototype]
         shown["size"] = np.count_nonzero(model.mixing, axis=0).astype(np.int32)
+    if model.classes is None:
+        shown |= {"owner": np.full(model.n_prototypes, 255, np.uint8)}
+        shown["words"] = [readouts.effect(voice) for voice in _voices(model)]
     if model.kind_of_prototype == "invented case":
         shown |= {"weights": model.anchors.astype(np.float32), "noun": "value"}
         shown |= _stars(estimator, view)
@@ -144,8 +204,16 @@ def _prototypes(estimator: Any, scene: Scene, data: cached.Parts) -> dict[str, A
     return shown
 
 
+def _on_view(model: PrototypeModel, view: figures.View, X: np.ndarray) -> np.ndarray:
+    """Where cases stand in the window; on the line, if it shows a curve."""
+    xy = view.project(X)
+    return places(view, X, model.predict(view.lift(xy))) if view.of_target else xy
+
+
 def _voices(model: PrototypeModel) -> np.ndarray:
-    """Weight of each prototype: of two classes signed, else what its class gets."""
+    """Weight of each prototype: of classes more than two, what its class gets."""
+    if model.classes is None:
+        return model.votes[:, 0]
     if model.n_outputs == 2:
         return model.votes[:, 1] - model.votes[:, 0]
     return model.votes.max(axis=1)
@@ -157,13 +225,15 @@ def _stars(estimator: Any, view: figures.View) -> dict[str, Any]:
     size, off = np.abs(_voices(model)), estimator.off_data_
     # The start of a case that several fell together into is that of the first.
     _, first = np.unique(estimator.merged_, return_index=True)
-    start = view.project(estimator.start_[first] * model.scale + model.center)
+    start = estimator.start_[first] * model.scale + model.center
+    start = None if view.of_target else view.project(start).astype(np.float32)
+    owner = model.owner if model.classes is not None else np.full(len(size), 255)
     return {
         "mark_size": (size / (size.max() or 1.0)).astype(np.float32),
         "mark_weight": _voices(model).astype(np.float32),
-        "mark_owner": model.owner.astype(np.uint8),
+        "mark_owner": owner.astype(np.uint8),
         "mark_off": None if off is None else off.astype(np.uint8),
-        "mark_start": start.astype(np.float32),
+        "mark_start": start,
     }
 
 
@@ -194,16 +264,28 @@ def _cases(
     }
 
 
+def _speakers(model: PrototypeModel) -> tuple[list[str], np.ndarray | None, str]:
+    """Names of invented cases, for whom each speaks, and what their weights mean."""
+    if model.classes is None:
+        names = [
+            f"{j + 1} · {readouts.effect(v)}" for j, v in enumerate(_voices(model))
+        ]
+        note = "to the right: raises the prediction where it is matched; left: lowers"
+        return names, None, note
+    classes = [f"{label!s:.24}" for label in model.classes]
+    names = [f"{j + 1} · {classes[k]}" for j, k in enumerate(model.owner)]
+    note = "what each adds to the score of its class where it is matched best"
+    if model.n_outputs == 2:
+        note = f"to the right: speaks for {classes[1]}; to the left: {classes[0]}"
+    return names, model.owner, note
+
+
 def _bars(model: PrototypeModel) -> dict[str, Any] | None:
     """Weights that are drawn as bars beside the picture, the largest first."""
     owner = None
     if model.kind_of_prototype == "invented case":
-        values, title, owner = _voices(model), "Weights of the cases", model.owner
-        classes = [f"{label!s:.24}" for label in model.classes]
-        names = [f"{j + 1} · {classes[k]}" for j, k in enumerate(owner)]
-        note = "what each adds to the score of its class where it is matched best"
-        if model.n_outputs == 2:
-            note = f"to the right: speaks for {classes[1]}; to the left: {classes[0]}"
+        values, title = _voices(model), "Weights of the cases"
+        names, owner, note = _speakers(model)
     elif len(model.similarity.weights) > 1:
         values = np.array(model.similarity.weights)
         features = len(values) == model.n_features

@@ -6,7 +6,9 @@ import gc
 import threading
 import warnings
 
-from smpcore import METHODS
+from threadpoolctl import threadpool_limits
+
+from smpcore import METHODS, Caution
 
 #: The other kernels are compiled this long after the first.
 BACKGROUND_SECONDS = 8.0
@@ -18,8 +20,11 @@ class StartUp:
     """Compile or load machine code: the default method first, the others behind it."""
 
     def __init__(self) -> None:
-        # The page says how each fit ended; the log need not.
+        # The page says how each fit ended and what it changed; the log need not.
+        warnings.simplefilter("ignore", Caution)
         warnings.filterwarnings("ignore", message=".*raise max_iter or tol")
+        # One core a visitor, as app.py says; numpy may have been loaded before it.
+        threadpool_limits(1, user_api="blas")
         gc.disable()  # a compiler makes millions of objects, and hardly any garbage
         next(iter(METHODS.values())).warm_up()
         gc.enable()

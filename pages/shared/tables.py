@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,13 +11,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.shared import cached, links, private
+from pages.shared import cached, links, private, sources
 from pages.shared.choice import BUNDLED, MINE, Choice
 from pages.shared.controls import set_values
 from smpcore import (
-    DECIMALS,
-    DELIMITERS,
-    ENCODINGS,
     METHODS,
     Dataset,
     Param,
@@ -25,16 +22,11 @@ from smpcore import (
     Split,
     check_fit,
     find_duplicates,
-    read_frame,
-    read_table,
     telling_features,
 )
 
-ENDINGS = ["csv", "tsv", "txt", "data", "arff", "parquet", "pq"]
-ROLES = ("feature", "target", "group", "ignore")
+ROLES = ("feature", "target", "group", "time", "ignore")
 KINDS = ("number", "category")
-_DETECT = "as detected"
-_NAMES = {"\t": "tab", True: "yes", False: "no"}
 
 
 def plain(text: str) -> str:
@@ -53,13 +45,17 @@ def pick() -> None:
     choice = links.current()
     draft = st.session_state.get("draft", "")
     mine = [MINE] if choice.token or draft else []
-    keys = [key for key, info in BUNDLED.items() if _has_method(info.task)]
+    others = sources.listed()
+    if choice.data not in (MINE, *BUNDLED, *others):  # its file is gone
+        choice = replace(choice, data=Choice.data, data_values={}, two_classes=False)
+        links.choose(choice)
+        st.warning("The chosen file is no longer on this server: other data are shown.")
     left, right = st.columns([4, 1], vertical_alignment="bottom")
     st.session_state["data_pick"] = MINE if draft else choice.data
     left.selectbox(
         "Data",
-        [*mine, *keys],
-        format_func=lambda key: "My table" if key == MINE else BUNDLED[key].title,
+        [*mine, *BUNDLED, *others],
+        format_func=_title,
         key="data_pick",
         on_change=_picked,
     )
@@ -75,6 +71,12 @@ def pick() -> None:
     params = BUNDLED[choice.data].params if choice.data in BUNDLED else ()
     if params and not draft:
         links.choose(set_values(choice, _generated(choice, params)))
+
+
+def _title(key: str) -> str:
+    if key == MINE:
+        return "My table"
+    return BUNDLED[key].title if key in BUNDLED else sources.title(key)
 
 
 def _picked() -> None:
@@ -96,7 +98,7 @@ def _generated(choice: Choice, params: tuple[Param, ...]) -> dict[str, Any]:
             number(param.high),
             number(value),
             step=1 if param.scale == "int" else 0.05,
-            key=f"{choice.data}.{param.name}",
+            key=f"{choice.data}.{param.name}.{links.edition()}",
             help=param.help or None,
         )
         if chosen != value:
@@ -121,7 +123,7 @@ def remarks(dataset: Dataset, division: Split) -> None:
             plain(f"{problem} Until then the other pages show another table."),
             icon=":material/block:",
         )
-    repeated, telling = _remembered(
+    repeated, telling = remembered(
         "checked",
         (dataset.digest, division.key),
         lambda: (
@@ -142,15 +144,18 @@ def remarks(dataset: Dataset, division: Split) -> None:
         st.info("\n".join(f"- {plain(notice)}" for notice in notices))
 
 
-def _remembered(name: str, key: Any, compute: Callable[[], Any]) -> Any:
-    """The last result of this name, computed anew for another key."""
+def remembered(name: str, key: Any, compute: Callable[[], Any]) -> Any:
+    """Return the last result of this name, computed anew for another key."""
     if st.session_state.get(name, (None, None))[0] != key:
         st.session_state[name] = (key, compute())
     return st.session_state[name][1]
 
 
 def shown() -> tuple[Dataset, Split | None]:
-    """The table of this page: one that cannot be fitted yet, or the chosen one."""
+    """The table of this page: one that cannot be fitted yet, or the chosen one.
+
+    Its number to predict is still a number: see `posed`.
+    """
     choice = links.current()
     token = st.session_state.get("draft") or (
         choice.token if choice.data == MINE else ""
@@ -162,7 +167,30 @@ def shown() -> tuple[Dataset, Split | None]:
             st.session_state["draft"] = ""
             links.choose(Choice())
             st.warning(plain(str(error)))
-    return links.current().dataset(), None
+    return links.current().table(), None
+
+
+def posed(dataset: Dataset) -> Dataset:
+    """The table with the question that is asked of it: two classes, if so chosen."""
+    if links.current().two_classes and dataset.task == "regression":
+        return cached.two_classes(dataset)
+    return dataset
+
+
+def _cut(dataset: Dataset) -> None:
+    """A switch that makes two classes of a number to predict."""
+    if dataset.task != "regression":
+        return
+    chosen = st.toggle(
+        "Two classes: below the mean 'P', else 'N'",
+        links.current().two_classes,
+        key=f"two_{dataset.digest}",
+        help="The papers' binary versions of such tables. The mean is that of all "
+        "rows, test rows included: it belongs to the question.",
+    )
+    if chosen != links.current().two_classes:
+        links.choose(replace(links.current(), two_classes=chosen))
+        st.rerun()
 
 
 def divide(dataset: Dataset, drawn: Split | None) -> None:
@@ -219,6 +247,7 @@ def take(dataset: Dataset) -> None:
             data=MINE,
             token=token,
             data_values={},
+            two_classes=choice.two_classes and choice.data == MINE,
             view={},
             open_test=False,
         )
@@ -233,87 +262,13 @@ def forget() -> None:
     for name in ("draft", "read", "read_test", "live", "checked", "columns"):
         st.session_state.pop(name, None)
     st.session_state["uploads"] = st.session_state.get("uploads", 0) + 1
-    links.choose(replace(choice, data=Choice.data, token="", data_values={}, view={}))
-
-
-def uploads() -> None:
-    """Two file pickers: the table, and a second one as its test part."""
-    number = st.session_state.get("uploads", 0)
-    left, right = st.columns(2)
-    file = left.file_uploader(
-        "Your table: CSV, ARFF or Parquet",
-        ENDINGS,
-        key=f"upload_{number}",
-        help="It stays in the memory of this server for 30 minutes after your last "
-        "visit, only your browser can see it, and Delete removes it at once.",
-    )
-    test = right.file_uploader(
-        "Its test rows, if they are in a second file",
-        ENDINGS,
-        key=f"upload_test_{number}",
-        help="The same columns. These rows become the test part and stay closed.",
-    )
-    _once("read", file, lambda settings: read_table(file, file.name, **settings))
-    _once("read_test", test, lambda settings: _with_test(test, settings))
-
-
-def _with_test(file: Any, settings: Mapping[str, Any]) -> Dataset:
-    frame, _, _ = read_frame(file, file.name, **settings)
-    return shown()[0].with_test(frame)
-
-
-def _once(name: str, file: Any, read: Any) -> None:
-    """Read a file when it or its settings are new, and say what is wrong with it."""
-    if file is None:
-        st.session_state.pop(name, None)
-        return
-    settings = {
-        key: value
-        for key in ("delimiter", "decimal", "encoding", "header")
-        if (value := st.session_state.get(f"reading_{key}", _DETECT)) != _DETECT
-    }
-    key = (file.file_id, tuple(settings.items()))
-    done, problem = st.session_state.get(name, (None, ""))
-    if done != key:
-        try:
-            take(read(settings))
-            problem = ""
-        except SmpcoreError as error:
-            problem = str(error)
-        st.session_state[name] = (key, problem)
-        if name == "read":  # the test rows belong under the table as read now
-            st.session_state.pop("read_test", None)
-    if problem:
-        st.error(plain(problem))
-
-
-def reading(dataset: Dataset) -> None:
-    """How the file was read, each setting to be chosen otherwise."""
-    found = dataset.reading
-    if found is None or found.format != "CSV":
-        return
-    options = {
-        "delimiter": DELIMITERS,
-        "decimal": DECIMALS,
-        "encoding": ENCODINGS,
-        "header": (True, False),
-    }
-    file_is_here = st.session_state.get("read") is not None
-    for column, (name, values) in zip(st.columns(4), options.items(), strict=True):
-        used = _NAMES.get(getattr(found, name), getattr(found, name))
-        column.selectbox(
-            f"{name.capitalize()}: {used}",
-            [_DETECT, *values],
-            format_func=lambda value: _NAMES.get(value, str(value)),
-            key=f"reading_{name}",
-            disabled=not file_is_here,
-            help=None if file_is_here else "Upload the file again to change this.",
-        )
+    start = {"data": Choice.data, "token": "", "data_values": {}, "view": {}}
+    links.choose(replace(choice, **start, two_classes=False))
 
 
 def roles(dataset: Dataset) -> None:
     """A table of the columns, in which roles and kinds can be changed."""
-    table = _remembered("columns", dataset.digest, lambda: _overview(dataset))
+    table = remembered("columns", dataset.digest, lambda: _overview(dataset))
     select = st.column_config.SelectboxColumn
     edited = st.data_editor(
         table,
@@ -355,6 +310,7 @@ def task(dataset: Dataset) -> None:
         disabled=bool(_fixed(dataset)),
         key=f"task_{dataset.digest}",
     )
+    _cut(dataset)
     _apply(dataset, task=None if chosen == dataset.task else chosen)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 
 from playwright.sync_api import Locator, Page
 
@@ -25,13 +26,33 @@ def heard(page: Page) -> dict:
     return json.loads(page.locator("code").inner_text())
 
 
-def wait_heard(page: Page, n: int) -> dict:
-    deadline = time.monotonic() + 10
-    while heard(page)["n"] < n and time.monotonic() < deadline:
+def wait_until(page: Page, happened: Callable[[], object], seconds: float = 20) -> None:
+    """Wait for what the page does in its own time, on a busy machine too."""
+    deadline = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < deadline, "what was waited for did not happen"
         page.wait_for_timeout(20)
-    assert heard(page)["n"] >= n
+
+
+def wait_heard(page: Page, n: int) -> dict:
+    wait_until(page, lambda: heard(page)["n"] >= n)
     page.wait_for_timeout(60)
     return heard(page)
+
+
+def let_go(page: Page) -> dict:
+    """The message of a slider or a point that was let go, once the server heard it."""
+    wait_until(page, lambda: heard(page)["heard"][0].get("dragging") is False)
+    return heard(page)["heard"][0]
+
+
+def wait_quiet(page: Page, sent: list) -> None:
+    """Wait until nothing has been sent for half a second."""
+    while True:
+        before = len(sent)
+        page.wait_for_timeout(500)
+        if len(sent) == before:
+            return
 
 
 def at(page: Page, x: float, y: float) -> tuple[float, float]:
@@ -41,13 +62,25 @@ def at(page: Page, x: float, y: float) -> tuple[float, float]:
     return box["x"] + share_x * box["width"], box["y"] + share_y * box["height"]
 
 
-def sweep(page: Page, control: Locator, moves: int, seconds: float = 0.0) -> None:
-    """Drag a slider's thumb over its track and let go at 90 %."""
+def sweep(
+    page: Page,
+    control: Locator,
+    moves: int,
+    seconds: float = 0.0,
+    painted: bool = False,
+) -> None:
+    """Drag a slider's thumb over its track and let go at 90 %.
+
+    With ``painted``, each move waits for its picture.
+    """
     box = control.bounding_box()
     middle = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + 0.1 * box["width"], middle)
     page.mouse.down()
-    for i in range(moves + 1):
+    for i in range(1, moves + 1):  # the first place was reached by pressing there
+        before = state(page)["paintCount"]
         page.mouse.move(box["x"] + (0.1 + 0.8 * i / moves) * box["width"], middle)
         page.wait_for_timeout(1000 * seconds / moves)
+        if painted:
+            wait_until(page, lambda old=before: state(page)["paintCount"] != old)
     page.mouse.up()

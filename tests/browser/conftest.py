@@ -21,6 +21,8 @@ FLAGS = (
     "--disable-background-networking --disable-component-update --disable-sync"
 ).split()
 ROOT = Path(__file__).parents[2]
+# A busy machine is slow; what never comes fails all the same.
+expect.set_options(timeout=20_000)
 
 
 @pytest.fixture(scope="module")

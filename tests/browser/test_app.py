@@ -21,9 +21,10 @@ from playwright.sync_api import (
 
 from tests.bench.classroom import free_port, start_server
 from tests.bench.live import FLAGS
+from tests.browser.canvas_page import wait_quiet, wait_until
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("", "data", "export")
+PAGES = ("", "data", "prototypes", "tradeoff", "compare", "apply", "export")
 
 
 @pytest.fixture(scope="module")
@@ -103,16 +104,29 @@ def slider(page: Page, name: str) -> Locator:
     return page.locator(f'[data-name="{name}"] input[type=range]')
 
 
+def rested(page: Page) -> None:
+    """Wait until the page's script has run to its end."""
+    app = page.get_by_test_id("stApp")
+    expect(app).to_have_attribute("data-test-script-state", "notRunning")
+
+
+def moved_on(page: Page, name: str, before: str | None) -> None:
+    """Wait until the canvas says something else of itself than before."""
+    canvas = page.locator("canvas[data-paint-count]").first
+    expect(canvas).not_to_have_attribute(f"data-{name}", before or "")
+
+
 def drag(page: Page, name: str, *shares: float) -> None:
-    """Drag a slider with the mouse over these places of its length."""
+    """Drag a slider with the mouse over these places, each until it is answered."""
     slider(page, name).scroll_into_view_if_needed()
     box = slider(page, name).bounding_box()
     y = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + shares[0] * box["width"], y)
     page.mouse.down()
     for share in shares[1:]:
+        before = figure(page).get_attribute("data-seq")
         page.mouse.move(box["x"] + share * box["width"], y, steps=8)
-        page.wait_for_timeout(60)
+        moved_on(page, "seq", before)
     page.mouse.up()
 
 
@@ -125,7 +139,8 @@ def test_every_page_fits_its_window_in_both_themes(visit, path, width, theme):
     page.locator(".stMainBlockContainer").wait_for(timeout=60_000)
     if path == "":
         figure(page)
-    page.wait_for_timeout(1000)
+    rested(page)
+    page.wait_for_timeout(300)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     expect(page.locator(".stException")).to_have_count(0)
 
@@ -140,13 +155,27 @@ def test_dragging_a_slider_moves_the_picture_and_the_link(visit):
     settled(page)
 
 
+def test_a_long_fit_shows_a_coarse_picture_with_progress_and_stop(visit):
+    # A split that no other test fits: what is cached needs no coarse picture.
+    page = visit("?method=imkpl&data=digits&seed=7")
+    canvas = page.locator("canvas[data-coarse='1']")
+    canvas.wait_for(timeout=60_000)
+    said = page.get_by_text("coarse: fitted on 30", exact=False)
+    expect(said).to_be_visible()
+    expect(said).to_contain_text("of 1,078 rows")
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    page.locator("canvas[data-canonical='1']").wait_for(timeout=60_000)
+    expect(said).to_be_hidden()
+    expect(page.locator("canvas[data-coarse='1']")).to_have_count(0)
+
+
 def test_scrubbing_sends_nothing(visit):
     page = visit()
     sent = []
     page.on("websocket", lambda s: s.on("framesent", lambda f: sent.append(f)))
     page.reload()
     canvas = settled(page)
-    page.wait_for_timeout(500)
+    wait_quiet(page, sent)
     sent.clear()
     box = slider(page, "lam").bounding_box()
     y = box["y"] + box["height"] / 2
@@ -155,9 +184,9 @@ def test_scrubbing_sends_nothing(visit):
     seen = set()
     for i in range(20):
         page.mouse.move(box["x"] + (0.5 + 0.02 * i) * box["width"], y)
-        page.wait_for_timeout(30)
+        wait_until(page, lambda: canvas.get_attribute("data-knot") not in seen)
         seen.add(canvas.get_attribute("data-knot"))
-    assert len(seen) > 8
+    assert len(seen) == 20
     assert not sent
     page.mouse.up()
     page.wait_for_function("() => location.search.includes('lam=')")
@@ -170,7 +199,7 @@ def test_zoom_and_node_stay_while_sliders_move(visit):
     box = canvas.bounding_box()
     page.mouse.move(box["x"] + 200, box["y"] + 200)
     page.mouse.wheel(0, -400)
-    page.wait_for_timeout(300)
+    moved_on(page, "zoom", "1")
     zoom = canvas.get_attribute("data-zoom")
     assert float(zoom) > 1.2
     drag(page, "mu", 0.5, 0.7, 0.6)
@@ -186,19 +215,42 @@ def test_points_are_added_erased_and_brought_back(visit):
     box = canvas.bounding_box()
     page.get_by_role("button", name="Add").click()
     for i in range(3):
+        before = canvas.get_attribute("data-seq")
         page.mouse.click(box["x"] + 200 + 30 * i, box["y"] + 300)
-        page.wait_for_timeout(400)
+        moved_on(page, "seq", before)
     expect(page.get_by_text("of 303")).to_have_count(0)
     page.wait_for_function("() => location.search.includes('mine=')")
     count = page.locator("table").first
     page.get_by_text("Show as a table").click()
     rows = count.inner_text()
     page.get_by_role("button", name="Undo").click()
-    page.wait_for_timeout(600)
-    assert count.inner_text() != rows
+    wait_until(page, lambda: count.inner_text() != rows)
     page.reload()
     settled(page)
     assert "mine=" in page.url
+
+
+def test_points_are_sprayed_on_an_empty_picture_and_taken_back(visit):
+    page = visit("?data=drawn&d.n_classes=3")
+    canvas = settled(page)
+    page.get_by_text("Show as a table").click()
+    table = page.locator("table").first
+    page.get_by_role("button", name="Spray").click()
+    page.get_by_label("Class of added points").select_option(index=2)
+    box = canvas.bounding_box()
+    x, y = box["x"] + 250, box["y"] + 200
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for i in range(10):
+        page.mouse.move(x + 8 * i, y + 4 * i)
+        page.wait_for_timeout(40)
+    page.mouse.up()
+    page.wait_for_function("() => location.search.includes('mine=')")
+    expect(table).to_contain_text(" of 21 right", timeout=10_000)
+    page.get_by_role("button", name="Undo").click()
+    expect(table).to_contain_text("1 of 1 right", timeout=10_000)
+    expect(table).not_to_contain_text(" of 21 right", timeout=10_000)
+    page.wait_for_function("() => location.search.includes('data=drawn')")
 
 
 def test_with_the_keyboard_alone(visit):

@@ -17,10 +17,13 @@ from tests.browser.canvas_page import (
     at,
     canvas,
     heard,
+    let_go,
     slider,
     state,
     sweep,
     wait_heard,
+    wait_quiet,
+    wait_until,
 )
 
 
@@ -66,11 +69,11 @@ def test_scrub_paints_in_the_browser_alone(visit: Callable[..., Page]) -> None:
     middle = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + 8, middle)
     page.mouse.down()
-    page.wait_for_timeout(300)
+    wait_quiet(page, page.sent)
     sent, knots = len(page.sent), set()
     for i in range(1, 31):
         page.mouse.move(box["x"] + 8 + i / 30 * (box["width"] - 16), middle)
-        page.wait_for_timeout(60)
+        wait_until(page, lambda: state(page)["knot"] not in knots)
         knots.add(state(page)["knot"])
     assert len(page.sent) == sent
     assert len(knots) == 30
@@ -91,16 +94,6 @@ def test_strip_scrubs_too(visit: Callable[..., Page]) -> None:
     assert float(state(page)["lastValue"]) == pytest.approx(last["values"]["lam"])
 
 
-def let_go(page: Page) -> dict:
-    """The message of a slider that was let go, once the server has heard it."""
-    deadline = time.monotonic() + 10
-    while heard(page)["heard"][0].get("dragging") and time.monotonic() < deadline:
-        page.wait_for_timeout(50)
-    last = heard(page)["heard"][0]
-    assert last["dragging"] is False
-    return last
-
-
 def test_commits_keep_node_zoom_and_slider(visit: Callable[..., Page]) -> None:
     page = visit()
     node = canvas(page).element_handle()
@@ -109,9 +102,9 @@ def test_commits_keep_node_zoom_and_slider(visit: Callable[..., Page]) -> None:
     zoom = state(page)["zoom"]
     assert float(zoom) > 1.5
     started = int(state(page)["paintCount"])
-    sweep(page, slider(page, "mu"), 80, seconds=3)
+    sweep(page, slider(page, "mu"), 40, painted=True)
     pictures = int(state(page)["paintCount"]) - started
-    assert pictures >= 30
+    assert pictures >= 40
     last = let_go(page)
     shown = float(page.locator("[data-name=mu] .value").input_value())
     assert last["values"]["mu"] == pytest.approx(shown, rel=0.01)
@@ -155,8 +148,11 @@ def test_lost_answer_is_asked_for_again(visit: Callable[..., Page]) -> None:
     page.locator("[data-name=method] label span").nth(1).click()
     wait_heard(page, 1)
     assert int(state(page)["seq"]) < heard(page)["heard"][0]["seq"]
-    page.wait_for_timeout(10_500)
-    assert int(state(page)["seq"]) >= heard(page)["heard"][0]["seq"]
+
+    def answered() -> bool:
+        return int(state(page)["seq"]) >= heard(page)["heard"][0]["seq"]
+
+    wait_until(page, answered, seconds=30)
     assert heard(page)["heard"][0]["values"] == {"method": "b"}
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from smpcore import METHODS
 from tests import test_live
 from tests.test_live import Browser
 
 kernels = test_live.kernels
+REGRESSION = next(k for k, m in METHODS.items() if "regression" in m.estimators)
 
 
 def places(browser: Browser, *rows: int) -> list[list[float]]:
@@ -118,3 +120,92 @@ def test_places_that_nothing_stands_at_change_nothing(places: object) -> None:
     assert browser.choice == before
     words = browser.send("edit", op="undo")["notices"][0]["text"]
     assert "nothing to undo" in words
+
+
+def test_a_stroke_of_the_spray_is_one_step_to_undo() -> None:
+    browser = Browser(data="drawn", data_values={"n_classes": 3})
+    before = standing(browser)
+    assert len(before) == 3
+    spray = {"op": "spray", "dx": 0.1, "dy": 0.2, "label": 2}
+    browser.send("edit", **spray, places=[[0.0, 0.5]], dragging=True)
+    browser.send("edit", **spray, places=[[0.1, 0.5], [0.2, 0.5]], dragging=True)
+    done = browser.send("edit", **spray, places=[], dragging=False)
+    assert done["picture"]["canonical"]
+    points = browser.scene["points"]
+    x, y = points["x"][3:], points["y"][3:]
+    assert len(x) == 12
+    middle = np.repeat([0.0, 0.1, 0.2], 4)
+    assert (((x - middle) / 0.1) ** 2 + ((y - 0.5) / 0.2) ** 2 <= 1.0001).all()
+    assert len(np.unique(x)) == 12
+    assert (points["label"][3:] == 2).all()
+    browser.send("edit", op="undo")
+    assert standing(browser) == before
+
+
+def test_the_same_strokes_draw_the_same_points() -> None:
+    drawn = []
+    for _ in range(2):
+        browser = Browser(data="drawn")
+        spray = {"op": "spray", "dx": 0.1, "dy": 0.1, "label": 0}
+        browser.send("edit", **spray, places=[[0.0, 0.5]], dragging=False)
+        drawn.append(standing(browser))
+    assert drawn[0] == drawn[1]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"places": [[0.0, "a"]]}, "two coordinates"),
+        ({"places": [[1e300, 0.0]]}, "two coordinates"),
+        ({"places": "here"}, "something unexpected"),
+        ({"places": []}, "something unexpected"),
+        ({"places": [[0.0, 0.0]] * 201}, "something unexpected"),
+        ({"label": 7}, "one of the classes"),
+        ({"dx": None}, "two coordinates"),
+    ],
+)
+def test_a_spray_of_nonsense_is_answered_in_words(wrong, words) -> None:
+    browser = Browser(data="drawn")
+    before = standing(browser)
+    spray = {"places": [[0.0, 0.0]], "dx": 0.1, "dy": 0.1, "label": 0} | wrong
+    answer = browser.send("edit", op="spray", **spray)
+    assert words in answer["notices"][0]["text"]
+    assert standing(browser) == before
+
+
+def test_no_more_points_than_can_be_edited_are_sprayed() -> None:
+    browser = Browser(data_values={"n_samples": 2990})
+    spray = {"op": "spray", "dx": 0.1, "dy": 0.1, "label": 0, "dragging": False}
+    answer = browser.send("edit", **spray, places=[[0.0, 0.0]] * 3)
+    assert "At most 3,000 points" in answer["notices"][0]["text"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_begins_with_a_point_of_each_class(method) -> None:
+    for n_classes in (2, 5):
+        browser = Browser(
+            data="drawn", data_values={"n_classes": n_classes}, method=method
+        )
+        assert browser.last["picture"]["canonical"]
+        assert browser.scene["editable"]
+    refused = browser.send("edit", op="erase", places=places(browser, 0))
+    assert "last training point of its class" in refused["notices"][0]["text"]
+
+
+def values(browser: Browser, first: int) -> np.ndarray:
+    """Targets of the points from a row number on."""
+    points = browser.scene["points"]
+    return points["value"][points["row"] >= first]
+
+
+def test_where_a_number_is_predicted_sprayed_points_have_a_value() -> None:
+    spray = {"op": "spray", "dx": 0.1, "dy": 0.1, "places": [[0.5, 0.25]]}
+    browser = Browser(data="hills", method=REGRESSION)
+    n = len(browser.scene["points"]["x"])
+    browser.send("edit", **spray, value=0.75)
+    assert values(browser, n).tolist() == [0.75] * 4
+    curve = Browser(data="sine", method=REGRESSION)
+    n = len(curve.scene["points"]["x"])
+    curve.send("edit", **spray)
+    assert (np.abs(values(curve, n) - 0.25) <= 0.1).all()
+    assert "value up to" in browser.send("edit", **spray)["notices"][0]["text"]

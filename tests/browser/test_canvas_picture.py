@@ -15,6 +15,7 @@ from tests.browser.canvas_page import (
     slider,
     state,
     wait_heard,
+    wait_until,
 )
 
 
@@ -35,8 +36,7 @@ def test_theme_change_repaints_and_keeps_all(visit: Callable[..., Page]) -> None
     raster = page.locator("canvas.raster")
     light = raster.evaluate(corner)
     page.emulate_media(color_scheme="dark")
-    page.wait_for_timeout(800)
-    assert raster.evaluate(corner) < light - 60
+    wait_until(page, lambda: raster.evaluate(corner) < light - 60)
     assert state(page)["zoom"] == "1.5" and state(page)["knots"] == str(
         len(harness.PATH)
     )
@@ -80,8 +80,9 @@ def test_regions_are_exact_between_the_nodes(
     visit: Callable[..., Page], kind: str
 ) -> None:
     page = visit(f"scene={kind}")
+    painted = int(state(page)["paintCount"])
     page.get_by_label("Margin bands").uncheck()
-    page.wait_for_timeout(200)
+    wait_until(page, lambda: int(state(page)["paintCount"]) > painted)
     width, height, data = page.locator("canvas.raster").evaluate(
         """n => [n.width, n.height,
         [...new Uint32Array(n.getContext("2d").getImageData(0, 0, n.width, n.height)
@@ -108,16 +109,15 @@ def test_only_weights_that_are_not_zero_get_a_bar(visit: Callable[..., Page]) ->
         slider(page, "lam").focus()
         page.keyboard.press(knot)
         expect(canvas(page)).to_have_attribute("data-last-value", f"{lam:g}")
-        page.wait_for_timeout(400)
         weights, _ = harness.model(made, lam)
         for j, own in enumerate(weights):
             card = page.locator(".card").nth(j)
             used = int((own != 0).sum())
             rows = card.locator(".weight:not(.bias)")
-            assert rows.count() == min(used, 12)
-            assert "0" not in rows.locator(".number").all_inner_texts()
             words = f"{used} weight" if used else "all weights 0"
             expect(card.locator("small")).to_contain_text(words)
+            expect(rows).to_have_count(min(used, 12))
+            assert "0" not in rows.locator(".number").all_inner_texts()
     assert (weights == 0).all(axis=1).any(), "the last model has an empty prototype"
 
 
@@ -259,15 +259,17 @@ def test_the_chart_of_weights_moves_with_the_slider_and_keeps_its_lines(
     page.mouse.move(box["x"] + 0.3 * box["width"], middle)
     page.mouse.down()
     page.mouse.move(box["x"] + 0.85 * box["width"], middle, steps=10)
-    page.wait_for_timeout(200)
-    assert chart.locator(".number").all_inner_texts() != numbers
+    wait_until(page, lambda: chart.locator(".number").all_inner_texts() != numbers)
     stay = chart.locator(".feature").all_inner_texts()
     assert all(new == old for new, old in zip(stay, names, strict=True) if old in stay)
     page.mouse.up()
-    page.wait_for_timeout(400)
-    values = chart.locator(".number").all_inner_texts()
-    sizes = [abs(float(text.replace("−", "-"))) for text in values]
-    assert sizes == sorted(sizes, reverse=True)
+
+    def ranked() -> bool:
+        values = chart.locator(".number").all_inner_texts()
+        sizes = [abs(float(text.replace("−", "-"))) for text in values]
+        return sizes == sorted(sizes, reverse=True)
+
+    wait_until(page, ranked)
     long = chart.locator("i").evaluate_all("all => all.map((n) => n.offsetWidth)")
     assert long == sorted(long, reverse=True) and long[0] > 0
 

@@ -1,0 +1,31 @@
+"""What does the model say about new rows? A second file, answered row by row."""
+
+import streamlit as st
+
+from pages.shared import links, new_rows, tables
+from smpcore import METHODS, SmpcoreError
+
+choice = links.current()
+st.subheader("Apply")
+try:
+    data = choice.parts()
+    name = tables.plain(data.dataset.name)
+    st.caption(f"{METHODS[choice.method].title}, learned on {name}.")
+    file = new_rows.upload(data)
+    if file is None:
+        new_rows.expected(data)
+        st.stop()
+    model = new_rows.model(choice, data)
+    matched = new_rows.matched(file, data)
+    if matched is None:
+        st.stop()
+    answers = new_rows.answers(model, data, matched)
+except SmpcoreError as problem:
+    st.error(tables.plain(str(problem)))
+    st.stop()
+for notice in matched.notices:
+    st.warning(tables.plain(notice))
+new_rows.summary(model, answers)
+if matched.labels is not None:
+    new_rows.read_out(model, answers, matched.labels)
+new_rows.table(answers)

@@ -1,0 +1,98 @@
+"""Against what? Methods and baselines on the same rows, side by side."""
+
+import streamlit as st
+
+from pages.shared import cached, comparing, links, tables
+from smpcore import SmpcoreError, figures
+
+POLL_SECONDS = 0.4
+COLUMNS = 3
+
+
+def _progress(jobs: dict) -> bool:
+    running = [job for job in jobs.values() if job.running]
+    done = len(jobs) - len(running)
+    bar, button = st.columns([5, 1], vertical_alignment="center")
+    bar.progress(done / max(1, len(jobs)), text=f"{done} of {len(jobs)} are fitted")
+    if running and button.button("Stop", key="compare_stop", width="stretch"):
+        for job in running:
+            job.stop()
+    stopped = [job for job in jobs.values() if not job.running and job.problem]
+    if stopped and not running:
+        if button.button("Again", key="compare_again", width="stretch"):
+            for job in stopped:
+                job.start()
+            st.rerun()
+    return bool(running)
+
+
+def _panels(found: list, maps: comparing.Maps) -> None:
+    if maps.classes is not None:
+        legend = figures.class_legend(maps.classes)
+        st.plotly_chart(legend, key="classes", alt="Colour and shape of each class")
+    for place, one in enumerate(found):
+        if place % COLUMNS == 0:
+            columns = st.columns(COLUMNS)
+        name = comparing.name_of(one.entry)
+        with columns[place % COLUMNS]:
+            st.markdown(f"**{tables.plain(name)}**")
+            figure = maps.of(one)
+            st.plotly_chart(figure, key=f"map {one.entry}", alt=f"Regions of {name}")
+            st.caption(tables.plain(comparing.told(one, data.dataset.task)))
+
+
+def _two(found: list, maps: comparing.Maps, part: str) -> None:
+    names = {comparing.name_of(one.entry): one for one in found}
+    pinned = st.session_state.get("pinned")
+    first = next((i for i, o in enumerate(found) if o.entry == pinned), 0)
+    left, right = st.columns(2)
+    a = names[left.selectbox("A", names, first, key="compare_a")]
+    others = [name for name in names if names[name] is not a]
+    b = names[right.selectbox("B", others, key="compare_b")]
+    figure = maps.difference(a, b)
+    st.plotly_chart(figure, key="difference", alt="Where A and B answer differently")
+    table = comparing.differences(found, a, data, part)
+    st.caption(
+        f"Every model against A on the same {len(a.loss)} {part} rows; p-values are "
+        "corrected for their number. Choosing by these rows makes the winner look "
+        "better than it is: the test rows are for that."
+        + comparing.dependence(data.dataset)
+    )
+    st.dataframe(table, hide_index=True)
+
+
+def _results() -> None:
+    running = _progress(jobs)
+    for entry, job in jobs.items():
+        if job.problem:
+            name = comparing.name_of(entry)
+            st.info(tables.plain(f"{name}: {job.problem}"))
+    part = comparing.judged_by(data)
+    found = comparing.scored(jobs, data, part)
+    if found:
+        maps = comparing.Maps(choice, data, part)
+        st.caption(tables.plain(comparing.note(maps, data, part)))
+        _panels(found, maps)
+        if len(found) > 1:
+            _two(found, maps, part)
+    if polling and not running:
+        st.rerun()
+
+
+st.subheader("Compare")
+choice = links.current()
+try:
+    data = choice.parts()
+except SmpcoreError as problem:
+    st.info(tables.plain(str(problem)))
+    st.stop()
+left, right = st.columns([1, 5], vertical_alignment="center")
+comparing.pin(choice, left)
+if pinned := st.session_state.get("pinned"):
+    right.caption(
+        tables.plain(f"A: {comparing.name_of(pinned)}, fitted on these data.")
+    )
+asked, search = comparing.entries(choice, data)
+jobs = {entry: cached.contender(data, entry, search) for entry in asked}
+polling = any(job.running for job in jobs.values())
+st.fragment(_results, run_every=POLL_SECONDS if polling else None)()

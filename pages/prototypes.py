@@ -1,0 +1,56 @@
+"""What has the model learned, and why this answer? Prototypes one by one."""
+
+import streamlit as st
+
+from pages.shared import (
+    answers,
+    links,
+    new_rows,
+    portraits,
+    readouts,
+    reports,
+    steadiness,
+    tables,
+)
+from pages.shared.sight import Sight
+from smpcore import METHODS, SmpcoreError, rule_in_words
+
+
+def _rule(sight: Sight) -> None:
+    st.code("\n".join(rule_in_words(sight.model)), language=None, wrap_lines=True)
+    st.caption(
+        "Numbers are in the columns' own units. A sum that leaves out small terms says "
+        "how many; the model itself uses them all."
+    )
+
+
+SECTIONS = {
+    "All": portraits.gallery,
+    "One by one": portraits.single,
+    "Rule in words": _rule,
+    "Why this answer": answers.why,
+    "How stable": steadiness.section,
+    "Report": reports.section,
+}
+
+choice = links.current()
+st.subheader("Prototypes")
+try:
+    data = choice.parts()
+    model = new_rows.model(choice, data)
+except SmpcoreError as problem:
+    st.error(tables.plain(str(problem)))
+    st.stop()
+name = tables.plain(data.dataset.name)
+st.caption(
+    f"{METHODS[choice.method].title}, learned on {name}. "
+    f"{readouts.KINDS[model.kind_of_prototype]}"
+)
+shown = st.segmented_control(
+    "Show",
+    list(SECTIONS),
+    default="All",
+    key="prototypes_section",
+    label_visibility="collapsed",
+)
+SECTIONS[shown or "All"](Sight(choice, data, model))

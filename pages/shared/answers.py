@@ -1,0 +1,253 @@
+"""Why this answer: a row, picked or edited; its scores, parts and smallest flip."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.shared import tables
+from pages.shared.portraits import draw
+from pages.shared.readouts import TITLES
+from pages.shared.sight import Sight
+from smpcore import (
+    Contributions,
+    Flip,
+    PrototypeModel,
+    contributions,
+    counterfactual,
+    figures,
+)
+
+#: Tables with more columns are not edited by hand.
+_MOST_EDITED = 400
+_SPLITS = {
+    "": "the finest exact split",
+    "prototype": "prototypes",
+    "feature": "features",
+}
+_NORMS = {"l2": "as short as possible", "l1": "few features"}
+
+
+@st.fragment
+def why(sight: Sight) -> None:
+    """Pick a row, edit it, and see what its answer is made of."""
+    model = sight.model
+    row, frozen = _edited(sight, *_picked(sight))
+    x = sight.data.preparation.transform(row)[0]
+    draw(sight, x[None], ["this row"], "this_row")
+    found = contributions(model, x)
+    _verdict(sight, x, found)
+    _parts(sight, x)
+    if model.classes is not None:
+        _flip(sight, x, frozen)
+
+
+def _picked(sight: Sight) -> tuple[pd.DataFrame, str]:
+    """A row of an open part, and a key that is the same for the same row only."""
+    choice, division = sight.choice, sight.data.split
+    opened = choice.open_test or sight.data.dataset.open_test
+    parts = [
+        part
+        for part in ("train", "validation", *(["test"] if opened else []))
+        if getattr(division, part).size
+    ]
+    left, right, about = st.columns([1, 1, 3], vertical_alignment="bottom")
+    part = left.selectbox("Rows", parts, format_func=TITLES.get, key="why_part")
+    rows = getattr(division, part)
+    key = f"why_row_{division.key}_{part}"
+    number = right.number_input("Row", 1, len(rows), 1, key=key)
+    place = int(rows[number - 1])
+    label = tables.plain(tables.short(sight.data.dataset.y[place]))
+    about.caption(
+        f"Of {len(rows):,}; row {place} of the table. Its target is **{label}**."
+        + ("" if opened else " The test rows stay closed.")
+    )
+    return sight.data.dataset.frame.iloc[
+        [place]
+    ], f"{sight.data.dataset.digest}_{place}"
+
+
+def _edited(sight: Sight, row: pd.DataFrame, key: str) -> tuple[pd.DataFrame, list]:
+    """The row with the visitor's own values, and the features held still."""
+    inputs = sight.data.preparation.inputs
+    if len(inputs) > _MOST_EDITED:
+        st.caption(f"More than {_MOST_EDITED} columns are not edited by hand.")
+        return row, []
+    row, held = row.copy(), []
+    with st.expander("Edit the row, or hold columns still", icon=":material/edit:"):
+        for given in (i for i in inputs if i.kind == "category"):
+            value, still = _category(given, row[given.name].iloc[0], key)
+            row[given.name] = pd.Series([value], row.index, dtype="object")
+            held += [given] * still
+        numbers = [given for given in inputs if given.kind == "number"]
+        if numbers:
+            values = pd.DataFrame(
+                {
+                    "column": [given.name for given in numbers],
+                    "value": [_number(row[given.name].iloc[0]) for given in numbers],
+                    "hold": False,
+                    "lowest in training": [given.low for given in numbers],
+                    "highest": [given.high for given in numbers],
+                }
+            )
+            fixed = ["column", "lowest in training", "highest"]
+            table = st.data_editor(
+                values, hide_index=True, disabled=fixed, key=f"edit_{key}"
+            )
+            for given, value, still in zip(
+                numbers, table["value"], table["hold"], strict=True
+            ):
+                row[given.name] = pd.Series([value], row.index, dtype="float64")
+                held += [given] * bool(still)
+        st.caption("An empty number becomes the median of the training rows.")
+    frozen = [
+        f for given in held for f in range(given.first, given.first + given.width)
+    ]
+    return row, frozen
+
+
+def _number(value: Any) -> float:
+    return float(pd.to_numeric(value, errors="coerce"))
+
+
+def _category(given: Any, value: Any, key: str) -> tuple[Any, bool]:
+    """One category: a choice of its levels, and whether it is held still."""
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    levels = list(given.levels)
+    now = levels.index(str(value)) if str(value) in levels else None
+    chosen = left.selectbox(
+        tables.plain(tables.short(given.name)),
+        levels,
+        now,
+        tables.short,
+        key=f"level_{key}_{given.first}",
+    )
+    still = right.checkbox("hold", key=f"hold_{key}_{given.first}")
+    return chosen, still
+
+
+def _verdict(sight: Sight, x: np.ndarray, found: Contributions) -> None:
+    """The answer, its lead, and what every prototype says."""
+    model = sight.model
+    winner, runner = (sight.outputs[i] for i in (found.winner, found.runner_up))
+    plain = [tables.plain(tables.short(name)) for name in (winner, runner)]
+    if model.classes is None:
+        st.markdown(f"The model's answer is **{found.lead:.5g}**.")
+    else:
+        st.markdown(
+            f"The model's answer is **{plain[0]}**, {found.lead:.4g} ahead of "
+            f"**{plain[1]}**, the runner-up."
+        )
+    said = model.activations(x[None])[0]
+    order = np.argsort(-said, kind="stable")
+    table = [
+        {
+            "prototype": sight.name(j),
+            "speaks for": sight.side(j),
+            "says": float(said[j]),
+            "vote": float(model.votes[j, model.owner[j]]),
+        }
+        for j in order
+    ]
+    with st.expander("What every prototype says", icon=":material/list:"):
+        st.dataframe(table, hide_index=True)
+        if model.classes is not None:
+            scores = model.scores(x[None])[0]
+            lines = [
+                {"class": label, "score": float(score)}
+                for label, score in zip(sight.outputs, scores, strict=True)
+            ]
+            st.dataframe(lines, hide_index=True)
+
+
+def _parts(sight: Sight, x: np.ndarray) -> None:
+    """The lead of the winner, or the number that is answered, split."""
+    split = "answer" if sight.model.classes is None else "lead"
+    by = st.segmented_control(
+        f"Split the {split} by",
+        list(_SPLITS),
+        default="",
+        format_func=_SPLITS.get,
+        key="why_by",
+    )
+    found = contributions(sight.model, x, by or None)
+    names = part_names(sight, found)
+    if not found.parts.any():
+        st.caption(f"{found.rule} Nothing to split: the rest is {found.rest:.4g}.")
+        return
+    figure = figures.signed_bars(found.parts, names, f"part of the {split}")
+    meaning = "blue for the winner, vermilion against"
+    if sight.model.classes is None:
+        meaning = "blue raises it, vermilion lowers it"
+    words = f"Parts of the {split} by {found.of}: {meaning}"
+    st.plotly_chart(figure, key="parts", alt=words)
+    total = (
+        f"The parts sum to {found.parts.sum():.5g}; with biases ({found.rest:.5g}) "
+        f"that is the {split}, {found.lead:.5g}, exactly. "
+    )
+    st.caption(f"{total if found.exact else ''}{found.rule}")
+    with st.popover("As a table"):
+        order = np.argsort(-np.abs(found.parts), kind="stable")
+        lines = [{found.of: names[i], "part": float(found.parts[i])} for i in order]
+        st.dataframe([*lines, {found.of: "the rest", "part": found.rest}])
+
+
+def part_names(sight: Sight, found: Contributions) -> list[str]:
+    """Names of the parts of a lead."""
+    if found.of == "feature":
+        return list(sight.model.feature_names)
+    if found.of == "prototype":
+        return [sight.name(j) for j in range(len(found.parts))]
+    return [f"{found.of} {i + 1}" for i in range(len(found.parts))]
+
+
+def _flip(sight: Sight, x: np.ndarray, frozen: list[int]) -> None:
+    """The smallest change with which the answer would change."""
+    st.markdown("**The smallest change with which the model's answer would change**")
+    left, right = st.columns(2, vertical_alignment="bottom")
+    norm = left.segmented_control(
+        "Change", list(_NORMS), default="l2", format_func=_NORMS.get, key="why_norm"
+    )
+    inside = right.toggle("Stay within the training rows' ranges", True, key="why_in")
+    model = sight.model
+    ends = {"low": model.low, "high": model.high} if inside else {}
+    flip = counterfactual(
+        model,
+        x,
+        norm or "l2",
+        frozen=frozen,
+        preparation=sight.data.preparation,
+        X=sight.rows[0],
+        **ends,
+    )
+    if flip is None:
+        st.info("No such change was found: let more columns move, or further.")
+        return
+    before, after = (tables.plain(sight.outputs[i]) for i in (flip.before, flip.after))
+    length = "standard deviations"
+    st.markdown(
+        f"The model's answer would change from **{before}** to **{after}**: "
+        f"{flip.length:.4g} {length} in all ({flip.how}). It says what the model looks "
+        "at, not what would happen."
+    )
+    draw(sight, np.stack([x, flip.x]), ["before", "after"], "flipped")
+    st.dataframe(changes(model, x, flip), hide_index=True)
+
+
+def changes(model: PrototypeModel, x: np.ndarray, flip: Flip) -> list[dict[str, Any]]:
+    """What a flip changes, the largest change first."""
+    apart = (flip.x - x) / model.scale
+    order = np.argsort(-np.abs(apart), kind="stable")
+    return [
+        {
+            "feature": model.feature_names[f],
+            "now": float(x[f]),
+            "then": float(flip.x[f]),
+            "change in standard deviations": float(apart[f]),
+        }
+        for f in order
+        if abs(apart[f]) > 1e-12
+    ]

@@ -1,0 +1,330 @@
+"""What the compare page asks for, and what it shows of the contenders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.shared import cached, desk
+from pages.shared.choice import Choice
+from pages.shared.contests import ContenderJob, Entry
+from pages.shared.readouts import percent
+from pages.shared.scene import places
+from smpcore import (
+    BASELINES,
+    BUDGET,
+    LEVEL,
+    METHODS,
+    Contender,
+    Dataset,
+    Scores,
+    class_numbers,
+    clusters,
+    count_answers,
+    figures,
+    holm,
+    paired_difference,
+    title_of,
+    wilson,
+)
+
+#: Nodes of a map along each axis, and rows that are drawn in it.
+NODES, MOST_ROWS = 80, 300
+_SIZES = {
+    "n_nonzeros": "non-zeros",
+    "n_features": "features",
+    "n_prototypes": "prototypes",
+    "flash_bytes": "flash bytes",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """A contender and its losses on the rows that it is judged by.
+
+    Parameters
+    ----------
+    entry : Entry
+    contender : Contender
+    loss : ndarray of shape (n_rows,)
+        0 or 1 of a classifier, the absolute error of a regression.
+    counts : Scores, optional
+        Of a classifier: rows by class and answer.
+    """
+
+    entry: Entry
+    contender: Contender
+    loss: np.ndarray
+    counts: Scores | None = None
+
+
+def entries(choice: Choice, data: cached.Parts) -> tuple[list[Entry], bool]:
+    """Let the visitor choose who takes part, and whether they may search."""
+    task = data.dataset.task
+    methods = [key for key, row in METHODS.items() if task in row.estimators]
+    rest = [key for key, row in BASELINES.items() if task in row.tasks]
+    usual = [key for key in rest if not BASELINES[key].folded]
+    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    chosen = left.multiselect(
+        "Methods",
+        methods,
+        [choice.method] if choice.method in methods else methods[:1],
+        format_func=title_of,
+        key=f"compare_methods_{task}",
+    )
+    search = right.segmented_control(
+        "Settings",
+        [False, True],
+        format_func=lambda yes: f"best of {BUDGET} by folds" if yes else "as they are",
+        default=False,
+        required=True,
+        key="compare_search",
+        help="As they are: your method as on Explore, the others at usual settings. "
+        f"By folds: each tries {BUDGET} settings on the same folds of the training "
+        "rows; the best is fitted on all of them.",
+    )
+    baselines = st.multiselect(
+        "Baselines", rest, usual, format_func=title_of, key=f"compare_baselines_{task}"
+    )
+    found = [Entry(key, _values(choice, key)) for key in chosen]
+    found += [Entry(key) for key in baselines]
+    pinned = st.session_state.get("pinned")
+    if pinned and _learns(pinned, task):
+        found = [pinned, *(entry for entry in found if entry != pinned)]
+    return found, search
+
+
+def _learns(entry: Entry, task: str) -> bool:
+    """Whether a pinned method has this task, with every value it was pinned at."""
+    method = METHODS[entry.key]
+    values = dict(entry.values)
+    return task in method.estimators and method.kept(values, task) == values
+
+
+def _values(choice: Choice, key: str) -> tuple[tuple[str, Any], ...]:
+    """A method's values where they differ from its defaults."""
+    if key != choice.method:
+        return ()
+    start = METHODS[key].defaults(choice.dataset().task)
+    mine = {n: v for n, v in choice.all_values.items() if v != start.get(n)}
+    return cached.pairs({name: v for name, v in mine.items() if name in start})
+
+
+def pin(choice: Choice, place: Any) -> None:
+    """A button that keeps the model of Explore as A, or lets it go.
+
+    Parameters
+    ----------
+    choice : Choice
+    place : container of Streamlit
+    """
+    here = Entry(choice.method, _values(choice, choice.method))
+    held = st.session_state.get("pinned") == here
+    place.button(
+        "Unpin A" if held else "Pin as A",
+        key="unpin" if held else "pin",
+        icon=":material/keep_off:" if held else ":material/keep:",
+        on_click=_keep,
+        args=(None if held else here, choice),
+        help="The model of Explore stays on Compare as A while you change it.",
+    )
+
+
+def _keep(entry: Entry | None, choice: Choice) -> None:
+    st.session_state["pinned"] = entry
+    desk.keep(choice)
+
+
+def name_of(entry: Entry) -> str:
+    """A contender's title and the settings that are not the usual ones."""
+    words = [title_of(entry.key)]
+    return ", ".join([*words, *_settled(dict(entry.values))])
+
+
+def _settled(values: Mapping[str, Any]) -> list[str]:
+    """Each parameter and its value in words."""
+    return [
+        f"{name} = {value:.4g}"
+        if isinstance(value, float)
+        else f"{name} = {value!s:.20}"
+        for name, value in values.items()
+    ]
+
+
+def judged_by(data: cached.Parts) -> str:
+    """The part whose rows judge: validation, or training where there is none."""
+    return "validation" if len(data.split.validation) else "train"
+
+
+def scored(
+    jobs: dict[Entry, ContenderJob], data: cached.Parts, part: str
+) -> list[Scored]:
+    """Those that are fitted, the best first."""
+    X, y = data.of(part)
+    found, classes = [], data.dataset.classes
+    for entry, job in jobs.items():
+        if job.contender is None:
+            continue
+        answers = job.contender.answers(X)
+        if classes is None:
+            found.append(Scored(entry, job.contender, np.abs(answers - y)))
+            continue
+        numbers = [class_numbers(labels, classes) for labels in (y, answers)]
+        counts = count_answers(*numbers, classes)
+        loss = (answers != y).astype(float)
+        found.append(Scored(entry, job.contender, loss, counts))
+    return sorted(found, key=lambda one: one.loss.mean())
+
+
+def to_beat(data: cached.Parts, part: str) -> str:
+    """What one and the same answer to every row would reach, in a sentence."""
+    truth = data.of(part)[1]
+    if data.dataset.task == "regression":
+        usual = float(np.median(data.of("train")[1]))
+        error = np.abs(truth - usual).mean()
+        return (
+            f"Always the training median {usual:.4g}: mean absolute error {error:.4g}."
+        )
+    labels, counts = np.unique(truth, return_counts=True)
+    usual, share = labels[counts.argmax()], percent(counts.max() / counts.sum())
+    return f"Always the most frequent class, {usual!s:.24}: {share} right."
+
+
+def _verdict(one: Scored, task: str) -> str:
+    """Its score with an interval, and of classes how it treats the rare ones."""
+    n, mean = len(one.loss), one.loss.mean()
+    if task == "regression":
+        half = 1.96 * one.loss.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
+        return f"mean absolute error {mean:.4g} ± {half:.2g}"
+    low, high = wilson(n - int(one.loss.sum()), n)
+    ends = f"{100 * low:.0f}–{100 * high:.0f} %"
+    words = f"{percent(1 - mean)} right, 95 % interval {ends}"
+    if one.counts is None:
+        return words
+    silent = ", ".join(f"{label!s:.24}" for label in one.counts.never_answered[:4])
+    fair = f"; balanced {percent(one.counts.balanced_accuracy)}"
+    return words + fair + (f"; never answers {silent}" if silent else "")
+
+
+def _cost(contender: Contender) -> str:
+    """What is known of its size, and its time."""
+    words = [
+        f"{contender.sizes[name]:,.0f} {words}"
+        for name, words in _SIZES.items()
+        if np.isfinite(contender.sizes.get(name, np.nan))
+    ]
+    return ", ".join([*words, f"{1000 * contender.seconds:.0f} ms"])
+
+
+def _settings(contender: Contender) -> str:
+    """Its settings, and how it came to them."""
+    words = ", ".join(_settled(contender.settings))
+    how = f"best of {BUDGET} by folds" if contender.searched else "as set on Explore"
+    if not words:
+        return "usual settings"
+    return f"{words} ({how})"
+
+
+def told(one: Scored, task: str) -> str:
+    """Score, cost and settings in a line."""
+    return f"{_verdict(one, task)}. {_cost(one.contender)}; {_settings(one.contender)}."
+
+
+class Maps:
+    """Regions of several contenders on the same window with the same rows.
+
+    Parameters
+    ----------
+    choice : Choice
+    data : Parts
+    part : str
+        Whose rows are drawn.
+    """
+
+    def __init__(self, choice: Choice, data: cached.Parts, part: str) -> None:
+        self.view = cached.view(data, choice.view_of(data))
+        X, y = data.of(part)
+        chosen = np.random.default_rng(0).permutation(len(X))[:MOST_ROWS]
+        self._X, self._chosen = X[chosen], chosen
+        self.xy = places(self.view, self._X, y[chosen])
+        self.classes = data.dataset.classes
+        self._nodes = figures.window_points(self.view, NODES)
+        known = self.classes is not None
+        self.truth = class_numbers(y[chosen], self.classes) if known else y[chosen]
+
+    def answers(self, contender: Contender) -> np.ndarray:
+        """Its answers at the nodes, shape (NODES, NODES)."""
+        found = contender.answers(self._nodes)
+        if self.classes is not None:
+            found = class_numbers(found, self.classes)
+        return found.reshape(NODES, NODES)
+
+    def of(self, one: Scored) -> Any:
+        """The map of one contender, its wrong answers ringed."""
+        loss = one.loss[self._chosen]
+        wrong = loss > 0 if self.classes is not None else loss > 2 * one.loss.mean()
+        answers = self.answers(one.contender)
+        return figures.answer_map(
+            self.view, answers, self.xy, self.truth, wrong, self.classes
+        )
+
+    def difference(self, a: Scored, b: Scored) -> Any:
+        """Where two contenders differ, and who is right."""
+        differ = np.abs(self.answers(a.contender) - self.answers(b.contender))
+        if self.classes is not None:
+            differ = (differ > 0).astype(float)
+        first, second = a.loss[self._chosen], b.loss[self._chosen]
+        only = np.where(first < second, 0, np.where(second < first, 1, 2))
+        words = ["only A is right", "only B is right", "both right or both wrong"]
+        if self.classes is None:
+            words = ["A is nearer", "B is nearer", "equally near"]
+        return figures.difference_map(self.view, differ, self.xy, only, words)
+
+
+def dependence(dataset: Dataset) -> str:
+    """Which rows the intervals take as dependent, where that is by time."""
+    if dataset.times is None:
+        return ""
+    return (
+        " Short blocks in time are the groups of these tests: rows near each other in "
+        "time depend on each other, those of different blocks are taken as independent."
+    )
+
+
+def differences(
+    found: list[Scored], to: Scored, data: cached.Parts, part: str
+) -> pd.DataFrame:
+    """Each contender against one, on the same rows of a part."""
+    groups = clusters(data.dataset, getattr(data.split, part))
+    task = data.dataset.task
+    rivals = [one for one in found if one.entry != to.entry]
+    tested = [paired_difference(one.loss, to.loss, groups) for one in rivals]
+    adjusted = holm([one.p_value for one in tested])
+    style = "{:+.4g}" if task == "regression" else "{:+.1%}"
+    lines = []
+    for one, test, p_value in zip(rivals, tested, adjusted, strict=True):
+        ends = f"{style.format(test.low)} to {style.format(test.high)}"
+        better = "better" if test.mean > 0 else "worse"
+        lines.append(
+            {
+                "model": name_of(one.entry),
+                "better by": style.format(test.mean),
+                "95 % interval": ends,
+                "p (Holm)": round(float(p_value), 4),
+                "test": test.test,
+                "result": better if p_value < LEVEL else "no clear difference",
+            }
+        )
+    return pd.DataFrame(lines)
+
+
+def note(maps: Maps, data: cached.Parts, part: str) -> str:
+    """What the maps show, and what must be beaten."""
+    off = "wrong" if maps.classes is not None else "off by twice the usual error"
+    shown = f"{maps.view.note} Rows drawn: {part}; ringed: {off}."
+    return f"{shown} {to_beat(data, part)}"

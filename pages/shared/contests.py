@@ -1,0 +1,92 @@
+"""One contender in a job: fitted once for everybody who compares on the same data."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pages.shared import jobs
+from pages.shared.startup import uncompiled
+from smpcore import METHODS, Contender, Dataset, SmpcoreError, contend, folds
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Who takes part.
+
+    Parameters
+    ----------
+    key : str
+        Of a method or a baseline.
+    values : tuple of pairs
+        Its parameters, where they are chosen.
+    """
+
+    key: str
+    values: tuple[tuple[str, Any], ...] = ()
+
+
+class ContenderJob:
+    """Fit one contender on the training rows.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    rows : ndarray of int
+        The training rows.
+    entry : Entry
+    search : bool
+        Whether it may try several settings on folds of these rows.
+
+    Attributes
+    ----------
+    contender : Contender or None
+    problem : str
+        Why there is none; empty if there is one, or none yet.
+    """
+
+    def __init__(
+        self, dataset: Dataset, rows: np.ndarray, entry: Entry, search: bool
+    ) -> None:
+        self._entry, self._search = entry, search
+        self._dataset, self._rows = dataset, rows
+        self.start()
+
+    def start(self) -> None:
+        """Fit from the beginning."""
+        self.contender: Contender | None = None
+        self.problem = ""
+        self._began = time.monotonic()
+        self._job = jobs.Job(self._work, study=True)
+
+    def _work(self, stop: np.ndarray, progress: np.ndarray) -> None:
+        entry = self._entry
+        if stop[0]:
+            self.problem = "Stopped before it began."
+            return
+        try:
+            if entry.key in uncompiled:
+                METHODS[entry.key].warm_up()
+            drawn = folds(self._dataset, self._rows) if self._search else ()
+            of = self._dataset, self._rows, dict(entry.values), drawn, stop
+            self.contender = contend(entry.key, *of)
+        except SmpcoreError as error:
+            self.problem = str(error)
+        except Exception:
+            log.exception("%s failed in a comparison", entry.key)
+            self.problem = "Something went wrong; the server's log says more."
+
+    @property
+    def running(self) -> bool:
+        """Whether it may still come."""
+        return not self._job.wait(0.0)
+
+    def stop(self) -> None:
+        """End soon."""
+        self._job.stop()

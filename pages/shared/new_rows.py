@@ -1,0 +1,207 @@
+"""New rows from a file: matched, answered, and counted beside their labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.shared import cached, tables, uploads
+from pages.shared.choice import Choice
+from pages.shared.readouts import percent
+from smpcore import (
+    Matched,
+    PrototypeModel,
+    RegressionScores,
+    SmpcoreError,
+    answer_rows,
+    count_answers,
+    labelled,
+    match_columns,
+    read_frame,
+)
+from smpcore import class_numbers as numbers_of
+
+#: Rows of the table on the screen; the file has all of them.
+MOST_SHOWN = 1000
+#: A spreadsheet would run text that begins like this as a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_CHOOSE, _MISSING = "choose …", "none: its values are missing"
+
+
+def upload(data: cached.Parts) -> Any:
+    """The file picker; what it takes stays in this visitor's memory."""
+    return st.file_uploader(
+        "New rows: a table with the same columns, with or without the target",
+        uploads.ENDINGS,
+        key=f"new_rows_{data.dataset.digest}",
+        help="They stay in memory until you leave, are seen by your browser only, "
+        "and are no part of the data set, its test rows or any export.",
+    )
+
+
+def expected(data: cached.Parts) -> None:
+    """The columns that the file should have."""
+    lines = [
+        {
+            "column": given.name,
+            "holds": "numbers" if given.kind == "number" else "a category",
+            "in training": f"{given.low:.6g} to {given.high:.6g}"
+            if given.kind == "number"
+            else ", ".join(given.levels[:6]),
+        }
+        for given in data.preparation.inputs[:200]
+    ]
+    st.caption(
+        f"It should have these {len(data.preparation.inputs):,} columns, in any order; "
+        f"with {tables.plain(tables.short(data.dataset.target))} as well, the answers "
+        "are scored."
+    )
+    st.dataframe(lines, hide_index=True)
+
+
+def model(choice: Choice, data: cached.Parts) -> PrototypeModel:
+    """The canonical model of a choice."""
+    fit = cached.fit(data, choice.method, choice.all_values)
+    return choice.at_work(fit.finished()).model_
+
+
+def matched(file: Any, data: cached.Parts) -> Matched | None:
+    """The file's columns in their places; None while the visitor must choose."""
+    frame = _frame(file, data)
+    target = data.dataset.target
+    try:
+        return match_columns(frame, data.preparation, target)
+    except SmpcoreError as problem:
+        names = [given.name for given in data.preparation.inputs]
+        absent = [name for name in names if name not in frame]
+        if frame.empty or not absent or len(absent) > 50:
+            raise
+        st.warning(tables.plain(str(problem)))
+    chosen = _chosen(absent, [name for name in frame if name not in names])
+    if _CHOOSE in chosen.values():
+        return None
+    renamed = {n: None if c == _MISSING else c for n, c in chosen.items()}
+    return match_columns(frame, data.preparation, target, renamed)
+
+
+def _chosen(absent: list[str], free: list[str]) -> dict[str, str]:
+    """For each column that is not there, what the visitor takes in its place."""
+    chosen = {}
+    options = [_CHOOSE, _MISSING, *free]
+    columns = st.columns(3)
+    for place, name in enumerate(absent):
+        chosen[name] = columns[place % 3].selectbox(
+            f"Column {tables.plain(tables.short(name))}",
+            options,
+            format_func=tables.short,
+            key=f"renamed_{name}",
+        )
+    return chosen
+
+
+def _frame(file: Any, data: cached.Parts) -> pd.DataFrame:
+    """Read once per file; kept with the visitor's session only."""
+    key = (file.file_id, data.dataset.digest)
+    if st.session_state.get("new_rows", (None, None))[0] != key:
+        settings = uploads.like(data.dataset)
+        frame, _, _ = read_frame(file, file.name, **settings)
+        st.session_state["new_rows"] = (key, frame)
+    return st.session_state["new_rows"][1]
+
+
+def answers(
+    model: PrototypeModel, data: cached.Parts, matched: Matched
+) -> pd.DataFrame:
+    """Answer the rows, numbered from 1 as in the file."""
+    table = answer_rows(model, data.preparation, matched.frame)
+    return table.set_axis(pd.RangeIndex(1, len(table) + 1, name="row"), axis=0)
+
+
+def summary(model: PrototypeModel, table: pd.DataFrame) -> None:
+    """How many rows got which answer, and how many lie off the training data."""
+    off = table[["out of range", "missing", "unseen"]] > 0
+    with st.container(horizontal=True):
+        st.metric("Rows", f"{len(table):,}", width=130)
+        if model.classes is None:
+            ends = f"{table['answer'].min():.4g} to {table['answer'].max():.4g}"
+            st.metric("Answers", ends, width=220)
+        for name in off:
+            st.metric(f"Rows {name}", f"{int(off[name].sum()):,}", width=160)
+    if model.classes is not None:
+        counts = table["answer"].value_counts()
+        words = [f"{tables.short(c)}: {n:,}" for c, n in counts.iloc[:12].items()]
+        rest = "" if len(counts) <= 12 else f" and {len(counts) - 12} more classes"
+        st.caption(tables.plain(f"Answers: {'; '.join(words)}{rest}."))
+
+
+def read_out(model: PrototypeModel, table: pd.DataFrame, labels: pd.Series) -> None:
+    """How good the answers are: of these rows only, beside no other part."""
+    rows, truth, notices = labelled(labels, model.classes)
+    for notice in notices:
+        st.warning(tables.plain(notice))
+    if not rows.size:
+        return
+    answers = table["answer"].to_numpy()[rows]
+    if model.classes is None:
+        errors = RegressionScores(truth, answers)
+        low, high = errors.interval
+        with st.container(horizontal=True):
+            st.metric("Mean absolute error", f"{errors.mae:.4g}", width=200)
+            st.metric("95 % interval", f"{low:.4g}–{high:.4g}", width=200)
+            st.metric("R²", f"{errors.r2:.3f}", width=120)
+        return
+    known = numbers_of(truth, model.classes)
+    given = numbers_of(answers, model.classes)
+    scores = count_answers(known, given, model.classes)
+    strangers = rows.size - scores.rows
+    hits, total = scores.hits, scores.rows + strangers
+    with st.container(horizontal=True):
+        st.metric("Right", f"{hits:,} of {total:,}", percent(hits / total), width=200)
+        if scores.rows:
+            low, high = scores.interval
+            ends = f"{100 * low:.0f}–{100 * high:.0f} %"
+            st.metric("95 % interval, known classes", ends, width=240)
+            st.metric("Balanced", percent(scores.balanced_accuracy), width=130)
+            st.metric("Always the most frequent", percent(scores.majority), width=220)
+    if scores.rows:
+        lines = {
+            "class": [str(label) for label in model.classes],
+            "rows": scores.confusion.sum(axis=1),
+            "answered": scores.confusion.sum(axis=0),
+            "recall": [
+                "" if np.isnan(share) else percent(share) for share in scores.recall
+            ],
+        }
+        st.dataframe(lines, hide_index=True)
+    st.caption("These rows are no part of the data set: its own test rows stay closed.")
+
+
+def table(answers: pd.DataFrame) -> None:
+    """The rows' answers on the screen, and all of them as a file."""
+    st.dataframe(answers.iloc[:MOST_SHOWN], key="answers")
+    if len(answers) > MOST_SHOWN:
+        st.caption(f"The first {MOST_SHOWN:,} of {len(answers):,} rows.")
+    st.download_button(
+        "Download all answers as CSV",
+        data=lambda: as_csv(answers),
+        file_name="answers.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+        key="answers_download",
+    )
+
+
+def as_csv(answers: pd.DataFrame) -> bytes:
+    """The answers as CSV in which no label can be a spreadsheet's formula."""
+    texts = answers.select_dtypes(include=["object", "str"]).columns
+    safe = answers.assign(**{name: answers[name].map(_harmless) for name in texts})
+    safe.columns = [_harmless(name) for name in safe.columns]
+    return safe.to_csv().encode("utf-8")
+
+
+def _harmless(value: Any) -> Any:
+    return f"'{value}" if str(value).startswith(FORMULA) else value

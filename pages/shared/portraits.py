@@ -1,0 +1,317 @@
+"""Portraits of the prototypes: all at a glance, and one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from pages.shared import links, tables
+from pages.shared.saved import NAME, NOTE
+from pages.shared.sight import Sight
+from smpcore import (
+    embedding,
+    figures,
+    likeness,
+    measures_of_prototypes,
+    nearest_examples,
+    wins,
+)
+
+#: Prototypes drawn beside each other; of series, whose lines share their axes, fewer.
+MOST_DRAWN, MOST_LINES = 20, 6
+_NEAREST = 5
+#: Width of a small picture in CSS pixels: the least that Streamlit gives to a chart;
+#: two stand beside each other on a phone.
+_PICTURE = 150
+_EMBEDDED = 200
+
+
+def draw(
+    sight: Sight, rows: np.ndarray, titles: list[str], key: str, signed: bool = False
+) -> None:
+    """Rows as pictures or, of series, channels; of a table nothing.
+
+    Parameters
+    ----------
+    sight : Sight
+    rows : ndarray of shape (n_rows, n_features)
+    titles : list of str
+    key : str
+    signed : bool
+        Weights, and not values.
+    """
+    shape = sight.shape
+    if len(shape) < 2:
+        return
+    if sight.channels:
+        figure = figures.channels(rows, shape, titles, sight.channels)
+        words = f"Channels of {', '.join(titles[:6])}"
+        st.plotly_chart(figure, key=key, alt=tables.short(words))
+        return
+    top = float(np.abs(rows).max()) or 1.0
+    signed = signed and rows.min() < 0
+    ends = (-top, top) if signed else (float(rows.min()), float(rows.max()))
+    width = _PICTURE if len(rows) > 1 else 2 * _PICTURE
+    with st.container(horizontal=True, gap="xsmall"):
+        for place, (row, title) in enumerate(zip(rows, titles, strict=True)):
+            st.plotly_chart(
+                figures.picture(row, shape, title, ends, signed, width),
+                key=f"{key}_{place}",
+                width="content",
+                config={"displayModeBar": False},
+                alt=tables.short(f"Portrait of {title}"),
+            )
+    low, high = ("vermilion", "blue") if signed else ("black", "white")
+    st.caption(f"From {ends[0]:.3g} ({low}) to {ends[1]:.3g} ({high}).")
+
+
+def lines(sight: Sight) -> list[dict[str, Any]]:
+    """The prototypes as lines of a table."""
+    model, (X, codes) = sight.model, sight.rows
+    won = wins(model, X, codes)
+    measured = measures_of_prototypes(model, X, codes)
+    table = []
+    for j, fact in enumerate(sight.facts):
+        line = {
+            "prototype": sight.name(j),
+            "speaks for": sight.side(j),
+            "vote": float(model.votes[j, model.owner[j]]),
+            "bias": float(model.bias[j]),
+            "merged": int(model.counts[j]),
+            "non-zeros": int(np.count_nonzero(sight.portraits[j])),
+        }
+        if model.classes is not None:
+            line["rows won"] = int(won[j].sum())
+            own = won[j, model.owner[j]]
+            line["of its own class"] = int(own)
+        line |= {name: float(values[j]) for name, values in measured.items()}
+        if np.isfinite(fact.distance):
+            line["to the nearest row"] = fact.distance
+            line["usual distance"] = fact.usual
+            line["out of range"] = len(fact.outside)
+        if sight.signed:
+            line["opposing weights"] = len(fact.opposing)
+        table.append(line)
+    return table
+
+
+def gallery(sight: Sight) -> None:
+    """All prototypes at a glance, and what the whole model weighs."""
+    model = sight.model
+    n = min(model.n_prototypes, MOST_LINES if sight.channels else MOST_DRAWN)
+    names = [sight.name(j) for j in range(n)]
+    draw(sight, sight.portraits[:n], names, "gallery", sight.signed)
+    if len(sight.shape) > 1:
+        more = model.n_prototypes - n
+        told = f" {more} more are in the table and under One by one." if more else ""
+        st.caption(sight.what + told)
+    st.dataframe(lines(sight), hide_index=True)
+    st.caption("Rows are training rows. Distances are in standard deviations.")
+    if model.classes is not None:
+        _leads(sight)
+    if model.similarity.weights:
+        _kernels(sight)
+
+
+def _leads(sight: Sight) -> None:
+    """How the final score is spread in each class."""
+    model, (X, codes) = sight.model, sight.rows
+    scores = model.scores(X)
+    if model.n_outputs == 2:
+        lead = scores[:, 1] - scores[:, 0]
+        title = f"score of {sight.outputs[1]} less score of {sight.outputs[0]}"
+    else:
+        rows = np.arange(len(codes))
+        own = scores[rows, codes]
+        scores[rows, codes] = -np.inf
+        lead = own - scores.max(axis=1)
+        title = "lead of the row's own class"
+    figure = figures.densities(lead, codes, model.classes, title, [(0.0, "border")])
+    words = "Density of the final score among the training rows of each class"
+    st.markdown("**The final score**, training rows by class")
+    st.plotly_chart(figure, key="leads", alt=words)
+    with st.popover("As a table"):
+        parts = [(n, lead[codes == c]) for c, n in enumerate(sight.outputs)]
+        table = [
+            {
+                "class": label,
+                "rows": int(own.size),
+                "lowest": float(own.min()),
+                "median": float(np.median(own)),
+                "highest": float(own.max()),
+            }
+            for label, own in parts
+            if own.size
+        ]
+        st.dataframe(table, hide_index=True)
+
+
+def _kernels(sight: Sight) -> None:
+    """Weights of the similarity's kernels, and what they do to the rows."""
+    model, weights = sight.model, np.array(sight.model.similarity.weights)
+    names = list(model.feature_names)
+    if len(weights) != model.n_features:
+        numbered = [f"channel {c + 1}" for c in range(len(weights))]
+        known = sight.channels
+        names = known if len(known) == len(weights) else numbered
+    st.markdown("**Weights β of the kernels**")
+    figure = figures.signed_bars(weights, names, "weight β")
+    st.plotly_chart(figure, key="beta", alt="Weights of the kernels, sorted")
+    with st.popover("As a table"):
+        order = np.argsort(-weights, kind="stable")
+        table = [{"kernel": names[i], "weight": float(weights[i])} for i in order]
+        st.dataframe(table, hide_index=True)
+    if model.classes is None:
+        return
+    X, codes = sight.rows
+    some = np.linspace(0, len(X) - 1, min(_EMBEDDED, len(X))).astype(int)
+    before, after = (embedding(model, X[some], alike) for alike in (True, False))
+    figure = figures.embeddings(before, after, codes[some], model.classes)
+    words = "Training rows in feature space, before and after weighting the kernels"
+    st.plotly_chart(figure, key="embedding", alt=words)
+    st.caption(f"{words}: first two principal axes of {len(some)} rows.")
+
+
+def single(sight: Sight) -> None:
+    """One prototype: what it is, what it wins, who is like it."""
+    numbers = range(sight.model.n_prototypes)
+    # A control whose options change as names are typed would lose its place.
+    key = f"one_prototype_{sight.choice.method}_{sight.data.dataset.digest}"
+    j = st.selectbox("Prototype", numbers, format_func=sight.label, key=key)
+    _written(sight, j)
+    _oddities(sight, j)
+    if sight.signed and not sight.portraits[j].any():
+        st.info(
+            f"All its weights are zero: it says {sight.model.bias[j]:.4g} whatever the "
+            "input, and wins where no other prototype says more."
+        )
+        if sight.model.classes is not None:
+            _won(sight, j)
+        return
+    draw(sight, sight.portraits[[j]], [sight.name(j)], "portrait", sight.signed)
+    if len(sight.shape) == 1:
+        _bars(sight, j)
+    _nearest(sight, j)
+    if sight.model.classes is not None:
+        _won(sight, j)
+        _spread(sight, j)
+
+
+def _written(sight: Sight, j: int) -> None:
+    """Name and note of a prototype, kept for this model while the visit lasts."""
+    own = sight.notes.setdefault(j, {"name": "", "note": ""})
+    left, right = st.columns([1, 3])
+    key = f"{hash(sight.key)}_{j}_{links.edition()}"
+    own["name"] = left.text_input(
+        "Your name for it", own["name"], NAME, key=f"name_{key}"
+    )
+    own["note"] = right.text_input("Your note", own["note"], NOTE, key=f"note_{key}")
+
+
+def _oddities(sight: Sight, j: int) -> None:
+    fact, names = sight.facts[j], sight.model.feature_names
+    if np.isfinite(fact.distance):
+        st.write(
+            f"The nearest training row is {fact.distance:.3g} standard deviations "
+            f"away; from a training row to its nearest neighbour {fact.usual:.3g} is "
+            "usual."
+        )
+    if fact.outside:
+        listed = ", ".join(tables.short(names[f]) for f in fact.outside[:8])
+        st.warning(
+            tables.plain(
+                f"{len(fact.outside)} features lie outside what training rows have: "
+                f"{listed}."
+            )
+        )
+    if fact.opposing:
+        listed = ", ".join(tables.short(names[f]) for f in fact.opposing[:8])
+        st.warning(
+            tables.plain(
+                f"{len(fact.opposing)} weights have the sign opposite to the feature's "
+                f"own class difference: {listed}. Features that say the same thing can "
+                "do that; read such a weight with care."
+            )
+        )
+
+
+def _bars(sight: Sight, j: int) -> None:
+    """Sorted weights, or values in standard deviations from the training mean."""
+    model, names = sight.model, sight.model.feature_names
+    values, title = sight.portraits[j], "weight per standard deviation"
+    if not sight.signed:
+        values = (values - model.center) / model.scale
+        title = "standard deviations from the training mean"
+    marked = sight.facts[j].opposing if sight.signed else sight.facts[j].outside
+    figure = figures.signed_bars(values, names, title, marked)
+    st.plotly_chart(figure, key="weights", alt=f"Prototype {j + 1}: {title}, sorted")
+    if len(np.flatnonzero(values)) > 25:
+        st.caption("The 25 largest; all are in the table.")
+    with st.popover("As a table"):
+        order = np.argsort(-np.abs(values), kind="stable")
+        shown = [{"feature": names[f], title: float(values[f])} for f in order]
+        st.dataframe(shown, hide_index=True)
+
+
+def _nearest(sight: Sight, j: int) -> None:
+    """The training rows that it speaks for most."""
+    X, _ = sight.rows
+    places = nearest_examples(sight.model, X, _NEAREST)[j]
+    rows = sight.data.split.train[places]
+    st.markdown("**Training rows nearest to it**: those it speaks for most")
+    dataset = sight.data.dataset
+    titles = [f"row {row}: {dataset.y[row]}" for row in rows]
+    draw(sight, X[places], titles, "nearest")
+    frame = dataset.frame.iloc[rows, :200]
+    frame.insert(0, "likeness", likeness(sight.model, X[places])[:, j], True)
+    with st.container() if len(sight.shape) == 1 else st.popover("As a table"):
+        st.dataframe(frame)
+
+
+def _won(sight: Sight, j: int) -> None:
+    """Rows that it decides, by their class."""
+    won = wins(sight.model, *sight.rows)[j]
+    said = [
+        {"class": label, "rows it decides": int(n)}
+        for label, n in zip(sight.outputs, won, strict=True)
+        if n
+    ]
+    st.markdown("**Training rows that it decides**, by their class")
+    if said:
+        st.dataframe(said, hide_index=True)
+    else:
+        st.caption("None: another prototype is always ahead of it.")
+
+
+def _spread(sight: Sight, j: int) -> None:
+    """How its features, and what it says, are spread in each class."""
+    model, (X, codes) = sight.model, sight.rows
+    order = np.argsort(-np.abs(_importance(sight, j)), kind="stable")
+    order = [int(f) for f in order if _importance(sight, j)[f] != 0][:50]
+    if order:
+        feature = st.selectbox(
+            "Feature",
+            order,
+            format_func=lambda f: tables.short(model.feature_names[f]),
+            key=f"spread_of_{j}",
+        )
+        name = model.feature_names[feature]
+        marks = [] if sight.signed else [(sight.portraits[j, feature], "prototype")]
+        figure = figures.densities(X[:, feature], codes, model.classes, name, marks)
+        words = tables.short(f"Density of {name} in each class")
+        st.plotly_chart(figure, key="density", alt=words)
+    said = likeness(model, X)[:, j]
+    title = f"what prototype {j + 1} says"
+    figure = figures.densities(said, codes, model.classes, title)
+    st.plotly_chart(figure, key="said", alt=f"Density of {title} in each class")
+
+
+def _importance(sight: Sight, j: int) -> np.ndarray:
+    model = sight.model
+    if sight.signed:
+        return model.weights[j]
+    if len(model.similarity.weights) == model.n_features:
+        return np.array(model.similarity.weights)
+    return (sight.portraits[j] - model.center) / model.scale

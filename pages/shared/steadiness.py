@@ -1,0 +1,138 @@
+"""How stable the prototypes are: a job of refits, its progress, and its tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from pages.shared import jobs, tables
+from pages.shared.sight import Sight
+from smpcore import (
+    METHODS,
+    SmpcoreError,
+    Stability,
+    clusters,
+    figures,
+    refits,
+    stability,
+)
+
+N_REFITS = 100
+_MOST_LINES = 50
+
+
+def section(sight: Sight) -> None:
+    """Offer the refits; show how they go, and what came."""
+    st.caption(
+        f"{N_REFITS} refits, each on training rows drawn anew with replacement "
+        "(groups, and neighbours in time, stay together) and, where the method "
+        "draws at random, with another seed. Prototypes of a class are paired with "
+        "their likest partner."
+    )
+    kept = st.session_state.get("steadiness", (None, None))
+    job = kept[1] if kept[0] == sight.key else None
+    if job is not None and not job.wait(0.0):
+        _progress(job)
+        return
+    icon = ":material/replay:"
+    st.button("Refit", key="refit", icon=icon, on_click=_start, args=(sight,))
+    if job is not None:
+        _result(sight, job)
+
+
+def _start(sight: Sight) -> None:
+    st.session_state["steadiness"] = (sight.key, _job(sight))
+
+
+@st.fragment(run_every=0.5)
+def _progress(job: jobs.Job) -> None:
+    """How far it is; the whole page comes anew when it is done."""
+    if job.wait(0.0):
+        st.rerun()
+    left, right = st.columns([1, 3], vertical_alignment="center")
+    left.button("Stop", key="stop_refits", on_click=job.stop)
+    done = int(job.progress[0])
+    right.progress(done / N_REFITS, f"{done} of {N_REFITS} refits")
+
+
+def _result(sight: Sight, job: jobs.Job) -> None:
+    try:
+        found = job.result()
+    except SmpcoreError as problem:
+        st.error(tables.plain(str(problem)))
+        return
+    if found is None:
+        st.info("Stopped before the first refit was done.")
+        return
+    _show(sight, found)
+
+
+def _job(sight: Sight) -> jobs.Job:
+    """Refit in a thread: all it needs is looked up now."""
+    data, model = sight.data, sight.model
+    values, task = sight.choice.all_values, data.dataset.task
+    method = METHODS[sight.choice.method]
+    X, y = data.of("train")
+    groups = clusters(data.dataset, data.split.train)
+
+    def make() -> Any:
+        return method.estimator(values, task)
+
+    def work(stop: np.ndarray, progress: np.ndarray) -> Stability | None:
+        models = []
+        options = {"n_refits": N_REFITS, "n_jobs": max(1, jobs.N_CORES - 1)}
+        for other in refits(make, X, y, groups, stop=stop, **options):
+            models.append(other)
+            progress[0] = len(models)
+            jobs.give_way()
+        return stability(model, models) if models else None
+
+    return jobs.Job(work, study=True)
+
+
+def _show(sight: Sight, found: Stability) -> None:
+    model, names = sight.model, sight.model.feature_names
+    st.caption(f"Of {found.n_refits} refits:")
+    lines = [
+        {
+            "prototype": sight.name(j),
+            "found again %": 100 * float(found.matched[j]),
+            "likeness to its partners": float(found.likeness[j]),
+        }
+        for j in range(model.n_prototypes)
+    ]
+    st.dataframe(lines, hide_index=True)
+    if not sight.signed:
+        return
+    numbers = range(model.n_prototypes)
+    key = f"steady_{sight.choice.method}_{sight.data.dataset.digest}"
+    j = st.selectbox("Prototype", numbers, format_func=sight.label, key=key)
+    chosen = np.flatnonzero(model.weights[j])
+    if not chosen.size:
+        st.caption("All its weights are zero.")
+        return
+    share = 100 * found.selected[j]
+    shown = np.zeros(len(share))
+    shown[chosen] = share[chosen]
+    figure = figures.signed_bars(shown, names, "selected in % of the refits")
+    words = f"How often refits select the features of prototype {j + 1}"
+    st.plotly_chart(figure, key="steady", alt=words)
+    order = chosen[np.argsort(-share[chosen], kind="stable")][:_MOST_LINES]
+    table = [
+        {
+            "feature": names[f],
+            "selected %": float(share[f]),
+            "same sign %": 100 * float(found.agrees[j, f]),
+            "closest substitute": ""
+            if found.substitute[j, f] < 0
+            else names[found.substitute[j, f]],
+        }
+        for f in order
+    ]
+    st.dataframe(table, hide_index=True)
+    st.caption(
+        "The closest substitute is the feature that refits take more often when they "
+        "do without this one."
+    )

@@ -1,0 +1,100 @@
+"""How small may it get? Scores on folds against what the models cost."""
+
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from pages.shared import links, operating, sweeps, tables
+from pages.shared.choice import Choice
+from smpcore import SmpcoreError
+
+#: A running sweep is looked at this often.
+POLL_SECONDS = 0.25
+
+
+def _progress(jobs: list) -> bool:
+    """How far the sweeps are, with Stop and Refine; whether any is running."""
+    running = [job for job in jobs if job.running]
+    done, fits = sum(job.n_found for job in jobs), sum(job.n_fits for job in jobs)
+    left = [job.seconds_left for job in running if job.seconds_left is not None]
+    text = f"{done} of {fits} fits" if fits else "Waiting for a free core"
+    if left:
+        text += f", about {sum(left):.0f} s left of what has begun"
+    elif not running and done < fits:
+        text += " finished: a first sweep ends after two seconds, or at Stop"
+    bar, button = st.columns([5, 1], vertical_alignment="center")
+    bar.progress(min(1.0, done / max(1, fits)), text=text)
+    if running:
+        button.button("Stop", key="sweep_stop", on_click=sweeps.stop, args=(running,))
+    else:
+        button.button(
+            "Refine",
+            key="sweep_refine",
+            on_click=asked.refine,
+            help="Up to 30 values of each method, each fit to the end.",
+        )
+    return bool(running)
+
+
+def _clicked(choice: Choice, points: pd.DataFrame) -> None:
+    picked = st.session_state["tradeoff_chart"].selection.points
+    if picked and picked[0].get("customdata") in points.index:
+        sweeps.use(choice, points.loc[picked[0]["customdata"]])
+
+
+def _choose(found: sweeps.Found) -> None:
+    """The twin of a click, and the model that is chosen."""
+    rows = found.of_methods.itertuples()
+    texts = {sweeps.label(row): row for row in rows}
+    left, button, link = st.columns([5, 2, 2], vertical_alignment="bottom")
+    picked = left.selectbox("A point, instead of a click on it", texts, key="point")
+    button.button(
+        "Use this model",
+        key="use_point",
+        on_click=sweeps.use,
+        args=(links.current(), texts[picked]),
+        type="primary",
+    )
+    link.page_link("pages/explore.py", label="See it on Explore")
+    here = [text for text, row in texts.items() if sweeps.in_use(links.current(), row)]
+    if here:
+        st.success(f"On every page now: {here[0]}, fitted on all training rows.")
+    links.show_url(links.current())
+
+
+def _results() -> None:
+    pairs = asked.jobs()
+    jobs = [fine or first for first, fine in pairs]
+    running = _progress(jobs)
+    problems = dict.fromkeys(job.problem for job in jobs if job.problem)
+    for problem in problems:
+        st.info(tables.plain(problem))
+    if pairs:
+        found = sweeps.gather(asked, pairs)
+        for sentence in sweeps.failures(found, asked.score):
+            st.warning(tables.plain(sentence))
+        if len(found.points):
+            sweeps.show(
+                found, asked, partial(_clicked, links.current(), found.of_methods)
+            )
+            if len(found.of_methods):
+                _choose(found)
+            sweeps.table_twin(found, asked)
+        elif not running and not problems:
+            st.info("No point was finished in two seconds; Refine takes its time.")
+    if running != polling:  # the whole page decides how often this is looked at
+        st.rerun()
+
+
+st.subheader("Trade-off")
+try:
+    choice = links.current()
+    data = choice.parts()
+except SmpcoreError as problem:
+    st.info(tables.plain(str(problem)))
+    st.stop()
+asked = sweeps.ask(choice, data)
+polling = any((fine or first).running for first, fine in asked.jobs())
+st.fragment(_results, run_every=POLL_SECONDS if polling else None)()
+operating.section()

@@ -1,0 +1,59 @@
+"""The whole app without a browser, for the tests of single pages."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared import cached, startup
+
+APP = str(Path(__file__).parents[1] / "app.py")
+
+
+@pytest.fixture(scope="module")
+def kernels():
+    """Compiled, and patient: on a busy machine a fit would otherwise become a job."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(startup, "BACKGROUND_SECONDS", 0.0)
+        patch.setattr(cached, "QUICK_SECONDS", 30.0)
+        AppTest.from_file(APP, default_timeout=120).run()
+        while startup.uncompiled:
+            time.sleep(0.1)
+        yield
+
+
+def opened(query: dict[str, str], page: str = "explore.py") -> AppTest:
+    """A page at a URL, without an exception."""
+    app = AppTest.from_file(APP, default_timeout=60)
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    if page != "explore.py":
+        app.switch_page(f"pages/{page}").run()
+    return sound(app)
+
+
+def sound(page: AppTest) -> AppTest:
+    """The page, which ran without an exception."""
+    assert not page.exception, [error.value for error in page.exception]
+    return page
+
+
+def said(page: AppTest, *more) -> str:
+    """What the page tells its visitor, and the text of ``more`` elements."""
+    elements = (*page.error, *page.warning, *page.info, *page.caption, *more)
+    return " ".join(element.value for element in elements).replace("\\", "")
+
+
+def until(
+    page: AppTest, done: Callable[[AppTest], object], seconds: float = 60
+) -> AppTest:
+    """Run the page again, as its own clock would, until something has happened."""
+    start = time.monotonic()
+    while not done(sound(page)):
+        assert time.monotonic() - start < seconds, said(page)
+        time.sleep(0.2)
+        page.run()
+    return page

@@ -1,0 +1,55 @@
+"""Prototypes in real Chromium: every section draws, a row is edited, a report comes."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.test_app import address, chromium, rested, visit
+
+fixtures = (address, chromium, visit)
+
+
+def section(page, name):
+    page.get_by_role("radio", name=name).or_(
+        page.get_by_role("button", name=name)
+    ).first.click()
+
+
+@pytest.mark.parametrize("query", ["data=digits", "data=iris&method=imkpl"])
+@pytest.mark.parametrize("width", [1280, 375])
+def test_every_section_draws_without_an_error(visit, query, width):
+    page = visit(f"prototypes?{query}", viewport={"width": width, "height": 900})
+    charts = page.locator(".js-plotly-plot")
+    for name in ("One by one", "Rule in words", "Why this answer", "How stable", "All"):
+        section(page, name)
+        if name in ("One by one", "Why this answer", "All"):
+            expect(charts.first).to_be_visible(timeout=60_000)
+        rested(page)
+        expect(page.locator(".stException")).to_have_count(0)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_another_row_is_explained_and_the_report_comes(visit):
+    page = visit("prototypes?data=iris")
+    section(page, "Why this answer")
+    verdict = page.get_by_text("The model's answer is")
+    expect(verdict).to_be_visible(timeout=60_000)
+    before = verdict.inner_text()
+    row = page.get_by_role("spinbutton", name="Row", exact=True)
+    row.fill("40")
+    row.press("Enter")
+    expect(verdict).not_to_have_text(before, timeout=20_000)
+    expect(page.get_by_text("would change from")).to_be_visible()
+    section(page, "Report")
+    with page.expect_download(timeout=60_000) as download:
+        page.get_by_role("button", name="Download the report").click()
+    text = download.value.path().read_text("utf-8")
+    assert text.startswith("<!doctype html>")
+    assert "petal" in text
+
+
+def test_refits_show_their_progress_and_end(visit):
+    page = visit("prototypes?data=iris&method=mprotsvm")
+    section(page, "How stable")
+    page.get_by_role("button", name="Refit").click()
+    expect(page.get_by_text("Of 100 refits")).to_be_visible(timeout=120_000)
+    expect(page.locator(".stException")).to_have_count(0)

@@ -1,0 +1,208 @@
+"""Explore in real Chromium where a number is predicted: surface, curve, hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from scipy.stats import spearmanr
+
+from smpcore import SuperSparseRegressor, load_dataset, prepare, split
+from smpcore.figures import axis_view
+from tests.browser.canvas_page import wait_until
+from tests.browser.test_app import (  # noqa: F401
+    address,
+    chromium,
+    drag,
+    figure,
+    moved_on,
+    slider,
+    visit,
+)
+
+#: The raster's colours, every twelfth pixel of every twelfth line.
+PIXELS = """canvas => {
+  const pen = canvas.getContext("2d");
+  const lines = [];
+  for (let y = 0; y < canvas.height; y += 12) {
+    const { data } = pen.getImageData(0, y, canvas.width, 1);
+    const line = [];
+    for (let i = 0; i < data.length; i += 48) line.push([...data.slice(i, i + 3)]);
+    lines.push(line);
+  }
+  return [canvas.width, canvas.height, lines];
+}"""
+
+
+def canonical(page: Page) -> Locator:
+    """The canvas, once it shows a canonical fit; the kernels may compile first."""
+    canvas = figure(page)
+    page.wait_for_function(
+        "c => c.dataset.canonical === '1' && Number(c.dataset.paintCount) > 0",
+        arg=canvas.element_handle(),
+        timeout=120_000,
+    )
+    page.wait_for_timeout(800)
+    return canvas
+
+
+@pytest.fixture(scope="module")
+def hills():
+    """The model that the page shows at the default values, and its window."""
+    dataset = load_dataset("hills")
+    division = split(dataset)
+    X = prepare(dataset, division.train).transform(dataset.frame)[division.train]
+    model = SuperSparseRegressor().fit(X, dataset.y[division.train]).model_
+    return model, axis_view(X, ("x1", "x2"), 0, 1)
+
+
+def place(page: Page, view, x: float, y: float) -> tuple[float, float]:
+    """Position on the screen of a place in data units, unzoomed."""
+    box = page.locator("canvas.raster").bounding_box()
+    across = (x - view.x[0]) / (view.x[1] - view.x[0])
+    up = (y - view.y[0]) / (view.y[1] - view.y[0])
+    return box["x"] + across * box["width"], box["y"] + (1 - up) * box["height"]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_surface_has_the_colours_of_its_predictions(visit, hills, theme):  # noqa: F811
+    page = visit("?data=hills", color_scheme=theme)
+    canonical(page)
+    expect(page.locator(".tones")).to_be_visible()
+    width, height, lines = page.locator("canvas.raster").evaluate(PIXELS)
+    model, view = hills
+    x = view.x[0] + (np.arange(0, width, 12) + 0.5) / width * np.ptp(view.x)
+    y = view.y[1] - (np.arange(0, height, 12) + 0.5) / height * np.ptp(view.y)
+    across, up = np.meshgrid(x, y)
+    values = model.predict(np.column_stack([across.ravel(), up.ravel()]))
+    light = np.array(lines).reshape(-1, 3) @ [0.2126, 0.7152, 0.0722]
+    assert np.ptp(light) > 60
+    low, high = np.quantile(values, [0.05, 0.95])
+    inner = (values > low) & (values < high)
+    assert spearmanr(values[inner], light[inner])[0] > 0.995
+
+
+def predicted(here: Locator) -> float:
+    """The number that is read at the pointer."""
+    return float(here.inner_text().removeprefix("Predicted y ").replace("−", "-"))
+
+
+def test_pointing_reads_the_prediction(visit, hills):  # noqa: F811
+    page = visit("?data=hills")
+    canonical(page)
+    model, view = hills
+    for x, y in ((-1.9, 0.3), (0.7, -0.8), (2.9, -3.4)):
+        page.get_by_role("checkbox", name="Points").uncheck()
+        page.get_by_role("checkbox", name="Prototypes").uncheck()
+        page.mouse.move(*place(page, view, x, y))
+        here = page.locator(".here div").first
+        expect(here).to_contain_text("Predicted y")
+        wanted = pytest.approx(model.predict([[x, y]])[0], abs=0.08)
+        wait_until(page, lambda: predicted(here) == wanted)  # noqa: B023
+
+
+def test_dragging_a_slider_moves_the_surface_and_keeps_the_zoom(visit):  # noqa: F811
+    page = visit("?data=hills")
+    canvas = canonical(page)
+    node = canvas.element_handle()
+    box = canvas.bounding_box()
+    page.mouse.move(box["x"] + 200, box["y"] + 200)
+    page.mouse.wheel(0, -400)
+    moved_on(page, "zoom", "1")
+    zoom = canvas.get_attribute("data-zoom")
+    before = page.locator("canvas.raster").evaluate(PIXELS)
+    count = int(canvas.get_attribute("data-paint-count"))
+    drag(page, "gamma", 0.5, 0.6, 0.8, 0.9)
+    page.wait_for_function("() => location.search.includes('gamma=')")
+    assert int(canvas.get_attribute("data-paint-count")) > count + 2
+    canonical(page)
+    assert page.locator("canvas.raster").evaluate(PIXELS) != before
+    assert canvas.get_attribute("data-zoom") == zoom and float(zoom) > 1.2
+    assert canvas.evaluate("(c, n) => c === n", node)
+
+
+def test_a_point_on_the_curve_is_drawn_dragged_and_brought_back(visit):  # noqa: F811
+    page = visit("?data=sine")
+    canvas = canonical(page)
+    box = canvas.bounding_box()
+    start, end = (box["x"] + 330, box["y"] + 60), (box["x"] + 300, box["y"] + 380)
+    page.get_by_role("button", name="Add (tool)").click()
+    expect(page.get_by_label("Class of added points")).to_be_hidden()
+    page.mouse.click(*start)
+    page.wait_for_function("() => location.search.includes('mine=')")
+    page.wait_for_timeout(600)
+    page.get_by_role("button", name="Move (tool)").click()
+    count = int(canvas.get_attribute("data-paint-count"))
+    page.mouse.move(*start)
+    page.mouse.down()
+    for i in range(1, 13):
+        share = i / 12
+        before = canvas.get_attribute("data-paint-count")
+        page.mouse.move(*(a + share * (b - a) for a, b in zip(start, end, strict=True)))
+        moved_on(page, "paint-count", before)
+    page.mouse.up()
+    canonical(page)
+    assert int(canvas.get_attribute("data-paint-count")) > count + 4
+    page.get_by_role("button", name="Look (tool)").click()
+    page.mouse.move(*end)
+    expect(page.locator(".here div").first).to_contain_text("Row 120, training")
+    for _ in range(2):
+        before = canvas.get_attribute("data-seq")
+        page.get_by_role("button", name="Undo").click()
+        moved_on(page, "seq", before)
+    page.wait_for_function("() => location.search.includes('data=sine')")
+
+
+def test_a_point_on_the_surface_gets_the_value_that_was_typed(visit, hills):  # noqa: F811
+    page = visit("?data=hills")
+    canonical(page)
+    field = page.get_by_label("Value of added points")
+    field.fill("2,75")
+    field.press("Enter")
+    field.blur()
+    expect(field).to_have_value("2.75")
+    page.mouse.click(*place(page, hills[1], -3.2, -3.2))
+    page.wait_for_function("() => location.search.includes('mine=')")
+    canonical(page)
+    page.get_by_role("button", name="Look (tool)").click()
+    page.mouse.move(*place(page, hills[1], -3.2, -3.2))
+    expect(page.locator(".here div").first).to_contain_text("true y 2.75")
+
+
+def test_from_classes_to_numbers_and_back(visit):  # noqa: F811
+    page = visit()
+    canonical(page)
+    expect(page.get_by_label("Margin bands")).to_be_visible()
+    data = page.locator("[data-name=data] select")
+    for title, shown, hidden in (
+        ("Diabetes", ".tones", ".bands"),
+        ("Wave", ".tones", ".bands"),
+        ("Moons", ".bands", ".tones"),
+        ("Hills", ".tones", ".bands"),
+    ):
+        data.select_option(label=title)
+        expect(page.locator(shown)).to_be_visible(timeout=60_000)
+        canonical(page)
+        expect(page.locator(hidden)).to_be_hidden()
+    expect(page.locator(".why").filter(has_text="Not offered")).to_be_visible()
+    page.get_by_text("Show as a table").click()
+    expect(page.locator(".tables")).to_contain_text("Mean error")
+
+
+def test_the_strip_says_errors_and_scrubs(visit):  # noqa: F811
+    page = visit("?data=diabetes")
+    canvas = canonical(page)
+    strip = page.locator("canvas.strip")
+    expect(strip).to_be_visible()
+    page.wait_for_function(
+        "c => Number(c.dataset.knots) >= 40", arg=canvas.element_handle()
+    )
+    said = strip.get_attribute("aria-valuetext")
+    assert "training error" in said and "R²" in said
+    slider(page, "n_prototypes").focus()
+    seen = set()
+    for _ in range(6):
+        page.keyboard.press("ArrowRight")
+        wait_until(page, lambda: canvas.get_attribute("data-knot") not in seen)
+        seen.add(canvas.get_attribute("data-knot"))
+    assert len(seen) == 6

@@ -1,0 +1,78 @@
+"""Apply without a browser: bring new rows, mend their columns, take the answers."""
+
+import io
+
+import pandas as pd
+import pytest
+
+from pages.shared.new_rows import as_csv
+from smpcore import METHODS, load_dataset
+from tests.app import kernels, opened, said, sound
+
+pytestmark = pytest.mark.usefixtures(kernels.__name__)
+
+
+def bring(page, frame, name="new.csv"):
+    data = frame if isinstance(frame, bytes) else frame.to_csv(index=False).encode()
+    return sound(page.file_uploader[0].set_value((name, data, "text/csv")).run())
+
+
+def shown(page):
+    return {metric.label: metric.value for metric in page.metric}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_answers_new_rows(method):
+    page = opened({"data": "iris", "method": method}, "apply.py")
+    assert "It should have these 4 columns" in said(page)
+    frame = load_dataset("iris").frame
+    bring(page, frame)
+    assert shown(page)["Rows"] == "150"
+    assert shown(page)["Right"].endswith("of 150")
+    assert "its own test rows stay closed" in said(page)
+    assert len(page.dataframe[-1].value) == 150
+
+
+def test_without_labels_nothing_is_scored():
+    page = opened({"data": "iris"}, "apply.py")
+    frame = load_dataset("iris").frame
+    bring(page, frame.iloc[:10, :4])
+    assert shown(page)["Rows"] == "10"
+    assert "Right" not in shown(page)
+
+
+def test_a_renamed_column_is_asked_for_and_taken():
+    page = opened({"data": "iris"}, "apply.py")
+    frame = load_dataset("iris").frame
+    first = frame.columns[0]
+    bring(page, frame.rename(columns={first: "<b>one</b>"}))
+    assert "has no column" in said(page)
+    assert not page.dataframe
+    (choice,) = page.selectbox
+    choice.select("<b>one</b>").run()
+    assert not page.exception
+    assert shown(page)["Rows"] == "150"
+    page.selectbox[0].select("none: its values are missing").run()
+    assert "counts as missing in every row" in said(page)
+    assert shown(page)["Rows missing"] == "150"
+
+
+@pytest.mark.parametrize(
+    "data, words",
+    [
+        (b"", "empty"),
+        (b"PK\x03\x04zip", "ZIP"),
+        (b"a,b\n", "no rows"),
+        (b"a,b\n1,2\n", "has no column"),
+    ],
+)
+def test_a_bad_file_is_a_sentence(data, words):
+    page = opened({"data": "iris"}, "apply.py")
+    assert words in said(bring(page, data))
+
+
+def test_no_label_is_a_formula_in_the_file():
+    table = pd.DataFrame({"answer": ["=1+1", "fine"], "=cmd": [-1.5, 2.0]})
+    back = pd.read_csv(io.BytesIO(as_csv(table)), index_col=0)
+    assert back["answer"].tolist() == ["'=1+1", "fine"]
+    assert back["'=cmd"].tolist() == [-1.5, 2.0]

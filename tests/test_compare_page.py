@@ -1,0 +1,75 @@
+"""Compare without a browser: who takes part, what is said of each, A against B."""
+
+import pytest
+
+from smpcore import METHODS
+from tests.app import kernels, opened, said, until
+
+pytestmark = pytest.mark.usefixtures(kernels.__name__)
+
+
+def settled(page):
+    """Wait until everybody is fitted."""
+
+    def done(page):
+        fitted, _, rest = page.get("progress")[0].proto.text.partition(" of ")
+        return fitted == rest.split()[0]
+
+    return until(page, done, seconds=120)
+
+
+def told(page):
+    return said(page, *page.markdown)
+
+
+@pytest.mark.parametrize("data", ["moons", "iris", "breast_cancer", "diabetes"])
+def test_five_baselines_beside_the_method(data):
+    page = settled(opened({"data": data}, "compare.py"))
+    assert len(page.get("plotly_chart")) >= 6
+    table = page.dataframe[-1].value
+    assert len(table) >= 4
+    assert set(table["result"]) <= {"better", "worse", "no clear difference"}
+    assert "usual settings" in told(page)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method(method):
+    page = opened({"data": "iris", "method": method}, "compare.py")
+    settled(page)
+    assert METHODS[method].title in told(page)
+    assert "cannot learn" not in told(page)
+
+
+def test_settings_of_explore_are_taken_and_said():
+    page = settled(opened({"data": "iris", "lam": "0.02"}, "compare.py"))
+    assert "lam = 0.02 (as set on Explore)" in told(page)
+
+
+def test_search_is_the_same_budget_for_all():
+    page = opened({"data": "iris"}, "compare.py")
+    (settings,) = page.get("button_group")
+    settings.set_value([True]).run()
+    settled(page)
+    assert "(best of 6 by folds)" in told(page)
+    assert "as set on Explore" not in told(page)
+
+
+def test_a_pinned_model_stays_while_another_is_chosen():
+    page = opened({"data": "iris", "lam": "0.02"}, "compare.py")
+    page.button(key="pin").click().run()
+    assert "A: " in told(page)
+    page.query_params["lam"] = "0.001"
+    page.switch_page("pages/compare.py").run()
+    settled(page)
+    assert page.selectbox(key="compare_a").value.endswith("lam = 0.02")
+    page.button(key="unpin").click().run()
+    assert not page.exception
+
+
+def test_what_one_answer_to_all_is_worth_stands_beside_the_scores():
+    page = settled(opened({"data": "moons", "d.imbalance": "0.9"}, "compare.py"))
+    assert "Always the most frequent class" in said(page)
+    assert said(page).count("balanced") >= 6
+    words = said(settled(opened({"data": "diabetes"}, "compare.py")))
+    assert "Always the training median" in words
+    assert "balanced" not in words and "ringed: wrong" not in words

@@ -1,0 +1,288 @@
+"""The state file: the same model comes back, and nothing wrong is taken for one."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import streamlit as st
+
+from pages.shared import desk, links, private, saved
+from pages.shared.choice import MINE, Choice
+from pages.shared.contests import Entry
+from pages.shared.saved import Saved
+from smpcore import METHODS, SmpcoreError, load_dataset, make_dataset, split
+from tests.app import kernels, opened
+
+DATA = ("moons", "iris", "digits", "sine", "diabetes")
+PAIRS = [
+    (key, data)
+    for data in DATA
+    for key, method in METHODS.items()
+    if Choice(data=data).task in method.estimators
+]
+NASTY = '<img src=x onerror=alert(1)>"&$x$**b**'
+
+
+@pytest.fixture
+def session(monkeypatch):
+    """A visit without a browser's page."""
+    state = {"choice": Choice()}
+    monkeypatch.setattr(st, "session_state", state)
+    monkeypatch.setattr(private, "browser", lambda: "b")
+    monkeypatch.setattr(desk, "_desks", {})
+    return state
+
+
+def inside(param):
+    """A value that is not the usual one, with all the digits that a slider sends."""
+    if param.scale == "choice":
+        return param.options[-1][0]
+    if param.scale == "flag":
+        return True
+    if param.scale == "int":
+        return int(min(param.low + 1, param.high))
+    return param.low + (param.high - param.low) / 7
+
+
+def choice_of(method, data):
+    task = Choice(data=data).task
+    numbers = [p for p in METHODS[method].controls(task) if p.scale != "class"]
+    values = {param.name: param.clean(inside(param)) for param in numbers}
+    shares = {"validation": 0.1 + 0.2, "test": 1 / 7, "seed": 3}
+    return Choice(data=data, method=method, values=values, **shares)
+
+
+def keep_and_open(choice, session, **more):
+    content = saved.write(desk.gather(choice, with_points=True))
+    session.clear()
+    session["choice"] = Choice()
+    assert desk.put(saved.read(content), session["choice"]) == ""
+    return session["choice"]
+
+
+@pytest.mark.parametrize(("method", "data"), PAIRS)
+def test_the_same_link_and_the_same_model_come_back(method, data, session):
+    before = choice_of(method, data)
+    after = keep_and_open(before, session)
+    assert links.write_url(after) == links.write_url(before)
+    assert after.all_values == before.all_values
+    assert after.key == before.key
+    assert after.parts().split.key == before.parts().split.key
+
+
+def test_names_pin_counts_and_operating_point_come_back(session):
+    choice = Choice(data="breast_cancer", threshold=0.1, band=1 / 3, open_test=True)
+    choice = replace(choice, set_for=choice.key, opened={choice.dataset().digest: 4})
+    key = ("d" * 32, "ab", next(iter(METHODS)), (("lam", 1 / 3), ("start", None)))
+    session["prototype_notes"] = {key: {2: {"name": NASTY[:40], "note": NASTY}}}
+    notes = session["prototype_notes"]
+    session["pinned"] = Entry(next(iter(METHODS)), (("lam", 0.25),))
+    after = keep_and_open(choice, session)
+    assert after == choice
+    assert after.operating
+    assert session["prototype_notes"] == notes
+    assert session["pinned"] == Entry(next(iter(METHODS)), (("lam", 0.25),))
+
+
+def test_a_count_of_opened_test_parts_never_falls(session):
+    before = Choice(opened={"a": 2})
+    desk.put(Saved({"data": "moons"}, opened={"a": 1, "b": 5}), before)
+    assert session["choice"].opened == {"a": 2, "b": 5}
+
+
+@pytest.mark.parametrize("data", ["moons", "sine"])
+def test_drawn_points_come_back_only_if_they_were_asked_for(data, session):
+    dataset = load_dataset(data)
+    names = dataset.feature_columns
+    X = dataset.frame[names].to_numpy()[:40] / 3
+    drawn = dataset.with_points(X, dataset.y[:40])
+    token = private.keep(drawn, split(drawn))
+    choice = Choice(data=MINE, token=token).settled()[0]
+    without = saved.read(saved.write(desk.gather(choice, with_points=False)))
+    assert without.points is None
+    after = keep_and_open(choice, session)
+    assert after.token != token
+    back, division = private.visit(after.token)
+    assert back.digest == drawn.digest
+    assert division.key == split(drawn).key
+    assert after.method == choice.method
+    private.delete(token)
+    assert "Upload that table" in desk.put(without, Choice())
+    assert session["choice"] == after, "nothing is applied before the table is there"
+
+
+def test_rows_of_an_upload_are_never_in_the_file(session, tmp_path):
+    frame = pd.DataFrame({"a": np.arange(40) + 0.125, "b": np.arange(40) % 7})
+    frame["kind"] = np.where(frame["a"] > 20, "secret", "other")
+    mine = make_dataset(frame, name="mine.csv", private=True)
+    token = private.keep(mine)
+    content = saved.write(desk.gather(Choice(data=MINE, token=token), True))
+    assert b"secret" not in content and b"20.125" not in content
+    assert token.encode() not in content
+    found = saved.read(content)
+    assert found.table == {"name": "mine.csv", "digest": mine.digest}
+    private.delete(token)
+    assert desk.put(found, Choice())
+    again = private.keep(mine)
+    session["choice"] = Choice(data=MINE, token=again)
+    assert desk.put(session["awaited"], session["choice"]) == ""
+    assert session["choice"].token == again
+
+
+GOOD = json.loads(saved.write(Saved({"data": "moons"})))
+MODEL = {"data": "d", "split": "s", "method": next(iter(METHODS)), "values": {}}
+
+
+def points(**changes):
+    good = {"name": "n", "task": "classification", "open_test": True, "target": "t"}
+    good |= {"columns": ["a", "b"], "X": [[0, i] for i in range(6)], "seed": 0}
+    good |= {"y": [0, 1] * 3, "shares": [0.2, 0.2], "train": [0, 1, 2, 3]}
+    return good | {"validation": [4], "test": [5]} | changes
+
+
+def test_points_that_are_right_are_read():
+    found = saved.read(json.dumps(GOOD | {"points": points()}).encode())
+    assert found.points[0].n_samples == 6
+
+
+WRONG = {
+    "another version": ({"version": 2}, "has version 2, this app reads version 1"),
+    "a version of text": ({"version": NASTY}, "this app reads version 1"),
+    "true for 1": ({"version": True}, "this app reads version 1"),
+    "another format": ({"format": "x"}, "not one that this app wrote"),
+    "one entry more": ({"extra": 1}, "not known: extra"),
+    "a link of numbers": ({"link": {"lam": 1}}, "link: lam"),
+    "a link that is a list": ({"link": ["a"]}, "named entries"),
+    "a token": ({"link": {"data": MINE, "mine": "x"}}, "not known: mine"),
+    "a long text": ({"link": {"lam": "x" * 3000}}, "2000 characters"),
+    "half a character": ({"link": {"lam": "\ud800"}}, "no sign of Unicode"),
+    "a count of text": ({"opened": {"a": "1"}}, "whole number"),
+    "a negative count": ({"opened": {"a": -1}}, "whole number"),
+    "a huge count": ({"opened": {"a": 10**400}}, "whole number"),
+    "notes without a model": ({"notes": [{}]}, "lacks at “notes”"),
+    "too many notes": ({"notes": [MODEL] * 101}, "at most 100"),
+    "no such method": (
+        {"notes": [MODEL | {"prototypes": {}, "method": "os"}]},
+        "method",
+    ),
+    "a note on -1": ({"notes": [MODEL | {"prototypes": {"-1": {}}}]}, "from 0"),
+    "a note too long": (
+        {"notes": [MODEL | {"prototypes": {"0": {"name": "n" * 41, "note": ""}}}]},
+        "at most 40 characters",
+    ),
+    "a pin of nothing": ({"pinned": {"key": "os", "values": {}}}, "not here"),
+    "a pin with a strange setting": (
+        {"pinned": {"key": MODEL["method"], "values": {"__class__": 1}}},
+        "setting that is not here",
+    ),
+    "a pin out of range": (
+        {"pinned": {"key": MODEL["method"], "values": {"lam": 1e200}}},
+        "out of its range",
+    ),
+    "points too far": ({"points": points(X=[[0, 1e300]] * 6)}, "size 1e+09"),
+    "points of one class": ({"points": points(y=[0] * 6)}, "class"),
+    "points in two parts": ({"points": points(test=[0])}, "one part only"),
+    "points out of place": ({"points": points(test=[6])}, "whole number"),
+    "points of two types": ({"points": points(y=[0, "a"] * 3)}, "one type"),
+    "points in one column": ({"points": points(columns=["a", "a"])}, "columns"),
+    "points of no task": ({"points": points(task="rm")}, "task"),
+    "too few coordinates": ({"points": points(X=[[0]] * 6)}, "for each point"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_one_clear_sentence(name):
+    changes, words = WRONG[name]
+    with pytest.raises(SmpcoreError) as caught:
+        saved.read(json.dumps(GOOD | changes).encode())
+    said = str(caught.value)
+    assert words in said
+    assert len(said) < 300
+    said.encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (json.dumps(GOOD)[:-40], "damaged, cut off"),
+        ("", "damaged, cut off"),
+        ("\x80", "damaged, cut off"),
+        ("[" * 200_000, "nested too deeply"),
+        ('{"a":' * 100_000, "nested too deeply"),
+        (json.dumps(GOOD).replace('"version": 1', '"version": NaN'), "holds NaN"),
+        (json.dumps(GOOD).replace('"version": 1', f'"version": {"9" * 9999}'), "JSON"),
+        ("x" * 1_000_001, "at most 1 MB"),
+        ("[]", "not one that this app wrote"),
+        ("cos\nsystem\n(S'true'\ntR.", "should be JSON"),
+    ],
+)
+def test_a_file_that_is_no_state_is_refused(text, words):
+    with pytest.raises(SmpcoreError, match=words):
+        saved.read(text.encode("latin-1"))
+
+
+@pytest.mark.parametrize(
+    ("link", "words"),
+    [
+        ({"data": "../x"}, "names a data set that is not here"),
+        ({"lam": "1e99"}, "lam to 1e99, which it cannot be"),
+        ({"lam": "nan"}, "lam should be a number"),
+        ({"nonsense": "1"}, "left out: nonsense"),
+        ({"method": "os"}, "names a method that is not here"),
+        ({"data": MINE}, "should name its table"),
+    ],
+)
+def test_a_link_edited_by_hand_changes_nothing(link, words, session):
+    file = GOOD | {"link": link, "opened": {"a": 1}}
+    with pytest.raises(SmpcoreError, match=words):
+        desk.put(saved.read(json.dumps(file).encode()), session["choice"])
+    assert session == {"choice": Choice()}
+
+
+def test_notes_survive_a_reload_of_the_same_browser_only(session, monkeypatch):
+    key = ("d", "s", next(iter(METHODS)), ())
+    session["prototype_notes"] = {key: {0: {"name": "n", "note": ""}}}
+    desk.keep(replace(session["choice"], opened={"a": 3}))
+
+    def after_a_reload():
+        session.clear()
+        monkeypatch.setattr(links, "read_url", lambda _: (Choice(), []))
+        return desk.current()
+
+    assert after_a_reload().opened == {"a": 3}
+    assert session["prototype_notes"][key][0]["name"] == "n"
+    monkeypatch.setattr(private, "browser", lambda: "another")
+    assert after_a_reload().opened == {}
+    assert "prototype_notes" not in session
+    monkeypatch.setattr(private, "browser", lambda: "b")
+    monkeypatch.setattr(private, "KEEP_SECONDS", -1)
+    assert after_a_reload().opened == {}
+
+
+def test_what_is_kept_for_browsers_is_bounded(session, monkeypatch):
+    monkeypatch.setattr(desk, "BUDGET_BYTES", 2000)
+    for number in range(20):
+        monkeypatch.setattr(private, "browser", lambda name=f"b{number}": name)
+        desk.keep(Choice(opened={"a": 1}))
+    assert sum(len(kept.content) for kept in desk._desks.values()) <= 2000
+    assert "b19" in desk._desks
+
+
+@pytest.mark.usefixtures(kernels.__name__)
+@pytest.mark.parametrize("page", ["explore.py", "data.py", "export.py"])
+def test_the_file_is_saved_and_opened_on_every_page(page):
+    app = opened({"data": "iris", "mu": "0.03"}, page)
+    app.button(key="desk").click().run()
+    assert not app.exception
+    content = saved.write(Saved({"data": "wine", "seed": "7"}))
+    app.session_state["desk_asked"] = True  # a run of the fragment alone, as it were
+    app.file_uploader(key="desk_file_1").set_value(("s.json", content, "json")).run()
+    app.session_state["desk_asked"] = True
+    app.button(key="desk_open").click().run()
+    assert not app.exception, [e.value for e in app.exception]
+    choice = app.session_state["choice"]
+    assert (choice.data, choice.seed, choice.values) == ("wine", 7, {})
+    app.run()
+    assert app.query_params["data"] in ("wine", ["wine"])

@@ -1,0 +1,129 @@
+"""Coarse first answers: what is shown while a long fit goes on."""
+
+import time
+
+import numpy as np
+import pytest
+
+from pages.shared import cached, coarse, live
+from pages.shared.choice import Choice
+from smpcore import METHODS
+from tests.test_live import Browser, kernels  # noqa: F401
+
+#: Breast cancer: 341 rows to learn from, of which a coarse answer takes so many.
+ALL, FEW = 341, 300
+
+
+@pytest.fixture(params=METHODS)
+def browser(request, monkeypatch):
+    monkeypatch.setattr(cached, "QUICK_VALUES", 10)
+    # A split that no other test fits: what is cached needs no coarse answer.
+    return Browser(method=request.param, data="breast_cancer", seed=7)
+
+
+def until_done(browser):
+    """Ask after the job until its picture comes."""
+    for _ in range(600):
+        answer = browser.send("poll")
+        if "picture" in answer:
+            return answer["picture"]
+        assert answer["job"], "while it goes on, there is something to see"
+        time.sleep(0.05)
+    raise AssertionError("the fit never ended")
+
+
+def training(picture):
+    """What is said of the training rows."""
+    rows = picture["readouts"]
+    return next(r["detail"] for r in rows if r["name"] == "Training accuracy")
+
+
+def test_a_long_fit_is_first_answered_coarsely_and_then_as_always(browser):
+    first = browser.last["picture"]
+    assert browser.last["job"] and not first["canonical"]
+    assert first["coarse"] == f"coarse: fitted on {FEW} of {ALL} rows"
+    assert f" of {FEW} rows" in training(first), "the rows it was judged on"
+    assert len(first["predicted"]) == 455, "all rows are drawn"
+    done = until_done(browser)
+    assert done["canonical"] and done["coarse"] is None
+    assert f" of {ALL} rows" in training(done)
+    choice = browser.choice
+    data = choice.parts()
+    method = METHODS[choice.method]
+    direct = method.estimator(choice.all_values).fit(*data.named("train"))
+    scene = live.Scene(choice, data, cached.view(data, choice.view_of(data)))
+    predicted = direct.model_.scores(scene.X).argmax(axis=1)
+    np.testing.assert_array_equal(done["predicted"], predicted)
+
+
+def test_a_drag_is_coarse_too_and_letting_go_starts_the_long_fit(browser):
+    until_done(browser)
+    name = next(
+        c["name"]
+        for c in browser.last["controls"]
+        if c["group"] == "method" and c["scale"] in ("log", "linear") and c["shown"]
+    )
+    param = METHODS[browser.choice.method].param(name)
+    for share in (0.4, 0.6):
+        value = param.low + share**4 * (param.high - param.low)
+        moved = browser.drag(**{name: value})
+        assert moved["job"] is None and not moved["picture"]["canonical"]
+        assert moved["picture"]["coarse"] and moved["picture"]["ms"] < 30_000
+    last = browser.drag(release=True)
+    assert last["job"] and last["picture"]["coarse"]
+    assert until_done(browser)["coarse"] is None
+
+
+def test_what_is_coarse_is_never_what_is_kept(browser):
+    choice = browser.choice
+    part = coarse.part_of(choice.parts(), choice.method)
+    assert len(part.split.train) == FEW
+    fit = cached.fit(choice.parts(), choice.method, choice.all_values)
+    assert fit.wait(60)
+    # Compare, Export and the link's reader take this one.
+    direct = METHODS[choice.method].estimator(choice.all_values)
+    direct.fit(*choice.parts().named("train"))
+    X = choice.parts().of("validation")[0]
+    np.testing.assert_array_equal(
+        fit.estimator.model_.scores(X), direct.model_.scores(X)
+    )
+
+
+def test_where_nothing_is_quick_there_is_progress_alone(monkeypatch):
+    monkeypatch.setattr(cached, "QUICK_VALUES", 10)
+    monkeypatch.setattr(coarse, "MOST_VALUES", 30 * (coarse.LEAST_ROWS - 1))
+    browser = Browser(data="breast_cancer", seed=8)
+    assert browser.last["job"] and "picture" not in browser.last
+    assert "picture" not in browser.drag(mu=0.01)
+    browser.drag(release=True)
+    assert until_done(browser)["canonical"]
+
+
+def test_a_part_that_cannot_be_fitted_leaves_the_long_fit_alone(monkeypatch):
+    monkeypatch.setattr(cached, "QUICK_VALUES", 10)
+
+    def fails(*_):
+        raise live.SmpcoreError("too few")
+
+    monkeypatch.setattr(live, "_preview", fails)
+    browser = Browser(data="xor", data_values={"seed": 31})
+    assert browser.last["job"] and "picture" not in browser.last
+    assert not any(n["level"] == "error" for n in browser.last["notices"])
+    assert until_done(browser)["canonical"]
+
+
+def test_comparing_all_rows_counts_as_work():
+    for method in METHODS.values():
+        assert method.effort(100, 8) == 800
+        assert method.effort(5000, 8) >= 8 * 5000
+    assert METHODS["imkpl"].effort(1078, 64) < cached.QUICK_VALUES
+    assert METHODS["imkpl"].effort(3000, 64) > cached.QUICK_VALUES
+
+
+def test_the_whole_is_its_own_part_where_rows_are_few():
+    data = Choice(data="moons").parts()
+    part = coarse.part_of(data, "smp")
+    np.testing.assert_array_equal(part.split.train, data.split.train)
+    assert coarse.words(part, data) == "coarse: a short fit"
+    few = Choice(data="moons", data_values={"n_samples": 20}).parts()
+    assert coarse.part_of(few, "smp") is None

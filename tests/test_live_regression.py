@@ -1,0 +1,263 @@
+"""The live dialogue where a number is predicted: surface, curve, errors, edits."""
+
+import numpy as np
+import pytest
+
+from pages.shared import cached, comparing, links, private
+from pages.shared.choice import ANSWERS, Choice
+from smpcore import METHODS, evaluate, list_datasets
+from tests.test_live import Browser, kernels  # noqa: F401
+
+REGRESSION = [info.key for info in list_datasets() if info.task == "regression"]
+ABLE = [key for key, row in METHODS.items() if "regression" in row.estimators]
+
+
+def _open(data="hills", **more):
+    return Browser(method=ABLE[0], data=data, **more)
+
+
+def _fitted(browser):
+    choice = browser.choice
+    return cached.fit(choice.parts(), choice.method, choice.all_values).estimator
+
+
+def _drawn(browser):
+    """Inputs, targets and parts of the visitor's own points."""
+    dataset, division = private.visit(browser.choice.token)
+    return dataset.frame[dataset.feature_columns].to_numpy(), dataset.y, division
+
+
+def _control(browser, name):
+    return next(c for c in browser.last["controls"] if c["name"] == name)
+
+
+def _texts(browser):
+    return [notice["text"] for notice in browser.last["notices"]]
+
+
+def test_other_data_bring_the_first_method_that_learns_them_and_say_so():
+    browser = Browser(data="moons", values={"mu": 0.2})
+    assert set(METHODS) == {o["value"] for o in _control(browser, "method")["options"]}
+    assert "remark" not in _control(browser, "method")
+    browser.drag(data="diabetes", release=True)
+    assert browser.choice.method == ABLE[0] and browser.choice.values == {}
+    assert "does not answer with a number" in _texts(browser)[0]
+    picker = _control(browser, "method")
+    assert [option["value"] for option in picker["options"]] == ABLE
+    for key in set(METHODS) - set(ABLE):
+        assert METHODS[key].title in picker["remark"]
+    missing = next(key for key in METHODS if key not in ABLE)
+    refused = browser.drag(method=missing, release=True)
+    assert "one of the listed methods" in refused["notices"][0]["text"]
+    browser.drag(data="moons", release=True)
+    assert browser.choice.method == ABLE[0] and not _texts(browser)
+
+
+def test_what_only_classes_have_is_left_out_and_it_is_said():
+    values = {"class_weight": "balanced", "target": "teacher", "lam": 1e-3}
+    browser = Browser(method="supersparse", data="moons", values=values)
+    browser.drag(data="hills", release=True)
+    assert browser.choice.values == {"lam": 1e-3}
+    assert _texts(browser) == [
+        "Left out, since these data ask for a number: Target, Class weights."
+    ]
+    names = [c["name"] for c in browser.last["controls"]]
+    assert "class_weight" not in names
+    options = [o["value"] for o in _control(browser, "target")["options"]]
+    assert options == ["labels", "ridge", "lasso"]
+    browser.drag(target="ridge", release=True)
+    assert _fitted(browser).target == "ridge"
+    browser.drag(data="moons", release=True)
+    assert browser.choice.values == {"lam": 1e-3}
+
+
+@pytest.mark.parametrize("data", REGRESSION)
+def test_the_picture_is_what_the_model_predicts(data):
+    browser = _open(data)
+    picture, scene = browser.last["picture"], browser.scene
+    assert picture["canonical"] and scene["classes"] == []
+    model, parts = _fitted(browser).model_, browser.choice.parts()
+    view = cached.view(parts, browser.choice.view_of(parts))
+    n, m = picture["grid"]
+    x = np.linspace(*view.x, n)
+    assert scene["target"]["curve"] == (m == 1) == (parts.X.shape[1] == 1)
+    if m == 1:
+        nodes = np.column_stack([x, np.zeros(n)])
+    else:
+        nodes = np.column_stack([np.tile(x, n), np.repeat(np.linspace(*view.y, m), n)])
+    values = model.predict(view.lift(nodes))
+    np.testing.assert_allclose(picture["surface"].ravel(), values, rtol=1e-5, atol=1e-4)
+    rows = scene["points"]["row"]
+    np.testing.assert_allclose(scene["points"]["value"], parts.y[rows], rtol=1e-6)
+    own = model.predict(parts.X[rows])
+    np.testing.assert_allclose(picture["predicted"], own, rtol=1e-5, atol=1e-4)
+    shown = np.column_stack([scene["points"]["x"], scene["points"]["y"]])
+    apart = np.abs(model.predict(view.lift(shown.astype(float))) - own)
+    near = 0.05 * np.ptp(parts.of("train")[1])
+    sure = np.abs(apart - near) > 1e-3 * near  # places came in single precision
+    np.testing.assert_array_equal(picture["hollow"][sure], apart[sure] > near)
+    assert picture["own_share"] == pytest.approx(1 - picture["hollow"].mean())
+    assert scene["target"]["low"] == parts.of("train")[1].min()
+
+
+@pytest.mark.parametrize("data", REGRESSION)
+def test_read_outs_and_strip_are_errors(data):
+    browser = _open(data)
+    parts = browser.choice.parts()
+    texts = {r["name"]: r for r in browser.last["picture"]["readouts"]}
+    scores = evaluate(_fitted(browser).model_, *parts.of("validation"))
+    assert texts["Validation error"]["value"] == f"{scores.mae:.3g}"
+    usual = scores.always(np.median(parts.of("train")[1]))
+    assert texts["Validation error"]["detail"].endswith(f"{usual:.3g}")
+    assert texts["Validation R²"]["value"] == f"{scores.r2:.2f}"
+    assert texts["Largest error"]["value"] == f"{scores.errors.max():.3g}"
+    assert not any("accuracy" in name or "recall" in name for name in texts)
+    assert ("Test error" in texts) == parts.dataset.open_test
+    strip = browser.last["picture"]["strip"]
+    assert strip["validation"] == pytest.approx(scores.mae)
+    assert strip["r2"]["validation"] == pytest.approx(scores.r2)
+    knots = browser.send("knots", want=[0, 1])["knots"]
+    assert knots[1]["strip"]["training"] <= 1.02 * knots[0]["strip"]["training"]
+
+
+def test_one_feature_of_many_is_a_curve_with_the_others_standing():
+    browser = _open("diabetes")
+    kinds = [o["value"] for o in _control(browser, "v.kind")["options"]]
+    assert kinds == ["pca", "axes", "curve"]
+    browser.drag(**{"v.kind": "curve"}, release=True)
+    browser.drag(**{"v.first": 2}, release=True)
+    parts, model = browser.choice.parts(), _fitted(browser).model_
+    names = list(parts.preparation.feature_names)
+    view = browser.scene["view"]
+    assert (view["xlabel"], view["ylabel"]) == (names[2], parts.dataset.target)
+    sliders = [c["label"] for c in browser.last["controls"] if c["name"][:4] == "v.at"]
+    assert sliders == [name for name in names if name != names[2]]
+    line = np.tile(np.median(parts.of("train")[0], axis=0), (400, 1))
+    line[:, 2] = np.linspace(*view["x"], 400)
+    curve = browser.last["picture"]["surface"]
+    np.testing.assert_allclose(curve, model.predict(line), rtol=1e-5)
+    moved = browser.drag(**{"v.at8": 6.0}, release=True)["picture"]["surface"]
+    line[:, 8] = 6.0
+    np.testing.assert_allclose(moved, model.predict(line), rtol=1e-5)
+    stars = browser.last["picture"]["prototypes"]
+    assert stars["mark_start"] is None
+    height = np.interp(stars["marks"][:, 0], line[:, 2], moved)
+    inside = np.abs(stars["marks"][:, 0] - line[200, 2]) < np.ptp(line[:, 2]) / 2
+    np.testing.assert_allclose(stars["marks"][inside, 1], height[inside], rtol=1e-2)
+    choice, notices = links.read_url(links.write_url(browser.choice))
+    assert not notices and choice.view_of(parts) == browser.choice.view_of(parts)
+
+
+def test_a_preview_is_no_canonical_fit_and_letting_go_gives_it_again():
+    browser = _open("diabetes")
+    first = browser.last["picture"]["surface"]
+    preview = browser.drag(lam=0.05)["picture"]
+    assert not preview["canonical"] and np.abs(preview["surface"] - first).max() > 1
+    again = browser.drag(lam=1e-4, release=True)["picture"]
+    np.testing.assert_array_equal(again["surface"], first)
+
+
+def test_stars_and_bars_say_who_raises_and_who_lowers():
+    browser = _open("hills")
+    shown, bars = (browser.last["picture"][name] for name in ("prototypes", "bars"))
+    votes = _fitted(browser).model_.votes[:, 0]
+    words = np.where(votes > 0, "raises", "lowers")
+    assert shown["words"] == words.tolist()
+    np.testing.assert_allclose(shown["mark_weight"], votes, rtol=1e-6)
+    assert (shown["mark_owner"] == 255).all() and bars["owner"] is None
+    order = np.argsort(-np.abs(votes), kind="stable")
+    assert bars["names"] == [f"{j + 1} · {words[j]}" for j in order]
+
+
+def test_points_on_a_curve_are_drawn_with_their_target():
+    browser = _open("sine")
+    n = browser.choice.dataset().n_samples
+    browser.send("edit", op="add", x=0.5, y=1.25, row=None, dragging=False)
+    X, y, division = _drawn(browser)
+    assert (X[-1, 0], y[-1], len(y)) == (0.5, 1.25, n + 1)
+    assert n in division.train
+    view = browser.scene["view"]
+    browser.send("edit", op="move", row=n, x=-0.25, y=-1.0, dragging=True)
+    browser.send("edit", op="move", row=n, x=-0.5, y=-1.5, dragging=False)
+    X, y, _ = _drawn(browser)
+    assert (X[-1, 0], y[-1]) == (-0.5, -1.5)
+    assert browser.scene["view"] == view, "the window stands still under the hand"
+    places = [[float(np.float32(-0.5)), float(np.float32(-1.5))]]
+    browser.send("edit", op="erase", places=places, dragging=False)
+    assert len(_drawn(browser)[1]) == n
+    for _ in range(3):
+        browser.send("edit", op="undo")
+    assert browser.choice.data == "sine"
+
+
+def test_points_on_a_surface_are_drawn_with_a_value():
+    browser = _open("hills")
+    assert browser.scene["editable"]
+    browser.send("edit", op="add", x=0.0, y=0.0, value=9.5, row=None, dragging=False)
+    X, y, _ = _drawn(browser)
+    assert X[-1].tolist() == [0.0, 0.0] and y[-1] == 9.5
+    assert browser.scene["target"]["high"] == 9.5
+    browser.send("edit", op="move", row=3, x=1.0, y=-1.0, dragging=False)
+    X, moved, _ = _drawn(browser)
+    assert X[3].tolist() == [1.0, -1.0]
+    np.testing.assert_array_equal(moved, y)
+    browser.drag(**{"v.kind": "curve"}, release=True)
+    assert browser.scene["target"]["curve"] and not browser.scene["editable"]
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), 1e300, "7"])
+def test_a_point_without_a_value_is_refused_in_words(value):
+    browser = _open("hills")
+    browser.send("edit", op="add", x=0.0, y=0.0, value=value, dragging=False)
+    assert _texts(browser) == ["A new point needs a value up to 1e+09."]
+    assert browser.choice.data == "hills"
+
+
+def test_the_last_training_points_stay():
+    browser = _open("sine", data_values={"n_samples": 20})
+    parts = browser.choice.parts()
+    xy = np.column_stack([parts.X, parts.y]).astype(np.float32)
+    everything = [[float(x), float(y)] for x, y in xy]
+    browser.send("edit", op="erase", places=everything, dragging=False)
+    _, y, division = _drawn(browser)
+    assert len(division.train) == len(y) == len(parts.split.train)
+    browser.send("edit", op="erase", places=everything, dragging=False)
+    assert _texts(browser) == ["The last 3 training points stay."]
+
+
+@pytest.mark.parametrize("start", ["moons", "hills", "sine"])
+def test_what_was_drawn_does_not_stand_in_the_way_of_other_data(start):
+    browser = Browser(method=ABLE[0], data=start)
+    extra = {"label": 0} if start == "moons" else {"value": 1.0}
+    browser.send("edit", op="add", x=0.1, y=0.1, row=None, dragging=False, **extra)
+    assert browser.choice.data == "mine"
+    for data in ("iris", "sine", "diabetes", "hills", "moons", "mine"):
+        header = browser.drag(data=data, release=True)
+        assert not [n for n in header["notices"] if n["level"] == "error"], data
+        assert header["scene"]["title"] and header["picture"]["canonical"]
+
+
+def test_links_know_the_task():
+    choice, notices = links.read_url({"data": "diabetes"})
+    assert choice.method == ABLE[0] and not notices
+    choice, notices = links.read_url({"data": "diabetes", "method": "smp", "mu": "1"})
+    assert choice.method == ABLE[0]
+    assert "does not answer with a number" in notices[0] and "mu" in notices[1]
+    query = {"data": "hills", "method": "supersparse", "target": "teacher"}
+    choice, notices = links.read_url(query)
+    assert "target should be one of: labels, ridge, lasso" in notices[0]
+    choice, notices = links.read_url({**query, "target": "lasso"})
+    assert not notices and choice.all_values["target"] == "lasso"
+    assert links.write_url(choice)["target"] == "lasso"
+    assert Choice(data="hills", method="supersparse").settled()[1] == ""
+
+
+def test_a_pinned_model_is_kept_where_its_task_has_all_its_values():
+    entry = comparing.Entry("supersparse", (("lam", 1e-3),))
+    assert all(comparing._learns(entry, task) for task in ANSWERS)
+    entry = comparing.Entry("supersparse", (("class_weight", "balanced"),))
+    assert comparing._learns(entry, "classification")
+    assert not comparing._learns(entry, "regression")
+    entry = comparing.Entry("supersparse", (("target", "ridge"),))
+    assert not comparing._learns(entry, "classification")
+    assert not comparing._learns(comparing.Entry("smp", ()), "regression")

@@ -1,0 +1,188 @@
+"""Prototypes without a browser: portraits, rule, answers, report."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pages.shared import cached, private, reports, scene
+from pages.shared.choice import MINE, Choice
+from pages.shared.sight import Sight
+from smpcore import METHODS, make_dataset, prepare, split
+from tests.app import kernels, opened, said, sound, until
+
+pytestmark = pytest.mark.usefixtures(kernels.__name__)
+
+SECTIONS = (
+    "All",
+    "One by one",
+    "Rule in words",
+    "Why this answer",
+    "How stable",
+    "Report",
+)
+DATA = ("moons", "iris", "breast_cancer", "digits", "series")
+NASTY = '<img src=x onerror=alert(1)>"&$x$**b**'
+
+
+def at(section, query):
+    page = opened(query, "prototypes.py")
+    sound(page.segmented_control(key="prototypes_section").set_value(section).run())
+    assert not page.error, [error.value for error in page.error]
+    return page
+
+
+def words(page):
+    return said(page, *page.markdown, *page.code)
+
+
+@pytest.mark.parametrize("data", DATA)
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_is_shown_on_every_kind_of_data(method, data):
+    query = {"data": data, "method": method}
+    page = opened(query, "prototypes.py")
+    assert "A prototype is" in words(page)
+    assert len(page.dataframe[0].value) >= 1
+    for section in SECTIONS[1:]:
+        page.segmented_control(key="prototypes_section").set_value(section).run()
+        assert not page.exception, (section, [e.value for e in page.exception])
+        assert not page.error
+        if section == "Why this answer":
+            assert "The model's answer is" in words(page)
+            assert "would change from" in words(page)
+
+
+def test_an_edited_row_is_answered_anew():
+    page = at("Why this answer", {"data": "moons"})
+    before = page.markdown[0].value
+    page.number_input[0].set_value(5).run()
+    answers = {before, page.markdown[0].value}
+    page.selectbox(key="why_part").set_value("validation").run()
+    answers.add(page.markdown[0].value)
+    assert len(answers) == 3
+    assert not page.exception
+
+
+def test_refits_run_as_a_job_and_their_table_comes():
+    page = at("How stable", {"data": "iris", "method": "mprotsvm"})
+    page.button(key="refit").click().run()
+    until(page, lambda page: page.dataframe)
+    table = page.dataframe[0].value
+    assert table["found again %"].between(0, 100).all()
+    assert "100 refits" in words(page)
+
+
+def test_test_rows_stay_closed():
+    page = at("Why this answer", {"data": "iris"})
+    assert page.selectbox(key="why_part").options == ["Training", "Validation"]
+    assert "The test rows stay closed" in words(page)
+
+
+def test_names_are_kept_and_shown():
+    page = at("One by one", {"data": "iris"})
+    page.text_input[0].set_value(NASTY[:40]).run()
+    page.text_input[1].set_value("my note").run()
+    page.segmented_control(key="prototypes_section").set_value("All").run()
+    assert not page.exception
+    assert page.dataframe[0].value["prototype"].iloc[0] == f"1 · {NASTY[:40]}"
+
+
+@pytest.fixture
+def hostile():
+    """A visitor's own table whose names and labels are code."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 2)), columns=[NASTY, "</script>"])
+    frame["<b>kind"] = rng.choice(["<i>a", "`b`"], 60)
+    frame["target"] = np.where(frame[NASTY] > 0, f"yes{NASTY}", "</body>no")
+    roles = {**dict.fromkeys(list(frame)[:-1], "feature"), "target": "target"}
+    dataset = make_dataset(
+        frame, name=NASTY, roles=roles, task="classification", private=True
+    )
+    token = private.keep(dataset)
+    yield {"data": MINE, "mine": token}, dataset
+    private.delete(token)
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_names_from_a_file_are_text(section, hostile):
+    page = at(section, hostile[0])
+    said = " ".join(m.value for m in (*page.markdown, *page.caption, *page.warning))
+    assert not re.search(r"(?<!\\)<img", said)
+    for chart in page.get("plotly_chart"):
+        assert "<img" not in chart.proto.spec
+
+
+class Tags(HTMLParser):
+    """What a browser would make of a report."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.seen, self.said = set(), []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.seen.add(tag)
+        for name, value in attributes:
+            assert not name.startswith("on"), (tag, name)
+            assert name not in ("src", "href"), (tag, value)
+
+    def handle_data(self, data):
+        self.said.append(data)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_report_is_text_and_pictures_only(method, hostile, monkeypatch):
+    dataset = hostile[1]
+    division = split(dataset)
+    preparation = prepare(dataset, division.train)
+    X = preparation.transform(dataset.frame)
+    data = cached.Parts(dataset, division, preparation, X, dataset.y)
+    row = METHODS[method]
+    model = row.estimator(row.defaults()).fit(*data.named("train")).model_
+    sight = Sight(Choice(method=method), data, model)
+    monkeypatch.setattr("pages.shared.sight.st.session_state", {})
+    sight.notes[0] = {"name": NASTY, "note": f"note {NASTY}"}
+    facts = reports.facts_of(sight)
+    closed, full = (reports.html(sight, facts, real) for real in (False, True))
+    for text in (closed, full):
+        tags = Tags(text)
+        assert not tags.seen & {"script", "img", "iframe", "link", "i", "b"}
+        assert f"note {NASTY}" in tags.said
+        assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
+    assert "nearest to" in full
+    assert "nearest to" not in closed
+    if sight.model.kind_of_prototype == "mix of real cases":
+        assert "Portraits are left out" in closed
+
+
+@pytest.mark.parametrize(
+    ("data", "method", "words"),
+    [
+        ("breast_cancer", "smp", "always the most frequent class"),
+        ("diabetes", "supersparse", "always the training median"),
+    ],
+)
+def test_the_report_says_how_good_it_is_and_that_the_test_set_was_open(
+    data, method, words
+):
+    choice = Choice(data=data, method=method)
+    digest = choice.dataset().digest
+    choice = replace(choice, opened={digest: 2}, open_test=True)
+    parts = choice.parts()
+    fit = cached.fit(parts, method, choice.all_values)
+    assert fit.wait(60)
+    facts = reports.facts_of(Sight(choice, parts, fit.estimator.model_))
+    assert facts["Test set opened"] == "2 times"
+    told = [value for name, value in facts.items() if name.startswith("Test ")]
+    assert any(words in value for value in told)
+
+
+def test_a_series_is_drawn_as_channels_and_a_picture_as_a_picture():
+    shapes = {}
+    for data in ("series", "digits"):
+        parts = Choice(data=data).parts()
+        shapes[data] = scene._image_shape(parts), len(parts.dataset.channels)
+    assert shapes == {"series": (None, 9), "digits": ([8, 8], 0)}

@@ -1,0 +1,129 @@
+"""The trade-off page without a browser: sweeps, choices, and data it cannot sweep."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared import exports, sweep_jobs
+from pages.shared.choice import Choice
+from smpcore import METHODS, list_datasets
+from tests.app import kernels, opened, said, until
+
+pytestmark = pytest.mark.usefixtures(kernels.__name__)
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """On a busy machine a first sweep would otherwise end before its first point."""
+    monkeypatch.setattr(sweep_jobs, "COARSE_SECONDS", 30.0)
+
+
+def _open(query: dict[str, str]) -> AppTest:
+    return _finished(opened(query, "tradeoff.py"))
+
+
+def _finished(app: AppTest) -> AppTest:
+    return until(app, lambda app: all(b.key != "sweep_stop" for b in app.button))
+
+
+def _button(app: AppTest, key: str):
+    return next(button for button in app.button if button.key == key)
+
+
+@pytest.mark.parametrize("data", [info.key for info in list_datasets()])
+def test_every_data_set_is_swept(data):
+    app = _open({"data": data})
+    assert app.get("plotly_chart") or app.info
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_has_points_that_open_it(method):
+    app = _open({"method": method, "data": "iris"})
+    options = app.selectbox(key="point").options
+    assert all(METHODS[method].title in option for option in options)
+    assert len(options) >= 2
+    app.selectbox(key="point").select_index(1).run()
+    _button(app, "use_point").click().run()
+    assert options[1] in app.success[0].value
+    app.switch_page("pages/explore.py").run()
+    assert not app.exception
+    row, choice = METHODS[method], app.session_state["choice"]
+    shown = f"{choice.all_values[row.sparsity]:.6g}"
+    assert options[1] == f"{row.title}: {row.param(row.sparsity).label} = {shown}"
+
+
+def test_refining_gives_more_points_and_the_table_has_them_all():
+    app = _open({"data": "breast_cancer"})
+    first = len(app.selectbox(key="point").options)
+    _button(app, "sweep_refine").click().run()
+    app = _finished(app)
+    options = app.selectbox(key="point").options
+    assert len(options) > 2 * first
+    models = set(app.dataframe[0].value["Model"])
+    assert models >= set(options)
+    assert app.get("progress")[0].proto.value == 100
+
+
+def test_no_bytes_no_point_and_the_page_says_which():
+    app = _open({"data": "breast_cancer"})
+    app.selectbox(key="sweep_size").select("flash_bytes").run()
+    assert "Not on this axis" in said(app)
+    drawn = app.get("plotly_chart")[0].proto.spec
+    assert "l1 logistic regression" not in drawn
+
+
+def test_more_folds_than_rows_is_a_sentence(monkeypatch):
+    app = _open({"data": "moons", "d.n_samples": "20", "validation": "0.6"})
+    app.number_input(key="sweep_folds").set_value(10).run()
+    app = _finished(app)
+    assert "ask for fewer folds" in said(app)
+    assert not app.exception
+
+
+def test_no_method_at_all_leaves_the_baselines():
+    app = _open({"data": "iris"})
+    app.multiselect[0].set_value([]).run()
+    app = _finished(app)
+    app.toggle(key="sweep_baselines").set_value(False).run()
+    assert not app.exception and not app.get("plotly_chart")
+
+
+def _operating(query: dict[str, str]) -> AppTest:
+    app = _open(query)
+    app.toggle(key="operate").set_value(True).run()
+    assert not app.exception, [e.value for e in app.exception]
+    return app
+
+
+def test_a_threshold_is_set_linked_and_exported():
+    app = _operating({"data": "breast_cancer"})
+    app.selectbox(key="way").select("by wanted sensitivity").run()
+    app.number_input(key="wanted_sensitivity").set_value(100.0).run()
+    app.number_input(key="wanted_error").set_value(1.0).run()
+    _button(app, "use_operating").click().run()
+    assert "Threshold moved to" in said(app) and "not sure within" in said(app)
+    threshold = float(app.query_params["threshold"])
+    assert threshold != 0 and float(app.query_params["band"]) > 0
+    linked = opened({"data": "breast_cancer", "threshold": f"{threshold}"}, "export.py")
+    assert "Threshold moved to" in said(linked)
+    app.switch_page("pages/export.py").run()
+    assert "Threshold moved to" in said(app)
+    other = dataclasses.replace(app.session_state["choice"], seed=1)
+    assert other.operating == ""  # another model has not that threshold
+
+
+def test_a_threshold_moves_the_exported_models_intercept():
+    choice = Choice(data="breast_cancer")
+    choice = dataclasses.replace(choice, threshold=0.5, set_for=choice.key)
+    made = exports.export(choice)
+    plain = exports.export(Choice(data="breast_cancer"))
+    moved = made.estimator.model_.intercept - plain.estimator.model_.intercept
+    np.testing.assert_allclose(moved, [0, -0.5])
+    assert made.compiled.provenance["operating_point"]["threshold"] == 0.5
+
+
+@pytest.mark.parametrize("data", ["iris", "diabetes"])
+def test_where_there_is_no_threshold_the_page_says_so(data):
+    assert "two classes" in said(_operating({"data": data}))
