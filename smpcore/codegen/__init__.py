@@ -10,13 +10,14 @@ from smpcore.codegen.c99 import emit_c99
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.fold import check_supported, compile_model
 from smpcore.codegen.inputs import CompiledInput
+from smpcore.codegen.integers import QuantInput, QuantModel, SensorRange, quantise
 from smpcore.codegen.linear_rows import LinearRows
 from smpcore.codegen.python import emit_python
 from smpcore.codegen.readme import readme
 from smpcore.codegen.similarity_sums import SimilaritySums
 from smpcore.codegen.vectors import TestVectors, sample, test_vectors
 
-#: Target -> (CompiledModel, prefix) -> {file name: bytes}.
+#: Target -> (CompiledModel or QuantModel, prefix) -> {file name: bytes}.
 EMITTERS = {"c99": emit_c99}
 
 __all__ = [
@@ -25,6 +26,9 @@ __all__ = [
     "CompiledInput",
     "CompiledModel",
     "LinearRows",
+    "QuantInput",
+    "QuantModel",
+    "SensorRange",
     "SimilaritySums",
     "TestVectors",
     "agreement",
@@ -34,6 +38,7 @@ __all__ = [
     "emit_c99",
     "emit_python",
     "error_bound",
+    "quantise",
     "readme",
     "sample",
     "test_vectors",

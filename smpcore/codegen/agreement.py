@@ -118,8 +118,10 @@ def agreement(
     """
     features = table if preparation is None else preparation.transform(table)
     exact = model.scores(np.asarray(features))
+    if getattr(compiled, "relative", False):
+        exact = exact - exact[:, :1]
     rows = compiled.rows(table)
-    scores = compiled.scores(rows)
+    scores = compiled.real_scores(rows)
     bound = error_bound(compiled, rows)
     bounded = np.isfinite(bound).all(axis=1)
     if compiled.is_regression:

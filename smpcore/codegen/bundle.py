@@ -7,7 +7,8 @@ import zipfile
 
 import numpy as np
 
-from smpcore.codegen.c99 import FLAGS, LICENCE, emit_c99
+from smpcore.codegen.c99 import emit_c99
+from smpcore.codegen.c_parts import FLAGS, LICENCE
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.names import c_float
 from smpcore.codegen.readme import readme

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.names import c_float
 
 #: How an AVR reads its flash.
 _READ = {
-    "float32": "pgm_read_float",
-    "uint8": "pgm_read_byte",
-    "uint16": "pgm_read_word",
-    "uint32": "pgm_read_dword",
+    "float32": "pgm_read_float(p)",
+    "uint8": "pgm_read_byte(p)",
+    "uint16": "pgm_read_word(p)",
+    "uint32": "pgm_read_dword(p)",
+    "int8": "((int8_t)pgm_read_byte(p))",
+    "int16": "((int16_t)pgm_read_word(p))",
+    "int32": "((int32_t)pgm_read_dword(p))",
 }
 
 Tables = Mapping[str, np.ndarray]
@@ -35,18 +38,26 @@ def readers(prefix: str, tables: Tables) -> tuple[str, str]:
     """Macros that read an entry: from an AVR's flash, and from anywhere else."""
     m = prefix.upper()
     kinds = {_word(t): _READ[t.dtype.name] for t in tables.values()}
-    flash = [f"#define {m}_READ_{word}(p) {read}(p)" for word, read in kinds.items()]
+    flash = [f"#define {m}_READ_{word}(p) {read}" for word, read in kinds.items()]
     plain = [f"#define {m}_READ_{word}(p) (*(p))" for word in kinds]
     return "\n".join(flash), "\n".join(plain)
 
 
 def fetch(prefix: str, tables: Tables, name: str, place: str) -> str:
     """Read one entry of a table."""
-    return f"{prefix.upper()}_READ_{_word(tables[name])}(&{prefix}_{name}[{place}])"
+    return fetch_at(prefix, tables, name, f"&{prefix}_{name}[{place}]")
 
 
-def table(compiled: CompiledModel, prefix: str, name: str, values: np.ndarray) -> str:
-    """One constant array; each row of a table, or the terms of a row, begin a line."""
+def fetch_at(prefix: str, tables: Tables, name: str, pointer: str) -> str:
+    """Read the entry of a table that a pointer leads to."""
+    return f"{prefix.upper()}_READ_{_word(tables[name])}({pointer})"
+
+
+def table(compiled: Any, prefix: str, name: str, values: np.ndarray) -> str:
+    """One constant array; each row of a table, or the terms of a row, begin a line.
+
+    The model says with ``start`` which terms belong to a row.
+    """
     write, per_line = (c_float, 5) if values.dtype.kind == "f" else (str, 16)
     n = values.size
     if values.ndim > 1:
@@ -67,4 +78,5 @@ def table(compiled: CompiledModel, prefix: str, name: str, values: np.ndarray) -
 
 
 def _word(table: np.ndarray) -> str:
-    return "FLOAT" if table.dtype.kind == "f" else f"U{8 * table.itemsize}"
+    kind = {"f": "FLOAT", "u": "U", "i": "I"}[table.dtype.kind]
+    return kind if kind == "FLOAT" else f"{kind}{8 * table.itemsize}"

@@ -17,8 +17,9 @@ import numpy as np
 
 from smpcore.codegen.coder import Codes, sparse_codes
 from smpcore.codegen.coder_bounds import code_bounds
-from smpcore.codegen.compiled import CompiledModel, smallest
+from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.inputs import UNIT, to_float32
+from smpcore.codegen.sizes import smallest
 from smpcore.model import UNREPRESENTED
 
 #: Rows that are searched for codes with pairs not seen yet.

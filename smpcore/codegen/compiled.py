@@ -40,6 +40,8 @@ class CompiledModel(ABC):
         is the answer.
     fallback : int
         Class index where no score is a number (an infinite input).
+    band : float
+        Margins up to this are "not sure"; 0: there is no such band.
     provenance : mapping
         Where the model comes from, as plain JSON values.
     """
@@ -56,6 +58,7 @@ class CompiledModel(ABC):
     owner: np.ndarray
     classes: tuple[Any, ...] | None
     fallback: int = 0
+    band: float = 0.0
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -88,10 +91,9 @@ class CompiledModel(ABC):
         self, measured: dict[str, tuple[int, int]]
     ) -> dict[str, tuple[int, int]]:
         """Code sizes; one value alone needs up to 30 % less, as nothing competes."""
-        if not self.is_regression:
-            return measured
+        less = 7 if self.is_regression else 10
         return {
-            chip: (7 * least // 10, most) for chip, (least, most) in measured.items()
+            chip: (less * low // 10, high) for chip, (low, high) in measured.items()
         }
 
     @property
@@ -227,6 +229,10 @@ class CompiledModel(ABC):
             scores[better, owner] = score[better]
         return scores
 
+    def real_scores(self, rows: np.ndarray) -> np.ndarray:
+        """Scores in the units of the float64 model."""
+        return self.scores(rows)
+
     def winners(self, rows: np.ndarray) -> np.ndarray:
         """Class index of each row: the first with the largest score.
 
@@ -239,6 +245,11 @@ class CompiledModel(ABC):
         ndarray of shape (n,), int64
         """
         return self.decide(self.scores(rows))
+
+    def margins(self, rows: np.ndarray) -> np.ndarray:
+        """How far the best class of each row is above the next, float32."""
+        top = np.sort(self.scores(rows), axis=1)
+        return np.subtract(top[:, -1], top[:, -2])
 
     def decide(self, scores: np.ndarray) -> np.ndarray:
         """Class index of each row of scores; the fallback where none is a number.
@@ -370,6 +381,7 @@ class CompiledModel(ABC):
                 self.n_rows == 1 or not self.is_regression
             ),
             "fallback should be a class index": 0 <= self.fallback < n_classes,
+            "band should be a number of at least 0": 0 <= self.band < np.inf,
         }
 
     def levels_fit(self, place: np.ndarray, level: np.ndarray) -> bool:
@@ -378,11 +390,6 @@ class CompiledModel(ABC):
             return False
         n_levels = np.array([len(entry.levels) for entry in self.inputs])[place]
         return bool(((level >= 0) == (n_levels > 0)).all() and (level < n_levels).all())
-
-
-def smallest(values: np.ndarray) -> np.ndarray:
-    """The same whole numbers in the smallest unsigned type that holds them."""
-    return values.astype(np.min_scalar_type(values.max(initial=0)))
 
 
 def forms() -> dict[str, type[CompiledModel]]:

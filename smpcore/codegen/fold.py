@@ -90,6 +90,7 @@ def _compiled(
         **parts,
         classes=None if model.classes is None else tuple(model.classes.tolist()),
         fallback=int(model.fallback),
+        band=float(model.band),
         provenance=_json_values(provenance),
     )
 
@@ -106,6 +107,7 @@ def _of_prototypes(model: PrototypeModel) -> PrototypeModel:
         intercept=np.zeros(m),
         classes=np.arange(m),
         fallback=0,
+        band=0.0,
     )
 
 

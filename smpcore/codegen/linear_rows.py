@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smpcore.codegen.compiled import CompiledModel, smallest
+from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.inputs import UNIT, input_rounding, to_float32
+from smpcore.codegen.sizes import smallest
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

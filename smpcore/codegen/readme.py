@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from smpcore.codegen.agreement import error_bound
-from smpcore.codegen.c99 import FLAGS
+from smpcore.codegen.c_parts import FLAGS
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.names import markdown

@@ -21,11 +21,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smpcore.codegen.compiled import LOWEST, CompiledModel, smallest
+from smpcore.codegen.compiled import LOWEST, CompiledModel
 from smpcore.codegen.exponentials import EXP2
 from smpcore.codegen.inputs import UNIT, input_rounding, to_float32
 from smpcore.codegen.kernel import Kernel
 from smpcore.codegen.kernels import KERNELS
+from smpcore.codegen.sizes import smallest
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

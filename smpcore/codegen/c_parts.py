@@ -1,0 +1,296 @@
+"""What every C file of a model has: its frame, the names of inputs, the labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from smpcore.codegen.c_tables import Tables, readers, unsigned
+from smpcore.codegen.inputs import CompiledInput
+from smpcore.codegen.names import c_string
+from smpcore.errors import ExportError
+
+#: Most inputs, and most levels of a category: an AVR's enum has 16 bits.
+MAX_INPUTS = 2**15 - 1
+MAX_CLASSES = 2**16
+
+#: What keeps every score equal to the emulator's, and the compiler strict.
+FLAGS = "-std=c99 -pedantic -Wall -Wextra -ffp-contract=off"
+LICENCE = "/* SPDX-License-Identifier: 0BSD. This generated code is yours. */"
+
+#: For a file that computes with floats.
+FLOAT_RULES = """\
+#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
+#error "compile without -ffast-math: a NaN means missing, and sums keep their order"
+#endif
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF
+#endif
+"""
+
+
+def class_type(model: Any) -> str:
+    """C type of a class index of a compiled or quantised model."""
+    return unsigned(model.n_outputs - 1)
+
+
+def check_size(entries: Sequence[CompiledInput], n_outputs: int) -> None:
+    """Refuse a model that the format cannot hold.
+
+    Raises
+    ------
+    ExportError
+        What there is too much of, and the most there can be.
+    """
+    sizes = {
+        "inputs": (len(entries), MAX_INPUTS),
+        "levels of a category": (max(len(e.levels) for e in entries), MAX_INPUTS),
+        "classes": (n_outputs, MAX_CLASSES),
+    }
+    for what, (size, most) in sizes.items():
+        if size > most:
+            raise ExportError(
+                f"The model has {size} {what}, but generated C holds at most {most}; "
+                "fit a smaller model."
+            )
+
+
+def header(
+    prefix: str,
+    entries: Sequence[CompiledInput],
+    note: Callable[[int, CompiledInput], str],
+    warning: str,
+    before: str,
+    after: str,
+) -> str:
+    """A header file: guard, names of inputs and levels, and what stands around them.
+
+    Parameters
+    ----------
+    prefix : str
+    entries : sequence of CompiledInput
+    note : callable
+        (place, entry) -> comment behind the name of an input.
+    warning : str
+        Comment behind the licence; may be empty.
+    before, after : str
+        Declarations before and behind the names.
+
+    Returns
+    -------
+    str
+    """
+    m = prefix.upper()
+    inputs = _enum(
+        (f"{m}_IN_{entry.identifier.upper()}", place, note(place, entry))
+        for place, entry in enumerate(entries)
+    )
+    levels = "".join(
+        f"\n/* Values of {m}_IN_{entry.identifier.upper()}. */\n"
+        + _enum(
+            (f"{m}_IS_{word.upper()}", place, "")
+            for place, word in enumerate(entry.level_identifiers)
+        )
+        for entry in entries
+        if entry.levels
+    )
+    return f"""\
+{LICENCE}{warning}
+#ifndef {m}_MODEL_H
+#define {m}_MODEL_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+#define {m}_N {len(entries)} /* inputs */
+{before}{inputs}{levels}
+{after}
+#ifdef __cplusplus
+}}
+#endif
+
+#endif
+"""
+
+
+def _enum(entries: Iterable[tuple[str, int, str]]) -> str:
+    entries = list(entries)
+    lines = [
+        f"    {name} = {value}{',' if value < len(entries) - 1 else ''}{note}"
+        for name, value, note in entries
+    ]
+    return "enum {\n" + "\n".join(lines) + "\n};\n"
+
+
+def preamble(
+    prefix: str, tables: Tables, sizes: Mapping[str, int], rules: str = ""
+) -> str:
+    """Begin of a source file: includes, how tables are read, constants.
+
+    Parameters
+    ----------
+    prefix : str
+    tables : mapping of str to ndarray
+    sizes : mapping of str to int
+        Constants to define.
+    rules : str
+        Includes and conditions of its own.
+
+    Returns
+    -------
+    str
+    """
+    m = prefix.upper()
+    defines = "\n".join(f"#define {m}_{name} {n}" for name, n in sizes.items())
+    flash, plain = readers(prefix, tables)
+    return f"""\
+{LICENCE}
+#include "model.h"
+{rules}
+#ifdef __AVR__ /* tables stay in flash */
+#include <avr/pgmspace.h>
+#define {m}_CONST PROGMEM
+{flash}
+#else
+#define {m}_CONST
+{plain}
+#endif
+
+{defines}
+"""
+
+
+def label_declaration(model: Any, prefix: str) -> str:
+    """Declaration of the function that names a class."""
+    return f"""\
+/* Name of a class as UTF-8. On an AVR it lies in flash: read it with pgm_read_byte. */
+const char *{prefix}_label({class_type(model)} index);
+"""
+
+
+def label_function(labels: Sequence[str], index: str, prefix: str) -> str:
+    """The function that names a class, with its texts.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        As users wrote them.
+    index : str
+        C type of a class index.
+    prefix : str
+
+    Returns
+    -------
+    str
+    """
+    texts = "".join(
+        f"static const char {prefix}_label_{k}[] {prefix.upper()}_CONST ="
+        f" {c_string(label)};\n"
+        for k, label in enumerate(labels)
+    )
+    cases = "\n".join(
+        f"    case {k}:\n        return {prefix}_label_{k};" for k in range(len(labels))
+    )
+    return f"""\
+{texts}static const char {prefix}_label_none[] {prefix.upper()}_CONST = "";
+
+const char *{prefix}_label({index} index)
+{{
+    switch (index) {{
+{cases}
+    default:
+        return {prefix}_label_none;
+    }}
+}}
+"""
+
+
+def margin_declaration(prefix: str, x: str, margin: str, not_sure: str) -> str:
+    """Declarations of the margin, and of whether it lies outside the band.
+
+    Parameters
+    ----------
+    prefix : str
+    x : str
+        Parameter that holds the inputs.
+    margin : str
+        C type of a margin.
+    not_sure : str
+        Largest margin that is "not sure"; empty where the model has no such band.
+
+    Returns
+    -------
+    str
+    """
+    text = f"""\
+/* How far the score of the best class is above the next. */
+{margin} {prefix}_margin({x});
+"""
+    if not_sure:
+        text += f"""
+/* 1 where the margin is larger than this: the model is sure; 0 where it is not. */
+#define {prefix.upper()}_NOT_SURE {not_sure}
+uint8_t {prefix}_sure({x});
+"""
+    return text
+
+
+def margin_functions(
+    prefix: str, n_classes: int, x: str, score: str, margin: str, not_sure: str
+) -> str:
+    """The functions that `margin_declaration` declares.
+
+    Parameters
+    ----------
+    prefix : str
+    n_classes : int
+    x : str
+    score, margin : str
+        C types of a score and of a margin.
+    not_sure : str
+
+    Returns
+    -------
+    str
+    """
+    m = prefix.upper()
+    gap = "best - next"
+    if margin != score:  # unsigned: the difference of two scores may need the sign bit
+        gap = f"({margin})(({margin})best - ({margin})next)"
+    more = ""
+    if n_classes > 2:
+        more = f"""\
+    for (k = 2; k < {m}_CLASSES; ++k) {{
+        if (scores[k] > best) {{
+            next = best;
+            best = scores[k];
+        }} else if (scores[k] > next) {{
+            next = scores[k];
+        }}
+    }}
+"""
+    counter = f"    {unsigned(n_classes)} k;\n" if more else ""
+    text = f"""\
+{margin} {prefix}_margin({x})
+{{
+    {score} scores[{m}_CLASSES];
+    {score} best;
+    {score} next;
+{counter}
+    {prefix}_scores(x, scores);
+    best = scores[0] > scores[1] ? scores[0] : scores[1];
+    next = scores[0] > scores[1] ? scores[1] : scores[0];
+{more}    return {gap};
+}}
+"""
+    if not_sure:
+        text += f"""
+uint8_t {prefix}_sure({x})
+{{
+    return {prefix}_margin(x) > {m}_NOT_SURE;
+}}
+"""
+    return text

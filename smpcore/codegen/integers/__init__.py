@@ -1,0 +1,64 @@
+"""Models as integers: exact arithmetic with proved bounds, for the smallest chips."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from smpcore.codegen.compiled import CompiledModel
+from smpcore.codegen.integers.inputs import WIDEN, QuantInput, SensorRange
+from smpcore.codegen.integers.linear import QuantLinear, quantise_linear
+from smpcore.codegen.integers.model import QuantModel
+from smpcore.codegen.linear_rows import LinearRows
+from smpcore.errors import ExportError
+
+WIDTHS = (8, 16)
+
+_QUANTISERS = {LinearRows: quantise_linear}
+
+
+def quantise(
+    compiled: CompiledModel,
+    width: int = 16,
+    ranges: Mapping[str, SensorRange] | None = None,
+    widen: float = WIDEN,
+) -> QuantModel:
+    """Round a compiled model to integers.
+
+    Parameters
+    ----------
+    compiled : CompiledModel
+    width : {8, 16}, default 16
+        Bits of an input.
+    ranges : mapping of str to SensorRange, optional
+        Name of a column -> what it can measure. All others: the training range.
+    widen : float, default 0.25
+        Share by which the training range is made wider.
+
+    Returns
+    -------
+    QuantModel
+
+    Raises
+    ------
+    ExportError
+        If a range is none, or the model has no integer form.
+    """
+    if width not in WIDTHS:
+        raise ExportError(f"width={width!r} should be 8 or 16 bits.")
+    rounding = _QUANTISERS.get(type(compiled))
+    if rounding is None:
+        raise ExportError(
+            "This model has no integer form with a proved bound yet; export it as "
+            "32-bit floats."
+        )
+    return rounding(compiled, width, ranges, widen)
+
+
+__all__ = [
+    "WIDTHS",
+    "QuantInput",
+    "QuantLinear",
+    "QuantModel",
+    "SensorRange",
+    "quantise",
+]

@@ -1,0 +1,78 @@
+"""C source that turns numbers in the user's units into the integers of a model."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from smpcore.codegen.c_parts import FLOAT_RULES, preamble
+from smpcore.codegen.c_tables import fetch, table, unsigned
+from smpcore.codegen.integers.inputs import ends
+from smpcore.codegen.integers.model import QuantModel
+
+
+def quantise_source(quant: QuantModel, prefix: str) -> str:
+    """A file of its own, so that a chip that gets integers links no floats.
+
+    Parameters
+    ----------
+    quant : QuantModel
+    prefix : str
+
+    Returns
+    -------
+    str
+        Computes `QuantInput.quantise` in the same operations.
+    """
+    m, width, n = prefix.upper(), quant.width, unsigned(len(quant.inputs))
+    least, most = ends(width)
+    levels = np.array([len(one.given.levels) for one in quant.inputs])
+    tables = {
+        "zero": np.array([one.zero for one in quant.inputs], np.float32),
+        "per_unit": np.array([one.per_unit for one in quant.inputs], np.float32),
+        "missing": np.array([one.missing for one in quant.inputs], f"int{width}"),
+    }
+    if levels.any():
+        tables["levels"] = levels.astype(f"int{width}")
+    read = partial(fetch, prefix, tables)
+    category = ""
+    if levels.any():
+        category = f"""\
+    if ({read("levels", "k")} != 0) {{ /* a category */
+        return value >= 0.0f && value < (float){read("levels", "k")}
+            ? (int{width}_t)value
+            : -1;
+    }}
+"""
+    arrays = "".join(table(quant, prefix, name, t) for name, t in tables.items())
+    return f"""\
+{preamble(prefix, tables, {}, f"{chr(10)}{FLOAT_RULES}")}
+{arrays}
+static int{width}_t {prefix}_count(float value, {n} k)
+{{
+    float scaled;
+
+{category}    if (value != value) {{ /* NaN: missing */
+        return {read("missing", "k")};
+    }}
+    scaled = (value - {read("zero", "k")}) * {read("per_unit", "k")};
+    scaled += scaled < 0.0f ? -0.5f : 0.5f;
+    if (!(scaled > {least}.0f)) {{
+        return {least};
+    }}
+    if (scaled > {most}.0f) {{
+        return {most};
+    }}
+    return (int{width}_t)scaled;
+}}
+
+void {prefix}_quantise(const float values[{m}_N], int{width}_t x[{m}_N])
+{{
+    {n} k;
+
+    for (k = 0; k < {m}_N; ++k) {{
+        x[k] = {prefix}_count(values[k], k);
+    }}
+}}
+"""

@@ -1,0 +1,201 @@
+"""C that computes the integer score of each row, one way for each form of model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import NamedTuple
+
+from smpcore.codegen.c_parts import class_type
+from smpcore.codegen.c_tables import Tables, c_type, fetch, fetch_at, unsigned
+from smpcore.codegen.integers.linear import QuantLinear
+from smpcore.codegen.integers.model import QuantModel
+
+#: Up to so many terms, by bits of a score, are written out one by one: that is faster
+#: on every chip, and on an AVR not larger than tables with a loop.
+WRITTEN_OUT = {16: 48, 32: 12}
+
+
+class IntegerCode(NamedTuple):
+    """How the public functions come to the score of a row.
+
+    Parameters
+    ----------
+    tables : mapping of str to ndarray
+    sizes : mapping of str to int
+        Constants to define.
+    functions : str
+        Static functions.
+    declare, before : str
+        Lines at the begin of a public function, and before its loop over the rows.
+    score : str
+        Expression for the score of the row ``row``.
+    count : str
+        Which of the sizes is the number of rows that compete.
+    api : str
+        The public functions ``predict`` and ``scores``, where they need no loop.
+    """
+
+    tables: Tables
+    sizes: Mapping[str, int]
+    functions: str = ""
+    declare: str = ""
+    before: str = ""
+    score: str = ""
+    count: str = "ROWS"
+    api: str = ""
+
+
+def integer_code(quant: QuantModel, prefix: str) -> IntegerCode:
+    """Write the part of the source that depends on the form of a model.
+
+    Parameters
+    ----------
+    quant : QuantModel
+    prefix : str
+
+    Returns
+    -------
+    IntegerCode
+    """
+    return _WRITERS[type(quant)](quant, prefix)
+
+
+def _linear(quant: QuantLinear, prefix: str) -> IntegerCode:
+    if quant.n_terms <= WRITTEN_OUT[quant.accumulator]:
+        if quant.is_regression:
+            return IntegerCode({}, {}, score=_written_out(quant, 0), declare="")
+        return IntegerCode({}, {}, api=_written_out_api(quant, prefix))
+    tables = quant.tables()
+    return IntegerCode(
+        tables,
+        {"ROWS": quant.n_rows},
+        functions=_row_function(quant, prefix, tables),
+        score=f"{prefix}_row(x, row)",
+    )
+
+
+def _row_function(quant: QuantLinear, prefix: str, tables: Tables) -> str:
+    m, read = prefix.upper(), partial(fetch, prefix, tables)
+    row, score = unsigned(quant.n_rows), f"int{quant.accumulator}_t"
+    if quant.is_dense:
+        place, k = unsigned(quant.n_terms), unsigned(len(quant.inputs))
+        weight = f"{prefix}_weight[({place})(({place})row * {m}_N)]"
+        declare = f"    const {c_type(tables['weight'])} *weight = &{weight};\n"
+        counter = f"    {k} k;\n"
+        loop = f"for (k = 0; k < {m}_N; ++k)"
+        add = _add(quant, "x[k]", fetch_at(prefix, tables, "weight", "weight"))
+        add += "        ++weight;\n"
+    else:
+        term = c_type(tables["start"])
+        declare = f"    const {term} end = {read('start', 'row + 1')};\n"
+        counter = f"    {term} term;\n"
+        loop = f"for (term = {read('start', 'row')}; term < end; ++term)"
+        value = f"x[{read('input', 'term')}]"
+        add = _add(quant, value, read("weight", "term"))
+    return f"""\
+/* bias + weight * input + weight * input + ... */
+static {score} {prefix}_row(const int{quant.width}_t x[{m}_N], {row} row)
+{{
+{declare}    {score} score = {read("bias", "row")};
+{counter}
+    {loop} {{
+{_level_steps(quant, prefix, tables)}{add}    }}
+    return score;
+}}
+"""
+
+
+def _add(quant: QuantLinear, value: str, weight: str) -> str:
+    """The step that adds a term to the score."""
+    kind = f"int{quant.accumulator}_t"
+    wide = "(int32_t)" if quant.width == 16 else ""
+    if (quant.term_level >= 0).any():
+        value = "value"
+    return f"        score = ({kind})(score + {wide}{value} * {weight});\n"
+
+
+def _level_steps(quant: QuantLinear, prefix: str, tables: Tables) -> str:
+    if "level" not in tables:
+        return ""
+    read = partial(fetch, prefix, tables)
+    term = "k" if quant.is_dense else "term"
+    place = "k" if quant.is_dense else read("input", "term")
+    kind = f"int{quant.width}_t"
+    return f"""\
+        const {c_type(tables["level"])} level = {read("level", term)};
+        {kind} value = x[{place}];
+
+        if (level != 0) {{ /* a category: does it have this level? */
+            value = value == level - 1;
+        }}
+"""
+
+
+def _written_out(quant: QuantLinear, row: int) -> str:
+    """The score of a row as one expression without tables."""
+    wide = "(int32_t)" if quant.width == 16 else ""
+    long = "L" if quant.accumulator == 32 else ""
+    parts = [f"{quant.bias[row]}{long}"]
+    for place, level, weight in quant.terms(row):
+        value = f"x[{place}]"
+        if level >= 0:
+            parts.append(f"+ (x[{place}] == {level} ? {weight}{long} : 0)")
+            continue
+        sign = "-" if weight < 0 else "+"
+        parts.append(f"{sign} {wide}{value} * {abs(weight)}")
+    lines, line = [], parts[0]
+    for part in parts[1:]:
+        if len(line) + len(part) > 66:
+            lines.append(line)
+            line = part
+        else:
+            line += " " + part
+    text = "\n        ".join([*lines, line])
+    return f"(int{quant.accumulator}_t)({text})"
+
+
+def _written_out_api(quant: QuantLinear, prefix: str) -> str:
+    m, score = prefix.upper(), f"int{quant.accumulator}_t"
+    x = f"const int{quant.width}_t x[{m}_N]"
+    index = class_type(quant)
+    rows = [_written_out(quant, row) for row in range(quant.n_rows)]
+    best = f"    best = {rows[0]};\n"
+    for row in range(1, quant.n_rows):
+        best += f"""\
+    score = {rows[row]};
+    if (score > best) {{
+        best = score;
+        winner = {quant.owner[row]};
+    }}
+"""
+    each, seen = "", set()
+    for row, owner in enumerate(quant.owner.tolist()):
+        if owner not in seen:
+            each += f"    scores[{owner}] = {rows[row]};\n"
+        else:
+            each += f"""\
+    score = {rows[row]};
+    if (score > scores[{owner}]) {{
+        scores[{owner}] = score;
+    }}
+"""
+        seen.add(owner)
+    several = f"    {score} score;\n\n" if quant.n_rows > quant.n_outputs else ""
+    return f"""\
+{index} {prefix}_predict({x})
+{{
+    {score} best;
+    {score} score;
+    {index} winner = 0;
+
+{best}    return winner;
+}}
+
+void {prefix}_scores({x}, {score} scores[{m}_CLASSES])
+{{
+{several}{each}}}
+"""
+
+
+_WRITERS = {QuantLinear: _linear}

@@ -1,0 +1,245 @@
+"""A model of integers only; its emulator is the specification of the integer code.
+
+A `QuantModel` is rounded from a `CompiledModel`. All its arithmetic is exact: there is
+a proved bound on every score and every partial sum for every pattern of input bits, so
+that each back end gives each score of `QuantModel.scores` on any machine.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from smpcore.codegen.compiled import CompiledModel
+from smpcore.codegen.integers.inputs import QuantInput, ends
+from smpcore.errors import ExportError
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class QuantModel(ABC):
+    """Integer rows; the largest score among a class's rows counts.
+
+    A score of the real-valued model is ``step * score + shift``.
+
+    Parameters
+    ----------
+    source : CompiledModel
+        What it was rounded from: names, classes, origin.
+    inputs : tuple of QuantInput
+    width : {8, 16}
+        Bits of an input.
+    accumulator : {16, 32}
+        Bits of a score and of all sums on the way to it.
+    step, shift : float
+    relative : bool
+        Whether scores are less that of the first class: two rows made one.
+    owner : ndarray of shape (n_rows,), int64
+        Class index each row speaks for, ascending.
+    bias : ndarray of shape (n_rows,), int64
+    """
+
+    INTEGERS: ClassVar[tuple[str, ...]] = ("owner", "bias")
+    #: The formula, for a reader of the JSON text.
+    ARITHMETIC: ClassVar[str]
+
+    source: CompiledModel
+    inputs: tuple[QuantInput, ...]
+    width: int
+    accumulator: int
+    step: float
+    shift: float
+    relative: bool = False
+    owner: np.ndarray
+    bias: np.ndarray
+
+    def __post_init__(self) -> None:
+        for name in self.INTEGERS:
+            array = np.array(getattr(self, name), dtype=np.int64)
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        limit = 2 ** (self.accumulator - 1) - 1
+        if not self.largest <= limit:
+            raise ExportError(
+                f"A score can reach {self.largest}, more than {self.accumulator} bits "
+                "hold; quantise the model again."
+            )
+
+    @property
+    @abstractmethod
+    def largest(self) -> int:
+        """No score and no partial sum is larger in size, for any bits of the inputs."""
+
+    @property
+    @abstractmethod
+    def n_terms(self) -> int:
+        """Multiplications of one prediction by a number from a table."""
+
+    @property
+    @abstractmethod
+    def saturating_row(self) -> np.ndarray:
+        """Integers of the inputs that attain `largest`, or come as near as is known."""
+
+    @abstractmethod
+    def row_scores(self, integers: np.ndarray) -> np.ndarray:
+        """Score of each row.
+
+        Parameters
+        ----------
+        integers : ndarray of shape (n, n_inputs), int64
+            As `quantise` gives them, or any others that the container holds.
+
+        Returns
+        -------
+        ndarray of shape (n, n_rows), int64
+        """
+
+    @abstractmethod
+    def row_bounds(self, rows: np.ndarray) -> np.ndarray:
+        """How far each score can be from the float64 model's, at most.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, n_inputs), float64
+            As `rows` gives them.
+
+        Returns
+        -------
+        ndarray of shape (n, n_rows), float64
+            In the units of the real-valued score.
+        """
+
+    @abstractmethod
+    def telling_rows(self, drawn: np.ndarray) -> Iterator[np.ndarray]:
+        """Integer rows where a wrong number of the model shows, the best first."""
+
+    @abstractmethod
+    def tables(self) -> dict[str, np.ndarray]:
+        """The numbers of the model, in the smallest types that hold them."""
+
+    @property
+    def n_rows(self) -> int:
+        """Scores that compete."""
+        return len(self.owner)
+
+    @property
+    def n_outputs(self) -> int:
+        """Classes, or 1 for regression."""
+        return self.source.n_outputs
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether the answer is a number."""
+        return self.source.is_regression
+
+    @property
+    def not_sure(self) -> int:
+        """A margin up to this is inside the "not sure" band; -1 without a band."""
+        band = self.source.band
+        return int(np.floor(band / self.step)) if band else -1
+
+    def rows(self, table: Any) -> np.ndarray:
+        """Values of the inputs, see `CompiledModel.rows`."""
+        return self.source.rows(table)
+
+    def quantise(self, rows: np.ndarray) -> np.ndarray:
+        """Integers of raw rows, as the generated ``quantise`` computes them.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, n_inputs)
+            As `rows` gives them.
+
+        Returns
+        -------
+        ndarray of shape (n, n_inputs), int64
+        """
+        pairs = zip(self.inputs, np.asarray(rows).T, strict=True)
+        return np.column_stack([one.quantise(x, self.width) for one, x in pairs])
+
+    def values(self, integers: np.ndarray) -> np.ndarray:
+        """Raw rows that integers stand for, float64."""
+        pairs = zip(self.inputs, integers.T, strict=True)
+        return np.column_stack([one.values(q) for one, q in pairs])
+
+    def saturated(self, integers: np.ndarray) -> np.ndarray:
+        """How many inputs of each row lie at an end of the container.
+
+        Parameters
+        ----------
+        integers : ndarray of shape (n, n_inputs), int64
+
+        Returns
+        -------
+        ndarray of shape (n,), int64
+        """
+        numbers = [one.is_number for one in self.inputs]
+        at_end = np.isin(integers[:, numbers], ends(self.width))
+        return at_end.sum(axis=1)
+
+    def scores(self, integers: np.ndarray) -> np.ndarray:
+        """Score of each class: the largest of its rows; for regression the value.
+
+        Parameters
+        ----------
+        integers : ndarray of shape (n, n_inputs), int64
+
+        Returns
+        -------
+        ndarray of shape (n, n_outputs), int64
+        """
+        first = np.searchsorted(self.owner, np.arange(self.n_outputs))
+        return np.maximum.reduceat(self.row_scores(integers), first, axis=1)
+
+    def winners(self, integers: np.ndarray) -> np.ndarray:
+        """Class index of each row: the first with the largest score."""
+        return self.scores(integers).argmax(axis=1)
+
+    def margins(self, integers: np.ndarray) -> np.ndarray:
+        """How far the best class of each row is above the next, int64."""
+        best = np.sort(self.scores(integers), axis=1)
+        return best[:, -1] - best[:, -2]
+
+    def real_scores(self, rows: np.ndarray) -> np.ndarray:
+        """Scores of raw rows in the units of the real-valued model.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, n_inputs), float64
+
+        Returns
+        -------
+        ndarray of shape (n, n_outputs), float64
+        """
+        return self.scores(self.quantise(rows)) * self.step + self.shift
+
+    def decide(self, scores: np.ndarray) -> np.ndarray:
+        """Class index of each row of scores; zeros for regression."""
+        return scores.argmax(axis=1)
+
+    def predict(self, rows: np.ndarray) -> np.ndarray:
+        """Label or value of each raw row.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, n_inputs)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        if self.is_regression:
+            return self.real_scores(rows)[:, 0]
+        return np.asarray(self.source.classes)[self.winners(self.quantise(rows))]
+
+    def predict_frame(self, table: Any) -> np.ndarray:
+        """Label or value of each raw row of the user's table."""
+        return self.predict(self.rows(table))
+
+    @property
+    def table_bytes(self) -> int:
+        """Flash that the tables take; code comes on top."""
+        return sum(table.nbytes for table in self.tables().values())

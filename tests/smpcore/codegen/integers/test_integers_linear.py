@@ -1,0 +1,147 @@
+"""Linear models in integers: proofs, errors, and C that gives every score."""
+
+import numpy as np
+import pytest
+
+from smpcore import METHODS, ExportError, load_dataset, prepare, split
+from smpcore.codegen import SensorRange, agreement, compile_model, quantise, sample
+from smpcore.codegen.integers.inputs import ends
+from tests.smpcore.codegen.integers.chips import integer_answers
+
+SANITIZE = ["-fsanitize=undefined", "-fno-sanitize-recover=all"]
+LINEAR = ("smp", "smallk", "mprotsvm")
+
+
+def drawn_integers(quant, n, seed=0):
+    """Any bits that inputs may have, the corners first."""
+    random = np.random.default_rng(seed)
+    least, most = ends(quant.width)
+    rows = random.integers(least, most + 1, (n, len(quant.inputs)))
+    rows[0], rows[1], rows[2] = least, most, quant.saturating_row
+    return rows
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """A model of a method at its defaults, its table, and the compiled model."""
+    known = {}
+
+    def fit(data, method):
+        if (data, method) not in known:
+            dataset = load_dataset(data)
+            parts = split(dataset)
+            preparation = prepare(dataset, parts.train)
+            X = preparation.transform(dataset.frame)[parts.train]
+            row = METHODS[method]
+            estimator = row.estimator(row.defaults()).fit(X, dataset.y[parts.train])
+            compiled = compile_model(estimator.model_, preparation)
+            test = dataset.frame.iloc[parts.test]
+            known[data, method] = estimator.model_, preparation, test, compiled
+        return known[data, method]
+
+    return fit
+
+
+@pytest.mark.parametrize("width", [8, 16])
+@pytest.mark.parametrize("method", LINEAR)
+@pytest.mark.parametrize("data", ["breast_cancer", "iris", "digits", "wine"])
+def test_c_gives_every_score(fitted, tool, data, method, width):
+    quant = quantise(fitted(data, method)[-1], width)
+    integers = drawn_integers(quant, 20_000)
+    values = sample(quant.source, len(integers))
+    values[:50] *= 4  # far outside the range
+    found = integer_answers(quant, integers, values, tool("gcc"), SANITIZE)
+    np.testing.assert_array_equal(found.scores, quant.scores(integers))
+    np.testing.assert_array_equal(found.winners, quant.winners(integers))
+    np.testing.assert_array_equal(found.margins, quant.margins(integers))
+    np.testing.assert_array_equal(found.saturated, quant.saturated(integers))
+    np.testing.assert_array_equal(found.quantised, quant.quantise(values))
+
+
+@pytest.mark.parametrize("width", [8, 16])
+def test_c_reads_categories_and_missing_values(mixed_model, mixed, tool, width):
+    dataset, _ = mixed
+    quant = quantise(mixed_model, width)
+    integers = drawn_integers(quant, 5_000)
+    rows = quant.rows(dataset.frame)
+    values = rows[np.random.default_rng(0).integers(0, len(rows), len(integers))]
+    found = integer_answers(quant, integers, values, tool("gcc"), SANITIZE)
+    np.testing.assert_array_equal(found.scores, quant.scores(integers))
+    np.testing.assert_array_equal(found.quantised, quant.quantise(values))
+    np.testing.assert_array_equal(found.saturated, quant.saturated(integers))
+    assert np.isnan(values).any() and (values == -1).any()
+
+
+@pytest.mark.parametrize("width", [8, 16])
+@pytest.mark.parametrize("data", ["breast_cancer", "iris", "digits"])
+@pytest.mark.parametrize("method", LINEAR)
+def test_the_proof_holds_on_test_rows_and_random_rows(fitted, data, method, width):
+    model, preparation, test, compiled = fitted(data, method)
+    quant = quantise(compiled, width)
+    found = agreement(quant, model, test, preparation)
+    assert found.n_broken == 0
+    assert found.score_error <= found.score_bound
+    rows = sample(compiled, 5_000)
+    exact = compiled.scores(rows).astype(np.float64)
+    exact -= exact[:, :1] if quant.relative else 0
+    bounds = quant.row_bounds(rows)
+    first = np.searchsorted(quant.owner, np.arange(quant.n_outputs))
+    bounds = np.maximum.reduceat(bounds, first, axis=1)
+    assert (np.abs(quant.real_scores(rows) - exact) <= bounds).all()
+    if width == 16:
+        assert found.n_equal == found.n_rows
+
+
+@pytest.mark.parametrize("width", [8, 16])
+def test_the_largest_sum_is_reached_but_not_passed(random_model, width):
+    for seed in range(20):
+        compiled = compile_model(random_model(12, 3, 2, 0.5, seed=seed))
+        quant = quantise(compiled, width)
+        reached = np.abs(quant.row_scores(quant.saturating_row[None])).max()
+        # The most positive integer is one short of the cap that is proved with.
+        assert 0.99 * quant.largest <= reached <= quant.largest
+        assert quant.largest <= 2 ** (quant.accumulator - 1) - 1
+        drawn = np.abs(quant.row_scores(drawn_integers(quant, 2_000, seed)))
+        assert drawn.max() <= quant.largest
+
+
+def test_whole_numbers_that_fit_are_taken_as_they_are(fitted):
+    quant = quantise(fitted("digits", "smallk")[-1], 8)
+    assert all(one.exact for one in quant.inputs)
+    rows = quant.rows(fitted("digits", "smallk")[2])
+    np.testing.assert_array_equal(quant.quantise(rows), rows)
+
+
+def test_a_range_of_the_users_own_is_kept(fitted):
+    compiled = fitted("iris", "smallk")[-1]
+    name = compiled.inputs[0].name
+    given = {name: SensorRange(0, 1023, integer=True, unit="counts")}
+    quant = quantise(compiled, 16, given)
+    assert quant.inputs[0].exact and quant.inputs[0].unit == "counts"
+    narrow = quantise(compiled, 8, given)
+    ends_8 = narrow.inputs[0].quantise(np.array([-1e6, 0, 1023, 1e6]), 8)
+    assert ends_8[0] == -128 and ends_8[-1] == 127
+    assert -128 < ends_8[1] < ends_8[2] < 127
+
+
+@pytest.mark.parametrize(
+    ("ranges", "told"),
+    [
+        ({"petal length": SensorRange(0, 1)}, "no input 'petal length'"),
+        ({"petal_length": SensorRange(1, 1)}, "low end should be below"),
+        ({"petal_length": SensorRange(2, 1)}, "low end should be below"),
+        ({"petal_length": SensorRange(0, float("nan"))}, "both ends should be numbers"),
+        ({"petal_length": SensorRange(0, float("inf"))}, "both ends should be numbers"),
+    ],
+)
+def test_a_range_that_is_none_is_refused(fitted, ranges, told):
+    compiled = fitted("iris", "mprotsvm")[-1]
+    real = compiled.inputs[2].name
+    ranges = {real if k == "petal_length" else k: v for k, v in ranges.items()}
+    with pytest.raises(ExportError, match=told):
+        quantise(compiled, 8, ranges)
+
+
+def test_a_wrong_width_is_refused(fitted):
+    with pytest.raises(ExportError, match="8 or 16"):
+        quantise(fitted("iris", "smp")[-1], 12)
