@@ -21,6 +21,7 @@ def quantise(
     width: int = 16,
     ranges: Mapping[str, SensorRange] | None = None,
     widen: float = WIDEN,
+    accumulator: int | None = None,
 ) -> QuantModel:
     """Round a compiled model to integers.
 
@@ -33,6 +34,9 @@ def quantise(
         Name of a column -> what it can measure. All others: the training range.
     widen : float, default 0.25
         Share by which the training range is made wider.
+    accumulator : {16, 32}, optional
+        Bits of all sums. Default: 16 where that costs no more precision than rounding
+        the inputs does.
 
     Returns
     -------
@@ -51,7 +55,9 @@ def quantise(
             "This model has no integer form with a proved bound yet; export it as "
             "32-bit floats."
         )
-    return rounding(compiled, width, ranges, widen)
+    if accumulator not in (None, 16, 32):
+        raise ExportError(f"accumulator={accumulator!r} should be 16 or 32 bits.")
+    return rounding(compiled, width, ranges, widen, accumulator)
 
 
 __all__ = [

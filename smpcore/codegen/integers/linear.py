@@ -229,10 +229,8 @@ def quantise_linear(
     Parameters
     ----------
     compiled : LinearRows
-    width, ranges, widen
+    width, ranges, widen, accumulator
         See `smpcore.codegen.quantise`.
-    accumulator : {16, 32}, optional
-        Default: 16 where it costs no more precision than rounding the inputs does.
 
     Returns
     -------

@@ -145,3 +145,15 @@ def test_a_range_that_is_none_is_refused(fitted, ranges, told):
 def test_a_wrong_width_is_refused(fitted):
     with pytest.raises(ExportError, match="8 or 16"):
         quantise(fitted("iris", "smp")[-1], 12)
+    with pytest.raises(ExportError, match="16 or 32"):
+        quantise(fitted("iris", "smp")[-1], 8, accumulator=64)
+
+
+@pytest.mark.parametrize("accumulator", [16, 32])
+def test_the_sums_have_the_bits_asked_for(fitted, tool, accumulator):
+    quant = quantise(fitted("iris", "smp")[-1], 8, accumulator=accumulator)
+    assert quant.accumulator == accumulator
+    integers = drawn_integers(quant, 5_000)
+    values = sample(quant.source, len(integers))
+    found = integer_answers(quant, integers, values, tool("gcc"), SANITIZE)
+    np.testing.assert_array_equal(found.scores, quant.scores(integers))
