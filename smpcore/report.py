@@ -45,7 +45,8 @@ class Page:
     prototypes : sequence of mapping
         One line of a table per prototype.
     portraits : ndarray of shape (n_prototypes, n_features)
-        Weights, or values of a case.
+        Weights, or values of a case. Of a picture NaN is crossed out: what stands
+        there was forbidden.
     signed : bool
         Whether the portraits are weights.
     shape : tuple of int
@@ -152,17 +153,24 @@ def _picture(
     image = as_image(values, shape)
     height, width = image.shape
     side = max(1, 240 // max(height, width))
-    low, high = float(image.min()), float(image.max())
+    low, high = float(np.nanmin(image)), float(np.nanmax(image))
     top = max(abs(low), abs(high)) or 1.0
     cells = []
     for y, line in enumerate(image):
         for x, value in enumerate(line):
+            if np.isnan(value):
+                cells.append(_cross(x * side, y * side, side))
+                continue
             color = _signed_color(value / top) if signed else _grey(value, low, high)
             cells.append(
                 f'<rect x="{x * side}" y="{y * side}" width="{side}" height="{side}" '
                 f'fill="{color}"/>'
             )
     return _svg(width * side, height * side, f"Portrait of {name}", "".join(cells))
+
+
+def _cross(x: int, y: int, side: int) -> str:
+    return f'<path d="M{x} {y}l{side} {side}m0 {-side}l{-side} {side}" stroke="#777"/>'
 
 
 def _signed_color(share: float) -> str:

@@ -18,8 +18,8 @@ def emit_python(recipe: Mapping[str, Any]) -> str:
     recipe : mapping
         ``dataset``: {"openml": id}, {"key": name of a bundled set, "params": {...}} or
         {"file": name of a table, "params": options of `read_table`}; and
-        "two_classes": True where the number to predict is cut at its mean; ``split``:
-        options of `split`;
+        "two_classes": True where the number to predict is cut at its mean;
+        "forbidden": names for `forbid`; ``split``: options of `split`;
         ``estimator``: name of the class; ``params``: its parameters where they differ
         from the default.
 
@@ -45,6 +45,9 @@ def emit_python(recipe: Mapping[str, Any]) -> str:
     estimator = _identifier(recipe["estimator"])
     if source.get("two_classes"):
         call += ".two_classes()"
+    if source.get("forbidden"):
+        call = f"forbid({call}, {_value(source['forbidden'])})"
+        loader += ", forbid"
     division = _arguments(recipe.get("split", {}))
     lines = [
         f"from smpcore import {estimator}, {loader}, prepare, split",

@@ -15,6 +15,12 @@ from smpcore.datasets.checks import (
 from smpcore.datasets.columns import as_numbers, as_text, listed, shown
 from smpcore.datasets.dataset import Dataset, Reading
 from smpcore.datasets.delimited import DECIMALS, DELIMITERS, ENCODINGS
+from smpcore.datasets.forbidding import (
+    MOST_FORBIDDEN,
+    forbid,
+    forbiddable,
+    in_place,
+)
 from smpcore.datasets.kernels import KernelFile, read_kernels
 from smpcore.datasets.limits import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS
 from smpcore.datasets.long_tables import long_roles
@@ -33,6 +39,7 @@ __all__ = [
     "MAX_CLASSES",
     "MAX_COLUMNS",
     "MAX_ROWS",
+    "MOST_FORBIDDEN",
     "Dataset",
     "DatasetInfo",
     "Input",
@@ -47,6 +54,9 @@ __all__ = [
     "fetch_openml",
     "find_duplicates",
     "find_openml",
+    "forbid",
+    "forbiddable",
+    "in_place",
     "list_datasets",
     "listed",
     "load_dataset",

@@ -97,6 +97,8 @@ class Dataset:
         How each column is read; by default as it is stored.
     sample_shape : tuple of int
         Shape of one sample, (8, 8) for an 8x8 image; ``(n_features,)`` by default.
+    forbidden : tuple of str
+        Ignored columns that have their place in a sample nevertheless: see `forbid`.
     test_rows : ndarray of int, optional
         Numbers of the rows that came from a test file.
     open_test : bool
@@ -119,6 +121,7 @@ class Dataset:
     description: str = ""
     kinds: Mapping[str, Kind] | None = None
     sample_shape: tuple[int, ...] = ()
+    forbidden: tuple[str, ...] = ()
     test_rows: np.ndarray | None = None
     open_test: bool = False
     private: bool = False
@@ -139,8 +142,9 @@ class Dataset:
         _ = self.times  # what is no time is refused now
         if self.test_rows is not None:
             put(test_rows=read_only(np.array(self.test_rows, np.int64)))
-        if np.prod(self.sample_shape or (0,)) != len(self.feature_columns):
-            put(sample_shape=(len(self.feature_columns),))
+        put(forbidden=tuple(n for n in self.forbidden if self.roles.get(n) == "ignore"))
+        if np.prod(self.sample_shape or (0,)) != len(self.sample_columns):
+            put(sample_shape=(len(self.sample_columns),))
 
     def __repr__(self) -> str:
         return (
@@ -188,11 +192,17 @@ class Dataset:
         return [name for name, role in self.roles.items() if role == "feature"]
 
     @property
+    def sample_columns(self) -> list[str]:
+        """Names of the columns of a whole sample: features, and forbidden ones."""
+        gone = set(self.forbidden)
+        return [n for n, role in self.roles.items() if role == "feature" or n in gone]
+
+    @property
     def channels(self) -> list[str]:
         """Names of the channels of series; empty if the samples are no series."""
         if len(self.sample_shape) != 2:
             return []
-        columns, n_times = self.feature_columns, self.sample_shape[1]
+        columns, n_times = self.sample_columns, self.sample_shape[1]
         names = [name.rpartition("_t")[0] for name in columns[::n_times]]
         return names if cells(names, n_times) == columns else []
 

@@ -15,6 +15,8 @@ _FOR, _AGAINST = OKABE_ITO[0], OKABE_ITO[5]
 _SIGNED = [[0.0, _AGAINST], [0.5, "#E6E6E6"], [1.0, _FOR]]
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 _NODES = 160
+#: Crosses that are seen on either theme.
+_GONE = "#808080"
 
 
 def as_image(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -50,6 +52,7 @@ def picture(
     Parameters
     ----------
     row : ndarray of shape (n_features,)
+        NaN is crossed out: that place of a sample is not used.
     shape : tuple of int
         Of a sample.
     title : str
@@ -76,6 +79,18 @@ def picture(
             hovertemplate="row %{y}, column %{x}: %{z:.3g}<extra></extra>",
         )
     )
+    gone = np.argwhere(np.isnan(image))
+    if len(gone):
+        size = max(3.0, 0.5 * width / max(image.shape))
+        cross = {"symbol": "x-thin", "size": size, "line": {"width": 1, "color": _GONE}}
+        figure.add_scatter(
+            x=gone[:, 1],
+            y=gone[:, 0],
+            mode="markers",
+            marker=cross,
+            hovertemplate="row %{y}, column %{x}: forbidden<extra></extra>",
+            showlegend=False,
+        )
     figure.update_xaxes(visible=False, automargin=False, constrain="domain")
     figure.update_yaxes(  # square pixels
         visible=False,
