@@ -9,7 +9,7 @@ import streamlit as st
 # the time of a fit. scikit-learn reads this when it is loaded.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from pages.shared import cached, desk, links
+from pages.shared import cached, desk, forbidding, links, tables
 
 st.set_page_config(
     page_title="Sparse Prototype Explorer",
@@ -41,5 +41,9 @@ page = st.navigation(
 choice = desk.current()
 links.show_url(choice)
 desk.entrance(choice)
+if page.url_path:  # the figure of the first page says all of this itself, as it changes
+    forbidding.remind(choice)
+    for notice in links.take_notices():
+        st.warning(tables.plain(notice))
 page.run()
 desk.keep(links.current())  # what the page was told is kept too

@@ -41,8 +41,6 @@ def _columns(dataset: Dataset) -> None:
 
 
 links.current()
-for notice in links.take_notices():
-    st.warning(tables.plain(notice))
 picker = st.container()
 with st.expander("Bring a table of your own", icon=":material/upload:"):
     uploads.uploads()

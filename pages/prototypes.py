@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.shared import (
     answers,
+    forbidding,
     links,
     new_rows,
     portraits,
@@ -37,6 +38,7 @@ choice = links.current()
 st.subheader("Prototypes")
 try:
     data = choice.parts()
+    forbidding.control(choice)
     model = new_rows.model(choice, data)
 except SmpcoreError as problem:
     st.error(tables.plain(str(problem)))

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from pages.shared import controls, exports, links, private, shelf, tables
 from pages.shared.choice import BUNDLED, Choice
 from smpcore import load_dataset, make_dataset, read_table, split
-from tests.app import said, sound
+from tests.app import APP, said, sound
 
 PAGE = str(Path(__file__).parents[1] / "pages" / "data.py")
 GOOD = "a,b,id,class\n" + "".join(
@@ -166,9 +166,9 @@ def test_hostile_names_are_shown_and_not_obeyed():
 
 
 def test_a_foreign_token_is_answered_in_words():
-    page = AppTest.from_file(PAGE, default_timeout=60)
+    page = AppTest.from_file(APP, default_timeout=60)
     page.query_params["data"], page.query_params["mine"] = "mine", "x" * 22
-    sound(page.run())
+    sound(page.switch_page("pages/data.py").run())
     assert "The table of this link is not on the server" in said(page)
     assert choice(page).data == Choice.data
 

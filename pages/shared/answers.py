@@ -72,7 +72,8 @@ def _picked(sight: Sight) -> tuple[pd.DataFrame, str]:
 
 def _edited(sight: Sight, row: pd.DataFrame, key: str) -> tuple[pd.DataFrame, list]:
     """The row with the visitor's own values, and the features held still."""
-    inputs = sight.data.preparation.inputs
+    inputs = (*sight.data.preparation.inputs, *sight.forbidden)
+    gone = {given.name for given in sight.forbidden}
     if len(inputs) > _MOST_EDITED:
         st.caption(f"More than {_MOST_EDITED} columns are not edited by hand.")
         return row, []
@@ -91,9 +92,10 @@ def _edited(sight: Sight, row: pd.DataFrame, key: str) -> tuple[pd.DataFrame, li
                     "hold": False,
                     "lowest in training": [given.low for given in numbers],
                     "highest": [given.high for given in numbers],
+                    **_uses(numbers, gone),
                 }
             )
-            fixed = ["column", "lowest in training", "highest"]
+            fixed = ["column", "lowest in training", "highest", "used"]
             table = st.data_editor(
                 values, hide_index=True, disabled=fixed, key=f"edit_{key}"
             )
@@ -103,10 +105,27 @@ def _edited(sight: Sight, row: pd.DataFrame, key: str) -> tuple[pd.DataFrame, li
                 row[given.name] = pd.Series([value], row.index, dtype="float64")
                 held += [given] * bool(still)
         st.caption("An empty number becomes the median of the training rows.")
+        if gone:
+            names = ", ".join(tables.short(given.name) for given in sight.forbidden[:8])
+            more = f" and {len(gone) - 8} more" if len(gone) > 8 else ""
+            st.caption(
+                f"Forbidden, so that no value changes the answer: "
+                f"{tables.plain(names)}{more}."
+            )
     frozen = [
-        f for given in held for f in range(given.first, given.first + given.width)
+        f
+        for given in held
+        if given.name not in gone
+        for f in range(given.first, given.first + given.width)
     ]
     return row, frozen
+
+
+def _uses(numbers: list[Any], gone: set[str]) -> dict[str, list[str]]:
+    """Which columns the model gets; nothing to say where it gets them all."""
+    if not gone:
+        return {}
+    return {"used": ["no" if given.name in gone else "yes" for given in numbers]}
 
 
 def _number(value: Any) -> float:
@@ -123,9 +142,9 @@ def _category(given: Any, value: Any, key: str) -> tuple[Any, bool]:
         levels,
         now,
         tables.short,
-        key=f"level_{key}_{given.first}",
+        key=f"level_{key}_{given.name}",
     )
-    still = right.checkbox("hold", key=f"hold_{key}_{given.first}")
+    still = right.checkbox("hold", key=f"hold_{key}_{given.name}")
     return chosen, still
 
 

@@ -30,6 +30,7 @@ from smpcore import (
     Split,
     check_fit,
     figures,
+    forbid,
     load_dataset,
     prepare,
     split,
@@ -88,6 +89,12 @@ def table_file(state: tuple[str, int, int], _read: Callable) -> Dataset | str:
 def two_classes(digest: str, _dataset: Dataset) -> Dataset:
     """A data set whose number to predict is cut at its mean; called with it alone."""
     return _dataset.two_classes()
+
+
+@_cached(max_entries=32)
+def forbidding(digest: str, names: tuple[str, ...], _dataset: Dataset) -> Dataset:
+    """A data set without features; called with it and their names."""
+    return forbid(_dataset, names)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pages.shared import cached, private, sources
-from smpcore import METHODS, Dataset, Split, at_threshold, list_datasets
+from smpcore import (
+    METHODS,
+    Dataset,
+    Split,
+    at_threshold,
+    forbiddable,
+    list_datasets,
+)
 
 BUNDLED = {info.key: info for info in list_datasets()}
 #: In place of a bundled key: the visitor's own table.
@@ -31,6 +38,8 @@ class Choice:
         A number to predict is cut at its mean.
     token : str
         Of the visitor's own table.
+    forbidden : tuple of str
+        What models must not use, of `forbiddable`.
     validation, test : float
         Shares of the rows.
     seed : int
@@ -43,7 +52,7 @@ class Choice:
     open_test : bool
         Whether the test part is open now.
     opened : dict
-        Digest of a data set -> how often its test part was opened.
+        Digest of a `table` -> how often its test part was opened.
     threshold, band : float
         Of a model of two classes: the margin of the second class from which on it is
         the answer, and how near to that the model is not sure.
@@ -55,6 +64,7 @@ class Choice:
     data_values: dict[str, Any] = field(default_factory=dict)
     two_classes: bool = False
     token: str = ""
+    forbidden: tuple[str, ...] = ()
     validation: float = 0.2
     test: float = 0.2
     seed: int = 0
@@ -71,6 +81,7 @@ class Choice:
     def key(self) -> str:
         """Short text that is the same for the same model only."""
         data = self.data, sorted(self.data_values.items()), self.token, self.two_classes
+        data = (*data, *self.forbidden)
         parts = self.validation, self.test, self.seed
         own = self.method, sorted(self.all_values.items())
         words = repr((data, parts, own)).encode()
@@ -112,6 +123,15 @@ class Choice:
         said : str
             Empty if nothing was changed.
         """
+        known = forbiddable(self.whole()) if self.forbidden else {}
+        kept = tuple(name for name in known if name in self.forbidden)
+        kept = kept if len(kept) < len(known) else ()
+        if lost := [name for name in self.forbidden if name not in kept]:
+            choice, said = replace(self, forbidden=kept).settled()
+            named = ", ".join(name[:40] for name in lost[:5])
+            more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
+            told = f"No longer forbidden, as the columns are others now: {named}{more}."
+            return choice, f"{told} {said}".strip()
         method, asked = METHODS[self.method], ANSWERS[self.task]
         if self.task not in method.estimators:
             other = next(m for m in METHODS.values() if self.task in m.estimators)
@@ -144,17 +164,22 @@ class Choice:
     @property
     def times_opened(self) -> int:
         """How often the test part of these data was opened."""
-        return self.opened.get(self.dataset().digest, 0)
+        return self.opened.get(self.table().digest, 0)
 
     def dataset(self) -> Dataset:
-        """The data set itself."""
-        return self._table()[0]
+        """The data set that models learn from."""
+        whole = self.whole()
+        return cached.forbidding(whole, self.forbidden) if self.forbidden else whole
+
+    def whole(self) -> Dataset:
+        """The data set with the features that are forbidden."""
+        return self._posed()[0]
 
     def table(self) -> Dataset:
-        """The data set before its number to predict becomes two classes."""
+        """The same before its number to predict becomes two classes."""
         return self._source()[0]
 
-    def _table(self) -> tuple[Dataset, Split | None]:
+    def _posed(self) -> tuple[Dataset, Split | None]:
         dataset, division = self._source()
         if self.two_classes and dataset.task == "regression":
             return cached.two_classes(dataset), division
@@ -171,10 +196,10 @@ class Choice:
 
     def parts(self) -> cached.Parts:
         """The data set, split and prepared."""
-        dataset, division = self._table()
+        whole, division = self._posed()
         if division is None:
-            division = cached.split_of(dataset, self.validation, self.test, self.seed)
-        return cached.parts(dataset, division)
+            division = cached.split_of(whole, self.validation, self.test, self.seed)
+        return cached.parts(self.dataset(), division)
 
     def view_of(self, data: cached.Parts) -> dict[str, Any]:
         """The view, made to fit these data."""

@@ -45,7 +45,7 @@ def _set(choice: Choice, name: str, value: Any) -> Choice:
         if not mine and value not in (*BUNDLED, *sources.listed()):
             raise SmpcoreError("data should be one of the listed data sets.")
         choice = replace(choice, data=value, data_values={}, two_classes=False)
-        return replace(choice, view={}, open_test=False)
+        return replace(choice, view={}, open_test=False, forbidden=())
     if name == "method":
         if value not in METHODS or choice.task not in METHODS[value].estimators:
             raise SmpcoreError("method should be one of the listed methods.")
@@ -53,7 +53,7 @@ def _set(choice: Choice, name: str, value: Any) -> Choice:
     if name == "open_test":
         opened = dict(choice.opened)
         if value and not choice.open_test:
-            digest = choice.dataset().digest
+            digest = choice.table().digest
             opened[digest] = opened.get(digest, 0) + 1
         return replace(choice, open_test=bool(value), opened=opened)
     group, _, inner = name.partition(".")

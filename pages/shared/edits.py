@@ -46,7 +46,8 @@ def is_editable(data: cached.Parts, view: figures.View | None = None) -> bool:
     bool
     """
     numbers = [entry.kind == "number" for entry in data.preparation.inputs]
-    few = data.dataset.n_samples <= EDITABLE_ROWS
+    # Of a forbidden feature a drawn point would have no value.
+    few = data.dataset.n_samples <= EDITABLE_ROWS and not data.dataset.forbidden
     if data.dataset.task == "regression" and numbers == [True]:
         return few
     flat = view is None or not view.of_target

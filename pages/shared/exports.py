@@ -168,6 +168,7 @@ def _provenance(choice: Choice, data: cached.Parts, estimator: Any) -> dict[str,
             "test": data.split.test_share,
             "key": data.split.key,
         },
+        "forbidden": list(choice.forbidden),
         "method": METHODS[choice.method].title,
         "parameters": choice.all_values,
         "objective": float(estimator.objective_),
@@ -176,7 +177,7 @@ def _provenance(choice: Choice, data: cached.Parts, estimator: Any) -> dict[str,
             "not_sure_within": choice.band if choice.operating else 0.0,
         },
         "accuracy": accuracy,
-        "test_set_opened": choice.opened.get(data.dataset.digest, 0),
+        "test_set_opened": choice.times_opened,
         "versions": {name: version(name) for name in VERSIONS},
     }
 
@@ -297,6 +298,8 @@ def python_of_choice(choice: Choice) -> str:
         source = {"key": choice.data, "params": changed}
     if data.dataset.task != choice.table().task:
         source["two_classes"] = True
+    if choice.forbidden:
+        source["forbidden"] = choice.forbidden
     return emit_python(
         {
             "dataset": source,

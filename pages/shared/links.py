@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,7 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from pages.shared import sources
 from pages.shared.choice import BUNDLED, MINE, Choice
-from smpcore import METHODS, Param, SmpcoreError
+from smpcore import METHODS, Param, SmpcoreError, forbiddable
 
 SHARE = Param("share", "share", "linear", 0.0, 0.6)
 LARGEST_SHARES = 0.9
@@ -85,6 +86,8 @@ def write_url(choice: Choice) -> dict[str, str]:
         query["mine"] = choice.token
     if choice.two_classes:
         query["two"] = "1"
+    if choice.forbidden:
+        query["without"] = json.dumps(choice.forbidden, ensure_ascii=False)
     if choice.method != start.method:
         query["method"] = choice.method
     for name in ("validation", "test", "seed"):
@@ -163,6 +166,8 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
     if choice.validation + choice.test > LARGEST_SHARES:
         notices.append("The link leaves too few rows for training: shares of 0.2 each.")
         choice = replace(choice, validation=Choice.validation, test=Choice.test)
+    if "without" in query:
+        choice = _without(choice, query["without"], notices)
     if found := _read(OPERATING, query, "", notices):
         choice = replace(choice, **found, set_for=choice.key)
     if unknown := sorted(name[:40] for name in set(query) - _names(choice)):
@@ -172,7 +177,7 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
     if opened.isdecimal() and len(opened) < 4 and int(opened):
         choice = replace(
             choice,
-            opened={choice.dataset().digest: int(opened)},
+            opened={choice.table().digest: int(opened)},
             open_test=query.get("open") == "1",
         )
     return choice, notices
@@ -181,12 +186,39 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
 def _names(choice: Choice) -> set[str]:
     """What a link to this choice may set."""
     own = {"data", "mine", "two", "method", "validation", "test", "seed", "opened"}
-    own |= {"open"} | {param.name for param in OPERATING}
+    own |= {"open", "without"} | {param.name for param in OPERATING}
     own |= {param.name for param in METHODS[choice.method].controls(choice.task)}
     if choice.data in BUNDLED:
         own |= {f"d.{param.name}" for param in BUNDLED[choice.data].params}
     places = {f"v.at{index}" for index in choice.view.get("at", {})}
     return own | {"v.kind", "v.first", "v.second"} | places
+
+
+def _without(choice: Choice, text: str, notices: list[str]) -> Choice:
+    """The choice with the features forbidden that the link names."""
+    try:
+        names = json.loads(text)
+    except (ValueError, RecursionError):
+        names = None
+    if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
+        notices.append(
+            'The link should name what is forbidden as in ["age", "height"]; nothing '
+            "is forbidden."
+        )
+        return choice
+    known = forbiddable(choice.whole())
+    if unknown := [name[:40] for name in names if name not in known]:
+        notices.append(
+            "The link forbids features that these data do not have, which were left "
+            f"out: {', '.join(unknown[:5])}."
+        )
+    wanted = replace(choice, forbidden=tuple(n for n in known if n in set(names)))
+    try:
+        wanted.dataset()
+    except SmpcoreError as error:
+        notices.append(f"The link was not understood in one place: {error}")
+        return choice
+    return wanted
 
 
 def _read(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from pages.shared import links, tables
+from pages.shared import forbidding, links, tables
 from pages.shared.saved import NAME, NOTE
 from pages.shared.sight import Sight
 from smpcore import (
@@ -45,14 +45,19 @@ def draw(
     shape = sight.shape
     if len(shape) < 2:
         return
+    rows = sight.in_place(rows)
     if sight.channels:
-        figure = figures.channels(rows, shape, titles, sight.channels)
+        gone = np.isnan(rows.reshape(-1, *shape)).all(axis=(0, 2))
+        marked = zip(sight.channels, gone, strict=True)
+        names = [f"{name} (forbidden)" if out else name for name, out in marked]
+        figure = figures.channels(rows, shape, titles, names)
         words = f"Channels of {', '.join(titles[:6])}"
         st.plotly_chart(figure, key=key, alt=tables.short(words))
         return
-    top = float(np.abs(rows).max()) or 1.0
-    signed = signed and rows.min() < 0
-    ends = (-top, top) if signed else (float(rows.min()), float(rows.max()))
+    low, high = float(np.nanmin(rows)), float(np.nanmax(rows))
+    top = max(abs(low), abs(high)) or 1.0
+    signed = signed and low < 0
+    ends = (-top, top) if signed else (low, high)
     width = _PICTURE if len(rows) > 1 else 2 * _PICTURE
     with st.container(horizontal=True, gap="xsmall"):
         for place, (row, title) in enumerate(zip(rows, titles, strict=True)):
@@ -63,8 +68,9 @@ def draw(
                 config={"displayModeBar": False},
                 alt=tables.short(f"Portrait of {title}"),
             )
-    low, high = ("vermilion", "blue") if signed else ("black", "white")
-    st.caption(f"From {ends[0]:.3g} ({low}) to {ends[1]:.3g} ({high}).")
+    dark, bright = ("vermilion", "blue") if signed else ("black", "white")
+    blank = " Forbidden pixels are crossed out." if np.isnan(rows).any() else ""
+    st.caption(f"From {ends[0]:.3g} ({dark}) to {ends[1]:.3g} ({bright}).{blank}")
 
 
 def lines(sight: Sight) -> list[dict[str, Any]]:
@@ -203,7 +209,7 @@ def _written(sight: Sight, j: int) -> None:
     """Name and note of a prototype, kept for this model while the visit lasts."""
     own = sight.notes.setdefault(j, {"name": "", "note": ""})
     left, right = st.columns([1, 3])
-    key = f"{hash(sight.key)}_{j}_{links.edition()}"
+    key = f"{hash(sight.notes_key)}_{j}_{links.edition()}"
     own["name"] = left.text_input(
         "Your name for it", own["name"], NAME, key=f"name_{key}"
     )
@@ -297,6 +303,7 @@ def _spread(sight: Sight, j: int) -> None:
             format_func=lambda f: tables.short(model.feature_names[f]),
             key=f"spread_of_{j}",
         )
+        forbidding.button(sight, feature)
         name = model.feature_names[feature]
         marks = [] if sight.signed else [(sight.portraits[j, feature], "prototype")]
         figure = figures.densities(X[:, feature], codes, model.classes, name, marks)

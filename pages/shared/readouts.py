@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pages.shared import cached
-from smpcore import RegressionScores, Scores, evaluate
+from smpcore import RegressionScores, Scores, evaluate, forbiddable
 
 #: What a prototype of each kind is.
 KINDS = {
@@ -97,7 +97,7 @@ def readouts(
         texts.append(_worst(counted[part], data, part))
     else:
         texts += _classes(counted[part], counted["train"], winners)
-    texts += _size(estimator) + _measures(estimator)
+    texts += _forbidden(data) + _size(estimator) + _measures(estimator)
     return texts + _solver(estimator), strip
 
 
@@ -181,6 +181,17 @@ def _classes(
         names = ", ".join(f"{scores.classes[i]!s:.20}" for i in absent[:6])
         rows.append(_text("Not in this picture", names, "they win elsewhere, or never"))
     return rows
+
+
+def _forbidden(data: cached.Parts) -> list[dict[str, str]]:
+    """What the model was learned without."""
+    gone = set(data.dataset.forbidden)
+    if not gone:
+        return []
+    known = forbiddable(data.dataset)
+    names = [name for name, columns in known.items() if gone.issuperset(columns)]
+    listed = ", ".join(name[:24] for name in names[:6]) + " …" * (len(names) > 6)
+    return [_text("Forbidden", str(len(names)), f"learned without {listed}")]
 
 
 def _size(estimator: Any) -> list[dict[str, str]]:

@@ -60,7 +60,7 @@ def html(sight: Sight, facts: dict[str, str], real: bool) -> str:
     page = Page(
         title=f"Prototypes of {sight.data.dataset.name}",
         facts=facts,
-        portraits=sight.portraits * (not hidden),
+        portraits=sight.in_place(sight.portraits * (not hidden)),
         signed=sight.signed or hidden,
         shape=sight.shape,
         what="Portraits are left out: they are real rows." if hidden else sight.what,
@@ -83,8 +83,10 @@ def facts_of(sight: Sight) -> dict[str, str]:
         "Method": METHODS[choice.method].title,
         "Parameters": values,
     }
+    if choice.forbidden:
+        facts["Forbidden features"] = ", ".join(choice.forbidden)
     if len(data.split.test) and not data.dataset.open_test:
-        times = choice.opened.get(data.dataset.digest, 0)
+        times = choice.times_opened
         facts["Test set opened"] = f"{times} times" if times else "never"
     parts = ["train", "validation"]
     if choice.open_test or data.dataset.open_test:

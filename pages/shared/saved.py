@@ -24,6 +24,8 @@ MOST_MODELS, MOST_PROTOTYPES, MOST_SETTINGS, MOST_OPENED = 100, 1000, 100, 1000
 #: Characters of a name and of a note on a prototype.
 NAME, NOTE = 40, 500
 _WORD, _INTEGER = 200, 2**53
+#: Characters of an entry of the link, and of the names of all that is forbidden.
+_ENTRY, _FORBIDDEN = 2000, 30_000
 _PARTS = ("train", "validation", "test")
 
 Notes = dict[tuple, dict[int, dict[str, str]]]
@@ -42,7 +44,7 @@ class Saved:
     points : (Dataset, Split), optional
         That table, if its points were drawn and are to be in the file.
     notes : dict
-        Key of a model (`Sight.key`) -> prototype -> name and note.
+        Key of a model (`Sight.notes_key`) -> prototype -> name and note.
     pinned : Entry, optional
         Model A of the comparison.
     opened : dict
@@ -246,7 +248,11 @@ def _link(value: Any) -> dict[str, str]:
     link = _mapping(value, "link", MOST_SETTINGS)
     if "mine" in link:
         _wrong("has at “link” an entry that is not known: mine")
-    return {name: _text(text, f"link: {name}", 2000) for name, text in link.items()}
+    most = {"without": _FORBIDDEN}
+    return {
+        name: _text(text, f"link: {name}", most.get(name, _ENTRY))
+        for name, text in link.items()
+    }
 
 
 def _opened(value: Any) -> dict[str, int]:

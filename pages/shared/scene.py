@@ -9,7 +9,7 @@ import numpy as np
 from pages.shared import cached, readouts
 from pages.shared.choice import Choice
 from pages.shared.edits import is_editable
-from smpcore import PrototypeModel, class_numbers, figures
+from smpcore import PrototypeModel, class_numbers, figures, in_place
 
 #: Rows that are drawn, at most; scores always count all of them.
 SHOWN_ROWS = 2000
@@ -108,8 +108,8 @@ def _image_shape(data: cached.Parts) -> list[int] | None:
     shape = data.dataset.sample_shape
     if data.dataset.channels:  # a series has (channels, times), and is no picture
         return None
-    n_features = len(data.preparation.feature_names)
-    return list(shape) if len(shape) == 2 and np.prod(shape) == n_features else None
+    one_each = len(data.dataset.feature_columns) == data.X.shape[1]
+    return list(shape) if len(shape) == 2 and one_each else None
 
 
 def picture(estimator: Any, scene: Scene, data: cached.Parts) -> dict[str, Any]:
@@ -201,6 +201,8 @@ def _prototypes(estimator: Any, scene: Scene, data: cached.Parts) -> dict[str, A
         shown |= _stars(estimator, view)
     elif hasattr(estimator, "anchor_rows_"):
         shown["cases"] = _cases(estimator, scene.header["image"], data)
+    if scene.header["image"] and shown["weights"] is not None:
+        shown["weights"] = in_place(data.dataset, shown["weights"], 0.0)
     return shown
 
 
@@ -254,8 +256,9 @@ def _cases(
     total, pixels = mixing.sum(axis=1, keepdims=True), None
     if image is not None and row.size * data.X.shape[1] <= CASE_PIXELS:
         low, high = model.low.min(), model.high.max()
-        pixels = 255 * (data.X[row] - low) / max(high - low, 1e-300)
-        pixels = np.clip(pixels, 0, 255).astype(np.uint8)
+        pixels = 255 * (data.X[row.ravel()] - low) / max(high - low, 1e-300)
+        pixels = in_place(data.dataset, np.clip(pixels, 0, 255), 0.0)
+        pixels = pixels.reshape(*row.shape, -1).astype(np.uint8)
     return {
         "row": np.where(share > 0, row, -1).astype(np.int32),
         "share": (share / np.maximum(total, 1e-300)).astype(np.float32),

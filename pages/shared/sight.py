@@ -11,11 +11,13 @@ import streamlit as st
 from pages.shared import cached, readouts
 from pages.shared.choice import Choice
 from smpcore import (
+    Input,
     Oddities,
     PrototypeModel,
     class_numbers,
     facts_of_prototypes,
     holds_cases,
+    in_place,
 )
 
 
@@ -41,12 +43,32 @@ class Sight:
         data = self.data
         return data.dataset.digest, data.split.key, self.choice.method, values
 
+    @cached_property
+    def notes_key(self) -> tuple:
+        """The same with every feature allowed: notes outlive what is forbidden."""
+        return self.choice.whole().digest, *self.key[1:]
+
     @property
     def shape(self) -> tuple[int, ...]:
         """Of a sample: a picture's or a series', if its values are the features."""
-        shape = self.data.dataset.sample_shape
-        n_features = self.model.n_features
-        return shape if int(np.prod(shape)) == n_features else (n_features,)
+        dataset, n_features = self.data.dataset, self.model.n_features
+        one_each = len(dataset.feature_columns) == n_features
+        drawn = one_each and len(dataset.sample_shape) > 1
+        return dataset.sample_shape if drawn else (n_features,)
+
+    def in_place(self, rows: np.ndarray) -> np.ndarray:
+        """Rows fit to be drawn in `shape`: NaN where a feature is forbidden."""
+        return in_place(self.data.dataset, rows) if len(self.shape) > 1 else rows
+
+    @cached_property
+    def forbidden(self) -> tuple[Input, ...]:
+        """The columns that the model does not get, as it would have had them."""
+        dataset = self.data.dataset
+        if not dataset.forbidden:
+            return ()
+        whole = cached.parts(cached.forbidding(dataset, ()), self.data.split)
+        inputs = whole.preparation.inputs
+        return tuple(given for given in inputs if given.name in dataset.forbidden)
 
     @cached_property
     def channels(self) -> list[str]:
@@ -71,7 +93,7 @@ class Sight:
     def notes(self) -> dict[int, dict[str, str]]:
         """What the visitor wrote: prototype -> name and note. It may be written to."""
         kept = st.session_state.setdefault("prototype_notes", {})
-        return kept.setdefault(self.key, {})
+        return kept.setdefault(self.notes_key, {})
 
     def label(self, prototype: int) -> str:
         """A prototype's number and class, or what it does to the number predicted."""

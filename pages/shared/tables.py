@@ -47,7 +47,8 @@ def pick() -> None:
     mine = [MINE] if choice.token or draft else []
     others = sources.listed()
     if choice.data not in (MINE, *BUNDLED, *others):  # its file is gone
-        choice = replace(choice, data=Choice.data, data_values={}, two_classes=False)
+        start = {"data_values": {}, "two_classes": False, "forbidden": ()}
+        choice = replace(choice, data=Choice.data, **start)
         links.choose(choice)
         st.warning("The chosen file is no longer on this server: other data are shown.")
     left, right = st.columns([4, 1], vertical_alignment="bottom")
@@ -248,6 +249,7 @@ def take(dataset: Dataset) -> None:
             token=token,
             data_values={},
             two_classes=choice.two_classes and choice.data == MINE,
+            forbidden=choice.forbidden if choice.data == MINE else (),
             view={},
             open_test=False,
         )
@@ -263,7 +265,7 @@ def forget() -> None:
         st.session_state.pop(name, None)
     st.session_state["uploads"] = st.session_state.get("uploads", 0) + 1
     start = {"data": Choice.data, "token": "", "data_values": {}, "view": {}}
-    links.choose(replace(choice, **start, two_classes=False))
+    links.choose(replace(choice, **start, two_classes=False, forbidden=()))
 
 
 def roles(dataset: Dataset) -> None:

@@ -1,0 +1,98 @@
+"""Features that an expert forbids: every method learns without them, on every page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from pages.shared import links, tables, undo
+from pages.shared.choice import Choice
+from pages.shared.sight import Sight
+from smpcore import MOST_FORBIDDEN, forbiddable
+
+_KEY = "forbidden_features"
+
+
+def control(choice: Choice) -> None:
+    """Say which features must not be used; the model is learned anew without them."""
+    known = forbiddable(choice.whole())
+    if len(known) < 2:
+        return
+    label = "Forbid features"
+    if n := len(choice.forbidden):
+        label = f"{n} feature{'s' * (n > 1)} forbidden"
+    with st.expander(label, icon=":material/block:"):
+        # Another page, a button or a link may have changed it.
+        st.session_state[_KEY] = list(choice.forbidden)
+        st.multiselect(
+            "These must not be used",
+            list(known),
+            format_func=tables.short,
+            key=_KEY,
+            on_change=_chosen,
+            args=(choice,),
+            max_selections=min(MOST_FORBIDDEN, len(known) - 1),
+            placeholder="None: every feature may be used",
+        )
+        what = "A category goes with all its levels."
+        if channels := choice.whole().channels:
+            what = "A channel goes with all its moments."
+            if len(channels) < 2:
+                what = "Each moment of the series can be forbidden."
+        st.caption(
+            "On every page models are learned as if the table had no such column. "
+            f"{what} Names, notes and how often test rows were opened stay."
+        )
+
+
+def _chosen(choice: Choice) -> None:
+    _set(choice, tuple(st.session_state[_KEY]))
+
+
+def button(sight: Sight, feature: int) -> None:
+    """Forbid one feature of the model, beside where it is shown."""
+    choice, name = sight.choice, _source(sight, feature)
+    known = forbiddable(choice.whole())
+    full = len(choice.forbidden) >= min(MOST_FORBIDDEN, len(known) - 1)
+    st.button(
+        "Forbid and refit",
+        key="forbid_feature",
+        icon=":material/block:",
+        on_click=_set,
+        args=(choice, (*choice.forbidden, name)),
+        disabled=full,
+        help=tables.plain(f"Learn anew without {tables.short(name)}."),
+    )
+
+
+def _source(sight: Sight, feature: int) -> str:
+    """What a feature of the model is forbidden with: its column, or its channel."""
+    inputs = sight.data.preparation.inputs
+    column = next(g.name for g in inputs if g.first <= feature < g.first + g.width)
+    known = forbiddable(sight.data.dataset)
+    return next(name for name, columns in known.items() if column in columns)
+
+
+def _set(choice: Choice, names: tuple[str, ...]) -> None:
+    """Forbid exactly these."""
+    known = forbiddable(choice.whole())
+    # Places of features among those that are left say nothing any more.
+    view = {name: kind for name, kind in choice.view.items() if name == "kind"}
+    undo.push(
+        st.session_state.setdefault("live", {}), undo.Step("what is forbidden", choice)
+    )
+    forbidden = tuple(name for name in known if name in names)
+    links.choose(replace(choice, forbidden=forbidden, view=view))
+
+
+def remind(choice: Choice) -> None:
+    """Say on a page what its models do without."""
+    if not choice.forbidden:
+        return
+    named = ", ".join(tables.short(name) for name in choice.forbidden[:8])
+    more = f" and {len(choice.forbidden) - 8} more" if len(choice.forbidden) > 8 else ""
+    st.caption(
+        f":material/block: Learned without {tables.plain(named)}{more}, forbidden on "
+        "Prototypes."
+    )

@@ -1,0 +1,230 @@
+"""Features forbidden on Prototypes, and what the other pages make of it."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared import cached, desk, exports, links, reports, saved, undo
+from pages.shared.choice import Choice
+from pages.shared.controls import set_values
+from pages.shared.edits import edited
+from pages.shared.sight import Sight
+from smpcore import METHODS, SmpcoreError
+from tests.app import APP, kernels, opened, said, sound
+
+pytestmark = pytest.mark.usefixtures(kernels.__name__)
+
+PETAL = "petal width (cm)"
+PAGES = ("data", "compare", "tradeoff", "apply", "export")
+
+
+def without(*names):
+    return json.dumps(names, ensure_ascii=False)
+
+
+def words(page):
+    return said(page, *page.markdown, *page.code)
+
+
+def chosen(page):
+    return page.session_state["choice"]
+
+
+def sight_of(choice):
+    data = choice.parts()
+    fit = cached.fit(data, choice.method, choice.all_values)
+    return Sight(choice, data, fit.finished().model_)
+
+
+def at(section, query):
+    page = opened(query, "prototypes.py")
+    page.segmented_control(key="prototypes_section").set_value(section).run()
+    return sound(page)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "data, name",
+    [("iris", PETAL), ("digits", None), ("series", None), ("moons", None)],
+)
+def test_forbidden_and_allowed_again_by_every_method(method, data, name):
+    page = opened({"data": data, "method": method}, "prototypes.py")
+    before = chosen(page).parts().preparation.n_features
+    picker = page.multiselect(key="forbidden_features")
+    name = name or chosen(page).parts().dataset.feature_columns[0].split("_t")[0]
+    sound(picker.set_value([name]).run())
+    assert chosen(page).forbidden == (name,)
+    assert chosen(page).parts().preparation.n_features < before
+    assert f"Learned without {name}" in words(page)
+    for section in ("One by one", "Rule in words", "Why this answer", "Report"):
+        page.segmented_control(key="prototypes_section").set_value(section).run()
+        assert not sound(page).error
+        if section == "Why this answer":
+            assert "would change from" in words(page)
+    sound(page.multiselect(key="forbidden_features").set_value([]).run())
+    assert chosen(page).forbidden == ()
+    assert chosen(page).parts().preparation.n_features == before
+
+
+def test_a_button_beside_a_feature_forbids_it():
+    page = at("One by one", {"data": "iris"})
+    feature = page.selectbox(key="spread_of_0").value
+    name = chosen(page).parts().preparation.feature_names[feature]
+    sound(page.button(key="forbid_feature").click().run())
+    assert chosen(page).forbidden == (name,)
+    assert page.multiselect(key="forbidden_features").value == [name]
+
+
+def test_of_a_series_the_button_forbids_the_channel():
+    page = at("One by one", {"data": "series"})
+    feature = page.selectbox(key="spread_of_0").value
+    column = chosen(page).parts().preparation.feature_names[feature]
+    sound(page.button(key="forbid_feature").click().run())
+    assert chosen(page).forbidden == (column.rpartition("_t")[0],)
+
+
+def test_editing_it_is_without_effect_and_the_page_says_so():
+    page = at("Why this answer", {"data": "iris", "without": without(PETAL)})
+    assert "no value changes the answer: petal width (cm)" in words(page)
+    sight = sight_of(chosen(page))
+    assert [given.name for given in sight.forbidden] == [PETAL]
+    row = sight.data.dataset.frame.iloc[[3]]
+    other = row.assign(**{PETAL: 99.0})
+    prepared = [sight.data.preparation.transform(r) for r in (row, other)]
+    assert np.array_equal(*prepared)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_learns_without_it_and_says_so(name):
+    page = opened({"data": "iris", "without": without(PETAL)}, f"{name}.py")
+    assert "Learned without petal width (cm)" in words(page)
+    assert chosen(page).forbidden == (PETAL,)
+    assert not page.error
+
+
+@pytest.mark.parametrize("data", ["moons", "iris", "digits", "series", "diabetes"])
+def test_the_live_figure_shows_it(data):
+    start = Choice(data=data)
+    column = next(iter(start.dataset().feature_columns)).split("_t")[0]
+    page = opened({"data": data, "without": without(column)})
+    assert chosen(page).forbidden == (column,)
+    assert not page.error
+
+
+def test_a_link_round_trips_whatever_the_name():
+    choice = Choice(data="wine")
+    names = tuple(choice.dataset().feature_columns[2:5])
+    choice = Choice(data="wine", forbidden=names)
+    found, notices = links.read_url(links.write_url(choice))
+    assert (found.forbidden, notices, found.key) == (names, [], choice.key)
+    assert found.key != Choice(data="wine").key
+
+
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        (without("size"), "forbids features that these data do not have"),
+        ("size", "should name what is forbidden as in"),
+        ('{"a": 1}', "should name what is forbidden as in"),
+        ("[1]", "should name what is forbidden as in"),
+        ("[" * 5000, "should name what is forbidden as in"),
+        (without("x1", "x2"), "allow at least one of them"),
+    ],
+)
+def test_a_wrong_link_is_answered_in_a_sentence(text, told):
+    page = AppTest.from_file(APP, default_timeout=60)
+    page.query_params["data"] = "moons"
+    page.query_params["without"] = text
+    page.switch_page("pages/prototypes.py").run()
+    assert told in words(sound(page))
+    assert chosen(page).forbidden == ()
+    assert "without" not in page.query_params
+
+
+def test_what_is_known_of_a_link_is_still_forbidden():
+    query = {"data": "iris", "without": without("size", PETAL)}
+    found, notices = links.read_url(query)
+    assert found.forbidden == (PETAL,)
+    assert len(notices) == 1
+    assert "size" in notices[0]
+
+
+def test_the_state_file_keeps_it():
+    page = opened({"data": "iris", "without": without(PETAL)}, "prototypes.py")
+    assert chosen(page).forbidden == (PETAL,)
+    content = saved.Saved(link=links.write_url(chosen(page)))
+    back = saved.read(saved.write(content))
+    assert desk._understood(back.link).forbidden == (PETAL,)
+    with pytest.raises(
+        SmpcoreError, match="forbids features that these data do not have"
+    ):
+        desk._understood({**back.link, "without": without("size")})
+
+
+def test_notes_and_opened_tests_stay():
+    page = at("One by one", {"data": "iris", "opened": "2"})
+    page.text_input[0].set_value("mine").run()
+    page.multiselect(key="forbidden_features").set_value([PETAL]).run()
+    assert sound(page).text_input[0].value == "mine"
+    assert chosen(page).times_opened == 2
+    opened_once = set_values(chosen(page), {"open_test": True})
+    assert opened_once.times_opened == 3
+    page.multiselect(key="forbidden_features").set_value([]).run()
+    assert sound(page).text_input[0].value == "mine"
+
+
+def test_pictures_and_channels_stay():
+    for data in ("digits", "series"):
+        start = Choice(data=data)
+        column = next(iter(start.dataset().feature_columns)).split("_t")[0]
+        sight = sight_of(Choice(data=data, forbidden=(column,)))
+        assert sight.shape == start.dataset().sample_shape
+        drawn = sight.in_place(sight.portraits)
+        assert drawn.shape[1] == np.prod(sight.shape)
+        assert np.isnan(drawn).any()
+        html = reports.html(sight, reports.facts_of(sight), real=True)
+        assert "Forbidden features" in html
+        assert not re.search(r"\bnan\b", html)
+
+
+def test_other_data_forbid_nothing():
+    choice = set_values(Choice(data="iris", forbidden=(PETAL,)), {"data": "wine"})
+    assert choice.forbidden == ()
+    lost, told = Choice(data="iris", forbidden=("size", PETAL)).settled()
+    assert lost.forbidden == (PETAL,)
+    assert "No longer forbidden" in told and "size" in told
+
+
+def test_an_export_knows_and_does_not_ask():
+    made = exports.export(Choice(data="iris", forbidden=(PETAL,)))
+    assert made.compiled.provenance["forbidden"] == [PETAL]
+    assert PETAL not in [given.name for given in made.compiled.inputs]
+    script = exports.python_of_choice(made.choice)
+    assert f"forbid(load_dataset('iris'), ['{PETAL}'])" in script
+
+
+def test_points_are_not_drawn_where_a_feature_is_forbidden():
+    choice = Choice(data="moons")
+    name = choice.dataset().feature_columns[0]
+    choice = Choice(data="moons", forbidden=(name,))
+    message = {"op": "add", "x": 0.0, "y": 0.0, "label": 0}
+    with pytest.raises(SmpcoreError, match="two numeric features"):
+        edited(choice, message, {})
+
+
+def test_it_is_undone():
+    page = opened({"data": "iris"}, "prototypes.py")
+    page.multiselect(key="forbidden_features").set_value([PETAL]).run()
+    live = page.session_state["live"]
+    assert undo.told(live) == "what is forbidden"
+    assert undo.back(chosen(page), live).forbidden == ()
+
+
+def test_a_forbidden_pixel_is_crossed_out():
+    page = opened({"data": "digits", "without": without("pixel_3_4")}, "prototypes.py")
+    figure = json.loads(page.get("plotly_chart")[0].proto.spec)
+    assert figure["data"][1]["hovertemplate"].endswith("forbidden<extra></extra>")
+    assert "Forbidden pixels are crossed out" in words(page)
