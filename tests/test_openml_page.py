@@ -18,6 +18,7 @@ def service(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENML_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setattr(fetched, "_errands", {})
+    monkeypatch.setattr(fetched, "PATIENCE", 60.0)  # a busy machine is no reason
     sets = [
         Served(61, "small <b>kinds</b>", arff=MANY, target="kind", rows=80, columns=3),
         Served(62, "huge", rows=10**8),
