@@ -177,7 +177,7 @@ def percentile(values: list[float], share: float) -> float:
 
 def workers(port: int) -> list[Worker]:
     """One who refines a sweep, and one who asks how stable the prototypes are."""
-    data = ("data=breast_cancer", "data=wine", "data=digits")
+    data = ("breast_cancer", "wine", "digits")
     return [
         Worker(port, "tradeoff", data, "Refine"),
         Worker(port, "prototypes", data, "How stable", "Refit"),
@@ -199,9 +199,11 @@ async def run(n_visitors: int, seconds: float, at_once: bool, with_jobs: bool) -
         busy = workers(port) if with_jobs else []
         for worker in busy:
             await worker.open()
+        began = time.monotonic()
         working = [asyncio.create_task(worker.work()) for worker in busy]
         lessons = [_lesson(visitor, seconds, at_once) for visitor in visitors]
         pictures = await asyncio.gather(*lessons)
+        took = time.monotonic() - began
         after = megabytes(server.pid)
         for task in working:
             task.cancel()
@@ -220,7 +222,8 @@ async def run(n_visitors: int, seconds: float, at_once: bool, with_jobs: bool) -
     print(f"said busy          {sum(v.busy > 0 for v in visitors)} visitors")
     print(f"errors             {len(errors)} {errors[:3]}")
     for worker in busy:
-        came = f"{worker.n_starts} times, last seen {worker.seen[-1:]}"
+        share = worker.busy_seconds / took
+        came = f"{worker.n_starts} times, ran {share:.0%}, last {worker.seen[-1:]}"
         print(f"long work          {worker.page} started {came}")
     print(f"without a picture  {late}")
     print(f"memory             {before:.0f} -> {after:.0f} MB, ", end="")

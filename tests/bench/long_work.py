@@ -1,13 +1,15 @@
 """Visitors whose clicks start long jobs, over the app's own websocket protocol.
 
 Each opens its page, clicks what starts the job, polls as the browser does, and starts
-it again when it is done.
+it again, on other rows, when it is done.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
+import time
+from collections.abc import Callable
 
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -22,25 +24,28 @@ class Worker:
     port : int
     page : str
         As the URL has it.
-    queries : tuple of str
-        The data; the next ones when a job is done, as what was swept is kept.
+    keys : tuple of str
+        Of data sets, one after the other.
     steps : tuple of str
         Labels of what is clicked before the job runs: a segment, or a button.
     """
 
     def __init__(
-        self, port: int, page: str, queries: tuple[str, ...], *steps: str
+        self, port: int, page: str, keys: tuple[str, ...], *steps: str
     ) -> None:
         self._url = f"ws://127.0.0.1:{port}/_stcore/stream"
-        self.page, self._queries, self._steps = page, queries, steps
-        self._query = queries[0]
+        self.page, self._keys, self._steps = page, keys, steps
         self.errors: list[str] = []
         self.seen: list[str] = []
         self.n_starts = 0
+        self.busy_seconds = 0.0
 
     async def open(self) -> None:
         """Open the page as a new visitor, and see it whole."""
         self._hash = ""
+        # What was swept is kept: with another seed the split is another one.
+        key = self._keys[self.n_starts % len(self._keys)]
+        self._query = f"data={key}&seed={self.n_starts}"
         self._buttons: dict[str, tuple[str, str]] = {}
         self._segments: dict[str, str] = {}
         self._states: dict[str, list[str]] = {}
@@ -60,9 +65,11 @@ class Worker:
                 for label in self._steps:
                     await self._click(label)
                 self.n_starts += 1
-                while "Stop" in self._buttons:
-                    await asyncio.sleep(0.1)
-                self._query = self._queries[self.n_starts % len(self._queries)]
+                started = time.monotonic()
+                try:
+                    await self._until(lambda: "Stop" not in self._buttons)
+                finally:
+                    self.busy_seconds += time.monotonic() - started
                 await self._close()
                 await self.open()
         except asyncio.CancelledError:
@@ -78,16 +85,22 @@ class Worker:
         await self._socket.close()
 
     async def _click(self, label: str) -> None:
-        while label not in self._segments and label not in self._buttons:
-            await asyncio.sleep(0.1)
-        self._idle.clear()
+        """Click what is there, and wait until the page shows what came of it."""
+        await self._until(lambda: label in {*self._segments, *self._buttons})
         if label in self._segments:
+            self._idle.clear()
             self._states[self._segments[label]] = [label]
             await self._rerun()
+            await self._idle.wait()
         else:
             identity, fragment = self._buttons.pop(label)
             await self._rerun(trigger=identity, fragment_id=fragment)
-        await self._idle.wait()
+            await self._until(lambda: {"Stop", label} & set(self._buttons))
+
+    async def _until(self, stands: Callable[[], bool]) -> None:
+        """Wait until a page that is there as a whole is like that."""
+        while not (self._idle.is_set() and stands()):
+            await asyncio.sleep(0.1)
 
     async def _rerun(self, trigger: str = "", **how: object) -> None:
         back = BackMsg()
@@ -122,10 +135,13 @@ class Worker:
 
     def _note(self, message: ForwardMsg) -> None:
         kind = message.WhichOneof("type")
-        if kind == "new_session":
-            self._hash = message.new_session.page_script_hash
+        if kind == "navigation":
+            self._hash = message.navigation.page_script_hash
+        elif kind == "new_session":
             if not message.metadata.run.fragment_ids:
+                self._idle.clear()
                 self._buttons.clear()
+                self._segments.clear()
                 for task in self._polls.values():
                     task.cancel()
                 self._polls.clear()
