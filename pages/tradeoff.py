@@ -9,12 +9,9 @@ from pages.shared import links, operating, sweeps, tables
 from pages.shared.choice import Choice
 from smpcore import SmpcoreError
 
-#: A running sweep is looked at this often.
-POLL_SECONDS = 0.25
 
-
-def _progress(jobs: list) -> bool:
-    """How far the sweeps are, with Stop and Refine; whether any is running."""
+def _progress(jobs: list) -> None:
+    """How far the sweeps are, with Stop and Refine."""
     running = [job for job in jobs if job.running]
     done, fits = sum(job.n_found for job in jobs), sum(job.n_fits for job in jobs)
     left = [job.seconds_left for job in running if job.seconds_left is not None]
@@ -34,7 +31,6 @@ def _progress(jobs: list) -> bool:
             on_click=asked.refine,
             help="Up to 30 values of each method, each fit to the end.",
         )
-    return bool(running)
 
 
 def _clicked(choice: Choice, points: pd.DataFrame) -> None:
@@ -66,7 +62,8 @@ def _choose(found: sweeps.Found) -> None:
 def _results() -> None:
     pairs = asked.jobs()
     jobs = [fine or first for first, fine in pairs]
-    running = _progress(jobs)
+    pace = sweeps.pace(pairs)
+    _progress(jobs)
     problems = dict.fromkeys(job.problem for job in jobs if job.problem)
     for problem in problems:
         st.info(tables.plain(problem))
@@ -81,9 +78,9 @@ def _results() -> None:
             if len(found.of_methods):
                 _choose(found)
             sweeps.table_twin(found, asked)
-        elif not running and not problems:
+        elif not pace and not problems:
             st.info("No point was finished in two seconds; Refine takes its time.")
-    if running != polling:  # the whole page decides how often this is looked at
+    if pace != polling:  # the whole page decides how often this is looked at
         st.rerun()
 
 
@@ -95,6 +92,6 @@ except SmpcoreError as problem:
     st.info(tables.plain(str(problem)))
     st.stop()
 asked = sweeps.ask(choice, data)
-polling = any((fine or first).running for first, fine in asked.jobs())
-st.fragment(_results, run_every=POLL_SECONDS if polling else None)()
+polling = sweeps.pace(asked.jobs())
+st.fragment(_results, run_every=polling)()
 operating.section()

@@ -16,6 +16,7 @@ from smpcore import (
     Dataset,
     SmpcoreError,
     folds,
+    summary,
     sweep,
     sweep_table,
     walk_baselines,
@@ -73,6 +74,7 @@ class SweepJob:
 
     def start(self) -> None:
         """Sweep from the beginning."""
+        self._looked: dict[str, tuple[pd.DataFrame, pd.DataFrame]] = {}
         self._found: list[dict[str, Any]] = []
         self.n_folds_drawn = self.n_fits = 0
         self.problem = ""
@@ -138,6 +140,15 @@ class SweepJob:
         """End soon; what is finished is kept."""
         self._job.stop()
 
-    def table(self) -> pd.DataFrame:
-        """The fits so far."""
-        return sweep_table(list(self._found), self._dataset.task)
+    def look(self, score: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """The fits so far, and the points that all folds have seen.
+
+        Who looks again while nothing has come in gets the same tables.
+        """
+        found = list(self._found)
+        fits, points = self._looked.get(score, (None, None))
+        if fits is None or len(fits) != len(found):
+            fits = sweep_table(found, self._dataset.task)
+            points = summary(fits, score, self.n_folds_drawn or 1)
+            self._looked[score] = fits, points
+        return fits, points

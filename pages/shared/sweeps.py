@@ -19,7 +19,6 @@ from smpcore import (
     SCORES,
     figures,
     pareto_front,
-    summary,
     title_of,
     walk_baselines,
 )
@@ -38,6 +37,9 @@ SCORE_TITLES = {
 }
 #: What an axis says more than its title.
 AXES = {"flash_bytes": "Flash bytes of tables and code (Cortex-M0)"}
+
+#: A running sweep is looked at this often until there is a chart, and from then on.
+FIRST_SECONDS, NEXT_SECONDS = 0.25, 0.5
 
 #: Added where the folds are blocks in time.
 IN_TIME = (
@@ -170,17 +172,23 @@ def _values(choice: Choice, key: str, task: str) -> dict[str, Any]:
     return start
 
 
+def pace(jobs: list[tuple[SweepJob, SweepJob | None]]) -> float | None:
+    """How often to look at sweeps; None if none is running."""
+    if not any((fine or first).running for first, fine in jobs):
+        return None
+    return NEXT_SECONDS if any(first.n_found for first, _ in jobs) else FIRST_SECONDS
+
+
 def gather(asked: Asked, jobs: list[tuple[SweepJob, SweepJob | None]]) -> Found:
     """Put sweeps together: of each method the fine one, once it has a point."""
-    tables = []
+    looks = []
     for first, fine in jobs:
-        for job in (fine, first) if fine else (first,):
-            fits, drawn = job.table(), job.n_folds_drawn or 1
-            if not summary(fits, asked.score, drawn).empty:
-                break
-        tables.append((fits, drawn))
-    table = pd.concat([fits for fits, _ in tables], ignore_index=True)
-    parts = [summary(fits, asked.score, drawn) for fits, drawn in tables]
+        look = fine.look(asked.score) if fine else None
+        if look is None or look[1].empty:
+            look = first.look(asked.score)
+        looks.append(look)
+    table = pd.concat([fits for fits, _ in looks], ignore_index=True)
+    parts = [points for _, points in looks]
     points = pd.concat([part for part in parts if len(part)] or parts[:1])
     mine = points["method"].isin(METHODS)
     how = table, asked.size, asked.score, asked.larger_is_better

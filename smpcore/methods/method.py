@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -63,10 +64,8 @@ class Method:
 
     def defaults(self, task: str = "classification") -> dict[str, Any]:
         """Values of the controls as the estimator's signature gives them."""
-        signature = inspect.signature(self.estimators[task].__init__).parameters
-        return {
-            param.name: signature[param.name].default for param in self.controls(task)
-        }
+        signature = _defaults(self.estimators[task])
+        return {param.name: signature[param.name] for param in self.controls(task)}
 
     def controls(self, task: str = "classification") -> tuple[Param, ...]:
         """The controls that there are for a task."""
@@ -164,6 +163,13 @@ class Method:
         if not param.zero:
             return np.geomspace(low, high, n_knots)
         return np.concatenate([[0.0], np.geomspace(low, high, n_knots - 1)])
+
+
+@functools.cache
+def _defaults(estimator: type) -> dict[str, Any]:
+    """What a constructor's signature says; reading it takes a while."""
+    signature = inspect.signature(estimator).parameters
+    return {name: parameter.default for name, parameter in signature.items()}
 
 
 def solve_path(
