@@ -23,12 +23,13 @@ def _figure() -> None:
 
 def _downloads() -> None:
     """The model on the screen, to take along; it is made when it is asked for."""
+    released = live.released()
     left, pin, middle, right = st.columns([2, 1, 2, 5], vertical_alignment="center")
-    refused = exports.refusal(links.current())
+    refused = exports.refusal(released)
     usual = "The canonical model of these settings as C99 with a self-test, in a zip."
     left.download_button(
         "Download as C",
-        data=exports.promise(links.current()),
+        data=exports.promise(released),
         file_name="model.zip",
         mime="application/zip",
         icon=":material/download:",
@@ -37,7 +38,7 @@ def _downloads() -> None:
         disabled=bool(refused),
         help=refused or usual,
     )
-    comparing.pin(links.current(), pin)
+    comparing.pin(released, pin)
     middle.page_link("pages/export.py", label="Sizes, agreement, Python")
     if waiting := cached.start_up().waiting:
         right.caption(f"Still being compiled: {', '.join(waiting)}.")

@@ -7,25 +7,24 @@ students who ask for the same thing have it computed once.
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 import smpcore
 from pages.shared import jobs
 from pages.shared.contests import ContenderJob, Entry
+from pages.shared.parts import Parts
 from pages.shared.scrubbing import Path
 from pages.shared.startup import StartUp, uncompiled
 from pages.shared.sweep_jobs import SweepJob
 from smpcore import (
     METHODS,
     Dataset,
-    Preparation,
     SmpcoreError,
     Split,
     check_fit,
@@ -64,8 +63,12 @@ def _cached(max_entries: int) -> Callable[[Callable], Callable]:
             max_entries=max(4, max_entries // 8), show_spinner=False, scope="session"
         )(function)
 
+        # By name: for each argument without one, the cache reads the signature again.
+        names = tuple(inspect.signature(function).parameters)
+
         def call(dataset: Dataset, *key: Any) -> Any:
-            return (own if dataset.private else shared)(dataset.digest, *key, dataset)
+            named = dict(zip(names, (dataset.digest, *key, dataset), strict=True))
+            return (own if dataset.private else shared)(**named)
 
         call.__doc__ = function.__doc__
         return call
@@ -95,38 +98,6 @@ def two_classes(digest: str, _dataset: Dataset) -> Dataset:
 def forbidding(digest: str, names: tuple[str, ...], _dataset: Dataset) -> Dataset:
     """A data set without features; called with it and their names."""
     return forbid(_dataset, names)
-
-
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """A data set, split and prepared: what every page works with.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    split : Split
-    preparation : Preparation
-        Learned on the training rows.
-    X : ndarray of shape (n_samples, n_features)
-        All rows as the models want them.
-    y : ndarray of shape (n_samples,)
-    """
-
-    dataset: Dataset
-    split: Split
-    preparation: Preparation
-    X: np.ndarray
-    y: np.ndarray
-
-    def of(self, part: str) -> tuple[np.ndarray, np.ndarray]:
-        """Inputs and labels of "train", "validation" or "test"."""
-        rows = getattr(self.split, part)
-        return self.X[rows], self.y[rows]
-
-    def named(self, part: str) -> tuple[pd.DataFrame, np.ndarray]:
-        """Inputs with their names, and labels: what estimators take names from."""
-        X, y = self.of(part)
-        return pd.DataFrame(X, columns=self.preparation.feature_names), y
 
 
 @_cached(max_entries=32)
@@ -239,6 +210,8 @@ class Fit:
     def __init__(self, data: Parts, method: str, values: dict[str, Any]) -> None:
         self._data, self._method, self._values = data, METHODS[method], values
         self._lock = threading.Lock()
+        self._waiting: set[object] = set()
+        self._called_off = False
         self.job: jobs.Job | None = None
         self.estimator: Any = None
         self.bounds: Any = None
@@ -255,7 +228,28 @@ class Fit:
     def restart(self) -> None:
         """Fit in a job, from the start: it must not depend on how far another came."""
         self.estimator = self.bounds = None
+        self._called_off = False
         self.job = jobs.Job(self._work)
+
+    def join(self, visitor: object) -> None:
+        """Count who waits for it."""
+        with self._lock:
+            self._waiting.add(visitor)
+        self.resume()
+
+    def resume(self) -> None:
+        """Begin anew if it was called off."""
+        with self._lock:
+            if self._called_off:
+                self.restart()
+
+    def leave(self, visitor: object) -> None:
+        """Call it off if it is on its way and nobody else waits for it."""
+        with self._lock:
+            self._waiting.discard(visitor)
+            if self.job and not self._waiting and not self.job.wait(0.0):
+                self._called_off = True
+                self.job.call_off()
 
     def _unfitted(self) -> Any:
         return self._method.estimator(self._values, self._data.dataset.task)
@@ -268,9 +262,11 @@ class Fit:
 
     def wait(self, seconds: float) -> bool:
         """Wait that long at most; whether the estimator is there now."""
-        with self._lock:
-            if self.estimator is None and self.job.wait(seconds):
-                self.estimator, self.bounds = self.job.result()
+        job = self.job
+        if self.estimator is None and job.wait(seconds):
+            with self._lock:
+                if self.job is job and not self._called_off:
+                    self.estimator, self.bounds = job.result()
         return self.estimator is not None
 
     def finished(self) -> Any:
@@ -281,6 +277,7 @@ class Fit:
         SmpcoreError
             If it goes on for long, or was stopped.
         """
+        self.join(self)  # for good: a page that gives up is opened again later
         if not self.wait(PATIENCE):
             raise SmpcoreError("The fit is still running; come back when it is done.")
         if self.was_stopped:
@@ -307,7 +304,9 @@ def _fit(
 
 def fit(data: Parts, method: str, values: Mapping[str, Any]) -> Fit:
     """The canonical fit: fixed seed, standard tolerance, from a cold start."""
-    return _fit(data.dataset, data.split.key, method, pairs(values), data)
+    found = _fit(data.dataset, data.split.key, method, pairs(values), data)
+    found.resume()
+    return found
 
 
 @_cached(max_entries=128)

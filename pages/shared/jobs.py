@@ -112,6 +112,11 @@ class Job:
         """Ask the work to stop at its next step."""
         self.stop_flag[0] = 1
 
+    def call_off(self) -> None:
+        """Do not begin, or stop at the next step; nobody asks for the result."""
+        self._future.cancel()
+        self.stop()
+
 
 @contextmanager
 def stopped_after(seconds: float) -> Iterator[np.ndarray]:

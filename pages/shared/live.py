@@ -54,7 +54,7 @@ def answer(message: Mapping[str, Any] | None) -> bytes:
     notices = [{"level": "warning", "text": t} for t in links.take_notices()]
     live = st.session_state.setdefault("live", {})
     if message is None:
-        live["edit"] = None
+        live.update(edit=None, released=None)
     try:
         seq, kind = _read(message)
         header["seq"] = seq
@@ -71,6 +71,7 @@ def answer(message: Mapping[str, Any] | None) -> bytes:
             header["undo"] = undo.told(live)
             if kind != "knots":
                 if not (message or {}).get("dragging"):
+                    live["released"] = links.current()
                     key = choice.method, choice.all_values
                     live["cautions"] = cached.cautions(choice.parts(), *key)
                 told = live.get("cautions", [])
@@ -90,6 +91,15 @@ def answer(message: Mapping[str, Any] | None) -> bytes:
         notices.append({"level": "error", "text": text + "on the screen stays."})
         header = {"v": 1, "seq": header["seq"], "busy": 0, "kind": "notice"}
     return pack(header | {"notices": notices})
+
+
+def released() -> Choice:
+    """The choice as it was when no control moved.
+
+    Whoever wants its canonical fit does not start one for each place that a slider is
+    dragged over.
+    """
+    return st.session_state["live"].get("released") or links.current()
 
 
 def _read(message: Mapping[str, Any] | None) -> tuple[int, str]:
@@ -277,6 +287,7 @@ def _canonical(
 ) -> tuple[Any, dict[str, Any] | None, bool]:
     """The canonical fit, or None with what its job says; whether it is canonical."""
     fit = cached.fit(data, choice.method, choice.all_values)
+    _wait_for(fit, live)
     # Knots of a path that is slow to solve would keep the visitor waiting.
     live["quick"] = fit.job is None
     if stop and fit.job is not None:
@@ -293,6 +304,16 @@ def _canonical(
         "seconds": time.monotonic() - fit.job.started,
     }
     return None, job, False
+
+
+def _wait_for(fit: cached.Fit, live: dict[str, Any]) -> None:
+    """Wait for this fit and for no older one, which may be called off then."""
+    visitor = live.setdefault("visitor", object())
+    fit.join(visitor)
+    older = live.get("waits_for", fit)
+    live["waits_for"] = fit
+    if older is not fit:
+        older.leave(visitor)
 
 
 def _widest(choice: Choice) -> dict[str, tuple[float, float]]:
