@@ -53,9 +53,8 @@ def _choose(found: sweeps.Found) -> None:
         type="primary",
     )
     link.page_link("pages/explore.py", label="See it on Explore")
-    here = [text for text, row in texts.items() if sweeps.in_use(links.current(), row)]
-    if here:
-        st.success(f"On every page now: {here[0]}, fitted on all training rows.")
+    if told := sweeps.in_use(links.current(), found, asked):
+        st.success(told)
     links.show_url(links.current())
 
 

@@ -1,14 +1,16 @@
 """The trade-off page without a browser: sweeps, choices, and data it cannot sweep."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import exports, sweep_jobs
+from pages.shared import exports, sweep_jobs, sweeps
 from pages.shared.choice import Choice
-from smpcore import METHODS, list_datasets
+from smpcore import METHODS, SCORES, list_datasets, sweep_table
+from smpcore.evaluation.sweep import SIZES
 from tests.app import kernels, opened, said, until
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
@@ -127,3 +129,43 @@ def test_a_threshold_moves_the_exported_models_intercept():
 @pytest.mark.parametrize("data", ["iris", "diabetes"])
 def test_where_there_is_no_threshold_the_page_says_so(data):
     assert "two classes" in said(_operating({"data": data}))
+
+
+def _found(values: list[float], n_nonzeros: float) -> sweeps.Found:
+    """One fold's fits of the first method, all with the same score."""
+    key, row = next(iter(METHODS.items()))
+    fits = [
+        {
+            **dict.fromkeys(SIZES, n_nonzeros),
+            **dict.fromkeys(SCORES["classification"], 0.9),
+            **{"method": key, "parameter": row.sparsity, "value": value},
+            **{"repeat": 0, "fold": 0, "n_train": 8, "n_held_out": 2},
+            **{"seconds": 0.0, "status": "converged"},
+        }
+        for value in values
+    ]
+    table = sweep_table(fits, "classification")
+    job = SimpleNamespace(table=lambda: table, n_folds_drawn=1)
+    return sweeps.gather(_asked(), [(job, None)])
+
+
+def _asked() -> sweeps.Asked:
+    data = Choice(data="iris").parts()
+    return sweeps.Asked(data, {}, "balanced_accuracy", "n_nonzeros", 5, False)
+
+
+def test_a_point_keeps_its_name_when_more_come_in():
+    before, after = _found([1.0, 2.0], 4), _found([0.0, 1.0, 2.0], 4)
+    for name, point in before.points.iterrows():
+        assert after.points.loc[name].value == point.value
+
+
+def test_points_that_the_pointer_cannot_reach_are_named():
+    found, choice = _found([0.0, 1e-4], 4), Choice(data="iris")
+    key, row = next(iter(METHODS.items()))
+    choice = dataclasses.replace(choice, method=key, values={row.sparsity: 1e-4})
+    told = sweeps.in_use(choice, found, _asked())
+    first, _, rest = told.partition("On the same spot of the chart: ")
+    assert "= 0.0001, fitted" in first and rest.endswith("= 0.")
+    unused = dataclasses.replace(choice, values={row.sparsity: 0.5})
+    assert sweeps.in_use(unused, found, _asked()) == ""

@@ -18,6 +18,7 @@ from smpcore import (
     METHODS,
     SCORES,
     figures,
+    n_draws,
     pareto_front,
     title_of,
     walk_baselines,
@@ -195,7 +196,9 @@ def gather(asked: Asked, jobs: list[tuple[SweepJob, SweepJob | None]]) -> Found:
     points = pd.concat([pareto_front(points[mine], *how), points[~mine]])
     marks = ["front", "undecided", "best", "sparsest"]
     points[marks] = points[marks].eq(True)
-    return Found(table, points.reset_index(drop=True))
+    # A click may come back when there are more points: a name says which was meant.
+    points.index = [f"{p.method} {p.value!r}" for p in points.itertuples()]
+    return Found(table, points)
 
 
 def label(point: Any) -> str:
@@ -228,11 +231,31 @@ def use(choice: Choice, point: Any) -> None:
     links.choose(replace(choice, method=point.method, values=values))
 
 
-def in_use(choice: Choice, point: Any) -> bool:
-    """Whether a point is the model of every page now."""
-    if point.method != choice.method:
-        return False
-    return choice.all_values.get(point.parameter) == point.value
+def in_use(choice: Choice, found: Found, asked: Asked) -> str:
+    """Which point is the model of every page now, in words; empty if none is.
+
+    The pointer reaches one of several points on one spot: the others are named.
+    """
+    own = found.of_methods
+    for place, point in own[own["method"] == choice.method].iterrows():
+        if choice.all_values.get(point.parameter) != point.value:
+            continue
+        spot = [asked.size, "mean"]
+        near = np.isclose(own[spot], point[spot].astype(float), rtol=1e-9).all(axis=1)
+        same = [label(p) for p in own[near].itertuples() if p.Index != place]
+        told = f"On every page now: {label(point)}, fitted on all training rows."
+        return told + f" On the same spot of the chart: {'; '.join(same)}." * bool(same)
+    return ""
+
+
+def to_beat(asked: Asked) -> float:
+    """The score of one and the same answer to every training row."""
+    y = asked.data.of("train")[1]
+    if asked.task == "regression":
+        return 0.0 if asked.larger_is_better else np.abs(y - np.median(y)).mean()
+    counts = np.unique(y, return_counts=True)[1]
+    shares = {"accuracy": counts.max() / y.size, "balanced_accuracy": 1 / counts.size}
+    return float(shares[asked.score])
 
 
 def as_table(found: Found, asked: Asked) -> pd.DataFrame:
@@ -245,7 +268,10 @@ def as_table(found: Found, asked: Asked) -> pd.DataFrame:
         "sparsest": "sparsest within 1 SE",
         "front": "front",
         "undecided": "cannot be told from the front",
+        "dead": "no better than one answer to all rows",
     }
+    sign = 1 if asked.larger_is_better else -1
+    points["dead"] = sign * (points["mean"] - to_beat(asked)) <= 1e-9
     told = [
         ", ".join(words for name, words in marks.items() if getattr(point, name))
         for point in points.itertuples()
@@ -291,12 +317,28 @@ def show(found: Found, asked: Asked, on_click: Callable[[], None]) -> None:
         + (asked.data.dataset.times is not None)
         * IN_TIME
     )
+    st.caption(
+        f"One answer to all training rows reaches {to_beat(asked):.4g}. "
+        + repeats(asked, found)
+    )
     absent = points[~np.isfinite(points[asked.size].to_numpy(np.float64))]
     if len(absent):
         told = ", ".join(
             f"{label(point)} ({point.mean:.3g})" for point in absent.itertuples()
         )
         st.caption(f"Not on this axis, as nothing was measured: {told}.")
+
+
+def repeats(asked: Asked, found: Found) -> str:
+    """How often the folds were drawn, and how often Refine draws them."""
+    most = n_draws(asked.data.dataset, asked.data.split.train)
+    if most == 1:
+        return ""
+    now = int(found.table["repeat"].max()) + 1
+    how = (
+        f"they were drawn {now} times" if now > 1 else f"Refine draws them {most} times"
+    )
+    return f"One draw of folds says too little of so few rows: {how}."
 
 
 def failures(found: Found, score: str) -> list[str]:

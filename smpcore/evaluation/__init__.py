@@ -10,7 +10,7 @@ from smpcore.evaluation.contest import (
     title_of,
 )
 from smpcore.evaluation.errors import RegressionScores
-from smpcore.evaluation.folds import Fold, clusters, folds
+from smpcore.evaluation.folds import Fold, clusters, folds, n_draws
 from smpcore.evaluation.new_rows import Matched, answer_rows, labelled, match_columns
 from smpcore.evaluation.operating import (
     at_threshold,
@@ -76,6 +76,7 @@ __all__ = [
     "margins",
     "match_columns",
     "measure",
+    "n_draws",
     "operating_points",
     "paired_difference",
     "pareto_front",

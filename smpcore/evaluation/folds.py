@@ -83,13 +83,27 @@ def folds(
             f"n_folds={n_folds} should be at most {units}, the number of {what}; "
             "ask for fewer folds or give training more of them."
         )
-    repeats = REPEATS if rows.size < FEW_ROWS else 1
     found = []
-    for repeat in range(repeats):
+    for repeat in range(n_draws(dataset, rows)):
         drawn = _drawn(dataset, rows, groups, n_folds, seed + repeat)
         for number, (train, held_out) in enumerate(drawn):
             found.append(Fold(rows[train], rows[held_out], repeat, number))
     return found
+
+
+def n_draws(dataset: Dataset, rows: np.ndarray) -> int:
+    """How often `folds` divides these rows: several times where they are few.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    rows : ndarray of int
+
+    Returns
+    -------
+    int
+    """
+    return REPEATS if rows.size < FEW_ROWS and dataset.times is None else 1
 
 
 def clusters(dataset: Dataset, rows: np.ndarray) -> np.ndarray | None:

@@ -127,9 +127,9 @@ def difference_map(
             x=xy[own, 0], y=xy[own, 1], mode="markers", name=names[j], marker=style
         )
     _window(figure, view)
-    return figure.update_layout(
-        height=420, showlegend=True, legend={"orientation": "h", "y": 1.12}
-    )
+    # From the bottom up: on a phone its lines stand below each other, above the map.
+    legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom"}
+    return figure.update_layout(height=420, showlegend=True, legend=legend)
 
 
 def class_legend(classes: np.ndarray) -> go.Figure:

@@ -80,6 +80,7 @@ def tradeoff(
         symbol = SYMBOLS[(number + 3 * (key in reference)) % len(SYMBOLS)]
         style = {"color": color, "symbol": symbol}
         part = shown[shown["method"] == key]
+        part = part.assign(text=_texts(part, size))
         behind = np.where(part["undecided"], "undecided", "worse")
         state = np.where(part["front"], "front", behind)
         if key in reference:
@@ -90,6 +91,20 @@ def tradeoff(
         figure.update_xaxes(dtick="D2")
     figure.update_yaxes(title=titles[1])
     return _framed(figure, 460)
+
+
+def _texts(own: pd.DataFrame, size: str) -> list[str]:
+    """What each point of a method is; where several lie on one spot, all of them.
+
+    The pointer reaches the uppermost only.
+    """
+    labels = [
+        f"{parameter} = {value:g}" if parameter else "usual settings"
+        for parameter, value in zip(own["parameter"], own["value"], strict=True)
+    ]
+    labels = pd.Series(labels, own.index, dtype=object)
+    spots = [own[size].round(9), own["mean"].round(9)]
+    return list(labels.groupby(spots).transform("<br>".join))
 
 
 def _front_line(figure: go.Figure, front: pd.DataFrame, size: str) -> None:
@@ -113,10 +128,6 @@ def _family(
         part = own[own["state"] == kind]
         if part.empty:
             continue
-        label = [
-            f"{parameter} = {value:g}" if parameter else "usual settings"
-            for parameter, value in zip(part["parameter"], part["value"], strict=True)
-        ]
         figure.add_scatter(
             x=part[size],
             y=part["mean"],
@@ -134,7 +145,7 @@ def _family(
             },
             selected={"marker": {"opacity": 1.0}},
             unselected={"marker": {"opacity": 1.0}},
-            text=label,
+            text=part["text"],
             customdata=part.index.to_numpy(),
             hovertemplate="%{text}<br>%{y:.4g} at %{x:.4g}<br>" + words,
         )

@@ -69,3 +69,16 @@ def test_curves_show_the_threshold_in_use():
     curve = reject_curve(margin, truth)
     picture = figures.coverage(curve, curve["band"][3]).data[-1]
     assert picture.x[0] == curve["coverage"][3]
+
+
+def test_points_on_one_spot_are_all_named_where_the_pointer_stands():
+    points = _points().assign(n_nonzeros=[10.0, 10.0, 100.0, 10.0, 20.0], mean=0.9)
+    figure = figures.tradeoff(points, "n_nonzeros", {"a": "A", "b": "B"}, ("x", "y"))
+    texts = {
+        place: text
+        for trace in figure.data
+        if trace.customdata is not None
+        for place, text in zip(trace.customdata, trace.text, strict=True)
+    }
+    assert texts[0] == texts[1] == "p = 1<br>p = 2"
+    assert texts[2] == "p = 3" and texts[3] == "p = 1"
