@@ -27,5 +27,5 @@ for notice in matched.notices:
     st.warning(tables.plain(notice))
 new_rows.summary(model, answers)
 if matched.labels is not None:
-    new_rows.read_out(model, answers, matched.labels)
+    new_rows.read_out(model, data, answers, matched.labels)
 new_rows.table(answers)

@@ -11,23 +11,18 @@ from smpcore import EMITTERS, METHODS, ExportError, SmpcoreError
 def _sizes(made: exports.Export) -> None:
     compiled = made.compiled
     needed = f"{len(compiled.inputs)} of {len(made.data.preparation.inputs)}"
-    code = [
-        f"{least / 1000:.1f}-{most / 1000:.1f} kB ({chip})"
-        for chip, (least, most) in compiled.code_bytes.items()
-    ]
-    stack = f"{compiled.stack_bytes} bytes of arrays"
-    more = f"Code adds {', '.join(code)}. Stack: {stack}."
-    size, rows = f"{compiled.table_bytes:,} bytes", made.n_prototypes
+    size = f"{compiled.table_bytes:,} bytes"
     with st.container(horizontal=True):
         st.metric("Inputs needed", needed, width=160)
-        st.metric("Prototypes", rows, help=compiled.in_words, width=160)
-        st.metric("Tables in flash", size, help=more, width=200)
+        st.metric("Prototypes", made.n_prototypes, help=compiled.in_words, width=160)
+        st.metric("Tables in flash", size, help=made.besides, width=200)
     for warning in compiled.warnings:
         st.warning(warning)
 
 
 def _agreement(made: exports.Export) -> None:
     st.dataframe(made.agreements(), hide_index=True)
+    st.caption(tables.plain(made.worth))
     st.caption(
         "The app computes in float64, the C file in float32, bit for bit as counted "
         f"here. {made.proof}"
@@ -73,8 +68,8 @@ def _files(made: exports.Export) -> None:
         help="Unpack, then `make`: compiles and compares every score bit for bit.",
     )
     st.caption(f"It holds {len(vectors.rows)} test vectors, {told}.")
-    for tab, name in zip(st.tabs(list(files)), files, strict=True):
-        tab.code(files[name].decode(), language="c", height=360)
+    for tab, content in zip(st.tabs(list(files)), files.values(), strict=True):
+        tab.code(content.decode(), language="c", height=360)
 
 
 choice = links.current()

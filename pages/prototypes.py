@@ -48,6 +48,7 @@ st.caption(
     f"{METHODS[choice.method].title}, learned on {name}. "
     f"{readouts.KINDS[model.kind_of_prototype]}"
 )
+st.caption(tables.plain(readouts.worth(model, data)))
 shown = st.segmented_control(
     "Show",
     list(SECTIONS),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.shared import cached, fetched
+from pages.shared import cached, fetched, readouts
 from pages.shared.choice import BUNDLED, Choice
 from smpcore import (
     METHODS,
@@ -63,6 +63,21 @@ class Export:
         return self.compiled.n_rows
 
     @property
+    def besides(self) -> str:
+        """What the files take besides their tables, in sentences."""
+        code = [
+            f"{least / 1000:.1f}-{most / 1000:.1f} kB ({chip})"
+            for chip, (least, most) in self.compiled.code_bytes.items()
+        ]
+        stack = f"{self.compiled.stack_bytes} bytes of arrays"
+        return f"Code adds {', '.join(code)}. Stack: {stack}."
+
+    @property
+    def worth(self) -> str:
+        """How good it is beside one and the same answer to all rows, in sentences."""
+        return readouts.worth(self.estimator.model_, self.data)
+
+    @property
     def proof(self) -> str:
         """What is proved of the agreement, in a sentence."""
         if self.compiled.is_regression:
@@ -80,12 +95,13 @@ class Export:
     def _labels(self, part: str) -> dict[str, Any]:
         """Labels right in either arithmetic, and how many are the same."""
         answers, truth = self._answers(part)
-        same = self.agreement(part)
+        same, known = self.agreement(part), self.compiled.provenance["accuracy"][part]
         return {
             "part": part,
             "rows": same.n_rows,
-            "right in float64": self.compiled.provenance["accuracy"][part]["hits"],
+            "right in float64": known["hits"],
             "right in float32": int((answers == truth).sum()),
+            "always the most frequent class": known["hits_of_most_frequent_class"],
             "same answer": same.n_equal,
             "proved the same": same.n_certified,
             "score error": same.reach_in_words,
@@ -95,12 +111,13 @@ class Export:
         """Mean error in either arithmetic, and the largest difference of a value."""
         answers, truth = self._answers(part)
         same = self.agreement(part)
-        exact = self.compiled.provenance["accuracy"][part]["mean_absolute_error"]
+        known = self.compiled.provenance["accuracy"][part]
         return {
             "part": part,
             "rows": same.n_rows,
-            "mean error in float64": f"{exact:.6g}",
+            "mean error in float64": f"{known['mean_absolute_error']:.6g}",
             "mean error in float32": f"{RegressionScores(truth, answers).mae:.6g}",
+            "always the training median": f"{known['always_the_training_median']:.6g}",
             "largest difference": f"{same.score_error:.1e}",
             "proved at most": f"{same.score_bound:.1e}",
             "within that": same.n_equal,
@@ -197,13 +214,15 @@ def _measured(scores: Scores | RegressionScores, train: np.ndarray) -> dict[str,
     """
     low, high = scores.interval
     if isinstance(scores, Scores):
+        silent = [str(label) for label in scores.never_answered]
         return {
             "hits": scores.hits,
             "rows": scores.rows,
             "interval_95": [round(low, 4), round(high, 4)],
             "balanced": round(scores.balanced_accuracy, 4),
             "most_frequent_class": round(scores.majority, 4),
-        }
+            "hits_of_most_frequent_class": round(scores.majority * scores.rows),
+        } | ({"never_answered": silent} if silent else {})
     numbers = {
         "mean_absolute_error": scores.mae,
         "root_mean_squared_error": scores.rmse,

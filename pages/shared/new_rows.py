@@ -10,11 +10,12 @@ import streamlit as st
 
 from pages.shared import cached, tables, uploads
 from pages.shared.choice import Choice
-from pages.shared.readouts import percent
+from pages.shared.readouts import percent, shortcomings
 from smpcore import (
     Matched,
     PrototypeModel,
     RegressionScores,
+    Scores,
     SmpcoreError,
     answer_rows,
     count_answers,
@@ -137,7 +138,9 @@ def summary(model: PrototypeModel, table: pd.DataFrame) -> None:
         st.caption(tables.plain(f"Answers: {'; '.join(words)}{rest}."))
 
 
-def read_out(model: PrototypeModel, table: pd.DataFrame, labels: pd.Series) -> None:
+def read_out(
+    model: PrototypeModel, data: cached.Parts, table: pd.DataFrame, labels: pd.Series
+) -> None:
     """How good the answers are: of these rows only, beside no other part."""
     rows, truth, notices = labelled(labels, model.classes)
     for notice in notices:
@@ -152,6 +155,9 @@ def read_out(model: PrototypeModel, table: pd.DataFrame, labels: pd.Series) -> N
             st.metric("Mean absolute error", f"{errors.mae:.4g}", width=200)
             st.metric("95 % interval", f"{low:.4g}–{high:.4g}", width=200)
             st.metric("R²", f"{errors.r2:.3f}", width=120)
+            usual = errors.always(float(np.median(data.of("train")[1])))
+            st.metric("Always the training median", f"{usual:.4g}", width=220)
+        _beaten(errors, data)
         return
     known = numbers_of(truth, model.classes)
     given = numbers_of(answers, model.classes)
@@ -159,7 +165,8 @@ def read_out(model: PrototypeModel, table: pd.DataFrame, labels: pd.Series) -> N
     strangers = rows.size - scores.rows
     hits, total = scores.hits, scores.rows + strangers
     with st.container(horizontal=True):
-        st.metric("Right", f"{hits:,} of {total:,}", percent(hits / total), width=200)
+        share = f"{hits:,} of {total:,}, {percent(hits / total)}"
+        st.metric("Right", share, width=260)
         if scores.rows:
             low, high = scores.interval
             ends = f"{100 * low:.0f}–{100 * high:.0f} %"
@@ -176,7 +183,14 @@ def read_out(model: PrototypeModel, table: pd.DataFrame, labels: pd.Series) -> N
             ],
         }
         st.dataframe(lines, hide_index=True)
+        _beaten(scores, data)
     st.caption("These rows are no part of the data set: its own test rows stay closed.")
+
+
+def _beaten(scores: Scores | RegressionScores, data: cached.Parts) -> None:
+    """Say where one answer to all rows would do as well."""
+    for sentence in shortcomings(scores, data.of("train")[1]):
+        st.warning(tables.plain(sentence))
 
 
 def table(answers: pd.DataFrame) -> None:

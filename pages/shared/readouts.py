@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 
 from pages.shared import cached
-from smpcore import RegressionScores, Scores, evaluate, forbiddable
+from smpcore import (
+    PrototypeModel,
+    RegressionScores,
+    Scores,
+    evaluate,
+    forbiddable,
+)
 
 #: What a prototype of each kind is.
 KINDS = {
@@ -108,6 +114,32 @@ def of_part(
     if isinstance(scores, RegressionScores):
         return _errors(title, scores, data)
     return [_accuracy(title, scores)]
+
+
+def worth(model: PrototypeModel, data: cached.Parts) -> str:
+    """How good a model is beside one and the same answer to all rows, in sentences.
+
+    It is judged by the validation rows, by the training rows where there are none.
+    """
+    part = "validation" if len(data.split.validation) else "train"
+    scores = evaluate(model, *data.of(part))
+    told = of_part(TITLES[part], scores, data)[0]
+    words = f"{told['name']} {told['value']}: {told['detail']}."
+    return " ".join([words, *shortcomings(scores, data.of("train")[1])])
+
+
+def shortcomings(scores: Scores | RegressionScores, train: np.ndarray) -> list[str]:
+    """What a model does no better than one answer to all rows, in sentences."""
+    if isinstance(scores, RegressionScores):
+        dead = scores.mae >= scores.always(float(np.median(train)))
+        return ["No better than always the training median."] * bool(dead)
+    said = ["No better than always the most frequent class."]
+    said *= scores.accuracy <= scores.majority
+    if len(silent := scores.never_answered):
+        names = ", ".join(f"{label!s:.24}" for label in silent[:5])
+        more = f" and {len(silent) - 5} more" if len(silent) > 5 else ""
+        said.append(f"Never the answer, though rows have it: {names}{more}.")
+    return said
 
 
 def _accuracy(title: str, scores: Scores) -> dict[str, str]:

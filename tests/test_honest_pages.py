@@ -1,0 +1,132 @@
+"""Every page says what a dead model is worth, and how little few rows tell."""
+
+import io
+import json
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pages.shared import exports, private, reports, saved, sweep_jobs
+from pages.shared.sight import Sight
+from smpcore import Dataset, load_dataset
+from tests.app import kernels, opened, said, until
+from tests.test_app import _payload
+
+pytestmark = pytest.mark.usefixtures(kernels.__name__)
+
+#: Of 400 rows each part has one in twenty of the rare class.
+USUAL = "always the most frequent class: 95.0 %"
+#: At this sparsity every weight is zero.
+DEAD = {"mu": "10"}
+
+
+@pytest.fixture
+def rare():
+    """A link to 400 rows of noise with 5 % of a rare class."""
+    y = np.where(np.arange(400) % 20 == 0, "ill", "well")
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(400, 3)))
+    frame.columns = [*"abc"]
+    roles = {**dict.fromkeys("abc", "feature"), "y": "target"}
+    dataset = Dataset("rare", frame.assign(y=y), roles, "classification", private=True)
+    return {"data": "mine", "mine": private.keep(dataset)}
+
+
+def test_explore_says_what_a_dead_model_is_worth(rare):
+    told = {e["name"]: e for e in _payload(opened(rare | DEAD))["picture"]["readouts"]}
+    assert USUAL in told["Validation accuracy"]["detail"]
+    assert told["Never answered"]["value"] == "ill"
+
+
+def test_prototypes_say_what_a_dead_model_is_worth(rare):
+    words = said(opened(rare | DEAD, "prototypes.py"))
+    assert USUAL in words
+    assert "No better than always the most frequent class" in words
+    assert "Never the answer, though rows have it: ill." in words
+
+
+def test_compare_says_what_a_dead_model_is_worth(rare):
+    page = opened(rare | DEAD, "compare.py")
+    until(page, lambda p: "never answers ill" in said(p))
+    assert "Always the most frequent class, well: 95.0 % right" in said(page)
+
+
+def test_trade_off_says_what_a_dead_model_is_worth(rare, monkeypatch):
+    monkeypatch.setattr(sweep_jobs, "COARSE_SECONDS", 30.0)
+    page = opened(rare, "tradeoff.py")
+    until(page, lambda p: all(b.key != "sweep_stop" for b in p.button))
+    assert "One answer to all training rows reaches 0.5." in said(page)
+    dead = page.dataframe[0].value.query("`Non-zeros` == 0")
+    assert len(dead)
+    assert dead["Remarks"].str.contains("no better than one answer to all rows").all()
+    page.selectbox(key="sweep_score_classification").select("accuracy").run()
+    assert "One answer to all training rows reaches 0.95." in said(page)
+
+
+def test_apply_says_what_a_dead_model_is_worth(rare):
+    page = opened(rare | DEAD, "apply.py")
+    frame = private.visit(rare["mine"])[0].frame
+    table = frame.to_csv(index=False).encode()
+    page.file_uploader[0].set_value(("new.csv", table, "text/csv")).run()
+    metrics = {metric.label: metric.value for metric in page.metric}
+    assert metrics["Right"] == "380 of 400, 95.0 %"
+    assert metrics["Always the most frequent"] == "95.0 %"
+    assert "Never the answer, though rows have it: ill." in said(page)
+
+
+def test_export_says_what_one_answer_would_reach(rare):
+    page = opened(rare, "export.py")
+    assert USUAL in said(page)
+    table = page.dataframe[0].value.set_index("part")
+    usual = table["always the most frequent class"]
+    assert usual["train"] == round(0.95 * table["rows"]["train"])
+    dead = said(opened(rare | DEAD, "export.py"))
+    assert "Never the answer, though rows have it: ill." in dead
+
+
+def test_apply_and_export_of_numbers_name_the_training_median():
+    page = opened({"data": "diabetes"}, "apply.py")
+    table = load_dataset("diabetes").frame.to_csv(index=False).encode()
+    page.file_uploader[0].set_value(("new.csv", table, "text/csv")).run()
+    metrics = {metric.label: metric.value for metric in page.metric}
+    usual = float(metrics["Always the training median"])
+    assert usual > float(metrics["Mean absolute error"])
+    table = opened({"data": "diabetes"}, "export.py").dataframe[0].value
+    beaten = table["always the training median"].astype(float)
+    assert (beaten > table["mean error in float64"].astype(float)).all()
+
+
+def test_few_rows_have_wide_intervals_and_repeated_folds(monkeypatch):
+    monkeypatch.setattr(sweep_jobs, "COARSE_SECONDS", 30.0)
+    query = {"data": "moons", "d.n_samples": "50"}
+    assert "95 % interval" in said(opened(query, "prototypes.py"))
+    page = opened(query, "tradeoff.py")
+
+    def rested(page):
+        return all(button.key != "sweep_stop" for button in page.button)
+
+    until(page, rested)
+    assert "Refine draws them 3 times" in said(page)
+    next(b for b in page.button if b.key == "sweep_refine").click().run()
+    until(page, rested)
+    assert "they were drawn 3 times" in said(page)
+    assert page.dataframe[0].value["Folds"].max() == 15
+
+
+@pytest.mark.parametrize("times", [0, 2])
+def test_opening_the_test_set_is_in_state_file_report_and_bundle(times):
+    was = {"opened": "2", "open": "1"} if times else {}
+    choice = opened({"data": "breast_cancer"} | was).session_state["choice"]
+    export, digest = exports.export(choice), choice.dataset().digest
+    files = zipfile.ZipFile(io.BytesIO(export.zip(False)))
+    at = {name.rpartition("/")[2]: name for name in files.namelist()}
+    told = json.loads(files.read(at["model.json"]))["provenance"]
+    assert told["test_set_opened"] == times
+    assert ("test" in told["accuracy"]) == bool(times)
+    readme = files.read(at["README.md"]).decode().replace("\\", "")
+    assert f"| test_set_opened | {times} |" in readme
+    facts = reports.facts_of(Sight(choice, export.data, export.estimator.model_))
+    assert facts["Test set opened"] == (f"{times} times" if times else "never")
+    state = saved.read(saved.write(saved.Saved(opened=choice.opened)))
+    assert state.opened == ({digest: times} if times else {})
