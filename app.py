@@ -46,4 +46,5 @@ if page.url_path:  # the figure of the first page says all of this itself, as it
     for notice in links.take_notices():
         st.warning(tables.plain(notice))
 page.run()
-desk.keep(links.current())  # what the page was told is kept too
+links.show_url(links.current())  # what the page was told is linked and kept too
+desk.keep(links.current())

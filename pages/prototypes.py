@@ -5,6 +5,7 @@ import streamlit as st
 from pages.shared import (
     answers,
     forbidding,
+    kept,
     links,
     new_rows,
     portraits,
@@ -52,8 +53,7 @@ st.caption(tables.plain(readouts.worth(model, data)))
 shown = st.segmented_control(
     "Show",
     list(SECTIONS),
-    default="All",
-    key="prototypes_section",
+    key=kept.one("prototypes_section", SECTIONS, "All"),
     label_visibility="collapsed",
 )
 SECTIONS[shown or "All"](Sight(choice, data, model))

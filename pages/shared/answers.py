@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.shared import tables
+from pages.shared import kept, tables
 from pages.shared.portraits import draw
 from pages.shared.readouts import TITLES
 from pages.shared.sight import Sight
@@ -55,10 +55,12 @@ def _picked(sight: Sight) -> tuple[pd.DataFrame, str]:
         if getattr(division, part).size
     ]
     left, right, about = st.columns([1, 1, 3], vertical_alignment="bottom")
-    part = left.selectbox("Rows", parts, format_func=TITLES.get, key="why_part")
+    key = kept.one("why_part", parts, parts[0])
+    part = left.selectbox("Rows", parts, format_func=TITLES.get, key=key)
     rows = getattr(division, part)
-    key = f"why_row_{division.key}_{part}"
-    number = right.number_input("Row", 1, len(rows), 1, key=key)
+    every = range(1, len(rows) + 1)
+    key = kept.one(f"why_row_{division.key}_{part}", every, 1)
+    number = right.number_input("Row", 1, len(rows), key=key)
     place = int(rows[number - 1])
     label = tables.plain(tables.short(sight.data.dataset.y[place]))
     about.caption(

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.shared import cached, desk
+from pages.shared import cached, desk, kept
 from pages.shared.choice import Choice
 from pages.shared.contests import ContenderJob, Entry
 from pages.shared.readouts import percent
@@ -73,23 +73,28 @@ def entries(choice: Choice, data: cached.Parts) -> tuple[list[Entry], bool]:
     chosen = left.multiselect(
         "Methods",
         methods,
-        [choice.method] if choice.method in methods else methods[:1],
         format_func=title_of,
-        key=f"compare_methods_{task}",
+        key=kept.several(
+            f"compare_methods_{task}",
+            methods,
+            [choice.method] if choice.method in methods else methods[:1],
+        ),
     )
     search = right.segmented_control(
         "Settings",
         [False, True],
         format_func=lambda yes: f"best of {BUDGET} by folds" if yes else "as they are",
-        default=False,
         required=True,
-        key="compare_search",
+        key=kept.one("compare_search", (False, True), False),
         help="As they are: your method as on Explore, the others at usual settings. "
         f"By folds: each tries {BUDGET} settings on the same folds of the training "
         "rows; the best is fitted on all of them.",
     )
     baselines = st.multiselect(
-        "Baselines", rest, usual, format_func=title_of, key=f"compare_baselines_{task}"
+        "Baselines",
+        rest,
+        format_func=title_of,
+        key=kept.several(f"compare_baselines_{task}", rest, usual),
     )
     found = [Entry(key, _values(choice, key)) for key in chosen]
     found += [Entry(key) for key in baselines]

@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
-from pages.shared import sources
+from pages.shared import kept, sources
 from pages.shared.choice import BUNDLED, MINE, Choice
 from smpcore import METHODS, Param, SmpcoreError, forbiddable
 
@@ -29,7 +29,11 @@ def current() -> Choice:
     if PagesManager.uses_pages_directory:
         _through_the_door()
     if "choice" not in st.session_state:
-        choice, notices = read_url(st.query_params.to_dict())
+        query = st.query_params.to_dict()
+        kept.open_link(query)
+        choice, notices = read_url(
+            {name: v for name, v in query.items() if not name.startswith(kept.PREFIX)}
+        )
         st.session_state["choice"] = choice
         st.session_state["notices"] = notices
     return st.session_state["choice"]
@@ -72,8 +76,8 @@ def take_notices() -> list[str]:
 
 
 def show_url(choice: Choice) -> None:
-    """Write the choice into the address bar, where it differs from it."""
-    wanted = write_url(choice)
+    """Write choice and controls into the address bar, where they differ from it."""
+    wanted = write_url(choice) | kept.query()
     if st.query_params.to_dict() != wanted:
         st.query_params.from_dict(wanted)
 

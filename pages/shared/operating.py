@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.shared import cached, links, tables
+from pages.shared import cached, kept, links, tables
 from pages.shared.choice import Choice
 from smpcore import (
     PrototypeModel,
@@ -29,9 +29,12 @@ WAYS = ("as fitted", "by wanted sensitivity", "by cost")
 @st.fragment
 def section() -> None:
     """Curves on the validation rows, and the threshold and band that are set."""
-    if not st.toggle("Threshold and “not sure” band of the model", key="operate"):
-        return
+    key = kept.one("operate", (False, True), False)
+    wanted = st.toggle("Threshold and “not sure” band of the model", key=key)
     choice = links.current()
+    links.show_url(choice)
+    if not wanted:
+        return
     try:
         data = choice.parts()
         if data.dataset.classes is None or len(data.dataset.classes) != 2:
@@ -87,7 +90,6 @@ def _curves(choice: Choice, data: cached.Parts, model: PrototypeModel) -> None:
     args = choice, sign * threshold, band
     left.button("Use on every page", key="use_operating", on_click=_set, args=args)
     right.caption(f"On every page now: {choice.operating or 'as fitted'}.")
-    links.show_url(choice)
 
 
 def _threshold(columns: Any, points: pd.DataFrame, fixed: bool) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.shared import cached, links
+from pages.shared import cached, kept, links
 from pages.shared.choice import Choice
 from pages.shared.sweep_jobs import REFERENCE, SweepJob
 from smpcore import (
@@ -141,23 +141,28 @@ def ask(choice: Choice, data: cached.Parts) -> Asked:
     chosen = columns[0].multiselect(
         "Methods",
         able,
-        first,
         format_func=lambda key: METHODS[key].title,
-        key=f"sweep_methods_{task}",
+        key=kept.several(f"sweep_methods_{task}", able, first),
     )
     score = columns[1].selectbox(
-        "Score", SCORES[task], format_func=SCORE_TITLES.get, key=f"sweep_score_{task}"
+        "Score",
+        SCORES[task],
+        format_func=SCORE_TITLES.get,
+        key=kept.one(f"sweep_score_{task}", SCORES[task], next(iter(SCORES[task]))),
     )
     size = columns[2].selectbox(
-        "Against", SIZE_TITLES, format_func=SIZE_TITLES.get, key="sweep_size"
+        "Against",
+        SIZE_TITLES,
+        format_func=SIZE_TITLES.get,
+        key=kept.one("sweep_size", SIZE_TITLES, next(iter(SIZE_TITLES))),
     )
-    n_folds = columns[3].number_input("Folds", 2, 10, 5, key="sweep_folds")
+    folds = kept.one("sweep_folds", range(2, 11), 5)
+    n_folds = columns[3].number_input("Folds", 2, 10, key=folds)
     baselines = st.toggle(
         "Baselines: l1 path, RBF-SVM, tree, forest, neighbours"
         if task == "classification"
         else "Baselines: lasso path, SVR, tree, forest, neighbours, ridge",
-        True,
-        key="sweep_baselines",
+        key=kept.one("sweep_baselines", (False, True), True),
     )
     values = {key: _values(choice, key, task) for key in chosen}
     return Asked(data, values, score, size, int(n_folds), baselines)
