@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.shared import cached, sweep_jobs
+from pages.shared.choice import Choice
 from smpcore import METHODS, list_datasets
-from tests.app import kernels, opened
+from tests.app import kernels, opened, said
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -27,6 +29,23 @@ PAIRS = [
         ("diabetes", "regression"),
     )
     if task in method.estimators
+]
+
+
+def _able(method: str) -> list[str]:
+    """Data sets of the tasks that a method has."""
+    return [d.key for d in list_datasets() if d.task in METHODS[method].estimators]
+
+
+#: Pages that show a model, with every method at both ends of its sliders. The data
+#: take turns; those with many rows and features are left to the defaults.
+LARGE = {"digits", "series"}
+ROUNDS = [
+    (page, method, able[(3 * p + 4 * end) % len(able)], end)
+    for m, method in enumerate(METHODS)
+    for able in [[data for data in _able(method) if data not in LARGE]]
+    for p, page in enumerate(sorted(set(PAGES) - {"explore.py", "data.py"}))
+    for end in (0, 1)
 ]
 
 
@@ -62,6 +81,24 @@ def test_slider_ends(method, data, end):
             query[control["name"]] = f"{control['high' if end else 'low']:.6g}"
     header = _payload(opened(query))
     assert header["picture"]["readouts"]
+
+
+@pytest.mark.parametrize(("page", "method", "data", "end"), ROUNDS)
+def test_every_model_page_with_every_method_at_slider_ends(
+    page, method, data, end, monkeypatch
+):
+    monkeypatch.setattr(sweep_jobs, "COARSE_SECONDS", 0.1)
+    choice, row = Choice(data=data, method=method), METHODS[method]
+    ends = cached.bounds(choice.parts(), method, choice.all_values)
+    params = {param.name: param for param in row.controls(choice.task)}
+    query = {name: f"{params[name].clean(ends[name][end]):.6g}" for name in ends}
+    app = opened({"method": method, "data": data} | query, page)
+    assert app.session_state["choice"].method == method
+    assert "program made a mistake" not in said(app)
+
+
+def test_the_rounds_leave_no_data_set_out():
+    assert {data for _, _, data, _ in ROUNDS} == set(DATA) - LARGE
 
 
 @pytest.mark.parametrize(
