@@ -77,8 +77,8 @@ def _results() -> None:
             if len(found.of_methods):
                 _choose(found)
             sweeps.table_twin(found, asked)
-        elif not pace and not problems:
-            st.info("No point was finished in two seconds; Refine takes its time.")
+        if not pace and not problems and (late := sweeps.unfinished(found, asked)):
+            st.info(late)
     if pace != polling:  # the whole page decides how often this is looked at
         st.rerun()
 

@@ -119,6 +119,11 @@ class SweepJob:
         return not self._job.wait(0.0)
 
     @property
+    def futile(self) -> bool:
+        """Whether it ended before its first point was done: too busy a moment."""
+        return not (self.running or self.problem or self.n_found >= self.n_folds_drawn)
+
+    @property
     def complete(self) -> bool:
         """Whether every fit is there."""
         return 0 < self.n_fits == len(self._found)

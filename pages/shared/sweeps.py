@@ -81,8 +81,16 @@ class Asked:
         return SCORES[self.task][self.score]
 
     def jobs(self) -> list[tuple[SweepJob, SweepJob | None]]:
-        """First and fine sweep of each method; first ones that are missing begin."""
+        """First and fine sweep of each method; first ones that are missing begin.
+
+        So do those that another visitor's busy moment left without a point, once.
+        """
         refined = st.session_state.setdefault("refined", set())
+        met = st.session_state.setdefault("met", set())
+        for key, where in self._sweeps().items():
+            if key not in met and cached.swept(*where, False).futile:
+                cached.swept(*where, False).start()
+            met.add(key)
         return [
             (
                 cached.swept(*where, False),
@@ -350,6 +358,15 @@ def failures(found: Found, score: str) -> list[str]:
     """Why fits failed, each reason once, with how often."""
     reasons = found.table.loc[found.table[score].isna(), "status"].value_counts()
     return [f"{n} fits have no score: {text}" for text, n in reasons.items()]
+
+
+def unfinished(found: Found, asked: Asked) -> str:
+    """What has neither a point nor a reason for that, in a sentence; else empty."""
+    failed = found.table.loc[found.table[asked.score].isna(), "method"]
+    told = {*found.points["method"], *failed}
+    late = [title_of(key) for key in asked.values if key not in told]
+    late += ["the baselines"] * (asked.baselines and told <= set(METHODS))
+    return f"No point yet of {', '.join(late)}; Refine takes its time." * bool(late)
 
 
 def table_twin(found: Found, asked: Asked) -> None:
