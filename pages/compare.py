@@ -7,6 +7,8 @@ from smpcore import SmpcoreError, figures
 
 POLL_SECONDS = 0.4
 COLUMNS = 3
+#: A bar of seven buttons over each map would be fifty stops for the keyboard.
+BARE = {"displayModeBar": False}
 
 
 def _progress(jobs: dict) -> bool:
@@ -29,15 +31,15 @@ def _progress(jobs: dict) -> bool:
 def _panels(found: list, maps: comparing.Maps) -> None:
     if maps.classes is not None:
         legend = figures.class_legend(maps.classes)
-        st.plotly_chart(legend, key="classes", alt="Colour and shape of each class")
+        st.plotly_chart(legend, key="classes", alt="Marks of the classes", config=BARE)
     for place, one in enumerate(found):
         if place % COLUMNS == 0:
             columns = st.columns(COLUMNS)
         name = comparing.name_of(one.entry)
         with columns[place % COLUMNS]:
             st.markdown(f"**{tables.plain(name)}**")
-            figure = maps.of(one)
-            st.plotly_chart(figure, key=f"map {one.entry}", alt=f"Regions of {name}")
+            alt, key = f"Regions of {name}", f"map {one.entry}"
+            st.plotly_chart(maps.of(one), key=key, alt=alt, config=BARE)
             st.caption(tables.plain(comparing.told(one, data.dataset.task)))
 
 

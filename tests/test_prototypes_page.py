@@ -11,7 +11,7 @@ import pytest
 from pages.shared import cached, private, reports, scene
 from pages.shared.choice import MINE, Choice
 from pages.shared.sight import Sight
-from smpcore import METHODS, make_dataset, prepare, split
+from smpcore import METHODS, Dataset, make_dataset, prepare, split
 from tests.app import kernels, opened, said, sound, until
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
@@ -186,3 +186,24 @@ def test_a_series_is_drawn_as_channels_and_a_picture_as_a_picture():
         parts = Choice(data=data).parts()
         shapes[data] = scene._image_shape(parts), len(parts.dataset.channels)
     assert shapes == {"series": (None, 9), "digits": ([8, 8], 0)}
+
+
+def test_another_category_is_another_answer():
+    colours = np.array(["red", "a <b>hue</b>", "blue"])[np.arange(90) % 3]
+    frame = pd.DataFrame({"colour": colours, "size": np.arange(90.0) % 7})
+    frame["y"] = np.where(colours == "red", "yes", "no")
+    roles = {"colour": "feature", "size": "feature", "y": "target"}
+    dataset = Dataset("hues", frame, roles, "classification", private=True)
+    query = {"data": "mine", "mine": private.keep(dataset)}
+    page = at("Why this answer", query)
+
+    def answer():
+        (told,) = [m.value for m in page.markdown if "The model's answer is" in m.value]
+        return told.partition("**")[2].partition("**")[0]
+
+    seen = {}
+    for level in ("red", "blue", "a <b>hue</b>"):
+        (colour,) = [box for box in page.selectbox if box.label == "colour"]
+        sound(colour.select(level).run())
+        seen[level] = answer()
+    assert seen == {"red": "yes", "blue": "no", "a <b>hue</b>": "no"}

@@ -1,0 +1,64 @@
+"""Text stands out from its background, in both themes, in real Chromium."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.test_app import address, chromium, rested, visit  # noqa: F401
+
+#: Text of the page below a contrast of 4.5, as "colour contrast: text". What is
+#: switched off may be faint; values that float over a slider have no ground of their
+#: own.
+FAINT = """() => {
+  const light = (c) => {
+    const [r, g, b] = c.map((v) => v / 255).map((v) => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const numbers = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);
+  const found = new Set();
+  for (const node of document.querySelectorAll('[data-testid="stMain"] *')) {
+    const own = [...node.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+    if (!own || !node.getClientRects().length || node.closest('[disabled], [data-testid="stSlider"]')) continue;
+    const style = getComputedStyle(node);
+    const colour = numbers(node instanceof SVGElement ? style.fill : style.color);
+    let [opacity, ground] = [colour[3] ?? 1, null];
+    for (let up = node; up; up = up.parentElement) {
+      const here = getComputedStyle(up);
+      opacity *= Number(here.opacity);
+      const fill = numbers(here.backgroundColor);
+      if (!ground && (fill.length < 4 || fill[3] > 0.9)) ground = fill.slice(0, 3);
+    }
+    const seen = colour.slice(0, 3).map((v, i) => v * opacity + ground[i] * (1 - opacity));
+    const [dark, bright] = [light(seen), light(ground)].sort((a, b) => a - b);
+    const contrast = (bright + 0.05) / (dark + 0.05);
+    if (contrast < 4.5) found.add(`${colour} ${contrast.toFixed(2)}: ${node.textContent.slice(0, 30)}`);
+  }
+  return [...found];
+}"""  # noqa: E501
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["tradeoff", "export"])
+def test_text_stands_out(visit, path, theme):  # noqa: F811
+    page = visit(f"{path}?data=moons", color_scheme=theme)
+    expect(page.get_by_test_id("stCaptionContainer").last).to_be_visible(timeout=60_000)
+    if path == "tradeoff":
+        expect(page.get_by_role("button", name="Refine")).to_be_visible(timeout=60_000)
+    rested(page)
+    page.wait_for_timeout(1500)  # what was stale fades in
+    assert page.evaluate(FAINT) == []
+
+
+def test_the_keyboard_shows_where_it_is_and_passes_maps_by(visit):  # noqa: F811
+    page = visit("compare?data=moons")
+    expect(page.get_by_text("6 of 6 are fitted")).to_be_visible(timeout=60_000)
+    rested(page)
+    link = page.get_by_role("link", name="Prototypes")
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        if link.evaluate("node => node === document.activeElement"):
+            break
+    assert link.evaluate("node => getComputedStyle(node).outlineStyle") == "solid"
+    # One chart, A against B, has buttons to zoom; the maps have none.
+    assert page.get_by_role("button", name="Zoom in").count() == 1
