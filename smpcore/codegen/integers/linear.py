@@ -31,12 +31,10 @@ from smpcore.codegen.integers.inputs import (
     quant_inputs,
 )
 from smpcore.codegen.integers.model import QuantModel
+from smpcore.codegen.integers.rows import Rows, difference, largest, rounded
 from smpcore.codegen.linear_rows import LinearRows
 from smpcore.codegen.sizes import smallest, smallest_signed
 from smpcore.errors import ExportError
-
-#: Steps tried between the smallest possible one and twice it.
-_STEPS = 32
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -77,8 +75,8 @@ class QuantLinear(QuantModel):
 
     def _reach(self) -> np.ndarray:
         places = self.term_row, self.term_input, self.term_level
-        whole = _Rows(*places, self.weight, self.bias)
-        return _largest(whole, self.weight, self.bias, 2.0 ** (self.width - 1))
+        whole = Rows(*places, self.weight, self.bias)
+        return largest(whole, self.weight, self.bias, 2.0 ** (self.width - 1))
 
     @property
     def saturating_row(self) -> np.ndarray:
@@ -186,37 +184,6 @@ class QuantLinear(QuantModel):
         return tables | {name: smallest(values) for name, values in indices.items()}
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """Real-valued rows over counts: what is rounded.
-
-    Parameters
-    ----------
-    row, place, level : ndarray of shape (n_terms,), int64
-    weight : ndarray of shape (n_terms,), float64
-        Score per count.
-    bias : ndarray of shape (n_rows,), float64
-        Score where all counts are 0.
-    shift : float
-        Taken off every bias: no argmax sees it, and it frees bits.
-    relative : bool
-        Whether row 0 was taken off both.
-    """
-
-    row: np.ndarray
-    place: np.ndarray
-    level: np.ndarray
-    weight: np.ndarray
-    bias: np.ndarray
-    shift: float = 0.0
-    relative: bool = False
-
-    def terms(self) -> Iterator[tuple[int, int, int, float]]:
-        """Row, input, level and weight of each term."""
-        columns = self.row, self.place, self.level, self.weight
-        return zip(*(column.tolist() for column in columns), strict=True)
-
-
 def quantise_linear(
     compiled: LinearRows,
     width: int,
@@ -240,7 +207,7 @@ def quantise_linear(
     exact = _exact(compiled, inputs)
     if accumulator is None:
         accumulator = _enough(exact, inputs, width)
-    step, whole, bias = _rounded(exact, width, accumulator)
+    step, whole, bias = rounded(exact, width, accumulator)
     kept = whole != 0
     return QuantLinear(
         source=compiled,
@@ -259,7 +226,7 @@ def quantise_linear(
     )
 
 
-def _exact(compiled: LinearRows, inputs: tuple[QuantInput, ...]) -> _Rows:
+def _exact(compiled: LinearRows, inputs: tuple[QuantInput, ...]) -> Rows:
     """The model over counts; two rows as nothing and their difference."""
     row = np.repeat(np.arange(compiled.n_rows), np.diff(compiled.start))
     place, level = compiled.term_input, compiled.term_level
@@ -271,81 +238,19 @@ def _exact(compiled: LinearRows, inputs: tuple[QuantInput, ...]) -> _Rows:
     bias = compiled.bias + np.bincount(row, at_zero, compiled.n_rows)
     weight = np.where(number, weight / per_unit[place], weight)
     if compiled.is_regression:
-        return _Rows(row, place, level, weight, bias)
+        return Rows(row, place, level, weight, bias)
     if compiled.n_rows == 2:  # half the work, the same answer
-        return _difference(row, place, level, weight, bias)
+        return difference(row, place, level, weight, bias)
     shift = float(bias.mean())
-    return _Rows(row, place, level, weight, bias - shift, shift)
+    return Rows(row, place, level, weight, bias - shift, shift)
 
 
-def _difference(
-    row: np.ndarray,
-    place: np.ndarray,
-    level: np.ndarray,
-    weight: np.ndarray,
-    bias: np.ndarray,
-) -> _Rows:
-    both, of_term = np.unique(
-        np.column_stack([place, level]), axis=0, return_inverse=True
-    )
-    signed = np.where(row == 1, weight, -weight)
-    total = np.bincount(of_term.ravel(), signed, len(both))
-    kept = total != 0
-    return _Rows(
-        np.ones(kept.sum(), dtype=np.int64),
-        *both[kept].T,
-        total[kept],
-        np.array([0.0, bias[1] - bias[0]]),
-        relative=True,
-    )
-
-
-def _largest(
-    rows: _Rows, weight: np.ndarray, bias: np.ndarray, cap: float
-) -> np.ndarray:
-    """Most that each row's score can reach in size, if no count exceeds a cap."""
-    most = np.where(rows.level < 0, cap, 1.0) * np.abs(weight)
-    # At most one level of a category is there.
-    per_input = np.zeros((len(bias), int(rows.place.max(initial=0)) + 1))
-    np.maximum.at(per_input, (rows.row, rows.place), most)
-    return per_input.sum(axis=1) + np.abs(bias)
-
-
-def _rounded(
-    exact: _Rows, width: int, accumulator: int
-) -> tuple[float, np.ndarray, np.ndarray]:
-    """Step, weights and biases: of some steps near the least possible, the best."""
-    limit, cap = 2 ** (accumulator - 1) - 1, 2.0 ** (width - 1)
-    number = exact.level < 0
-    heaviest = np.where(number, cap - 1, limit)
-    least = max(
-        float(_largest(exact, exact.weight, exact.bias, cap).max() / limit),
-        float((np.abs(exact.weight) / heaviest).max(initial=0.0)),
-    )
-    best, least_loss = None, np.inf
-    for step in least * 2.0 ** (np.arange(_STEPS) / _STEPS):
-        weight, bias = np.round(exact.weight / step), np.round(exact.bias / step)
-        lost = np.abs(step * weight - exact.weight) * np.where(number, cap, 1.0)
-        loss = np.bincount(exact.row, lost, len(bias)).max()
-        fits = (np.abs(weight) <= heaviest).all()
-        fits = fits and (_largest(exact, weight, bias, cap) <= limit).all()
-        if fits and weight.any() and loss < least_loss:
-            best, least_loss = (float(step), weight, bias), loss
-    if best is None:
-        raise ExportError(
-            f"{accumulator} bits cannot hold sums of {len(exact.weight)} weights as "
-            "uneven as those of this model; choose a wider number format."
-        )
-    step, weight, bias = best
-    return step, weight.astype(np.int64), bias.astype(np.int64)
-
-
-def _enough(exact: _Rows, inputs: tuple[QuantInput, ...], width: int) -> int:
+def _enough(exact: Rows, inputs: tuple[QuantInput, ...], width: int) -> int:
     """16 bits where rounding weights costs no more than rounding inputs does."""
     if width > 8:
         return 32
     try:
-        step, weight, bias = _rounded(exact, width, 16)
+        step, weight, bias = rounded(exact, width, 16)
     except ExportError:
         return 32
     counts = np.array([_most_counts(one, width) for one in inputs])
