@@ -53,7 +53,7 @@ def similarity_sums(
     with np.errstate(over="ignore", invalid="ignore"):
         factor, constant, anchors = kernel.fold(model, features.offset)
     inputs, places = features.inputs(feature)
-    anchor, term_row = _terms(weights.T)
+    anchor, term_row = stored_terms(weights.T)
     parts = {
         "inputs": inputs,
         "bias": bias,
@@ -93,12 +93,15 @@ def _distinct_anchors(
     return kept, added
 
 
-def _terms(mixing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Anchor and row of each stored weight: the nonzeros, or all if that is smaller."""
+def stored_terms(mixing: np.ndarray, size: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    """Anchor and row of each stored weight: the nonzeros, or all if that is smaller.
+
+    Weights take `size` bytes each.
+    """
     anchor, row = np.nonzero(mixing)
     index = np.min_scalar_type(mixing.shape[1] - 1).itemsize
     chain = np.min_scalar_type(len(anchor)).itemsize * len(mixing)
-    if 4 * mixing.size <= (4 + index) * len(anchor) + chain:
+    if size * mixing.size <= (size + index) * len(anchor) + chain:
         anchor, row = np.indices(mixing.shape).reshape(2, -1)
     return anchor, row
 

@@ -8,12 +8,14 @@ from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.integers.inputs import WIDEN, QuantInput, SensorRange
 from smpcore.codegen.integers.linear import QuantLinear, quantise_linear
 from smpcore.codegen.integers.model import QuantModel
+from smpcore.codegen.integers.sums import QuantSums, quantise_sums
 from smpcore.codegen.linear_rows import LinearRows
+from smpcore.codegen.similarity_sums import SimilaritySums
 from smpcore.errors import ExportError
 
 WIDTHS = (8, 16)
 
-_QUANTISERS = {LinearRows: quantise_linear}
+_QUANTISERS = {LinearRows: quantise_linear, SimilaritySums: quantise_sums}
 
 
 def quantise(
@@ -65,6 +67,7 @@ __all__ = [
     "QuantInput",
     "QuantLinear",
     "QuantModel",
+    "QuantSums",
     "SensorRange",
     "quantise",
 ]

@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 from smpcore.codegen.c_parts import class_type
 from smpcore.codegen.c_tables import Tables, c_type, fetch, fetch_at, unsigned
+from smpcore.codegen.integers.c_sums import sums_functions
 from smpcore.codegen.integers.linear import QuantLinear
 from smpcore.codegen.integers.model import QuantModel
+from smpcore.codegen.integers.sums import QuantSums
 
 #: Up to so many terms, by bits of a score, are written out one by one: that is faster
 #: on every chip, and on an AVR not larger than tables with a loop.
@@ -198,4 +200,21 @@ void {prefix}_scores({x}, {score} scores[{m}_CLASSES])
 """
 
 
-_WRITERS = {QuantLinear: _linear}
+def _sums(quant: QuantSums, prefix: str) -> IntegerCode:
+    tables = quant.tables()
+    return IntegerCode(
+        tables,
+        {
+            "ROWS": quant.n_rows,
+            "ANCHORS": quant.n_anchors,
+            "FEATURES": quant.n_features,
+            "TOP": quant.top,
+        },
+        functions=sums_functions(quant, prefix, tables),
+        declare=f"    int32_t sums[{prefix.upper()}_ROWS];\n",
+        before=f"    {prefix}_rows(x, sums);\n",
+        score="sums[row]",
+    )
+
+
+_WRITERS = {QuantLinear: _linear, QuantSums: _sums}

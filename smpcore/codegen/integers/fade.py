@@ -1,16 +1,16 @@
 r"""How a whole distance fades to a similarity: 2^-u without float and without division.
 
-    near = d >> drop                      0 without more where near > last
-    u = (near * gain + half) >> down      Q.12: 4096 is one halving, u < 2^16
+    coarse = d >> drop                      0 without more where coarse > last
+    u = (coarse * gain + half) >> down      Q.12: 4096 is one halving, u < 2^16
     k = u >> 7 & 31, rest = u & 127, whole = u >> 12
     p = TABLE_k - (((TABLE_k - TABLE_k+1) rest + 64) >> 7)
     s = (p + (2^whole >> 1)) >> whole     Q.15, at most 32767
 
-near * gain + half < 2^32, as near <= last and last is the largest with u < 2^16. With
+coarse * gain + half < 2^32, as coarse <= last and last is the largest with u < 2^16. With
 ``scale`` the distance that halves the similarity, and gain = 2^(down + 12 + drop) / scale
 + e, |e| <= 1/2, u differs from 4096 d / scale by at most
 
-    near |e| / 2^down + |offset| + 1/2 + (2^drop - 1) / 2 * 4096 / scale
+    coarse |e| / 2^down + |offset| + 1/2 + (2^drop - 1) / 2 * 4096 / scale
 
 where offset is what ``half`` misses of the mean of both remainders. How far s is from
 2^-u was computed for all 65,536 u.
@@ -85,9 +85,9 @@ class Fade:
 
     def similarity(self, distance: np.ndarray) -> np.ndarray:
         """Similarities in Q.15 of whole distances, int64."""
-        near = distance >> self.drop
-        u = (np.minimum(near, self.last) * self.gain + self.half) >> self.down
-        return np.where(near > self.last, 0, power(u))
+        coarse = distance >> self.drop
+        u = (np.minimum(coarse, self.last) * self.gain + self.half) >> self.down
+        return np.where(coarse > self.last, 0, power(u))
 
     @property
     def exponent_error(self) -> float:

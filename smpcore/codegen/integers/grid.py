@@ -1,0 +1,222 @@
+"""Features as whole numbers, so that whole distances stand for real ones."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from smpcore.codegen.integers.fade import HALVINGS, MOST_SCALE
+from smpcore.codegen.integers.inputs import QuantInput, ends
+from smpcore.codegen.names import shorten
+from smpcore.codegen.similarity_sums import SimilaritySums
+from smpcore.errors import ExportError
+
+#: Similarity -> power of a difference that adds up.
+POWERS = {"rbf": 2, "laplacian": 1}
+
+#: Rounding may move a similarity by a twentieth or so, this many halvings, not more.
+COARSE = 0.1
+
+_LARGEST_TOTAL = 2**32 - 1
+_LARGEST_FACTOR = 2**15 - 1
+_LARGEST_ORIGIN = 2**30 - 1
+
+
+class Lines(NamedTuple):
+    """Features as straight lines of counts, ``slope * count + base``.
+
+    Parameters
+    ----------
+    slope, base : ndarray of shape (n_features,), float64
+    low, high : ndarray of shape (n_features,), float64
+        Values at the ends of the input's range.
+    least, most : ndarray of shape (n_features,), int64
+        Counts that any bits of the input give; 0 and 1 of a category's level.
+    """
+
+    slope: np.ndarray
+    base: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
+
+
+class Grid(NamedTuple):
+    """Whole features ``t = clip((count * factor + origin) >> places, 0, top)``.
+
+    Parameters
+    ----------
+    feature : ndarray of shape (n_kept,), int64
+        Features of the model that a whole number can tell apart.
+    per_unit : float
+        Whole numbers per unit of a feature, the same for all.
+    zero : ndarray of shape (n_kept,), float64
+        What 0 stands for.
+    factor, origin, places : ndarray of shape (n_kept,), int64
+    top : int
+    anchor : ndarray of shape (n_anchors, n_kept), int64
+    """
+
+    feature: np.ndarray
+    per_unit: float
+    zero: np.ndarray
+    factor: np.ndarray
+    origin: np.ndarray
+    places: np.ndarray
+    top: int
+    anchor: np.ndarray
+
+
+def feature_lines(
+    compiled: SimilaritySums, inputs: tuple[QuantInput, ...], width: int
+) -> Lines:
+    """How each feature of a model follows from the count of its input."""
+    rows = []
+    places = zip(compiled.feature_input, compiled.feature_level, strict=True)
+    for factor, (place, level) in zip(compiled.factor.tolist(), places, strict=True):
+        one = inputs[place]
+        if level >= 0:
+            rows.append((factor, 0.0, 0.0, factor, 0, 1))
+            continue
+        slope = factor / float(one.per_unit)
+        base = factor * (float(one.zero) - one.given.offset)
+        counts = one.quantise(np.array([one.low, one.high]), width)
+        low, high = (slope * counts + base).tolist()
+        rows.append((slope, base, low, high, *ends(width)))
+    *real, least, most = map(np.array, zip(*rows, strict=True))
+    return Lines(*real, least, most)
+
+
+def whole_features(
+    count: np.ndarray, factor: np.ndarray, origin: np.ndarray, places: np.ndarray, top
+) -> np.ndarray:
+    """Whole features of counts, see `Grid`."""
+    return np.minimum(np.maximum(count * factor + origin, 0) >> places, top)
+
+
+def choose_grid(
+    compiled: SimilaritySums, inputs: tuple[QuantInput, ...], width: int
+) -> Grid:
+    """Make whole numbers as fine as 32 bits of distance and the container allow.
+
+    An input farther from all anchors than `HALVINGS` lets a similarity live is as good
+    as one there: the grid covers no more than that.
+
+    Parameters
+    ----------
+    compiled : SimilaritySums
+    inputs : tuple of QuantInput
+    width : int
+        Bits of a whole feature.
+
+    Returns
+    -------
+    Grid
+
+    Raises
+    ------
+    ExportError
+        If rounding would change similarities much.
+    """
+    lines = feature_lines(compiled, inputs, width)
+    power = POWERS[compiled.similarity]
+    far = HALVINGS ** (1 / power)
+    anchor = np.clip(
+        compiled.anchor.astype(np.float64), lines.low - far, lines.high + far
+    )
+    nearest, farthest = anchor.min(axis=0), anchor.max(axis=0)
+    zero = np.minimum(nearest, np.maximum(lines.low, nearest - far))
+    span = np.maximum(farthest, np.minimum(lines.high, farthest + far)) - zero
+    per_unit = min(
+        (2**width - 1) / max(span.max(), 1e-30),
+        MOST_SCALE ** (1 / power),
+        _LARGEST_FACTOR / lines.slope.max(),
+        _LARGEST_ORIGIN / 2 / np.abs(lines.base - zero).max(initial=1e-30),
+    )
+    while True:
+        grid = _grid_of(lines, anchor, zero, span, per_unit, width)
+        largest = largest_total(grid, lines, power)
+        if largest <= _LARGEST_TOTAL:
+            break
+        per_unit *= (_LARGEST_TOTAL / largest) ** (1 / power) * (1 - 1e-3)
+    _check_steps(compiled, inputs, lines, span, per_unit, width)
+    return grid
+
+
+def largest_total(grid: Grid, lines: Lines, power: int) -> int:
+    """Most that a distance to an anchor can be, for any bits of the inputs."""
+    numbers = grid.factor, grid.origin, grid.places, grid.top
+    counts = (lines.least[grid.feature], lines.most[grid.feature])
+    reached = (whole_features(count, *numbers) for count in counts)
+    apart = np.maximum(*(np.abs(t - grid.anchor) for t in reached))
+    return int((apart**power).sum(axis=1).max())
+
+
+def _grid_of(
+    lines: Lines,
+    anchor: np.ndarray,
+    zero: np.ndarray,
+    span: np.ndarray,
+    per_unit: float,
+    width: int,
+) -> Grid:
+    # A feature that never leaves its half count adds nothing to any distance.
+    kept = np.flatnonzero(span * per_unit > 0.5)
+    kept = kept if len(kept) else np.array([0])
+    zero = zero[kept]
+    top = min(int(np.ceil(span.max() * per_unit)), 2**width - 1)
+    whole = np.clip(np.round(per_unit * (anchor[:, kept] - zero)), 0, top)
+    slope = per_unit * lines.slope[kept]
+    start = per_unit * (lines.base[kept] - zero) + 0.5  # a shift rounds down
+    places = np.floor(
+        np.minimum(
+            np.log2(_LARGEST_FACTOR / slope),
+            np.log2(_LARGEST_ORIGIN / np.maximum(np.abs(start), 1)),
+        )
+    )
+    places = np.clip(places, 0, 30).astype(np.int64)
+    counts = np.maximum(np.abs(lines.low - lines.base), np.abs(lines.high - lines.base))
+    counts = (counts / lines.slope)[kept]
+    # One shift for all is shorter, where it costs next to nothing.
+    if (counts <= 0.25 * 2.0 ** (1 + places.min())).all():
+        places = np.full_like(places, places.min())
+    factor, origin = (
+        np.round(n * 2.0**places).astype(np.int64) for n in (slope, start)
+    )
+    return Grid(
+        kept, per_unit, zero, factor, origin, places, top, whole.astype(np.int64)
+    )
+
+
+def _check_steps(
+    compiled: SimilaritySums,
+    inputs: tuple[QuantInput, ...],
+    lines: Lines,
+    span: np.ndarray,
+    per_unit: float,
+    width: int,
+) -> None:
+    """Refuse a grid, or inputs, that are too coarse for the similarity."""
+    remedy = "choose 16 bits." if width < 16 else "export it as 32-bit floats."
+    # Standard deviation of an exponent near 1 from one rounding, and from all of them.
+    one = 2 / np.sqrt(12)
+    many = np.sqrt(2.0) * one
+    if compiled.similarity == "laplacian":
+        one, many = one / 2, many / 2 * np.sqrt(compiled.n_features)
+    rough = np.array([not one.exact for one in inputs])[compiled.feature_input]
+    step = one * np.where(rough, lines.slope, 0)
+    if (worst := many / per_unit) > COARSE:
+        place = compiled.feature_input[span.argmax()]
+        reason = "has a spread too small for its range"
+    elif (worst := step.max()) > COARSE:
+        place = compiled.feature_input[step.argmax()]
+        reason = "has steps too coarse for this gamma"
+    else:
+        return
+    raise ExportError(
+        f"In {width} bits, input {shorten(inputs[place].given.name)} {reason}: "
+        f"similarities would be wrong by {np.expm1(np.log(2) * min(worst, 1)):.0%} or "
+        f"more; {remedy}"
+    )
