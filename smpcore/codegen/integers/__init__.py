@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from smpcore.codegen.coded_rows import CodedRows
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.integers.inputs import WIDEN, QuantInput, SensorRange
 from smpcore.codegen.integers.linear import QuantLinear, quantise_linear
 from smpcore.codegen.integers.model import QuantModel
-from smpcore.codegen.integers.sums import QuantSums, quantise_sums
+from smpcore.codegen.integers.round_sums import quantise_sums
+from smpcore.codegen.integers.sums import QuantSums
 from smpcore.codegen.linear_rows import LinearRows
 from smpcore.codegen.similarity_sums import SimilaritySums
 from smpcore.errors import ExportError
@@ -53,13 +55,24 @@ def quantise(
         raise ExportError(f"width={width!r} should be 8 or 16 bits.")
     rounding = _QUANTISERS.get(type(compiled))
     if rounding is None:
-        raise ExportError(
-            "This model has no integer form with a proved bound yet; export it as "
-            "32-bit floats."
-        )
+        raise ExportError(_no_integers(compiled))
     if accumulator not in (None, 16, 32):
         raise ExportError(f"accumulator={accumulator!r} should be 16 or 32 bits.")
     return rounding(compiled, width, ranges, widen, accumulator)
+
+
+def _no_integers(compiled: CompiledModel) -> str:
+    """Why a form has no integers, and what can be done."""
+    if isinstance(compiled, CodedRows):
+        return (
+            "This model looks for a sparse code of each input, and rounding can change "
+            "which prototypes are in it: no bound holds for integers; export it as "
+            "32-bit floats."
+        )
+    return (
+        f"A {compiled.similarity} similarity has no integer form with a proved bound; "
+        "export the model as 32-bit floats, or fit it with an rbf similarity."
+    )
 
 
 __all__ = [

@@ -91,10 +91,7 @@ def _rows_function(quant: QuantSums, prefix: str, tables: Tables) -> str:
     kind, first = f"uint{quant.width}_t", quant.first_row
     anchor, feature = unsigned(quant.n_anchors), unsigned(quant.n_features)
     row, term = unsigned(quant.n_rows), unsigned(len(quant.weight))
-    share = "apart"
-    if quant.power == 2:  # 16 bits hold the square of 8
-        wide = "uint16_t" if quant.width == 8 else "uint32_t"
-        share = f"({wide})(({wide})apart * apart)"
+    start, apart, whole = _distance_steps(quant)
     if quant.is_dense:
         counter = ""
         declare = f"    const {c_type(tables['weight'])} *weight = {prefix}_weight;\n"
@@ -128,20 +125,36 @@ static void {prefix}_rows(const int{quant.width}_t x[{m}_N], int32_t sums[{m}_RO
         sums[row] = {read("bias", "row")} + 0;
     }}
     for (anchor = 0; anchor < {m}_ANCHORS; ++anchor) {{
-        uint32_t distance = 0;
-        {feature} feature;
+{start}        {feature} feature;
         int16_t alike;
 
         for (feature = 0; feature < {m}_FEATURES; ++feature) {{
             const {kind} t = features[feature];
             const {kind} a = {fetch_at(prefix, tables, "anchor", "entry")};
             const {kind} apart = ({kind})(t > a ? t - a : a - t);
-
-            distance += {share};
-            ++entry;
+{apart}            ++entry;
         }}
-        alike = {prefix}_fade(distance);
+        alike = {prefix}_fade({whole});
 {lines(add, 2)}\
     }}
 }}
 """
+
+
+def _distance_steps(quant: QuantSums) -> tuple[str, str, str]:
+    """Declarations, the lines that add a feature, and the distance in the end."""
+    start, whole = ["uint32_t distance = 0;"], "distance"
+    if quant.power == 1:
+        steps = ["", "distance += apart;"]
+    elif quant.width == 16:
+        steps = ["", "distance += (uint32_t)apart * apart;"]
+    else:  # in two halves: an 8-bit chip then multiplies in one instruction
+        start = ["uint16_t low = 0;", "uint16_t high = 0;"]
+        whole = "(uint32_t)high << 16 | low"
+        steps = [
+            "const uint16_t square = (uint16_t)(apart * apart);",
+            "",
+            "low = (uint16_t)(low + square);",
+            "high = (uint16_t)(high + (low < square)); /* the carry */",
+        ]
+    return lines(start, 2), lines(steps, 3), whole

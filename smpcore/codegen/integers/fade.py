@@ -6,9 +6,9 @@ r"""How a whole distance fades to a similarity: 2^-u without float and without d
     p = TABLE_k - (((TABLE_k - TABLE_k+1) rest + 64) >> 7)
     s = (p + (2^whole >> 1)) >> whole     Q.15, at most 32767
 
-coarse * gain + half < 2^32, as coarse <= last and last is the largest with u < 2^16. With
-``scale`` the distance that halves the similarity, and gain = 2^(down + 12 + drop) / scale
-+ e, |e| <= 1/2, u differs from 4096 d / scale by at most
+coarse * gain + half < 2^32, as coarse <= last, the largest with u < 2^16. With
+``scale`` the distance that halves a similarity, and gain = 2^(down + 12 + drop) / scale
+plus some e, |e| <= 1/2, u differs from 4096 d / scale by at most
 
     coarse |e| / 2^down + |offset| + 1/2 + (2^drop - 1) / 2 * 4096 / scale
 

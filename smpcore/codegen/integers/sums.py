@@ -7,51 +7,49 @@ r"""Similarities to anchors in integers: rbf and laplacian.
     s_i = 2^-(d_i / scale) in Q.15         `fade`: shifts, one product, a table
     score_j = bias_j + sum over i of W_ij s_i
 
-**No overflow, for every pattern of input bits.** 0 <= factor < 2^15, \|origin\| < 2^30 and
-\|c\| <= 2^15, so \|c factor + origin\| < 2^31. t never falls as c grows, so it lies between
-its values at the ends of the container; the farther end is put in for each anchor and
-feature, and the grid is as fine as keeps the largest such d_i <= 2^32 - 1. `fade` stays
-below 2^32. With s_i < 2^15 the weights keep sum of \|W_ij\| 2^15 + \|bias_j\| <= 2^31 - 1,
-in any order of the sum.
+**No overflow, for every pattern of input bits.** As 0 <= factor < 2^15, |origin| < 2^30
+and |c| <= 2^15, |c factor + origin| < 2^31. t never falls as c grows: it lies between
+its values at the ends of the container. The farther end is put in for each anchor and
+feature, and the grid is only as fine as keeps the largest such d_i <= 2^32 - 1. `fade`
+stays below 2^32. With s_i < 2^15 the weights keep
+
+    sum over i of |W_ij| 2^15 + |bias_j| <= 2^31 - 1     for each row, in any order.
 
 **How far scores are from the real ones.** With g whole numbers per unit, let t' be the
-real feature clipped to the grid and A' = A / g + zero. Then \|t / g + zero - t'\| <= E_f
-with
+real feature clipped to the grid and A' = A / g + zero. |t / g + zero - t'| <= E with
 
-    E_f = slope_f r + (1/2 + |c factor / 2^places + origin / 2^places - 1/2 - exact|) / g
+    E = slope r + (1/2 + |(c factor + origin) / 2^places - 1/2 - exact|) / g
 
 where r is the rounding of the input (half a count; none if the integer is the number
 itself). So the exponent is off from u' = sum of (t' - A')^2 by at most
 
     e_i = sum of 2 |t' - A'| E + E^2       (laplacian: sum of E)
 
-and s_i from 2^-u' by at most 2^-u' (2^(e_i + error of `fade`) - 1) + rest of `fade`. What
-rounding the parameters changes at a row, weights and anchors and clips, is computed there
-without bound, as its difference to the real-valued score is known.
+and s_i from 2^-u' by at most 2^-u' (2^(e_i + exponent error of `fade`) - 1) + error of
+`fade`. What the rounded parameters change at a row (anchors, weights, clips) is not
+bounded but computed there: both sides of it are real numbers that are known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from smpcore.codegen.fold_sums import stored_terms
 from smpcore.codegen.integers.fade import ONE, TABLE, Fade
 from smpcore.codegen.integers.grid import (
     POWERS,
     Lines,
-    choose_grid,
     feature_lines,
     whole_features,
 )
-from smpcore.codegen.integers.inputs import WIDEN, SensorRange, ends, quant_inputs
+from smpcore.codegen.integers.inputs import (
+    QuantInput,
+    ends,
+)
 from smpcore.codegen.integers.model import QuantModel
-from smpcore.codegen.integers.rows import Rows, difference, rounded
-from smpcore.codegen.similarity_sums import SimilaritySums
 from smpcore.codegen.sizes import smallest, smallest_signed
-from smpcore.errors import ExportError
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -100,11 +98,11 @@ class QuantSums(QuantModel):
         apart = "(t - anchor)^2" if self.power == 2 else "|t - anchor|"
         return (
             "integers; q = round((x - zero) * per_unit), half away from 0, clamped to "
-            "the container; c = q, of a category's level 1 or 0; t = clip((c * factor + "
-            f"origin) >> places, 0, top); d = sum of {apart}; coarse = d >> drop; u = "
-            "(coarse * gain + half) >> down; s = 2^-(u / 4096) in Q.15 by table, 0 where "
-            "coarse > last; score of a class = max over its rows of bias + sum of weight "
-            "* s; real score = step * score + shift; ties: lowest class"
+            "the container; c = q, of a category's level 1 or 0; t = clip((c * factor "
+            f"+ origin) >> places, 0, top); d = sum of {apart}; coarse = d >> drop; "
+            "u = (coarse * gain + half) >> down; s = 2^-(u / 4096) in Q.15 by table, 0 "
+            "where coarse > last; score of a class = max over its rows of bias + sum of "
+            "weight * s; real score = step * score + shift; ties: lowest class"
         )
 
     @property
@@ -250,9 +248,9 @@ class QuantSums(QuantModel):
         Returns
         -------
         dict of str to ndarray
-            ``bias, weight, anchor, factor, origin, halving`` always; ``owner`` of classes;
-            ``places`` where they differ; ``input, level`` of the features where they
-            are not the inputs; ``end, row`` of a sparse mixing.
+            ``bias, weight, anchor, factor, origin, halving`` always; ``owner`` of
+            classes; ``places`` where they differ; ``input, level`` of the features
+            where they are not the inputs; ``end, row`` of a sparse mixing.
         """
         kind = f"uint{self.width}"
         tables = {"bias": self.bias.astype("int32"), "anchor": self.anchor.astype(kind)}
@@ -294,98 +292,29 @@ class QuantSums(QuantModel):
 
     def _extreme(self, sign: int) -> np.ndarray:
         """Rows farthest from each anchor (sign 1), or nearest (-1)."""
-        least, most = ends(self.width)
         rows = np.zeros((self.n_anchors, len(self.inputs)), dtype=np.int64)
+        places, levels = self._place_level()
         for place, one in enumerate(self.inputs):
-            own = np.flatnonzero(self._place_level()[0] == place)
-            counts = np.arange(-1, max(len(one.given.levels), 1))
-            if one.is_number and len(own):
-                middle = self._count_at(own[0])
-                counts = np.concatenate([[least, most], np.ravel(middle)])
-                counts = np.unique(np.clip(counts, least, most))
-            tried = np.zeros((len(counts), len(self.inputs)), dtype=np.int64)
-            tried[:, place] = counts
-            t = self.features(tried)[:, own]
-            apart = np.abs(t[:, None] - self.anchor[:, own]) ** self.power
-            rows[:, place] = counts[(sign * apart.sum(axis=2)).argmax(axis=0)]
+            own = np.flatnonzero(places == place)
+            if not len(own):
+                continue
+            counts = self._candidates(own[0], one)
+            level, numbers = levels[own], (self.factor, self.origin, self.places)
+            taken = counts[:, :, None]
+            taken = np.where(level < 0, taken, taken == level)
+            t = whole_features(taken, *(n[own] for n in numbers), self.top)
+            apart = (np.abs(t - self.anchor[:, own]) ** self.power).sum(axis=2)
+            best = (sign * apart).argmax(axis=0)
+            rows[:, place] = np.take_along_axis(counts, best[None], axis=0)[0]
         return rows
 
-    def _count_at(self, feature: int) -> np.ndarray:
-        """Counts whose feature is that of each anchor, or next to it."""
+    def _candidates(self, feature: int, one: QuantInput) -> np.ndarray:
+        """Counts at the ends and beside each anchor; all levels of a category."""
+        if not one.is_number:
+            levels = np.arange(-1, len(one.given.levels))
+            return np.repeat(levels[:, None], self.n_anchors, axis=1)
+        least, most = ends(self.width)
         whole = (self.anchor[:, feature] << self.places[feature]) - self.origin[feature]
         below = whole // max(self.factor[feature], 1)
-        return np.stack([below, below + 1])
-
-
-def quantise_sums(
-    compiled: SimilaritySums,
-    width: int,
-    ranges: Mapping[str, SensorRange] | None = None,
-    widen: float = WIDEN,
-    accumulator: int | None = None,
-) -> QuantSums:
-    """Round a model of rbf or laplacian similarities to integers.
-
-    Parameters
-    ----------
-    compiled : SimilaritySums
-    width, ranges, widen, accumulator
-        See `smpcore.codegen.quantise`.
-
-    Returns
-    -------
-    QuantSums
-
-    Raises
-    ------
-    ExportError
-        If the similarity has no integer form, or rounding would change it much.
-    """
-    if compiled.similarity not in POWERS:
-        raise ExportError(
-            f"A {compiled.similarity} similarity has no integer form: its values grow "
-            "beyond what 32 bits hold with a useful bound; export the model as 32-bit "
-            "floats, or fit it with an rbf similarity."
-        )
-    if accumulator == 16:
-        raise ExportError("Sums of similarities need 32 bits; choose accumulator=32.")
-    inputs = quant_inputs(compiled, width, ranges, widen)
-    grid = choose_grid(compiled, inputs, width)
-    exact = _mixing(compiled)
-    step, whole, bias = rounded(exact, 16, 32)
-    weight = np.zeros((compiled.n_anchors, compiled.n_rows), dtype=np.int64)
-    weight[exact.place, exact.row] = whole
-    used = (weight != 0).any(axis=1)
-    first = int(exact.relative)
-    weight = weight[used, first:]
-    anchor, row = stored_terms(weight, smallest_signed(weight).itemsize)
-    parts = grid._asdict() | {"anchor": grid.anchor[used]}
-    return QuantSums(
-        source=compiled,
-        inputs=inputs,
-        width=width,
-        accumulator=32,
-        step=step,
-        shift=exact.shift,
-        relative=exact.relative,
-        owner=compiled.owner,
-        bias=bias,
-        fade=Fade.of(grid.per_unit ** POWERS[compiled.similarity]),
-        start=np.searchsorted(anchor, np.arange(len(weight) + 1)),
-        term_row=row + first,
-        weight=weight[anchor, row],
-        **parts,
-    )
-
-
-def _mixing(compiled: SimilaritySums) -> Rows:
-    """The mixing as rows over similarities in Q.15; two as their difference."""
-    table = compiled.mixing().astype(np.float64) / 2.0**15
-    anchor, row = np.nonzero(table)
-    level = np.full(len(row), -1)
-    parts = row, anchor, level, table[anchor, row]
-    bias = compiled.bias.astype(np.float64)
-    if compiled.n_rows == 2:
-        return difference(*parts, bias)
-    shift = float(bias.mean())
-    return Rows(*parts, bias - shift, shift)
+        counts = [np.full_like(below, least), np.full_like(below, most)]
+        return np.clip([*counts, below, below + 1], least, most)
