@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from smpcore.chips import CHIPS, available
 from smpcore.codegen import compile_model
 from smpcore.datasets import Dataset, prepare
 from smpcore.model import PrototypeModel
@@ -24,6 +25,21 @@ def tool():
         if path is None:
             pytest.skip(f"{name} is not installed")
         return path
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def simulated(tool):
+    """A chip; where it cannot be simulated the test is skipped, in CI it fails."""
+
+    def find(name):
+        for command in CHIPS[name].needs:
+            tool(command)
+        if CHIPS[name] not in available():
+            assert os.environ.get("CI") != "true", "libsimavr-dev, libelf-dev missing"
+            pytest.skip("libsimavr-dev and libelf-dev are not installed")
+        return CHIPS[name]
 
     return find
 

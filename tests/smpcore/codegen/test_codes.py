@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from smpcore import codegen
+from smpcore.chips import measure, sizes
 from smpcore.codegen import CompiledModel, agreement, bundle, compile_model
 from smpcore.codegen.coded_rows import CodedRows
 from smpcore.codegen.coder import DEPENDENT, sparse_codes
@@ -21,14 +22,11 @@ from tests.smpcore.codegen.kernel_models import coded_model
 from tests.smpcore.codegen.test_bundle import _mutants, _unpack
 from tests.smpcore.codegen.test_c99 import _rows
 from tests.smpcore.codegen.toolchain import (
-    CHIPS,
     SANITIZE,
     STRICT,
     CommandFailed,
     answers_in_c,
-    chip_size,
     run,
-    same_on_avr,
     write_sources,
 )
 
@@ -80,22 +78,21 @@ def test_any_model_is_clean_under_the_sanitizers(
     assert agreement(compiled, model, X).n_broken == 0
 
 
-def test_an_avr_gives_the_same_bits(tool):
-    tools = tool("avr-gcc"), tool("simavr")
+def test_an_avr_gives_the_same_bits(simulated, same_bits):
+    avr = simulated("ATmega328P")
     for name, compiled in _models():
         if "300" not in name and "wide" not in name:
             rows = _rows(compiled, 60)[:100]
-            assert same_on_avr(compiled, rows, *tools).all(), name
+            found = measure(compiled, rows, avr)
+            same_bits(found.scores, compiled.scores(rows))
 
 
-@pytest.mark.parametrize("chip", CHIPS)
-def test_it_fits_the_chip(tool, chip):
-    tool(f"{CHIPS[chip][0]}-gcc")
-    tool(f"{CHIPS[chip][0]}-size")
+@pytest.mark.parametrize("chip", ["ATmega328P", "Cortex-M0"])
+def test_it_fits_the_chip(simulated, chip):
     for name, compiled in _models():
         if "300" in name:
             continue
-        flash, ram = chip_size(compiled, chip)
+        flash, ram = sizes(compiled, simulated(chip), STRICT)
         least, most = compiled.code_bytes[chip]
         assert least <= flash - compiled.table_bytes <= most, name
         assert ram == 0

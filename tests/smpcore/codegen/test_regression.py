@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from smpcore import codegen, list_datasets, load_dataset
+from smpcore.chips import measure, sizes
 from smpcore.codegen import CompiledModel, agreement, bundle, compile_model, error_bound
 from smpcore.codegen.kernels import KERNELS
 from smpcore.errors import ExportError
@@ -15,14 +16,11 @@ from tests.smpcore.codegen.kernel_models import random_kernel_model
 from tests.smpcore.codegen.test_bundle import FILES, _mutants, _unpack
 from tests.smpcore.codegen.test_c99 import _rows
 from tests.smpcore.codegen.toolchain import (
-    CHIPS,
     SANITIZE,
     STRICT,
     CommandFailed,
     answers_in_c,
-    chip_size,
     run,
-    same_on_avr,
     write_sources,
 )
 
@@ -92,18 +90,18 @@ def test_a_broken_model_is_noticed(kind, model_of):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_avr_gives_the_same_bits(kind, model_of, tool):
+def test_an_avr_gives_the_same_bits(kind, model_of, simulated, same_bits):
     compiled = compile_model(model_of(kind))
     rows = codegen.sample(compiled, 40)
-    assert same_on_avr(compiled, rows, tool("avr-gcc"), tool("simavr")).all()
+    found = measure(compiled, rows, simulated("ATmega328P"))
+    same_bits(found.scores, compiled.scores(rows))
 
 
-@pytest.mark.parametrize("chip", CHIPS)
-def test_it_fits_the_chip(model_of, tool, chip):
-    tool(f"{CHIPS[chip][0]}-gcc")
+@pytest.mark.parametrize("chip", ["ATmega328P", "Cortex-M0"])
+def test_it_fits_the_chip(model_of, simulated, chip):
     for kind in KINDS:
         compiled = compile_model(model_of(kind))
-        flash, ram = chip_size(compiled, chip)
+        flash, ram = sizes(compiled, simulated(chip), STRICT)
         least, most = compiled.code_bytes[chip]
         assert least <= flash - compiled.table_bytes <= most, kind
         assert ram == 0

@@ -8,20 +8,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from smpcore import codegen
+from smpcore.chips import measure, sizes
 from smpcore.codegen import bundle, compile_model
 from smpcore.codegen.kernels import KERNELS
 from tests.smpcore.codegen.kernel_models import random_kernel_model
 from tests.smpcore.codegen.test_bundle import _mutants, _unpack
 from tests.smpcore.codegen.test_c99 import _rows
 from tests.smpcore.codegen.toolchain import (
-    CHIPS,
     SANITIZE,
     STRICT,
     CommandFailed,
     answers_in_c,
-    chip_size,
     run,
-    same_on_avr,
     write_sources,
 )
 
@@ -116,8 +114,8 @@ def test_clang_finds_nothing_either(tool, same_bits, kind):
     same_bits(scores, compiled.scores(rows))
 
 
-def test_an_avr_gives_the_same_bits(mixed, tool):
-    tools = tool("avr-gcc"), tool("simavr")
+def test_an_avr_gives_the_same_bits(mixed, simulated, same_bits):
+    avr = simulated("ATmega328P")
     skipped = ("300", "offset")
     for name, compiled in _models(mixed):
         if any(word in name for word in skipped):
@@ -126,25 +124,24 @@ def test_an_avr_gives_the_same_bits(mixed, tool):
         # Ever farther from the anchors, down to the smallest similarity and beyond.
         away = np.geomspace(1e-4, 60, 60)[:, None]
         rows[:60] = rows[:1] + away * (rows[:60] - rows[:1])
-        assert same_on_avr(compiled, rows, *tools).all(), name
+        found = measure(compiled, rows, avr)
+        same_bits(found.scores, compiled.scores(rows))
 
 
-def test_a_wrong_score_on_an_avr_is_noticed(tool):
+def test_a_wrong_score_on_an_avr_is_noticed(simulated):
     compiled = compile_model(random_kernel_model())
     wrong = replace(compiled, weight=np.nextafter(compiled.weight, np.float32(9)))
     rows = _rows(compiled, 60)[:20]
-    tools = tool("avr-gcc"), tool("simavr")
-    assert not same_on_avr(compiled, rows, *tools, wanted=wrong.scores(rows)).all()
+    found = measure(wrong, rows, simulated("ATmega328P"))
+    assert (found.scores != compiled.scores(rows)).any()
 
 
-@pytest.mark.parametrize("chip", CHIPS)
-def test_it_fits_the_chip(mixed, tool, chip):
-    tool(f"{CHIPS[chip][0]}-gcc")
-    tool(f"{CHIPS[chip][0]}-size")
+@pytest.mark.parametrize("chip", ["ATmega328P", "Cortex-M0"])
+def test_it_fits_the_chip(mixed, simulated, chip):
     for name, compiled in _models(mixed):
         if "300" in name:
             continue
-        flash, ram = chip_size(compiled, chip)
+        flash, ram = sizes(compiled, simulated(chip), STRICT)
         least, most = compiled.code_bytes[chip]
         assert least <= flash - compiled.table_bytes <= most, name
         assert ram == 0

@@ -1,0 +1,18 @@
+/* What a program on a chip holds: one row of inputs, and the model's answers to it. */
+#include "model.h"
+
+#ifndef MDL_CLASSES /* a value has no scores */
+#define MDL_CLASSES 1
+#define mdl_scores(x, scores) ((void)(*(scores) = mdl_predict(x)))
+#define WINNER(answer) ((void)(answer), (uint16_t)0)
+#else
+#define WINNER(answer) ((uint16_t)(answer))
+#endif
+
+struct answers {
+    SCORE scores[MDL_CLASSES];
+    uint16_t winner;
+};
+
+/* Nothing moves past this: a call stays between the marks around it. */
+#define BARRIER __asm__ volatile("" ::: "memory")

@@ -1,0 +1,29 @@
+/* Answers rows that simavr.c puts into its memory; GPIOR0 tells where it is. */
+#include <avr/io.h>
+
+#include "answers.h"
+
+static struct {
+    INPUT x[MDL_N];
+    struct answers answers;
+} row;
+
+int main(void)
+{
+    GPIOR1 = (uint8_t)(uint16_t)&row;
+    GPIOR2 = (uint8_t)((uint16_t)&row >> 8);
+    for (;;) {
+        ANSWER answer;
+
+        GPIOR0 = 1; /* wants a row */
+        BARRIER;
+        GPIOR0 = 2;
+        answer = mdl_predict(row.x);
+        __asm__ volatile("" ::"r"(answer) : "memory"); /* it is not stored before */
+        GPIOR0 = 3;
+        row.answers.winner = WINNER(answer);
+        mdl_scores(row.x, row.answers.scores);
+        BARRIER;
+        GPIOR0 = 4; /* has answered */
+    }
+}

@@ -1,0 +1,198 @@
+"""Run models on simulated chips, and count what an answer takes."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from smpcore.chips.chip import CHIPS, Chip
+from smpcore.chips.programs import (
+    HERE,
+    Sizes,
+    build,
+    numbers,
+    run,
+    simavr_runner,
+    sizes,
+    write,
+)
+from smpcore.codegen import CompiledModel, QuantModel
+from smpcore.errors import ExportError
+
+# What the stack of the program itself takes: its return address, and a little more.
+_SPARE = 16
+
+# What cortex.c tells where the stack went beyond what it had painted.
+_ALL_OF_IT = 2**32 - 1
+
+_QEMU = (
+    "-kernel chip.elf -display none -monitor none -serial none -icount shift=0 "
+    "-semihosting-config enable=on,target=native"
+).split()
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What a model takes on a chip, and what it answers there.
+
+    Parameters
+    ----------
+    chip : Chip
+    flash, ram : int
+        Bytes that the model adds to a program, see `sizes`.
+    stack : int
+        Most bytes of stack that one answer took. Exact on an AVR; elsewhere as far as
+        it was written to.
+    counts : ndarray of shape (n,), int64
+        Cycles or instructions (``chip.counted``) of one answer to each row, from the
+        call to the return. Instructions: exact up to 10,000, above in steps of 40.
+    scores : ndarray of shape (n, n_outputs)
+        As the emulator's ``scores``; its type is that of the C.
+    winners : ndarray of shape (n,), int64
+        Class indices; zeros for regression.
+    """
+
+    chip: Chip
+    flash: int
+    ram: int
+    stack: int
+    counts: np.ndarray
+    scores: np.ndarray
+    winners: np.ndarray
+
+
+def available() -> list[Chip]:
+    """Chips that models can be measured on here: their tools are installed.
+
+    Returns
+    -------
+    list of Chip
+    """
+    return [
+        chip
+        for chip in CHIPS.values()
+        if all(map(shutil.which, chip.needs))
+        and (chip.tools != "avr" or simavr_runner() is not None)
+    ]
+
+
+def measure(
+    model: CompiledModel | QuantModel,
+    rows: np.ndarray,
+    chip: Chip,
+    flags: Sequence[str] = (),
+) -> Measured:
+    """Let a simulated chip answer rows.
+
+    Parameters
+    ----------
+    model : CompiledModel or QuantModel
+    rows : ndarray of shape (n, n_inputs)
+        What ``model.scores`` takes: raw rows of floats, or rows of integers.
+    chip : Chip
+        One of those `available`.
+    flags : sequence of str, optional
+        More flags for the compiler.
+
+    Returns
+    -------
+    Measured
+
+    Raises
+    ------
+    ExportError
+        If the chip cannot hold the model, or the tools are missing or fail.
+    """
+    added = sizes(model, chip, flags)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        options = [*write(folder, model), *flags]
+        play = _on_avr if chip.tools == "avr" else _in_qemu
+        told = play(model, rows, chip, folder, options)
+    if len(told) != len(rows):
+        raise ExportError(
+            f"{chip.name} answered {len(told)} of {len(rows)} rows; the simulation "
+            "ended too early."
+        )
+    stack = told["stack"].max(initial=0)
+    return Measured(
+        chip=chip,
+        flash=added.flash,
+        ram=added.ram,
+        stack=int(stack),
+        counts=told["count"].astype(np.int64),
+        scores=told["scores"],
+        winners=told["winner"].astype(np.int64),
+    )
+
+
+def _on_avr(
+    model: CompiledModel | QuantModel,
+    rows: np.ndarray,
+    chip: Chip,
+    folder: Path,
+    options: list[str],
+) -> np.ndarray:
+    runner = simavr_runner()
+    if runner is None:
+        raise ExportError(f"{chip.name} needs gcc and libsimavr; install them.")
+    whole = build(folder, chip, "avr.c", options, "chip.elf")
+    _check(chip, whole, 0)
+    given, record = _types(model)
+    row_bytes = given.itemsize * len(model.inputs)
+    answer_bytes = record.itemsize - record.fields["scores"][1]
+    sent = [chip.machine, row_bytes, answer_bytes]
+    command = [Path(runner.name) / "simavr", "chip.elf", *sent]
+    said = run(*command, cwd=folder, given=_bytes(rows, given))
+    told = np.frombuffer(said, record)
+    _check(chip, whole, int(told["stack"].max(initial=0)) + _SPARE)
+    return told
+
+
+def _in_qemu(
+    model: CompiledModel | QuantModel,
+    rows: np.ndarray,
+    chip: Chip,
+    folder: Path,
+    options: list[str],
+) -> np.ndarray:
+    build(folder, chip, "cortex.c", [*options, f"-T{HERE / 'cortex.ld'}"], "chip.elf")
+    given, record = _types(model)
+    (folder / "rows").write_bytes(_bytes(rows, given))
+    run("qemu-system-arm", "-M", chip.machine, *_QEMU, cwd=folder)
+    told = np.frombuffer((folder / "told").read_bytes(), record)
+    if (told["stack"] == _ALL_OF_IT).any():
+        raise ExportError(f"The model takes more stack than is watched on {chip.name}.")
+    return told
+
+
+def _types(model: CompiledModel | QuantModel) -> tuple[np.dtype, np.dtype]:
+    """Of an input, and of what a chip tells about a row."""
+    given, score = numbers(model)
+    scores = ("scores", score, (model.n_outputs,))
+    record = [("count", "u4"), ("stack", "u4"), scores, ("winner", "u2")]
+    return given, np.dtype(record)
+
+
+def _bytes(rows: np.ndarray, given: np.dtype) -> bytes:
+    with np.errstate(over="ignore"):  # beyond float32: infinite
+        return np.asarray(rows).astype(given).tobytes()
+
+
+def _check(chip: Chip, whole: Sizes, stack: int) -> None:
+    """Refuse a program that the chip cannot hold."""
+    needs = {
+        "flash": (whole.flash, chip.flash),
+        "RAM": (whole.ram + stack, chip.ram),
+    }
+    for memory, (needed, there) in needs.items():
+        if needed > there:
+            raise ExportError(
+                f"A program with this model takes {needed:,} bytes of {memory}, but an "
+                f"{chip.name} has {there:,}. It can be exported, for a larger chip."
+            )

@@ -1,0 +1,16 @@
+/* The same program with and without a model: the difference is what the model takes. */
+#include "model.h"
+
+INPUT x[MDL_N];
+volatile ANSWER answer;
+
+int main(void)
+{
+    x[0] = 1;
+#ifdef WITH_MODEL
+    answer = mdl_predict(x);
+#else
+    answer = 0;
+#endif
+    return 0;
+}
