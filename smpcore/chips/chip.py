@@ -25,6 +25,8 @@ class Chip:
     flash, ram : int, optional
         Bytes that it has. A Cortex-M is a core, which makers give memories of all
         sizes.
+    table : int, optional
+        Most bytes of one table.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Chip:
     counted: str
     flash: int | None = None
     ram: int | None = None
+    table: int | None = None
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -55,16 +58,23 @@ def _cortex(name: str, flags: str, machine: str) -> Chip:
     )
 
 
+# The linker is to tell the size of what is too large, too.
+_ANY_SIZE = (
+    "-Wl,--defsym=__TEXT_REGION_LENGTH__=8M",
+    "-Wl,--defsym=__DATA_REGION_LENGTH__=0xf000",
+)
+
 _CHIPS = (
     Chip(
         "ATmega328P",
         "avr",
-        ("-mmcu=atmega328p",),
+        ("-mmcu=atmega328p", *_ANY_SIZE),
         (),
         "atmega328p",
         "cycles",
         32 * 1024,
         2 * 1024,
+        2**15 - 1,
     ),
     _cortex("Cortex-M0", "-mcpu=cortex-m0", "mps2-an385"),
     _cortex(

@@ -93,7 +93,9 @@ static __attribute__((noinline)) uint32_t stack_of_call(void)
     BARRIER;
     answer = mdl_predict(x);
     BARRIER;
-    for (p = lowest; p < top && *p == PAINT; ++p) {
+    p = lowest;
+    while (p < top && *p == PAINT) {
+        ++p;
     }
     return p == lowest ? 0xffffffffUL : 4U * (uint32_t)(top - p);
 }
@@ -135,9 +137,7 @@ static void fault(void)
     ask(EXIT, (const void *)0x20024UL); /* an error inside */
 }
 
-__attribute__((section(".vectors"), used)) static const void *const vectors[] = {
-    stack,
-    (const void *)reset,
-    (const void *)fault,
-    (const void *)fault,
-};
+__attribute__((section(".vectors"), used)) static const struct {
+    const void *top;
+    void (*handlers[3])(void);
+} vectors = {stack, {reset, fault, fault}};

@@ -18,7 +18,7 @@ from smpcore.chips.programs import (
     numbers,
     run,
     simavr_runner,
-    sizes,
+    sizes_of,
     write,
 )
 from smpcore.codegen import CompiledModel, QuantModel
@@ -108,17 +108,16 @@ def measure(
     ExportError
         If the chip cannot hold the model, or the tools are missing or fail.
     """
-    added = sizes(model, chip, flags)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        options = [*write(folder, model), *flags]
-        play = _on_avr if chip.tools == "avr" else _in_qemu
-        told = play(model, rows, chip, folder, options)
-    if len(told) != len(rows):
-        raise ExportError(
-            f"{chip.name} answered {len(told)} of {len(rows)} rows; the simulation "
-            "ended too early."
-        )
+        options = [*write(folder, model, chip), *flags]
+        added = sizes_of(folder, chip, options)
+        given, score = numbers(model)
+        scores = ("scores", score, (model.n_outputs,))
+        record = np.dtype([("count", "u4"), ("stack", "u4"), scores, ("winner", "u2")])
+        with np.errstate(over="ignore"):  # beyond float32: infinite
+            asked = np.asarray(rows).astype(given)
+        told = simulated(folder, chip, options, "model.c", asked, record)
     stack = told["stack"].max(initial=0)
     return Measured(
         chip=chip,
@@ -131,57 +130,82 @@ def measure(
     )
 
 
-def _on_avr(
-    model: CompiledModel | QuantModel,
-    rows: np.ndarray,
-    chip: Chip,
+def simulated(
     folder: Path,
-    options: list[str],
+    chip: Chip,
+    options: Sequence[str],
+    source: str,
+    rows: np.ndarray,
+    record: np.dtype,
+) -> np.ndarray:
+    """Let a simulated chip answer rows, with the model that lies in a folder.
+
+    Parameters
+    ----------
+    folder, chip, options, source
+        See `build`.
+    rows : ndarray of shape (n, n_inputs)
+        In the type of the C.
+    record : dtype
+        "count" and "stack" (uint32), "scores" in the type of the C, "winner" (uint16).
+
+    Returns
+    -------
+    ndarray of shape (n,), of that type
+
+    Raises
+    ------
+    ExportError
+        See `measure`.
+    """
+    play = _on_avr if chip.tools == "avr" else _in_qemu
+    told = play(folder, chip, options, source, rows, record)
+    if len(told) != len(rows):
+        raise ExportError(
+            f"{chip.name} answered {len(told)} of {len(rows)} rows; the simulation "
+            "ended too early."
+        )
+    return told
+
+
+def _on_avr(
+    folder: Path,
+    chip: Chip,
+    options: Sequence[str],
+    source: str,
+    rows: np.ndarray,
+    record: np.dtype,
 ) -> np.ndarray:
     runner = simavr_runner()
     if runner is None:
         raise ExportError(f"{chip.name} needs gcc and libsimavr; install them.")
-    whole = build(folder, chip, "avr.c", options, "chip.elf")
+    whole = build(folder, chip, "avr.c", options, "chip.elf", source)
     _check(chip, whole, 0)
-    given, record = _types(model)
-    row_bytes = given.itemsize * len(model.inputs)
+    row_bytes = rows.itemsize * rows.shape[1]
     answer_bytes = record.itemsize - record.fields["scores"][1]
-    sent = [chip.machine, row_bytes, answer_bytes]
-    command = [Path(runner.name) / "simavr", "chip.elf", *sent]
-    said = run(*command, cwd=folder, given=_bytes(rows, given))
+    words = ["chip.elf", chip.machine, row_bytes, answer_bytes]
+    said = run(f"{runner.name}/simavr", *words, cwd=folder, given=rows.tobytes())
     told = np.frombuffer(said, record)
     _check(chip, whole, int(told["stack"].max(initial=0)) + _SPARE)
     return told
 
 
 def _in_qemu(
-    model: CompiledModel | QuantModel,
-    rows: np.ndarray,
-    chip: Chip,
     folder: Path,
-    options: list[str],
+    chip: Chip,
+    options: Sequence[str],
+    source: str,
+    rows: np.ndarray,
+    record: np.dtype,
 ) -> np.ndarray:
-    build(folder, chip, "cortex.c", [*options, f"-T{HERE / 'cortex.ld'}"], "chip.elf")
-    given, record = _types(model)
-    (folder / "rows").write_bytes(_bytes(rows, given))
+    placed = [*options, f"-T{HERE / 'cortex.ld'}"]
+    build(folder, chip, "cortex.c", placed, "chip.elf", source)
+    (folder / "rows").write_bytes(rows.tobytes())
     run("qemu-system-arm", "-M", chip.machine, *_QEMU, cwd=folder)
     told = np.frombuffer((folder / "told").read_bytes(), record)
     if (told["stack"] == _ALL_OF_IT).any():
         raise ExportError(f"The model takes more stack than is watched on {chip.name}.")
     return told
-
-
-def _types(model: CompiledModel | QuantModel) -> tuple[np.dtype, np.dtype]:
-    """Of an input, and of what a chip tells about a row."""
-    given, score = numbers(model)
-    scores = ("scores", score, (model.n_outputs,))
-    record = [("count", "u4"), ("stack", "u4"), scores, ("winner", "u2")]
-    return given, np.dtype(record)
-
-
-def _bytes(rows: np.ndarray, given: np.dtype) -> bytes:
-    with np.errstate(over="ignore"):  # beyond float32: infinite
-        return np.asarray(rows).astype(given).tobytes()
 
 
 def _check(chip: Chip, whole: Sizes, stack: int) -> None:

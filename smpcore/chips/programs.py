@@ -79,19 +79,31 @@ def numbers(model: CompiledModel | QuantModel) -> tuple[np.dtype, np.dtype]:
     return np.dtype(np.float32), np.dtype(np.float32)
 
 
-def write(folder: Path, model: CompiledModel | QuantModel) -> list[str]:
+def write(folder: Path, model: CompiledModel | QuantModel, chip: Chip) -> list[str]:
     """Put the files of a model into a folder.
 
     Parameters
     ----------
     folder : Path
     model : CompiledModel or QuantModel
+    chip : Chip
 
     Returns
     -------
     list of str
         Definitions of its types for the programs beside this file, as flags.
+
+    Raises
+    ------
+    ExportError
+        If the chip's compiler cannot address a table of the model.
     """
+    largest = max(table.nbytes for table in model.tables().values())
+    if chip.table is not None and largest > chip.table:
+        raise ExportError(
+            f"The model has a table of {largest:,} bytes, but on an {chip.name} one "
+            f"can have {chip.table:,}. It can be exported, for a larger chip."
+        )
     for name, content in emit_c99(model).items():
         (folder / name).write_bytes(content)
     given, score = (_c_type(kind) for kind in numbers(model))
@@ -105,7 +117,12 @@ def _c_type(kind: np.dtype) -> str:
 
 
 def build(
-    folder: Path, chip: Chip, program: str, flags: Sequence[str], name: str
+    folder: Path,
+    chip: Chip,
+    program: str,
+    options: Sequence[str],
+    name: str,
+    source: str = "model.c",
 ) -> Sizes:
     """Compile a program of this folder with the model that lies in another one.
 
@@ -116,21 +133,46 @@ def build(
     chip : Chip
     program : str
         Name of the C file beside this one.
-    flags : sequence of str
+    options : sequence of str
+        Flags; those that `write` gave are among them.
     name : str
         Of the file to make.
+    source : str, default "model.c"
+        The model's file.
 
     Returns
     -------
     Sizes
         Of the whole program.
     """
-    command = [f"{chip.tools}-gcc", *flags, *_FLAGS, *chip.flags, f"-I{folder}"]
-    files = [HERE / program, "model.c", "-Wl,--gc-sections", "-o", name]
+    command = [f"{chip.tools}-gcc", *options, *_FLAGS, *chip.flags, f"-I{folder}"]
+    files = [HERE / program, source, "-Wl,--gc-sections", "-o", name]
     run(*command, *files, *chip.libraries, cwd=folder)
     table = run(f"{chip.tools}-size", name, cwd=folder).decode()
     text, data, bss = map(int, table.splitlines()[1].split()[:3])
     return Sizes(text + data, data + bss)
+
+
+def sizes_of(
+    folder: Path, chip: Chip, options: Sequence[str], source: str = "model.c"
+) -> Sizes:
+    """Bytes that the model in a folder adds to a program that asks it for an answer.
+
+    Parameters
+    ----------
+    folder, chip, options, source
+        See `build`.
+
+    Returns
+    -------
+    Sizes
+    """
+    begin = [] if chip.tools == "avr" else ["-Wl,-e,main"]
+    built = [
+        build(folder, chip, "size.c", [*begin, *define, *options], "size.elf", source)
+        for define in ([], ["-DWITH_MODEL"])
+    ]
+    return Sizes(built[1].flash - built[0].flash, built[1].ram - built[0].ram)
 
 
 def sizes(
@@ -156,15 +198,9 @@ def sizes(
     ExportError
         If the compiler is missing or fails.
     """
-    # A size is told of a program that is larger than the chip, too.
-    avr = chip.tools == "avr"
-    entry = ["-Wl,--defsym=__TEXT_REGION_LENGTH__=8M" if avr else "-Wl,-e,main"]
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        options = [*write(folder, model), *entry, *flags]
-        without = build(folder, chip, "size.c", options, "without.elf")
-        whole = build(folder, chip, "size.c", ["-DWITH_MODEL", *options], "with.elf")
-    return Sizes(whole.flash - without.flash, whole.ram - without.ram)
+        options = [*write(Path(name), model, chip), *flags]
+        return sizes_of(Path(name), chip, options)
 
 
 @functools.cache

@@ -147,12 +147,13 @@ def _source(quant: QuantModel, prefix: str) -> str:
 
 
 def _value_function(quant: QuantModel, prefix: str, code: IntegerCode) -> str:
+    declare = code.declare
+    if "row" in code.score:
+        declare = f"    const uint8_t row = 0; /* the only one */\n{declare}\n"
     return f"""\
 int{quant.accumulator}_t {prefix}_predict({_x(quant, prefix)})
 {{
-    const uint8_t row = 0; /* the only one */
-{code.declare}
-{code.before}    return {code.score};
+{declare}{code.before}    return {code.score};
 }}
 """
 

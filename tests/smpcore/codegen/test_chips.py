@@ -1,0 +1,210 @@
+"""Simulated chips: every score bit for bit, and what an answer takes as limits."""
+
+import subprocess
+import tempfile
+
+import numpy as np
+import pytest
+
+from smpcore import METHODS, chips
+from smpcore.chips import CHIPS, available, measure, sizes
+from smpcore.chips.programs import HERE, simavr_runner
+from smpcore.codegen import QuantModel, compile_model, quantise
+from smpcore.errors import ExportError
+from tests.bench.export import fitted
+from tests.smpcore.codegen.integers.test_integers_linear import drawn_integers
+from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
+from tests.smpcore.codegen.test_c99 import _rows
+from tests.smpcore.codegen.test_regression import _one_value
+from tests.smpcore.codegen.toolchain import STRICT
+
+#: Name of a model, bits of its inputs (32: floats).
+CASES = [
+    *((name, width) for name in ("mixed", "value", "digits") for width in (8, 16, 32)),
+    ("written out", 8),
+    ("300 classes", 8),
+    ("rbf", 32),
+    ("code", 32),
+]
+
+
+@pytest.fixture(scope="module")
+def model_of(mixed_model, random_model):
+    """A model of random numbers, in floats or integers."""
+    made = {
+        "mixed": lambda: mixed_model,
+        "value": lambda: compile_model(_one_value(random_model, 6)),
+        "digits": lambda: compile_model(random_model(64, 10, 2, 0.6)),
+        "written out": lambda: compile_model(random_model(5, 2, 2, 0.8)),
+        "300 classes": lambda: compile_model(random_model(3, 300, 1)),
+        "rbf": lambda: compile_model(random_kernel_model()),
+        "code": lambda: compile_model(coded_model()),
+    }
+
+    def make(name, width):
+        compiled = made[name]()
+        return compiled if width == 32 else quantise(compiled, width)
+
+    return make
+
+
+def rows_of(model, n):
+    """Rows that a model may get: any bits of integers, or odd floats."""
+    if isinstance(model, QuantModel):
+        return drawn_integers(model, n)
+    return _rows(model, n)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize(("name", "width"), CASES)
+def test_a_chip_gives_every_score(model_of, simulated, name, width, chip):
+    model = model_of(name, width)
+    rows = rows_of(model, 20 if name == "300 classes" else 120)
+    found = measure(model, rows, simulated(chip), STRICT)
+    wanted = model.scores(rows)
+    gone = np.isnan(wanted)
+    np.testing.assert_array_equal(np.isnan(found.scores), gone)
+    bits = np.where(gone, 0, wanted).astype(found.scores.dtype)
+    assert np.where(gone, 0, found.scores).tobytes() == bits.tobytes()
+    np.testing.assert_array_equal(found.winners, model.decide(wanted))
+    assert found.ram == 0
+    assert found.flash > model.table_bytes * (name != "written out")
+    assert found.stack < 2048 and (found.counts > 0).all()
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_a_wrong_score_is_noticed(model_of, simulated, chip):
+    for width in (16, 32):
+        model = model_of("digits", width)
+        rows = rows_of(model, 50)
+        found = measure(model, rows, simulated(chip))
+        object.__setattr__(model, "bias", model.bias + model.bias.dtype.type(1))
+        assert (found.scores != model.scores(rows)).any(axis=1).mean() > 0.5
+
+
+#: Version of the compiler that the limits below were measured with.
+VERSIONS = {"avr": "5.4.0", "arm-none-eabi": "12.2.1"}
+#: Chip, data -> bits of an input -> flash, stack, most cycles or instructions, of SMaLL
+#: at its defaults, whatever the inputs.
+LIMITS = {
+    ("ATmega328P", "breast_cancer"): {
+        8: (112, 2, 72),
+        16: (318, 18, 392),
+        32: (1178, 42, 2973),
+    },
+    ("Cortex-M0", "breast_cancer"): {
+        8: (112, 12, 48),
+        16: (128, 12, 45),
+        32: (2268, 96, 1791),
+    },
+    ("Cortex-M4F", "breast_cancer"): {
+        8: (132, 12, 43),
+        16: (112, 12, 35),
+        32: (264, 36, 165),
+    },
+    ("ATmega328P", "digits"): {
+        8: (548, 24, 6380),
+        16: (612, 24, 6657),
+        32: (1682, 42, 25826),
+    },
+    ("Cortex-M0", "digits"): {
+        8: (356, 52, 1074),
+        16: (436, 52, 1424),
+        32: (2752, 112, 16480),
+    },
+    ("Cortex-M4F", "digits"): {
+        8: (364, 44, 1033),
+        16: (440, 44, 1061),
+        32: (744, 36, 1450),
+    },
+}
+
+
+@pytest.mark.parametrize(("chip", "data"), LIMITS)
+def test_an_answer_takes_what_it_took(simulated, chip, data):
+    tools, limits = simulated(chip).tools, LIMITS[chip, data]
+    command = [f"{tools}-gcc", "-dumpversion"]
+    there = subprocess.run(command, capture_output=True, text=True).stdout.strip()
+    if there != VERSIONS[tools]:
+        pytest.skip(f"these are the figures of {tools}-gcc {VERSIONS[tools]}")
+    *_, compiled = fitted(data, METHODS["smallk"])
+    for width, wanted in limits.items():
+        model = compiled if width == 32 else quantise(compiled, width)
+        found = measure(model, rows_of(model, 100), CHIPS[chip])
+        told = found.flash, found.stack, found.counts.max()
+        assert told == pytest.approx(wanted, rel=0.02, abs=1), width
+
+
+def test_counting_is_exact(simulated):
+    """A program of which every cycle is known: one that calls and returns."""
+    avr = simulated("ATmega328P")
+    with tempfile.TemporaryDirectory() as folder:
+        told = _count_assembly(folder, avr)
+    # rcall 3, ret 4, its 5 nops, and the mark itself: ldi 1, out 1.
+    assert told == (14, 2)
+
+
+def _count_assembly(folder, avr):
+    """Cycles and stack that the runner tells of a few instructions."""
+    source = """
+.global main
+nothing:
+    nop
+    nop
+    nop
+    nop
+    nop
+    ret
+main:
+    ldi r24, 1
+    out 0x1e, r24
+    ldi r24, 2
+    out 0x1e, r24
+    rcall nothing
+    ldi r24, 3
+    out 0x1e, r24
+    ldi r24, 4
+    out 0x1e, r24
+    rjmp main
+"""
+    path = f"{folder}/count.S"
+    with open(path, "w") as file:
+        file.write(source)
+    command = ["avr-gcc", "-mmcu=atmega328p", path, "-o", f"{folder}/count.elf"]
+    subprocess.run(command, check=True)
+    command = [f"{simavr_runner().name}/simavr", f"{folder}/count.elf", avr.machine]
+    done = subprocess.run([*command, "1", "0"], input=b"x", capture_output=True)
+    return tuple(np.frombuffer(done.stdout, np.uint32).tolist())
+
+
+def test_a_model_that_does_not_fit_is_told(random_model, simulated):
+    avr = simulated("ATmega328P")
+    larger = compile_model(random_model(300, 10, 4, 0.9))
+    with pytest.raises(ExportError, match=r"one can have 32,767"):
+        sizes(larger, avr)
+    large = compile_model(random_model(300, 10, 4, 0.45))
+    assert sizes(large, avr).flash > avr.flash
+    with pytest.raises(ExportError, match=r"bytes of flash, but an ATmega328P has 32,"):
+        measure(large, rows_of(large, 5), avr)
+    wide = quantise(compile_model(random_model(1100, 2, 1, 1.0)), 16)
+    with pytest.raises(ExportError, match=r"bytes of RAM, but an ATmega328P has 2,048"):
+        measure(wide, rows_of(wide, 5), avr)
+
+
+def test_without_tools_nothing_is_available(model_of, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    assert available() == []
+    with pytest.raises(ExportError, match="avr-gcc cannot be run"):
+        sizes(model_of("written out", 8), CHIPS["ATmega328P"])
+
+
+def test_a_simulation_that_does_not_end_is_stopped(model_of, simulated, monkeypatch):
+    avr = simulated("ATmega328P")
+    monkeypatch.setattr(chips.programs, "PATIENCE", 1e-3)
+    with pytest.raises(ExportError, match=r"avr-gcc did not end within 0\.001 seconds"):
+        measure(model_of("written out", 8), np.zeros((1, 5)), avr)
+
+
+def test_the_programs_are_part_of_the_library():
+    programs = {path.name for path in HERE.iterdir() if path.suffix != ".py"}
+    assert programs >= {"avr.c", "cortex.c", "cortex.ld", "simavr.c", "size.c"}
