@@ -63,8 +63,13 @@ def integer_code(quant: QuantModel, prefix: str) -> IntegerCode:
     return _WRITERS[type(quant)](quant, prefix)
 
 
+def is_written_out(quant: QuantLinear) -> bool:
+    """Whether its terms are code, and not tables with a loop."""
+    return quant.n_terms <= WRITTEN_OUT[quant.accumulator]
+
+
 def _linear(quant: QuantLinear, prefix: str) -> IntegerCode:
-    if quant.n_terms <= WRITTEN_OUT[quant.accumulator]:
+    if is_written_out(quant):
         if quant.is_regression:
             return IntegerCode({}, {}, score=_written_out(quant, 0), declare="")
         return IntegerCode({}, {}, api=_written_out_api(quant, prefix))

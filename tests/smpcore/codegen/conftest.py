@@ -1,17 +1,17 @@
-"""Compilers, and models made of random numbers."""
+"""Compilers, chips, and models made of random numbers."""
 
 import os
 import shutil
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from smpcore.chips import CHIPS, available
-from smpcore.codegen import compile_model
-from smpcore.datasets import Dataset, prepare
-from smpcore.model import PrototypeModel
-from smpcore.similarity import Similarity
+from tests.smpcore.codegen.random_models import (
+    mixed_linear,
+    mixed_table,
+    random_linear,
+)
 
 
 @pytest.fixture(scope="session")
@@ -58,68 +58,17 @@ def same_bits():
 @pytest.fixture(scope="session")
 def random_model():
     """A model with linear prototypes of random numbers."""
-
-    def make(n_features=6, n_classes=3, per_class=2, density=0.6, seed=0, **changes):
-        random = np.random.default_rng(seed)
-        n = n_classes * per_class
-        anchors = random.normal(size=(n, n_features))
-        anchors[random.random(anchors.shape) > density] = 0.0
-        anchors[0, 0] = 1.0
-        scale = np.exp(random.normal(size=n_features))
-        center = 3 * random.normal(size=n_features)
-        parts = {
-            "center": center,
-            "scale": scale,
-            "low": center - 2 * scale,
-            "high": center + 2 * scale,
-            "similarity": Similarity(),
-            "anchors": anchors,
-            "mixing": np.eye(n),
-            "bias": random.normal(size=n),
-            "pooling": "max",
-            "votes": np.repeat(np.eye(n_classes), per_class, axis=0),
-            "intercept": np.zeros(n_classes),
-            "classes": np.array([f"class {k}" for k in range(n_classes)]),
-            "counts": np.ones(n, dtype=np.int64),
-            "feature_names": tuple(f"feature {f}" for f in range(n_features)),
-            "sample_shape": (n_features,),
-            "kind_of_prototype": "direction",
-        }
-        return PrototypeModel(**{**parts, **changes})
-
-    return make
+    return random_linear
 
 
 @pytest.fixture(scope="session")
 def mixed():
     """A table of numbers and categories with missing values, and its preparation."""
-    random = np.random.default_rng(0)
-    n = 60
-    frame = pd.DataFrame(
-        {
-            "size, cm": random.normal(170, 10, n),
-            "sex": random.choice(["female", "male", None], n),
-            "stage": random.choice([1.0, 2.0, 3.5, np.nan], n),
-            "year": random.integers(1990, 2020, n),
-            "empty": [None] * n,
-            "y": random.choice(["a", "b"], n),
-        }
-    )
-    frame.loc[3, "size, cm"] = np.nan
-    roles = dict.fromkeys(frame, "feature") | {"y": "target"}
-    dataset = Dataset("mixed", frame, roles, "classification")
-    dataset = dataset.with_roles(kinds={"stage": "category", "empty": "category"})
-    return dataset, prepare(dataset, np.arange(40))
+    return mixed_table()
 
 
 @pytest.fixture(scope="session")
-def mixed_model(mixed, random_model):
+def mixed_model(mixed):
     """A compiled model of the mixed table; the year needs an offset."""
     _, preparation = mixed
-    inputs = preparation.inputs
-    widths = [given.width for given in inputs]
-    low = np.repeat([given.low for given in inputs], widths)
-    high = np.repeat([given.high for given in inputs], widths)
-    scaled = {"center": (low + high) / 2, "scale": (high - low) / 4}
-    model = random_model(preparation.n_features, 2, 3, 1.0, **scaled)
-    return compile_model(model, preparation)
+    return mixed_linear(preparation)

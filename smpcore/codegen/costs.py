@@ -1,0 +1,166 @@
+"""What a model takes on a chip, estimated without a compiler: a table of constants.
+
+A form of code does the same steps for each of its parts (rows, terms, anchors, ...), so
+that bytes and cycles are sums over the parts. What one part takes was measured on
+simulated chips and lies in ``costs.json``; a bench fits it again, and prints estimates
+beside measurements.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from smpcore.codegen.compiled import CompiledModel
+from smpcore.codegen.integers.c_rows import is_written_out
+from smpcore.codegen.integers.linear import QuantLinear
+from smpcore.codegen.integers.model import QuantModel
+from smpcore.codegen.integers.sums import QuantSums
+from smpcore.codegen.linear_rows import LinearRows
+from smpcore.codegen.similarity_sums import SimilaritySums
+
+TABLE = Path(__file__).with_name("costs.json")
+
+
+class Costs(NamedTuple):
+    """What one answer takes, as estimated.
+
+    Parameters
+    ----------
+    flash, stack : int
+        Bytes.
+    count : int
+        Cycles of an AVR, instructions of a Cortex-M.
+    """
+
+    flash: int
+    stack: int
+    count: int
+
+
+def estimated(model: CompiledModel | QuantModel, chip: str) -> Costs | None:
+    """Estimate what a model takes on a chip.
+
+    Parameters
+    ----------
+    model : CompiledModel or QuantModel
+    chip : str
+        "ATmega328P", "Cortex-M0" or "Cortex-M4F".
+
+    Returns
+    -------
+    Costs or None
+        None for a form that was not measured: codes, whose work depends on the input.
+    """
+    each = _table().get(form_of(model) or "", {}).get(chip)
+    if each is None:
+        return None
+    found = (
+        (model.table_bytes if has_tables(model) else 0, code_parts(model)),
+        (0, stack_parts(model)),
+        (0, parts(model)),
+    )
+    totals = (
+        start + sum(each[what].get(name, 0.0) * n for name, n in counts.items())
+        for what, (start, counts) in zip(Costs._fields, found, strict=True)
+    )
+    return Costs(*(round(total) for total in totals))
+
+
+def form_of(model: CompiledModel | QuantModel) -> str | None:
+    """Which code a model becomes; the name of its constants."""
+    if isinstance(model, QuantLinear):
+        kind = "dense" if model.is_dense else "sparse"
+        kind = "written out" if is_written_out(model) else kind
+        return f"linear, {model.width} bits, sums of {model.accumulator}, {kind}"
+    if isinstance(model, QuantSums):
+        return f"{model.source.similarity}, {model.width} bits"
+    if isinstance(model, LinearRows):
+        return "linear, floats"
+    if isinstance(model, SimilaritySums):
+        return f"{model.similarity}, floats"
+    return None
+
+
+def parts(model: CompiledModel | QuantModel) -> dict[str, int]:
+    """How often each part of an answer's work is done.
+
+    Parameters
+    ----------
+    model : CompiledModel or QuantModel
+        With a form.
+
+    Returns
+    -------
+    dict of str to int
+    """
+    counted = {"call": 1, "row": model.n_rows}
+    if isinstance(model, LinearRows | QuantLinear):
+        return counted | _linear_parts(model)
+    return counted | _sum_parts(model)
+
+
+def _linear_parts(model: LinearRows | QuantLinear) -> dict[str, int]:
+    tables, n = model.tables(), model.n_terms
+    levels = int((model.term_level >= 0).sum())
+    if not has_tables(model):
+        return {"term": n - levels, "level": levels}
+    counted = {"term": n, "tested": n if levels else 0, "level": levels}
+    for name in ("missing", "shift"):
+        counted[name] = n - levels if name in tables else 0
+    counted["far term"] = n if n > np.iinfo(np.uint8).max else 0
+    return counted
+
+
+def _sum_parts(model: SimilaritySums | QuantSums) -> dict[str, int]:
+    tables, n = model.tables(), model.n_features
+    whole = isinstance(model, QuantSums)
+    made = n if whole or model.features_differ else 0
+    terms = len(model.weight)
+    power = 0 if whole else model.n_anchors * (model.degree - 1)
+    return {
+        "anchor": model.n_anchors,
+        "entry": model.anchor.size,
+        "feature": made,
+        "term": terms if model.is_dense else 0,
+        "chosen term": 0 if model.is_dense else terms,
+        "multiplication": power,
+        "missing": n if "missing" in tables else 0,
+        "shift": n if "shift" in tables else 0,
+        "places": n if "places" in tables else 0,
+        "tested": n if "level" in tables else 0,
+        "far entry": model.anchor.size if model.anchor.size > 255 else 0,
+    }
+
+
+def code_parts(model: CompiledModel | QuantModel) -> dict[str, int]:
+    """Which parts there is code of; each of them, where terms are written out."""
+    counted = parts(model)
+    if not has_tables(model):
+        return counted
+    return {name: int(n > 0) for name, n in counted.items() if name != "row"}
+
+
+def stack_parts(model: CompiledModel | QuantModel) -> dict[str, int]:
+    """Calls, and bytes of arrays."""
+    array = 0
+    if isinstance(model, QuantSums):
+        array = 4 * model.n_rows + model.width // 8 * model.n_features
+    elif isinstance(model, SimilaritySums):
+        array = model.stack_bytes
+    return {"call": 1, "array": array}
+
+
+def has_tables(model: CompiledModel | QuantModel) -> bool:
+    """Whether its numbers lie in tables, and not in the code."""
+    return not (isinstance(model, QuantLinear) and is_written_out(model))
+
+
+@functools.cache
+def _table() -> dict[str, dict[str, dict[str, dict[str, float]]]]:
+    """Form -> chip -> what of `Costs` -> part -> bytes or cycles of one."""
+    return json.loads(TABLE.read_text("ascii"))
