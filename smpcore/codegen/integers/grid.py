@@ -97,7 +97,10 @@ def whole_features(
 
 
 def choose_grid(
-    compiled: SimilaritySums, inputs: tuple[QuantInput, ...], width: int
+    compiled: SimilaritySums,
+    inputs: tuple[QuantInput, ...],
+    width: int,
+    zoom: float = 1.0,
 ) -> Grid:
     """Make whole numbers as fine as 32 bits of distance and the container allow.
 
@@ -110,27 +113,18 @@ def choose_grid(
     inputs : tuple of QuantInput
     width : int
         Bits of a whole feature.
+    zoom : float, default 1
+        Above 1 the grid is so much finer, and the widest features are clipped.
 
     Returns
     -------
     Grid
-
-    Raises
-    ------
-    ExportError
-        If rounding would change similarities much.
     """
     lines = feature_lines(compiled, inputs, width)
     power = POWERS[compiled.similarity]
-    far = HALVINGS ** (1 / power)
-    anchor = np.clip(
-        compiled.anchor.astype(np.float64), lines.low - far, lines.high + far
-    )
-    nearest, farthest = anchor.min(axis=0), anchor.max(axis=0)
-    zero = np.minimum(nearest, np.maximum(lines.low, nearest - far))
-    span = np.maximum(farthest, np.minimum(lines.high, farthest + far)) - zero
+    anchor, zero, span = _covered(compiled, lines)
     per_unit = min(
-        (2**width - 1) / max(span.max(), 1e-30),
+        zoom * (2**width - 1) / max(span.max(), 1e-30),
         MOST_SCALE ** (1 / power),
         _LARGEST_FACTOR / lines.slope.max(),
         _LARGEST_ORIGIN / 2 / np.abs(lines.base - zero).max(initial=1e-30),
@@ -139,10 +133,8 @@ def choose_grid(
         grid = _grid_of(lines, anchor, zero, span, per_unit, width)
         largest = largest_total(grid, lines, power)
         if largest <= _LARGEST_TOTAL:
-            break
+            return grid
         per_unit *= (_LARGEST_TOTAL / largest) ** (1 / power) * (1 - 1e-3)
-    _check_steps(compiled, inputs, lines, span, per_unit, width)
-    return grid
 
 
 def largest_total(grid: Grid, lines: Lines, power: int) -> int:
@@ -190,33 +182,52 @@ def _grid_of(
     )
 
 
-def _check_steps(
+def _covered(
+    compiled: SimilaritySums, lines: Lines
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Anchors near enough to matter; begin and length of what each feature needs."""
+    far = HALVINGS ** (1 / POWERS[compiled.similarity])
+    anchor = compiled.anchor.astype(np.float64)
+    anchor = np.clip(anchor, lines.low - far, lines.high + far)
+    nearest, farthest = anchor.min(axis=0), anchor.max(axis=0)
+    zero = np.minimum(nearest, np.maximum(lines.low, nearest - far))
+    end = np.maximum(farthest, np.minimum(lines.high, farthest + far))
+    return anchor, zero, end - zero
+
+
+def check_steps(
     compiled: SimilaritySums,
     inputs: tuple[QuantInput, ...],
-    lines: Lines,
-    span: np.ndarray,
     per_unit: float,
     width: int,
 ) -> None:
-    """Refuse a grid, or inputs, that are too coarse for the similarity."""
-    remedy = "choose 16 bits." if width < 16 else "export it as 32-bit floats."
+    """Refuse a grid, or inputs, that are too coarse for the similarity.
+
+    Raises
+    ------
+    ExportError
+        Which input, and what can be done.
+    """
+    lines = feature_lines(compiled, inputs, width)
     # Standard deviation of an exponent near 1 from one rounding, and from all of them.
     one = 2 / np.sqrt(12)
     many = np.sqrt(2.0) * one
     if compiled.similarity == "laplacian":
         one, many = one / 2, many / 2 * np.sqrt(compiled.n_features)
-    rough = np.array([not one.exact for one in inputs])[compiled.feature_input]
+    rough = np.array([not entry.exact for entry in inputs])[compiled.feature_input]
     step = one * np.where(rough, lines.slope, 0)
+    remedy = "choose 16 bits" if width < 16 else "export the model as 32-bit floats"
     if (worst := many / per_unit) > COARSE:
-        place = compiled.feature_input[span.argmax()]
-        reason = "has a spread too small for its range"
+        feature = _covered(compiled, lines)[2].argmax()
+        reason = "has a spread that is small beside its range"
     elif (worst := step.max()) > COARSE:
-        place = compiled.feature_input[step.argmax()]
+        feature = step.argmax()
         reason = "has steps too coarse for this gamma"
+        remedy += ", or give the input a narrower range"
     else:
         return
+    name = shorten(inputs[compiled.feature_input[feature]].given.name)
     raise ExportError(
-        f"In {width} bits, input {shorten(inputs[place].given.name)} {reason}: "
-        f"similarities would be wrong by {np.expm1(np.log(2) * min(worst, 1)):.0%} or "
-        f"more; {remedy}"
+        f"In {width} bits, input {name} {reason}: similarities would be wrong by about "
+        f"{np.expm1(np.log(2) * min(worst, 1)):.0%}; {remedy}."
     )

@@ -8,13 +8,22 @@ import numpy as np
 
 from smpcore.codegen.fold_sums import stored_terms
 from smpcore.codegen.integers.fade import Fade
-from smpcore.codegen.integers.grid import POWERS, choose_grid
-from smpcore.codegen.integers.inputs import WIDEN, SensorRange, quant_inputs
+from smpcore.codegen.integers.grid import POWERS, check_steps, choose_grid
+from smpcore.codegen.integers.inputs import (
+    WIDEN,
+    QuantInput,
+    SensorRange,
+    quant_inputs,
+)
 from smpcore.codegen.integers.rows import Rows, difference, rounded
 from smpcore.codegen.integers.sums import QuantSums
 from smpcore.codegen.similarity_sums import SimilaritySums
 from smpcore.codegen.sizes import smallest_signed
 from smpcore.errors import ExportError
+
+#: Bits -> how much finer grids are tried than the one that clips nothing. 8 bits are so
+#: few that a wide feature may be clipped for the sake of all others.
+ZOOMS = {8: (1.0, 2**0.5, 2.0), 16: (1.0,)}
 
 
 def quantise_sums(
@@ -50,7 +59,17 @@ def quantise_sums(
     if accumulator == 16:
         raise ExportError("Sums of similarities need 32 bits; choose accumulator=32.")
     inputs = quant_inputs(compiled, width, ranges, widen)
-    grid = choose_grid(compiled, inputs, width)
+    tried = [_rounded(compiled, inputs, width, zoom) for zoom in ZOOMS[width]]
+    rows = _rows_among_anchors(tried[0])
+    best = min(tried, key=lambda quant: quant.row_bounds(rows).mean())
+    check_steps(compiled, inputs, best.per_unit, width)
+    return best
+
+
+def _rounded(
+    compiled: SimilaritySums, inputs: tuple[QuantInput, ...], width: int, zoom: float
+) -> QuantSums:
+    grid = choose_grid(compiled, inputs, width, zoom)
     exact = _mixing(compiled)
     step, whole, bias = rounded(exact, 16, 32)
     weight = np.zeros((compiled.n_anchors, compiled.n_rows), dtype=np.int64)
@@ -76,6 +95,15 @@ def quantise_sums(
         weight=weight[anchor, row],
         **parts,
     )
+
+
+def _rows_among_anchors(quant: QuantSums) -> np.ndarray:
+    """Rows that the inputs can give, beside the anchors and half-way between them."""
+    none = np.empty((0, len(quant.inputs)))
+    beside = np.array(list(quant.source.telling_rows(none)))
+    number = np.array([one.is_number for one in quant.inputs])
+    between = np.where(number, (beside + np.roll(beside, 1, axis=0)) / 2, beside)
+    return quant.values(quant.quantise(np.vstack([beside, between])))
 
 
 def _mixing(compiled: SimilaritySums) -> Rows:
