@@ -1,0 +1,325 @@
+"""Similarity sums in integers: proofs, errors, and C that gives every score."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from smpcore import METHODS, ExportError, load_dataset, prepare, split
+from smpcore.codegen import agreement, compile_model, error_bound, quantise, sample
+from smpcore.codegen.integers.fade import MOST_SCALE, Fade
+from smpcore.codegen.integers.grid import POWERS
+from smpcore.codegen.integers.inputs import ends
+from tests.smpcore.codegen.integers.chips import integer_answers, write_integers
+from tests.smpcore.codegen.integers.test_integers_linear import (
+    SANITIZE,
+    drawn_integers,
+)
+from tests.smpcore.codegen.kernel_models import (
+    coded_model,
+    kernel_model,
+    random_kernel_model,
+    svm_model,
+)
+from tests.smpcore.codegen.toolchain import CHIPS, STRICT, run
+
+#: Name of a model -> data, method ("svm": of scikit-learn) and its parameters.
+MODELS = {
+    "digits": ("digits", "supersparse", {"n_prototypes": 10}),
+    "breast cancer": ("breast_cancer", "supersparse", {}),
+    "iris": ("iris", "supersparse", {}),
+    "iris laplacian": ("iris", "supersparse", {"similarity": "laplacian"}),
+    "wine laplacian": ("wine", "supersparse", {"similarity": "laplacian"}),
+    "iris margin": ("iris", "mprotsvm", {"kernel": "rbf"}),
+    "breast cancer svm": ("breast_cancer", "svm", {}),
+    "wine svm": ("wine", "svm", {}),
+    "diabetes": ("diabetes", "supersparse", {}),
+}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """A model of `MODELS`, its preparation, its test rows, and the compiled model."""
+    known = {}
+
+    def fit(name):
+        if name not in known:
+            data, method, parameters = MODELS[name]
+            dataset = load_dataset(data)
+            parts = split(dataset)
+            preparation = prepare(dataset, parts.train)
+            X = preparation.transform(dataset.frame)[parts.train]
+            y = dataset.y[parts.train]
+            if method == "svm":
+                model, _ = svm_model(X, y)
+            else:
+                row, task = METHODS[method], dataset.task
+                values = {**row.defaults(task), **parameters}
+                model = row.estimator(values, task).fit(X, y).model_
+            test = dataset.frame.iloc[parts.test]
+            known[name] = model, preparation, test, compile_model(model, preparation)
+        return known[name]
+
+    return fit
+
+
+def tried_rows(quant, raw, n=20_000, seed=0):
+    """Integer rows: any bits, corners, the worst of each anchor, and rows near `raw`.
+
+    Random bits are far from every anchor: alone they would try nothing but zeros.
+    """
+    random = np.random.default_rng(seed)
+    rows = drawn_integers(quant, n, seed)
+    near = quant.quantise(raw)[random.integers(0, len(raw), n // 2)]
+    least, most = ends(quant.width)
+    shaken = near + random.integers(-3, 4, near.shape)
+    rows[n // 2 :] = np.clip(shaken, least, most)
+    told = list(quant.telling_rows(drawn_integers(quant, 8, seed)))
+    rows[3 : 3 + len(told)] = told[: n // 4]
+    return rows
+
+
+def same_in_c(quant, integers, compiler, flags=()):
+    """Compare everything that C says of integer rows with the emulator."""
+    values = sample(quant.source, len(integers))
+    values[:50] *= 4  # far outside the range
+    found = integer_answers(quant, integers, values, compiler, flags)
+    np.testing.assert_array_equal(found.scores, quant.scores(integers))
+    np.testing.assert_array_equal(found.saturated, quant.saturated(integers))
+    np.testing.assert_array_equal(found.quantised, quant.quantise(values))
+    if not quant.is_regression:
+        np.testing.assert_array_equal(found.winners, quant.winners(integers))
+        np.testing.assert_array_equal(found.margins, quant.margins(integers))
+
+
+@pytest.mark.parametrize("width", [8, 16])
+@pytest.mark.parametrize("name", MODELS)
+def test_c_gives_every_score(fitted, tool, name, width):
+    _, _, test, compiled = fitted(name)
+    quant = quantise(compiled, width)
+    rows = tried_rows(quant, quant.rows(test))
+    alike = quant.fade.similarity(quant.distances(rows))
+    assert 0.1 < (alike > 0).mean() and np.unique(alike).size > 1000
+    same_in_c(quant, rows, tool("gcc"), SANITIZE)
+
+
+@pytest.mark.parametrize("width", [8, 16])
+def test_clang_gives_every_score(fitted, tool, width):
+    _, _, test, compiled = fitted("digits")
+    quant = quantise(compiled, width)
+    same_in_c(quant, tried_rows(quant, quant.rows(test)), tool("clang"), SANITIZE)
+
+
+def _mixed_model(mixed, kind):
+    data, preparation = mixed
+    names = tuple(preparation.feature_names)
+    model = random_kernel_model(kind, len(names), n_classes=2, feature_names=names)
+    given = preparation.inputs
+    widths = [one.width for one in given]
+    low = np.repeat([one.low for one in given], widths)
+    high = np.repeat([one.high for one in given], widths)
+    places = {"center": (low + high) / 2, "scale": np.maximum((high - low) / 4, 0.1)}
+    return kernel_model(
+        model.anchors,
+        model.mixing,
+        model.similarity,
+        bias=model.bias,
+        votes=model.votes,
+        classes=model.classes,
+        feature_names=names,
+        low=low,
+        high=high,
+        **places,
+    )
+
+
+@pytest.mark.parametrize("width", [8, 16])
+@pytest.mark.parametrize("kind", POWERS)
+def test_categories_and_missing_values(mixed, tool, kind, width):
+    data, preparation = mixed
+    model = _mixed_model(mixed, kind)
+    quant = quantise(compile_model(model, preparation), width)
+    found = agreement(quant, model, data.frame, preparation)
+    assert found.n_broken == 0 and found.score_error <= found.score_bound
+    rows = quant.rows(data.frame)
+    assert np.isnan(rows).any() and (rows == -1).any()
+    assert "level" in quant.tables()
+    same_in_c(quant, tried_rows(quant, rows), tool("gcc"), SANITIZE)
+    picked = rows[np.random.default_rng(0).integers(0, len(rows), 500)]
+    said = integer_answers(quant, quant.quantise(picked), picked, tool("gcc"))
+    np.testing.assert_array_equal(said.quantised, quant.quantise(picked))
+
+
+@pytest.mark.parametrize("width", [8, 16])
+@pytest.mark.parametrize("name", MODELS)
+def test_the_proof_holds_on_test_rows_and_random_rows(fitted, name, width):
+    model, preparation, test, compiled = fitted(name)
+    quant = quantise(compiled, width)
+    found = agreement(quant, model, test, preparation)
+    assert found.n_broken == 0
+    assert found.score_error <= found.score_bound
+    if width == 16:
+        assert found.n_equal == found.n_rows
+        assert found.n_certified >= 0.9 * found.n_rows
+    rows = sample(compiled, 2_000)
+    exact = compiled.scores(rows).astype(np.float64)
+    exact -= exact[:, :1] if quant.relative else 0
+    assert (np.abs(quant.real_scores(rows) - exact) <= error_bound(quant, rows)).all()
+
+
+def _random_model(seed):
+    """Columns of very different size, some with values far from all others."""
+    random = np.random.default_rng(seed)
+    kind = ("rbf", "laplacian")[seed % 2]
+    d, n_anchors, n_classes = (
+        int(random.integers(*r)) for r in ((1, 40), (1, 30), (2, 6))
+    )
+    scale = 10.0 ** random.uniform(-6, 6, d)
+    center = scale * random.normal(size=d) * 10.0 ** random.uniform(0, 3)
+    spread = np.where(random.random(d) < 0.1, 10.0 ** random.uniform(0, 3, d), 1.0)
+    parts = {"scale": scale, "center": center}
+    parts |= {"low": center - 2 * scale * spread, "high": center + 2 * scale * spread}
+    if seed % 5 == 0:
+        parts |= {"classes": None, "pooling": "sum", "intercept": np.array([40.0])}
+        parts |= {"votes": random.normal(size=(2 * n_classes, 1))}
+    density = 0.3 if seed % 3 else 1.0
+    return random_kernel_model(kind, d, n_anchors, n_classes, density, seed, **parts)
+
+
+def _random_rows(model, seed):
+    """Raw rows inside the range, near the anchors, and outside."""
+    random = np.random.default_rng(seed)
+    n, d = 400, model.n_features
+    near = model.anchors[random.integers(0, len(model.anchors), n)]
+    near = model.center + model.scale * (near + 0.3 * random.normal(size=(n, d)))
+    inside = random.uniform(model.low, model.high, (n, d))
+    outside = random.uniform(
+        2 * model.low - model.high, 2 * model.high - model.low, (n, d)
+    )
+    return np.vstack([inside, near, outside])
+
+
+def test_random_models_keep_their_bounds(tool):
+    done = {8: 0, 16: 0}
+    for seed in range(24):
+        model = _random_model(seed)
+        compiled, X = compile_model(model), _random_rows(model, seed)
+        for width in (8, 16):
+            try:
+                quant = quantise(compiled, width)
+            except ExportError as refused:
+                assert width == 8 and "choose 16 bits" in str(refused)
+                continue
+            done[width] += 1
+            found = agreement(quant, model, X)
+            assert found.n_broken == 0
+            exact = model.scores(X)
+            exact = exact - (exact[:, :1] if quant.relative else 0)
+            rows = quant.rows(X)
+            error = np.abs(quant.real_scores(rows) - exact)
+            assert (error <= error_bound(quant, rows)).all()
+            same_in_c(quant, tried_rows(quant, rows, 3_000), tool("gcc"), SANITIZE)
+    assert done[8] >= 5 and done[16] >= 20
+
+
+@pytest.mark.parametrize("width", [8, 16])
+@pytest.mark.parametrize("name", MODELS)
+def test_no_bits_lead_beyond_what_is_proved(fitted, name, width):
+    quant = quantise(fitted(name)[-1], width)
+    reached = quant.distances(quant.farthest_rows)
+    most = quant.distances(tried_rows(quant, quant.values(quant.farthest_rows)))
+    # Features do not mix in a distance, so its largest value is known exactly.
+    np.testing.assert_array_equal(reached.diagonal(), most.max(axis=0))
+    assert most.max() <= 2**32 - 1
+    scores = np.abs(quant.row_scores(tried_rows(quant, quant.rows(fitted(name)[2]))))
+    assert scores.max() <= quant.largest <= 2**31 - 1
+    told = np.abs(quant.row_scores(quant.saturating_row[None])).max()
+    assert 0 < told <= quant.largest
+
+
+def test_wide_tables_use_their_bits(fitted):
+    """The finest grid whose distances fit: twice as fine would not."""
+    for name in ("digits", "breast cancer"):
+        quant = quantise(fitted(name)[-1], 16)
+        assert quant.distances(quant.farthest_rows).max() > 2**30
+
+
+@pytest.mark.parametrize("scale", [0.7, 5.0, 1000.3, 1e5, 3.3e6, MOST_SCALE])
+def test_fading_is_as_exact_as_proved(scale):
+    fade = Fade.of(scale)
+    most = min(int(17 * scale) + 5, 2**32 - 1)
+    edge = (fade.last + 1) << fade.drop
+    random = np.random.default_rng(0).integers(0, most, 200_000)
+    distance = np.unique(np.r_[np.arange(min(most, 50_000)), random, edge - 1, edge])
+    coarse = np.minimum(distance >> fade.drop, fade.last) * fade.gain + fade.half
+    assert coarse.max() < 2**32 and (coarse >> fade.down).max() < 2**16
+    exact = 2.0 ** (-distance / scale)
+    bound = exact * (2.0**fade.exponent_error - 1) + fade.error
+    assert (np.abs(fade.similarity(distance) / 2**15 - exact) <= bound).all()
+    assert bound.max() < (0.003 if scale > 1000 else 0.2)
+    assert (np.diff(fade.similarity(distance)) <= 0).all()
+
+
+def test_8_bits_are_refused_where_they_are_too_coarse():
+    wide = {"low": np.full(5, -500.0), "high": np.full(5, 500.0)}
+    model = random_kernel_model("rbf", center=np.zeros(5), scale=np.ones(5), **wide)
+    compiled = compile_model(model)
+    with pytest.raises(ExportError, match="In 8 bits, input 'feature .*choose 16 bits"):
+        quantise(compiled, 8)
+    assert quantise(compiled, 16).width == 16
+    far = {"low": np.full(5, -1e6), "high": np.full(5, 1e6)}
+    model = random_kernel_model("rbf", center=np.zeros(5), scale=np.ones(5), **far)
+    with pytest.raises(ExportError, match="export the model as 32-bit floats"):
+        quantise(compile_model(model), 16)
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("poly", "poly similarity has no integer form.*fit it with an rbf"),
+        ("cosine", "cosine similarity has no integer form.*32-bit floats"),
+        ("ncc", "ncc similarity has no integer form"),
+        ("intersection", "intersection similarity has no integer form"),
+        ("features", "features similarity has no integer form"),
+    ],
+)
+def test_forms_without_a_bound_are_refused(kind, told):
+    with pytest.raises(ExportError, match=told):
+        quantise(compile_model(random_kernel_model(kind)), 16)
+
+
+def test_codes_stay_in_floats():
+    with pytest.raises(ExportError, match="sparse code.*32-bit floats"):
+        quantise(compile_model(coded_model()), 16)
+
+
+def test_sums_of_similarities_need_32_bits():
+    compiled = compile_model(random_kernel_model("rbf"))
+    with pytest.raises(ExportError, match="need 32 bits"):
+        quantise(compiled, 16, accumulator=16)
+
+
+@pytest.mark.parametrize("width", [8, 16])
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("name", ["digits", "breast cancer svm", "diabetes"])
+def test_chips_compile_it_without_a_warning(fitted, tool, tmp_path, chip, name, width):
+    tools, flags, _ = CHIPS[chip]
+    quant = quantise(fitted(name)[-1], width)
+    write_integers(tmp_path, quant)
+    files = ["-c", "model.c", "model_quantise.c"]
+    run(tool(f"{tools}-gcc"), *STRICT, "-Os", *flags[:2], *files, cwd=tmp_path)
+
+
+def test_every_wrong_number_shows_in_a_score(fitted):
+    """The rows that C is tried with would tell one wrong entry of any table."""
+    _, _, test, compiled = fitted("iris")
+    quant = quantise(compiled, 16)
+    rows = tried_rows(quant, quant.rows(test), 1_000)
+    right = quant.scores(rows)
+    for name in ("anchor", "factor", "origin", "places", "weight", "bias"):
+        numbers = getattr(quant, name)
+        for place in range(numbers.size):
+            changed = numbers.copy()
+            changed.flat[place] += 1
+            wrong = replace(quant, **{name: changed})
+            assert (wrong.scores(rows) != right).any(), (name, place)
