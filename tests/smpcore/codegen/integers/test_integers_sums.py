@@ -72,7 +72,9 @@ def tried_rows(quant, raw, n=20_000, seed=0):
     rows = drawn_integers(quant, n, seed)
     near = quant.quantise(raw)[random.integers(0, len(raw), n // 2)]
     least, most = ends(quant.width)
-    shaken = near + random.integers(-3, 4, near.shape)
+    shaken = near + random.integers(-3, 4, near.shape) * (
+        random.random(near.shape) < 0.2
+    )
     rows[n // 2 :] = np.clip(shaken, least, most)
     told = list(quant.telling_rows(drawn_integers(quant, 8, seed)))
     rows[3 : 3 + len(told)] = told[: n // 4]
@@ -99,7 +101,7 @@ def test_c_gives_every_score(fitted, tool, name, width):
     quant = quantise(compiled, width)
     rows = tried_rows(quant, quant.rows(test))
     alike = quant.fade.similarity(quant.distances(rows))
-    assert 0.1 < (alike > 0).mean() and np.unique(alike).size > 1000
+    assert 0.1 < (alike > 0).mean() and np.unique(alike).size > 500
     same_in_c(quant, rows, tool("gcc"), SANITIZE)
 
 
@@ -111,7 +113,7 @@ def test_clang_gives_every_score(fitted, tool, width):
 
 
 def _mixed_model(mixed, kind):
-    data, preparation = mixed
+    _, preparation = mixed
     names = tuple(preparation.feature_names)
     model = random_kernel_model(kind, len(names), n_classes=2, feature_names=names)
     given = preparation.inputs
@@ -264,7 +266,9 @@ def test_8_bits_are_refused_where_they_are_too_coarse():
     wide = {"low": np.full(5, -500.0), "high": np.full(5, 500.0)}
     model = random_kernel_model("rbf", center=np.zeros(5), scale=np.ones(5), **wide)
     compiled = compile_model(model)
-    with pytest.raises(ExportError, match="In 8 bits, input 'feature .*choose 16 bits"):
+    with pytest.raises(
+        ExportError, match=r"In 8 bits, input 'feature .*choose 16 bits"
+    ):
         quantise(compiled, 8)
     assert quantise(compiled, 16).width == 16
     far = {"low": np.full(5, -1e6), "high": np.full(5, 1e6)}
@@ -289,7 +293,7 @@ def test_forms_without_a_bound_are_refused(kind, told):
 
 
 def test_codes_stay_in_floats():
-    with pytest.raises(ExportError, match="sparse code.*32-bit floats"):
+    with pytest.raises(ExportError, match=r"sparse code.*32-bit floats"):
         quantise(compile_model(coded_model()), 16)
 
 
@@ -316,10 +320,12 @@ def test_every_wrong_number_shows_in_a_score(fitted):
     quant = quantise(compiled, 16)
     rows = tried_rows(quant, quant.rows(test), 1_000)
     right = quant.scores(rows)
+    counts = {"origin": 1 << quant.places}  # less is less than a whole feature
     for name in ("anchor", "factor", "origin", "places", "weight", "bias"):
         numbers = getattr(quant, name)
+        step = np.broadcast_to(counts.get(name, 1), numbers.shape)
         for place in range(numbers.size):
             changed = numbers.copy()
-            changed.flat[place] += 1
+            changed.flat[place] += step.flat[place]
             wrong = replace(quant, **{name: changed})
             assert (wrong.scores(rows) != right).any(), (name, place)
