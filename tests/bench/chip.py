@@ -280,9 +280,10 @@ def table(lines: pd.DataFrame, n_train: int, n_test: int) -> pd.DataFrame:
         half = corrected_error(difference, n_train, n_test) * stats.t.ppf(
             0.975, len(difference) - 1
         )
+        percent = 100 * own.accuracy
         entry = {
             "model": name,
-            "accuracy %": f"{100 * own.accuracy.mean():.1f} ± {100 * own.accuracy.std():.1f}",
+            "accuracy %": f"{percent.mean():.1f} ± {percent.std():.1f}",
             "less m2cgen LR": f"{100 * difference.mean():+.1f} ± {100 * half:.1f}",
         }
         for what in ("flash", "RAM", "cycles", "stack", "weights"):

@@ -71,7 +71,9 @@ def is_written_out(quant: QuantLinear) -> bool:
 def _linear(quant: QuantLinear, prefix: str) -> IntegerCode:
     if is_written_out(quant):
         if quant.is_regression:
-            return IntegerCode({}, {}, score=_written_out(quant, 0), declare="")
+            steps = _written_out(quant, 0, "score")
+            declare = f"    int{quant.accumulator}_t score;\n"
+            return IntegerCode({}, {}, declare=declare, before=steps, score="score")
         return IntegerCode({}, {}, api=_written_out_api(quant, prefix))
     tables = quant.tables()
     return IntegerCode(
@@ -139,69 +141,58 @@ def _level_steps(quant: QuantLinear, prefix: str, tables: Tables) -> str:
 """
 
 
-def _written_out(quant: QuantLinear, row: int) -> str:
-    """The score of a row as one expression without tables."""
+def _written_out(quant: QuantLinear, row: int, target: str) -> str:
+    """Lines that give a variable the score of a row, without tables.
+
+    A statement for each term: avr-gcc loads all inputs of a longer expression first,
+    and pushes registers onto the stack for them.
+    """
     wide = "(int32_t)" if quant.width == 16 else ""
     long = "L" if quant.accumulator == 32 else ""
-    parts = [f"{quant.bias[row]}{long}"]
+    lines = [f"{target} = {quant.bias[row]}{long};"]
     for place, level, weight in quant.terms(row):
-        value = f"x[{place}]"
-        if level >= 0:
-            parts.append(f"+ (x[{place}] == {level} ? {weight}{long} : 0)")
-            continue
-        sign = "-" if weight < 0 else "+"
-        parts.append(f"{sign} {wide}{value} * {abs(weight)}")
-    lines, line = [], parts[0]
-    for part in parts[1:]:
-        if len(line) + len(part) > 66:
-            lines.append(line)
-            line = part
+        if level < 0:
+            change = f"{'-' if weight < 0 else '+'} {wide}x[{place}] * {abs(weight)}"
         else:
-            line += " " + part
-    text = "\n        ".join([*lines, line])
-    return f"(int{quant.accumulator}_t)({text})"
+            change = f"+ (x[{place}] == {level} ? {weight}{long} : 0)"
+        lines.append(f"{target} = (int{quant.accumulator}_t)({target} {change});")
+    return "".join(f"    {line}\n" for line in lines)
 
 
 def _written_out_api(quant: QuantLinear, prefix: str) -> str:
     m, score = prefix.upper(), f"int{quant.accumulator}_t"
     x = f"const int{quant.width}_t x[{m}_N]"
-    index = class_type(quant)
-    rows = [_written_out(quant, row) for row in range(quant.n_rows)]
-    best = f"    best = {rows[0]};\n"
-    for row in range(1, quant.n_rows):
-        best += f"""\
-    score = {rows[row]};
+    best, each, seen = _written_out(quant, 0, "best"), "", set()
+    for row, owner in enumerate(quant.owner.tolist()):
+        steps = _written_out(quant, row, "score")
+        if row:
+            best += f"""\
+{steps}\
     if (score > best) {{
         best = score;
-        winner = {quant.owner[row]};
+        winner = {owner};
     }}
 """
-    each, seen = "", set()
-    for row, owner in enumerate(quant.owner.tolist()):
-        if owner not in seen:
-            each += f"    scores[{owner}] = {rows[row]};\n"
-        else:
-            each += f"""\
-    score = {rows[row]};
-    if (score > scores[{owner}]) {{
-        scores[{owner}] = score;
-    }}
-"""
+        if owner in seen:
+            steps += f"    if (score > scores[{owner}]) {{\n    "
+        each += f"{steps}    scores[{owner}] = score;\n"
+        each += "    }\n" if owner in seen else ""
         seen.add(owner)
-    several = f"    {score} score;\n\n" if quant.n_rows > quant.n_outputs else ""
     return f"""\
-{index} {prefix}_predict({x})
+{class_type(quant)} {prefix}_predict({x})
 {{
     {score} best;
     {score} score;
-    {index} winner = 0;
+    {class_type(quant)} winner = 0;
 
 {best}    return winner;
 }}
 
 void {prefix}_scores({x}, {score} scores[{m}_CLASSES])
 {{
-{several}{each}}}
+    {score} score;
+
+{each}}}
 """
 
 
