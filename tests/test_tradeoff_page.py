@@ -177,7 +177,8 @@ def test_a_method_without_a_point_is_named_and_swept_again(monkeypatch):
     busy = {"data": "xor", "lam": "0.0123"}
     first = _open(busy)
     title = METHODS[first.multiselect[0].value[0]].title
-    assert f"No point yet of {title}, the baselines" in said(first)
+    # The baselines may be known: they depend on the data only.
+    assert f"No point yet of {title}" in said(first)
     monkeypatch.undo()
     monkeypatch.setattr(sweep_jobs, "COARSE_SECONDS", 30.0)
     again = _open(busy)
