@@ -177,9 +177,9 @@ def _l1_alike(X: np.ndarray, y: np.ndarray, split: tuple, n: int) -> dict[str, A
     scale[scale == 0] = 1.0
     Z = (X[train] - center) / scale
     fitted = None
-    for C in np.geomspace(1e-3, 10, 40):  # the last of at most n weights
+    for C in np.geomspace(1e-3, 10, 25):  # the last of at most n weights
         tried = LogisticRegression(
-            l1_ratio=1, C=C, solver="saga", tol=1e-3, max_iter=500, random_state=0
+            l1_ratio=1, C=C, solver="saga", tol=1e-2, max_iter=200, random_state=0
         ).fit(Z, y[train])
         count = np.count_nonzero(tried.coef_)
         if count > n:
@@ -214,6 +214,9 @@ def _peer(program: Program, truth: np.ndarray) -> dict[str, Any]:
     """What a peer's program takes on the chip."""
     accuracy = float((program.labels == truth).mean())
     source = "model.cpp" if "model.cpp" in program.files else "model.c"
+    if program.least_bytes > CHIP.flash:
+        why = f"its numbers alone take {program.least_bytes:,} bytes of flash"
+        return {"accuracy": accuracy, "refused": why}
     chip = replace(CHIP, libraries=("-lm",))
     given = np.dtype({"double": "f4", "float": "f4", "int16_t": "i2"}[program.kind])
     types = {"INPUT": program.kind, "SCORE": "uint8_t", "ANSWER": "uint8_t"}

@@ -38,6 +38,8 @@ class Program:
         What its own Python model says of them.
     folders : tuple of str
         Where else the compiler finds headers.
+    least_bytes : int
+        Of its numbers alone: what cannot fit is not compiled, it would take minutes.
     """
 
     files: dict[str, str]
@@ -45,6 +47,7 @@ class Program:
     rows: np.ndarray
     labels: np.ndarray
     folders: tuple[str, ...] = ()
+    least_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,8 @@ def _m2cgen(fitted: Any, rows: np.ndarray) -> Program:
         "model.h": _header("double", rows.shape[1]),
         "model.c": f"{source}{{\n{call}}}\n",
     }
-    return Program(files, "double", rows, _numbers(fitted, rows))
+    labels = _numbers(fitted, rows)
+    return Program(files, "double", rows, labels, least_bytes=_least(fitted))
 
 
 def _micromlgen(fitted: Any, rows: np.ndarray) -> Program:
@@ -150,7 +154,13 @@ uint8_t mdl_predict(const float x[MDL_N])
 }}
 """
     files = {"model.h": _header("float", rows.shape[1]), "model.cpp": source}
-    return Program(files, "float", rows, _numbers(fitted, rows))
+    labels = _numbers(fitted, rows)
+    return Program(files, "float", rows, labels, least_bytes=_least(fitted))
+
+
+def _least(fitted: Any) -> int:
+    """Four bytes for each number of the support vectors."""
+    return 4 * getattr(fitted, "support_vectors_", np.empty(0)).size
 
 
 def _emlearn(fitted: Any, rows: np.ndarray) -> Program:

@@ -36,6 +36,9 @@ from smpcore.codegen.linear_rows import LinearRows
 from smpcore.codegen.sizes import smallest, smallest_signed
 from smpcore.errors import ExportError
 
+#: Share of weights that are not zero from which rows are written whole.
+_DENSE = 0.6
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class QuantLinear(QuantModel):
@@ -100,9 +103,15 @@ class QuantLinear(QuantModel):
 
     @property
     def is_dense(self) -> bool:
-        """Whether every row uses every input in order, so that no index is needed."""
-        in_order = np.tile(np.arange(len(self.inputs)), self.n_rows)
-        return np.array_equal(self.term_input, in_order)
+        """Whether rows are written whole: few zeros cost less than many indices."""
+        n = self.n_rows * len(self.inputs)
+        return self.n_terms > _DENSE * n and bool((self.term_level < 0).all())
+
+    def dense_weights(self) -> np.ndarray:
+        """Weights as a table, shape (n_rows, n_inputs), where there are no levels."""
+        table = np.zeros((self.n_rows, len(self.inputs)), dtype=np.int64)
+        table[self.term_row, self.term_input] = self.weight
+        return table
 
     def terms(self, row: int) -> Iterator[tuple[int, int, int]]:
         """Input, level (-1: a number) and weight of each term of a row, in order."""
@@ -175,7 +184,8 @@ class QuantLinear(QuantModel):
         """
         kind = f"int{self.accumulator}"
         tables = {"bias": self.bias.astype(kind)}
-        tables["weight"] = smallest_signed(self.weight)
+        weight = self.dense_weights() if self.is_dense else self.weight
+        tables["weight"] = smallest_signed(weight)
         indices = {} if self.is_regression else {"owner": self.owner}
         if not self.is_dense:
             indices |= {"start": self.start, "input": self.term_input}
