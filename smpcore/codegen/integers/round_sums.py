@@ -8,7 +8,7 @@ import numpy as np
 
 from smpcore.codegen.fold_sums import stored_terms
 from smpcore.codegen.integers.fade import Fade
-from smpcore.codegen.integers.grid import POWERS, check_steps, choose_grid
+from smpcore.codegen.integers.grid import POWERS, Grid, check_steps, choose_grid
 from smpcore.codegen.integers.inputs import (
     WIDEN,
     QuantInput,
@@ -24,6 +24,9 @@ from smpcore.errors import ExportError
 #: Bits -> how much finer grids are tried than the one that clips nothing. 8 bits are so
 #: few that a wide feature may be clipped for the sake of all others.
 ZOOMS = {8: (1.0, 2**0.5, 2.0), 16: (1.0,)}
+
+#: Grids are compared on about twice so many rows at most.
+MOST_ROWS = 100
 
 
 def quantise_sums(
@@ -59,17 +62,18 @@ def quantise_sums(
     if accumulator == 16:
         raise ExportError("Sums of similarities need 32 bits; choose accumulator=32.")
     inputs = quant_inputs(compiled, width, ranges, widen)
-    tried = [_rounded(compiled, inputs, width, zoom) for zoom in ZOOMS[width]]
+    grids = [choose_grid(compiled, inputs, width, zoom) for zoom in ZOOMS[width]]
+    check_steps(compiled, inputs, grids[-1].per_unit, width)
+    tried = [_rounded(compiled, inputs, width, grid) for grid in grids]
+    if len(tried) == 1:
+        return tried[0]
     rows = _rows_among_anchors(tried[0])
-    best = min(tried, key=lambda quant: quant.row_bounds(rows).mean())
-    check_steps(compiled, inputs, best.per_unit, width)
-    return best
+    return min(tried, key=lambda quant: quant.row_bounds(rows).mean())
 
 
 def _rounded(
-    compiled: SimilaritySums, inputs: tuple[QuantInput, ...], width: int, zoom: float
+    compiled: SimilaritySums, inputs: tuple[QuantInput, ...], width: int, grid: Grid
 ) -> QuantSums:
-    grid = choose_grid(compiled, inputs, width, zoom)
     exact = _mixing(compiled)
     step, whole, bias = rounded(exact, 16, 32)
     weight = np.zeros((compiled.n_anchors, compiled.n_rows), dtype=np.int64)
@@ -98,12 +102,16 @@ def _rounded(
 
 
 def _rows_among_anchors(quant: QuantSums) -> np.ndarray:
-    """Rows that the inputs can give, beside the anchors and half-way between them."""
+    """Rows that the inputs can give, beside the anchors and half-way between them.
+
+    Some of them, evenly, where there are many anchors.
+    """
     none = np.empty((0, len(quant.inputs)))
     beside = np.array(list(quant.source.telling_rows(none)))
     number = np.array([one.is_number for one in quant.inputs])
     between = np.where(number, (beside + np.roll(beside, 1, axis=0)) / 2, beside)
-    return quant.values(quant.quantise(np.vstack([beside, between])))
+    rows = np.vstack([beside, between])[:: -(-len(beside) // MOST_ROWS)]
+    return quant.values(quant.quantise(rows))
 
 
 def _mixing(compiled: SimilaritySums) -> Rows:
