@@ -28,7 +28,7 @@ def _features_function(quant: QuantSums, prefix: str, tables: Tables) -> str:
         ]
         test = [
             "if (level != 0) { /* a category: does it have this level? */",
-            "    count = count == level - 1;",
+            f"    count = count == ({count})(level - 1);",
             "}",
         ]
         value = "count"
@@ -148,13 +148,15 @@ def _distance_steps(quant: QuantSums) -> tuple[str, str, str]:
         steps = ["", "distance += apart;"]
     elif quant.width == 16:
         steps = ["", "distance += (uint32_t)apart * apart;"]
-    else:  # in two halves: an 8-bit chip then multiplies in one instruction
-        start = ["uint16_t low = 0;", "uint16_t high = 0;"]
-        whole = "(uint32_t)high << 16 | low"
+    else:  # in two parts: an 8-bit chip then multiplies in one instruction
+        start.append("uint16_t low = 0;")
+        whole = "distance + low"
         steps = [
-            "const uint16_t square = (uint16_t)(apart * apart);",
+            "const uint16_t square = (uint16_t)((uint16_t)apart * apart);",
             "",
             "low = (uint16_t)(low + square);",
-            "high = (uint16_t)(high + (low < square)); /* the carry */",
+            "if (low < square) { /* the carry */",
+            "    distance += 65536UL;",
+            "}",
         ]
     return lines(start, 2), lines(steps, 3), whole

@@ -143,13 +143,18 @@ class QuantSums(QuantModel):
     @property
     def saturating_row(self) -> np.ndarray:
         """Beside the anchors, or far from all: the largest score that is known."""
-        tried = np.vstack([self._extreme(1), self._extreme(-1)])
+        tried = np.vstack([self.farthest_rows, self.nearest_rows])
         return tried[np.abs(self.row_scores(tried)).max(axis=1).argmax()]
 
     @property
     def farthest_rows(self) -> np.ndarray:
         """Integers of the inputs with the largest distance to each anchor."""
         return self._extreme(1)
+
+    @property
+    def nearest_rows(self) -> np.ndarray:
+        """Integers of the inputs with the smallest distance to each anchor."""
+        return self._extreme(-1)
 
     def mixing(self) -> np.ndarray:
         """Weights as a table, shape (n_anchors, n_rows)."""

@@ -1,6 +1,7 @@
 """Similarity sums in integers: proofs, errors, and C that gives every score."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from smpcore.codegen import agreement, compile_model, error_bound, quantise, sam
 from smpcore.codegen.integers.fade import MOST_SCALE, Fade
 from smpcore.codegen.integers.grid import POWERS
 from smpcore.codegen.integers.inputs import ends
-from tests.smpcore.codegen.integers.chips import integer_answers, write_integers
+from tests.smpcore.codegen.integers.chips import integer_answers
 from tests.smpcore.codegen.integers.test_integers_linear import (
     SANITIZE,
     drawn_integers,
@@ -21,7 +22,6 @@ from tests.smpcore.codegen.kernel_models import (
     random_kernel_model,
     svm_model,
 )
-from tests.smpcore.codegen.toolchain import CHIPS, STRICT, run
 
 #: Name of a model -> data, method ("svm": of scikit-learn) and its parameters.
 MODELS = {
@@ -37,30 +37,23 @@ MODELS = {
 }
 
 
-@pytest.fixture(scope="module")
-def fitted():
+@cache
+def fitted(name):
     """A model of `MODELS`, its preparation, its test rows, and the compiled model."""
-    known = {}
-
-    def fit(name):
-        if name not in known:
-            data, method, parameters = MODELS[name]
-            dataset = load_dataset(data)
-            parts = split(dataset)
-            preparation = prepare(dataset, parts.train)
-            X = preparation.transform(dataset.frame)[parts.train]
-            y = dataset.y[parts.train]
-            if method == "svm":
-                model, _ = svm_model(X, y)
-            else:
-                row, task = METHODS[method], dataset.task
-                values = {**row.defaults(task), **parameters}
-                model = row.estimator(values, task).fit(X, y).model_
-            test = dataset.frame.iloc[parts.test]
-            known[name] = model, preparation, test, compile_model(model, preparation)
-        return known[name]
-
-    return fit
+    data, method, parameters = MODELS[name]
+    dataset = load_dataset(data)
+    parts = split(dataset)
+    preparation = prepare(dataset, parts.train)
+    X = preparation.transform(dataset.frame)[parts.train]
+    y = dataset.y[parts.train]
+    if method == "svm":
+        model, _ = svm_model(X, y)
+    else:
+        row, task = METHODS[method], dataset.task
+        values = {**row.defaults(task), **parameters}
+        model = row.estimator(values, task).fit(X, y).model_
+    test = dataset.frame.iloc[parts.test]
+    return model, preparation, test, compile_model(model, preparation)
 
 
 def tried_rows(quant, raw, n=20_000, seed=0):
@@ -76,8 +69,8 @@ def tried_rows(quant, raw, n=20_000, seed=0):
         random.random(near.shape) < 0.2
     )
     rows[n // 2 :] = np.clip(shaken, least, most)
-    told = list(quant.telling_rows(drawn_integers(quant, 8, seed)))
-    rows[3 : 3 + len(told)] = told[: n // 4]
+    told = list(quant.telling_rows(drawn_integers(quant, 8, seed)))[: n // 4]
+    rows[3 : 3 + len(told)] = told
     return rows
 
 
@@ -96,7 +89,7 @@ def same_in_c(quant, integers, compiler, flags=()):
 
 @pytest.mark.parametrize("width", [8, 16])
 @pytest.mark.parametrize("name", MODELS)
-def test_c_gives_every_score(fitted, tool, name, width):
+def test_c_gives_every_score(tool, name, width):
     _, _, test, compiled = fitted(name)
     quant = quantise(compiled, width)
     rows = tried_rows(quant, quant.rows(test))
@@ -106,7 +99,7 @@ def test_c_gives_every_score(fitted, tool, name, width):
 
 
 @pytest.mark.parametrize("width", [8, 16])
-def test_clang_gives_every_score(fitted, tool, width):
+def test_clang_gives_every_score(tool, width):
     _, _, test, compiled = fitted("digits")
     quant = quantise(compiled, width)
     same_in_c(quant, tried_rows(quant, quant.rows(test)), tool("clang"), SANITIZE)
@@ -154,7 +147,7 @@ def test_categories_and_missing_values(mixed, tool, kind, width):
 
 @pytest.mark.parametrize("width", [8, 16])
 @pytest.mark.parametrize("name", MODELS)
-def test_the_proof_holds_on_test_rows_and_random_rows(fitted, name, width):
+def test_the_proof_holds_on_test_rows_and_random_rows(name, width):
     model, preparation, test, compiled = fitted(name)
     quant = quantise(compiled, width)
     found = agreement(quant, model, test, preparation)
@@ -226,7 +219,7 @@ def test_random_models_keep_their_bounds(tool):
 
 @pytest.mark.parametrize("width", [8, 16])
 @pytest.mark.parametrize("name", MODELS)
-def test_no_bits_lead_beyond_what_is_proved(fitted, name, width):
+def test_no_bits_lead_beyond_what_is_proved(name, width):
     quant = quantise(fitted(name)[-1], width)
     reached = quant.distances(quant.farthest_rows)
     most = quant.distances(tried_rows(quant, quant.values(quant.farthest_rows)))
@@ -239,7 +232,7 @@ def test_no_bits_lead_beyond_what_is_proved(fitted, name, width):
     assert 0 < told <= quant.largest
 
 
-def test_wide_tables_use_their_bits(fitted):
+def test_wide_tables_use_their_bits():
     """The finest grid whose distances fit: twice as fine would not."""
     for name in ("digits", "breast cancer"):
         quant = quantise(fitted(name)[-1], 16)
@@ -308,18 +301,7 @@ def test_sums_of_similarities_need_32_bits():
         quantise(compiled, 16, accumulator=16)
 
 
-@pytest.mark.parametrize("width", [8, 16])
-@pytest.mark.parametrize("chip", CHIPS)
-@pytest.mark.parametrize("name", ["digits", "breast cancer svm", "diabetes"])
-def test_chips_compile_it_without_a_warning(fitted, tool, tmp_path, chip, name, width):
-    tools, flags, _ = CHIPS[chip]
-    quant = quantise(fitted(name)[-1], width)
-    write_integers(tmp_path, quant)
-    files = ["-c", "model.c", "model_quantise.c"]
-    run(tool(f"{tools}-gcc"), *STRICT, "-Os", *flags[:2], *files, cwd=tmp_path)
-
-
-def test_every_wrong_number_shows_in_a_score(fitted):
+def test_every_wrong_number_shows_in_a_score():
     """The rows that C is tried with would tell one wrong entry of any table."""
     _, _, test, compiled = fitted("iris")
     quant = quantise(compiled, 16)
