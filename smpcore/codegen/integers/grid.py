@@ -217,13 +217,13 @@ def check_steps(
     rough = np.array([not entry.exact for entry in inputs])[compiled.feature_input]
     step = one * np.where(rough, lines.slope, 0)
     remedy = "choose 16 bits" if width < 16 else "export the model as 32-bit floats"
-    if (worst := many / per_unit) > COARSE:
-        feature = _covered(compiled, lines)[2].argmax()
-        reason = "has a spread that is small beside its range"
-    elif (worst := step.max()) > COARSE:
+    if (worst := step.max()) > COARSE:
         feature = step.argmax()
         reason = "has steps too coarse for this gamma"
         remedy += ", or give the input a narrower range"
+    elif (worst := many / per_unit) > COARSE:
+        feature = _covered(compiled, lines)[2].argmax()
+        reason = "has a spread that is small beside its range"
     else:
         return
     name = shorten(inputs[compiled.feature_input[feature]].given.name)
