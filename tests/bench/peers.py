@@ -6,6 +6,7 @@ They are no part of the product and not among the tests' requirements:
 
 from __future__ import annotations
 
+import contextlib
 import re
 import tempfile
 from collections.abc import Callable, Iterator
@@ -170,9 +171,9 @@ def _emlearn(fitted: Any, rows: np.ndarray) -> Program:
     options = {"dtype": "int16_t"} if counts else {}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "peer.h"
-        emlearn.convert(fitted, method="inline", **options).save(
-            name="peer", file=str(file)
-        )
+        with contextlib.chdir(folder):  # it leaves a folder behind where it works
+            found = emlearn.convert(fitted, method="inline", **options)
+        found.save(name="peer", file=str(file))
         text = file.read_text()
     kind, n = ("int16_t" if counts else "float"), rows.shape[1]
     source = f"""\
