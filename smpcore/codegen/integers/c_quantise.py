@@ -40,9 +40,10 @@ def quantise_source(quant: QuantModel, prefix: str) -> str:
     if levels.any():
         category = f"""\
     if ({read("levels", "k")} != 0) {{ /* a category */
-        return value >= 0.0f && value < (float){read("levels", "k")}
-            ? (int{width}_t)value
-            : -1;
+        if (value >= 0.0f && value < (float){read("levels", "k")}) {{
+            return (int{width}_t)value;
+        }}
+        return -1; /* unknown */
     }}
 """
     arrays = "".join(table(quant, prefix, name, t) for name, t in tables.items())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from smpcore import codegen
 from smpcore.chips import CHIPS, sizes
-from smpcore.codegen import EMITTERS, compile_model, emit_c99
+from smpcore.codegen import EMITTERS, compile_model, emit_c99, quantise
 from smpcore.codegen.names import c_bytes, c_string, identifier
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.toolchain import (
@@ -190,8 +190,8 @@ def _hostile(n=300):
     ]
 
 
-@pytest.fixture(scope="module")
-def hostile(random_model):
+@pytest.fixture(scope="module", params=["floats", "integers"])
+def hostile(random_model, request):
     """300 hostile names: of columns, of classes and of levels."""
     names = _hostile()
     model = random_model(300, 300, 1, 0.05, feature_names=tuple(names))
@@ -206,9 +206,15 @@ def hostile(random_model):
         high=float(len(names) - 1),
     )
     level = np.where(compiled.term_input == 0, 7, -1)
-    return replace(
+    compiled = replace(
         compiled, inputs=tuple(inputs), term_level=level, classes=tuple(names)
     )
+    return compiled if request.param == "floats" else quantise(compiled, 16)
+
+
+def source_files(model):
+    """The C files of a model."""
+    return [name for name in emit_c99(model) if name.endswith(".c")]
 
 
 LABELS_MAIN = """
@@ -235,15 +241,20 @@ def test_hostile_names_compile(hostile, tool, tmp_path, compiler):
     flags = [f for f in STRICT if compiler != "g++" or f != "-std=c99"]
     flags += OF_CHIP.get(compiler, [])
     language = ["-x", "c++"] if compiler == "g++" else []
-    run(tool(compiler), *language, *flags, "-c", "model.c", "-o", "m.o", cwd=tmp_path)
+    for name in source_files(hostile):
+        command = [tool(compiler), *language, *flags, "-c", name, "-o", "m.o"]
+        run(*command, cwd=tmp_path)
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_hostile_labels_come_back(hostile, tool, tmp_path, compiler):
     write_sources(tmp_path, hostile, LABELS_MAIN)
-    run(tool(compiler), *STRICT, "-o", "run", "main.c", "model.c", cwd=tmp_path)
+    files = ["main.c", *source_files(hostile)]
+    run(tool(compiler), *STRICT, "-o", "run", *files, cwd=tmp_path)
     told = run(tmp_path / "run").split(b"\0")
-    assert told == [c_bytes(name) for name in hostile.classes] + [b"", b""]
+    classes = getattr(hostile, "source", hostile).classes
+    assert len(classes) == 300
+    assert told == [c_bytes(name) for name in classes] + [b"", b""]
 
 
 def test_no_name_stands_in_the_files(hostile):
