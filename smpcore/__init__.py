@@ -1,17 +1,19 @@
 """Small, sparse, readable classifiers: the library behind Sparse Prototype Explorer."""
 
-from smpcore import figures
+from smpcore import chips, figures
 from smpcore.baselines import BASELINES, Baseline
 from smpcore.codegen import (
     EMITTERS,
     Agreement,
     CompiledModel,
+    Costs,
     TestVectors,
     agreement,
     bundle,
     check_supported,
     compile_model,
     emit_python,
+    estimated,
     test_vectors,
 )
 from smpcore.datasets import (
@@ -145,6 +147,7 @@ __all__ = [
     "CompiledModel",
     "Contender",
     "Contributions",
+    "Costs",
     "Dataset",
     "DatasetError",
     "ExportError",
@@ -181,6 +184,7 @@ __all__ = [
     "cautions",
     "check_fit",
     "check_supported",
+    "chips",
     "class_numbers",
     "clusters",
     "compile_model",
@@ -193,6 +197,7 @@ __all__ = [
     "embedding",
     "emit_python",
     "encode_strings",
+    "estimated",
     "evaluate",
     "facts_of_prototypes",
     "fetch_openml",

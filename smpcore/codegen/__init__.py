@@ -8,6 +8,7 @@ from smpcore.codegen.agreement import Agreement, agreement, error_bound
 from smpcore.codegen.bundle import bundle
 from smpcore.codegen.c99 import emit_c99
 from smpcore.codegen.compiled import CompiledModel
+from smpcore.codegen.costs import Costs, estimated
 from smpcore.codegen.fold import check_supported, compile_model
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.integers import QuantInput, QuantModel, SensorRange, quantise
@@ -25,6 +26,7 @@ __all__ = [
     "Agreement",
     "CompiledInput",
     "CompiledModel",
+    "Costs",
     "LinearRows",
     "QuantInput",
     "QuantModel",
@@ -38,6 +40,7 @@ __all__ = [
     "emit_c99",
     "emit_python",
     "error_bound",
+    "estimated",
     "quantise",
     "readme",
     "sample",

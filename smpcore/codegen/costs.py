@@ -108,7 +108,7 @@ def _linear_parts(model: LinearRows | QuantLinear) -> dict[str, int]:
     tables, n = model.tables(), model.n_terms
     levels = int((model.term_level >= 0).sum())
     if not has_tables(model):
-        return {"term": n - levels, "level": levels}
+        return {"input": len(model.inputs), "term": n - levels, "level": levels}
     counted = {"term": n, "tested": n if levels else 0, "level": levels}
     for name in ("missing", "shift"):
         counted[name] = n - levels if name in tables else 0
@@ -131,9 +131,18 @@ def _sum_parts(model: SimilaritySums | QuantSums) -> dict[str, int]:
         "multiplication": power,
         "missing": n if "missing" in tables else 0,
         "shift": n if "shift" in tables else 0,
-        "places": n if "places" in tables else 0,
+        **(_shifts(model) if whole else {}),
         "tested": n if "level" in tables else 0,
         "far entry": model.anchor.size if model.anchor.size > 255 else 0,
+    }
+
+
+def _shifts(model: QuantSums) -> dict[str, int]:
+    """Bits that are shifted: an AVR does one after the other."""
+    return {
+        "bit of a feature": int(model.places.sum()),
+        "bit of a distance": model.n_anchors * model.fade.drop,
+        "bit of an exponent": model.n_anchors * model.fade.down,
     }
 
 

@@ -1,0 +1,80 @@
+"""Estimates of flash, stack and cycles, beside measurements."""
+
+import json
+
+import numpy as np
+import pytest
+
+from smpcore import METHODS
+from smpcore.chips import CHIPS
+from smpcore.codegen import compile_model, estimated, quantise
+from smpcore.codegen.costs import TABLE, Costs, form_of
+from smpcore.codegen.kernels import KERNELS
+from tests.bench.costs import told
+from tests.bench.export import fitted
+from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
+from tests.smpcore.codegen.random_models import random_linear
+
+
+def _models():
+    for sizes in ((4, 2, 1, 1.0), (30, 4, 2, 0.5), (40, 4, 1, 1.0)):
+        compiled = compile_model(random_linear(*sizes))
+        yield compiled
+        yield quantise(compiled, 8)
+        yield quantise(compiled, 16)
+    for kind in KERNELS:
+        compiled = compile_model(random_kernel_model(kind))
+        yield compiled
+        if kind in ("rbf", "laplacian"):
+            yield quantise(compiled, 8)
+            yield quantise(compiled, 16)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_every_form_has_its_constants(chip):
+    for model in _models():
+        found = estimated(model, chip)
+        assert found is not None, form_of(model)
+        assert found.flash > model.table_bytes / 2 and found.count > 10
+        assert 0 < found.stack < 1000
+
+
+def test_codes_have_no_estimate():
+    assert estimated(compile_model(coded_model()), "ATmega328P") is None
+
+
+def test_an_unknown_chip_has_no_estimate():
+    assert estimated(compile_model(random_linear()), "Z80") is None
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_more_work_takes_more(chip):
+    for make, width in ((random_linear, 32), (random_linear, 8), (random_linear, 16)):
+        costs = []
+        for n_features in (5, 10, 40, 160):
+            model = compile_model(make(n_features, 3, 2, 0.8))
+            costs.append(
+                estimated(model if width == 32 else quantise(model, width), chip)
+            )
+        table = np.array(costs)
+        assert (np.diff(table[:, 0]) > 0).all() and (np.diff(table[:, 2]) > 0).all()
+
+
+def test_the_table_is_of_numbers_above_nothing():
+    for form, chips in json.loads(TABLE.read_text()).items():
+        assert set(chips) == set(CHIPS), form
+        for each in chips.values():
+            assert set(each) == set(Costs._fields)
+            for parts in each.values():
+                assert parts and min(parts.values()) > 0, form
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("data", ["iris", "breast_cancer"])
+def test_an_estimate_is_near(simulated, chip, data):
+    compiled = fitted(data, METHODS["smallk"])[-1]
+    for model in (compiled, quantise(compiled, 16), quantise(compiled, 8)):
+        real, guess = told(model, simulated(chip)), estimated(model, chip)
+        assert guess.flash == pytest.approx(real.flash, rel=0.15)
+        assert guess.count == pytest.approx(real.count, rel=0.25)
+        assert 0 <= guess.stack - real.stack <= 40
