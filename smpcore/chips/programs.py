@@ -167,7 +167,8 @@ def sizes_of(
     -------
     Sizes
     """
-    begin = [] if chip.tools == "avr" else ["-Wl,-e,main"]
+    # Memories of its own, or the gap between flash and RAM counts as RAM.
+    begin = [] if chip.tools == "avr" else [f"-T{HERE / 'cortex.ld'}", "-Wl,-e,main"]
     built = [
         build(folder, chip, "size.c", [*begin, *define, *options], "size.elf", source)
         for define in ([], ["-DWITH_MODEL"])

@@ -1,8 +1,8 @@
-"""The table of costs, and how near it is: ``python -m tests.bench.costs [--fit]``.
+"""The table of costs: ``python -m tests.bench.costs [--fit [FORM]]``.
 
-With ``--fit`` random models of every form are measured on the simulated chips, and the
-constants written to ``smpcore/codegen/costs.json``. In any case models of the app are
-measured and printed beside their estimates.
+With ``--fit`` random models are measured on the simulated chips, and the constants
+written to ``smpcore/codegen/costs.json``: of every form, or of those whose name holds a
+text. In any case models of the app are measured and printed beside their estimates.
 """
 
 from __future__ import annotations
@@ -123,20 +123,22 @@ def told(model: CompiledModel | QuantModel, chip: Chip) -> Costs | None:
     return Costs(found.flash, found.stack, round(float(np.median(found.counts))))
 
 
-def fit() -> None:
-    """Measure random models, and write what each part takes."""
+def fit(text: str) -> None:
+    """Measure random models of some forms, and write what each part takes."""
     seen: dict[tuple[str, str], list[tuple[CompiledModel | QuantModel, Costs]]] = {}
     for model in random_models():
+        if text not in form_of(model):
+            continue
         for chip in CHIPS.values():
             costs = told(model, chip)
             if costs is not None:
                 seen.setdefault((form_of(model), chip.name), []).append((model, costs))
-    table: dict[str, dict[str, dict[str, dict[str, float]]]] = {}
-    for (form, chip), pairs in sorted(seen.items()):
+    table = json.loads(TABLE.read_text("ascii")) if text else {}
+    for (form, chip), pairs in seen.items():
         table.setdefault(form, {})[chip] = {
             what: _constants(pairs, what) for what in Costs._fields
         }
-    TABLE.write_text(json.dumps(table, indent=1) + "\n", "ascii")
+    TABLE.write_text(json.dumps(table, indent=1, sort_keys=True) + "\n", "ascii")
 
 
 def _constants(
@@ -197,7 +199,7 @@ def compared() -> pd.DataFrame:
 def main() -> None:
     """Print the table, and the worst errors."""
     if "--fit" in sys.argv[1:]:
-        fit()
+        fit("".join(sys.argv[2:]))
     table = compared()
     print(table.to_string(index=False))
     for chip, own in table.groupby("chip"):
