@@ -155,7 +155,9 @@ def code_parts(model: CompiledModel | QuantModel) -> dict[str, int]:
 
 
 def stack_parts(model: CompiledModel | QuantModel) -> dict[str, int]:
-    """Calls, and bytes of arrays."""
+    """Calls, and bytes of arrays; terms, where a compiler keeps several at a time."""
+    if not has_tables(model):
+        return {"call": 1, "term": model.n_terms}
     array = 0
     if isinstance(model, QuantSums):
         array = 4 * model.n_rows + model.width // 8 * model.n_features

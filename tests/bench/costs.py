@@ -146,15 +146,16 @@ def _constants(
 ) -> dict[str, float]:
     """What one part takes, none less than nothing: least squares of relative errors."""
     wanted = np.array([float(getattr(costs, what)) for _, costs in pairs])
-    if what == "stack":  # arrays, and the most that anything else took
+    looped = what == "stack" and has_tables(pairs[0][0])
+    if looped:  # arrays, and the most that anything else took
         array = np.array([stack_parts(model)["array"] for model, _ in pairs])
         return {"call": float((wanted - array).max()), "array": 1.0}
-    counter = code_parts if what == "flash" else parts
-    counts = pd.DataFrame([counter(model) for model, _ in pairs]).fillna(0.0)
+    counters = {"flash": code_parts, "stack": stack_parts, "count": parts}
+    counts = pd.DataFrame([counters[what](model) for model, _ in pairs]).fillna(0.0)
     known = np.zeros(len(pairs))
     if what == "flash":
         known = np.array([m.table_bytes if has_tables(m) else 0 for m, _ in pairs])
-    weight = 1 / wanted
+    weight = 1 / np.maximum(wanted, 8)  # a leaf of a Cortex-M takes no stack
     each, _ = nnls(counts.to_numpy() * weight[:, None], (wanted - known) * weight)
     found = zip(counts, each.tolist(), strict=True)
     return {name: float(f"{size:.4g}") for name, size in found if size > 0}
