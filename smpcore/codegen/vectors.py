@@ -1,15 +1,18 @@
-"""Rows that try a compiled model where it is most likely to be wrong."""
+"""Rows that try a generated model where it is most likely to be wrong."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from smpcore.codegen.compiled import CompiledModel
-from smpcore.codegen.inputs import to_float32
+from smpcore.codegen.inputs import CompiledInput, to_float32
+from smpcore.codegen.integers.inputs import ends
+from smpcore.codegen.integers.model import QuantModel
+from smpcore.codegen.integers.neighbours import neighbours
 from smpcore.errors import ExportError
 
 #: A bundle holds at most this many test vectors.
@@ -25,8 +28,8 @@ class TestVectors:
 
     Parameters
     ----------
-    rows : ndarray of shape (n, n_inputs), float32
-    scores : ndarray of shape (n, n_classes), float32
+    rows : ndarray of shape (n, n_inputs), float32, int8 or int16
+    scores : ndarray of shape (n, n_classes), float32, int16 or int32
     winners : ndarray of shape (n,), int64
         Class indices.
     kinds : tuple of str
@@ -75,7 +78,7 @@ def sample(compiled: CompiledModel, n: int, seed: int = 0) -> np.ndarray:
 
 
 def test_vectors(
-    compiled: CompiledModel,
+    model: CompiledModel | QuantModel,
     rows: np.ndarray | None = None,
     n: int = 32,
     seed: int = 0,
@@ -85,7 +88,7 @@ def test_vectors(
 
     Parameters
     ----------
-    compiled : CompiledModel
+    model : CompiledModel or QuantModel
     rows : ndarray of shape (n_rows, n_inputs), optional
         Real rows (`CompiledModel.rows`) that may be given away; up to a third of the
         vectors are taken from them, each class in turn. Default: synthetic rows only.
@@ -98,33 +101,55 @@ def test_vectors(
     Returns
     -------
     TestVectors
+        Of an integer model in integers: what its C code gets and gives.
     """
     if not 1 <= n <= MAX_VECTORS:
         raise ExportError(f"n={n} should be from 1 to {MAX_VECTORS}.")
-    drawn = sample(compiled, max(256, n), seed)
+    whole = isinstance(model, QuantModel)
+    compiled = model.source if whole else model
+    raw = sample(compiled, max(256, n), seed)
+    if whole:
+        given, drawn = model.quantise, model.quantise(raw)
+        near = neighbours(model, drawn, MAX_VECTORS)
+        random = _any_integers(model, drawn, seed)
+        kinds = f"int{model.width}", f"int{model.accumulator}"
+    else:
+        given, drawn = to_float32, raw
+        near, random = _between(model, drawn), drawn
+        kinds = "float32", "float32"
+    real = [] if rows is None else _each_class(model, given(rows), -(-n // 3))
     groups = {
-        "real": _each_class(compiled, rows, -(-n // 3)) if rows is not None else [],
-        "missing": _missing(compiled, drawn),
-        "corner": compiled.telling_rows(drawn),
-        **_between(compiled, drawn),
-        "random": drawn,
+        "real": real,
+        "missing": given(_missing(compiled.inputs, raw)),
+        "corner": model.telling_rows(drawn),
+        **near,
+        "random": random,
     }
-    tried, kinds = _chosen(groups, n)
+    tried, why = _chosen(groups, n, "int64" if whole else "float32")
     return TestVectors(
-        rows=tried,
-        scores=compiled.scores(tried),
-        winners=compiled.winners(tried),
-        kinds=kinds,
-        source=source if "real" in kinds else "",
+        rows=tried.astype(kinds[0]),
+        scores=model.scores(tried).astype(kinds[1]),
+        winners=model.winners(tried),
+        kinds=why,
+        source=source if "real" in why else "",
     )
 
 
+def _any_integers(quant: QuantModel, drawn: np.ndarray, seed: int) -> np.ndarray:
+    """Rows inside the ranges, and between them rows of any bits."""
+    least, most = ends(quant.width)
+    random = np.random.default_rng(seed)
+    mixed = drawn.copy()
+    mixed[1::2] = random.integers(least, most + 1, mixed[1::2].shape)
+    return mixed
+
+
 def _chosen(
-    groups: dict[str, Iterable[np.ndarray]], n: int
+    groups: dict[str, Iterable[np.ndarray]], n: int, dtype: str
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Take the real rows, then a new row of each other group in turn; n in all."""
     seen: set[bytes] = set()
-    streams = {kind: _unseen(rows, seen) for kind, rows in groups.items()}
+    streams = {kind: _unseen(rows, seen, dtype) for kind, rows in groups.items()}
     chosen: dict[str, list[np.ndarray]] = {kind: [] for kind in groups}
     chosen["real"] += streams.pop("real")
     waiting = deque(streams.items())
@@ -137,14 +162,18 @@ def _chosen(
     return np.array([row for rows in chosen.values() for row in rows]), kinds
 
 
-def _unseen(rows: Iterable[np.ndarray], seen: set[bytes]) -> Iterator[np.ndarray]:
-    for row in map(to_float32, rows):
+def _unseen(
+    rows: Iterable[np.ndarray], seen: set[bytes], dtype: str
+) -> Iterator[np.ndarray]:
+    for row in (np.asarray(given).astype(dtype) for given in rows):
         if row.tobytes() not in seen:
             seen.add(row.tobytes())
             yield row
 
 
-def _each_class(compiled: CompiledModel, rows: np.ndarray, n: int) -> list[np.ndarray]:
+def _each_class(
+    compiled: CompiledModel | QuantModel, rows: np.ndarray, n: int
+) -> list[np.ndarray]:
     """Up to n rows, the predicted classes in turn, each from its first row on.
 
     For regression, rows from the lowest to the highest value.
@@ -161,24 +190,20 @@ def _each_class(compiled: CompiledModel, rows: np.ndarray, n: int) -> list[np.nd
     return list(rows[np.lexsort((winners, rank))[:n]])
 
 
-def _missing(compiled: CompiledModel, drawn: np.ndarray) -> Iterator[np.ndarray]:
+def _missing(inputs: Sequence[CompiledInput], drawn: np.ndarray) -> np.ndarray:
     """Rows without any value, without one value, and with a level that is not there."""
-    gone = np.array([np.nan if e.kind == "number" else -1.0 for e in compiled.inputs])
-    may_miss = [e.kind == "category" or e.missing is not None for e in compiled.inputs]
-    columns = np.flatnonzero(may_miss)
-    if not columns.size:
-        return
-    row = drawn[0].copy()
-    row[columns] = gone[columns]
-    yield row
+    gone = np.array([np.nan if entry.kind == "number" else -1.0 for entry in inputs])
+    may_miss = [
+        entry.kind == "category" or entry.missing is not None for entry in inputs
+    ]
+    columns = np.flatnonzero(may_miss)[:MAX_VECTORS]
+    rows = [np.where(may_miss, gone, drawn[0])] if columns.size else []
     for column in columns:
-        row = drawn[1].copy()
-        row[column] = gone[column]
-        yield row
-        if compiled.inputs[column].levels:
-            row = drawn[1].copy()
-            row[column] = len(compiled.inputs[column].levels)
-            yield row
+        values = [gone[column], len(inputs[column].levels)]
+        for value in values[: 1 + bool(inputs[column].levels)]:
+            rows.append(drawn[1].copy())
+            rows[-1][column] = value
+    return np.array(rows).reshape(-1, len(inputs))
 
 
 def _between(compiled: CompiledModel, drawn: np.ndarray) -> dict[str, list[np.ndarray]]:
