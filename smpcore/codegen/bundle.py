@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import io
+import json
 import zipfile
-
-import numpy as np
 
 from smpcore.codegen.c99 import emit_c99
 from smpcore.codegen.c_parts import FLAGS, LICENCE
+from smpcore.codegen.c_selftest import number_types, selftest_files
 from smpcore.codegen.compiled import CompiledModel
+from smpcore.codegen.integers.model import QuantModel
+from smpcore.codegen.integers.plain_python import emit_plain_python, has_python
 from smpcore.codegen.names import c_float
 from smpcore.codegen.readme import readme
+from smpcore.codegen.schema import schema
 from smpcore.codegen.vectors import TestVectors
 
 #: The oldest date a zip can hold: the same model always gives the same bytes.
 _DATE = (1980, 1, 1, 0, 0, 0)
 
 
-def bundle(compiled: CompiledModel, vectors: TestVectors, prefix: str = "mdl") -> bytes:
+def bundle(
+    model: CompiledModel | QuantModel, vectors: TestVectors, prefix: str = "mdl"
+) -> bytes:
     """Pack sources, model, test vectors and instructions.
 
     Parameters
     ----------
-    compiled : CompiledModel
+    model : CompiledModel or QuantModel
+        In 32-bit floats, or in integers.
     vectors : TestVectors
         Made by `test_vectors` for this model.
     prefix : str, default "mdl"
@@ -33,14 +39,17 @@ def bundle(compiled: CompiledModel, vectors: TestVectors, prefix: str = "mdl") -
     bytes
         A zip, the same bytes for the same arguments.
     """
-    files = emit_c99(compiled, prefix)
+    files = emit_c99(model, prefix)
     texts = {
-        "model.json": compiled.to_json(),
-        "test_vectors.h": _vectors_header(compiled, vectors, prefix),
-        "example_host.c": _example(compiled, prefix),
-        "Makefile": _MAKEFILE,
-        "README.md": readme(compiled, vectors, prefix),
+        "model.json": model.to_json(),
+        "model.schema.json": json.dumps(schema(model), indent=1) + "\n",
+        **selftest_files(model, vectors, prefix),
+        "example_host.c": _example(model, prefix),
+        "Makefile": _makefile(sorted(name for name in files if name.endswith(".c"))),
+        "README.md": readme(model, vectors, prefix),
     }
+    if isinstance(model, QuantModel) and has_python(model):
+        texts["mdl.py"] = emit_plain_python(model)
     files |= {
         name: text.encode("utf-8", "backslashreplace") for name, text in texts.items()
     }
@@ -55,132 +64,89 @@ def bundle(compiled: CompiledModel, vectors: TestVectors, prefix: str = "mdl") -
     return packed.getvalue()
 
 
-def _vectors_header(compiled: CompiledModel, vectors: TestVectors, prefix: str) -> str:
-    m = prefix.upper()
-    rows = ",\n".join(
-        _row(r, k) for r, k in zip(vectors.rows, vectors.kinds, strict=True)
+def _example(model: CompiledModel | QuantModel, prefix: str) -> str:
+    """A program that answers one row of the user's table, then tests itself."""
+    m, whole = prefix.upper(), isinstance(model, QuantModel)
+    entries = model.source.inputs if whole else model.inputs
+    values = "\n".join(
+        f"    {c_float((e.low + e.high) / 2 if not e.levels else 0)},"
+        f" /* {m}_IN_{e.identifier.upper()} */"
+        for e in entries
     )
-    answers = _answers(compiled, vectors, prefix)
+    kind = number_types(model)[0]
+    given, declare, convert = "values", "", ""
+    if whole:
+        given = "x"
+        declare = f"    {kind} x[{m}_N];\n"
+        convert = f"    {prefix}_quantise(values, x);\n"
+    answer = f'    printf("%s\\n", {prefix}_label({prefix}_predict({given})));'
+    if model.is_regression:
+        value = f"(double){prefix}_predict({given})"
+        if whole:
+            value = f"{value} * {model.step!r} + {model.shift!r}"
+        answer = f'    printf("%.9g\\n", {value});'
     return f"""\
 {LICENCE}
-#ifndef {m}_TEST_VECTORS_H
-#define {m}_TEST_VECTORS_H
-
-#include <math.h>
-
-#include "model.h"
-
-#define {m}_VECTORS {len(vectors.rows)} /* of them real rows: {vectors.n_real} */
-
-static const float {prefix}_test_x[{m}_VECTORS][{m}_N] = {{
-{rows}}};
-
-/* What the emulator answers, bit for bit. */
-{answers}
-#endif
-"""
-
-
-def _answers(compiled: CompiledModel, vectors: TestVectors, prefix: str) -> str:
-    m = prefix.upper()
-    if compiled.is_regression:
-        values = _row(vectors.scores[:, 0]).strip()
-        return (
-            f"static const float {prefix}_test_values[{m}_VECTORS] =\n    {values};\n"
-        )
-    scores = ",\n".join(_row(row) for row in vectors.scores)
-    winners = ", ".join(map(str, vectors.winners))
-    return f"""\
-static const float {prefix}_test_scores[{m}_VECTORS][{m}_CLASSES] = {{
-{scores}}};
-static const unsigned {prefix}_test_class[{m}_VECTORS] = {{{winners}}};
-"""
-
-
-def _row(values: np.ndarray, note: str = "") -> str:
-    words = ["NAN" if np.isnan(value) else c_float(value) for value in values]
-    lines = [", ".join(words[i : i + 5]) for i in range(0, len(words), 5)]
-    head = f"    /* {note} */\n" if note else ""
-    return head + "    {" + ",\n     ".join(lines) + "}"
-
-
-def _example(compiled: CompiledModel, prefix: str) -> str:
-    m, first = prefix.upper(), f"{prefix}_predict({prefix}_test_x[0])"
-    what, differs, kind = "score", _DIFFERS_CLASS, "%s"
-    answer = f"{prefix}_label({first})"
-    if compiled.is_regression:
-        what, differs, kind = "value", _DIFFERS_VALUE, "%.9g"
-        answer = f"(double){first}"
-    differs = differs.replace("@M@", m).replace("@p@", prefix)
-    return f"""\
-{LICENCE}
-/* Runs the model on its test vectors: each {what} must come out bit for bit. */
+/* Answers one row of the table, then tries the test vectors. */
 #include <stdio.h>
-#include <string.h>
 
 #include "model.h"
-#include "test_vectors.h"
+#include "selftest.h"
 
-{differs}
+/* The middle of every range, in the units of the table. */
+static const float values[{m}_N] = {{
+{values}
+}};
+
 int main(void)
 {{
-    unsigned i;
-    unsigned count = 0;
+{declare}    unsigned count;
 
-    for (i = 0; i < {m}_VECTORS; ++i) {{
-        if (differs(i)) {{
-            printf("vector %u differs\\n", i);
-            ++count;
-        }}
-    }}
-    printf("first vector: {kind}\\n", {answer});
+{convert}{answer}
+    count = {prefix}_selftest();
     printf("selftest: %u of %u differ\\n", count, (unsigned){m}_VECTORS);
     return count != 0;
 }}
 """
 
 
-_DIFFERS_CLASS = """\
-static int differs(unsigned i)
-{
-    float scores[@M@_CLASSES];
+def _makefile(sources: list[str]) -> str:
+    """Rules that compile the sources of a model."""
+    chips = "\n".join(
+        f"{name}:\n\t{tools}-gcc {flags} $(FLAGS) -Os -c $(SOURCES)\n"
+        f"\t{tools}-size $(SOURCES:.c=.o)\n"
+        for name, (tools, flags) in _CHIPS.items()
+    )
+    return _MAKEFILE.format(
+        flags=FLAGS, sources=" ".join(sources), chips=chips, names=" ".join(_CHIPS)
+    )
 
-    @p@_scores(@p@_test_x[i], scores);
-    return memcmp(scores, @p@_test_scores[i], sizeof scores) != 0
-        || @p@_predict(@p@_test_x[i]) != @p@_test_class[i];
+
+#: Goal of make -> begin of the tools' names, flags.
+_CHIPS = {
+    "avr": ("avr", "-mmcu=atmega328p"),
+    "cortex-m0": ("arm-none-eabi", "-mcpu=cortex-m0 -mthumb"),
+    "cortex-m4f": (
+        "arm-none-eabi",
+        "-mcpu=cortex-m4 -mthumb -mfpu=fpv4-sp-d16 -mfloat-abi=hard",
+    ),
 }
-"""
 
-_DIFFERS_VALUE = """\
-static int differs(unsigned i)
-{
-    const float value = @p@_predict(@p@_test_x[i]);
-
-    return memcmp(&value, &@p@_test_values[i], sizeof value) != 0;
-}
-"""
-
-_MAKEFILE = f"""\
-FLAGS = {FLAGS}
+_MAKEFILE = """\
+FLAGS = {flags}
+SOURCES = {sources}
 
 # Compile for this computer and run the self-test.
 host: example_host
 \t./example_host
 
-example_host: example_host.c model.c model.h test_vectors.h
-\t$(CC) $(FLAGS) -O2 -o $@ example_host.c model.c
+example_host: example_host.c selftest.c selftest.h test_vectors.h model.h $(SOURCES)
+\t$(CC) $(FLAGS) -O2 -o $@ example_host.c selftest.c $(SOURCES)
 
 # Compile for a chip and print the size: text is flash, data and bss are RAM.
-avr:
-\tavr-gcc -mmcu=atmega328p $(FLAGS) -Os -c -o model_avr.o model.c
-\tavr-size model_avr.o
-
-cortex-m0:
-\tarm-none-eabi-gcc -mcpu=cortex-m0 -mthumb $(FLAGS) -Os -c -o model_m0.o model.c
-\tarm-none-eabi-size model_m0.o
-
+{chips}
 clean:
-\trm -f example_host model_avr.o model_m0.o
+\trm -f example_host *.o
 
-.PHONY: host avr cortex-m0 clean
+.PHONY: host {names} clean
 """

@@ -16,6 +16,7 @@ import numpy as np
 
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.integers.inputs import QuantInput, ends
+from smpcore.codegen.integers.json_text import from_text, to_text
 from smpcore.errors import ExportError
 
 
@@ -243,3 +244,32 @@ class QuantModel(ABC):
     def table_bytes(self) -> int:
         """Flash that the tables take; code comes on top."""
         return sum(table.nbytes for table in self.tables().values())
+
+    def to_json(self) -> str:
+        """The model and its source as text; `from_json` gives both back exactly."""
+        return to_text(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> QuantModel:
+        """Read a model written by `to_json`.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        QuantModel
+
+        Raises
+        ------
+        ExportError
+            If the text is not such a model: which entry, and why.
+        """
+        return from_text(text, {form.__name__: form for form in _forms(QuantModel)})
+
+
+def _forms(above: type) -> Iterator[type]:
+    for form in above.__subclasses__():
+        yield form
+        yield from _forms(form)

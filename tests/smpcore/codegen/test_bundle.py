@@ -18,6 +18,9 @@ FILES = [
     "model.c",
     "model.h",
     "model.json",
+    "model.schema.json",
+    "selftest.c",
+    "selftest.h",
     "test_vectors.h",
 ]
 
@@ -105,7 +108,12 @@ def test_the_self_test_of_a_bundle_runs(mixed_model, tool, tmp_path, prefix):
 
 
 @pytest.mark.parametrize(
-    ("target", "compiler"), [("avr", "avr-gcc"), ("cortex-m0", "arm-none-eabi-gcc")]
+    ("target", "compiler"),
+    [
+        ("avr", "avr-gcc"),
+        ("cortex-m0", "arm-none-eabi-gcc"),
+        ("cortex-m4f", "arm-none-eabi-gcc"),
+    ],
 )
 def test_the_chips_of_the_makefile_compile(
     mixed_model, tool, tmp_path, target, compiler
@@ -118,8 +126,8 @@ def test_the_chips_of_the_makefile_compile(
 def test_the_examples_are_strict_c(mixed_model, tool, tmp_path):
     _unpack(bundle(mixed_model, codegen.test_vectors(mixed_model)), tmp_path)
     for compiler in ("gcc", "clang"):
-        command = [tool(compiler), *STRICT, "-o", "host", "example_host.c", "model.c"]
-        run(*command, cwd=tmp_path)
+        files = ["example_host.c", "selftest.c", "model.c"]
+        run(tool(compiler), *STRICT, "-o", "host", *files, cwd=tmp_path)
 
 
 def _mutants(source):
@@ -144,11 +152,12 @@ def test_the_self_test_catches_what_is_wrong(random_model, tool, tmp_path):
     _unpack(bundle(compiled, codegen.test_vectors(compiled, n=64)), tmp_path)
     source = (tmp_path / "model.c").read_text()
     command = [tool("gcc"), "-std=c99", "-fsanitize=address"]
-    run(*command, "-c", "-o", "host.o", "example_host.c", cwd=tmp_path)
+    run(*command, "-c", "example_host.c", "selftest.c", cwd=tmp_path)
     survivors, count = [], 0
     for table, mutant in _mutants(source):
         (tmp_path / "model.c").write_text(mutant)
-        run(*command, "-o", "host", "host.o", "model.c", cwd=tmp_path)
+        objects = ["example_host.o", "selftest.o"]
+        run(*command, "-o", "host", *objects, "model.c", cwd=tmp_path)
         try:
             run(tmp_path / "host")
             survivors.append(table)

@@ -1,0 +1,148 @@
+"""The page that explains the bundle of an integer model."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from smpcore.codegen import readme_parts as parts
+from smpcore.codegen.integers.inputs import QuantInput, ends
+from smpcore.codegen.integers.model import QuantModel
+from smpcore.codegen.integers.plain_python import has_python
+from smpcore.codegen.names import markdown
+from smpcore.codegen.vectors import TestVectors
+
+
+def readme_of_integers(
+    quant: QuantModel, vectors: TestVectors, prefix: str = "mdl"
+) -> str:
+    """Write what the bundle holds and how to use it.
+
+    Parameters
+    ----------
+    quant : QuantModel
+    vectors : TestVectors
+    prefix : str, default "mdl"
+
+    Returns
+    -------
+    str
+        Markdown; every name a user wrote is escaped.
+    """
+    what = "value" if quant.is_regression else "score"
+    notes = """
+`model.c` has no floats: its scores are the same on every machine and with all options
+of a compiler. `model_quantise.c` computes in 32-bit floats: keep `-ffp-contract=off`.
+A chip that reads whole numbers needs only `model.c`.
+"""
+    python = "\n`mdl.py`: the same in plain Python." if has_python(quant) else ""
+    return "\n".join(
+        [
+            _what_it_is(quant, vectors, prefix),
+            _inputs(quant, prefix),
+            _value(quant) if quant.is_regression else _classes(quant, prefix),
+            *filter(None, [parts.measured(quant.source.provenance)]),
+            _proof(quant, prefix),
+            parts.how_to_compile(
+                prefix, vectors, what, "model.c model_quantise.c", notes
+            ),
+            parts.origin(quant.source, quant.to_json()),
+            parts.files("`model.h`, `model.c`, `model_quantise.c`", python),
+        ]
+    )
+
+
+def _what_it_is(quant: QuantModel, vectors: TestVectors, prefix: str) -> str:
+    m, width = prefix.upper(), quant.width
+    first = quant.inputs[0].given.identifier.upper()
+    answers = f", {quant.n_outputs} classes."
+    title, use = "A classifier", f"puts({prefix}_label({prefix}_predict(x)));"
+    if quant.is_regression:
+        title, answers = "A regression model", ", one value."
+        use = f"float value = {prefix}_predict(x) * {quant.step:.9g}f"
+        use += f" + {quant.shift:.9g}f;"
+    warnings = "".join(f"\n**{text}**\n" for text in quant.source.warnings)
+    return f"""\
+# {title} in C, {width}-bit integers
+
+{quant.source.in_words}, {len(quant.inputs)} inputs{answers}
+C99 or C++, integers only, no heap, no library; sums in {quant.accumulator} bits. Test
+vectors: {parts.origin_of_vectors(vectors)}.
+{warnings}
+```c
+#include "model.h"
+
+float values[{m}_N] = {{0}}; /* in the units of the table */
+int{width}_t x[{m}_N];
+values[{m}_IN_{first}] = ...;
+{prefix}_quantise(values, x);
+{use}
+```
+"""
+
+
+def _inputs(quant: QuantModel, prefix: str) -> str:
+    m, (least, most) = prefix.upper(), ends(quant.width)
+    lines = "\n".join(_input_row(one, m) for one in quant.inputs)
+    return f"""\
+## Inputs
+
+`{prefix}_quantise` turns numbers in the units of the table into the integers of
+`x`; whoever has the integers already fills `x` without it. Half a count is rounded away
+from 0. {least} and {most} mean: outside the range; `{prefix}_saturated(x)` counts such
+inputs. A missing number is `NAN` for `{prefix}_quantise`; a missing or unknown
+category is -1.
+
+| name in C | column | unit | range | integer in `x` | missing counts as |
+|---|---|---|---|---|---|
+{lines}
+"""
+
+
+def _input_row(one: QuantInput, m: str) -> str:
+    entry = one.given
+    span, gone = f"{one.low:.6g} to {one.high:.6g}", str(one.missing)
+    if entry.missing is None:
+        gone = "none may be missing"
+    how = f"(value - {one.zero:.9g}) * {one.per_unit:.9g}, rounded"
+    if one.exact:
+        how = "the number itself"
+    if entry.levels:
+        span, how, gone = parts.levels(entry, m), "index of the level", "no level (-1)"
+    name = f"`{m}_IN_{entry.identifier.upper()}`"
+    unit = markdown(one.unit)
+    cells = [name, markdown(entry.name), unit, span, how.replace("*", "×"), gone]
+    return f"| {' | '.join(cells)} |"
+
+
+def _classes(quant: QuantModel, prefix: str) -> str:
+    not_sure = str(quant.not_sure) if quant.not_sure >= 0 else ""
+    relative = " less that of class 0" if quant.relative else ""
+    return f"""\
+{parts.classes(quant.source)}
+Equal scores go to the lowest index. A score{relative} is a whole number of steps of
+{quant.step:.6g} of the model in floats.
+
+{parts.margin(prefix, "in the same steps", not_sure)}"""
+
+
+def _value(quant: QuantModel) -> str:
+    return f"""\
+## Value
+
+`predict` gives a whole number; the value in the units of the target is that times
+{quant.step:.9g}, plus {quant.shift:.9g}.
+"""
+
+
+def _proof(quant: QuantModel, prefix: str) -> str:
+    middle = np.array([[one.given.low, one.given.high] for one in quant.inputs]).T
+    bound = float(quant.row_bounds(middle).max())
+    return f"""\
+## What is proved
+
+No score and no sum on the way to one is larger than {quant.largest:,} in size
+(`{prefix.upper()}_LARGEST`), whatever the bits of the inputs: {quant.accumulator} bits
+cannot overflow. At the ends of the training ranges a score is within {bound:.3g} of
+that of the model in 64-bit floats; outside the ranges of the inputs nothing is proved
+of the answer.
+"""

@@ -1,0 +1,202 @@
+"""Sections that the page of every bundle has, whatever the numbers are."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from smpcore.codegen.c_parts import FLAGS
+from smpcore.codegen.compiled import CompiledModel
+from smpcore.codegen.inputs import CompiledInput
+from smpcore.codegen.names import markdown
+from smpcore.codegen.vectors import TestVectors
+
+HOW_TO_COMPILE = """\
+## Compile
+
+`make host` compiles for this computer and tries {n_vectors} test vectors, of which
+every {what} is compared bit for bit; `make avr`, `make cortex-m0` and `make cortex-m4f`
+compile for an ATmega328P, a Cortex-M0 and a Cortex-M4F and print the size. By hand:
+
+```
+cc {flags} -O2 -o example_host example_host.c selftest.c {sources}
+avr-gcc -mmcu=atmega328p {flags} -Os -c {sources}
+arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb {flags} -Os -c {sources}
+```
+
+On the chip itself `{prefix}_selftest()` of `selftest.c` gives how many vectors differ.
+{notes}
+On an AVR tables, labels and vectors stay in flash; a label is then read with
+`pgm_read_byte` or the functions ending in `_P`.
+"""
+
+
+def how_to_compile(
+    prefix: str, vectors: TestVectors, what: str, sources: str, notes: str
+) -> str:
+    """Commands, and what they compare."""
+    return HOW_TO_COMPILE.format(
+        flags=FLAGS,
+        n_vectors=len(vectors.rows),
+        what=what,
+        sources=sources,
+        prefix=prefix,
+        notes=notes,
+    )
+
+
+def origin_of_vectors(vectors: TestVectors) -> str:
+    """Whose rows the vectors are."""
+    if vectors.n_real:
+        return f"{vectors.n_real} real rows of {markdown(vectors.source or 'the data')}"
+    return "synthetic"
+
+
+def classes(compiled: CompiledModel) -> str:
+    """Table of the classes."""
+    lines = "\n".join(
+        f"| {k} | {markdown(label)} |" for k, label in enumerate(compiled.labels)
+    )
+    return f"""\
+## Classes
+
+| index | label |
+|---|---|
+{lines}
+"""
+
+
+def margin(prefix: str, steps: str, not_sure: str) -> str:
+    """What margin and band mean.
+
+    Parameters
+    ----------
+    prefix : str
+    steps : str
+        Unit of the margin.
+    not_sure : str
+        Largest margin that is "not sure"; empty without a band.
+
+    Returns
+    -------
+    str
+    """
+    text = f"""\
+`{prefix}_margin(x)` is how far the best class is above the next, {steps}: the nearer to
+0, the less it takes to change the answer. It is no probability.
+"""
+    if not_sure:
+        text += f"""
+**Not sure.** This model was set to abstain near its threshold: `{prefix}_sure(x)` is 0
+where the margin is at most {not_sure} (`{prefix.upper()}_NOT_SURE`). Leave such rows to
+a person or to another test; the class of `{prefix}_predict` is a guess there.
+"""
+    return text
+
+
+#: Entry of a part -> title in the table.
+_MEASURED = {
+    "rows": "rows",
+    "hits": "right",
+    "mean_absolute_error": "mean error",
+    "interval_95": "95 % interval",
+    "same_as_float64": "as the float64 model",
+    "proved_the_same": "proved the same",
+    "saturated_rows": "rows with a saturated input",
+    "most_frequent_class": "always the most frequent class",
+}
+
+
+def measured(provenance: Mapping[str, Any]) -> str:
+    """How good the exported numbers are, part by part; empty if it was not measured."""
+    found = provenance.get("as_exported")
+    if not isinstance(found, Mapping) or not found.get("parts"):
+        return ""
+    parts = found["parts"]
+    names = [n for n in _MEASURED if any(n in part for part in parts.values())]
+    head = " | ".join(["part", *(_MEASURED[name] for name in names)])
+    lines = "\n".join(
+        f"| {markdown(part)} | "
+        + " | ".join(markdown(_text(values.get(name, ""))) for name in names)
+        + " |"
+        for part, values in parts.items()
+    )
+    opened = provenance.get("test_set_opened", 0)
+    told = f"was opened {opened} time{'s' * (opened != 1)}" if opened else "is closed"
+    if "test" in parts and not opened:
+        told = "is open for everybody"
+    return f"""\
+## How good it is
+
+Of this very code ({markdown(str(found.get("format", "")))}), not of the model in 64-bit
+floats it was made from.
+
+| {head} |
+|{"---|" * (len(names) + 1)}
+{lines}
+
+The test set {told}. Proved the same: no rounding in this code can change that answer.
+"""
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return " to ".join(map(str, value))
+    return str(value)
+
+
+def origin(compiled: CompiledModel, text: str) -> str:
+    """Provenance as a table, and the hash of the model.
+
+    Parameters
+    ----------
+    compiled : CompiledModel
+    text : str
+        What ``model.json`` holds.
+
+    Returns
+    -------
+    str
+    """
+    told = {n: v for n, v in compiled.provenance.items() if n != "as_exported"}
+    facts = "\n".join(
+        f"| {markdown(name)} | {markdown(value)} |" for name, value in _facts(told)
+    )
+    digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    return f"""\
+## Where it comes from
+
+| what | value |
+|---|---|
+{facts or "| provenance | not given |"}
+| model.json, BLAKE2b | {digest} |
+"""
+
+
+def _facts(value: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, str]]:
+    """Entries of nested mappings as (path, text)."""
+    for name, entry in value.items():
+        here = f"{path}, {name}" if path else str(name)
+        if isinstance(entry, Mapping):
+            yield from _facts(entry, here)
+        else:
+            yield here, str(entry)
+
+
+def files(sources: str, more: str = "") -> str:
+    """What lies in the bundle."""
+    return f"""\
+## Files
+
+{sources}: the model. `model.json`: the same, for programs, as `model.schema.json`
+describes it.{more}
+`example_host.c`, `selftest.c`, `selftest.h`, `test_vectors.h`, `Makefile`: the
+self-test. Licence of the code: 0BSD, it is yours.
+"""
+
+
+def levels(entry: CompiledInput, m: str) -> str:
+    """Names in C of a category's levels, and what they stand for."""
+    words = zip(entry.level_identifiers, entry.levels, strict=True)
+    return ", ".join(f"`{m}_IS_{word.upper()}` {markdown(v)}" for word, v in words)
