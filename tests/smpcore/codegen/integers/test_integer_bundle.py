@@ -10,6 +10,7 @@ import jsonschema
 import numpy as np
 import pytest
 
+from smpcore import SMaLLClassifier, codegen, load_dataset
 from smpcore.codegen import (
     CompiledModel,
     QuantModel,
@@ -19,9 +20,9 @@ from smpcore.codegen import (
     quantise,
     readme,
     sample,
-    test_vectors,
 )
 from smpcore.codegen.integers.inputs import ends
+from smpcore.codegen.integers.neighbours import neighbours
 from smpcore.codegen.schema import schema
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.toolchain import SANITIZE, STRICT, CommandFailed, run
@@ -80,7 +81,7 @@ def _module(folder):
 
 def test_vectors_try_every_kind_of_row(quant, mixed):
     real = quant.rows(mixed[0].frame)
-    found = test_vectors(quant, real, n=64, source="mixed")
+    found = codegen.test_vectors(quant, real, n=64, source="mixed")
     kinds = {"real", "missing", "corner", "boundary", "random"}
     assert kinds <= set(found.kinds) <= {*kinds, "tie"}
     assert found.rows.dtype == f"int{quant.width}"
@@ -101,18 +102,19 @@ def test_vectors_try_every_kind_of_row(quant, mixed):
 
 
 def test_boundary_rows_have_a_neighbour_with_another_label(quant):
-    found = test_vectors(quant, n=64)
-    rows = found.rows[np.array(found.kinds) == "boundary"].astype(np.int64)
-    labels = quant.winners(rows)
-    assert len(rows) > 10 and set(labels) == {0, 1}
-    for left, right in zip(rows[::2], rows[1::2], strict=False):
-        assert np.abs(left - right).sum() == 1
-        assert np.diff(quant.winners(np.array([left, right])))[0] != 0
+    drawn = quant.quantise(sample(quant.source, 256))
+    rows = np.array(neighbours(quant, drawn, 16)["boundary"])
+    assert len(rows) == 32
+    assert (np.abs(rows[::2] - rows[1::2]).sum(axis=1) == 1).all()
+    assert (quant.winners(rows[::2]) != quant.winners(rows[1::2])).all()
+    found = codegen.test_vectors(quant, n=64)
+    near = np.array(found.kinds) == "boundary"
+    assert near.sum() > 10 and set(found.winners[near]) == {0, 1}
 
 
 def test_ties_are_found(fitted_iris):
     quant = quantise(fitted_iris, 8)
-    found = test_vectors(quant)
+    found = codegen.test_vectors(quant)
     tied = found.rows[np.array(found.kinds) == "tie"]
     assert len(tied) > 3 and (quant.margins(tied.astype(np.int64)) == 0).all()
 
@@ -120,15 +122,13 @@ def test_ties_are_found(fitted_iris):
 @pytest.fixture(scope="module")
 def fitted_iris():
     """A linear model of iris, compiled."""
-    from smpcore import SMaLLClassifier, load_dataset
-
     dataset = load_dataset("iris")
     X = dataset.frame[dataset.feature_columns].to_numpy(np.float64)
     return compile_model(SMaLLClassifier().fit(X, dataset.y).model_)
 
 
 def test_vectors_of_uploads_are_synthetic(quant, mixed):
-    found = test_vectors(quant, source="patients")
+    found = codegen.test_vectors(quant, source="patients")
     assert found.n_real == 0 and found.source == ""
 
 
@@ -137,7 +137,7 @@ def test_vectors_of_uploads_are_synthetic(quant, mixed):
 def test_a_changed_number_changes_a_score(random_model, width, seed):
     compiled = compile_model(random_model(8, 3, 2, 0.6, seed=seed))
     quant = quantise(compiled, width)
-    found = test_vectors(quant)
+    found = codegen.test_vectors(quant)
     rows, survivors = found.rows.astype(np.int64), []
     for name in ("weight", "bias"):
         for place in range(len(getattr(quant, name))):
@@ -150,9 +150,9 @@ def test_a_changed_number_changes_a_score(random_model, width, seed):
 
 
 def test_a_bundle_is_complete_and_always_the_same(quant, tmp_path):
-    vectors = test_vectors(quant)
+    vectors = codegen.test_vectors(quant)
     packed = bundle(quant, vectors)
-    assert packed == bundle(quant, test_vectors(quant), prefix="mdl")
+    assert packed == bundle(quant, codegen.test_vectors(quant), prefix="mdl")
     assert _unpack(packed, tmp_path) == FILES
     text = (tmp_path / "model.json").read_text()
     again = QuantModel.from_json(text)
@@ -201,7 +201,7 @@ def test_a_model_in_floats_is_told_from_one_in_integers(mixed_model):
 
 @pytest.mark.parametrize("prefix", ["mdl", "iris_2"])
 def test_the_self_test_of_a_bundle_runs(quant, tool, tmp_path, prefix):
-    _unpack(bundle(quant, test_vectors(quant, n=64), prefix), tmp_path)
+    _unpack(bundle(quant, codegen.test_vectors(quant, n=64), prefix), tmp_path)
     said = run(tool("make"), "CC=" + tool("gcc"), cwd=tmp_path)
     assert b"selftest: 0 of 64 differ" in said
 
@@ -210,7 +210,7 @@ def test_the_self_test_of_a_bundle_runs(quant, tool, tmp_path, prefix):
 def test_the_self_test_is_strict_c_without_undefined_behaviour(
     quant, tool, tmp_path, compiler
 ):
-    _unpack(bundle(quant, test_vectors(quant, n=64)), tmp_path)
+    _unpack(bundle(quant, codegen.test_vectors(quant, n=64)), tmp_path)
     run(tool(compiler), *STRICT, *SANITIZE, "-o", "host", *SOURCES, cwd=tmp_path)
     assert b"selftest: 0 of 64 differ" in run(tmp_path / "host")
 
@@ -225,12 +225,12 @@ def test_the_self_test_is_strict_c_without_undefined_behaviour(
 )
 def test_the_chips_of_the_makefile_compile(quant, tool, tmp_path, target, compiler):
     tool(compiler)
-    _unpack(bundle(quant, test_vectors(quant)), tmp_path)
+    _unpack(bundle(quant, codegen.test_vectors(quant)), tmp_path)
     assert b"text" in run(tool("make"), target, cwd=tmp_path)
 
 
 def test_the_self_test_counts_what_is_wrong(quant, tool, tmp_path):
-    _unpack(bundle(quant, test_vectors(quant)), tmp_path)
+    _unpack(bundle(quant, codegen.test_vectors(quant)), tmp_path)
     header = tmp_path / "test_vectors.h"
     text = header.read_text()
     scores = text.index("mdl_test_scores")
@@ -267,7 +267,7 @@ int main(void)
 @pytest.mark.parametrize("floats", [False, True])
 def test_the_self_test_runs_on_a_chip(quant, tool, tmp_path, floats):
     model = quant.source if floats else quant
-    _unpack(bundle(model, test_vectors(model)), tmp_path)
+    _unpack(bundle(model, codegen.test_vectors(model)), tmp_path)
     (tmp_path / "main.c").write_text(_AVR)
     flags = ["-std=gnu99", "-Os", "-mmcu=atmega328p", "-ffp-contract=off"]
     files = ["main.c", "selftest.c", "model.c", "-o", "chip.elf"]
@@ -303,12 +303,12 @@ def _same_in_python(quant, folder):
 
 
 def test_plain_python_gives_every_score(quant, tmp_path):
-    _unpack(bundle(quant, test_vectors(quant)), tmp_path)
+    _unpack(bundle(quant, codegen.test_vectors(quant)), tmp_path)
     _same_in_python(quant, tmp_path)
 
 
 def test_hostile_names_stay_data(hostile, tool, tmp_path):
-    _unpack(bundle(hostile, test_vectors(hostile)), tmp_path)
+    _unpack(bundle(hostile, codegen.test_vectors(hostile)), tmp_path)
     _same_in_python(hostile, tmp_path)
     module = _module(tmp_path)
     assert [module.label(k) for k in range(3)] == HOSTILE[:3]
@@ -330,8 +330,8 @@ def test_the_readme_says_what_matters(mixed_model):
     source = replace(mixed_model, provenance=provenance, band=0.5)
     given = {"size, cm": SensorRange(0, 300, unit="cm*")}
     quant = quantise(source, 8, given)
-    text = readme(quant, test_vectors(quant), "abc")
-    row = "| test | 138 | " if False else "| test | 143 | 138 | 0.92 to 0.98 |"
+    text = readme(quant, codegen.test_vectors(quant), "abc")
+    row = "| test | 143 | 138 | 0.92 to 0.98 |"
     assert f"{row} 141 | 120 | 3 |" in text
     assert "was opened 2 times" in text
     assert "| `ABC_IN_SIZE_CM` | size, cm | cm\\* | 0 to 300 | (value - 150) ×" in text
@@ -340,5 +340,5 @@ def test_the_readme_says_what_matters(mixed_model):
     assert "model.c model_quantise.c" in text and "-ffp-contract=off" in text
     assert "BLAKE2b" in text and "MDL" not in text
     plain = quantise(mixed_model, 8)
-    without = readme(plain, test_vectors(plain))
+    without = readme(plain, codegen.test_vectors(plain))
     assert "Not sure" not in without and "How good" not in without
