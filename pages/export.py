@@ -1,75 +1,66 @@
-"""How does this model run on a chip? What it needs, how exact it is, and its files."""
+"""How does this model run on a chip? How exact it is, what it takes, its files."""
 
 from functools import partial
 
 import streamlit as st
 
-from pages.shared import exports, links, tables
-from smpcore import EMITTERS, METHODS, ExportError, SmpcoreError
+from pages.shared import exports, formats, links, ranges, settings, tables, usage
+from smpcore import EMITTERS, METHODS, ExportError, SmpcoreError, bundle
 
 
-def _sizes(made: exports.Export) -> None:
-    compiled = made.compiled
-    needed = f"{len(compiled.inputs)} of {len(made.data.preparation.inputs)}"
-    size = f"{compiled.table_bytes:,} bytes"
+def _compare(found: dict[str, formats.Form]) -> None:
+    st.dataframe(formats.lines(made, found), hide_index=True)
+    st.caption(
+        "On all rows that are open; the test rows count once they are opened. "
+        f"**{form.name}:** {formats.certificate(form)}"
+    )
+    if differing := formats.differing(made, form):
+        with st.expander(f"Rows that {form.name} answers otherwise than float64"):
+            st.dataframe(differing, hide_index=True)
+
+
+def _sizes() -> None:
+    needed = f"{len(made.compiled.inputs)} of {len(made.data.preparation.inputs)}"
+    words = made.compiled.in_words
     with st.container(horizontal=True):
         st.metric("Inputs needed", needed, width=160)
-        st.metric("Prototypes", made.n_prototypes, help=compiled.in_words, width=160)
-        st.metric("Tables in flash", size, help=made.besides, width=200)
-    for warning in compiled.warnings:
+        st.metric("Prototypes", made.n_prototypes, help=words, width=160)
+        st.metric("Tables in flash", f"{form.model.table_bytes:,} bytes", width=200)
+    for warning in made.compiled.warnings:
         st.warning(warning)
 
 
-def _agreement(made: exports.Export) -> None:
-    st.dataframe(made.agreements(), hide_index=True)
-    st.caption(tables.plain(made.worth))
-    st.caption(
-        "The app computes in float64, the C file in float32, bit for bit as counted "
-        f"here. {made.proof}"
-    )
-
-
-def _inputs(made: exports.Export) -> None:
-    lines = []
-    for entry in made.compiled.inputs:
-        ends = f"{entry.low:.6g} to {entry.high:.6g}"
-        missing = "no level" if entry.missing is None else f"{entry.missing:.6g}"
-        seen = ", ".join(entry.levels) or ends
-        lines.append({"column": entry.name, "in training": seen, "missing": missing})
-    with st.expander("Inputs: the columns that the C code asks for"):
-        st.dataframe(lines, hide_index=True, height="content")
-
-
-def _files(made: exports.Export) -> None:
-    left, right = st.columns([2, 3], vertical_alignment="bottom")
-    prefix = left.text_input("Prefix of every name", "mdl", key="export_prefix")
-    real = right.toggle(
+def _files() -> None:
+    real = st.toggle(
         "Put real training rows among the test vectors",
         value=exports.carries_real_rows(made.data),
         key=f"export_real_{made.data.dataset.digest}",
     )
+    model = formats.as_exported(form, made)
     try:
-        files = EMITTERS["c99"](made.compiled, prefix)
+        files = EMITTERS["c99"](model, choice.prefix)
     except ExportError as error:
         st.error(tables.plain(str(error)))
         return
-    vectors = made.vectors(real)
+    vectors = exports.vectors(made, model, real)
     told = f"{vectors.n_real} of them real" if vectors.n_real else "all synthetic"
     if held := made.compiled.n_training_rows:
         told += f"; the model itself holds {held} training rows"
     st.download_button(
         "Download the zip",
-        data=partial(made.zip, real, prefix),
-        file_name=f"{prefix}.zip",
+        data=partial(bundle, model, vectors, choice.prefix),
+        file_name=f"{choice.prefix}.zip",
         mime="application/zip",
         icon=":material/download:",
         on_click="ignore",
+        type="primary",
         key="export_download",
         help="Unpack, then `make`: compiles and compares every score bit for bit.",
     )
     st.caption(f"It holds {len(vectors.rows)} test vectors, {told}.")
-    for tab, content in zip(st.tabs(list(files)), files.values(), strict=True):
-        tab.code(content.decode(), language="c", height=360)
+    st.markdown(usage.lines(choice.target, model, choice.prefix, len(vectors.rows)))
+    for tab, name in zip(st.tabs(list(files)), files, strict=True):
+        tab.code(files[name].decode(), language="c", height=360)
 
 
 choice = links.current()
@@ -82,10 +73,23 @@ try:
 except SmpcoreError as problem:
     st.info(tables.plain(str(problem)))
     st.stop()
+choice = settings.ask(choice)
 try:
-    export = exports.export(choice)
-    for show in (_sizes, _agreement, _files, _inputs):
-        show(export)
+    made = tables.remembered(
+        "export", settings.key(choice), partial(exports.export, choice)
+    )
+    place = st.container()
+    given = ranges.editor(made)
+    key = settings.key(choice), tuple(given.items())
+    found = tables.remembered("forms", key, partial(formats.forms, made, given))
+    form = found[choice.number_format]
+    with place:
+        if form.model is None:
+            st.info(tables.plain(form.problem))
+            form = next(one for one in found.values() if one.model is not None)
+        _compare(found)
+        _sizes()
+    _files()
 except SmpcoreError as problem:  # the Python below can be had all the same
     st.info(tables.plain(str(problem)))
 with st.expander("The same model in Python"):
@@ -93,3 +97,4 @@ with st.expander("The same model in Python"):
         st.code(exports.python_of_choice(choice), language="python")
     except SmpcoreError as problem:
         st.info(tables.plain(str(problem)))
+links.show_url(links.current())

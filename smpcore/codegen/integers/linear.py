@@ -124,11 +124,16 @@ class QuantLinear(QuantModel):
 
     def row_scores(self, integers: np.ndarray) -> np.ndarray:
         """See `QuantModel.row_scores`."""
-        scores = np.tile(self.bias, (len(integers), 1))
-        for row in range(self.n_rows):
-            for place, level, weight in self.terms(row):
-                q = integers[:, place]
-                scores[:, row] += weight * (q if level < 0 else q == level)
+        row, place, level = self.term_row, self.term_input, self.term_level
+        number = level < 0
+        weights = np.zeros((self.n_rows, len(self.inputs)))
+        np.add.at(weights, (row[number], place[number]), self.weight[number])
+        # Exact: every partial sum is far below 2^53.
+        sums = np.asarray(integers, np.float64) @ weights.T
+        scores = sums.astype(np.int64) + self.bias
+        for term in np.flatnonzero(~number):
+            there = integers[:, place[term]] == level[term]
+            scores[:, row[term]] += self.weight[term] * there
         return scores
 
     def row_bounds(self, rows: np.ndarray) -> np.ndarray:

@@ -1,0 +1,56 @@
+"""How exported files are used, in three lines for each target."""
+
+from __future__ import annotations
+
+from smpcore import CompiledModel, QuantModel
+
+_CALL = {
+    False: "Call `{p}_predict(x)` with the inputs in the units of your table.",
+    True: "Call `{p}_quantise(values, x)`, then `{p}_predict(x)`; a chip that reads "
+    "whole numbers fills `x` itself and leaves `model_quantise.c` out.",
+}
+_LINES = {
+    "c99": (
+        "Unpack the zip and run `make`: it prints `selftest: 0 of {n} differ`.",
+        "Compile {files} with your sources; any C99 or C++ compiler takes them.",
+    ),
+    "avr": (
+        "`make avr` compiles for an ATmega328P and prints the size. In the Arduino "
+        "IDE copy `model.h` and {files} into the folder of your sketch.",
+        'In the sketch write `#include "model.h"`; the tables stay in flash.',
+    ),
+    "m0": (
+        "`make cortex-m0` compiles with arm-none-eabi-gcc and prints the size.",
+        "Add {files} to your project (Zephyr: `target_sources(app PRIVATE model.c)`).",
+    ),
+    "m4f": (
+        "`make cortex-m4f` compiles for the hardware's 32-bit floats and prints the "
+        "size; keep `-ffp-contract=off`.",
+        "Add {files} to your project (Zephyr: `target_sources(app PRIVATE model.c)`).",
+    ),
+}
+
+
+def lines(
+    target: str, model: CompiledModel | QuantModel, prefix: str, n_vectors: int
+) -> str:
+    """Three lines of Markdown.
+
+    Parameters
+    ----------
+    target : str
+        Of `TARGETS`.
+    model : CompiledModel or QuantModel
+    prefix : str
+        A sound one.
+    n_vectors : int
+
+    Returns
+    -------
+    str
+    """
+    whole = isinstance(model, QuantModel)
+    files = "`model.c` and `model_quantise.c`" if whole else "`model.c`"
+    said = (*_LINES[target], _CALL[whole])
+    lines = [line.format(p=prefix, n=n_vectors, files=files) for line in said]
+    return "\n".join(f"{place}. {line}" for place, line in enumerate(lines, start=1))
