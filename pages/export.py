@@ -8,18 +8,17 @@ from pages.shared import exports, formats, links, ranges, settings, tables, usag
 from smpcore import EMITTERS, METHODS, ExportError, SmpcoreError, bundle
 
 
-def _compare(found: dict[str, formats.Form]) -> None:
+def _compare(form: formats.Form, found: dict[str, formats.Form]) -> None:
+    if problem := found[choice.number_format].problem:
+        st.info(tables.plain(f"{problem} {form.name} is shown."))
     st.dataframe(formats.lines(made, found), hide_index=True)
-    st.caption(
-        "On all rows that are open; the test rows count once they are opened. "
-        f"**{form.name}:** {formats.certificate(form)}"
-    )
+    st.caption(f"On all rows that are open. **{form.name}:** {formats.told(form)}")
     if differing := formats.differing(made, form):
         with st.expander(f"Rows that {form.name} answers otherwise than float64"):
             st.dataframe(differing, hide_index=True)
 
 
-def _sizes() -> None:
+def _sizes(form: formats.Form) -> None:
     needed = f"{len(made.compiled.inputs)} of {len(made.data.preparation.inputs)}"
     words = made.compiled.in_words
     with st.container(horizontal=True):
@@ -30,7 +29,7 @@ def _sizes() -> None:
         st.warning(warning)
 
 
-def _files() -> None:
+def _files(form: formats.Form) -> None:
     real = st.toggle(
         "Put real training rows among the test vectors",
         value=exports.carries_real_rows(made.data),
@@ -42,7 +41,8 @@ def _files() -> None:
     except ExportError as error:
         st.error(tables.plain(str(error)))
         return
-    vectors = exports.vectors(made, model, real)
+    make = partial(exports.vectors, made, model, real)
+    vectors = tables.remembered("vectors", (key, form.name, real), make)
     told = f"{vectors.n_real} of them real" if vectors.n_real else "all synthetic"
     if held := made.compiled.n_training_rows:
         told += f"; the model itself holds {held} training rows"
@@ -75,21 +75,19 @@ except SmpcoreError as problem:
     st.stop()
 choice = settings.ask(choice)
 try:
-    made = tables.remembered(
-        "export", settings.key(choice), partial(exports.export, choice)
-    )
+    key = settings.key(choice)
+    made = tables.remembered("export", key, partial(exports.export, choice))
     place = st.container()
     given = ranges.editor(made)
-    key = settings.key(choice), tuple(given.items())
-    found = tables.remembered("forms", key, partial(formats.forms, made, given))
-    form = found[choice.number_format]
-    with place:
-        if form.model is None:
-            st.info(tables.plain(form.problem))
-            form = next(one for one in found.values() if one.model is not None)
-        _compare(found)
-        _sizes()
-    _files()
+    key = key, tuple(given.items())
+    job = settings.begun("forms", key, partial(formats.forms, made, given))
+    if not settings.waits(job, "Comparing the number formats on every open row"):
+        found = job.result()
+        shown = formats.shown(found, choice.number_format)
+        with place:
+            _compare(shown, found)
+            _sizes(shown)
+        _files(shown)
 except SmpcoreError as problem:  # the Python below can be had all the same
     st.info(tables.plain(str(problem)))
 with st.expander("The same model in Python"):

@@ -83,15 +83,20 @@ class Form:
 
 
 def forms(
-    made: exports.Export, ranges: Mapping[str, SensorRange] | None = None
+    made: exports.Export,
+    ranges: Mapping[str, SensorRange],
+    stop: np.ndarray,
+    progress: np.ndarray,
 ) -> dict[str, Form]:
     """The model in every number format, compared on every open part.
 
     Parameters
     ----------
     made : Export
-    ranges : mapping, optional
+    ranges : mapping
         See `smpcore.quantise`.
+    stop, progress : ndarray of shape (1,)
+        See `jobs.Job`.
 
     Returns
     -------
@@ -103,11 +108,20 @@ def forms(
         try:
             model = made.compiled
             model = quantise(model, width, ranges) if width else model
-            parts = {part: _compared(made, model, part) for part in made.parts}
+            parts = {}
+            for part in made.parts * (not stop[0]):
+                parts[part] = _compared(made, model, part)
+                progress[0] += 1 / len(made.parts) / len(FORMATS)
             found[name] = Form(name, model, parts=parts)
         except ExportError as error:
             found[name] = Form(name, None, str(error))
     return found
+
+
+def shown(found: Mapping[str, Form], name: str) -> Form:
+    """The format of this name, or the first that there is if it is not possible."""
+    asked = found[name]
+    return asked if asked.model else next(f for f in found.values() if f.model)
 
 
 def _compared(
@@ -183,7 +197,7 @@ def _apart(form: Form) -> dict[str, str]:
     }
 
 
-def certificate(form: Form) -> str:
+def told(form: Form) -> str:
     """What is proved of a format, in words."""
     model = form.model
     if form.is_whole:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from pages.shared import links
+from pages.shared import jobs, links, tables
 from pages.shared.choice import FORMATS, PREFIX, TARGETS, Choice
 
+#: Work that is not done after this long shows its progress, looked at this often.
+QUICK_SECONDS, POLL_SECONDS = 1.0, 0.4
 _FORMAT_HELP = (
     "float32 for every model. Integers answer many times sooner on a chip without "
     "floats; with 8 bits an input has 256 steps, with 16 bits 65,536."
@@ -55,3 +59,38 @@ def key(choice: Choice) -> Any:
     """The same for the same model with the same open rows only."""
     opened = choice.open_test, choice.opened and choice.times_opened
     return choice.key, choice.operating, opened
+
+
+def begun(name: str, key: Any, work: Callable[..., Any]) -> jobs.Job:
+    """The job of this name; one for another key is stopped and this one begun.
+
+    Parameters
+    ----------
+    name : str
+    key : object
+        The same for the same work only.
+    work : callable
+        See `jobs.Job`.
+
+    Returns
+    -------
+    Job
+    """
+    before = st.session_state.get(name, (key, None))
+    if before[0] != key:
+        before[1].stop()
+    return tables.remembered(name, key, partial(jobs.Job, work))
+
+
+def waits(job: jobs.Job, words: str) -> bool:
+    """Whether a job goes on for long; if so its progress is shown until it is done."""
+    if job.wait(QUICK_SECONDS):
+        return False
+
+    def look() -> None:
+        if job.wait(0.0):
+            st.rerun()
+        st.progress(min(1.0, float(job.progress[0])), text=words)
+
+    st.fragment(look, run_every=POLL_SECONDS)()
+    return True
