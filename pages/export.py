@@ -9,10 +9,11 @@ from smpcore import EMITTERS, METHODS, ExportError, SmpcoreError, bundle
 
 
 def _compare(form: formats.Form, found: dict[str, formats.Form]) -> None:
-    if problem := found[choice.number_format].problem:
+    if problem := found[asked.number_format].problem:
         st.info(tables.plain(f"{problem} {form.name} is shown."))
     st.dataframe(formats.lines(made, found), hide_index=True)
     st.caption(f"On all rows that are open. **{form.name}:** {formats.told(form)}")
+    st.caption(tables.plain(made.worth))
     if differing := formats.differing(made, form):
         with st.expander(f"Rows that {form.name} answers otherwise than float64"):
             st.dataframe(differing, hide_index=True)
@@ -37,19 +38,19 @@ def _files(form: formats.Form) -> None:
     )
     model = formats.as_exported(form, made)
     try:
-        files = EMITTERS["c99"](model, choice.prefix)
+        files = EMITTERS["c99"](model, asked.prefix)
     except ExportError as error:
         st.error(tables.plain(str(error)))
         return
-    make = partial(exports.vectors, made, model, real)
+    make = partial(made.vectors, model, real)
     vectors = tables.remembered("vectors", (key, form.name, real), make)
     told = f"{vectors.n_real} of them real" if vectors.n_real else "all synthetic"
     if held := made.compiled.n_training_rows:
         told += f"; the model itself holds {held} training rows"
     st.download_button(
         "Download the zip",
-        data=partial(bundle, model, vectors, choice.prefix),
-        file_name=f"{choice.prefix}.zip",
+        data=partial(bundle, model, vectors, asked.prefix),
+        file_name=f"{asked.prefix}.zip",
         mime="application/zip",
         icon=":material/download:",
         on_click="ignore",
@@ -58,7 +59,7 @@ def _files(form: formats.Form) -> None:
         help="Unpack, then `make`: compiles and compares every score bit for bit.",
     )
     st.caption(f"It holds {len(vectors.rows)} test vectors, {told}.")
-    st.markdown(usage.lines(choice.target, model, choice.prefix, len(vectors.rows)))
+    st.markdown(usage.lines(asked.target, model, asked.prefix, len(vectors.rows)))
     for tab, name in zip(st.tabs(list(files)), files, strict=True):
         tab.code(files[name].decode(), language="c", height=360)
 
@@ -73,7 +74,7 @@ try:
 except SmpcoreError as problem:
     st.info(tables.plain(str(problem)))
     st.stop()
-choice = settings.ask(choice)
+asked = settings.ask()
 try:
     key = settings.key(choice)
     made = tables.remembered("export", key, partial(exports.export, choice))
@@ -83,7 +84,7 @@ try:
     job = settings.begun("forms", key, partial(formats.forms, made, given))
     if not settings.waits(job, "Comparing the number formats on every open row"):
         found = job.result()
-        shown = formats.shown(found, choice.number_format)
+        shown = formats.shown(found, asked.number_format)
         with place:
             _compare(shown, found)
             _sizes(shown)

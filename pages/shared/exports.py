@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -13,14 +13,13 @@ from pages.shared import cached, fetched, readouts
 from pages.shared.choice import BUNDLED, Choice
 from smpcore import (
     METHODS,
-    Agreement,
     CompiledModel,
     Dataset,
+    QuantModel,
     RegressionScores,
     Scores,
     SmpcoreError,
     TestVectors,
-    agreement,
     bundle,
     check_supported,
     compile_model,
@@ -49,11 +48,15 @@ class Export:
     estimator: Any
     compiled: CompiledModel
 
-    def agreement(self, part: str) -> Agreement:
-        """Float32 answers beside float64 answers on one part's raw rows."""
-        rows = self.data.dataset.frame.iloc[getattr(self.data.split, part)]
-        model, preparation = self.estimator.model_, self.data.preparation
-        return agreement(self.compiled, model, rows, preparation)
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """Where the model comes from, and its scores on every open part."""
+        return self.compiled.provenance
+
+    @property
+    def parts(self) -> list[str]:
+        """Parts whose rows may be looked at, as far as they have rows."""
+        return list(self.provenance["accuracy"])
 
     @property
     def n_prototypes(self) -> int:
@@ -77,72 +80,17 @@ class Export:
         """How good it is beside one and the same answer to all rows, in sentences."""
         return readouts.worth(self.estimator.model_, self.data)
 
-    @property
-    def proof(self) -> str:
-        """What is proved of the agreement, in a sentence."""
-        if self.compiled.is_regression:
-            return (
-                "Errors are in the target's own units; rounding reaches no farther "
-                "than is proved."
-            )
-        return "Proved the same: the float64 margin is wider than rounding can reach."
-
-    def agreements(self) -> list[dict[str, Any]]:
-        """Agreement on every open part, as lines of a table."""
-        line = self._values if self.compiled.is_regression else self._labels
-        return [line(part) for part in self.compiled.provenance["accuracy"]]
-
-    def _labels(self, part: str) -> dict[str, Any]:
-        """Labels right in either arithmetic, and how many are the same."""
-        answers, truth = self._answers(part)
-        same, known = self.agreement(part), self.compiled.provenance["accuracy"][part]
-        return {
-            "part": part,
-            "rows": same.n_rows,
-            "right in float64": known["hits"],
-            "right in float32": int((answers == truth).sum()),
-            "always the most frequent class": known["hits_of_most_frequent_class"],
-            "same answer": same.n_equal,
-            "proved the same": same.n_certified,
-            "score error": same.reach_in_words,
-        }
-
-    def _values(self, part: str) -> dict[str, Any]:
-        """Mean error in either arithmetic, and the largest difference of a value."""
-        answers, truth = self._answers(part)
-        same = self.agreement(part)
-        known = self.compiled.provenance["accuracy"][part]
-        return {
-            "part": part,
-            "rows": same.n_rows,
-            "mean error in float64": f"{known['mean_absolute_error']:.6g}",
-            "mean error in float32": f"{RegressionScores(truth, answers).mae:.6g}",
-            "always the training median": f"{known['always_the_training_median']:.6g}",
-            "largest difference": f"{same.score_error:.1e}",
-            "proved at most": f"{same.score_bound:.1e}",
-            "within that": same.n_equal,
-        }
-
-    def _answers(self, part: str) -> tuple[np.ndarray, np.ndarray]:
-        """What the float32 model answers on a part's raw rows, and the truth."""
-        rows = getattr(self.data.split, part)
-        table = self.data.dataset.frame.iloc[rows]
-        return self.compiled.predict_frame(table), self.data.y[rows]
-
-    def vectors(self, real_rows: bool) -> TestVectors:
+    def vectors(self, model: CompiledModel | QuantModel, real: bool) -> TestVectors:
         """Test vectors; real training rows are in them only when asked for."""
-        if not real_rows:
-            return test_vectors(self.compiled)
-        train = self.data.dataset.frame.iloc[self.data.split.train]
-        return test_vectors(
-            self.compiled,
-            self.compiled.rows(train),
-            source=self.data.dataset.name,
-        )
+        if not real:
+            return test_vectors(model)
+        dataset = self.data.dataset
+        train = dataset.frame.iloc[self.data.split.train]
+        return test_vectors(model, model.rows(train), source=dataset.name)
 
-    def zip(self, real_rows: bool, prefix: str = "mdl") -> bytes:
-        """The bundle: the same bytes for the same model."""
-        return bundle(self.compiled, self.vectors(real_rows), prefix)
+    def zip(self, real: bool, prefix: str = "mdl") -> bytes:
+        """The bundle in 32-bit floats: the same bytes for the same model."""
+        return bundle(self.compiled, self.vectors(self.compiled, real), prefix)
 
 
 def export(choice: Choice) -> Export:
@@ -176,7 +124,7 @@ def _provenance(choice: Choice, data: cached.Parts, estimator: Any) -> dict[str,
         X, y = data.of(part)
         if len(y):
             scores = evaluate(estimator.model_, X, y)
-            accuracy[part] = _measured(scores, data.of("train")[1])
+            accuracy[part] = measured(scores, data.of("train")[1])
     return {
         "data": {"name": data.dataset.name, "digest": data.dataset.digest},
         "split": {
@@ -199,7 +147,7 @@ def _provenance(choice: Choice, data: cached.Parts, estimator: Any) -> dict[str,
     }
 
 
-def _measured(scores: Scores | RegressionScores, train: np.ndarray) -> dict[str, Any]:
+def measured(scores: Scores | RegressionScores, train: np.ndarray) -> dict[str, Any]:
     """Scores as they go into the bundle.
 
     Parameters

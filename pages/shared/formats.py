@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from pages.shared import exports
-from pages.shared.choice import FORMATS
 from pages.shared.readouts import TITLES, percent
+from pages.shared.settings import FORMATS
 from smpcore import (
     Agreement,
     CompiledModel,

@@ -53,6 +53,25 @@ def one(key: str, options: Collection[Any], start: Any) -> str:
     return _remember(key, start, texts.get, str)
 
 
+def words(key: str, longest: int, start: str) -> str:
+    """Let a control say what it said last: any text.
+
+    Parameters
+    ----------
+    key : str
+        Of the control, which gets no other start.
+    longest : int
+        Characters that it takes.
+    start : str
+
+    Returns
+    -------
+    str
+        The key.
+    """
+    return _remember(key, start, lambda text: text[:longest], str)
+
+
 def several(key: str, options: Collection[str], start: list[str]) -> str:
     """Let a control say what it said last: several of some words.
 

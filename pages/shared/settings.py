@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from pages.shared import jobs, links, tables
-from pages.shared.choice import FORMATS, PREFIX, TARGETS, Choice
+from pages.shared import jobs, kept, tables
+from pages.shared.choice import Choice
+
+#: Number format of files -> bits of its integers; None: floats.
+FORMATS = {"float32": None, "int16": 16, "int8": 8}
+#: What the files are for -> its name, and the chip whose costs count; empty: none.
+TARGETS = {
+    "c99": ("Generic C99", ""),
+    "avr": ("ATmega328P, Arduino", "ATmega328P"),
+    "m0": ("Cortex-M0", "Cortex-M0"),
+    "m4f": ("Cortex-M4F", "Cortex-M4F"),
+}
+#: Characters that a prefix can have while it is typed: what is wrong with it is said.
+LONGEST_PREFIX = 40
 
 #: Work that is not done after this long shows its progress, looked at this often.
 QUICK_SECONDS, POLL_SECONDS = 1.0, 0.4
@@ -20,39 +32,47 @@ _FORMAT_HELP = (
 )
 
 
-def ask(choice: Choice) -> Choice:
-    """Let the visitor choose; the choice with it, which the link then carries."""
+@dataclass(frozen=True)
+class Settings:
+    """How the files of a model are to be made.
+
+    Parameters
+    ----------
+    number_format : str
+        Of `FORMATS`.
+    target : str
+        Of `TARGETS`.
+    prefix : str
+        As typed.
+    """
+
+    number_format: str
+    target: str
+    prefix: str
+
+
+def ask() -> Settings:
+    """Let the visitor choose; links and other pages keep it."""
     columns = st.columns([3, 2, 1], vertical_alignment="bottom")
-    edition = links.edition()
     number_format = columns[0].segmented_control(
         "Number format",
         list(FORMATS),
-        default=choice.number_format,
         required=True,
-        key=f"export_format_{edition}",
+        key=kept.one("export_format", FORMATS, "float32"),
         help=_FORMAT_HELP,
     )
     target = columns[1].selectbox(
         "Target",
         list(TARGETS),
-        list(TARGETS).index(choice.target),
         format_func=lambda key: TARGETS[key][0],
-        key=f"export_target_{edition}",
+        key=kept.one("export_target", TARGETS, "c99"),
     )
     prefix = columns[2].text_input(
         "Prefix of every name",
-        choice.prefix,
-        max_chars=links.LONGEST_PREFIX,
-        key=f"export_prefix_{edition}",
+        max_chars=LONGEST_PREFIX,
+        key=kept.words("export_prefix", LONGEST_PREFIX, "mdl"),
     )
-    asked = {"format": number_format, "target": target, "prefix": prefix}
-    usual = {"format": next(iter(FORMATS)), "target": next(iter(TARGETS))}
-    usual["prefix"] = PREFIX
-    files = {name: value for name, value in asked.items() if value != usual[name]}
-    if files != choice.files:
-        choice = replace(choice, files=files)
-        links.choose(choice)
-    return choice
+    return Settings(number_format, target, prefix)
 
 
 def key(choice: Choice) -> Any:
