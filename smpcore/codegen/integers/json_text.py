@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, fields
-from typing import Any
+from dataclasses import asdict, fields, is_dataclass
+from typing import Any, get_type_hints
 
 import numpy as np
 
@@ -27,6 +27,8 @@ def to_text(model: Any) -> str:
             value = [_written(one) for one in value]
         elif isinstance(value, np.ndarray):
             value = value.tolist()
+        elif is_dataclass(value):
+            value = asdict(value)
         content[entry.name] = value
     content["source"] = json.loads(model.source.to_json())
     return json.dumps(content, allow_nan=False)
@@ -35,6 +37,14 @@ def to_text(model: Any) -> str:
 def _written(one: QuantInput) -> dict[str, Any]:
     """An input without what stands in the source."""
     return {name: value for name, value in asdict(one).items() if name != "given"}
+
+
+def _read(value: Any, form: type, name: str) -> Any:
+    """An entry as the form wants it: an array, a record, or a plain value."""
+    hint = get_type_hints(form).get(name)
+    if hint is np.ndarray:
+        return np.array(value)
+    return hint(**value) if is_dataclass(hint) else value
 
 
 def from_text(text: str, forms: Mapping[str, type]) -> Any:
@@ -62,7 +72,8 @@ def from_text(text: str, forms: Mapping[str, type]) -> Any:
         source = CompiledModel.from_json(json.dumps(content.pop("source")))
         pairs = zip(source.inputs, content.pop("inputs"), strict=True)
         inputs = tuple(QuantInput(given, **one) for given, one in pairs)
-        return forms[form](source=source, inputs=inputs, **content)
+        read = {name: _read(v, forms[form], name) for name, v in content.items()}
+        return forms[form](source=source, inputs=inputs, **read)
     except ExportError:
         raise
     except (KeyError, TypeError, ValueError, OverflowError, IndexError) as error:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from smpcore.codegen.integers.fade import TABLE
 from smpcore.codegen.integers.inputs import ends
 from smpcore.codegen.integers.linear import QuantLinear
 from smpcore.codegen.integers.model import QuantModel
+from smpcore.codegen.integers.sums import QuantSums
 
 
 def has_python(quant: QuantModel) -> bool:
@@ -87,7 +90,33 @@ def _linear(quant: QuantLinear) -> tuple[dict[str, Any], str]:
     return constants, _LINEAR
 
 
-_ROWS: dict[type, Callable[[Any], tuple[dict[str, Any], str]]] = {QuantLinear: _linear}
+def _sums(quant: QuantSums) -> tuple[dict[str, Any], str]:
+    source, kept = quant.source, quant.feature
+    fade = {name.upper(): value for name, value in asdict(quant.fade).items()}
+    del fade["SCALE"]
+    constants = {
+        "POWER": quant.power,
+        "TOP": quant.top,
+        **fade,
+        "TABLE": TABLE,
+        "BIAS": quant.bias,
+        "INPUT": source.feature_input[kept],
+        "LEVEL": source.feature_level[kept],
+        "FACTOR": quant.factor,
+        "ORIGIN": quant.origin,
+        "PLACES": quant.places,
+        "ANCHOR": quant.anchor.ravel(),
+        "START": quant.start,
+        "ROW": quant.term_row,
+        "WEIGHT": quant.weight,
+    }
+    return constants, _SUMS
+
+
+_ROWS: dict[type, Callable[[Any], tuple[dict[str, Any], str]]] = {
+    QuantLinear: _linear,
+    QuantSums: _sums,
+}
 
 _HEAD = '''\
 # SPDX-License-Identifier: 0BSD. This generated code is yours.
@@ -106,6 +135,37 @@ def row_scores(x):
             q, level = x[INPUT[term]], LEVEL[term]
             score += WEIGHT[term] * (q if level < 0 else int(q == level))
         found.append(score)
+    return found
+'''
+
+_SUMS = '''\
+def _fade(distance):
+    """Similarity 2^-(distance / scale) in steps of 2^-15."""
+    coarse = distance >> DROP
+    if coarse > LAST:
+        return 0
+    u = (coarse * GAIN + HALF) >> DOWN
+    k, rest, whole = u >> 7 & 31, u & 127, u >> 12
+    part = TABLE[k] - (((TABLE[k] - TABLE[k + 1]) * rest + 64) >> 7)
+    return (part + ((1 << whole) >> 1)) >> whole
+
+
+def _feature(x, f):
+    """Whole feature of the integers of all inputs."""
+    count = x[INPUT[f]] if LEVEL[f] < 0 else int(x[INPUT[f]] == LEVEL[f])
+    return min(max((count * FACTOR[f] + ORIGIN[f]) >> PLACES[f], 0), TOP)
+
+
+def row_scores(x):
+    """Score of each row of the model for the integers of all inputs."""
+    n = len(FACTOR)
+    features = [_feature(x, f) for f in range(n)]
+    found = list(BIAS)
+    for i in range(len(START) - 1):
+        apart = [abs(features[f] - ANCHOR[i * n + f]) ** POWER for f in range(n)]
+        alike = _fade(sum(apart))
+        for term in range(START[i], START[i + 1]):
+            found[ROW[term]] += WEIGHT[term] * alike
     return found
 '''
 
