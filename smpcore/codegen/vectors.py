@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -110,7 +111,9 @@ def test_vectors(
     raw = sample(compiled, max(256, n), seed)
     if whole:
         given, drawn = model.quantise, model.quantise(raw)
-        near = neighbours(model, drawn, MAX_VECTORS)
+        # Rows drawn at random may all lie far from the prototypes, telling ones do not.
+        telling = list(itertools.islice(model.telling_rows(drawn), MAX_VECTORS))
+        near = neighbours(model, np.vstack([telling, drawn]), MAX_VECTORS)
         random = _any_integers(model, drawn, seed)
         kinds = f"int{model.width}", f"int{model.accumulator}"
     else:
@@ -120,12 +123,14 @@ def test_vectors(
     real = [] if rows is None else _each_class(model, given(rows), -(-n // 3))
     groups = {
         "real": real,
-        "missing": given(_missing(compiled.inputs, raw)),
+        "missing": given(_missing(compiled.inputs, raw, categories_only=whole)),
         "corner": model.telling_rows(drawn),
         **near,
         "random": random,
     }
-    tried, why = _chosen(groups, n, "int64" if whole else "float32")
+    # Every prototype of an integer model has a corner: those come first.
+    n_corners = n // 2 if whole else 0
+    tried, why = _chosen(groups, n, n_corners, "int64" if whole else "float32")
     return TestVectors(
         rows=tried.astype(kinds[0]),
         scores=model.scores(tried).astype(kinds[1]),
@@ -145,13 +150,14 @@ def _any_integers(quant: QuantModel, drawn: np.ndarray, seed: int) -> np.ndarray
 
 
 def _chosen(
-    groups: dict[str, Iterable[np.ndarray]], n: int, dtype: str
+    groups: dict[str, Iterable[np.ndarray]], n: int, n_corners: int, dtype: str
 ) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Take the real rows, then a new row of each other group in turn; n in all."""
+    """Take the real rows, corners, then a new row of each group in turn; n in all."""
     seen: set[bytes] = set()
     streams = {kind: _unseen(rows, seen, dtype) for kind, rows in groups.items()}
     chosen: dict[str, list[np.ndarray]] = {kind: [] for kind in groups}
     chosen["real"] += streams.pop("real")
+    chosen["corner"] += itertools.islice(streams["corner"], n_corners)
     waiting = deque(streams.items())
     while waiting and sum(map(len, chosen.values())) < n:
         kind, stream = waiting.popleft()
@@ -190,14 +196,21 @@ def _each_class(
     return list(rows[np.lexsort((winners, rank))[:n]])
 
 
-def _missing(inputs: Sequence[CompiledInput], drawn: np.ndarray) -> np.ndarray:
-    """Rows without any value, without one value, and with a level that is not there."""
+def _missing(
+    inputs: Sequence[CompiledInput], drawn: np.ndarray, categories_only: bool
+) -> np.ndarray:
+    """Rows without any value, without one value, and with a level that is not there.
+
+    One by one only categories, where missing numbers are numbers: for integer code.
+    """
     gone = np.array([np.nan if entry.kind == "number" else -1.0 for entry in inputs])
     may_miss = [
         entry.kind == "category" or entry.missing is not None for entry in inputs
     ]
+    rows = [np.where(may_miss, gone, drawn[0])] if any(may_miss) else []
+    if categories_only:
+        may_miss = [entry.kind == "category" for entry in inputs]
     columns = np.flatnonzero(may_miss)[:MAX_VECTORS]
-    rows = [np.where(may_miss, gone, drawn[0])] if columns.size else []
     for column in columns:
         values = [gone[column], len(inputs[column].levels)]
         for value in values[: 1 + bool(inputs[column].levels)]:
