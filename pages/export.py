@@ -4,30 +4,28 @@ from functools import partial
 
 import streamlit as st
 
-from pages.shared import exports, formats, links, ranges, settings, tables, usage
+from pages.shared import (
+    boards,
+    exports,
+    formats,
+    links,
+    ranges,
+    settings,
+    tables,
+    usage,
+)
 from smpcore import EMITTERS, METHODS, ExportError, SmpcoreError, bundle
 
 
 def _compare(form: formats.Form, found: dict[str, formats.Form]) -> None:
     if problem := found[asked.number_format].problem:
         st.info(tables.plain(f"{problem} {form.name} is shown."))
-    st.dataframe(formats.lines(made, found), hide_index=True)
+    st.dataframe(formats.lines(made, found, chip), hide_index=True)
     st.caption(f"On all rows that are open. **{form.name}:** {formats.told(form)}")
     st.caption(tables.plain(made.worth))
     if differing := formats.differing(made, form):
         with st.expander(f"Rows that {form.name} answers otherwise than float64"):
             st.dataframe(differing, hide_index=True)
-
-
-def _sizes(form: formats.Form) -> None:
-    needed = f"{len(made.compiled.inputs)} of {len(made.data.preparation.inputs)}"
-    words = made.compiled.in_words
-    with st.container(horizontal=True):
-        st.metric("Inputs needed", needed, width=160)
-        st.metric("Prototypes", made.n_prototypes, help=words, width=160)
-        st.metric("Tables in flash", f"{form.model.table_bytes:,} bytes", width=200)
-    for warning in made.compiled.warnings:
-        st.warning(warning)
 
 
 def _files(form: formats.Form) -> None:
@@ -75,6 +73,7 @@ except SmpcoreError as problem:
     st.info(tables.plain(str(problem)))
     st.stop()
 asked = settings.ask()
+chip = settings.TARGETS[asked.target][1]
 try:
     key = settings.key(choice)
     made = tables.remembered("export", key, partial(exports.export, choice))
@@ -87,7 +86,7 @@ try:
         shown = formats.shown(found, asked.number_format)
         with place:
             _compare(shown, found)
-            _sizes(shown)
+            boards.section(made, shown, chip, key)
         _files(shown)
 except SmpcoreError as problem:  # the Python below can be had all the same
     st.info(tables.plain(str(problem)))

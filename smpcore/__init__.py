@@ -2,6 +2,7 @@
 
 from smpcore import chips, figures
 from smpcore.baselines import BASELINES, Baseline
+from smpcore.chips import CHIPS, available, measure
 from smpcore.codegen import (
     EMITTERS,
     Agreement,
@@ -135,6 +136,7 @@ from smpcore.similarity import Similarity
 __all__ = [
     "BASELINES",
     "BUDGET",
+    "CHIPS",
     "DECIMALS",
     "DELIMITERS",
     "EMITTERS",
@@ -184,6 +186,7 @@ __all__ = [
     "agreement",
     "answer_rows",
     "at_threshold",
+    "available",
     "band_for_error",
     "bundle",
     "cautions",
@@ -224,6 +227,7 @@ __all__ = [
     "make_dataset",
     "margins",
     "match_columns",
+    "measure",
     "measures_of_prototypes",
     "n_draws",
     "nearest_examples",

@@ -66,27 +66,19 @@ class Export:
         return self.compiled.n_rows
 
     @property
-    def besides(self) -> str:
-        """What the files take besides their tables, in sentences."""
-        code = [
-            f"{least / 1000:.1f}-{most / 1000:.1f} kB ({chip})"
-            for chip, (least, most) in self.compiled.code_bytes.items()
-        ]
-        stack = f"{self.compiled.stack_bytes} bytes of arrays"
-        return f"Code adds {', '.join(code)}. Stack: {stack}."
-
-    @property
     def worth(self) -> str:
         """How good it is beside one and the same answer to all rows, in sentences."""
         return readouts.worth(self.estimator.model_, self.data)
 
     def vectors(self, model: CompiledModel | QuantModel, real: bool) -> TestVectors:
         """Test vectors; real training rows are in them only when asked for."""
+        # Integers are small: so many that every prototype has a corner of its own.
+        n = 64 if isinstance(model, QuantModel) else 32
         if not real:
-            return test_vectors(model)
+            return test_vectors(model, n=n)
         dataset = self.data.dataset
         train = dataset.frame.iloc[self.data.split.train]
-        return test_vectors(model, model.rows(train), source=dataset.name)
+        return test_vectors(model, model.rows(train), n, source=dataset.name)
 
     def zip(self, real: bool, prefix: str = "mdl") -> bytes:
         """The bundle in 32-bit floats: the same bytes for the same model."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.shared import exports
+from pages.shared import costs, exports
 from pages.shared.readouts import TITLES, percent
 from pages.shared.settings import FORMATS
 from smpcore import (
@@ -152,7 +152,9 @@ def in_words(part: Compared) -> str:
     return f"{percent(part.scores.accuracy)} ({part.scores.hits} of {part.same.n_rows})"
 
 
-def lines(made: exports.Export, found: Mapping[str, Form]) -> list[dict[str, Any]]:
+def lines(
+    made: exports.Export, found: Mapping[str, Form], chip: str
+) -> list[dict[str, Any]]:
     """The formats as lines of a table, after float64 and before what takes no model."""
     regression = made.compiled.is_regression
     what = "mean error" if regression else "right"
@@ -174,8 +176,21 @@ def lines(made: exports.Export, found: Mapping[str, Form]) -> list[dict[str, Any
         line = {"number format": form.name}
         for part, title in titles.items():
             line[title] = in_words(form.parts[part]) if form.parts else "not possible"
-        shown.append(line | (_apart(form) if form.parts else {}))
+        if form.model:
+            line |= _apart(form) | _takes(form, chip)
+        shown.append(line)
     return [*shown, last]
+
+
+def _takes(form: Form, chip: str) -> dict[str, str]:
+    """Estimated costs of a format on a chip."""
+    cost = costs.estimates(form.model).get(chip)
+    if cost is None:
+        return {}
+    return {
+        f"flash, {chip} (estimated)": f"{cost.flash:,} B",
+        f"{cost.counted} (estimated)": f"{cost.count:,}",
+    }
 
 
 def _apart(form: Form) -> dict[str, str]:

@@ -14,9 +14,9 @@ from pages.shared.choice import Choice
 
 #: Number format of files -> bits of its integers; None: floats.
 FORMATS = {"float32": None, "int16": 16, "int8": 8}
-#: What the files are for -> its name, and the chip whose costs count; empty: none.
+#: What the files are for -> its name, and the chip whose costs are shown.
 TARGETS = {
-    "c99": ("Generic C99", ""),
+    "c99": ("Generic C99", "Cortex-M0"),
     "avr": ("ATmega328P, Arduino", "ATmega328P"),
     "m0": ("Cortex-M0", "Cortex-M0"),
     "m4f": ("Cortex-M4F", "Cortex-M4F"),
