@@ -136,23 +136,3 @@ def test_the_test_set_is_closed_unless_the_data_are_toys():
     toy = _payload(opened({"data": "moons"}))
     names = [entry["name"] for entry in toy["picture"]["readouts"]]
     assert any("Test" in name for name in names)
-
-
-def test_the_export_of_a_regression_speaks_of_errors_and_differences():
-    app = opened({"data": "diabetes"}, "export.py")
-    table = app.dataframe[0].value
-    assert list(table["part"]) == ["train", "validation"]
-    assert (table["within that"] == table["rows"]).all()
-    assert (table["mean error in float32"] == table["mean error in float64"]).all()
-    found = table["largest difference"].astype(float)
-    proved = table["proved at most"].astype(float)
-    assert (found > 0).all() and (found <= proved).all()
-    assert not any("right" in name or "answer" in name for name in table)
-    metrics = {metric.label: metric.value for metric in app.metric}
-    assert metrics["Prototypes"] == "10"
-
-
-def test_the_export_of_classes_speaks_of_answers():
-    table = opened({"data": "moons"}, "export.py").dataframe[0].value
-    assert (table["same answer"] == table["rows"]).all()
-    assert (table["right in float32"] <= table["rows"]).all()

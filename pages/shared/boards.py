@@ -14,6 +14,7 @@ from pages.shared.costs import Cost
 from pages.shared.exports import Export
 from pages.shared.formats import Form
 from pages.shared.ranges import kept_table
+from pages.shared.readouts import percent
 from smpcore import CHIPS
 
 _NUMBERS = ("flash, kB", "RAM, kB", "MHz", "mA per MHz")
@@ -141,9 +142,7 @@ def _line(board: Mapping[str, Any], cost: Cost) -> dict[str, str]:
     room = {"flash": board["flash, kB"] * _KILO, "RAM": board["RAM, kB"] * _KILO}
     takes = {"flash": cost.flash, "RAM": cost.ram + cost.stack}
     lacks = [memory for memory in room if takes[memory] > room[memory]]
-    shares = ", ".join(
-        f"{memory} {takes[memory] / room[memory]:.1%}" for memory in room
-    )
+    shares = ", ".join(f"{m} {percent(takes[m] / room[m])}" for m in room)
     # An instruction takes a cycle or more.
     least = "" if cost.counted == "cycles" else "≥ "
     return {

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import streamlit as st
 
 from pages.shared import costs, exports
 from pages.shared.readouts import TITLES, percent
@@ -179,7 +180,14 @@ def lines(
         if form.model:
             line |= _apart(form) | _takes(form, chip)
         shown.append(line)
-    return [*shown, last]
+    columns = dict.fromkeys(name for line in shown for name in line)
+    return [{name: line.get(name, "") for name in columns} for line in (*shown, last)]
+
+
+def table(lines: list[dict[str, Any]]) -> None:
+    """Show the lines; the format stays in sight, however narrow the screen."""
+    pinned = {"number format": st.column_config.Column(pinned=True)}
+    st.dataframe(lines, hide_index=True, column_config=pinned)
 
 
 def _takes(form: Form, chip: str) -> dict[str, str]:

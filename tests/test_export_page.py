@@ -1,0 +1,227 @@
+"""The export page without a browser: formats, ranges, boards, files."""
+
+import io
+import json
+import zipfile
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pages.shared import boards, costs, exports, formats, private, ranges, settings
+from pages.shared.choice import Choice
+from pages.shared.settings import FORMATS, TARGETS
+from smpcore import METHODS, Dataset, SensorRange, bundle
+from tests.app import kernels, opened, said, sound, until
+
+pytestmark = pytest.mark.usefixtures(kernels.__name__)
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """On a busy machine the comparison would otherwise go on behind a progress bar."""
+    monkeypatch.setattr(settings, "QUICK_SECONDS", 60.0)
+
+
+def _page(number_format="float32", data="iris", target="c99", **more):
+    asked = {"p.export_format": number_format, "p.export_target": target}
+    return opened({"data": data, **asked, **more}, "export.py")
+
+
+def _table(page):
+    return page.dataframe[0].value.set_index("number format")
+
+
+def _made(number_format, ranges=None, **choice):
+    made = exports.export(Choice(**choice))
+    work = partial(formats.forms, made, ranges or {})
+    found = work(np.zeros(1, np.int64), np.zeros(1))
+    return made, found[number_format]
+
+
+@pytest.mark.parametrize("number_format", FORMATS)
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_is_exported_or_refused_calmly_in_every_format(
+    method, number_format
+):
+    page = _page(number_format, method=method)
+    table = _table(page)
+    assert list(table.index)[1:4] == list(FORMATS)
+    assert table.index[0].startswith("float64")
+    assert table.index[-1] == "always the most frequent class"
+    assert table["Training: right"]["float32"].endswith(" of 90)")
+    refused = table["Training: right"][number_format] == "not possible"
+    told = " ".join(info.value for info in page.info)
+    assert ("32\\-bit floats" in told and "float32 is shown" in told) == refused
+    assert not page.error
+    assert "`make`" in " ".join(line.value for line in page.markdown)
+    shown = [block.value for block in page.get("code")]
+    assert any("#define MDL_N" in code for code in shown)
+    assert any("int8_t x[MDL_N]" in code for code in shown) == (
+        number_format == "int8" and not refused
+    )
+
+
+def test_linear_integers_are_possible_and_agree():
+    table = _table(_page("int8", data="breast_cancer", method="smallk", target="avr"))
+    assert table["differ from float64"]["int16"] == "0 of 455"
+    assert table["rows saturated"]["int8"].endswith(" of 455")
+    proved = [float(table["proved the same"][f].split()[0]) for f in FORMATS]
+    assert proved[0] >= proved[1] >= proved[2] > 50
+    cycles = table["cycles (estimated)"].str.replace(",", "")
+    assert int(cycles["int8"]) < int(cycles["int16"]) < int(cycles["float32"])
+    assert "Test: right" not in table
+
+
+def test_a_regression_speaks_of_errors_and_differences():
+    table = _table(_page("int16", data="diabetes"))
+    found = table["largest difference"][list(FORMATS)].astype(float)
+    proved = table["proved at most"][list(FORMATS)].astype(float)
+    assert (found > 0).all() and (found <= proved).all()
+    error = table["Validation: mean error"].astype(float)
+    assert error["always the training median"] > error["int16"]
+    assert not any("right" in name for name in table)
+
+
+def test_rows_that_differ_are_listed():
+    made, form = _made("int8", data="digits", method="smp")
+    listed = formats.differing(made, form)
+    count = sum(len(part.differ) for part in form.parts.values())
+    assert len(listed) == count > 0
+    for line in listed:
+        assert line["float64"] != line["int8"]
+        assert str(made.data.y[line["row"]]) == line["truth"]
+    page = _page("int8", data="digits", method="smp")
+    assert any("answers otherwise" in block.label for block in page.expander)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"low": 5.0, "high": 5.0}, "low end should be below its high end"),
+        ({"low": 9.0, "high": 1.0}, "low end should be below its high end"),
+        ({"low": None}, "both ends should be numbers"),
+        ({"high": float("nan")}, "both ends should be numbers"),
+    ],
+)
+def test_a_range_that_is_none_is_told_and_left_out(changes, told):
+    made, _ = _made("int8", data="iris", method="smallk")
+    start = ranges._start(formats.quantise(made.compiled, 16))
+    edited = start.astype({"low": object, "high": object})
+    for name, value in changes.items():
+        edited.loc[0, name] = value
+    found, problems = ranges._sound(made, start, edited)
+    assert found == {}
+    assert told in problems[0] and repr(start["column"][0]) in problems[0]
+
+
+def test_ranges_come_back_and_reach_the_files():
+    page = _page("int16", data="iris", method="smallk")
+    key, frame = page.session_state["export_ranges.edited"]
+    edited = frame.copy()
+    edited.loc[0, ["low", "high", "whole numbers", "unit"]] = [0, 1023, True, "*mV*"]
+    edited.loc[1, "low"] = 99.0
+    page.switch_page("pages/explore.py").run()
+    page.session_state["export_ranges.edited"] = key, edited
+    page.switch_page("pages/export.py").run()
+    assert "low end should be below" in said(sound(page))
+    shown = " ".join(block.value for block in page.get("code"))
+    assert "/* the number itself, 0 to 1023 */" in shown
+    kept = page.session_state["export_ranges.edited"][1]
+    assert kept["unit"][0] == "*mV*"
+
+
+def test_settings_stay_over_pages_and_links():
+    page = _page("int8", target="m4f", **{"p.export_prefix": "abc"})
+    page.switch_page("pages/explore.py").run()
+    page.switch_page("pages/export.py").run()
+    assert sound(page).text_input(key="export_prefix").value == "abc"
+    assert page.selectbox(key="export_target").value == "m4f"
+    assert page.query_params["p.export_format"] == "int8"
+    assert "make cortex-m4f" in " ".join(line.value for line in page.markdown)
+    odd = {"p.export_format": "int4", "p.export_target": "x"}
+    page = opened({"data": "iris"} | odd, "export.py")
+    assert page.selectbox(key="export_target").value == "c99"
+
+
+@pytest.mark.parametrize("prefix", ["int", "", "1a", "a b", "*/", "<b>", "ä", "a" * 40])
+def test_a_prefix_that_is_none_is_told(prefix):
+    page = _page("int8")
+    page.text_input(key="export_prefix").set_value(prefix).run()
+    (problem,) = sound(page).error
+    assert "lower\\-case letter" in problem.value
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_target_is_explained_in_three_lines(target):
+    lines = [m.value for m in _page("int16", target=target).markdown]
+    (told,) = [line for line in lines if line.startswith("1. ")]
+    assert len(told.splitlines()) == 3 and "mdl_predict" in told
+
+
+def test_a_board_that_is_too_small_is_marked_and_its_name_is_data():
+    small = boards._START.copy()
+    small.loc[0, ["board", "flash, kB"]] = ["<img src=x> **b**", 0.01]
+    small.loc[1, "MHz"] = None
+    page = opened({"data": "iris"}, "explore.py")
+    page.session_state["export_boards.edited"] = "", small
+    page.switch_page("pages/export.py").run()
+    (warning,) = [w.value for w in sound(page).warning]
+    assert "\\<img src\\=x\\> \\*\\*b\\*\\*".replace("\\=", "=") in warning
+    assert "exported all the same" in warning
+    assert "left out: 1" in said(page)
+    table = page.dataframe[1].value.set_index("board")
+    assert table["fits"].tolist() == ["no: too little flash", "yes"]
+    assert page.get("download_button")
+
+
+def test_costs_are_measured_on_a_button():
+    if not costs.can_measure():
+        pytest.skip("no compiler or simulator of a chip is installed")
+    page = _page("int8", data="breast_cancer", method="smallk", target="avr")
+    assert "Estimated from a table" in said(page)
+    until(page.button(key="measure_costs").click().run(), _is_measured)
+    metrics = {metric.label: metric.value for metric in page.metric}
+    form = _made("int8", data="breast_cancer", method="smallk")[1]
+    guess = costs.estimates(form.model)["ATmega328P"]
+    count = int(metrics["Cycles an answer"].replace(",", ""))
+    assert 0.5 < count / guess.count < 2
+
+
+def _is_measured(page):
+    return "Measured on simulated chips" in said(page)
+
+
+@pytest.mark.parametrize("number_format", FORMATS)
+def test_the_bundle_says_how_good_these_numbers_are(number_format):
+    given = {"petal length (cm)": SensorRange(0, 10, unit="cm")}
+    made, form = _made(number_format, given, data="iris", method="smallk")
+    model = formats.as_exported(form, made)
+    packed = bundle(model, made.vectors(model, False))
+    files = zipfile.ZipFile(io.BytesIO(packed))
+    readme = files.read("README.md").decode()
+    part = form.parts["validation"]
+    assert f"| validation | 30 | {part.scores.hits} | " in readme
+    assert number_format in readme and "The test set is closed" in readme
+    content = json.loads(files.read("model.json"))
+    source = content.get("source", content)
+    told = source["provenance"]["as_exported"]
+    assert told["format"] == number_format
+    equal = told["parts"]["train"]["same_as_float64"]
+    assert equal == form.parts["train"].same.n_equal
+    again = bundle(formats.as_exported(form, made), made.vectors(model, False))
+    assert again == packed
+
+
+def test_uploads_give_no_rows_away():
+    y = np.where(np.arange(60) % 2, "a", "b")
+    frame = pd.DataFrame(
+        np.random.default_rng(0).normal(size=(60, 2)) + (y == "a")[:, None]
+    )
+    frame.columns = ["p", "q"]
+    roles = {"p": "feature", "q": "feature", "y": "target"}
+    dataset = Dataset("mine", frame.assign(y=y), roles, "classification", private=True)
+    link = {"data": "mine", "mine": private.keep(dataset), "p.export_format": "int8"}
+    page = opened(link, "export.py")
+    assert "64 test vectors, all synthetic" in said(page)
