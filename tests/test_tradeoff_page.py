@@ -9,8 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import exports, sweep_jobs, sweeps
 from pages.shared.choice import Choice
-from smpcore import METHODS, SCORES, list_datasets, summary, sweep_table
-from smpcore.evaluation.sweep import SIZES
+from smpcore import METHODS, SCORES, SIZES, list_datasets, summary, sweep_table
 from tests.app import kernels, opened, said, until
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)

@@ -28,7 +28,12 @@ SIZE_TITLES = {
     "n_nonzeros": "Non-zeros",
     "n_features": "Features",
     "n_prototypes": "Prototypes",
-    "flash_bytes": "Flash bytes",
+    "flash_bytes": "Flash bytes, float32",
+    "flash_int16": "Flash bytes, int16",
+    "flash_int8": "Flash bytes, int8",
+    "cycles_float32": "Cycles, float32",
+    "cycles_int16": "Cycles, int16",
+    "cycles_int8": "Cycles, int8",
 }
 SCORE_TITLES = {
     "balanced_accuracy": "Balanced accuracy",
@@ -36,8 +41,8 @@ SCORE_TITLES = {
     "mae": "Mean absolute error",
     "r2": "R²",
 }
-#: What an axis says more than its title.
-AXES = {"flash_bytes": "Flash bytes of tables and code (Cortex-M0)"}
+#: Added to the titles of costs on an axis.
+ON_CHIP = " (ATmega328P, estimated)"
 
 #: A running sweep is looked at this often until there is a chart, and from then on.
 FIRST_SECONDS, NEXT_SECONDS = 0.25, 0.5
@@ -300,6 +305,12 @@ def as_table(found: Found, asked: Asked) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+def _axis(size: str) -> str:
+    """Title of a size, with the chip where it is of one."""
+    costs = size.startswith(("flash", "cycles"))
+    return SIZE_TITLES[size] + ON_CHIP * costs
+
+
 def show(found: Found, asked: Asked, on_click: Callable[[], None]) -> None:
     """The chart, and what it leaves out."""
     points = found.points
@@ -309,7 +320,7 @@ def show(found: Found, asked: Asked, on_click: Callable[[], None]) -> None:
         asked.size,
         {key: title_of(key) for key in (*asked.values, *reference)},
         (
-            AXES.get(asked.size, SIZE_TITLES[asked.size]) + ", mean over folds",
+            f"{_axis(asked.size)}, mean over folds",
             SCORE_TITLES[asked.score],
         ),
         reference,

@@ -35,12 +35,11 @@ from smpcore.evaluation.scores import (
     evaluate,
     wilson,
 )
+from smpcore.evaluation.sizes import SIZES, measure
 from smpcore.evaluation.stability import Stability, redraw, refits, stability
 from smpcore.evaluation.sweep import (
     SCORES,
-    SIZES,
     Walk,
-    measure,
     sweep,
     sweep_table,
     walk_baselines,

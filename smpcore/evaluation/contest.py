@@ -15,10 +15,10 @@ from smpcore.datasets import Dataset, Preparation, prepare
 from smpcore.errors import SmpcoreError
 from smpcore.evaluation.folds import Fold
 from smpcore.evaluation.pareto import summary
+from smpcore.evaluation.sizes import measure
 from smpcore.evaluation.sweep import (
     SCORES,
     Walk,
-    measure,
     measure_baseline,
     sweep,
     sweep_table,

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from smpcore.evaluation.sweep import SIZES
+from smpcore.evaluation.sizes import SIZES
 
 #: A difference whose p-value is not below this is none that can be told.
 LEVEL = 0.05

@@ -18,17 +18,14 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from smpcore.baselines import BASELINES
-from smpcore.codegen import compile_model
 from smpcore.datasets import Dataset, Preparation, prepare
-from smpcore.errors import ExportError, SmpcoreError
+from smpcore.errors import SmpcoreError
 from smpcore.evaluation.errors import RegressionScores
 from smpcore.evaluation.folds import Fold
 from smpcore.evaluation.scores import class_numbers, count_answers
+from smpcore.evaluation.sizes import SIZES, measure
 from smpcore.methods import METHODS, Method
-from smpcore.model import PrototypeModel
 
-#: The chip whose flash is counted: tables, and the most that code was measured to add.
-CHIP = "Cortex-M0"
 #: Solver status of a fit that was asked to stop.
 STOPPED = 2
 #: Scores of each task, the first one first; True where larger is better.
@@ -36,8 +33,6 @@ SCORES: dict[str, dict[str, bool]] = {
     "classification": {"balanced_accuracy": True, "accuracy": True},
     "regression": {"mae": False, "r2": True},
 }
-#: What a model costs.
-SIZES = ("n_nonzeros", "n_features", "n_prototypes", "flash_bytes")
 COLUMNS = ("method", "parameter", "value", "repeat", "fold", "n_train", "n_held_out")
 
 
@@ -273,32 +268,6 @@ def _fit_method(
     status = STOPPED if history.status == STOPPED else history.status_text
     found = measure(model, place.preparation) | {"status": status}
     return place, model.predict(X_held_out), found
-
-
-def measure(model: PrototypeModel, preparation: Preparation) -> dict[str, float]:
-    """What a model costs.
-
-    Parameters
-    ----------
-    model : PrototypeModel
-    preparation : Preparation
-
-    Returns
-    -------
-    dict
-        `SIZES`; ``flash_bytes`` is NaN for a model that has no C code.
-    """
-    try:
-        compiled = compile_model(model, preparation)
-        flash = float(compiled.table_bytes + compiled.code_bytes[CHIP][1])
-    except ExportError:
-        flash = np.nan
-    return {
-        "n_nonzeros": model.n_nonzeros,
-        "n_features": int(model.support.sum()),
-        "n_prototypes": model.n_prototypes,
-        "flash_bytes": flash,
-    }
 
 
 def _fit_baseline(

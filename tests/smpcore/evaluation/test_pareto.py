@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from smpcore import pareto_front, summary
+from smpcore import SIZES, pareto_front, summary
 from smpcore.evaluation import corrected_error, corrected_t_test
 
 DIFFERENCES = np.array([0.02, 0.01, 0.03, 0.0, 0.04])
@@ -39,7 +39,8 @@ def _table(scores: np.ndarray, sizes: np.ndarray) -> pd.DataFrame:
                 {"method": "m", "parameter": "p", "value": float(value), "repeat": 0}
                 | {"fold": fold, "n_train": 80, "n_held_out": 20, "accuracy": score}
                 | {"n_nonzeros": size, "n_features": size, "n_prototypes": 1.0}
-                | {"flash_bytes": np.nan, "seconds": 0.1, "status": "converged"}
+                | dict.fromkeys(SIZES[3:], np.nan)
+                | {"seconds": 0.1, "status": "converged"}
             )
     return pd.DataFrame(lines)
 

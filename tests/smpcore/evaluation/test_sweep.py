@@ -13,10 +13,12 @@ from smpcore import (
     Dataset,
     Walk,
     compile_model,
+    estimated,
     evaluate,
     folds,
     load_dataset,
     prepare,
+    quantise,
     split,
     sweep,
     sweep_table,
@@ -93,9 +95,26 @@ def test_flash_is_what_the_compiled_model_needs_and_baselines_have_none():
     compiled = compile_model(
         estimator.fit(X, dataset.y[drawn[0].train]).model_, preparation
     )
-    code = max(most for _, most in compiled.code_bytes.values())
     row = table[(table["method"] == key) & (table["value"] == walk.knots[0])]
-    assert row["flash_bytes"].item() == compiled.table_bytes + code
+    costs = zip(
+        ("flash_bytes", "flash_int16", "flash_int8"), (None, 16, 8), strict=True
+    )
+    for name, width in costs:
+        made = quantise(compiled, width) if width else compiled
+        told = estimated(made, "ATmega328P")
+        assert row[name].item() == told.flash
+        cycles = f"cycles_int{width}" if width else "cycles_float32"
+        assert row[cycles].item() == told.count
+    cheap = row[["cycles_int8", "cycles_int16", "cycles_float32"]].to_numpy(float)[0]
+    assert (np.diff(cheap) > 0).all()
+
+
+def test_a_form_without_integers_has_no_costs_of_them():
+    dataset, rows, drawn = _wine()
+    walk = walk_method("imkpl", dataset, rows, n_points=1)
+    table = _swept(dataset, drawn[:1], [walk])
+    assert table["flash_bytes"].notna().all()
+    assert table[["flash_int8", "flash_int16", "cycles_int8"]].isna().all(axis=None)
 
 
 def test_stop_keeps_what_is_finished():

@@ -1,0 +1,68 @@
+"""What a model costs: how much there is of it, and what it takes on a chip."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from smpcore.codegen import (
+    CompiledModel,
+    QuantModel,
+    compile_model,
+    estimated,
+    quantise,
+)
+from smpcore.datasets import Preparation
+from smpcore.errors import ExportError
+from smpcore.model import PrototypeModel
+
+#: The chip that answers are made for: it has no floats, and its cycles are exact.
+CHIP = "ATmega328P"
+#: Bits of integers (None: floats), and the names of the costs on that chip.
+_COSTS = (
+    (None, "flash_bytes", "cycles_float32"),
+    (16, "flash_int16", "cycles_int16"),
+    (8, "flash_int8", "cycles_int8"),
+)
+#: All that a model costs.
+SIZES = (
+    *("n_nonzeros", "n_features", "n_prototypes"),
+    *("flash_bytes", "flash_int16", "flash_int8"),
+    *("cycles_float32", "cycles_int16", "cycles_int8"),
+)
+
+
+def measure(model: PrototypeModel, preparation: Preparation) -> dict[str, float]:
+    """What a model costs.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+    preparation : Preparation
+
+    Returns
+    -------
+    dict
+        `SIZES`; NaN for a number format that the model does not have.
+    """
+    found = dict.fromkeys(SIZES, np.nan) | {
+        "n_nonzeros": model.n_nonzeros,
+        "n_features": int(model.support.sum()),
+        "n_prototypes": model.n_prototypes,
+    }
+    for width, flash, cycles in _COSTS:
+        try:
+            made = compile_model(model, preparation)
+            made = quantise(made, width) if width else made
+        except ExportError:
+            continue
+        found[flash], found[cycles] = _costs(made)
+    return found
+
+
+def _costs(made: CompiledModel | QuantModel) -> tuple[float, float]:
+    """Flash and cycles, as estimated."""
+    told = estimated(made, CHIP)
+    if told is not None:
+        return float(told.flash), float(told.count)
+    # A form without a table of costs: its tables, and the most that code adds.
+    return float(made.table_bytes + made.code_bytes[CHIP][1]), np.nan
