@@ -24,6 +24,10 @@ FILES = [
     "test_vectors.h",
 ]
 
+#: What is compiled beside the model for its self-test, and into what.
+HOST_C = ["example_host.c", "selftest.c"]
+HOST = ["example_host.o", "selftest.o"]
+
 
 def _unpack(packed, folder):
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
@@ -126,8 +130,8 @@ def test_the_chips_of_the_makefile_compile(
 def test_the_examples_are_strict_c(mixed_model, tool, tmp_path):
     _unpack(bundle(mixed_model, codegen.test_vectors(mixed_model)), tmp_path)
     for compiler in ("gcc", "clang"):
-        files = ["example_host.c", "selftest.c", "model.c"]
-        run(tool(compiler), *STRICT, "-o", "host", *files, cwd=tmp_path)
+        command = [tool(compiler), *STRICT, "-o", "host", *HOST_C, "model.c"]
+        run(*command, cwd=tmp_path)
 
 
 def _mutants(source):
@@ -152,12 +156,11 @@ def test_the_self_test_catches_what_is_wrong(random_model, tool, tmp_path):
     _unpack(bundle(compiled, codegen.test_vectors(compiled, n=64)), tmp_path)
     source = (tmp_path / "model.c").read_text()
     command = [tool("gcc"), "-std=c99", "-fsanitize=address"]
-    run(*command, "-c", "example_host.c", "selftest.c", cwd=tmp_path)
+    run(*command, "-c", *HOST_C, cwd=tmp_path)
     survivors, count = [], 0
     for table, mutant in _mutants(source):
         (tmp_path / "model.c").write_text(mutant)
-        objects = ["example_host.o", "selftest.o"]
-        run(*command, "-o", "host", *objects, "model.c", cwd=tmp_path)
+        run(*command, "-o", "host", *HOST, "model.c", cwd=tmp_path)
         try:
             run(tmp_path / "host")
             survivors.append(table)

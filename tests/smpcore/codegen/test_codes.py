@@ -19,7 +19,7 @@ from smpcore.errors import ExportError
 from smpcore.similarity import Similarity
 from smpcore.solvers import nqp
 from tests.smpcore.codegen.kernel_models import coded_model
-from tests.smpcore.codegen.test_bundle import _mutants, _unpack
+from tests.smpcore.codegen.test_bundle import HOST, _mutants, _unpack
 from tests.smpcore.codegen.test_c99 import _rows
 from tests.smpcore.codegen.toolchain import (
     SANITIZE,
@@ -264,11 +264,11 @@ def test_the_self_test_catches_what_is_wrong(tool, tmp_path, kind):
     _unpack(bundle(compiled, vectors), tmp_path)
     source = (tmp_path / "model.c").read_text()
     command = [tool("gcc"), "-std=c99", "-fsanitize=address"]
-    run(*command, "-c", "-o", "host.o", "example_host.c", cwd=tmp_path)
+    run(*command, "-c", "example_host.c", "selftest.c", cwd=tmp_path)
     survivors, tables, places = [], set(), {}
     for table, mutant in _mutants(source):
         (tmp_path / "model.c").write_text(mutant)
-        run(*command, "-o", "host", "host.o", "model.c", cwd=tmp_path)
+        run(*command, "-o", "host", *HOST, "model.c", cwd=tmp_path)
         tables.add(table)
         place = places[table] = places.get(table, -1) + 1
         try:

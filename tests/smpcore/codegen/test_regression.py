@@ -13,7 +13,7 @@ from smpcore.codegen.kernels import KERNELS
 from smpcore.errors import ExportError
 from tests.bench.export import kernel_fitted, random_table, super_sparse_regression
 from tests.smpcore.codegen.kernel_models import random_kernel_model
-from tests.smpcore.codegen.test_bundle import FILES, _mutants, _unpack
+from tests.smpcore.codegen.test_bundle import FILES, HOST, HOST_C, _mutants, _unpack
 from tests.smpcore.codegen.test_c99 import _rows
 from tests.smpcore.codegen.toolchain import (
     SANITIZE,
@@ -115,7 +115,7 @@ def test_its_files_are_strict(kind, model_of, tool, tmp_path):
     said = run(tool("make"), "CC=" + tool("gcc"), cwd=tmp_path)
     assert b"selftest: 0 of " in said
     for compiler in ("gcc", "clang"):
-        command = [tool(compiler), *STRICT, "-o", "host", "example_host.c", "model.c"]
+        command = [tool(compiler), *STRICT, "-o", "host", *HOST_C, "model.c"]
         run(*command, cwd=tmp_path)
     write_sources(tmp_path, compiled)
     flags = [flag for flag in STRICT if flag != "-std=c99"]
@@ -135,13 +135,13 @@ def test_the_self_test_catches_what_is_wrong(kind, model_of, tool, tmp_path):
     _unpack(bundle(compiled, codegen.test_vectors(compiled, n=64)), tmp_path)
     source = (tmp_path / "model.c").read_text()
     command = [tool("gcc"), "-std=c99", "-fsanitize=address"]
-    run(*command, "-c", "-o", "host.o", "example_host.c", cwd=tmp_path)
+    run(*command, "-c", "example_host.c", "selftest.c", cwd=tmp_path)
     survivors = []
     for table, mutant in _mutants(source):
         if table in ("mdl_owner", "mdl_exp2"):  # no class, and tried elsewhere
             continue
         (tmp_path / "model.c").write_text(mutant)
-        run(*command, "-o", "host", "host.o", "model.c", cwd=tmp_path)
+        run(*command, "-o", "host", *HOST, "model.c", cwd=tmp_path)
         try:
             run(tmp_path / "host")
             survivors.append(table)

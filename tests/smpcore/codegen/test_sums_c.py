@@ -12,7 +12,7 @@ from smpcore.chips import measure, sizes
 from smpcore.codegen import bundle, compile_model
 from smpcore.codegen.kernels import KERNELS
 from tests.smpcore.codegen.kernel_models import random_kernel_model
-from tests.smpcore.codegen.test_bundle import _mutants, _unpack
+from tests.smpcore.codegen.test_bundle import HOST, _mutants, _unpack
 from tests.smpcore.codegen.test_c99 import _rows
 from tests.smpcore.codegen.toolchain import (
     SANITIZE,
@@ -219,11 +219,11 @@ def test_the_self_test_catches_what_is_wrong(tool, tmp_path, kind, dense):
     assert compiled.is_dense is dense
     source = (tmp_path / "model.c").read_text()
     command = [tool("gcc"), "-std=c99", "-fsanitize=address"]
-    run(*command, "-c", "-o", "host.o", "example_host.c", cwd=tmp_path)
+    run(*command, "-c", "example_host.c", "selftest.c", cwd=tmp_path)
     survivors, tables = [], set()
     for table, mutant in _mutants(source):
         (tmp_path / "model.c").write_text(mutant)
-        run(*command, "-o", "host", "host.o", "model.c", cwd=tmp_path)
+        run(*command, "-o", "host", *HOST, "model.c", cwd=tmp_path)
         tables.add(table)
         try:
             run(tmp_path / "host")
