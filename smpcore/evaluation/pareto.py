@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from smpcore.evaluation.sizes import SIZES
+from smpcore.evaluation.sizes import CHIP_SIZES, SIZES
 
 #: A difference whose p-value is not below this is none that can be told.
 LEVEL = 0.05
@@ -83,7 +83,7 @@ def summary(table: pd.DataFrame, score: str, n_folds: int = 0) -> pd.DataFrame:
     -------
     DataFrame
         `POINT`; ``mean``, ``error``, ``n`` (folds with a score); mean `SIZES` (NaN
-        where one fold has none) and ``seconds``.
+        where one fold has none; of `CHIP_SIZES` those of one fold) and ``seconds``.
     """
     lines = []
     for point, own in table.groupby(POINT, dropna=False, sort=True):
@@ -98,7 +98,8 @@ def summary(table: pd.DataFrame, score: str, n_folds: int = 0) -> pd.DataFrame:
             "n": int(good.sum()),
         }
         for size in SIZES:
-            line[size] = own.loc[good, size].mean(skipna=False)
+            # A chip's are known of one fold only.
+            line[size] = own.loc[good, size].mean(skipna=size in CHIP_SIZES)
         lines.append(line | {"seconds": own["seconds"].mean()})
     columns = [*POINT, "mean", "error", "n", *SIZES, "seconds"]
     return pd.DataFrame(lines, columns=columns)

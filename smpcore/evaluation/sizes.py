@@ -23,21 +23,27 @@ _COSTS = (
     (16, "flash_int16", "cycles_int16"),
     (8, "flash_int8", "cycles_int8"),
 )
-#: All that a model costs.
-SIZES = (
-    *("n_nonzeros", "n_features", "n_prototypes"),
+#: What an answer takes on that chip.
+CHIP_SIZES = (
     *("flash_bytes", "flash_int16", "flash_int8"),
     *("cycles_float32", "cycles_int16", "cycles_int8"),
 )
+#: All that a model costs.
+SIZES = ("n_nonzeros", "n_features", "n_prototypes", *CHIP_SIZES)
 
 
-def measure(model: PrototypeModel, preparation: Preparation) -> dict[str, float]:
+def measure(
+    model: PrototypeModel, preparation: Preparation, on_chip: bool = True
+) -> dict[str, float]:
     """What a model costs.
 
     Parameters
     ----------
     model : PrototypeModel
     preparation : Preparation
+    on_chip : bool, default True
+        Whether to compile it, which takes longer than many a fit: `CHIP_SIZES` are
+        NaN otherwise.
 
     Returns
     -------
@@ -49,10 +55,15 @@ def measure(model: PrototypeModel, preparation: Preparation) -> dict[str, float]
         "n_features": int(model.support.sum()),
         "n_prototypes": model.n_prototypes,
     }
+    if not on_chip:
+        return found
+    try:
+        compiled = compile_model(model, preparation)
+    except ExportError:
+        return found
     for width, flash, cycles in _COSTS:
         try:
-            made = compile_model(model, preparation)
-            made = quantise(made, width) if width else made
+            made = quantise(compiled, width) if width else compiled
         except ExportError:
             continue
         found[flash], found[cycles] = _costs(made)
