@@ -42,7 +42,7 @@ SCORE_TITLES = {
     "r2": "R²",
 }
 #: Added to the titles of costs on an axis.
-ON_CHIP = " (ATmega328P, estimated)"
+ON_CHIP = " (ATmega328P, estimated on one fold)"
 
 #: A running sweep is looked at this often until there is a chart, and from then on.
 FIRST_SECONDS, NEXT_SECONDS = 0.25, 0.5
