@@ -14,13 +14,13 @@ from pages.shared import (
     tables,
     usage,
 )
-from smpcore import EMITTERS, METHODS, ExportError, SmpcoreError, bundle
+from smpcore import EMITTERS, METHODS, PACKERS, ExportError, SmpcoreError
 
 
 def _compare(form: formats.Form, found: dict[str, formats.Form]) -> None:
     if problem := found[asked.number_format].problem:
         st.info(tables.plain(f"{problem} {form.name} is shown."))
-    formats.table(formats.lines(made, found, chip))
+    formats.table(formats.lines(made, found, target.chip))
     st.caption(f"On all rows that are open. **{form.name}:** {formats.told(form)}")
     st.caption(tables.plain(made.worth))
     if differing := formats.differing(made, form):
@@ -36,7 +36,7 @@ def _files(form: formats.Form) -> None:
     )
     model = formats.as_exported(form, made)
     try:
-        files = EMITTERS["c99"](model, asked.prefix)
+        files = EMITTERS[target.files](model, asked.prefix)
     except ExportError as error:
         st.error(tables.plain(str(error)))
         return
@@ -47,14 +47,14 @@ def _files(form: formats.Form) -> None:
         told += f"; the model itself holds {held} training rows"
     st.download_button(
         "Download the zip",
-        data=partial(bundle, model, vectors, asked.prefix),
+        data=partial(PACKERS[target.files], model, vectors, asked.prefix),
         file_name=f"{asked.prefix}.zip",
         mime="application/zip",
         icon=":material/download:",
         on_click="ignore",
         type="primary",
         key="export_download",
-        help="Unpack, then `make`: compiles and compares every score bit for bit.",
+        help="With a self-test that compares every score bit for bit.",
     )
     st.caption(f"It holds {len(vectors.rows)} test vectors, {told}.")
     st.markdown(usage.lines(asked.target, model, asked.prefix, len(vectors.rows)))
@@ -73,7 +73,7 @@ except SmpcoreError as problem:
     st.info(tables.plain(str(problem)))
     st.stop()
 asked = settings.ask()
-chip = settings.TARGETS[asked.target][1]
+target = settings.TARGETS[asked.target]
 try:
     key = settings.key(choice)
     made = tables.remembered("export", key, partial(exports.export, choice))
@@ -86,7 +86,7 @@ try:
         shown = formats.shown(found, asked.number_format)
         with place:
             _compare(shown, found)
-            boards.section(made, shown, chip, key)
+            boards.section(made, shown, target.chip, key)
         _files(shown)
 except SmpcoreError as problem:  # the Python below can be had all the same
     st.info(tables.plain(str(problem)))

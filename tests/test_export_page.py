@@ -12,7 +12,7 @@ import pytest
 from pages.shared import boards, costs, exports, formats, private, ranges, settings
 from pages.shared.choice import Choice
 from pages.shared.settings import FORMATS, TARGETS
-from smpcore import METHODS, Dataset, SensorRange, bundle
+from smpcore import EMITTERS, METHODS, PACKERS, Dataset, SensorRange, bundle
 from tests.app import kernels, opened, said, sound, until
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
@@ -147,10 +147,16 @@ def test_settings_stay_over_pages_and_links():
 
 @pytest.mark.parametrize("prefix", ["int", "", "1a", "a b", "*/", "<b>", "ä", "a" * 40])
 def test_a_prefix_that_is_none_is_told(prefix):
-    page = _page("int8")
-    page.text_input(key="export_prefix").set_value(prefix).run()
-    (problem,) = sound(page).error
-    assert "lower\\-case letter" in problem.value
+    for target in ("c99", "arduino"):
+        page = _page("int8", target=target)
+        page.text_input(key="export_prefix").set_value(prefix).run()
+        (problem,) = sound(page).error
+        assert "lower\\-case letter" in problem.value
+        assert not page.get("download_button")
+
+
+def test_every_target_has_files_and_a_zip():
+    assert set(PACKERS) == set(EMITTERS) == {t.files for t in TARGETS.values()}
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -158,6 +164,23 @@ def test_every_target_is_explained_in_three_lines(target):
     lines = [m.value for m in _page("int16", target=target).markdown]
     (told,) = [line for line in lines if line.startswith("1. ")]
     assert len(told.splitlines()) == 3 and "mdl_predict" in told
+
+
+@pytest.mark.parametrize("number_format", FORMATS)
+def test_an_arduino_library_is_a_target(number_format):
+    page = _page(number_format, target="arduino", method="smallk")
+    shown = [block.value for block in page.get("code")]
+    assert any(code.startswith("name=model_mdl") for code in shown)
+    assert any("void setup()" in code for code in shown)
+    assert "Add .ZIP Library" in " ".join(line.value for line in page.markdown)
+    assert "Flash, ATmega328P" in [metric.label for metric in page.metric]
+    made, form = _made(number_format, data="iris", method="smallk")
+    model = formats.as_exported(form, made)
+    packed = PACKERS[TARGETS["arduino"].files](model, made.vectors(model, False), "ab")
+    files = zipfile.ZipFile(io.BytesIO(packed))
+    readme = files.read("model_ab/README.md").decode()
+    assert f"Of this very code ({number_format})" in readme
+    assert "model_ab/examples/Ask/Ask.ino" in files.namelist()
 
 
 def test_a_board_that_is_too_small_is_marked_and_its_name_is_data():

@@ -8,13 +8,13 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+import streamlit as st
 
-from pages.shared import cached, fetched, readouts
-from pages.shared.choice import BUNDLED, Choice
+from pages.shared import cached, fetched, private, readouts
+from pages.shared.choice import BUNDLED, MINE, Choice
 from smpcore import (
     METHODS,
     CompiledModel,
-    Dataset,
     QuantModel,
     RegressionScores,
     Scores,
@@ -179,22 +179,11 @@ def carries_real_rows(data: cached.Parts) -> bool:
     return not data.dataset.private
 
 
-def refusal(choice: Choice) -> str:
-    """Why the model of a choice cannot be exported; empty if it can, as far as seen."""
-    try:
-        fit = cached.fit(choice.parts(), choice.method, choice.all_values)
-        if fit.wait(0.0):
-            check_supported(fit.estimator.model_)
-    except SmpcoreError as error:
-        return str(error)
-    return ""
+def offer(choice: Choice) -> tuple[str, Callable[[], bytes]]:
+    """Say whether the model of a choice can be exported, and promise its zip.
 
-
-def promise(choice: Choice) -> Callable[[], bytes]:
-    """Promise the zip for a choice: made when a download button is pressed.
-
-    A button calls this in a thread without a session, so what the choice stands for
-    is looked up now; the work waits.
+    A button calls the promise in a thread without a session, so what the choice stands
+    for is looked up now; the work waits.
 
     Parameters
     ----------
@@ -202,28 +191,43 @@ def promise(choice: Choice) -> Callable[[], bytes]:
 
     Returns
     -------
-    callable
+    (str, callable)
+        Why it cannot, as far as seen (empty if it can), and what makes the zip.
     """
+    kept = st.session_state.get("offer")
+    if kept and kept[0] is choice:  # asked anew for every picture of a drag
+        return kept[1]
     try:
         data = choice.parts()
         fit = cached.fit(data, choice.method, choice.all_values)
-    except SmpcoreError:
-        return bytes
+    except SmpcoreError as error:
+        return str(error), bytes
 
     def make() -> bytes:
         return _compiled(choice, data, fit).zip(carries_real_rows(data))
 
-    return make
+    if not fit.wait(0.0):
+        return "", make
+    refused = ""
+    try:
+        check_supported(fit.estimator.model_)
+    except SmpcoreError as error:
+        refused = str(error)
+    st.session_state["offer"] = choice, (refused, make)
+    return refused, make
 
 
-def _file(dataset: Dataset) -> dict[str, Any]:
-    """How `read_table` reads a visitor's file the same way again."""
-    if dataset.reading is None or dataset.test_rows is not None:
+def _brought(choice: Choice) -> dict[str, Any]:
+    """How a table that is not bundled is read, or fetched, the same way again."""
+    dataset, drawn = choice.table(), None
+    if choice.data == MINE:
+        dataset, drawn = private.visit(choice.token)
+    reading = dataset.reading
+    if reading is None or drawn is not None or dataset.test_rows is not None:
         raise SmpcoreError(
             "Drawn points and a second file for testing have no short Python; the "
             "C bundle's model.json holds the whole model."
         )
-    reading = dataset.reading
     words = {
         "delimiter": reading.delimiter,
         "decimal": reading.decimal,
@@ -235,9 +239,12 @@ def _file(dataset: Dataset) -> dict[str, Any]:
     if dataset.channels:
         series = {"series": reading.series, "n_times": reading.n_times}
         options |= {name: value for name, value in series.items() if value}
-    options |= {"roles": dict(dataset.roles), "kinds": dict(dataset.kinds)}
+    arranged = {"roles": dict(dataset.roles), "kinds": dict(dataset.kinds)}
+    arranged["task"] = dataset.task
+    if (number := fetched.number_behind(dataset)) is not None:
+        return {"openml": number, "params": arranged}
     name = reading.filename or dataset.name
-    return {"file": name, "params": options | {"task": dataset.task}}
+    return {"file": name, "params": options | arranged}
 
 
 def python_of_choice(choice: Choice) -> str:
@@ -249,7 +256,7 @@ def python_of_choice(choice: Choice) -> str:
     if (number := fetched.number_of(choice.data)) is not None:
         source = {"openml": number}
     elif choice.data not in BUNDLED:
-        source = _file(choice.table())
+        source = _brought(choice)
     else:
         info = BUNDLED[choice.data]
         start = {param.name: param.start for param in info.params}

@@ -40,6 +40,12 @@ def section() -> None:
         if data.dataset.classes is None or len(data.dataset.classes) != 2:
             st.info("A threshold needs data of two classes; choose such on Data.")
             return
+        if not len(data.split.validation):
+            st.info(
+                "A threshold is chosen on validation rows, and there are none: give "
+                "them a share on Data."
+            )
+            return
         fit = cached.fit(data, choice.method, choice.all_values)
         if fit.wait(5.0):
             _curves(choice, data, fit.estimator.model_)

@@ -7,7 +7,7 @@ from smpcore import CompiledModel, QuantModel
 _CALL = {
     False: "Call `{p}_predict(x)` with the inputs in the units of your table.",
     True: "Call `{p}_quantise(values, x)`, then `{p}_predict(x)`; a chip that reads "
-    "whole numbers fills `x` itself and leaves `model_quantise.c` out.",
+    "whole numbers fills `x` itself and leaves the conversion out.",
 }
 _LINES = {
     "c99": (
@@ -15,9 +15,13 @@ _LINES = {
         "Compile {files} with your sources; any C99 or C++ compiler takes them.",
     ),
     "avr": (
-        "`make avr` compiles for an ATmega328P and prints the size. In the Arduino "
-        "IDE copy `model.h` and {files} into the folder of your sketch.",
-        'In the sketch write `#include "model.h"`; the tables stay in flash.',
+        "`make avr` compiles for an ATmega328P and prints the size.",
+        "Add {files} to your project; the tables stay in flash.",
+    ),
+    "arduino": (
+        "In the Arduino IDE: *Sketch, Include Library, Add .ZIP Library*; then try "
+        "*File, Examples, model_{p}*.",
+        "In your sketch write `#include <model_{p}.h>`; the tables stay in flash.",
     ),
     "m0": (
         "`make cortex-m0` compiles with arm-none-eabi-gcc and prints the size.",

@@ -5,6 +5,7 @@
 """
 
 from smpcore.codegen.agreement import Agreement, agreement, error_bound
+from smpcore.codegen.arduino import arduino_library, emit_arduino
 from smpcore.codegen.bundle import bundle
 from smpcore.codegen.c99 import emit_c99
 from smpcore.codegen.compiled import CompiledModel
@@ -19,10 +20,13 @@ from smpcore.codegen.similarity_sums import SimilaritySums
 from smpcore.codegen.vectors import TestVectors, sample, test_vectors
 
 #: Target -> (CompiledModel or QuantModel, prefix) -> {file name: bytes}.
-EMITTERS = {"c99": emit_c99}
+EMITTERS = {"c99": emit_c99, "arduino": emit_arduino}
+#: Target -> (model, vectors, prefix) -> zip of these files and what belongs to them.
+PACKERS = {"c99": bundle, "arduino": arduino_library}
 
 __all__ = [
     "EMITTERS",
+    "PACKERS",
     "Agreement",
     "CompiledInput",
     "CompiledModel",
@@ -34,9 +38,11 @@ __all__ = [
     "SimilaritySums",
     "TestVectors",
     "agreement",
+    "arduino_library",
     "bundle",
     "check_supported",
     "compile_model",
+    "emit_arduino",
     "emit_c99",
     "emit_python",
     "error_bound",

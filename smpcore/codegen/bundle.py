@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from collections.abc import Iterable, Mapping
 
 from smpcore.codegen.c99 import emit_c99
 from smpcore.codegen.c_parts import FLAGS, LICENCE
@@ -39,29 +40,68 @@ def bundle(
     bytes
         A zip, the same bytes for the same arguments.
     """
-    files = emit_c99(model, prefix)
+    files, tests = emit_c99(model, prefix), selftest_files(model, vectors, prefix)
+    texts = {
+        **documents(model),
+        **tests,
+        "example_host.c": _example(model, prefix),
+        "Makefile": _makefile(
+            *(sorted(n for n in f if n.endswith(".c")) for f in (files, tests))
+        ),
+        "README.md": readme(model, vectors, prefix),
+    }
+    return packed(files, texts)
+
+
+def documents(model: CompiledModel | QuantModel) -> dict[str, str]:
+    """The model for programs: JSON, its schema, and plain Python where there is any.
+
+    Parameters
+    ----------
+    model : CompiledModel or QuantModel
+
+    Returns
+    -------
+    dict of str to str
+    """
     texts = {
         "model.json": model.to_json(),
         "model.schema.json": json.dumps(schema(model), indent=1) + "\n",
-        **selftest_files(model, vectors, prefix),
-        "example_host.c": _example(model, prefix),
-        "Makefile": _makefile(sorted(name for name in files if name.endswith(".c"))),
-        "README.md": readme(model, vectors, prefix),
     }
     if isinstance(model, QuantModel) and has_python(model):
         texts["mdl.py"] = emit_plain_python(model)
-    files |= {
+    return texts
+
+
+def packed(
+    files: Mapping[str, bytes], texts: Mapping[str, str], folder: str = ""
+) -> bytes:
+    """Files and texts as a zip, the same bytes whenever and wherever.
+
+    Parameters
+    ----------
+    files : mapping of str to bytes
+    texts : mapping of str to str
+    folder : str, optional
+        Begins every path.
+
+    Returns
+    -------
+    bytes
+    """
+    whole = dict(files)
+    whole |= {
         name: text.encode("utf-8", "backslashreplace") for name, text in texts.items()
     }
-    packed = io.BytesIO()
+    made = io.BytesIO()
     # Stored, not deflated: compressed bytes would depend on the machine's zlib.
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
-        for name in sorted(files):
-            entry = zipfile.ZipInfo(name, date_time=_DATE)
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(whole):
+            entry = zipfile.ZipInfo(f"{folder}{name}", date_time=_DATE)
             entry.create_system = 3
             entry.external_attr = 0o644 << 16
-            archive.writestr(entry, files[name])
-    return packed.getvalue()
+            archive.writestr(entry, whole[name])
+    return made.getvalue()
 
 
 def _example(model: CompiledModel | QuantModel, prefix: str) -> str:
@@ -74,11 +114,15 @@ def _example(model: CompiledModel | QuantModel, prefix: str) -> str:
         for e in entries
     )
     kind = number_types(model)[0]
-    given, declare, convert = "values", "", ""
+    given, declare, convert, test, wrong = "values", "", "", "", ""
     if whole:
-        given = "x"
-        declare = f"    {kind} x[{m}_N];\n"
+        given, wrong = "x", " || wrong != 0"
+        declare = f"    {kind} x[{m}_N];\n    unsigned wrong;\n"
         convert = f"    {prefix}_quantise(values, x);\n"
+        test = f"""\
+    wrong = {prefix}_selftest_quantise();
+    printf("conversion: %u of %u differ\\n", wrong, (unsigned){m}_CONVERSIONS);
+"""
     answer = f'    printf("%s\\n", {prefix}_label({prefix}_predict({given})));'
     if model.is_regression:
         value = f"(double){prefix}_predict({given})"
@@ -105,20 +149,28 @@ int main(void)
 {convert}{answer}
     count = {prefix}_selftest();
     printf("selftest: %u of %u differ\\n", count, (unsigned){m}_VECTORS);
-    return count != 0;
+{test}    return count != 0{wrong};
 }}
 """
 
 
-def _makefile(sources: list[str]) -> str:
-    """Rules that compile the sources of a model."""
+def _makefile(files: Iterable[str], tests: Iterable[str]) -> str:
+    """Rules that compile a model, and its self-test."""
+    sources, tests = (
+        " ".join(sorted(name for name in names if name.endswith(".c")))
+        for names in (files, tests)
+    )
     chips = "\n".join(
         f"{name}:\n\t{tools}-gcc {flags} $(FLAGS) -Os -c $(SOURCES)\n"
         f"\t{tools}-size $(SOURCES:.c=.o)\n"
         for name, (tools, flags) in _CHIPS.items()
     )
     return _MAKEFILE.format(
-        flags=FLAGS, sources=" ".join(sources), chips=chips, names=" ".join(_CHIPS)
+        flags=FLAGS,
+        sources=sources,
+        tests=tests,
+        chips=chips,
+        names=" ".join(_CHIPS),
     )
 
 
@@ -135,13 +187,14 @@ _CHIPS = {
 _MAKEFILE = """\
 FLAGS = {flags}
 SOURCES = {sources}
+TESTS = {tests}
 
 # Compile for this computer and run the self-test.
 host: example_host
 \t./example_host
 
-example_host: example_host.c selftest.c selftest.h test_vectors.h model.h $(SOURCES)
-\t$(CC) $(FLAGS) -O2 -o $@ example_host.c selftest.c $(SOURCES)
+example_host: example_host.c $(TESTS) selftest.h test_vectors.h model.h $(SOURCES)
+\t$(CC) $(FLAGS) -O2 -o $@ example_host.c $(TESTS) $(SOURCES)
 
 # Compile for a chip and print the size: text is flash, data and bss are RAM.
 {chips}

@@ -6,6 +6,7 @@ import numpy as np
 
 from smpcore.codegen.c_parts import LICENCE, class_type
 from smpcore.codegen.compiled import CompiledModel
+from smpcore.codegen.integers.conversions import conversions
 from smpcore.codegen.integers.model import QuantModel
 from smpcore.codegen.names import c_float
 from smpcore.codegen.vectors import TestVectors
@@ -32,8 +33,9 @@ def selftest_files(
     Returns
     -------
     dict of str to str
-        ``test_vectors.h``, ``selftest.h`` and ``selftest.c``. Scores are compared byte
-        by byte; on an AVR the vectors stay in flash.
+        ``test_vectors.h``, ``selftest.h`` and ``selftest.c``; of integers also
+        ``selftest_quantise.c``, a file of its own as the conversion is. Scores and
+        integers are compared byte by byte; on an AVR the vectors stay in flash.
     """
     try_one, what = _TRY_CLASS, "scores and class"
     if model.is_regression:
@@ -51,13 +53,23 @@ def selftest_files(
         "@try@": try_one,
         "@math@": "#include <math.h>\n\n" if score == "float" else "",
         "@tables@": _tables(model, vectors),
+        "@bytes@": _BYTES,
+        "@flash@": _FLASH,
+        "@conversion@": "",
     }
     files = {
         "selftest.h": _HEADER,
         "selftest.c": _SOURCE,
         "test_vectors.h": _VECTORS,
     }
-    for word in ("@try@", "@tables@", *words):
+    if isinstance(model, QuantModel):
+        n_rows, tables = _conversion_tables(model)
+        words["@conversion@"] = _CONVERSION
+        words |= {"@numbers@": tables, "@rows@": str(n_rows)}
+        files["selftest_quantise.c"] = _QUANTISE
+    # These hold words themselves.
+    first = ("@try@", "@tables@", "@bytes@", "@flash@", "@conversion@", "@numbers@")
+    for word in (*(word for word in first if word in words), *words):
         files = {name: text.replace(word, words[word]) for name, text in files.items()}
     return files
 
@@ -76,6 +88,19 @@ def _tables(model: CompiledModel | QuantModel, vectors: TestVectors) -> str:
     winners = [f"    {_numbers(vectors.winners)}"]
     tables.append(_table(class_type(model), "class[@M@_VECTORS]", winners))
     return "\n".join(tables)
+
+
+def _conversion_tables(quant: QuantModel) -> tuple[int, str]:
+    """How many rows of numbers there are, and they with their integers."""
+    tried = conversions(quant)
+    rows = [
+        f"    /* {kind} */\n{_row(row)}"
+        for row, kind in zip(tried.values, tried.kinds, strict=True)
+    ]
+    size = "@M@_CONVERSIONS][@M@_N]"
+    numbers = _table("float", f"numbers[{size}", rows)
+    integers = [_row(row) for row in tried.integers]
+    return len(rows), f"{numbers}\n{_table('@input@', f'integers[{size}', integers)}"
 
 
 def _table(kind: str, name: str, lines: list[str]) -> str:
@@ -98,6 +123,8 @@ def _numbers(values: np.ndarray) -> str:
 
 
 def _float(value: np.floating) -> str:
+    if np.isinf(value):
+        return "INFINITY" if value > 0 else "-INFINITY"
     return "NAN" if np.isnan(value) else c_float(value)
 
 
@@ -116,7 +143,7 @@ extern "C" {
 
 /* How many test vectors get another answer (@what@) than they should: 0 is good. */
 uint8_t @p@_selftest(void);
-
+@conversion@
 #ifdef __cplusplus
 }
 #endif
@@ -124,14 +151,15 @@ uint8_t @p@_selftest(void);
 #endif
 """
 
-_VECTORS = """\
-@licence@
-#ifndef @M@_TEST_VECTORS_H
-#define @M@_TEST_VECTORS_H
+_CONVERSION = """
+#define @M@_CONVERSIONS @rows@
 
-@math@#include "model.h"
-#include "selftest.h"
+/* How many rows of numbers @p@_quantise turns into other integers than it should. It is
+ * in selftest_quantise.c; leave that out where model_quantise.c is left out. */
+uint8_t @p@_selftest_quantise(void);
+"""
 
+_FLASH = """\
 #ifdef __AVR__ /* the vectors stay in flash */
 #include <avr/pgmspace.h>
 #define @M@_VECTOR_CONST PROGMEM
@@ -140,20 +168,9 @@ _VECTORS = """\
 #define @M@_VECTOR_CONST
 #define @M@_VECTOR_BYTE(p) (*(p))
 #endif
-
-/* Inputs, and what the emulator answers, bit for bit. */
-@tables@
-#endif
 """
 
-_SOURCE = """\
-@licence@
-#include <stddef.h>
-
-#include "model.h"
-#include "selftest.h"
-#include "test_vectors.h"
-
+_BYTES = """\
 static void @p@_fetch(void *to, const void *from, size_t size)
 {
     const uint8_t *source = (const uint8_t *)from;
@@ -179,7 +196,31 @@ static uint8_t @p@_differs(const void *found, const void *wanted, size_t size)
     return 0;
 }
 
-@try@
+"""
+
+_VECTORS = """\
+@licence@
+#ifndef @M@_TEST_VECTORS_H
+#define @M@_TEST_VECTORS_H
+
+@math@#include "model.h"
+#include "selftest.h"
+
+@flash@
+/* Inputs, and what the emulator answers, bit for bit. */
+@tables@
+#endif
+"""
+
+_SOURCE = """\
+@licence@
+#include <stddef.h>
+
+#include "model.h"
+#include "selftest.h"
+#include "test_vectors.h"
+
+@bytes@@try@
 uint8_t @p@_selftest(void)
 {
     @input@ x[@M@_N];
@@ -215,5 +256,34 @@ static uint8_t @p@_wrong(const @input@ x[@M@_N], uint8_t v)
     const @score@ value = @p@_predict(x);
 
     return @p@_differs(&value, @p@_test_values[v], sizeof value);
+}
+"""
+
+_QUANTISE = """\
+@licence@
+#include <math.h>
+#include <stddef.h>
+
+#include "model.h"
+#include "selftest.h"
+
+@flash@
+/* Numbers in the units of the table, and the integers that they become, bit for bit. */
+@numbers@
+@bytes@uint8_t @p@_selftest_quantise(void)
+{
+    float values[@M@_N];
+    @input@ x[@M@_N];
+    uint8_t count = 0;
+    uint8_t v;
+
+    for (v = 0; v < @M@_CONVERSIONS; ++v) {
+        @p@_fetch(values, @p@_test_numbers[v], sizeof values);
+        @p@_quantise(values, x);
+        if (@p@_differs(x, @p@_test_integers[v], sizeof x)) {
+            ++count;
+        }
+    }
+    return count;
 }
 """

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,7 +33,8 @@ class Costs(NamedTuple):
     Parameters
     ----------
     flash, stack : int
-        Bytes.
+        Bytes; of the stack with the return address, as far as a call puts it there (on
+        an AVR): no less than any model took that the table was made of.
     count : int
         Cycles of an AVR, instructions of a Cortex-M.
     """
@@ -68,7 +70,7 @@ def estimated(model: CompiledModel | QuantModel, chip: str) -> Costs | None:
         start + sum(each[what].get(name, 0.0) * n for name, n in counts.items())
         for what, (start, counts) in zip(Costs._fields, found, strict=True)
     )
-    return Costs(*(round(total) for total in totals))
+    return Costs(*(math.ceil(total) for total in totals))
 
 
 def form_of(model: CompiledModel | QuantModel) -> str | None:

@@ -16,7 +16,8 @@ def emit_python(recipe: Mapping[str, Any]) -> str:
     Parameters
     ----------
     recipe : mapping
-        ``dataset``: {"openml": id}, {"key": name of a bundled set, "params": {...}} or
+        ``dataset``: {"openml": id, "params": options of `Dataset.with_roles`},
+        {"key": name of a bundled set, "params": {...}} or
         {"file": name of a table, "params": options of `read_table`}; and
         "two_classes": True where the number to predict is cut at its mean;
         "forbidden": names for `forbid`; ``split``: options of `split`;
@@ -39,6 +40,7 @@ def emit_python(recipe: Mapping[str, Any]) -> str:
         call = f"read_table(open({name}, 'rb'), {name}{options and ', ' + options})"
     elif "openml" in source:
         loader, call = "fetch_openml", f"fetch_openml({_value(source['openml'])})"
+        call += options and f".with_roles({options})"
     else:
         loader = "load_dataset"
         call = f"load_dataset({_value(source['key'])}{options and ', ' + options})"

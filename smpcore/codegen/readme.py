@@ -9,7 +9,7 @@ from smpcore.codegen.agreement import error_bound
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.integers.model import QuantModel
-from smpcore.codegen.integers.readme import readme_of_integers
+from smpcore.codegen.integers.readme import facts_of_integers, readme_of_integers
 from smpcore.codegen.names import c_float, markdown
 from smpcore.codegen.vectors import TestVectors
 
@@ -42,14 +42,36 @@ bits.
     return "\n".join(
         [
             _what_it_is(model, vectors, prefix),
-            _inputs(model, prefix.upper()),
-            _value(model, vectors) if model.is_regression else _classes(model, prefix),
-            *filter(None, [parts.measured(model.provenance)]),
-            parts.how_to_compile(prefix, vectors, what, "model.c", notes),
+            *facts(model, vectors, prefix),
+            parts.how_to_compile(prefix, vectors, what, "model.c", "selftest.c", notes),
             parts.origin(model, model.to_json()),
-            parts.files("`model.h`, `model.c`"),
+            parts.files("`model.h`, `model.c`", "`selftest.c`"),
         ]
     )
+
+
+def facts(
+    model: CompiledModel | QuantModel, vectors: TestVectors, prefix: str
+) -> list[str]:
+    """Sections that hold however the model is packed: inputs, answers, how good it is.
+
+    Parameters
+    ----------
+    model : CompiledModel or QuantModel
+    vectors : TestVectors
+    prefix : str
+
+    Returns
+    -------
+    list of str
+    """
+    if isinstance(model, QuantModel):
+        return facts_of_integers(model, prefix)
+    return [
+        _inputs(model, prefix.upper()),
+        _value(model, vectors) if model.is_regression else _classes(model, prefix),
+        *filter(None, [parts.measured(model.provenance)]),
+    ]
 
 
 def _what_it_is(compiled: CompiledModel, vectors: TestVectors, prefix: str) -> str:

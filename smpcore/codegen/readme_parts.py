@@ -20,7 +20,7 @@ every {what} is compared bit for bit; `make avr`, `make cortex-m0` and `make cor
 compile for an ATmega328P, a Cortex-M0 and a Cortex-M4F and print the size. By hand:
 
 ```
-cc {flags} -O2 -o example_host example_host.c selftest.c {sources}
+cc {flags} -O2 -o example_host example_host.c {tests} {sources}
 avr-gcc -mmcu=atmega328p {flags} -Os -c {sources}
 arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb {flags} -Os -c {sources}
 ```
@@ -33,7 +33,12 @@ On an AVR tables, labels and vectors stay in flash; a label is then read with
 
 
 def how_to_compile(
-    prefix: str, vectors: TestVectors, what: str, sources: str, notes: str
+    prefix: str,
+    vectors: TestVectors,
+    what: str,
+    sources: str,
+    tests: str,
+    notes: str,
 ) -> str:
     """Commands, and what they compare."""
     return HOW_TO_COMPILE.format(
@@ -41,6 +46,7 @@ def how_to_compile(
         n_vectors=len(vectors.rows),
         what=what,
         sources=sources,
+        tests=tests,
         prefix=prefix,
         notes=notes,
     )
@@ -184,14 +190,14 @@ def _facts(value: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, str]
             yield here, str(entry)
 
 
-def files(sources: str, more: str = "") -> str:
+def files(sources: str, tests: str, more: str = "") -> str:
     """What lies in the bundle."""
     return f"""\
 ## Files
 
 {sources}: the model. `model.json`: the same, for programs, as `model.schema.json`
 describes it.{more}
-`example_host.c`, `selftest.c`, `selftest.h`, `test_vectors.h`, `Makefile`: the
+`example_host.c`, {tests}, `selftest.h`, `test_vectors.h`, `Makefile`: the
 self-test. Licence of the code: 0BSD, it is yours.
 """
 

@@ -8,13 +8,14 @@ text. In any case models of the app are measured and printed beside their estima
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import nnls
+from scipy.optimize import linprog, nnls
 
 from smpcore import METHODS, SuperSparseClassifier
 from smpcore.chips import CHIPS, Chip, Measured, measure
@@ -40,6 +41,9 @@ from tests.smpcore.codegen.random_models import (
     random_linear,
 )
 
+#: Models of one form, and what each takes on a chip.
+Pairs = list[tuple[CompiledModel | QuantModel, Costs]]
+
 #: Rows that each model answers.
 N_ROWS = 12
 
@@ -49,6 +53,13 @@ LINEAR = (
     *((30, 4, 1, 0.1), (6, 3, 2, 1.0), (16, 10, 1, 0.3), (25, 3, 2, 1.0)),
     *((30, 3, 2, 0.6), (64, 10, 1, 0.15), (64, 10, 2, 0.3), (100, 2, 2, 0.5)),
     *((13, 3, 1, 1.0), (13, 4, 1, 1.0), (9, 6, 1, 1.0), (30, 4, 1, 1.0)),
+)
+#: The same so small that they are written out: compilers keep more or fewer terms at a
+#: time, so that the most stack takes many models to find.
+SMALL = (
+    *((2, 2, 1, 1.0), (3, 2, 1, 1.0), (5, 2, 1, 1.0), (8, 2, 1, 1.0)),
+    *((4, 2, 2, 0.5), (6, 2, 2, 0.5), (7, 2, 1, 0.7), (10, 2, 1, 0.6)),
+    *((3, 3, 1, 1.0), (5, 3, 1, 0.8), (9, 3, 1, 0.3), (6, 4, 1, 0.4)),
 )
 #: Features, anchors, classes, density of the mixing of random sums.
 SUMS = (
@@ -78,6 +89,15 @@ def random_models() -> Iterator[CompiledModel | QuantModel]:
                 model = _far(model)
             one = compile_model(model)
             yield from _formats(one if seed % 3 else _may_miss(one), widths)
+
+
+def small_models() -> Iterator[CompiledModel | QuantModel]:
+    """Models whose terms are written out."""
+    for seed, sizes in enumerate(SMALL):
+        compiled = compile_model(random_linear(*sizes, seed=seed))
+        for model in _formats(compiled, ((8, 16), (8, 32), (16, 16), (16, 32))):
+            if not has_tables(model):
+                yield model
 
 
 def _far(model: PrototypeModel) -> PrototypeModel:
@@ -125,40 +145,64 @@ def told(model: CompiledModel | QuantModel, chip: Chip) -> Costs | None:
 
 def fit(text: str) -> None:
     """Measure random models of some forms, and write what each part takes."""
-    seen: dict[tuple[str, str], list[tuple[CompiledModel | QuantModel, Costs]]] = {}
-    for model in random_models():
+    table = json.loads(TABLE.read_text("ascii")) if text else {}
+    small = _measured(small_models(), text)
+    for (form, chip), pairs in _measured(random_models(), text).items():
+        table.setdefault(form, {})[chip] = {
+            "flash": _constants(pairs, "flash"),
+            "stack": _stack([*pairs, *small.get((form, chip), [])]),
+            "count": _constants(pairs, "count"),
+        }
+    TABLE.write_text(json.dumps(table, indent=1, sort_keys=True) + "\n", "ascii")
+
+
+def _measured(
+    models: Iterable[CompiledModel | QuantModel], text: str
+) -> dict[tuple[str, str], Pairs]:
+    """Form and chip -> models whose form's name holds a text, and what they take."""
+    seen: dict[tuple[str, str], Pairs] = {}
+    for model in models:
         if text not in form_of(model):
             continue
         for chip in CHIPS.values():
             costs = told(model, chip)
             if costs is not None:
                 seen.setdefault((form_of(model), chip.name), []).append((model, costs))
-    table = json.loads(TABLE.read_text("ascii")) if text else {}
-    for (form, chip), pairs in seen.items():
-        table.setdefault(form, {})[chip] = {
-            what: _constants(pairs, what) for what in Costs._fields
-        }
-    TABLE.write_text(json.dumps(table, indent=1, sort_keys=True) + "\n", "ascii")
+    return seen
 
 
-def _constants(
-    pairs: list[tuple[CompiledModel | QuantModel, Costs]], what: str
-) -> dict[str, float]:
+def _constants(pairs: Pairs, what: str) -> dict[str, float]:
     """What one part takes, none less than nothing: least squares of relative errors."""
     wanted = np.array([float(getattr(costs, what)) for _, costs in pairs])
-    looped = what == "stack" and has_tables(pairs[0][0])
-    if looped:  # arrays, and the most that anything else took
-        array = np.array([stack_parts(model)["array"] for model, _ in pairs])
-        return {"call": float((wanted - array).max()), "array": 1.0}
-    counters = {"flash": code_parts, "stack": stack_parts, "count": parts}
+    counters = {"flash": code_parts, "count": parts}
     counts = pd.DataFrame([counters[what](model) for model, _ in pairs]).fillna(0.0)
     known = np.zeros(len(pairs))
     if what == "flash":
         known = np.array([m.table_bytes if has_tables(m) else 0 for m, _ in pairs])
-    weight = 1 / np.maximum(wanted, 8)  # a leaf of a Cortex-M takes no stack
+    weight = 1 / wanted
     each, _ = nnls(counts.to_numpy() * weight[:, None], (wanted - known) * weight)
     found = zip(counts, each.tolist(), strict=True)
     return {name: float(f"{size:.4g}") for name, size in found if size > 0}
+
+
+def _stack(pairs: Pairs) -> dict[str, float]:
+    """What a call takes, and each further part: never less than was measured.
+
+    A stack that is too small breaks a program, so that no mean of errors will do. Code
+    that is written out is a leaf, and its smallest stack that of a call: on an AVR the
+    return address, on a Cortex-M nothing.
+    """
+    wanted = np.array([float(costs.stack) for _, costs in pairs])
+    counts = [stack_parts(model) for model, _ in pairs]
+    if has_tables(pairs[0][0]):  # arrays, and the most that anything else took
+        array = np.array([count["array"] for count in counts])
+        return {"call": float((wanted - array).max()), "array": 1.0}
+    terms = np.array([count["term"] for count in counts], float)
+    table = np.column_stack([np.ones(len(terms)), terms])
+    least = [(float(wanted.min()), None), (0.0, None)]
+    found = linprog(table.sum(axis=0), -table, -wanted, bounds=least).x
+    upward = (math.ceil(1e3 * number - 1e-6) / 1e3 for number in found)
+    return {name: n for name, n in zip(("call", "term"), upward, strict=True) if n > 0}
 
 
 def app_models() -> Iterator[tuple[str, CompiledModel | QuantModel]]:

@@ -57,6 +57,16 @@ def test_on_a_phone_the_settings_follow_the_picture(
     assert page.locator(".spe").evaluate(SMALL) == []
 
 
+def test_on_a_phone_nothing_of_the_note_is_cut(visit: Callable[..., Page]) -> None:
+    page = visit("scene=table", **PHONE)
+    whole = """note => {
+      note.textContent = "Some words of what the picture shows and hides. ".repeat(7);
+      return note.scrollHeight <= note.clientHeight + 1;
+    }"""
+    assert page.locator(".bar .note").evaluate(whole)
+    assert fits(page)
+
+
 def test_the_phone_picture_stays_in_sight_of_every_slider(
     visit: Callable[..., Page],
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from smpcore.codegen import readme_parts as parts
+from smpcore.codegen.integers.conversions import conversions
 from smpcore.codegen.integers.inputs import QuantInput, ends
 from smpcore.codegen.integers.model import QuantModel
 from smpcore.codegen.integers.plain_python import has_python
@@ -29,26 +30,57 @@ def readme_of_integers(
         Markdown; every name a user wrote is escaped.
     """
     what = "value" if quant.is_regression else "score"
-    notes = """
+    n_rows = len(conversions(quant).kinds)
+    notes = f"""
+`{prefix}_selftest_quantise()` of `selftest_quantise.c` tells how many of {n_rows} rows
+of numbers are converted otherwise: ends of ranges, halves, far outside, missing.
+
 `model.c` has no floats: its scores are the same on every machine and with all options
 of a compiler. `model_quantise.c` computes in 32-bit floats: keep `-ffp-contract=off`.
-A chip that reads whole numbers needs only `model.c`.
+A chip that reads whole numbers needs only `model.c`; leave out both files of the
+conversion there.
 """
     python = "\n`mdl.py`: the same in plain Python." if has_python(quant) else ""
     return "\n".join(
         [
             _what_it_is(quant, vectors, prefix),
-            _inputs(quant, prefix),
-            _value(quant) if quant.is_regression else _classes(quant, prefix),
-            *filter(None, [parts.measured(quant.source.provenance)]),
-            _proof(quant, prefix),
+            *facts_of_integers(quant, prefix),
             parts.how_to_compile(
-                prefix, vectors, what, "model.c model_quantise.c", notes
+                prefix,
+                vectors,
+                what,
+                "model.c model_quantise.c",
+                "selftest.c selftest_quantise.c",
+                notes,
             ),
             parts.origin(quant.source, quant.to_json()),
-            parts.files("`model.h`, `model.c`, `model_quantise.c`", python),
+            parts.files(
+                "`model.h`, `model.c`, `model_quantise.c`",
+                "`selftest.c`, `selftest_quantise.c`",
+                python,
+            ),
         ]
     )
+
+
+def facts_of_integers(quant: QuantModel, prefix: str) -> list[str]:
+    """Sections that hold however the model is packed.
+
+    Parameters
+    ----------
+    quant : QuantModel
+    prefix : str
+
+    Returns
+    -------
+    list of str
+    """
+    return [
+        _inputs(quant, prefix),
+        _value(quant) if quant.is_regression else _classes(quant, prefix),
+        *filter(None, [parts.measured(quant.source.provenance)]),
+        _proof(quant, prefix),
+    ]
 
 
 def _what_it_is(quant: QuantModel, vectors: TestVectors, prefix: str) -> str:

@@ -39,9 +39,11 @@ FILES = {
     "model_quantise.c",
     "selftest.c",
     "selftest.h",
+    "selftest_quantise.c",
     "test_vectors.h",
 }
-SOURCES = ["example_host.c", "selftest.c", "model.c", "model_quantise.c"]
+TESTS = ["selftest.c", "selftest_quantise.c"]
+SOURCES = ["example_host.c", *TESTS, "model.c", "model_quantise.c"]
 HOSTILE = ['*/ #error "x', "??/", '<img src=x onerror="1">', '"""\n', "‮", "`; DROP"]
 
 
@@ -212,7 +214,9 @@ def test_the_self_test_is_strict_c_without_undefined_behaviour(
 ):
     _unpack(bundle(quant, codegen.test_vectors(quant, n=64)), tmp_path)
     run(tool(compiler), *STRICT, *SANITIZE, "-o", "host", *SOURCES, cwd=tmp_path)
-    assert b"selftest: 0 of 64 differ" in run(tmp_path / "host")
+    said = run(tmp_path / "host")
+    assert b"selftest: 0 of 64 differ" in said
+    assert b"conversion: 0 of 21 differ" in said
 
 
 @pytest.mark.parametrize(
@@ -241,6 +245,17 @@ def test_the_self_test_counts_what_is_wrong(quant, tool, tmp_path):
         run(tmp_path / "host")
 
 
+def test_the_conversion_may_be_left_out(quant, tool, tmp_path):
+    _unpack(bundle(quant, codegen.test_vectors(quant)), tmp_path)
+    (tmp_path / "main.c").write_text(
+        '#include "selftest.h"\nint main(void) { return mdl_selftest(); }\n'
+    )
+    files = ["main.c", "selftest.c", "model.c", "-o", "alone"]
+    run(tool("gcc"), *STRICT, *files, cwd=tmp_path)
+    run(tmp_path / "alone")
+    assert b"quantise" not in run(tool("nm"), "alone", cwd=tmp_path)
+
+
 _AVR = """
 #include <avr/interrupt.h>
 #include <avr/io.h>
@@ -256,6 +271,7 @@ int main(void)
     UCSR0B = _BV(TXEN0);
     tell('=');
     tell((char)('0' + mdl_selftest()));
+    tell((char)('0' + CONVERSIONS));
     tell('\\n');
     cli();
     sleep_mode();
@@ -271,9 +287,14 @@ def test_the_self_test_runs_on_a_chip(quant, tool, tmp_path, floats):
     (tmp_path / "main.c").write_text(_AVR)
     flags = ["-std=gnu99", "-Os", "-mmcu=atmega328p", "-ffp-contract=off"]
     files = ["main.c", "selftest.c", "model.c", "-o", "chip.elf"]
+    if floats:
+        flags.append("-DCONVERSIONS=0")
+    else:
+        flags.append("-DCONVERSIONS=mdl_selftest_quantise()")
+        files += ["selftest_quantise.c", "model_quantise.c"]
     run(tool("avr-gcc"), *flags, *files, cwd=tmp_path)
     command = f"{tool('simavr')} -m atmega328p chip.elf 2>&1"
-    assert "=0" in run("sh", "-c", command, cwd=tmp_path).decode()
+    assert "=00" in run("sh", "-c", command, cwd=tmp_path).decode()
 
 
 def _same_in_python(quant, folder):

@@ -1,0 +1,287 @@
+"""Models as Arduino libraries: as the specification wants them, compiled, asked."""
+
+import io
+import re
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from smpcore import codegen
+from smpcore.codegen import arduino_library, compile_model, quantise, sample
+from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
+from tests.smpcore.codegen.test_regression import _one_value
+from tests.smpcore.codegen.toolchain import run
+
+STAND_IN = Path(__file__).parent
+#: Of the Arduino IDE's platform for AVR, but for warnings, and without -fpermissive.
+COMMON = "-Os -Wall -Wextra -Werror -ffunction-sections -fdata-sections".split()
+#: Compilers of C and C++, and what they are for.
+BOARDS = {
+    "host": ("gcc", "g++", ()),
+    "clang": ("clang", "clang++", ()),
+    "ATmega328P": ("avr-gcc", "avr-g++", ("-mmcu=atmega328p", "-flto")),
+}
+HOSTILE = ['*/ #error "x', "??/", '<img src=x onerror="1">', "\nname=x", "‮", "`;"]
+PROPERTIES = (
+    *("name", "version", "author", "maintainer", "sentence", "paragraph"),
+    *("category", "url", "architectures", "includes"),
+)
+
+
+@pytest.fixture(scope="module")
+def model_of(mixed_model, random_model):
+    """Models whose sketches differ; width 32: floats."""
+    made = {
+        "mixed": lambda: mixed_model,
+        "not sure": lambda: replace(mixed_model, band=50.0),
+        "value": lambda: compile_model(_one_value(random_model, 6)),
+        "rbf": lambda: compile_model(random_kernel_model()),
+        "code": lambda: compile_model(coded_model()),
+    }
+
+    def make(name, width):
+        return made[name]() if width == 32 else quantise(made[name](), width)
+
+    return make
+
+
+@pytest.fixture
+def hostile(random_model):
+    """A model whose names and labels are code of all kinds."""
+    model = random_model(classes=np.array(HOSTILE[:3]), feature_names=tuple(HOSTILE))
+    return compile_model(model, provenance={"data": {"name": HOSTILE[3]}})
+
+
+def _unpacked(model, folder, prefix="mdl"):
+    packed = arduino_library(model, codegen.test_vectors(model), prefix)
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        archive.extractall(folder)
+        return folder / f"model_{prefix}", archive.namelist()
+
+
+def _built(tool, board, library, sketch, rows, *more):
+    """A sketch and its library as a program, by the flags of the board."""
+    c, cpp, flags = BOARDS[board]
+    folder = library.parent
+    sources = [source for one in (library, *more) for source in one.glob("src/*.c")]
+    include = [f"-I{one / 'src'}" for one in (library, *more)]
+    common = [*COMMON, *flags, *include]
+    run(tool(c), "-std=gnu11", *common, "-c", *sources, cwd=folder)
+    as_arduino = ["-x", "c++", "-include", STAND_IN / "Arduino.h", f"-DROWS={rows}"]
+    inputs = [*as_arduino, sketch, "-x", "none", *folder.glob("*.o")]
+    linked = ["-std=gnu++11", *common, *inputs, "-Wl,--gc-sections", "-o", "sketch"]
+    run(tool(cpp), *linked, cwd=folder)
+    return folder / "sketch"
+
+
+def _said(tool, board, program):
+    """What a program prints, line by line."""
+    if board != "ATmega328P":
+        return run(program).decode().splitlines()
+    command = f"{tool('simavr')} -m atmega328p {program.name} 2>&1"
+    text = run("sh", "-c", command, cwd=program.parent).decode(errors="replace")
+    text = re.sub(r"\x1b\[[\d;]*m", "", text)
+    # The simulator ends each line it has got with dots, for the newlines themselves.
+    return [line.rstrip(".") for line in text.splitlines()]
+
+
+def _numbers(row):
+    return " ".join("nan" if np.isnan(value) else f"{value:.9g}" for value in row)
+
+
+def _asked(tool, board, model, rows, folder):
+    """Lines that the sketch Ask answers to rows."""
+    library, _ = _unpacked(model, folder)
+    text = "".join(rf"{row}\n" for row in rows)
+    sketch = library / "examples/Ask/Ask.ino"
+    program = _built(tool, board, library, sketch, f'"{text}"')
+    told = _said(tool, board, program)
+    return [line for line in told if re.match(r"class|value|A row", line)]
+
+
+@pytest.mark.parametrize("prefix", ["mdl", "arduino", "a" * 12])
+@pytest.mark.parametrize("width", [32, 8])
+def test_the_properties_are_as_specified(model_of, tmp_path, width, prefix):
+    library, names = _unpacked(model_of("mixed", width), tmp_path, prefix)
+    lines = (library / "library.properties").read_text("utf-8").splitlines()
+    told = dict(line.split("=", 1) for line in lines)
+    assert tuple(told) == PROPERTIES and all(told.values())
+    assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", told["name"])
+    assert not told["name"].lower().startswith("arduino")
+    assert not told["maintainer"].lower().startswith("arduino")
+    assert re.fullmatch(r"(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}", told["version"])
+    assert re.fullmatch(r"[^<>]+ <[^<>@\s]+@[^<>@\s]+>", told["maintainer"])
+    assert told["category"] == "Data Processing"
+    assert re.fullmatch(r"https?://\S+", told["url"])
+    assert told["architectures"] == "*"
+    assert (library / "src" / told["includes"]).is_file()
+    assert {name.split("/")[0] for name in names} == {told["name"]}
+
+
+def test_the_layout_is_as_specified(model_of, tmp_path):
+    library, names = _unpacked(model_of("mixed", 8), tmp_path)
+    inside = {name.split("/", 1)[1] for name in names}
+    assert {name.split("/")[0] for name in inside} == {
+        *("src", "examples", "extras", "library.properties", "keywords.txt"),
+        "README.md",
+    }
+    for sketch in library.glob("examples/*/*"):
+        assert sketch.name == f"{sketch.parent.name}.ino"
+    assert all(path.name.startswith("model_mdl") for path in library.glob("src/*"))
+    header = (library / "src/model_mdl.h").read_text()
+    for line in (library / "keywords.txt").read_text().splitlines():
+        word, kind = line.split("\t")
+        assert kind == ("LITERAL1" if word.isupper() else "KEYWORD2")
+        assert re.search(rf"\b{word}\b", header)
+    assert "mdl_predict\tKEYWORD2" in (library / "keywords.txt").read_text()
+
+
+def test_a_library_is_always_the_same(model_of):
+    model = model_of("mixed", 16)
+    vectors = codegen.test_vectors(model)
+    packed = arduino_library(model, vectors)
+    assert packed == arduino_library(model, vectors, "mdl")
+    dates = {entry.date_time for entry in zipfile.ZipFile(io.BytesIO(packed)).filelist}
+    assert dates == {(1980, 1, 1, 0, 0, 0)}
+
+
+@pytest.mark.parametrize("board", BOARDS)
+@pytest.mark.parametrize(
+    ("name", "width"),
+    [(name, n) for name in ("mixed", "value", "rbf") for n in (32, 16, 8)]
+    + [("code", 32)],
+)
+def test_the_sketch_answers_as_the_emulator(
+    model_of, tool, tmp_path, name, width, board
+):
+    model = model_of(name, width)
+    rows = sample(model.source if width < 32 else model, 6)
+    if name == "mixed":
+        rows[1, 0], rows[2, 1] = np.nan, -1
+    rows[3, 0] = 1e6
+    told = _asked(tool, board, model, map(_numbers, rows), tmp_path)
+    assert len(told) == len(rows)
+    given = model.quantise(rows) if width < 32 else rows.astype(np.float32)
+    for line, one in zip(told, given, strict=True):
+        scores = model.scores(one[None])[0]
+        if model.is_regression:
+            value = scores[0] * model.step + model.shift if width < 32 else scores[0]
+            found = float(re.match(r"value ([^;]+)", line)[1])
+            assert found == pytest.approx(value, rel=1e-5, abs=1e-5)
+        else:
+            found = re.match(r"class (\d+) (.*?); scores([^;]*)", line)
+            winner = int(model.winners(one[None])[0])
+            labels = (model.source if width < 32 else model).labels
+            assert (int(found[1]), found[2]) == (winner, labels[winner])
+            near = pytest.approx(scores, rel=1e-5, abs=1e-5)
+            assert [float(word) for word in found[3].split()] == near
+        if width < 32:
+            n = int(model.saturated(one[None])[0])
+            outside = f"; inputs outside their range: {n}"
+            assert line.endswith(outside) == (n > 0)
+
+
+@pytest.mark.parametrize("board", ["host", "ATmega328P"])
+def test_rows_that_are_none_are_told(model_of, tool, tmp_path, board):
+    rows = ["1 2 3", "1 2 x 4", "1,2,3,4,5", "1, 0, 0, 4\\r", "", "1" * 40 + " 0 0 1"]
+    told = _asked(tool, board, model_of("mixed", 8), rows, tmp_path)
+    calm = "A row should have 4 numbers"
+    assert [line.rstrip(".") == calm for line in told] == [True] * 3 + [False, True]
+
+
+def test_the_sketch_says_where_the_model_is_not_sure(model_of, tool, tmp_path):
+    model = model_of("not sure", 16)
+    row = _numbers(sample(model.source, 1)[0])
+    (line,) = _asked(tool, "host", model, [row], tmp_path)
+    assert " (not sure); scores" in line
+
+
+@pytest.mark.parametrize("width", [32, 8])
+@pytest.mark.parametrize("board", BOARDS)
+def test_the_self_test_runs(model_of, tool, tmp_path, width, board):
+    library, _ = _unpacked(model_of("mixed", width), tmp_path)
+    sketch = library / "examples/SelfTest/SelfTest.ino"
+    text = (library / "src/model_mdl_test_vectors.h").read_text()
+    # The sketch goes on for ever: a row to be read ends it.
+    ending = sketch.with_name("Ending.ino")
+    ending.write_text(
+        sketch.read_text().replace("loop()\n{", "loop()\n{Serial.read();")
+    )
+    said = _said(tool, board, _built(tool, board, library, ending, '""'))
+    assert "selftest: 0 of 32 differ" in said
+    assert ("conversion: 0 of 21 differ" in said) == (width == 8)
+    place = text.index("{", text.index("{", text.index("mdl_test_scores")) + 1) + 1
+    (library / "src/model_mdl_test_vectors.h").write_text(
+        f"{text[:place]}1 + {text[place:]}"
+    )
+    said = _said(tool, board, _built(tool, board, library, ending, '""'))
+    assert "selftest: 1 of 32 differ" in said
+
+
+@pytest.mark.parametrize(
+    "prefix", ["setup", "loop", "b1", "serial", "byte", "bit", "pi", "f", "int8"]
+)
+def test_names_of_arduino_may_be_prefixes(model_of, tool, tmp_path, prefix):
+    library, _ = _unpacked(model_of("mixed", 8), tmp_path, prefix)
+    program = _built(
+        tool, "host", library, library / "examples/Ask/Ask.ino", '"1 0 0 4\\n"'
+    )
+    assert _said(tool, "host", program)[0].startswith("class ")
+
+
+def test_two_models_live_in_one_sketch(model_of, tool, tmp_path):
+    one, _ = _unpacked(model_of("mixed", 8), tmp_path, "one")
+    two, _ = _unpacked(model_of("value", 32), tmp_path, "two")
+    sketch = tmp_path / "both.ino"
+    sketch.write_text("""
+    #include <model_one.h>
+    #include <model_two.h>
+    void setup()
+    {
+        static const int8_t x[ONE_N] = {0};
+        static const float y[TWO_N] = {0};
+        Serial.println(one_predict(x) < ONE_CLASSES && two_predict(y) < 1e9f ? 1 : 0);
+        Serial.read();
+    }
+    void loop() {}
+    """)
+    program = _built(tool, "host", one, sketch, '""', two)
+    assert _said(tool, "host", program) == ["1"]
+
+
+@pytest.mark.parametrize("width", [32, 8])
+def test_hostile_names_stay_data(hostile, tool, tmp_path, width):
+    model = hostile if width == 32 else quantise(hostile, width)
+    row = sample(hostile, 1)[0]
+    (told, *_) = _asked(tool, "host", model, [_numbers(row)], tmp_path)
+    (label,) = model.predict(row[None])
+    assert told.startswith("class ") and f" {label}; scores" in told
+    properties = (tmp_path / "model_mdl/library.properties").read_text()
+    assert len(properties.splitlines()) == len(PROPERTIES)
+    readme = (tmp_path / "model_mdl/README.md").read_text()
+    assert "<img" not in readme.replace("\\<", "")
+
+
+def test_products_are_rounded_on_a_chip_with_floats(model_of, tool, tmp_path):
+    """Arduino's own flags let gcc contract; the library's files do not."""
+    library, _ = _unpacked(model_of("rbf", 32), tmp_path)
+    m4f = "-mcpu=cortex-m4 -mthumb -mfpu=fpv4-sp-d16 -mfloat-abi=hard -std=gnu11 -Os"
+    command = [tool("arm-none-eabi-gcc"), *m4f.split(), "-S", "-o", "-"]
+    source = library / "src/model_mdl.c"
+    assert b"vfm" not in run(*command, source)
+    lines = source.read_text().splitlines(keepends=True)
+    source.write_text("".join(line for line in lines if "fp-contract" not in line))
+    assert b"vfm" in run(*command, source)
+
+
+def test_the_readme_says_how_to_use_it(model_of, tmp_path):
+    for width in (32, 8):
+        library, _ = _unpacked(model_of("mixed", width), tmp_path, "abc")
+        text = (library / "README.md").read_text()
+        assert "Add .ZIP Library" in text and "#include <model_abc.h>" in text
+        assert "| `ABC_IN_SIZE_CM` | size, cm |" in text and "BLAKE2b" in text
+        assert "make" not in text and "MDL" not in text and "model.c" not in text
+        assert ("What is proved" in text) == (width == 8)
