@@ -10,6 +10,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from smpcore.errors import caution
+from smpcore.threads import one_core
 
 #: Rows of a class that k-means looks at; the others join the nearest centre.
 MOST_ROWS = 10_000
@@ -93,7 +94,8 @@ def _centers(
         copy_x=False,
         random_state=random,
     )
-    return kmeans.fit(X, sample_weight=weights).cluster_centers_
+    with one_core:
+        return kmeans.fit(X, sample_weight=weights).cluster_centers_
 
 
 def count_distinct(X: np.ndarray, enough: int) -> int:

@@ -23,6 +23,7 @@ from smpcore.estimators.supersparse_problem import Solution, refit
 from smpcore.estimators.supersparse_rows import Rows
 from smpcore.similarity import Similarity
 from smpcore.solvers.supersparse import CONVERGED
+from smpcore.threads import one_core
 
 WAYS = ("random", "border", "spanning", "kmedians")
 
@@ -50,7 +51,8 @@ def select_rows(X: np.ndarray, n_rows: int, way: str, seed: Any = 0) -> np.ndarr
     if way == "random":
         return random.choice(len(X), n_rows, replace=False)
     if way == "kmedians":
-        labels = KMeans(n_rows, n_init=1, random_state=random).fit_predict(X)
+        with one_core:
+            labels = KMeans(n_rows, n_init=1, random_state=random).fit_predict(X)
         return np.array([_middle(X, np.flatnonzero(labels == k)) for k in set(labels)])
     apart = cdist(X, X)
     total = apart.sum(axis=1)

@@ -19,6 +19,7 @@ from smpcore.estimators.supersparse_problem import (
 )
 from smpcore.estimators.supersparse_rows import Rows
 from smpcore.similarity import Similarity
+from smpcore.threads import one_core
 
 #: Rows among which a greedy step chooses.
 POOL = 300
@@ -94,7 +95,8 @@ def cluster_start(
         copy_x=False,
         random_state=random,
     )
-    centers = kmeans.fit(joined, sample_weight=weights).cluster_centers_
+    with one_core:
+        centers = kmeans.fit(joined, sample_weight=weights).cluster_centers_
     return np.ascontiguousarray(centers[:, : rows.cases.shape[1]])
 
 

@@ -1,0 +1,110 @@
+"""A fit does not depend on how many cores the machine has, nor on who asks for it."""
+
+import threading
+
+import numpy as np
+import pytest
+from threadpoolctl import OpenBLASController, threadpool_info, threadpool_limits
+
+from smpcore import (
+    METHODS,
+    folds,
+    load_dataset,
+    prepare,
+    split,
+    sweep,
+    walk_method,
+)
+from smpcore.threads import one_core
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+@pytest.fixture(autouse=True)
+def nobody_else():
+    """Of all threads only one may set BLAS's limit; a test before may have had it."""
+    clear = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if clear:
+        clear(force=True)
+
+
+def _limits():
+    return {info["user_api"]: info["num_threads"] for info in threadpool_info()}
+
+
+def _elsewhere(work):
+    """What it gives in a thread that nobody has limited."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(work()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def test_it_limits_while_it_lasts_and_restores():
+    with threadpool_limits(3):
+        before = _limits()
+        assert before["blas"] == before["openmp"] == 3
+        with one_core:
+            with one_core:
+                assert set(_limits().values()) == {1}
+            assert set(_limits().values()) == {1}
+        assert _limits() == before
+
+
+def test_it_lasts_until_the_last_thread_has_gone():
+    with threadpool_limits(3):
+        inside, leave = threading.Event(), threading.Event()
+
+        def other():
+            with one_core:
+                inside.set()
+                leave.wait(10)
+
+        with one_core:
+            thread = threading.Thread(target=other)
+            thread.start()
+            assert inside.wait(10)
+        assert _limits() == {"blas": 1, "openmp": 3}
+        leave.set()
+        thread.join()
+        with one_core:
+            assert set(_limits().values()) == {1}
+
+
+def test_a_running_sweep_keeps_linear_algebra_to_one_thread():
+    dataset = load_dataset("wine")
+    rows = split(dataset).train
+    drawn = folds(dataset, rows)[:2]
+    walk = walk_method("smp", dataset, rows, n_points=2)
+    with threadpool_limits(3):
+        first = sweep(dataset, drawn, [walk], n_jobs=2)
+        second = sweep(dataset, drawn, [walk], n_jobs=1)
+        next(first), next(second)
+        list(first)
+        assert _limits()["blas"] == 1
+        list(second)
+        assert _limits() == {"blas": 3, "openmp": 3}
+
+
+@pytest.mark.parametrize("key", METHODS)
+def test_a_fit_is_the_same_in_every_thread(key):
+    dataset = load_dataset("digits")
+    rows = split(dataset).train[:600]
+    X = prepare(dataset, rows).transform(dataset.frame.iloc[rows])
+    y = dataset.y[rows]
+    if "classification" not in METHODS[key].estimators:
+        pytest.skip("no classifier")
+    values = METHODS[key].defaults("classification")
+
+    def fitted():
+        return METHODS[key].estimator(values).fit(X, y).model_.anchors
+
+    with threadpool_limits(1, user_api="blas"):
+        with threadpool_limits(3, user_api="openmp"):
+            many = fitted()
+        other = _elsewhere(fitted)
+        with threadpool_limits(1, user_api="openmp"):
+            one = fitted()
+    np.testing.assert_array_equal(many, other)
+    np.testing.assert_array_equal(many, one)
