@@ -38,6 +38,7 @@ def _columns(dataset: Dataset) -> None:
     tables.roles(dataset)
     if not dataset.private:
         st.caption("Roles can be changed in a table of your own.")
+        uploads.copy(dataset)
 
 
 links.current()

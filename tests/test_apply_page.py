@@ -53,7 +53,7 @@ def test_a_renamed_column_is_asked_for_and_taken():
     assert not page.exception
     assert shown(page)["Rows"] == "150"
     page.selectbox[0].select("none: its values are missing").run()
-    assert "counts as missing in every row" in said(page)
+    assert "all values count as missing" in said(page)
     assert shown(page)["Rows missing"] == "150"
 
 
@@ -69,6 +69,13 @@ def test_a_renamed_column_is_asked_for_and_taken():
 def test_a_bad_file_is_a_sentence(data, words):
     page = opened({"data": "iris"}, "apply.py")
     assert words in said(bring(page, data))
+
+
+def test_numbers_too_large_are_not_called_none():
+    page = opened({"data": "iris"}, "apply.py")
+    frame = load_dataset("iris").frame.iloc[:5, :4]
+    bring(page, frame.assign(**{frame.columns[0]: 1e300}))
+    assert "5 of 5 values are none, or too large" in said(page)
 
 
 def test_no_label_is_a_formula_in_the_file():

@@ -240,7 +240,7 @@ def test_the_python_of_a_series_model_reads_the_same_series():
     sound(page.toggle(key="long_0").set_value(True).run())
     sound(page.number_input(key="long_times_0").set_value(8).run())
     dataset = private._entries[choice(page).token].dataset
-    source = exports._file(dataset)
+    source = exports._brought(choice(page))
     again = read_table(LONG.encode(), source["file"], **source["params"])
     assert source["file"] == "t.csv"
     assert again.digest == dataset.digest
@@ -354,7 +354,7 @@ def test_a_time_column_makes_blocks_in_time_and_python_says_so():
     assert facts(page)["Features"] == "2"
     assert (facts(page)["Training"], facts(page)["Validation"]) == ("36", "12")
     dataset = private._entries[choice(page).token].dataset
-    source = exports._file(dataset)
+    source = exports._brought(choice(page))
     again = read_table(DATED.encode(), source["file"], **source["params"])
     assert source["params"]["roles"]["when"] == "time"
     np.testing.assert_array_equal(again.times, dataset.times)

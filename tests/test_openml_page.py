@@ -1,8 +1,13 @@
 """Data from OpenML on the page, against a stand-in service over HTTP."""
 
+import io
+
+import numpy as np
 import pytest
 
-from pages.shared import fetched, links
+from pages.shared import fetched, links, private
+from pages.shared.choice import MINE
+from smpcore import read_table, split
 from tests.app import kernels, opened, said, until
 from tests.smpcore.datasets.openml_server import Served, serving
 
@@ -11,6 +16,7 @@ MANY = (
     "@relation m\n@attribute x real\n@attribute z real\n@attribute kind {a,b}\n@data\n"
 )
 MANY += "".join(f"{(i * 7) % 11},{i % 5},{'ab'[i % 2]}\n" for i in range(80))
+PQ = np.array(["p", "q"] * 10)
 
 
 @pytest.fixture
@@ -24,6 +30,7 @@ def service(tmp_path, monkeypatch):
         Served(62, "huge", rows=10**8),
         Served(63, "cut kinds", trouble="cut"),
         Served(64, "slow kinds", trouble="slow"),
+        Served(65, "one value", MANY.replace(",b\n", ",a\n"), "kind", 80, 3),
     ]
     with serving(*sets) as service:
         monkeypatch.setenv("SPE_OPENML_SERVER", service.url)
@@ -60,6 +67,43 @@ def test_a_search_and_a_fetch_end_on_every_page(service):
     assert page.query_params["data"] == "openml:61"
 
 
+def test_a_copy_gets_other_roles_and_python_fetches_it_again(service):
+    page = opened({"data": "openml:61"}, "data.py")
+    page.button(key="copy_table").click().run()
+    choice = page.session_state["choice"]
+    assert choice.data == MINE
+    assert not any(button.key == "copy_table" for button in page.button)
+    assert page.segmented_control[0].value == "classification"
+    mended = choice.table().with_roles(roles={"z": "target"}, task="regression")
+    query = {"data": MINE, "mine": private.keep(mended, token=choice.token)}
+    page = opened(query, "export.py")
+    (script,) = [code.value for code in page.code if "fetch_openml" in code.value]
+    told = {}
+    exec(script, told)  # what the page hands out
+    assert told["dataset"].digest == mended.digest
+    page = opened({"data": "iris"}, "data.py")
+    assert not any(button.key == "copy_table" for button in page.button)
+
+
+def test_a_set_that_cannot_be_learned_is_mended_in_a_copy(service):
+    page = searched(opened({"data": "iris"}, "data.py"), "one value")
+    fetch(page, 65)
+    until(page, lambda p: "one class only" in said(p))
+    page.button(key="copy_table").click().run()
+    draft = private.visit(page.session_state["draft"])[0]
+    tables = draft.with_roles(roles={"kind": "ignore", "z": "target"})
+    assert tables.private and tables.n_samples == 80
+
+
+def test_moved_points_of_a_file_have_no_python_that_forgets_them(service):
+    table = read_table(io.BytesIO(b"a,b,y\n" + b"1,2,p\n3,1,q\n" * 9), "t.csv")
+    points = table.with_points(np.random.default_rng(0).normal(size=(20, 2)), PQ)
+    token = private.keep(points, split(points))
+    page = opened({"data": MINE, "mine": token}, "export.py")
+    assert "Drawn points" in said(page)
+    assert not any("read_table" in code.value for code in page.code)
+
+
 def test_a_link_names_it(service):
     page = opened({"data": "openml:61"}, "data.py")
     assert page.metric[0].value == "80"
@@ -77,6 +121,24 @@ def test_what_goes_wrong_is_said_and_the_data_stay(service):
     fetch(page, 63)
     until(page, lambda p: "nothing was kept" in said(p))
     assert page.session_state["choice"].data == "iris"
+
+
+@pytest.mark.parametrize(
+    "number, words", [(999, "no data set 999"), (62, "100,000,000 rows")]
+)
+def test_an_id_that_does_not_fit_says_why(service, number, words):
+    page = searched(opened({"data": "iris"}, "data.py"), str(number))
+    assert "not among the data sets" in page.selectbox(key="openml_choice").options[0]
+    fetch(page, number)
+    until(page, lambda p: words in said(p))
+    assert page.session_state["choice"].data == "iris"
+
+
+def test_a_name_that_nobody_has_is_a_sentence(service):
+    page = opened({"data": "iris"}, "data.py")
+    page.text_input(key="openml_text").set_value("zzz")
+    page.button(key="FormSubmitter:openml-Search").click().run()
+    until(page, lambda p: "try a part of the name, or the id" in said(p))
 
 
 def test_a_slow_fetch_can_be_stopped(service):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from functools import partial
 from typing import Any
@@ -29,6 +30,13 @@ def number_of(key: str) -> int | None:
     text = key.removeprefix(PREFIX)
     good = key.startswith(PREFIX) and text.isascii() and text.isdecimal()
     return int(text) if good and len(text) < 10 else None
+
+
+def number_behind(dataset: Dataset) -> int | None:
+    """OpenML's id of a copy of one of its data sets; None of any other table."""
+    told = re.match(r"OpenML (\d{1,9}), version ", dataset.source)
+    from_here = told is not None and dataset.reading and not dataset.reading.filename
+    return int(told[1]) if from_here else None
 
 
 def begin(number: int) -> Errand:
@@ -93,6 +101,9 @@ def search(text: str) -> None:
 def _found(text: str, **options: Any) -> list[tuple[int, str]]:
     """What a search gives, in words for a list."""
     frame = search_openml(text, **options).head(MOST_FOUND)
+    number = number_of(PREFIX + text.strip())
+    if frame.empty and number:  # fetching it says what it is that stands in the way
+        return [(number, f"{number} · not among the data sets that fit here")]
     return [
         (int(row.id), _line(row._asdict())) for row in frame.itertuples(index=False)
     ]

@@ -60,7 +60,10 @@ def _results(search: Errand) -> None:
         return
     found = dict(search.result)
     if not found:
-        st.info("OpenML has no active data set of that name that fits here.")
+        st.info(
+            "OpenML lists no active data set of that name that is small enough to be "
+            "read here; try a part of the name, or the id."
+        )
         return
     left, right = st.columns([4, 1], vertical_alignment="bottom")
     number = left.selectbox(

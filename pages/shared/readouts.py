@@ -277,10 +277,15 @@ def _solver(estimator: Any) -> list[dict[str, str]]:
         ),
         _text(
             "Solver",
-            f"{1000 * history.seconds:.1f} ms",
+            duration(history.seconds),
             f"{history.n_iter} iterations, {history.status_text}",
         ),
     ]
+
+
+def duration(seconds: float) -> str:
+    """A time with a unit that suits it."""
+    return f"{1000 * seconds:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
 
 
 def _text(name: str, value: str, detail: str) -> dict[str, str]:

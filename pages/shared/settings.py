@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -14,12 +14,22 @@ from pages.shared.choice import Choice
 
 #: Number format of files -> bits of its integers; None: floats.
 FORMATS = {"float32": None, "int16": 16, "int8": 8}
-#: What the files are for -> its name, and the chip whose costs are shown.
+
+
+class Target(NamedTuple):
+    """What the files are for: its name, whose costs are shown, how they are packed."""
+
+    title: str
+    chip: str
+    files: str
+
+
 TARGETS = {
-    "c99": ("Generic C99", "Cortex-M0"),
-    "avr": ("ATmega328P, Arduino", "ATmega328P"),
-    "m0": ("Cortex-M0", "Cortex-M0"),
-    "m4f": ("Cortex-M4F", "Cortex-M4F"),
+    "c99": Target("Generic C99", "Cortex-M0", "c99"),
+    "arduino": Target("Arduino library", "ATmega328P", "arduino"),
+    "avr": Target("ATmega328P", "ATmega328P", "c99"),
+    "m0": Target("Cortex-M0", "Cortex-M0", "c99"),
+    "m4f": Target("Cortex-M4F", "Cortex-M4F", "c99"),
 }
 #: Characters that a prefix can have while it is typed: what is wrong with it is said.
 LONGEST_PREFIX = 40
@@ -29,6 +39,10 @@ QUICK_SECONDS, POLL_SECONDS = 1.0, 0.4
 _FORMAT_HELP = (
     "float32 for every model. Integers answer many times sooner on a chip without "
     "floats; with 8 bits an input has 256 steps, with 16 bits 65,536."
+)
+_TARGET_HELP = (
+    "The same code for all. An Arduino library comes with sketches and is added in the "
+    "IDE as it is; all others come with a Makefile."
 )
 
 
@@ -64,8 +78,9 @@ def ask() -> Settings:
     target = columns[1].selectbox(
         "Target",
         list(TARGETS),
-        format_func=lambda key: TARGETS[key][0],
+        format_func=lambda key: TARGETS[key].title,
         key=kept.one("export_target", TARGETS, "c99"),
+        help=_TARGET_HELP,
     )
     prefix = columns[2].text_input(
         "Prefix of every name",

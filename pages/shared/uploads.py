@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
 import streamlit as st
 
-from pages.shared import tables
+from pages.shared import links, tables
+from pages.shared.choice import BUNDLED
 from smpcore import (
     DECIMALS,
     DELIMITERS,
@@ -180,3 +182,27 @@ def reading(dataset: Dataset) -> None:
             disabled=not file_is_here,
             help=None if file_is_here else "Upload the file again to change this.",
         )
+
+
+def copy(dataset: Dataset) -> None:
+    """A button that makes a table from elsewhere the visitor's own, to be mended."""
+    if links.current().data in BUNDLED:
+        return
+    st.button(
+        "Copy it to a table of my own",
+        key="copy_table",
+        icon=":material/content_copy:",
+        on_click=_want_copy,
+        help="Then its columns can get other roles: another target, or none at all.",
+    )
+    if st.session_state.pop("copy_wanted", False):
+        try:
+            tables.take(replace(dataset, private=True))
+        except SmpcoreError as error:
+            st.error(tables.plain(str(error)))
+            return
+        st.rerun()
+
+
+def _want_copy() -> None:
+    st.session_state["copy_wanted"] = True

@@ -139,7 +139,8 @@ def decoded(data: bytes, encoding: str | None) -> tuple[str, str]:
     else:
         raise DatasetError(f"The file is not {tried[0]} text; choose another encoding.")
     raise DatasetError(
-        "The file is not a text table: it has zero bytes; save the table as CSV."
+        "The file is not a text table: it has zero bytes; save the table as CSV, in "
+        "UTF-8."
     )
 
 

@@ -169,7 +169,10 @@ def main(verb: str, settings: dict) -> None:
         if verb == "fetch" and kind not in ("refused", "offline"):
             half = folder / "datasets" / str(settings["number"])
             shutil.rmtree(half, ignore_errors=True)
-        say(failed=kind, said=f"{type(error).__name__}: {error}"[:300])
+        said = f"{type(error).__name__}: {error}"
+        if kind == "refused":  # the service's own words, without its address
+            said = str(getattr(error, "message", said))
+        say(failed=kind, said=said[:300])
 
 
 if __name__ == "__main__":

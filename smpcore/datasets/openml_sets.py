@@ -179,7 +179,10 @@ def fetch_openml(
         )
     doing("Reading the rows")
     with open(done["path"], "rb") as file:
-        frame, reading = read_arff(read_bytes(file))
+        try:
+            frame, reading = read_arff(read_bytes(file))
+        except DatasetError as error:
+            raise DatasetError(f"OpenML's {what} cannot be read. {error}") from error
     return _dataset(number, done, frame, reading)
 
 
@@ -264,6 +267,7 @@ def _ask(
                     raise DatasetError(words[0].upper() + words[1:])
         finally:
             process.kill()
+            reader.join()  # leaving closes what it reads from
 
 
 def _pass_on(stdout: Any, lines: SimpleQueue) -> None:

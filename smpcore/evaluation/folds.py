@@ -79,6 +79,11 @@ def folds(
         return _in_time(dataset, rows, moments(dataset.times[rows], groups), n_folds)
     if units < n_folds:
         what = "training rows" if groups is None else "groups among the training rows"
+        if units < 2:
+            raise SmpcoreError(
+                f"Folds need at least 2 {what}, there is {units}; give training more "
+                "of them."
+            )
         raise SmpcoreError(
             f"n_folds={n_folds} should be at most {units}, the number of {what}; "
             "ask for fewer folds or give training more of them."

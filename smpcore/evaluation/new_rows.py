@@ -79,13 +79,13 @@ def match_columns(
     filled = [name for name in asked if name not in found]
     if filled:
         notices.append(
-            f"Column {listed(filled)} counts as missing in every row: the training "
-            "median, or none of the categories, takes its place."
+            f"Not in the table: {listed(filled)}; all values count as missing, so that "
+            "the training median, or none of the categories, takes their place."
         )
     taken = {found[name] for name in found}
     extra = [name for name in frame if name not in taken]
     if extra:
-        notices.append(f"Column {listed(extra)} is not used.")
+        notices.append(f"Not used: {listed(extra)}.")
     empty = pd.Series(np.nan, index=frame.index)
     columns = {n: frame[found[n]] if n in found else empty for n in asked}
     notices += _retyped(columns, preparation)
@@ -127,8 +127,8 @@ def _retyped(columns: Mapping[str, pd.Series], preparation: Preparation) -> list
             first = column.iloc[int(lost.argmax())]
             notices.append(
                 f"Column {shown(given.name)} should hold numbers; {lost.sum():,} of "
-                f"{len(lost):,} values are none ({shown(first)} is the first) and "
-                "count as missing."
+                f"{len(lost):,} values are none, or too large ({shown(first)} is the "
+                "first), and count as missing."
             )
     return notices
 

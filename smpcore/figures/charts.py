@@ -19,6 +19,8 @@ OKABE_ITO = (
     "#D55E00",
     "#F0E442",
 )
+#: Of classes: then four that differ from those in hue or lightness, as on Explore.
+CLASS_COLORS = (*OKABE_ITO, "#882255", "#8C8C33", "#6A4FC9", "#8C510A")
 
 
 def convergence(history: History, objective_name: str = "objective") -> go.Figure:
@@ -60,8 +62,11 @@ def convergence(history: History, objective_name: str = "objective") -> go.Figur
     return figure
 
 
-#: Colour and shape are never the same for two of the first 70 classes.
-SYMBOLS = "circle square diamond cross x star pentagon hexagon bowtie octagon".split()
+#: As on Explore; colour and shape are never the same for two of the first 110 classes.
+SYMBOLS = (
+    *("circle", "square", "triangle-up", "diamond", "cross", "x"),
+    *("star", "triangle-down", "pentagon", "hexagon"),
+)
 _PARTS = {"training": "", "validation": "/", "test": "x"}
 _MOST_POINTS = 2000
 _MOST_BARS = 40
@@ -170,10 +175,28 @@ def scatter(dataset: Dataset, rows: np.ndarray, first: str, second: str) -> go.F
         figure.add_scatter(x=x, y=y, mode="markers", marker=style)
     for j, label in enumerate(() if dataset.classes is None else dataset.classes):
         own = dataset.codes[rows] == j
-        color, symbol = OKABE_ITO[j % len(OKABE_ITO)], SYMBOLS[j % len(SYMBOLS)]
-        style, name = {"color": color, "symbol": symbol, "size": 7}, words(label)
+        style, name = {**class_mark(j), "size": 7}, words(label)
         figure.add_scatter(x=x[own], y=y[own], mode="markers", name=name, marker=style)
     return layout(figure, words(first), words(second), 420)
+
+
+def class_mark(number: int) -> dict[str, str]:
+    """Colour and shape of a class.
+
+    Parameters
+    ----------
+    number : int
+        Its place among the classes.
+
+    Returns
+    -------
+    dict of str to str
+        ``color`` and ``symbol`` of a marker.
+    """
+    return {
+        "color": CLASS_COLORS[number % len(CLASS_COLORS)],
+        "symbol": SYMBOLS[number % len(SYMBOLS)],
+    }
 
 
 def _axis_values(column: pd.Series) -> np.ndarray:

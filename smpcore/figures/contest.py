@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from smpcore.figures.charts import OKABE_ITO, SYMBOLS, words
+from smpcore.figures.charts import OKABE_ITO, class_mark, words
 from smpcore.figures.views import View
 
 #: Seen on both backgrounds.
 _GREY, _RING = "#8A8F98", "#D1242F"
+#: Pixels beside each other on the narrowest screen.
+_PHONE = 340
 _HEIGHT = 250
 
 
@@ -82,8 +84,7 @@ def answer_map(
         hoverinfo="skip",
     )
     for j in np.unique(truth[truth >= 0]):
-        style = {"color": _color(j), "symbol": SYMBOLS[j % len(SYMBOLS)]}
-        _rows(figure, xy, truth == j, wrong, style)
+        _rows(figure, xy, truth == j, wrong, class_mark(j))
     return _window(figure, view)
 
 
@@ -146,27 +147,37 @@ def class_legend(classes: np.ndarray) -> go.Figure:
     figure = go.Figure()
     for j, label in enumerate(classes):
         text = words(str(label)[:24])
-        style = {"color": _color(j), "symbol": SYMBOLS[j % len(SYMBOLS)], "size": 9}
+        style = {**class_mark(j), "size": 9}
         figure.add_scatter(x=[None], y=[None], mode="markers", name=text, marker=style)
     none = {"visible": False}
+    # Of its own, a lying legend takes half the height and hides the rest.
+    lines = _lines([trace.name for trace in figure.data])
     return figure.update_layout(
-        height=60,
+        height=min(20 + 20 * max(2, lines), 160),
         margin={"l": 0, "r": 0, "t": 0, "b": 0},
         xaxis=none,
         yaxis=none,
         showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1},
+        legend={"orientation": "h", "x": 0, "y": 1, "maxheight": 1.0},
     )
 
 
-def _color(j: int) -> str:
-    return OKABE_ITO[j % len(OKABE_ITO)]
+def _lines(names: list[str]) -> int:
+    """Lines that the entries of a legend take on a phone."""
+    lines, left = 1, _PHONE
+    for name in names:
+        width = 40 + 7 * len(name)
+        if width > left:
+            lines, left = lines + 1, _PHONE
+        left -= width
+    return lines
 
 
 def _steps(n_classes: int) -> list[list]:
     """A colour scale of steps, one for each class."""
     edges = np.linspace(0, 1, n_classes + 1)
-    return [[float(e), _color(j)] for j in range(n_classes) for e in edges[j : j + 2]]
+    colors = [class_mark(j)["color"] for j in range(n_classes)]
+    return [[float(e), colors[j]] for j in range(n_classes) for e in edges[j : j + 2]]
 
 
 def _rows(

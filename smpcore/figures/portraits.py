@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from smpcore.figures.charts import OKABE_ITO, SYMBOLS, bars_layout, layout, words
+from smpcore.figures.charts import OKABE_ITO, bars_layout, class_mark, layout, words
 
 _FOR, _AGAINST = OKABE_ITO[0], OKABE_ITO[5]
 #: Blue speaks for, vermilion against, grey is neither: on light and dark ground.
@@ -276,11 +276,7 @@ def embeddings(
     for col, points in enumerate((before, after), start=1):
         for c, label in enumerate(classes):
             own = codes == c
-            style = {
-                "color": OKABE_ITO[c % len(OKABE_ITO)],
-                "symbol": SYMBOLS[c % len(SYMBOLS)],
-                "size": 7,
-            }
+            style = {**class_mark(c), "size": 7}
             figure.add_scatter(
                 x=points[own, 0],
                 y=points[own, 1],

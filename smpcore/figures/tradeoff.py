@@ -24,8 +24,12 @@ _RINGS = (
     ("best", "square-open", "best mean"),
     ("sparsest", "diamond-open", "sparsest within one standard error"),
 )
+#: Columns of the points that are drawn as they are.
+_DRAWN = ("method", "parameter", "value", "mean", "error")
 #: Beyond this ratio of sizes the axis is logarithmic.
 _WIDE = 20.0
+
+_Columns = dict[str, np.ndarray]
 
 
 def tradeoff(
@@ -56,18 +60,23 @@ def tradeoff(
     plotly.graph_objects.Figure
         ``customdata`` of a point is its place in `points`.
     """
-    shown = points[np.isfinite(points[size].to_numpy(np.float64))]
-    positive = shown[size][shown[size] > 0]
+    # A data frame takes a millisecond for each cut, and there are dozens.
+    shown: _Columns = {
+        name: points[name].to_numpy()
+        for name in (*_DRAWN, "front", "undecided", *(ring[0] for ring in _RINGS))
+    }
+    shown |= {"x": points[size].to_numpy(np.float64), "at": points.index.to_numpy()}
+    shown = _cut(shown, np.isfinite(shown["x"]))
+    positive = shown["x"][shown["x"] > 0]
     wide = len(positive) > 1 and positive.max() > _WIDE * positive.min()
     if wide:
-        shown = shown[shown[size] > 0]
+        shown = _cut(shown, shown["x"] > 0)
     figure = go.Figure()
-    _front_line(figure, shown[shown["front"]], size)
+    _front_line(figure, _cut(shown, shown["front"]))
     for column, symbol, words in _RINGS:
-        ringed = shown[shown[column]]
         figure.add_scatter(
-            x=ringed[size],
-            y=ringed["mean"],
+            x=shown["x"][shown[column]],
+            y=shown["mean"][shown[column]],
             mode="markers",
             name=words,
             marker={"symbol": symbol, "size": 20, "color": GREY, "line": {"width": 2}},
@@ -79,13 +88,13 @@ def tradeoff(
         color = GREY if key in reference else OKABE_ITO[number % len(OKABE_ITO)]
         symbol = SYMBOLS[(number + 3 * (key in reference)) % len(SYMBOLS)]
         style = {"color": color, "symbol": symbol}
-        part = shown[shown["method"] == key]
-        part = part.assign(text=_texts(part, size))
+        part = _cut(shown, shown["method"] == key)
         behind = np.where(part["undecided"], "undecided", "worse")
-        state = np.where(part["front"], "front", behind)
+        part["state"] = np.where(part["front"], "front", behind)
         if key in reference:
-            state[:] = "reference"
-        _family(figure, part.assign(state=state), size, names[key], style)
+            part["state"][:] = "reference"
+        part["text"] = _texts(part)
+        _family(figure, part, names[key], style)
     figure.update_xaxes(type="log" if wide else "linear", title=titles[0])
     if wide:
         figure.update_xaxes(dtick="D2")
@@ -93,24 +102,30 @@ def tradeoff(
     return _framed(figure, 460)
 
 
-def _texts(own: pd.DataFrame, size: str) -> list[str]:
+def _cut(columns: _Columns, wanted: np.ndarray) -> _Columns:
+    """Those rows only."""
+    return {name: values[wanted] for name, values in columns.items()}
+
+
+def _texts(own: _Columns) -> np.ndarray:
     """What each point of a method is; where several lie on one spot, all of them.
 
     The pointer reaches the uppermost only.
     """
-    labels = [
-        f"{parameter} = {value:g}" if parameter else "usual settings"
-        for parameter, value in zip(own["parameter"], own["value"], strict=True)
-    ]
-    labels = pd.Series(labels, own.index, dtype=object)
-    spots = [own[size].round(9), own["mean"].round(9)]
-    return list(labels.groupby(spots).transform("<br>".join))
+    spots = zip(own["x"].round(9), own["mean"].round(9), strict=True)
+    together: dict[tuple[float, float], list[str]] = {}
+    lists = [together.setdefault(spot, []) for spot in spots]
+    for told, parameter, value in zip(
+        lists, own["parameter"], own["value"], strict=True
+    ):
+        told.append(f"{parameter} = {value:g}" if parameter else "usual settings")
+    return np.array(["<br>".join(told) for told in lists], dtype=object)
 
 
-def _front_line(figure: go.Figure, front: pd.DataFrame, size: str) -> None:
-    front = front.sort_values([size, "mean"])
+def _front_line(figure: go.Figure, front: _Columns) -> None:
+    front = _cut(front, np.lexsort((front["mean"], front["x"])))
     figure.add_scatter(
-        x=front[size],
+        x=front["x"],
         y=front["mean"],
         mode="lines",
         name="front",
@@ -119,17 +134,15 @@ def _front_line(figure: go.Figure, front: pd.DataFrame, size: str) -> None:
     )
 
 
-def _family(
-    figure: go.Figure, own: pd.DataFrame, size: str, name: str, style: dict[str, str]
-) -> None:
+def _family(figure: go.Figure, own: _Columns, name: str, style: dict[str, str]) -> None:
     """One method's points: filled on the front, hollow beside it, small behind it."""
     told = False
     for kind, (suffix, pixels, opacity, words) in _STATES.items():
-        part = own[own["state"] == kind]
-        if part.empty:
+        part = _cut(own, own["state"] == kind)
+        if not part["x"].size:
             continue
         figure.add_scatter(
-            x=part[size],
+            x=part["x"],
             y=part["mean"],
             error_y={"array": part["error"], "thickness": 1, "width": 3},
             mode="markers",
@@ -146,7 +159,7 @@ def _family(
             selected={"marker": {"opacity": 1.0}},
             unselected={"marker": {"opacity": 1.0}},
             text=part["text"],
-            customdata=part.index.to_numpy(),
+            customdata=part["at"],
             hovertemplate="%{text}<br>%{y:.4g} at %{x:.4g}<br>" + words,
         )
         told = True

@@ -53,6 +53,7 @@ def service(tmp_path, monkeypatch):
         Served(26, "other", described_as=61),
         Served(27, "local file", url="file:///etc/passwd"),
         Served(28, "endless", trouble="endless"),
+        Served(29, "no rows", arff=IRIS[: IRIS.index("5.1")]),
     ]
     with serving(*sets) as service:
         monkeypatch.setenv("SPE_OPENML_SERVER", service.url)
@@ -69,6 +70,14 @@ def test_a_data_set_comes_with_its_target_and_without_what_is_ignored(service):
     assert dataset.frame["colour"].isna().sum() == 1
     assert dataset.source == "OpenML 61, version 1"
     assert not dataset.private
+
+
+def test_nothing_breaks_behind_a_fetch(service, monkeypatch):
+    broken = []
+    monkeypatch.setattr(threading, "excepthook", broken.append)
+    for _ in range(3):
+        fetch_openml(61)
+    assert broken == []
 
 
 def test_the_second_time_nothing_is_fetched(service):
@@ -111,7 +120,7 @@ def test_an_old_list_serves_when_the_service_is_gone(service, tmp_path):
 @pytest.mark.parametrize(
     "number, words",
     [
-        (999, "OpenML has no data set 999 .*Unknown dataset"),
+        (999, r"OpenML has no data set 999 \(it said 'Unknown dataset[^:]*'\); choose"),
         (62, "has 10,000,000 rows"),
         (20, "checksum"),
         (23, "cannot be read"),
@@ -119,6 +128,7 @@ def test_an_old_list_serves_when_the_service_is_gone(service, tmp_path):
         (25, "cannot be read"),
         (26, "cannot be read"),
         (27, "cannot be read"),
+        (29, "OpenML's data set 29 cannot be read. The ARFF file has no rows"),
         (0, "whole number above 0"),
         (1.5, "whole number above 0"),
     ],

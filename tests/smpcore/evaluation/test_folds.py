@@ -60,6 +60,11 @@ def test_impossible_numbers_are_refused(n_folds, what):
         folds(_grouped(3), np.arange(60), n_folds)
 
 
+def test_one_group_is_too_few_for_any_number_of_folds():
+    with pytest.raises(SmpcoreError, match=r"at least 2 groups .*, there is 1; give"):
+        folds(_grouped(1), np.arange(60), 5)
+
+
 def _timed(when, who=None) -> Dataset:
     frame = pd.DataFrame({"x": np.arange(len(when)) * 0.5, "when": when})
     frame["y"] = frame["x"] ** 2

@@ -65,7 +65,7 @@ def test_names_that_read_the_same_are_taken_and_said(learned):
     np.testing.assert_array_equal(matched.frame[name], dataset.frame[name])
     said = " ".join(matched.notices)
     assert "was taken for" in said
-    assert "'more' is not used" in said
+    assert "Not used: 'more'" in said
 
 
 def test_two_columns_that_claim_one_place_are_not_taken(learned):
@@ -85,7 +85,7 @@ def test_a_missing_column_needs_a_decision(learned):
         match_columns(rows, preparation, dataset.target)
     filled = match_columns(rows, preparation, dataset.target, {name: None})
     assert filled.frame[name].isna().all()
-    assert any("counts as missing in every row" in words for words in filled.notices)
+    assert any("all values count as missing" in words for words in filled.notices)
     taken = match_columns(rows, preparation, dataset.target, {name: "other"})
     assert (taken.frame[name] == 7.0).all()
 
