@@ -65,10 +65,8 @@ def _two(found: list, maps: comparing.Maps, part: str) -> None:
 
 def _results() -> None:
     running = _progress(jobs)
-    for entry, job in jobs.items():
-        if job.problem:
-            name = comparing.name_of(entry)
-            st.info(tables.plain(f"{name}: {job.problem}"))
+    for problem in comparing.problems(jobs):
+        st.info(tables.plain(problem))
     part = comparing.judged_by(data)
     found = comparing.scored(jobs, data, part)
     if found:

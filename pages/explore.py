@@ -25,11 +25,11 @@ def _downloads() -> None:
     """The model on the screen, to take along; it is made when it is asked for."""
     released = live.released()
     left, pin, middle, right = st.columns([2, 1, 2, 5], vertical_alignment="center")
-    refused = exports.refusal(released)
+    refused, make = exports.offer(released)
     usual = "The canonical model of these settings as C99 with a self-test, in a zip."
     left.download_button(
         "Download as C",
-        data=exports.promise(released),
+        data=make,
         file_name="model.zip",
         mime="application/zip",
         icon=":material/download:",

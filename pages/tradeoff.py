@@ -5,7 +5,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from pages.shared import links, operating, sweeps, tables
+from pages.shared import links, operating, sweep_views, sweeps, tables
 from pages.shared.choice import Choice
 from smpcore import SmpcoreError
 
@@ -64,20 +64,22 @@ def _results() -> None:
     pace = sweeps.pace(pairs)
     _progress(jobs)
     problems = dict.fromkeys(job.problem for job in jobs if job.problem)
+    for words in dict.fromkeys(job.where for job in jobs if job.where):
+        st.caption(words)
     for problem in problems:
         st.info(tables.plain(problem))
     if pairs:
         found = sweeps.gather(asked, pairs)
-        for sentence in sweeps.failures(found, asked.score):
+        for sentence in sweep_views.failures(found, asked.score):
             st.warning(tables.plain(sentence))
         if len(found.points):
-            sweeps.show(
+            sweep_views.show(
                 found, asked, partial(_clicked, links.current(), found.of_methods)
             )
             if len(found.of_methods):
                 _choose(found)
-            sweeps.table_twin(found, asked)
-        if not pace and not problems and (late := sweeps.unfinished(found, asked)):
+            sweep_views.table_twin(found, asked)
+        if not pace and not problems and (late := sweep_views.unfinished(found, asked)):
             st.info(late)
     if pace != polling:  # the whole page decides how often this is looked at
         st.rerun()

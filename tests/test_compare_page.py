@@ -1,8 +1,12 @@
 """Compare without a browser: who takes part, what is said of each, A against B."""
 
+import pandas as pd
 import pytest
 
+from pages.shared import private
+from pages.shared.choice import MINE
 from smpcore import METHODS
+from smpcore.datasets import make_dataset
 from tests.app import kernels, opened, said, until
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
@@ -52,6 +56,45 @@ def test_search_is_the_same_budget_for_all():
     settled(page)
     assert "(best of 6 by folds)" in told(page)
     assert "as set on Explore" not in told(page)
+
+
+def test_a_handful_of_rows_is_answered_in_words():
+    dataset = make_dataset(
+        pd.DataFrame({"x": range(4), "z": [3.0, 1, 2, 0], "y": list("abab")}),
+        "four",
+        roles={"y": "target"},
+        private=True,
+    )
+    query = {"data": MINE, "mine": private.keep(dataset)}
+    page = settled(opened(query, "compare.py"))
+    assert "cannot answer from 4 training rows" in said(page)
+    assert "RBF-SVM" in told(page)
+    (settings,) = page.get("button_group")
+    settings.set_value([True]).run()
+    (problem,) = settled(page).info
+    assert 'take the settings "as they are"' in said(page)
+    assert "RBF-SVM, " in problem.value.replace("\\", "")
+
+
+def test_one_validation_row_has_no_interval():
+    dataset = make_dataset(
+        pd.DataFrame({"x": range(4), "z": [3.0, 1, 2, 0], "y": [0.1, 0.7, 0.2, 0.9]}),
+        "four",
+        roles={"y": "target"},
+        task="regression",
+        private=True,
+    )
+    query = {"data": MINE, "mine": private.keep(dataset)}
+    page = settled(opened(query, "compare.py"))
+    assert "error of the only row" in said(page)
+    assert "nan" not in said(page)
+
+
+def test_a_tiny_p_value_is_not_called_nought():
+    page = settled(opened({"data": "digits"}, "compare.py"))
+    values = page.dataframe[-1].value["p (Holm)"]
+    assert "< 0.0001" in set(values)
+    assert not set(values) & {"0", "0.0", "0.0000"}
 
 
 def test_a_pinned_model_stays_while_another_is_chosen():

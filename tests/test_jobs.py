@@ -11,7 +11,7 @@ from smpcore import load_dataset
 
 
 def test_a_job_gives_way_until_the_live_turn_ends(monkeypatch):
-    monkeypatch.setattr(jobs, "GIVE_WAY_SECONDS", 60.0)
+    monkeypatch.setattr(jobs, "GIVE_WAY_SECONDS", (60.0, 60.0))
     given = threading.Event()
 
     def piece():
@@ -27,15 +27,29 @@ def test_a_job_gives_way_until_the_live_turn_ends(monkeypatch):
 
 
 def test_a_job_goes_on_though_live_turns_never_end(monkeypatch):
-    monkeypatch.setattr(jobs, "GIVE_WAY_SECONDS", 0.1)
+    monkeypatch.setattr(jobs, "GIVE_WAY_SECONDS", (0.1, 0.1))
     with jobs.live_turn():
         started = time.perf_counter()
         jobs.give_way()
         assert 0.05 < time.perf_counter() - started < 30.0
 
 
+def test_a_job_rests_as_long_as_it_worked_while_somebody_drags(monkeypatch):
+    monkeypatch.setattr(jobs, "GIVE_WAY_SECONDS", (0.01, 30.0))
+    jobs.give_way()
+    time.sleep(0.6)
+    started = time.perf_counter()
+    with jobs.live_turn():
+        jobs.give_way()
+    assert 0.5 < time.perf_counter() - started < 20.0
+    time.sleep(0.6)
+    started = time.perf_counter()
+    jobs.give_way()
+    assert time.perf_counter() - started < 0.3, "nobody drags"
+
+
 def test_a_sweep_stands_still_during_a_live_turn(monkeypatch):
-    monkeypatch.setattr(jobs, "GIVE_WAY_SECONDS", 60.0)
+    monkeypatch.setattr(jobs, "GIVE_WAY_SECONDS", (60.0, 60.0))
     monkeypatch.setattr(sweep_jobs, "COARSE_SECONDS", 60.0)
     dataset = load_dataset("iris")
     rows = np.arange(dataset.n_samples)

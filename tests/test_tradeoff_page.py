@@ -183,3 +183,8 @@ def test_a_method_without_a_point_is_named_and_swept_again(monkeypatch):
     again = _open(busy)
     assert "No point" not in said(again)
     assert again.selectbox(key="point").options
+
+
+def test_without_validation_rows_a_threshold_says_what_it_needs():
+    app = _operating({"data": "breast_cancer", "validation": "0"})
+    assert "chosen on validation rows, and there are none" in said(app)

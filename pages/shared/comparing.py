@@ -12,8 +12,8 @@ import streamlit as st
 
 from pages.shared import cached, desk, kept
 from pages.shared.choice import Choice
-from pages.shared.contests import ContenderJob, Entry
-from pages.shared.readouts import percent
+from pages.shared.contests import AS_THEY_ARE, ContenderJob, Entry
+from pages.shared.readouts import duration, percent
 from pages.shared.scene import places
 from smpcore import (
     BASELINES,
@@ -83,7 +83,7 @@ def entries(choice: Choice, data: cached.Parts) -> tuple[list[Entry], bool]:
     search = right.segmented_control(
         "Settings",
         [False, True],
-        format_func=lambda yes: f"best of {BUDGET} by folds" if yes else "as they are",
+        format_func=lambda yes: f"best of {BUDGET} by folds" if yes else AS_THEY_ARE,
         required=True,
         key=kept.one("compare_search", (False, True), False),
         help="As they are: your method as on Explore, the others at usual settings. "
@@ -161,6 +161,15 @@ def _settled(values: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def problems(jobs: dict[Entry, ContenderJob]) -> list[str]:
+    """Why there is no model, in a sentence for all contenders of the same reason."""
+    names: dict[str, list[str]] = {}
+    for entry, job in jobs.items():
+        if job.problem:
+            names.setdefault(job.problem, []).append(name_of(entry))
+    return [f"{', '.join(found)}: {problem}" for problem, found in names.items()]
+
+
 def judged_by(data: cached.Parts) -> str:
     """The part whose rows judge: validation, or training where there is none."""
     return "validation" if len(data.split.validation) else "train"
@@ -204,7 +213,9 @@ def _verdict(one: Scored, task: str) -> str:
     """Its score with an interval, and of classes how it treats the rare ones."""
     n, mean = len(one.loss), one.loss.mean()
     if task == "regression":
-        half = 1.96 * one.loss.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
+        if n < 2:
+            return f"error of the only row {mean:.4g}"
+        half = 1.96 * one.loss.std(ddof=1) / np.sqrt(n)
         return f"mean absolute error {mean:.4g} ± {half:.2g}"
     low, high = wilson(n - int(one.loss.sum()), n)
     ends = f"{100 * low:.0f}–{100 * high:.0f} %"
@@ -223,7 +234,7 @@ def _cost(contender: Contender) -> str:
         for name, words in _SIZES.items()
         if np.isfinite(contender.sizes.get(name, np.nan))
     ]
-    return ", ".join([*words, f"{1000 * contender.seconds:.0f} ms"])
+    return ", ".join([*words, duration(contender.seconds)])
 
 
 def _settings(contender: Contender) -> str:
@@ -320,7 +331,7 @@ def differences(
                 "model": name_of(one.entry),
                 "better by": style.format(test.mean),
                 "95 % interval": ends,
-                "p (Holm)": round(float(p_value), 4),
+                "p (Holm)": "< 0.0001" if p_value < 1e-4 else f"{p_value:.4f}",
                 "test": test.test,
                 "result": better if p_value < LEVEL else "no clear difference",
             }

@@ -11,9 +11,12 @@ import numpy as np
 
 from pages.shared import jobs
 from pages.shared.startup import uncompiled
-from smpcore import METHODS, Contender, Dataset, SmpcoreError, contend, folds
+from smpcore import METHODS, Contender, Dataset, Fold, SmpcoreError, contend, folds
 
 log = logging.getLogger(__name__)
+
+#: What it is called not to search for settings.
+AS_THEY_ARE = "as they are"
 
 
 @dataclass(frozen=True)
@@ -73,14 +76,25 @@ class ContenderJob:
         try:
             if entry.key in uncompiled:
                 METHODS[entry.key].warm_up()
-            drawn = folds(self._dataset, self._rows) if self._search else ()
+            drawn = self._drawn() if self._search else ()
             of = self._dataset, self._rows, dict(entry.values), drawn, stop
-            self.contender = contend(entry.key, *of)
+            # What a visitor has uploaded stays on this machine.
+            self.contender = contend(entry.key, *of, here=self._dataset.private)
         except SmpcoreError as error:
             self.problem = str(error)
         except Exception:
             log.exception("%s failed in a comparison", entry.key)
             self.problem = "Something went wrong; the server's log says more."
+
+    def _drawn(self) -> list[Fold]:
+        try:
+            return folds(self._dataset, self._rows)
+        except SmpcoreError as error:  # this page has no control for their number
+            raise SmpcoreError(
+                "the training rows cannot be divided into folds to search the settings "
+                f'on; take the settings "{AS_THEY_ARE}", or give training a larger '
+                "share on Data."
+            ) from error
 
     @property
     def running(self) -> bool:

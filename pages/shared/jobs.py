@@ -28,9 +28,11 @@ log = logging.getLogger(__name__)
 
 N_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
 
-#: A job waits this long for live turns, at most, between two of its pieces.
-GIVE_WAY_SECONDS = 0.05
+#: Between two of its pieces a job waits for live turns for as long as its last piece
+#: took, so that a full class takes half of its time from it; but within these bounds.
+GIVE_WAY_SECONDS = (0.05, 1.0)
 
+_own = threading.local()
 _turn = threading.Condition()
 _waiting: deque[object] = deque()
 _running = 0
@@ -71,8 +73,13 @@ def give_way() -> None:
     What a job does in Python, between compiled kernels, holds the GIL. The moment has
     an end, so that a full class slows jobs down and does not halt them.
     """
+    least, most = GIVE_WAY_SECONDS
+    now = time.monotonic()
+    worked = now - getattr(_own, "rested", now)
+    moment = min(max(worked, least), most)
     with _turn:
-        _turn.wait_for(lambda: not _waiting and not _running, timeout=GIVE_WAY_SECONDS)
+        _turn.wait_for(lambda: not _waiting and not _running, timeout=moment)
+    _own.rested = time.monotonic()
 
 
 class Job:

@@ -83,6 +83,8 @@ def _job(sight: Sight) -> jobs.Job:
     def work(stop: np.ndarray, progress: np.ndarray) -> Stability | None:
         models = []
         options = {"n_refits": N_REFITS, "n_jobs": max(1, jobs.N_CORES - 1)}
+        # What a visitor has uploaded stays on this machine.
+        options["here"] = data.dataset.private
         for other in refits(make, X, y, groups, stop=stop, **options):
             models.append(other)
             progress[0] = len(models)

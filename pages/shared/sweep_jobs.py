@@ -15,6 +15,7 @@ from smpcore import (
     METHODS,
     Dataset,
     SmpcoreError,
+    engine,
     folds,
     summary,
     sweep,
@@ -56,6 +57,8 @@ class SweepJob:
         Folds, repeats counted, and fits in all; 0 before they are known.
     problem : str
         Why there is nothing to show; empty if there is something.
+    where : str
+        On which machines it runs, if that is worth saying.
     """
 
     def __init__(
@@ -77,7 +80,7 @@ class SweepJob:
         self._looked: dict[str, tuple[pd.DataFrame, pd.DataFrame]] = {}
         self._found: list[dict[str, Any]] = []
         self.n_folds_drawn = self.n_fits = 0
-        self.problem = ""
+        self.problem = self.where = ""
         self._began = time.monotonic()
         self._job = jobs.Job(self._work, study=True)
 
@@ -85,6 +88,7 @@ class SweepJob:
         try:
             if self.key in uncompiled:
                 METHODS[self.key].warm_up()
+            self.where = "" if self._dataset.private else engine().words
             drawn = folds(self._dataset, self._rows, self._n_folds)
             if not self.fine:
                 drawn = [fold for fold in drawn if fold.repeat == 0]
@@ -96,7 +100,10 @@ class SweepJob:
             self._began = time.monotonic()
             if not self.fine:
                 timer.start()
+            # What a visitor has uploaded stays on this machine.
+            here = self._dataset.private
             options = {"quick": not self.fine, "n_jobs": N_THREADS, "stop": stop}
+            options |= {"here": here}
             for walk in walks:  # one after the other: the slowest last
                 for row in sweep(self._dataset, drawn, [walk], **options):
                     self._found.append(row)

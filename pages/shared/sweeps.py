@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.shared import cached, kept, links
+from pages.shared import batch, cached, kept, links
 from pages.shared.choice import Choice
 from pages.shared.sweep_jobs import REFERENCE, SweepJob
 from smpcore import (
+    BASELINES,
     METHODS,
     SCORES,
-    figures,
-    n_draws,
     pareto_front,
     title_of,
-    walk_baselines,
 )
 
 SIZE_TITLES = {
@@ -41,17 +37,13 @@ SCORE_TITLES = {
     "mae": "Mean absolute error",
     "r2": "R²",
 }
-#: Added to the titles of costs on an axis.
-ON_CHIP = " (ATmega328P, estimated on one fold)"
+#: A running sweep is looked at this often until there is a chart, and from then on; a
+#: fine one adds to a chart that is there.
+FIRST_SECONDS, NEXT_SECONDS, FINE_SECONDS = 0.25, 0.5, 1.0
 
-#: A running sweep is looked at this often until there is a chart, and from then on.
-FIRST_SECONDS, NEXT_SECONDS = 0.25, 0.5
 
-#: Added where the folds are blocks in time.
-IN_TIME = (
-    " Folds are blocks in time: each is judged after learning from what came before; "
-    "the first block is never held out."
-)
+#: First and fine sweep of a method; in place of the first one a file.
+Pair = tuple[SweepJob | batch.Opened, SweepJob | None]
 
 
 @dataclass(frozen=True)
@@ -66,6 +58,8 @@ class Asked:
     score, size : str
     n_folds : int
     baselines : bool
+    opened : Opened, optional
+        Results of a batch run.
     """
 
     data: cached.Parts
@@ -74,6 +68,7 @@ class Asked:
     size: str
     n_folds: int
     baselines: bool
+    opened: batch.Opened | None = None
 
     @property
     def task(self) -> str:
@@ -85,7 +80,7 @@ class Asked:
         """Of the score."""
         return SCORES[self.task][self.score]
 
-    def jobs(self) -> list[tuple[SweepJob, SweepJob | None]]:
+    def jobs(self) -> list[Pair]:
         """First and fine sweep of each method; first ones that are missing begin.
 
         So do those that another visitor's busy moment left without a point, once.
@@ -96,19 +91,20 @@ class Asked:
             if key not in met and cached.swept(*where, False).futile:
                 cached.swept(*where, False).start()
             met.add(key)
-        return [
+        found: list[Pair] = [
             (
                 cached.swept(*where, False),
                 cached.swept(*where, True) if key in refined else None,
             )
             for key, where in self._sweeps().items()
         ]
+        return found + ([(self.opened, None)] if self.opened else [])
 
     def refine(self) -> None:
         """Begin the fine sweep of each method, again where it was stopped."""
         st.session_state["refined"] |= set(self._sweeps())
         for _, fine in self.jobs():
-            if not (fine.running or fine.complete):
+            if fine and not (fine.running or fine.complete):
                 fine.start()
 
     def _sweeps(self) -> dict[Any, tuple]:
@@ -116,6 +112,10 @@ class Asked:
         wanted = dict(self.values)
         if self.baselines:
             wanted[REFERENCE] = {}
+        there = self.opened.keys if self.opened else set()
+        wanted = {key: v for key, v in wanted.items() if key not in there}
+        if there.intersection(BASELINES):
+            wanted.pop(REFERENCE, None)
         of = self.data.dataset.digest, self.data.split.key, self.n_folds
         return {
             (*of, key, pairs): (self.data, key, pairs, self.n_folds)
@@ -132,7 +132,8 @@ class Found:
     table : DataFrame
         One line per fit.
     points : DataFrame
-        One line per point, those of the methods as `pareto_front` marks them.
+        One line per point, those of the methods as `pareto_front` marks them; ``usual``
+        says that its other parameters are at their defaults, as in a file.
     """
 
     table: pd.DataFrame
@@ -174,11 +175,12 @@ def ask(choice: Choice, data: cached.Parts) -> Asked:
     baselines = st.toggle(
         "Baselines: l1 path, RBF-SVM, tree, forest, neighbours"
         if task == "classification"
-        else "Baselines: lasso path, SVR, tree, forest, neighbours, ridge",
+        else "Baselines: lasso path, RBF-SVM, tree, forest, neighbours, ridge",
         key=kept.one("sweep_baselines", (False, True), True),
     )
     values = {key: _values(choice, key, task) for key in chosen}
-    return Asked(data, values, score, size, int(n_folds), baselines)
+    opened = batch.section(data)
+    return Asked(data, values, score, size, int(n_folds), baselines, opened)
 
 
 def _values(choice: Choice, key: str, task: str) -> dict[str, Any]:
@@ -191,14 +193,17 @@ def _values(choice: Choice, key: str, task: str) -> dict[str, Any]:
     return start
 
 
-def pace(jobs: list[tuple[SweepJob, SweepJob | None]]) -> float | None:
+def pace(jobs: list[Pair]) -> float | None:
     """How often to look at sweeps; None if none is running."""
-    if not any((fine or first).running for first, fine in jobs):
+    running = [(first, fine) for first, fine in jobs if (fine or first).running]
+    if not running:
         return None
-    return NEXT_SECONDS if any(first.n_found for first, _ in jobs) else FIRST_SECONDS
+    if not any(first.n_found for first, _ in jobs):
+        return FIRST_SECONDS
+    return FINE_SECONDS if all(fine for _, fine in running) else NEXT_SECONDS
 
 
-def gather(asked: Asked, jobs: list[tuple[SweepJob, SweepJob | None]]) -> Found:
+def gather(asked: Asked, jobs: list[Pair]) -> Found:
     """Put sweeps together: of each method the fine one, once it has a point."""
     looks = []
     for first, fine in jobs:
@@ -214,6 +219,7 @@ def gather(asked: Asked, jobs: list[tuple[SweepJob, SweepJob | None]]) -> Found:
     points = pd.concat([pareto_front(points[mine], *how), points[~mine]])
     marks = ["front", "undecided", "best", "sparsest"]
     points[marks] = points[marks].eq(True)
+    points["usual"] = points["method"].isin(asked.opened.keys if asked.opened else ())
     # A click may come back when there are more points: a name says which was meant.
     points.index = [f"{p.method} {p.value!r}" for p in points.itertuples()]
     return Found(table, points)
@@ -244,7 +250,8 @@ def use(choice: Choice, point: Any) -> None:
     point : row of `Found.points`
     """
     method = METHODS[point.method]
-    values = dict(choice.values) if point.method == choice.method else {}
+    same = point.method == choice.method and not point.usual
+    values = dict(choice.values) if same else {}
     values[point.parameter] = method.param(point.parameter).clean(point.value)
     links.choose(replace(choice, method=point.method, values=values))
 
@@ -256,7 +263,11 @@ def in_use(choice: Choice, found: Found, asked: Asked) -> str:
     """
     own = found.of_methods
     for place, point in own[own["method"] == choice.method].iterrows():
-        if choice.all_values.get(point.parameter) != point.value:
+        rest = {n: v for n, v in choice.all_values.items() if n != point.parameter}
+        usual = METHODS[choice.method].defaults(asked.task).items()
+        if choice.all_values.get(point.parameter) != point.value or (
+            point.usual and not rest.items() <= usual
+        ):
             continue
         spot = [asked.size, "mean"]
         near = np.isclose(own[spot], point[spot].astype(float), rtol=1e-9).all(axis=1)
@@ -264,134 +275,3 @@ def in_use(choice: Choice, found: Found, asked: Asked) -> str:
         told = f"On every page now: {label(point)}, fitted on all training rows."
         return told + f" On the same spot of the chart: {'; '.join(same)}." * bool(same)
     return ""
-
-
-def to_beat(asked: Asked) -> float:
-    """The score of one and the same answer to every training row."""
-    y = asked.data.of("train")[1]
-    if asked.task == "regression":
-        return 0.0 if asked.larger_is_better else np.abs(y - np.median(y)).mean()
-    counts = np.unique(y, return_counts=True)[1]
-    shares = {"accuracy": counts.max() / y.size, "balanced_accuracy": 1 / counts.size}
-    return float(shares[asked.score])
-
-
-def as_table(found: Found, asked: Asked) -> pd.DataFrame:
-    """The points in words and numbers, the best first."""
-    points = found.points.sort_values(
-        "mean", ascending=not asked.larger_is_better, kind="stable"
-    )
-    marks = {
-        "best": "best mean",
-        "sparsest": "sparsest within 1 SE",
-        "front": "front",
-        "undecided": "cannot be told from the front",
-        "dead": "no better than one answer to all rows",
-    }
-    sign = 1 if asked.larger_is_better else -1
-    points["dead"] = sign * (points["mean"] - to_beat(asked)) <= 1e-9
-    told = [
-        ", ".join(words for name, words in marks.items() if getattr(point, name))
-        for point in points.itertuples()
-    ]
-    columns = {
-        "Model": [label(point) for point in points.itertuples()],
-        SCORE_TITLES[asked.score]: points["mean"].to_numpy().round(4),
-        "Standard error": points["error"].to_numpy().round(4),
-    }
-    for name, words in SIZE_TITLES.items():
-        columns[words] = points[name].to_numpy().round(1)
-    columns |= {"Folds": points["n"].to_numpy(), "Remarks": told}
-    return pd.DataFrame(columns)
-
-
-def _axis(size: str) -> str:
-    """Title of a size, with the chip where it is of one."""
-    costs = size.startswith(("flash", "cycles"))
-    return SIZE_TITLES[size] + ON_CHIP * costs
-
-
-def show(found: Found, asked: Asked, on_click: Callable[[], None]) -> None:
-    """The chart, and what it leaves out."""
-    points = found.points
-    reference = tuple(walk.key for walk in walk_baselines(asked.task))
-    figure = figures.tradeoff(
-        points,
-        asked.size,
-        {key: title_of(key) for key in (*asked.values, *reference)},
-        (
-            f"{_axis(asked.size)}, mean over folds",
-            SCORE_TITLES[asked.score],
-        ),
-        reference,
-    )
-    st.plotly_chart(
-        figure,
-        key="tradeoff_chart",
-        on_select=on_click,
-        selection_mode="points",
-        alt=f"{SCORE_TITLES[asked.score]} against {SIZE_TITLES[asked.size].lower()}; "
-        "the table below has the same numbers",
-    )
-    st.caption(
-        "Filled: no smaller model is better. Hollow: cannot be told from those "
-        "(corrected resampled t-test, 5 %). Small: a smaller one is better. Bars: one "
-        "standard error (SE), corrected for folds that share training rows. Grey: "
-        "baselines at usual settings, not part of the front."
-        + (asked.data.dataset.times is not None)
-        * IN_TIME
-    )
-    st.caption(
-        f"One answer to all training rows reaches {to_beat(asked):.4g}. "
-        + repeats(asked, found)
-    )
-    absent = points[~np.isfinite(points[asked.size].to_numpy(np.float64))]
-    if len(absent):
-        told = ", ".join(
-            f"{label(point)} ({point.mean:.3g})" for point in absent.itertuples()
-        )
-        st.caption(f"Not on this axis, as nothing was measured: {told}.")
-
-
-def repeats(asked: Asked, found: Found) -> str:
-    """How often the folds were drawn, and how often Refine draws them."""
-    most = n_draws(asked.data.dataset, asked.data.split.train)
-    if most == 1:
-        return ""
-    now = int(found.table["repeat"].max()) + 1
-    how = (
-        f"they were drawn {now} times" if now > 1 else f"Refine draws them {most} times"
-    )
-    return f"One draw of folds says too little of so few rows: {how}."
-
-
-def failures(found: Found, score: str) -> list[str]:
-    """Why fits failed, each reason once, with how often."""
-    reasons = found.table.loc[found.table[score].isna(), "status"].value_counts()
-    return [f"{n} fits have no score: {text}" for text, n in reasons.items()]
-
-
-def unfinished(found: Found, asked: Asked) -> str:
-    """What has neither a point nor a reason for that, in a sentence; else empty."""
-    failed = found.table.loc[found.table[asked.score].isna(), "method"]
-    told = {*found.points["method"], *failed}
-    late = [title_of(key) for key in asked.values if key not in told]
-    late += ["the baselines"] * (asked.baselines and told <= set(METHODS))
-    return f"No point yet of {', '.join(late)}; Refine takes its time." * bool(late)
-
-
-def table_twin(found: Found, asked: Asked) -> None:
-    """The same numbers as a table, and every fit as CSV."""
-    with st.expander("The points as a table", icon=":material/table:"):
-        st.dataframe(as_table(found, asked), hide_index=True)
-    st.download_button(
-        "Download every fit as CSV",
-        # Made when it is asked for: what stands here while points come in is replaced
-        # four times a second, and the link to an older file is dead.
-        data=partial(found.table.to_csv, index=False),
-        file_name="sweep.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-        key="sweep_csv",
-    )

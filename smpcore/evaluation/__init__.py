@@ -9,6 +9,7 @@ from smpcore.evaluation.contest import (
     paired_difference,
     title_of,
 )
+from smpcore.evaluation.engine import Engine, edition, engine
 from smpcore.evaluation.errors import RegressionScores
 from smpcore.evaluation.folds import Fold, clusters, folds, n_draws
 from smpcore.evaluation.new_rows import Matched, answer_rows, labelled, match_columns
@@ -28,6 +29,7 @@ from smpcore.evaluation.pareto import (
     pareto_front,
     summary,
 )
+from smpcore.evaluation.results import Subject, read_results
 from smpcore.evaluation.scores import (
     Scores,
     class_numbers,
@@ -53,11 +55,13 @@ __all__ = [
     "SIZES",
     "Contender",
     "Difference",
+    "Engine",
     "Fold",
     "Matched",
     "RegressionScores",
     "Scores",
     "Stability",
+    "Subject",
     "Walk",
     "answer_rows",
     "at_threshold",
@@ -68,6 +72,8 @@ __all__ = [
     "corrected_error",
     "corrected_t_test",
     "count_answers",
+    "edition",
+    "engine",
     "evaluate",
     "folds",
     "holm",
@@ -79,6 +85,7 @@ __all__ = [
     "operating_points",
     "paired_difference",
     "pareto_front",
+    "read_results",
     "redraw",
     "refits",
     "reject_curve",

@@ -76,6 +76,7 @@ def contend(
     values: Mapping[str, Any] | None = None,
     drawn: Sequence[Fold] = (),
     stop: np.ndarray | None = None,
+    here: bool = False,
 ) -> Contender:
     """Fit a method or baseline on the training rows.
 
@@ -92,6 +93,8 @@ def contend(
         If given, the best of `BUDGET` settings on these folds is taken.
     stop : ndarray of int64, shape (1,), optional
         Ends a search early.
+    here : bool
+        Keep the data on this machine.
 
     Returns
     -------
@@ -105,7 +108,7 @@ def contend(
     values = dict(values or {})
     searched = bool(drawn)
     if searched:
-        values |= _best(key, dataset, rows, values, drawn, stop)
+        values |= _best(key, dataset, rows, values, drawn, stop, here)
     preparation = prepare(dataset, rows)
     X = preparation.transform(dataset.frame.iloc[rows])
     estimator = (METHODS.get(key) or BASELINES[key]).estimator(
@@ -117,6 +120,13 @@ def contend(
             seconds = min(seconds, _timed(estimator, X, dataset.y[rows]))
     except ValueError as error:  # scikit-learn's way to refuse
         raise SmpcoreError(f"{title_of(key)} cannot learn this: {error}") from error
+    try:
+        estimator.predict(X[:1])
+    except ValueError as error:  # five neighbours of four rows: seen only now
+        raise SmpcoreError(
+            f"{title_of(key)} cannot answer from {rows.size} training rows; give "
+            "training more of them."
+        ) from error
     sizes = _sizes(key, estimator, preparation)
     return Contender(key, values, searched, estimator, sizes, seconds)
 
@@ -144,13 +154,15 @@ def _best(
     values: dict[str, Any],
     drawn: Sequence[Fold],
     stop: np.ndarray | None,
+    here: bool,
 ) -> dict[str, Any]:
     """The setting with the best mean over folds; of equal ones, the first."""
     walk = _walk(key, dataset, rows, values)
     if not walk.parameter:
         return {}
     table = sweep_table(
-        list(sweep(dataset, drawn, [walk], n_jobs=1, stop=stop)), dataset.task
+        list(sweep(dataset, drawn, [walk], n_jobs=1, stop=stop, here=here)),
+        dataset.task,
     )
     score, larger = next(iter(SCORES[dataset.task].items()))
     points = summary(table, score, len(drawn))

@@ -20,50 +20,62 @@ LEVEL = 0.05
 POINT = ["method", "parameter", "value"]
 
 
-def corrected_error(scores: np.ndarray, n_train: float, n_held_out: float) -> float:
-    """Standard error of a mean over folds that share training rows.
+def corrected_error(
+    scores: np.ndarray, n_train: np.ndarray | float, n_held_out: np.ndarray | float
+) -> np.ndarray | float:
+    """Standard error of means over folds that share training rows.
 
     Parameters
     ----------
-    scores : ndarray of shape (n_folds,)
-    n_train, n_held_out : float
+    scores : ndarray of shape (..., n_folds)
+        NaN where a fold has none.
+    n_train, n_held_out : float, or ndarray of shape (...)
         Rows of a fold.
 
     Returns
     -------
-    float
+    float, or ndarray of shape (...)
         NaN of fewer than two scores.
     """
-    if len(scores) < 2:
-        return float("nan")
-    inflated = 1 / len(scores) + n_held_out / n_train
-    return float(np.sqrt(inflated * np.var(scores, ddof=1)))
+    good = np.isfinite(scores)
+    n = good.sum(axis=-1)
+    away = np.where(good, scores - _means(scores)[..., None], 0.0)
+    variance = (away**2).sum(axis=-1) / np.maximum(n - 1, 1)
+    inflated = 1 / np.maximum(n, 1) + n_held_out / n_train
+    return np.where(n > 1, np.sqrt(inflated * variance), np.nan)[()]
+
+
+def _means(scores: np.ndarray) -> np.ndarray:
+    """Over the folds that have a score; NaN of none."""
+    good = np.isfinite(scores)
+    sums = np.where(good, scores, 0.0).sum(axis=-1)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(sums / good.sum(axis=-1))
 
 
 def corrected_t_test(
     differences: np.ndarray, n_train: float, n_held_out: float
-) -> float:
-    """Two-sided p-value of a mean difference over folds (Nadeau and Bengio).
+) -> np.ndarray | float:
+    """Two-sided p-values of mean differences over folds (Nadeau and Bengio).
 
     Parameters
     ----------
-    differences : ndarray of shape (n_folds,)
-        Of two models' scores on the same folds.
+    differences : ndarray of shape (..., n_folds)
+        Of two models' scores on the same folds; NaN where one has none.
     n_train, n_held_out : float
         Rows of a fold.
 
     Returns
     -------
-    float
+    float, or ndarray of shape (...)
         1.0 where nothing can be told: equal scores, or fewer than two of them.
     """
     error = corrected_error(differences, n_train, n_held_out)
-    mean = float(np.mean(differences)) if len(differences) else 0.0
-    if not np.isfinite(error) or mean == 0:
-        return 1.0
-    if error == 0:
-        return 0.0
-    return float(2 * stats.t.sf(abs(mean) / error, len(differences) - 1))
+    mean = np.nan_to_num(_means(differences))
+    freedom = np.maximum(np.isfinite(differences).sum(axis=-1) - 1, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = 2 * stats.t.sf(np.abs(mean) / error, freedom)
+    return np.where(np.isfinite(error) & (mean != 0), p, 1.0)[()]
 
 
 def summary(table: pd.DataFrame, score: str, n_folds: int = 0) -> pd.DataFrame:
@@ -85,24 +97,43 @@ def summary(table: pd.DataFrame, score: str, n_folds: int = 0) -> pd.DataFrame:
         `POINT`; ``mean``, ``error``, ``n`` (folds with a score); mean `SIZES` (NaN
         where one fold has none; of `CHIP_SIZES` those of one fold) and ``seconds``.
     """
-    lines = []
-    for point, own in table.groupby(POINT, dropna=False, sort=True):
-        scores = own[score].to_numpy(np.float64)
-        good = np.isfinite(scores)
-        if len(own) < n_folds or not good.any():
-            continue
-        rows = own["n_train"].mean(), own["n_held_out"].mean()
-        line = dict(zip(POINT, point, strict=True)) | {
-            "mean": float(scores[good].mean()),
-            "error": corrected_error(scores[good], *rows),
-            "n": int(good.sum()),
-        }
-        for size in SIZES:
-            # A chip's are known of one fold only.
-            line[size] = own.loc[good, size].mean(skipna=size in CHIP_SIZES)
-        lines.append(line | {"seconds": own["seconds"].mean()})
-    columns = [*POINT, "mean", "error", "n", *SIZES, "seconds"]
-    return pd.DataFrame(lines, columns=columns)
+    number, points = _numbered(table)
+    n_fits = np.bincount(number, minlength=len(points))
+    scores = _by_fold(table, score, number)
+    good = np.isfinite(table[score].to_numpy(np.float64))
+    rows = [
+        np.bincount(number, table[name], len(points)) / np.maximum(n_fits, 1)
+        for name in ("n_train", "n_held_out", "seconds")
+    ]
+    points["mean"] = _means(scores)
+    points["error"] = corrected_error(scores, rows[0], rows[1])
+    points["n"] = np.isfinite(scores).sum(axis=1)
+    for size in SIZES:
+        values, counted = table[size].to_numpy(np.float64), good
+        if size in CHIP_SIZES:  # known of one fold only
+            counted = good & np.isfinite(values)
+        sums = np.bincount(number[counted], values[counted], len(points))
+        with np.errstate(invalid="ignore"):
+            points[size] = sums / np.bincount(number[counted], minlength=len(points))
+    points["seconds"] = rows[2]
+    kept = (n_fits >= n_folds) & (points["n"] > 0)
+    return points[kept].reset_index(drop=True)
+
+
+def _numbered(table: pd.DataFrame) -> tuple[np.ndarray, pd.DataFrame]:
+    """Which point each fit belongs to, and the points in their order."""
+    groups = table.groupby(POINT, dropna=False, sort=True)
+    number = groups.ngroup().to_numpy(np.int64)
+    return number, groups.size().index.to_frame(index=False)
+
+
+def _by_fold(table: pd.DataFrame, score: str, number: np.ndarray) -> np.ndarray:
+    """Scores as a matrix of points and folds; NaN where there is none."""
+    folds = table.groupby(["repeat", "fold"]).ngroup().to_numpy(np.int64)
+    shape = (number.max(initial=-1) + 1, folds.max(initial=-1) + 1)
+    scores = np.full(shape, np.nan)
+    scores[number, folds] = table[score].to_numpy(np.float64)
+    return scores
 
 
 def pareto_front(
@@ -165,22 +196,20 @@ def _undecided(
     known: np.ndarray,
 ) -> np.ndarray:
     """Points off the front that no smaller point of the front is sure to beat."""
-    keys = list(points[POINT].itertuples(index=False, name=None))
-    grouped = dict(list(table.groupby(POINT, dropna=False)))
-    own = {_key(key): group for key, group in grouped.items()}
-    fits = [own[_key(key)].set_index(["repeat", "fold"]) for key in keys]
+    number, known_points = _numbered(table)
+    place = {_key(key): at for at, key in enumerate(known_points.to_numpy().tolist())}
+    order = [place[_key(key)] for key in points[POINT].to_numpy().tolist()]
+    scores = sign * _by_fold(table, score, number)[order]
     rows = table["n_train"].mean(), table["n_held_out"].mean()
+    behind, rivals = np.flatnonzero(known & ~front), np.flatnonzero(front)
+    ahead = scores[rivals] - scores[behind][:, None]
+    beaten = (_means(ahead) > 0) & (corrected_t_test(ahead, *rows) < LEVEL)
+    beaten &= x[rivals] <= x[behind][:, None]
     marked = np.zeros(len(points), dtype=bool)
-    for i in np.flatnonzero(known & ~front):
-        rivals = np.flatnonzero(front & (x <= x[i]))
-        marked[i] = True
-        for j in rivals:
-            ahead = sign * (fits[j][score] - fits[i][score]).dropna().to_numpy()
-            if ahead.size and ahead.mean() > 0:
-                marked[i] &= corrected_t_test(ahead, *rows) >= LEVEL
+    marked[behind] = ~beaten.any(axis=1)
     return marked
 
 
-def _key(point: tuple) -> tuple:
+def _key(point: list) -> tuple:
     """A point's name that is equal to itself: NaN is not."""
     return tuple("" if part != part else part for part in point)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import is_classifier
 
 from smpcore.errors import SmpcoreError
+from smpcore.evaluation.engine import running
 from smpcore.model import PrototypeModel
 
 #: Solver status of a fit that was asked to stop.
@@ -64,6 +64,7 @@ def refits(
     n_refits: int = 100,
     n_jobs: int = -1,
     stop: np.ndarray | None = None,
+    here: bool = False,
 ) -> Iterator[PrototypeModel]:
     """Fit on redrawn rows, seed 0 first; models come as they are ready.
 
@@ -76,30 +77,48 @@ def refits(
     groups : ndarray of shape (n_samples,), optional
     n_refits : int
     n_jobs : int
-        Threads.
+        Threads. Where there is a cluster (see `engine`), its workers fit.
     stop : ndarray of int64, shape (1,), optional
-        It ends soon after this becomes non-zero.
+        It ends soon after this becomes non-zero; a worker of a cluster first ends the
+        fit that it is at.
+    here : bool
+        Keep the rows on this machine.
 
     Yields
     ------
     PrototypeModel
     """
     stop = np.zeros(1, dtype=np.int64) if stop is None else stop
+    sample = _Sample(estimator, X, y, groups, stop)
+    options: dict[str, Any] = {"ordered": True, "here": here}
+    with running(_refit, sample, n_jobs, stop, **options) as run:
+        for model in run((seed,) for seed in range(n_refits)):
+            if model is not None:
+                yield model
 
-    def fit(seed: int) -> PrototypeModel | None:
-        if stop[0]:
-            return None
-        fresh = estimator()
-        rows = redraw(y, groups, seed, keep_labels=is_classifier(fresh))
-        if "random_state" in fresh.get_params():
-            fresh.set_params(random_state=seed)
-        fresh.solve(fresh.problem(X[rows], y[rows]), stop=stop)
-        return None if fresh.history_.status == _STOPPED else fresh.model_
 
-    parallel = Parallel(n_jobs, prefer="threads", return_as="generator")
-    for model in parallel(delayed(fit)(seed) for seed in range(n_refits)):
-        if model is not None:
-            yield model
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """What all refits share."""
+
+    estimator: Callable[[], Any]
+    X: np.ndarray
+    y: np.ndarray
+    groups: np.ndarray | None
+    stop: np.ndarray
+
+
+def _refit(sample: _Sample, task: tuple[int]) -> PrototypeModel | None:
+    """One task: fit on rows drawn with this seed; None if it was asked to stop."""
+    if sample.stop[0]:
+        return None
+    (seed,), fresh = task, sample.estimator()
+    y = sample.y
+    rows = redraw(y, sample.groups, seed, keep_labels=is_classifier(fresh))
+    if "random_state" in fresh.get_params():
+        fresh.set_params(random_state=seed)
+    fresh.solve(fresh.problem(sample.X[rows], y[rows]), stop=sample.stop)
+    return None if fresh.history_.status == _STOPPED else fresh.model_
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,24 +2,24 @@
 
 A sweep is one *chain* per method and fold: the values of the sparsity parameter in one
 order, each fit warm from the one before. That makes it repeatable: how many chains run
-beside each other changes nothing. The chains walk in step, so that the first value is
-known for all folds before the second one begins.
+beside each other, and where, changes nothing. The chains walk in step, so that the
+first value is known for all folds before the second one begins.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 
 from smpcore.baselines import BASELINES
 from smpcore.datasets import Dataset, Preparation, prepare
 from smpcore.errors import SmpcoreError
+from smpcore.evaluation.engine import running
 from smpcore.evaluation.errors import RegressionScores
 from smpcore.evaluation.folds import Fold
 from smpcore.evaluation.scores import class_numbers, count_answers
@@ -33,7 +33,9 @@ SCORES: dict[str, dict[str, bool]] = {
     "classification": {"balanced_accuracy": True, "accuracy": True},
     "regression": {"mae": False, "r2": True},
 }
-COLUMNS = ("method", "parameter", "value", "repeat", "fold", "n_train", "n_held_out")
+#: What names a fit.
+KEY = ("method", "parameter", "value", "repeat", "fold")
+COLUMNS = (*KEY, "n_train", "n_held_out")
 
 
 @dataclass(frozen=True)
@@ -131,17 +133,63 @@ def walk_baselines(task: str, folded: bool = False) -> list[Walk]:
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class _Place:
-    """Where a chain stands: between two tasks it is all that is kept."""
+#: Prepared rows that a worker keeps for its next task are at most so many bytes.
+_MOST_BYTES = 5e8
 
-    walk: Walk
-    fold: Fold
-    preparation: Preparation | None = None
-    rows: tuple[np.ndarray, np.ndarray] = ()
+
+@dataclass(frozen=True, eq=False)
+class _Bench:
+    """What a chain's fits have in common: made again wherever it is not at hand."""
+
+    preparation: Preparation
+    rows: tuple[np.ndarray, np.ndarray]
     problem: Any = None
-    state: Any = None
-    row: Mapping[str, Any] | None = None
+
+
+class _Workshop:
+    """What all tasks of a sweep share; what is made on the way stays where it is.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    chains : list of (Walk, Fold)
+    quick : bool
+    stop : ndarray of int64, shape (1,)
+        Its rise is seen in this process only.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        chains: list[tuple[Walk, Fold]],
+        quick: bool,
+        stop: np.ndarray,
+    ) -> None:
+        self.dataset, self.chains, self.quick, self.stop = dataset, chains, quick, stop
+        self._benches: dict[int, _Bench] = {}
+        self._bytes = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_benches": {}, "_bytes": 0}
+
+    def bench(self, chain: int) -> _Bench:
+        """The rows of a chain, prepared by what its fold learns from."""
+        if chain in self._benches:
+            return self._benches[chain]
+        frame, fold = self.dataset.frame, self.chains[chain][1]
+        preparation = prepare(self.dataset, fold.train)
+        parts = [frame.iloc[r] for r in (fold.train, fold.held_out)]
+        made = _Bench(preparation, tuple(preparation.transform(p) for p in parts))
+        size = sum(X.nbytes for X in made.rows)
+        if self._bytes + size <= _MOST_BYTES:
+            self._bytes += size
+            self._benches[chain] = made
+        return made
+
+    def keep(self, chain: int, bench: _Bench) -> None:
+        """Keep a problem beside the rows that are kept."""
+        if chain in self._benches:
+            self._benches[chain] = bench
 
 
 def sweep(
@@ -150,8 +198,11 @@ def sweep(
     walks: Sequence[Walk],
     *,
     quick: bool = False,
+    warm: bool = True,
     n_jobs: int = -1,
     stop: np.ndarray | None = None,
+    done: Collection[tuple] = (),
+    here: bool = False,
 ) -> Iterator[dict[str, Any]]:
     """Fit and score every value of every walk on every fold.
 
@@ -165,10 +216,19 @@ def sweep(
     walks : sequence of Walk
     quick : bool
         Fit as a preview does: sooner, and a little worse.
+    warm : bool
+        Start each fit of a chain from the one before: sooner. If not, every fit is the
+        one that is exported for these values, and none needs another.
     n_jobs : int
-        Chains beside each other, in threads (joblib); -1: one for each core.
+        Chains beside each other, in threads (joblib); -1: one for each core. Where
+        there is a cluster (see `engine`), its workers do them.
     stop : ndarray of int64, shape (1,), optional
-        The sweep ends soon after this becomes non-zero.
+        The sweep ends soon after this becomes non-zero; a worker of a cluster first
+        ends the fit that it is at.
+    done : collection of tuple
+        Fits, by `KEY`, that are left out; only where none needs another.
+    here : bool
+        Keep the data on this machine.
 
     Yields
     ------
@@ -178,27 +238,33 @@ def sweep(
         (how the solver ended, or why there is no model).
     """
     stop = np.zeros(1, dtype=np.int64) if stop is None else stop
-    places = {
-        (w, f): _Place(walk, fold)
-        for w, walk in enumerate(walks)
-        for f, fold in enumerate(drawn)
-    }
+    chains = [(walk, fold) for walk in walks for fold in drawn]
+    shop = _Workshop(dataset, chains, quick, stop)
+    states: dict[int, Any] = {}
     longest = max((len(walk.knots) for walk in walks), default=0)
-    with Parallel(
-        n_jobs, prefer="threads", return_as="generator_unordered"
-    ) as parallel:
-        for step in range(longest):
-            tasks = [
-                delayed(_advance)(at, dataset, place, step, quick, stop)
-                for at, place in places.items()
-                if step < len(place.walk.knots)
-            ]
-            for at, place in parallel(tasks):
-                places[at] = place
-                if place.row is not None:
-                    yield dict(place.row)
+    steps = [
+        [
+            (chain, step)
+            for chain, (walk, fold) in enumerate(chains)
+            if step < len(walk.knots) and _key(walk, fold, step) not in done
+        ]
+        for step in range(longest)
+    ]
+    rounds = steps if warm else [[at for step in steps for at in step]]
+    with running(_advance, shop, n_jobs, stop, here=here) as run:
+        for tasks in rounds:
+            each = ((*at, states.get(at[0]) if warm else None) for at in tasks)
+            for chain, state, row in run(each):
+                states[chain] = state
+                if row is not None:
+                    yield row
             if stop[0]:
                 return
+
+
+def _key(walk: Walk, fold: Fold, step: int) -> tuple:
+    """A fit's `KEY`."""
+    return walk.key, walk.parameter, walk.knots[step], fold.repeat, fold.number
 
 
 def sweep_table(rows: Sequence[Mapping[str, Any]], task: str) -> pd.DataFrame:
@@ -219,69 +285,59 @@ def sweep_table(rows: Sequence[Mapping[str, Any]], task: str) -> pd.DataFrame:
     return frame.sort_values(order, kind="stable", ignore_index=True)
 
 
-def _advance(
-    at: Any, dataset: Dataset, place: _Place, step: int, quick: bool, stop: np.ndarray
-) -> tuple[Any, _Place]:
-    """One task: the next fit of a chain."""
-    if stop[0]:
-        return at, replace(place, row=None)
-    walk, fold = place.walk, place.fold
-    knot = walk.knots[step]
+def _advance(shop: _Workshop, task: tuple) -> tuple[int, Any, dict[str, Any] | None]:
+    """One task: the next fit of a chain, from where the last one has ended."""
+    chain, step, state = task
+    if shop.stop[0]:
+        return chain, state, None
+    walk, fold = shop.chains[chain]
+    dataset = shop.dataset
     row = dict.fromkeys([*SCORES[dataset.task], *SIZES], np.nan)
-    row |= {"method": walk.key, "parameter": walk.parameter, "value": knot}
-    row |= {"repeat": fold.repeat, "fold": fold.number}
+    row |= dict(zip(KEY, _key(walk, fold, step), strict=True))
     row |= {"n_train": fold.train.size, "n_held_out": fold.held_out.size}
     started = time.perf_counter()
     try:
-        if place.preparation is None:
-            place = _prepared(dataset, place)
         fit = _fit_method if walk.key in METHODS else _fit_baseline
-        place, answers, found = fit(dataset, place, knot, quick, stop)
+        state, answers, found = fit(shop, chain, walk.knots[step], state)
         row |= found | _scored(dataset, fold, answers)
     except (SmpcoreError, ValueError) as error:  # scikit-learn's are ValueErrors
         row["status"] = str(error)
     row["seconds"] = time.perf_counter() - started
-    done = row["status"] != STOPPED
-    return at, replace(place, row=row if done else None)
-
-
-def _prepared(dataset: Dataset, place: _Place) -> _Place:
-    frame, fold = dataset.frame, place.fold
-    preparation = prepare(dataset, fold.train)
-    parts = (preparation.transform(frame.iloc[r]) for r in (fold.train, fold.held_out))
-    return replace(place, preparation=preparation, rows=tuple(parts))
+    return chain, state, row if row["status"] != STOPPED else None
 
 
 def _fit_method(
-    dataset: Dataset, place: _Place, knot: Any, quick: bool, stop: np.ndarray
-) -> tuple[_Place, np.ndarray, dict[str, Any]]:
-    """Fit a method from where the chain stands; the place after it and what came."""
-    walk, (X, X_held_out) = place.walk, place.rows
+    shop: _Workshop, chain: int, knot: Any, state: Any
+) -> tuple[Any, np.ndarray, dict[str, Any]]:
+    """Fit a method from where the chain stands; where it stands then, and what came."""
+    (walk, fold), dataset, bench = shop.chains[chain], shop.dataset, shop.bench(chain)
+    X, X_held_out = bench.rows
     values = {**walk.values, walk.parameter: knot}
-    estimator = METHODS[walk.key].estimator(values, dataset.task, preview=quick)
-    problem = place.problem
+    estimator = METHODS[walk.key].estimator(values, dataset.task, preview=shop.quick)
+    problem = bench.problem
     if problem is None or walk.parameter in estimator.problem_params:
-        problem = estimator.problem(X, dataset.y[place.fold.train])
-    estimator.solve(problem, state=place.state, stop=stop)
+        problem = estimator.problem(X, dataset.y[fold.train])
+        shop.keep(chain, replace(bench, problem=problem))
+    estimator.solve(problem, state=state, stop=shop.stop)
     history, model = estimator.history_, estimator.model_
-    place = replace(place, problem=problem, state=estimator.state_)
     status = STOPPED if history.status == STOPPED else history.status_text
     # One fold's model says what a point takes on a chip; all would take ten times as
     # long as their fits.
-    first = place.fold.repeat == place.fold.number == 0
-    found = measure(model, place.preparation, on_chip=first) | {"status": status}
-    return place, model.predict(X_held_out), found
+    first = fold.repeat == fold.number == 0
+    found = measure(model, bench.preparation, on_chip=first) | {"status": status}
+    return estimator.state_, model.predict(X_held_out), found
 
 
 def _fit_baseline(
-    dataset: Dataset, place: _Place, knot: Any, quick: bool, stop: np.ndarray
-) -> tuple[_Place, np.ndarray, dict[str, Any]]:
-    walk, (X, X_held_out) = place.walk, place.rows
+    shop: _Workshop, chain: int, knot: Any, state: Any
+) -> tuple[Any, np.ndarray, dict[str, Any]]:
+    (walk, fold), dataset = shop.chains[chain], shop.dataset
+    X, X_held_out = shop.bench(chain).rows
     values = {**walk.values, walk.parameter: knot} if walk.parameter else walk.values
     estimator = BASELINES[walk.key].estimator(values, dataset.task)
-    estimator.fit(X, dataset.y[place.fold.train])
+    estimator.fit(X, dataset.y[fold.train])
     found = measure_baseline(estimator, X.shape[1]) | {"status": "fitted"}
-    return place, estimator.predict(X_held_out), found
+    return state, estimator.predict(X_held_out), found
 
 
 def measure_baseline(estimator: Any, n_features: int) -> dict[str, float]:

@@ -44,6 +44,12 @@ def test_everyone_who_can_takes_part(key, iris):
     assert not contender.searched
 
 
+def test_fewer_rows_than_neighbours_are_a_sentence(iris):
+    dataset, rows = iris
+    with pytest.raises(SmpcoreError, match=r"k nearest .* from 4 training rows; give"):
+        contend("knn", dataset, rows[:4])
+
+
 def test_a_search_takes_the_best_of_the_grid_on_these_folds(iris):
     dataset, rows = iris
     drawn = folds(dataset, rows)

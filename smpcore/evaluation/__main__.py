@@ -1,0 +1,153 @@
+"""Sweep methods over a data set without the app, and go on where one has stopped.
+
+python -m smpcore.evaluation --data FILE --methods all --folds 5 --out results.parquet
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from tqdm import tqdm
+
+from smpcore.datasets import (
+    Dataset,
+    Split,
+    check_fit,
+    list_datasets,
+    load_dataset,
+    read_table,
+    split,
+)
+from smpcore.errors import SmpcoreError
+from smpcore.evaluation.engine import edition, engine
+from smpcore.evaluation.folds import folds
+from smpcore.evaluation.results import Journal, Subject
+from smpcore.evaluation.sweep import Walk, sweep, walk_baselines, walk_method
+from smpcore.methods import METHODS
+
+#: Seconds between two writings of the result file.
+WRITE = 30.0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command.
+
+    Parameters
+    ----------
+    arguments : list of str, optional
+        Without the command's name; by default those it was called with.
+
+    Returns
+    -------
+    int
+        0: all is done; 1: it was stopped; 2: it cannot be done.
+    """
+    asked = _parser().parse_args(arguments)
+    warnings.simplefilter("ignore", UserWarning)  # a fit's status says the same
+    try:
+        return _run(asked)
+    except (SmpcoreError, OSError) as error:
+        print(f"python -m smpcore.evaluation: {error}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m smpcore.evaluation",
+        description="Sweep methods over folds of the training rows. Every fit is the "
+        "canonical one of its values. Started again, it does what is missing; "
+        "Trade-off opens its file.",
+    )
+    add = parser.add_argument
+    add("--data", required=True, help="CSV, ARFF, Parquet or .ts; or a bundled set")
+    add("--target", help="the column to predict; by default the one the app takes")
+    add("--group", help="a column whose rows stay together")
+    add("--time", help="a column of times: folds are blocks")
+    add("--ignore", action="append", default=[], help="a column to leave out")
+    add("--methods", default="all", help=f"all, or some of {','.join(METHODS)}")
+    add("--baselines", action="store_true", help="scikit-learn's models too")
+    add("--folds", type=int, default=5)
+    add("--points", type=int, default=30, help="values of each method at most")
+    add("--validation", type=float, default=0.2, help="share kept for choosing")
+    add("--test", type=float, default=0.2, help="share that stays closed")
+    add("--seed", type=int, default=0, help="of the division into parts")
+    add("--jobs", type=int, default=-1, help="threads; -1: one per core")
+    add("--out", required=True, type=Path, help="the result file, Parquet")
+    return parser
+
+
+def _run(asked: argparse.Namespace) -> int:
+    dataset = _dataset(asked)
+    parts = split(dataset, asked.validation, asked.test, asked.seed)
+    check_fit(dataset, parts)
+    walks = _walks(asked, dataset, parts)
+    drawn = folds(dataset, parts.train, asked.folds)
+    of = dataset.name, dataset.digest, parts.key, dataset.task, asked.folds
+    journal = Journal(asked.out, Subject(*of, edition()))
+    for notice in (*dataset.notices, *parts.notices, *journal.notices):
+        print(notice, file=sys.stderr)
+    if told := engine().words:
+        print(told, file=sys.stderr)
+    done = set(journal.rows)
+    n_fits = len(drawn) * sum(len(walk.knots) for walk in walks)
+    stop = np.zeros(1, dtype=np.int64)
+    signal.signal(signal.SIGINT, lambda *_: stop.fill(1))
+    bar = tqdm(total=n_fits, desc="fits", unit="fit", dynamic_ncols=True)
+    options = {"warm": False, "n_jobs": asked.jobs, "stop": stop, "done": done}
+    written, before = time.monotonic(), len(done)
+    try:
+        for walk in walks:
+            wanted = {(walk.key, walk.parameter, knot) for knot in walk.knots}
+            bar.update(sum(key[:3] in wanted for key in done))
+            for row in sweep(dataset, drawn, [walk], **options):
+                journal.add(row)
+                bar.update()
+                if time.monotonic() - written > WRITE:
+                    journal.write()
+                    written = time.monotonic()
+    finally:
+        bar.close()
+        journal.write()
+    new = len(journal.rows) - before
+    print(f"{asked.out}: {new} new fits, {len(journal.rows)} in all.")
+    if stop[0]:
+        print("Stopped; the same command goes on.", file=sys.stderr)
+    return int(stop[0])
+
+
+def _dataset(asked: argparse.Namespace) -> Dataset:
+    if asked.data in {info.key for info in list_datasets()}:
+        return load_dataset(asked.data)
+    path = Path(asked.data)
+    if not path.is_file():
+        raise SmpcoreError(f"There is no file {asked.data}, nor a bundled set.")
+    roles = {name: "ignore" for name in asked.ignore}
+    for role in ("target", "group", "time"):
+        if name := getattr(asked, role):
+            roles[name] = role
+    with path.open("rb") as file:
+        return read_table(file, path.name, roles=roles or None)
+
+
+def _walks(asked: argparse.Namespace, dataset: Dataset, parts: Split) -> list[Walk]:
+    able = [key for key, row in METHODS.items() if dataset.task in row.estimators]
+    named = able if asked.methods == "all" else asked.methods.split(",")
+    for key in named:
+        if key not in able:
+            raise SmpcoreError(
+                f"--methods: {key!r} is not one of {', '.join(able)}, which learn "
+                f"{dataset.task}."
+            )
+    where = dataset, parts.train
+    walks = [walk_method(key, *where, n_points=asked.points) for key in named]
+    return walks + (walk_baselines(dataset.task, True) if asked.baselines else [])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,152 @@
+"""What a cluster costs and gives: ``python -m tests.bench.cluster``.
+
+A real scheduler and two worker processes on this machine, one thread each: overhead of
+a task, a sweep of 200 fits on one thread here and on two workers, the workers' memory,
+and a table of a million rows on one worker.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+
+from smpcore import (
+    METHODS,
+    engine,
+    folds,
+    load_dataset,
+    split,
+    sweep,
+    sweep_table,
+    walk_method,
+)
+from smpcore.evaluation.engine import VARIABLE, running
+from tests.clusters import Cluster
+
+KEYS = "smp", "mprotsvm"
+NEVER = np.zeros(1, dtype=np.int64)
+
+
+def nothing(shared: Any, task: tuple) -> int:
+    """A task that does nothing."""
+    return task[0]
+
+
+def fit(shared: tuple[np.ndarray, np.ndarray], task: tuple[str]) -> tuple[float, float]:
+    """Seconds of a fit, and what it made the process's memory peak at, in MB."""
+    X, y = shared
+    method = METHODS[task[0]]
+    method.warm_up()
+    started = time.perf_counter()
+    estimator = method.estimator(method.defaults("classification"))
+    estimator.solve(estimator.problem(X, y))
+    return time.perf_counter() - started, peak()
+
+
+def peak() -> float:
+    """Most memory that this process has had, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+
+def memory() -> float:
+    """Memory of this process now, in MB."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def per_task(here: bool, n: int = 1000) -> float:
+    """Milliseconds of a task that does nothing, median of five rounds."""
+    times = []
+    with running(nothing, None, 2, NEVER, here=here) as run:
+        for _ in range(5):
+            started = time.perf_counter()
+            assert sum(1 for _ in run((i,) for i in range(n))) == n
+            times.append(1e3 * (time.perf_counter() - started) / n)
+    return statistics.median(times)
+
+
+def swept(warm: bool, **options: Any) -> tuple[float, float, Any]:
+    """Seconds until the first fit and all fits of a sweep are there, and its table."""
+    dataset = load_dataset("breast_cancer")
+    rows = split(dataset).train
+    walks = [walk_method(key, dataset, rows, n_points=20) for key in KEYS]
+    started, first, found = time.perf_counter(), 0.0, []
+    for row in sweep(dataset, folds(dataset, rows), walks, warm=warm, **options):
+        first = first or time.perf_counter() - started
+        found.append(row)
+    table = sweep_table(found, dataset.task).drop(columns="seconds")
+    return first, time.perf_counter() - started, table
+
+
+def large() -> tuple[np.ndarray, np.ndarray]:
+    """A million rows of twenty features, two classes."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1_000_000, 20))
+    score = X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=len(X))
+    return X, np.where(score > 0, "yes", "no")
+
+
+def _sweeps(client: Any) -> None:
+    for warm in (True, False):
+        one, two = [], []
+        for _ in range(3):  # in turns: the machine's speed drifts
+            here = swept(warm, n_jobs=1, here=True)
+            there = swept(warm)
+            one.append(here[1])
+            two.append(there[1])
+            assert here[2].equals(there[2])
+        ratios = [a / b for a, b in zip(one, two, strict=True)]
+        print(
+            f"sweep of {len(here[2])} fits, {'warm chains' if warm else 'cold'}: one "
+            f"thread here {statistics.median(one):.2f} s, two workers "
+            f"{statistics.median(two):.2f} s (first fit {there[0]:.2f} s), "
+            f"{statistics.median(ratios):.2f}x; the same table"
+        )
+    told = ", ".join(f"{value:.0f}" for value in client.run(memory).values())
+    print(f"memory of the workers afterwards: {told} MB")
+
+
+def main() -> None:
+    """Print all."""
+    warnings.simplefilter("ignore", UserWarning)
+    cluster = Cluster(2)
+    os.environ[VARIABLE] = cluster.address
+    try:
+        started = time.perf_counter()
+        found = engine()
+        print(f"{found.words} Checked in {time.perf_counter() - started:.1f} s")
+        client = found.client
+        for method in METHODS.values():
+            method.warm_up()
+        told = ", ".join(f"{value:.0f}" for value in client.run(memory).values())
+        print(f"memory of the workers with the package loaded: {told} MB")
+        print(
+            f"a task that does nothing: {per_task(here=True):.2f} ms in threads, "
+            f"{per_task(here=False):.2f} ms on the cluster"
+        )
+        _sweeps(client)
+        cluster.workers[0].kill()
+        X, y = large()
+        started = time.perf_counter()
+        with running(fit, (X, y), 1, NEVER) as run:
+            print(
+                f"{X.nbytes / 1e6:.0f} MB sent in {time.perf_counter() - started:.1f} s"
+            )
+            for key in ("smp", "supersparse"):
+                ((seconds, most),) = run([(key,)])
+                print(
+                    f"1,000,000 x 20, {key}: {seconds:.1f} s, peak {most:.0f} MB of "
+                    "the worker, everything counted"
+                )
+    finally:
+        cluster.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,238 @@
+"""Sweeps and refits on a real scheduler with workers that are killed and added."""
+
+import shutil
+import socket
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from smpcore import (
+    METHODS,
+    SmpcoreError,
+    engine,
+    folds,
+    load_dataset,
+    refits,
+    split,
+    sweep,
+    sweep_table,
+    walk_baselines,
+    walk_method,
+)
+from tests.clusters import ROOT, Cluster
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+    pytest.mark.timeout(240),
+]
+# A function of the package has the module's name.
+place = sys.modules["smpcore.evaluation.engine"]
+
+
+def _ended(cluster):
+    known = place._known.pop(cluster.address, (None, 0.0))[0]
+    if known and known.client:
+        known.client.close(timeout=1)
+    cluster.close()
+
+
+@pytest.fixture
+def mortal(monkeypatch):
+    """A cluster of one test, which may kill it."""
+    found = Cluster(2)
+    monkeypatch.setenv(place.VARIABLE, found.address)
+    yield found
+    _ended(found)
+
+
+@pytest.fixture(scope="module")
+def _steady():
+    found = Cluster(2)
+    yield found
+    _ended(found)
+
+
+@pytest.fixture
+def cluster(_steady, monkeypatch):
+    """A cluster that is left as it was."""
+    monkeypatch.setenv(place.VARIABLE, _steady.address)
+    return _steady
+
+
+def _asked(*keys, n_points=6):
+    dataset = load_dataset("wine")
+    rows = split(dataset).train
+    drawn = [fold for fold in folds(dataset, rows) if fold.repeat == 0]
+    walks = [walk_method(key, dataset, rows, n_points=n_points) for key in keys]
+    return dataset, drawn, walks
+
+
+def _table(found, dataset):
+    return sweep_table(found, dataset.task).drop(columns="seconds")
+
+
+def test_a_killed_worker_loses_and_doubles_nothing(mortal):
+    dataset, drawn, walks = _asked(*METHODS)
+    walks += walk_baselines(dataset.task)
+    serial = _table(sweep(dataset, drawn, walks, n_jobs=1), dataset)
+    assert "2 workers" in engine().words
+    found = []
+    for row in sweep(dataset, drawn, walks):
+        found.append(row)
+        if len(found) == len(serial) // 4:
+            mortal.workers[0].kill()
+        if len(found) == len(serial) // 2:
+            mortal.add()
+            mortal.wait(2)
+    assert len(found) == len(serial)
+    assert _table(found, dataset).equals(serial)
+    assert engine().client is not None
+
+
+def test_refits_and_cold_fits_are_those_of_one_machine(cluster):
+    dataset, drawn, walks = _asked("smallk", "supersparse", n_points=3)
+    cold = _table(sweep(dataset, drawn, walks, warm=False), dataset)
+    here = sweep(dataset, drawn, walks, warm=False, n_jobs=1, here=True)
+    assert cold.equals(_table(here, dataset))
+    method = METHODS["smp"]
+    X = dataset.frame[dataset.feature_columns].to_numpy()
+
+    def make():
+        return method.estimator(method.defaults())
+
+    there = list(refits(make, X, dataset.y, n_refits=5))
+    here = list(refits(make, X, dataset.y, n_refits=5, n_jobs=1, here=True))
+    assert len(there) == 5
+    for a, b in zip(there, here, strict=True):
+        np.testing.assert_array_equal(a.anchors, b.anchors)
+
+
+def test_stop_ends_it_and_frees_the_workers(cluster):
+    dataset, drawn, walks = _asked("smp", "mprotsvm", n_points=20)
+    stop, found = np.zeros(1, dtype=np.int64), []
+    for row in sweep(dataset, drawn, walks, warm=False, stop=stop):
+        found.append(row)
+        if len(found) == 7:
+            stop[0] = 1
+    assert 7 <= len(found) < 20
+    client = engine().client
+    for _ in range(100):
+        if not any(client.processing().values()):
+            return
+        time.sleep(0.1)
+    raise AssertionError("the workers go on")
+
+
+def test_what_stays_here_does_not_ask_the_cluster(monkeypatch):
+    monkeypatch.setattr(place, "_asked", lambda *_: pytest.fail("asked"))
+    monkeypatch.setenv(place.VARIABLE, "tcp://127.0.0.1:2")
+    dataset, drawn, walks = _asked("smallk", n_points=2)
+    assert list(sweep(dataset, drawn, walks, here=True))
+
+
+def test_a_lost_cluster_is_told_and_what_came_is_kept(mortal):
+    dataset, drawn, walks = _asked("smp", n_points=30)
+    found = []
+    with pytest.raises(SmpcoreError, match="cluster broke down"):
+        for row in sweep(dataset, drawn, walks):
+            found.append(row)
+            if len(found) == 3:
+                mortal.scheduler.kill()
+    assert len(found) >= 3
+    words = engine().words
+    assert "does not answer" in words and "this machine" in words
+    assert len(list(sweep(dataset, drawn, walks[:1], quick=True))) == 30 * len(drawn)
+
+
+def _words(address, monkeypatch):
+    monkeypatch.setenv(place.VARIABLE, address)
+    started = time.monotonic()
+    found = engine()
+    assert found.client is None
+    assert "The work runs on this machine." in found.words
+    return found.words, time.monotonic() - started
+
+
+def test_an_address_that_nobody_answers_is_told_within_five_seconds(monkeypatch):
+    import distributed  # noqa: F401 - its import is no part of the wait
+
+    with socket.socket() as mute:  # takes connections and says nothing
+        mute.bind(("127.0.0.1", 0))
+        mute.listen()
+        mute_port = mute.getsockname()[1]
+        for address in (
+            f"tcp://127.0.0.1:{mute_port}",
+            "tcp://127.0.0.1:1",
+            "tcp://10.255.255.1:8786",
+            "nonsense://here",
+            "no address at all",
+        ):
+            words, seconds = _words(address, monkeypatch)
+            assert "does not answer" in words
+            assert seconds < 5
+            assert _words(address, monkeypatch)[1] < 0.1, "asked again at once"
+    dataset, drawn, walks = _asked("smallk", n_points=2)
+    assert len(list(sweep(dataset, drawn, walks))) == 2 * len(drawn)
+
+
+def test_a_worker_without_the_package_is_told(monkeypatch, tmp_path):
+    cluster = Cluster(1)
+    try:
+        cluster.add(tmp_path)
+        cluster.wait(2)
+        words = _words(cluster.address, monkeypatch)[0]
+        assert words.startswith("A worker of the cluster has no smpcore")
+        monkeypatch.setattr(place, "_asked", lambda *_: pytest.fail("asked at once"))
+        assert engine().words == words
+        monkeypatch.undo()
+        cluster.workers[1].kill()
+        place._known[cluster.address] = place._known[cluster.address][0], 0.0
+        monkeypatch.setenv(place.VARIABLE, cluster.address)
+        assert "1 worker." in engine().words, "asked again after a while"
+    finally:
+        cluster.close()
+
+
+def test_another_edition_is_told(monkeypatch, tmp_path):
+    shutil.copytree(ROOT / "smpcore", tmp_path / "smpcore")
+    with (tmp_path / "smpcore" / "errors.py").open("a") as file:
+        file.write("# one more line\n")
+    cluster = Cluster(1, tmp_path)
+    try:
+        words = _words(cluster.address, monkeypatch)[0]
+        assert "of the cluster has another edition of smpcore" in words
+    finally:
+        cluster.close()
+
+
+def test_another_version_is_told(cluster):
+    found = engine()
+    versions = found.client.get_versions()
+    versions["scheduler"]["packages"]["distributed"] = "1999.1.0"
+    told = place._versions_differ(versions)
+    assert "Dask 1999.1.0" in told and "same version" in told
+    versions = found.client.get_versions()
+    worker = next(iter(versions["workers"].values()))
+    worker["packages"]["python"] = "3.8.1.final.0"
+    assert "Python 3.8.1" in place._versions_differ(versions)
+    assert not place._versions_differ(found.client.get_versions())
+
+
+def test_many_may_ask_at_once(cluster):
+    with ThreadPoolExecutor(4) as pool:
+        told = [job.result() for job in [pool.submit(engine) for _ in range(4)]]
+    assert len({id(found.client) for found in told}) == 1
+
+
+def test_the_client_of_a_notebook_is_used(cluster, monkeypatch):
+    from distributed import Client
+
+    monkeypatch.delenv(place.VARIABLE)
+    assert engine().client is None
+    with Client(cluster.address) as client:
+        assert engine().client is client
+    assert engine().client is None

@@ -1,0 +1,247 @@
+"""The batch command and its files: resumed exactly, mended, never overwritten."""
+
+import io
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from smpcore import (
+    SmpcoreError,
+    edition,
+    folds,
+    load_dataset,
+    read_results,
+    split,
+    sweep,
+    sweep_table,
+    walk_baselines,
+    walk_method,
+)
+from smpcore.evaluation.results import Journal, Subject, write_results
+from tests.clusters import ROOT
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+COMMAND = (sys.executable, "-m", "smpcore.evaluation")
+
+
+def _batch(out, *options, data="iris"):
+    own = "--data", data, "--out", str(out), "--folds", "3", *options
+    return subprocess.run([*COMMAND, *own], cwd=ROOT, capture_output=True, text=True)
+
+
+def _subject(dataset, parts, n_folds=3):
+    of = dataset.name, dataset.digest, parts.key, dataset.task, n_folds
+    return Subject(*of, edition())
+
+
+@pytest.fixture(scope="module")
+def found():
+    dataset = load_dataset("iris")
+    parts = split(dataset)
+    drawn = folds(dataset, parts.train, 3)
+    walks = [walk_method("smallk", dataset, parts.train, n_points=3)]
+    walks += walk_baselines(dataset.task)[:2]
+    rows = list(sweep(dataset, drawn, walks, warm=False))
+    return _subject(dataset, parts), rows
+
+
+def _content(path):
+    return read_results(path.read_bytes(), path.name)
+
+
+def test_a_file_gives_back_what_was_written(found, tmp_path):
+    subject, rows = found
+    path = tmp_path / "r.parquet"
+    write_results(path, subject, rows)
+    again, table = _content(path)
+    assert again == subject
+    expected = sweep_table(rows, subject.task)
+    expected["value"] = expected["value"].astype(float)
+    pd.testing.assert_frame_equal(table, expected, check_dtype=False)
+
+
+def test_a_journal_goes_on_where_it_was_cut(found, tmp_path):
+    subject, rows = found
+    path = tmp_path / "r.parquet"
+    journal = Journal(path, subject)
+    for row in rows:
+        journal.add(row)
+    beside = tmp_path / "r.parquet.journal"
+    whole = beside.read_bytes()
+    for length in (0, 10, len(whole) // 2, len(whole) - 1, len(whole)):
+        beside.write_bytes(whole[:length])
+        again = Journal(path, subject)
+        n = whole[:length].count(b"\n") - 1
+        assert len(again.rows) == max(0, n)
+        assert bool(again.notices) == (length not in (0, len(whole)))
+        for row in rows:
+            again.add(row)
+        assert len(again.rows) == len(rows)
+        assert not Journal(path, subject).notices
+
+
+def test_a_cut_file_is_made_anew_from_the_journal(found, tmp_path):
+    subject, rows = found
+    path = tmp_path / "r.parquet"
+    journal = Journal(path, subject)
+    for row in rows:
+        journal.add(row)
+    journal.write()
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    again = Journal(path, subject)
+    assert "cut off or damaged" in again.notices[0]
+    again.write()
+    assert path.read_bytes() == whole
+    (tmp_path / "r.parquet.journal").unlink()
+    assert set(Journal(path, subject).rows) == set(journal.rows), "the file alone does"
+    (tmp_path / "r.parquet.journal").unlink()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(SmpcoreError, match="no journal"):
+        Journal(path, subject)
+    assert path.read_bytes() == whole[: len(whole) // 2]
+    assert not (tmp_path / "r.parquet.journal").exists()
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("digest", "0" * 32, "another data set"),
+        ("split", "0" * 16, "other training rows"),
+        ("n_folds", 7, "another number of folds"),
+        ("edition", "0", "another edition"),
+    ],
+)
+def test_results_of_something_else_are_left_alone(found, tmp_path, field, value, words):
+    subject, rows = found
+    path = tmp_path / "r.parquet"
+    write_results(path, replace(subject, **{field: value}), rows)
+    before = path.read_bytes()
+    with pytest.raises(SmpcoreError, match=words):
+        Journal(path, subject)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["r.parquet"]
+
+
+def _changed(found, change):
+    """A file whose metadata or columns somebody has changed."""
+    subject, rows = found
+    told = {"version": 1, **subject.__dict__}
+    frame = sweep_table(rows, subject.task)
+    frame["value"] = frame["value"].astype(float)
+    told, frame = change(told, frame) or (told, frame)
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    text = told if isinstance(told, bytes) else json.dumps(told).encode()
+    table = table.replace_schema_metadata({b"smpcore.results": text})
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda t, f: ({**t, "version": 2}, f), "version '2'"),
+        (lambda t, f: ({**t, "version": {"a": []}}, f), "version"),
+        (lambda t, f: (b"{", f), "no result file"),
+        (lambda t, f: (b"[1]", f), "version"),
+        (lambda t, f: ({**t, "task": "x"}, f), "was changed"),
+        (lambda t, f: ({**t, "n_folds": "3"}, f), "was changed"),
+        (lambda t, f: (t, f.drop(columns="accuracy")), "no column accuracy"),
+        (lambda t, f: (t, f.assign(accuracy="high")), "holds no numbers"),
+        (lambda t, f: (t, f.assign(method="<b>x</b>")), "method that is unknown"),
+        (lambda t, f: (t, f.assign(parameter="__class__")), "no parameter"),
+    ],
+)
+def test_a_changed_file_is_refused_in_words(found, change, words):
+    with pytest.raises(SmpcoreError, match=words):
+        read_results(_changed(found, change), "r.parquet")
+
+
+def test_what_is_no_result_file_is_refused_in_words(found, tmp_path):
+    for content in (b"", b"PAR1", b"x" * 5000):
+        with pytest.raises(SmpcoreError, match="no Parquet file, or is cut off"):
+            read_results(content, "r.parquet")
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"a": [1]}).to_parquet(path)
+    with pytest.raises(SmpcoreError, match="no result file"):
+        _content(path)
+    subject, rows = found
+    write_results(path, subject, rows)
+    whole = bytearray(path.read_bytes())
+    whole[4:400] = bytes(396)  # pages, not the end that says where they are
+    with pytest.raises(SmpcoreError, match=r"damaged|cut off"):
+        read_results(bytes(whole), "r.parquet")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+def test_a_killed_run_does_only_what_is_missing(tmp_path):
+    options = "--methods", "smp,supersparse", "--points", "12", "--jobs", "1"
+    out = tmp_path / "r.parquet"
+    beside = tmp_path / "r.parquet.journal"
+    own = "--data", "breast_cancer", "--out", str(out), "--folds", "3", *options
+    run = subprocess.Popen([*COMMAND, *own], cwd=ROOT, stderr=subprocess.DEVNULL)
+    for _ in range(1200):
+        if beside.exists() and beside.read_bytes().count(b"\n") > 10:
+            break
+        time.sleep(0.05)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    kept = beside.read_bytes().count(b"\n") - 1
+    assert kept >= 10
+    again = _batch(out, *options, data="breast_cancer")
+    assert again.returncode == 0, again.stderr
+    n_fits = len(_content(out)[1])
+    assert 10 <= n_fits - kept < n_fits
+    assert f"{n_fits - kept} new fits, {n_fits} in all" in again.stdout
+    dataset = load_dataset("breast_cancer")
+    parts = split(dataset)
+    drawn = folds(dataset, parts.train, 3)
+    walks = [
+        walk_method(key, dataset, parts.train, n_points=12)
+        for key in ("smp", "supersparse")
+    ]
+    rows = list(sweep(dataset, drawn, walks, warm=False, n_jobs=1))
+    expected = sweep_table(rows, dataset.task).drop(columns="seconds")
+    expected["value"] = expected["value"].astype(float)
+    table = _content(out)[1].drop(columns="seconds")
+    pd.testing.assert_frame_equal(table, expected, check_dtype=False, check_exact=True)
+    third = _batch(out, *options, data="breast_cancer")
+    assert "0 new fits" in third.stdout
+
+
+@pytest.mark.slow
+def test_the_command_reads_tables_and_says_what_is_wrong(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=["a", "b", "c"])
+    frame["kind"] = np.where(frame["a"] + frame["b"] > 0, "yes", "no")
+    frame["who"] = np.arange(80) // 4
+    frame.to_csv(tmp_path / "own.csv", index=False)
+    out = tmp_path / "r.parquet"
+    own = str(tmp_path / "own.csv")
+    told = "--target", "kind", "--group", "who", "--ignore", "c", "--points", "2"
+    done = _batch(out, "--methods", "smp", *told, data=own)
+    assert done.returncode == 0, done.stderr
+    subject, table = _content(out)
+    assert subject.name and set(table["method"]) == {"smp"}
+    before = out.read_bytes()
+    for options, data, words in (
+        ((*told, "--methods", "nearest"), own, "'nearest' is not one of"),
+        ((*told[2:], "--target", "nothing"), own, "nothing"),
+        ((), "no_such_file.csv", "no file no_such_file.csv"),
+        (("--methods", "smp"), "wine", "another data set"),
+    ):
+        wrong = _batch(out, *options, data=data)
+        assert wrong.returncode == 2
+        assert words in wrong.stderr and "Traceback" not in wrong.stderr
+        assert out.read_bytes() == before

@@ -1,0 +1,108 @@
+"""Results of a batch run on the trade-off page: opened, told apart, closed."""
+
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared import sweep_jobs
+from smpcore import (
+    METHODS,
+    Subject,
+    edition,
+    folds,
+    load_dataset,
+    split,
+    sweep,
+    walk_baselines,
+    walk_method,
+)
+from smpcore.evaluation.results import write_results
+from tests.app import kernels, opened, said, sound, until
+
+pytestmark = [
+    pytest.mark.usefixtures(kernels.__name__),
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory):
+    dataset = load_dataset("iris")
+    parts = split(dataset)
+    drawn = folds(dataset, parts.train, 3)
+    where = dataset, parts.train
+    walks = [walk_method(key, *where, n_points=3) for key in ("smallk", "smp")]
+    walks += walk_baselines(dataset.task)[:1]
+    rows = list(sweep(dataset, drawn, walks, warm=False))
+    of = dataset.name, dataset.digest, parts.key, dataset.task, 3
+    path = tmp_path_factory.mktemp("batch") / "r.parquet"
+    write_results(path, Subject(*of, edition()), rows)
+    return path.read_bytes()
+
+
+def _given(app: AppTest, content: bytes, name: str = "r.parquet") -> AppTest:
+    kind = "application/octet-stream"
+    app.file_uploader[0].set_value((name, content, kind)).run()
+    return until(app, lambda app: all(b.key != "sweep_stop" for b in app.button))
+
+
+def _page(**query: str) -> AppTest:
+    return opened({"data": "iris", "method": "smallk", **query}, "tradeoff.py")
+
+
+def test_its_points_open_models_and_nothing_is_fitted_again(content, monkeypatch):
+    begun = []
+    start = sweep_jobs.SweepJob.start
+    app = _page()
+    monkeypatch.setattr(
+        sweep_jobs.SweepJob, "start", lambda job: begun.append(job.key) or start(job)
+    )
+    app = _given(app, content)
+    assert "144 fits of SMP" in said(app) and "SMaLL" in said(app)
+    assert len(app.selectbox(key="point").options) == 6
+    assert not begun
+    drawn = json.loads(app.get("plotly_chart")[0].proto.spec)["data"]
+    titles = {METHODS[key].title for key in ("smallk", "smp")}
+    assert titles <= {trace["name"] for trace in drawn}, "SMP is in the file only"
+    app.session_state["choice"] = app.session_state["choice"].__class__(
+        data="iris", method="smallk", values={"lam": 0.3}
+    )
+    app.run()
+    point = app.selectbox(key="point")
+    mine = [i for i, text in enumerate(point.options) if "SMaLL" in text]
+    point.select_index(mine[1]).run()
+    next(b for b in app.button if b.key == "use_point").click().run()
+    choice = app.session_state["choice"]
+    assert set(choice.values) == {"k"}, "other values are those of the batch run"
+    assert "On every page now" in sound(app).success[0].value
+
+
+def test_it_stays_while_other_pages_are_seen_and_goes_when_closed(content):
+    app = _given(_page(), content)
+    app.switch_page("pages/prototypes.py").run()
+    app.switch_page("pages/tradeoff.py").run()
+    assert "From r.parquet" in said(sound(app))
+    next(b for b in app.button if b.key == "close_batch").click().run()
+    assert "From r.parquet" not in said(sound(app))
+    assert not app.session_state["batch"]
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ({"data": "wine"}, "not of the data that"),
+        ({"seed": "3"}, "other training rows"),
+    ],
+)
+def test_results_of_something_else_are_told_apart(content, query, words):
+    app = _given(_page(**query), content)
+    assert words in " ".join(w.value for w in app.warning)
+    assert app.selectbox(key="point").options, "its own sweep is there"
+
+
+def test_a_cut_file_is_told_and_the_page_stays(content):
+    app = _given(_page(), content[: len(content) // 2], "<b>half</b>.parquet")
+    (error,) = app.error
+    assert "is cut off" in error.value and "<b>" not in error.value.replace("\\<", "")
+    assert app.selectbox(key="point").options

@@ -1,0 +1,63 @@
+"""What a visitor brings never leaves the server, whatever cluster its operator has."""
+
+import sys
+import time
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from pages.shared import contests, steadiness, sweep_jobs
+from pages.shared.parts import Parts
+from smpcore import METHODS, load_dataset, prepare, split
+
+engine = sys.modules["smpcore.evaluation.engine"]
+
+
+def _sweep(data):
+    job = sweep_jobs.SweepJob(data.dataset, data.split.train, "smallk", (), 2, False)
+    while job.running:
+        time.sleep(0.05)
+    assert job.n_found
+
+
+def _compare(data):
+    entry = contests.Entry("smallk")
+    job = contests.ContenderJob(data.dataset, data.split.train, entry, True)
+    while job.running:
+        time.sleep(0.05)
+    assert job.contender, job.problem
+
+
+def _refit(data, monkeypatch):
+    monkeypatch.setattr(steadiness, "N_REFITS", 2)
+    method = METHODS["smallk"]
+    choice = SimpleNamespace(method=method.key, all_values=method.defaults())
+    X, y = data.of("train")
+    model = method.estimator(method.defaults()).fit(X, y).model_
+    job = steadiness._job(SimpleNamespace(data=data, choice=choice, model=model))
+    assert job.result().n_refits == 2
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("private", [True, False])
+def test_only_what_everybody_has_goes_to_the_cluster(monkeypatch, private):
+    asked = []
+
+    def ask(*_):
+        asked.append(1)
+        return engine.Engine(None, "None here.")
+
+    monkeypatch.setenv(engine.VARIABLE, "tcp://127.0.0.1:9")
+    monkeypatch.setattr(engine, "_asked", ask)
+    monkeypatch.setattr(sweep_jobs, "COARSE_SECONDS", 60.0)
+    dataset = replace(load_dataset("iris"), private=private)
+    parts = split(dataset)
+    preparation = prepare(dataset, parts.train)
+    X = preparation.transform(dataset.frame)
+    data = Parts(dataset, parts, preparation, X, dataset.y)
+    for job in (_sweep, _compare, lambda data: _refit(data, monkeypatch)):
+        asked.clear()
+        engine._known.clear()
+        job(data)
+        assert bool(asked) != private
