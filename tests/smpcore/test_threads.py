@@ -29,7 +29,13 @@ def nobody_else():
 
 
 def _limits():
-    return {info["user_api"]: info["num_threads"] for info in threadpool_info()}
+    """The limit of each kind of library; some are built for one thread (SCS's BLAS)."""
+    found = {"blas": set(), "openmp": set()}
+    for info in threadpool_info():
+        if info.get("threading_layer") != "disabled":
+            found[info["user_api"]].add(info["num_threads"])
+    assert all(len(limits) == 1 for limits in found.values()), found
+    return {kind: limits.pop() for kind, limits in found.items()}
 
 
 def _elsewhere(work):
