@@ -44,13 +44,10 @@ def _panels(found: list, maps: comparing.Maps) -> None:
 
 
 def _two(found: list, maps: comparing.Maps, part: str) -> None:
-    names = {comparing.name_of(one.entry): one for one in found}
-    pinned = st.session_state.get("pinned")
-    first = next((i for i, o in enumerate(found) if o.entry == pinned), 0)
-    left, right = st.columns(2)
-    a = names[left.selectbox("A", names, first, key="compare_a")]
-    others = [name for name in names if names[name] is not a]
-    b = names[right.selectbox("B", others, key="compare_b")]
+    two = comparing.two(asked, found)
+    if two is None:
+        return
+    a, b = two
     figure = maps.difference(a, b)
     st.plotly_chart(figure, key="difference", alt="Where A and B answer differently")
     table = comparing.differences(found, a, data, part)

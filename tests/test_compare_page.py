@@ -109,6 +109,23 @@ def test_a_pinned_model_stays_while_another_is_chosen():
     assert not page.exception
 
 
+def test_a_link_brings_the_pinned_model_and_who_is_compared():
+    page = opened({"data": "iris", "lam": "0.02"}, "compare.py")
+    page.button(key="pin").click().run()
+    settled(page)
+    b = page.selectbox(key="compare_b").options[2]
+    page.selectbox(key="compare_b").select(b).run()
+    link = dict(page.query_params)
+    assert link["p.compare_b"] == b
+    other = settled(opened(link | {"lam": "0.001"}, "compare.py"))
+    assert other.selectbox(key="compare_a").value.endswith("lam = 0.02")
+    assert other.selectbox(key="compare_b").value == b
+    assert other.button(key="pin").label == "Pin as A"
+    other.multiselect(key="compare_baselines_classification").set_value([]).run()
+    settled(other)
+    assert other.selectbox(key="compare_b").value in other.selectbox[1].options
+
+
 def test_what_one_answer_to_all_is_worth_stands_beside_the_scores():
     page = settled(opened({"data": "moons", "d.imbalance": "0.9"}, "compare.py"))
     assert "Always the most frequent class" in said(page)

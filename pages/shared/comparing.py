@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.shared import cached, desk, kept
+from pages.shared import cached, desk, kept, tables
 from pages.shared.choice import Choice
 from pages.shared.contests import AS_THEY_ARE, ContenderJob, Entry
 from pages.shared.readouts import duration, percent
@@ -98,9 +98,9 @@ def entries(choice: Choice, data: cached.Parts) -> tuple[list[Entry], bool]:
     )
     found = [Entry(key, _values(choice, key)) for key in chosen]
     found += [Entry(key) for key in baselines]
-    pinned = st.session_state.get("pinned")
-    if pinned and _learns(pinned, task):
-        found = [pinned, *(entry for entry in found if entry != pinned)]
+    a = st.session_state.get("pinned")
+    if a and _learns(a, task):
+        found = [a, *(entry for entry in found if entry != a)]
     return found, search
 
 
@@ -142,7 +142,23 @@ def pin(choice: Choice, place: Any) -> None:
 
 def _keep(entry: Entry | None, choice: Choice) -> None:
     st.session_state["pinned"] = entry
+    if entry:
+        st.session_state["compare_a"] = name_of(entry)
     desk.keep(choice)
+
+
+def two(asked: list[Entry], found: list[Scored]) -> tuple[Scored, Scored] | None:
+    """Let the visitor choose A and B among all who take part; None while one waits."""
+    fitted = {name_of(one.entry): one for one in found}
+    names = [name_of(entry) for entry in asked]
+    left, right = st.columns(2)
+    a = left.selectbox("A", names, key=kept.one("compare_a", names, names[0]))
+    others = [name for name in names if name != a]
+    b = right.selectbox("B", others, key=kept.one("compare_b", others, others[0]))
+    if waited := [name for name in (a, b) if name not in fitted]:
+        st.caption(tables.plain(f"There is no model of {waited[0]} yet."))
+        return None
+    return fitted[a], fitted[b]
 
 
 def name_of(entry: Entry) -> str:

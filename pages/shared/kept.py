@@ -49,6 +49,8 @@ def one(key: str, options: Collection[Any], start: Any) -> str:
     str
         The key.
     """
+    if st.session_state.get(key, start) not in options:
+        del st.session_state[key]
     texts = {str(option): option for option in options}
     return _remember(key, start, texts.get, str)
 
@@ -96,6 +98,19 @@ def several(key: str, options: Collection[str], start: list[str]) -> str:
     return _remember(key, start, read, ",".join)
 
 
+def told(key: str) -> str:
+    """What a link told under a name that is no control's; empty if nothing."""
+    return st.session_state.get("kept", {}).get(key, "")
+
+
+def tell(key: str, text: str) -> None:
+    """Have links tell this; nothing if it is empty or too long for one."""
+    kept = st.session_state.setdefault("kept", {})
+    kept.pop(key, None)
+    if 0 < len(text) <= LONGEST:
+        kept[key] = text
+
+
 def _remember(key: str, start: Any, read: Any, write: Any) -> str:
     kept = st.session_state.setdefault("kept", {})
     starts = st.session_state.setdefault("starts", {})
@@ -103,6 +118,7 @@ def _remember(key: str, start: Any, read: Any, write: Any) -> str:
         said = read(kept[key]) if key in kept else None
         st.session_state[key] = start if said is None else said
         starts[key] = start
+    starts.setdefault(key, start)  # a button may have set the control before
     said = st.session_state[key]
     kept.pop(key, None)
     # A start that has moved since, with the model say, is not what the visitor said.
