@@ -62,6 +62,9 @@ def _two(found: list, maps: comparing.Maps, part: str) -> None:
 
 def _results() -> None:
     running = _progress(jobs)
+    if running and search:
+        for words in {job.where for job in jobs.values() if job.where}:
+            st.caption(words)
     for problem in comparing.problems(jobs):
         st.info(tables.plain(problem))
     part = comparing.judged_by(data)

@@ -66,7 +66,7 @@ class ContenderJob:
         self.contender: Contender | None = None
         self.problem = ""
         self._began = time.monotonic()
-        self._job = jobs.Job(self._work, study=True)
+        self._job = jobs.Job(self._work, study=self._dataset)
 
     def _work(self, stop: np.ndarray, progress: np.ndarray) -> None:
         entry = self._entry
@@ -95,6 +95,11 @@ class ContenderJob:
                 f'on; take the settings "{AS_THEY_ARE}", or give training a larger '
                 "share on Data."
             ) from error
+
+    @property
+    def where(self) -> str:
+        """On which machines it runs, if that is worth saying."""
+        return self._job.where
 
     @property
     def running(self) -> bool:

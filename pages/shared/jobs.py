@@ -24,6 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from smpcore import Dataset, engine
+
 log = logging.getLogger(__name__)
 
 N_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
@@ -90,19 +92,36 @@ class Job:
     work : callable
         ``work(stop, progress)`` with a one-element int64 flag that asks it to stop
         and a one-element float64 array for its share done.
-    study : bool
-        Whether it stands in the line of studies.
+    study : Dataset, optional
+        What is studied; such a job stands in the line of studies, and a cluster may
+        do its tasks.
+
+    Attributes
+    ----------
+    where : str
+        On which machines a study runs, if that is worth saying.
     """
 
     def __init__(
-        self, work: Callable[[np.ndarray, np.ndarray], Any], study: bool = False
+        self,
+        work: Callable[[np.ndarray, np.ndarray], Any],
+        study: Dataset | None = None,
     ) -> None:
+        self.where = ""
         self.stop_flag = np.zeros(1, dtype=np.int64)
         self.progress = np.zeros(1)
         self.started = time.monotonic()
-        line = _studies if study else _fits
-        self._future = line.submit(work, self.stop_flag, self.progress)
+        line = _fits if study is None else _studies
+        self._future = line.submit(self._run, work, study)
         self._future.add_done_callback(self._told)
+
+    def _run(
+        self, work: Callable[[np.ndarray, np.ndarray], Any], study: Dataset | None
+    ) -> Any:
+        # What a visitor has uploaded stays on this machine.
+        if study is not None and not study.private:
+            self.where = engine().words
+        return work(self.stop_flag, self.progress)
 
     def _told(self, _: object) -> None:
         log.info("a job took %.1f s", time.monotonic() - self.started)

@@ -55,6 +55,8 @@ def _progress(job: jobs.Job) -> None:
     left.button("Stop", key="stop_refits", on_click=job.stop)
     done = int(job.progress[0])
     right.progress(done / N_REFITS, f"{done} of {N_REFITS} refits")
+    if job.where:
+        st.caption(job.where)
 
 
 def _result(sight: Sight, job: jobs.Job) -> None:
@@ -91,7 +93,7 @@ def _job(sight: Sight) -> jobs.Job:
             jobs.give_way()
         return stability(model, models) if models else None
 
-    return jobs.Job(work, study=True)
+    return jobs.Job(work, study=data.dataset)
 
 
 def _show(sight: Sight, found: Stability) -> None:

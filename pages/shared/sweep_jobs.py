@@ -15,7 +15,6 @@ from smpcore import (
     METHODS,
     Dataset,
     SmpcoreError,
-    engine,
     folds,
     summary,
     sweep,
@@ -57,8 +56,6 @@ class SweepJob:
         Folds, repeats counted, and fits in all; 0 before they are known.
     problem : str
         Why there is nothing to show; empty if there is something.
-    where : str
-        On which machines it runs, if that is worth saying.
     """
 
     def __init__(
@@ -80,15 +77,14 @@ class SweepJob:
         self._looked: dict[str, tuple[pd.DataFrame, pd.DataFrame]] = {}
         self._found: list[dict[str, Any]] = []
         self.n_folds_drawn = self.n_fits = 0
-        self.problem = self.where = ""
+        self.problem = ""
         self._began = time.monotonic()
-        self._job = jobs.Job(self._work, study=True)
+        self._job = jobs.Job(self._work, study=self._dataset)
 
     def _work(self, stop: np.ndarray, progress: np.ndarray) -> None:
         try:
             if self.key in uncompiled:
                 METHODS[self.key].warm_up()
-            self.where = "" if self._dataset.private else engine().words
             drawn = folds(self._dataset, self._rows, self._n_folds)
             if not self.fine:
                 drawn = [fold for fold in drawn if fold.repeat == 0]
@@ -119,6 +115,11 @@ class SweepJob:
         points = FINE if self.fine else COARSE
         where = self._dataset, self._rows
         return [walk_method(self.key, *where, self._values, points)]
+
+    @property
+    def where(self) -> str:
+        """On which machines it runs, if that is worth saying."""
+        return self._job.where
 
     @property
     def running(self) -> bool:

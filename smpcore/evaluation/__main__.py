@@ -102,15 +102,16 @@ def _run(asked: argparse.Namespace) -> int:
     options = {"warm": False, "n_jobs": asked.jobs, "stop": stop, "done": done}
     written, before = time.monotonic(), len(done)
     try:
-        for walk in walks:
-            wanted = {(walk.key, walk.parameter, knot) for knot in walk.knots}
-            bar.update(sum(key[:3] in wanted for key in done))
-            for row in sweep(dataset, drawn, [walk], **options):
-                journal.add(row)
-                bar.update()
-                if time.monotonic() - written > WRITE:
-                    journal.write()
-                    written = time.monotonic()
+        wanted = {
+            (walk.key, walk.parameter, knot) for walk in walks for knot in walk.knots
+        }
+        bar.update(sum(key[:3] in wanted for key in done))
+        for row in sweep(dataset, drawn, walks, **options):
+            journal.add(row)
+            bar.update()
+            if time.monotonic() - written > WRITE:
+                journal.write()
+                written = time.monotonic()
     finally:
         bar.close()
         journal.write()

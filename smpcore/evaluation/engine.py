@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -34,8 +35,8 @@ log = logging.getLogger(__name__)
 VARIABLE = "SPE_DASK"
 #: Seconds that a scheduler has to answer, and its workers to load this package.
 PATIENCE, LOADING = 4.5, 60.0
-#: Seconds until a cluster that did not answer is asked again.
-AGAIN = 30.0
+#: Seconds until a cluster that did not answer, or one that did, is asked again.
+AGAIN, SURE = 30.0, 2.0
 #: Seconds between two looks at Stop.
 LOOK = 0.1
 
@@ -75,9 +76,11 @@ def engine() -> Engine:
         return _of_notebook()
     with _lock:
         found, until = _known.get(address, (Engine(), 0.0))
-        if found.client is not None or time.monotonic() > until:
+        lost = found.client is not None and found.client.status != "running"
+        if lost or time.monotonic() > until:
             found = _asked(address, found.client)
-            _known[address] = found, time.monotonic() + AGAIN
+            wait = SURE if found.client else AGAIN
+            _known[address] = found, time.monotonic() + wait
         return found
 
 
@@ -266,8 +269,29 @@ def running(
                 delayed(_alone)(t, work, shared) for t in tasks
             )
         return
-    (common,) = client.scatter([shared], broadcast=True)
+    with _in_words():
+        (common,) = client.scatter([shared], broadcast=True)
     yield lambda tasks: _answers(client, work, common, list(tasks), stop, ordered)
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    """Say what a cluster breaks with; what a task itself breaks with goes through."""
+    try:
+        yield
+    except ImportError as error:
+        raise SmpcoreError(
+            f"A worker of the cluster lacks a package of this program: {error}"
+        ) from error
+    except Exception as error:
+        lost = isinstance(error, OSError | CancelledError)
+        if not lost and not type(error).__module__.startswith("distributed"):
+            raise
+        log.warning("the cluster broke down: %r", error)
+        raise SmpcoreError(
+            "The cluster broke down while it worked: look at its scheduler and "
+            "workers, then start again. What had come is kept."
+        ) from error
 
 
 def _waiting(ready: SimpleQueue[Any]) -> list[Any]:
@@ -285,7 +309,8 @@ def _answers(
     client: Any, work: Work, common: Any, tasks: list[tuple], stop: Any, ordered: bool
 ) -> Iterator[Any]:
     """What a cluster answers, until Stop; what it breaks with, in words."""
-    futures = client.map(_alone, tasks, work=work, shared=common, pure=False)
+    with _in_words():
+        futures = client.map(_alone, tasks, work=work, shared=common, pure=False)
     place = {future.key: i for i, future in enumerate(futures)}
     ready: SimpleQueue[Any] = SimpleQueue()
     for future in futures:
@@ -298,21 +323,10 @@ def _answers(
             if not (done := _waiting(ready)):
                 continue
             numbers = [place[future.key] for future in done]
-            found |= zip(numbers, client.gather(done), strict=True)
+            with _in_words():
+                found |= zip(numbers, client.gather(done), strict=True)
             while found and (not ordered or told in found):
                 yield found.pop(told if ordered else next(iter(found)))
                 told += 1
-    except ImportError as error:
-        raise SmpcoreError(
-            f"A worker of the cluster lacks a package of this program: {error}"
-        ) from error
-    except Exception as error:
-        if not type(error).__module__.startswith(("distributed", "asyncio")):
-            raise
-        log.warning("the cluster broke down: %r", error)
-        raise SmpcoreError(
-            "The cluster broke down while it worked: look at its scheduler and "
-            "workers, then start again. What had come is kept."
-        ) from error
     finally:
         client.cancel(futures)

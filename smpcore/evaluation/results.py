@@ -14,7 +14,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pandas as pd
 import pyarrow as pa
@@ -146,15 +146,14 @@ def read_results(content: bytes, name: str) -> tuple[Subject, pd.DataFrame]:
 
 
 def _subject(told: Any, called: str) -> Subject:
-    fields = {"name": str, "digest": str, "split": str, "task": str, "n_folds": int}
-    fields |= {"edition": str}
     version = told.get("version") if isinstance(told, dict) else None
     if version != VERSION:
         raise SmpcoreError(
             f"{called} has version {shown(version)} of this format, but this program "
             f"reads {VERSION}: run the batch command of this program again."
         )
-    known = all(isinstance(told.get(n), kind) for n, kind in fields.items())
+    fields = get_type_hints(Subject)
+    known = all(type(told.get(name)) is kind for name, kind in fields.items())
     if not known or told["task"] not in SCORES:
         raise SmpcoreError(f"{called} does not say what it is of: it was changed.")
     return Subject(**{name: told[name] for name in fields})

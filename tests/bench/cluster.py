@@ -1,12 +1,13 @@
 """What a cluster costs and gives: ``python -m tests.bench.cluster``.
 
 A real scheduler and two worker processes on this machine, one thread each: overhead of
-a task, a sweep of 200 fits on one thread here and on two workers, the workers' memory,
-and a table of a million rows on one worker.
+a task, sweeps of 200 short and of 200 longer fits on one thread here and on two workers,
+the workers' memory, and a table of a million rows on one worker.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import resource
 import statistics
@@ -29,7 +30,11 @@ from smpcore import (
 from smpcore.evaluation.engine import VARIABLE, running
 from tests.clusters import Cluster
 
-KEYS = "smp", "mprotsvm"
+#: Data set, its methods and points of each; five folds: 200 fits each.
+SWEEPS = {
+    "breast_cancer": (("smp", "mprotsvm"), 20),
+    "digits": (("smp", "mprotsvm", "smallk", "supersparse"), 10),
+}
 NEVER = np.zeros(1, dtype=np.int64)
 
 
@@ -71,11 +76,12 @@ def per_task(here: bool, n: int = 1000) -> float:
     return statistics.median(times)
 
 
-def swept(warm: bool, **options: Any) -> tuple[float, float, Any]:
+def swept(name: str, warm: bool, **options: Any) -> tuple[float, float, Any]:
     """Seconds until the first fit and all fits of a sweep are there, and its table."""
-    dataset = load_dataset("breast_cancer")
+    dataset = load_dataset(name)
     rows = split(dataset).train
-    walks = [walk_method(key, dataset, rows, n_points=20) for key in KEYS]
+    keys, n_points = SWEEPS[name]
+    walks = [walk_method(key, dataset, rows, n_points=n_points) for key in keys]
     started, first, found = time.perf_counter(), 0.0, []
     for row in sweep(dataset, folds(dataset, rows), walks, warm=warm, **options):
         first = first or time.perf_counter() - started
@@ -93,20 +99,20 @@ def large() -> tuple[np.ndarray, np.ndarray]:
 
 
 def _sweeps(client: Any) -> None:
-    for warm in (True, False):
-        one, two = [], []
+    for name, warm in itertools.product(SWEEPS, (True, False)):
+        ratios, one, two = [], [], []
         for _ in range(3):  # in turns: the machine's speed drifts
-            here = swept(warm, n_jobs=1, here=True)
-            there = swept(warm)
+            here, there = swept(name, warm, n_jobs=1, here=True), swept(name, warm)
             one.append(here[1])
             two.append(there[1])
+            ratios.append(here[1] / there[1])
             assert here[2].equals(there[2])
-        ratios = [a / b for a, b in zip(one, two, strict=True)]
+        n = len(here[2])
         print(
-            f"sweep of {len(here[2])} fits, {'warm chains' if warm else 'cold'}: one "
-            f"thread here {statistics.median(one):.2f} s, two workers "
-            f"{statistics.median(two):.2f} s (first fit {there[0]:.2f} s), "
-            f"{statistics.median(ratios):.2f}x; the same table"
+            f"{name}, {n} fits, {'warm chains' if warm else 'cold'}: one thread here "
+            f"{statistics.median(one):.2f} s ({1e3 * statistics.median(one) / n:.0f} "
+            f"ms a fit), two workers {statistics.median(two):.2f} s (first fit "
+            f"{there[0]:.2f} s), {statistics.median(ratios):.2f}x; the same table"
         )
     told = ", ".join(f"{value:.0f}" for value in client.run(memory).values())
     print(f"memory of the workers afterwards: {told} MB")

@@ -148,6 +148,25 @@ def test_a_lost_cluster_is_told_and_what_came_is_kept(mortal):
     assert len(list(sweep(dataset, drawn, walks[:1], quick=True))) == 30 * len(drawn)
 
 
+def test_a_cluster_lost_before_it_has_the_data_is_told(mortal, monkeypatch):
+    dataset, drawn, walks = _asked("smp", n_points=2)
+    found = engine()
+    monkeypatch.setattr(place, "engine", lambda: found)
+    mortal.scheduler.kill()
+    with pytest.raises(SmpcoreError, match="cluster broke down"):
+        list(sweep(dataset, drawn, walks))
+
+
+def test_one_look_serves_for_a_moment(cluster, monkeypatch):
+    found = engine()
+    with monkeypatch.context() as patch:
+        patch.setattr(place, "_asked", lambda *_: pytest.fail("asked at once"))
+        assert engine() is found
+        place._known[cluster.address] = found, 0.0
+        with pytest.raises(pytest.fail.Exception):
+            engine()
+
+
 def _words(address, monkeypatch):
     monkeypatch.setenv(place.VARIABLE, address)
     started = time.monotonic()
