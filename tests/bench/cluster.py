@@ -1,8 +1,8 @@
 """What a cluster costs and gives: ``python -m tests.bench.cluster``.
 
-A real scheduler and two worker processes on this machine, one thread each: overhead of
-a task, sweeps of 200 short and of 200 longer fits on one thread here and on two workers,
-the workers' memory, and a table of a million rows on one worker.
+A real scheduler and two worker processes on this machine, one thread each: overhead
+of a task, sweeps of 200 short and of 200 longer fits on one thread here and on two
+workers, their memory, and a table of a million rows on one worker.
 """
 
 from __future__ import annotations
