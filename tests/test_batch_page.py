@@ -61,6 +61,8 @@ def test_its_points_open_models_and_nothing_is_fitted_again(content, monkeypatch
     app = _given(app, content)
     assert "144 fits of SMP" in said(app) and "SMaLL" in said(app)
     assert len(app.selectbox(key="point").options) == 6
+    (n_folds,) = (n for n in app.number_input if n.label == "Folds")
+    assert n_folds.disabled and n_folds.value == 3, "those of the file"
     assert not begun
     drawn = json.loads(app.get("plotly_chart")[0].proto.spec)["data"]
     titles = {METHODS[key].title for key in ("smallk", "smp")}

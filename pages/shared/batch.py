@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -15,6 +15,7 @@ from smpcore import (
     SmpcoreError,
     Subject,
     edition,
+    folds,
     read_results,
     summary,
     title_of,
@@ -35,11 +36,14 @@ class Opened:
     subject : Subject
     table : DataFrame
         A row per fit.
+    n_folds_drawn : int
+        Folds that a point of these data has, repeats counted; 0 before that is known.
     """
 
     name: str
     subject: Subject
     table: pd.DataFrame
+    n_folds_drawn: int = 0
 
     running, complete, futile, problem = False, True, False, ""
     seconds_left, where = None, ""
@@ -58,8 +62,7 @@ class Opened:
 
     def look(self, score: str) -> tuple[pd.DataFrame, pd.DataFrame]:
         """The fits, and the points that all folds have seen."""
-        n_folds = len(self.table[["repeat", "fold"]].drop_duplicates())
-        return self.table, summary(self.table, score, n_folds)
+        return self.table, summary(self.table, score, self.n_folds_drawn)
 
 
 def section(data: cached.Parts) -> Opened | None:
@@ -82,6 +85,10 @@ def section(data: cached.Parts) -> Opened | None:
     if problem:
         st.warning(tables.plain(problem))
         return None
+    if not kept.n_folds_drawn:
+        drawn = folds(data.dataset, data.split.train, kept.subject.n_folds)
+        kept = replace(kept, n_folds_drawn=len(drawn))
+        st.session_state["batch"] = kept
     st.caption(tables.plain(_told(kept)))
     return kept
 
@@ -133,11 +140,12 @@ def _told(kept: Opened) -> str:
     told = (
         f"From {tables.short(kept.name)}: {kept.n_fits:,} fits of {', '.join(methods)} "
         f"on {kept.subject.n_folds} folds, other parameters at their defaults. They "
-        "stand in place of sweeps of the same methods here."
+        "stand in place of sweeps of the same methods here, and other methods are "
+        "swept on the same folds."
     )
     if kept.subject.edition != edition():
         told += (
-            " They were made by another edition of this program: fitted here, a model "
-            "may come out differently."
+            " They were made by another edition of this program or of its libraries: "
+            "fitted here, a model may come out differently."
         )
     return told

@@ -15,6 +15,7 @@ from smpcore import (
     METHODS,
     Dataset,
     SmpcoreError,
+    engine,
     folds,
     summary,
     sweep,
@@ -94,14 +95,18 @@ class SweepJob:
             timer = threading.Timer(COARSE_SECONDS, stop.fill, [1])
             timer.daemon = True
             self._began = time.monotonic()
-            if not self.fine:
-                timer.start()
             # What a visitor has uploaded stays on this machine.
             here = self._dataset.private
+            # Workers that are new compile before their first fit.
+            ready = here or engine().client is None
+            if ready and not self.fine:
+                timer.start()
             options = {"quick": not self.fine, "n_jobs": N_THREADS, "stop": stop}
             options |= {"here": here}
             for walk in walks:  # one after the other: the slowest last
                 for row in sweep(self._dataset, drawn, [walk], **options):
+                    if not (ready or self.fine or self._found):
+                        timer.start()
                     self._found.append(row)
                     progress[0] = len(self._found) / self.n_fits
                     jobs.give_way()

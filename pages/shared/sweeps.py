@@ -170,8 +170,6 @@ def ask(choice: Choice, data: cached.Parts) -> Asked:
         format_func=SIZE_TITLES.get,
         key=kept.one("sweep_size", SIZE_TITLES, next(iter(SIZE_TITLES))),
     )
-    folds = kept.one("sweep_folds", range(2, 11), 5)
-    n_folds = columns[3].number_input("Folds", 2, 10, key=folds)
     baselines = st.toggle(
         "Baselines: l1 path, RBF-SVM, tree, forest, neighbours"
         if task == "classification"
@@ -180,7 +178,19 @@ def ask(choice: Choice, data: cached.Parts) -> Asked:
     )
     values = {key: _values(choice, key, task) for key in chosen}
     opened = batch.section(data)
-    return Asked(data, values, score, size, int(n_folds), baselines, opened)
+    n_folds = _folds(columns[3], opened)
+    return Asked(data, values, score, size, n_folds, baselines, opened)
+
+
+def _folds(place: Any, opened: batch.Opened | None) -> int:
+    """The control of folds; scores of an opened file are beside those of its folds."""
+    if opened:
+        n_folds = opened.subject.n_folds
+        help_ = "As in the file that is open: only scores of the same folds compare."
+        place.number_input("Folds", value=n_folds, disabled=True, help=help_)
+        return n_folds
+    key = kept.one("sweep_folds", range(2, 11), 5)
+    return int(place.number_input("Folds", 2, 10, key=key))
 
 
 def _values(choice: Choice, key: str, task: str) -> dict[str, Any]:

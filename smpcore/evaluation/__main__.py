@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,8 @@ from smpcore.datasets import (
 from smpcore.errors import SmpcoreError
 from smpcore.evaluation.engine import edition, engine
 from smpcore.evaluation.folds import folds
-from smpcore.evaluation.results import Journal, Subject
+from smpcore.evaluation.journal import Journal
+from smpcore.evaluation.results import Subject
 from smpcore.evaluation.sweep import Walk, sweep, walk_baselines, walk_method
 from smpcore.methods import METHODS
 
@@ -52,6 +54,9 @@ def main(arguments: list[str] | None = None) -> int:
     warnings.simplefilter("ignore", UserWarning)  # a fit's status says the same
     try:
         return _run(asked)
+    except KeyboardInterrupt:
+        print("Stopped; the same command goes on.", file=sys.stderr)
+        return 1
     except (SmpcoreError, OSError) as error:
         print(f"python -m smpcore.evaluation: {error}", file=sys.stderr)
         return 2
@@ -72,41 +77,92 @@ def _parser() -> argparse.ArgumentParser:
     add("--ignore", action="append", default=[], help="a column to leave out")
     add("--methods", default="all", help=f"all, or some of {','.join(METHODS)}")
     add("--baselines", action="store_true", help="scikit-learn's models too")
-    add("--folds", type=int, default=5)
-    add("--points", type=int, default=30, help="values of each method at most")
+    add("--folds", type=_at_least(2), default=5)
+    few = _at_least(2)
+    add("--points", type=few, default=30, help="values of each method at most")
     add("--validation", type=float, default=0.2, help="share kept for choosing")
     add("--test", type=float, default=0.2, help="share that stays closed")
     add("--seed", type=int, default=0, help="of the division into parts")
-    add("--jobs", type=int, default=-1, help="threads; -1: one per core")
+    add("--jobs", type=_jobs, default=-1, help="threads; -1: one per core")
     add("--out", required=True, type=Path, help="the result file, Parquet")
     return parser
 
 
+def _at_least(least: int) -> Callable[[str], int]:
+    """What reads an option that is a number of things."""
+
+    def read(text: str) -> int:
+        if not (text.isdecimal() and int(text) >= least):
+            raise argparse.ArgumentTypeError(
+                f"{text!r} should be a whole number from {least} on"
+            )
+        return int(text)
+
+    return read
+
+
+def _jobs(text: str) -> int:
+    return -1 if text == "-1" else _at_least(1)(text)
+
+
+def _check_place(out: Path) -> None:
+    if not out.name or out.is_dir():
+        raise SmpcoreError(
+            f"--out {out} is a folder: name a file, say results.parquet."
+        )
+    if not out.parent.is_dir():
+        raise SmpcoreError(f"--out: there is no folder {out.parent}; make it first.")
+
+
 def _run(asked: argparse.Namespace) -> int:
+    _check_place(asked.out)
     dataset = _dataset(asked)
     parts = split(dataset, asked.validation, asked.test, asked.seed)
     check_fit(dataset, parts)
     walks = _walks(asked, dataset, parts)
     drawn = folds(dataset, parts.train, asked.folds)
+    told = f"{dataset.name}: {dataset.task} of {dataset.target}"
+    print(f"{told}, {_grouped(dataset)}.", file=sys.stderr)
     of = dataset.name, dataset.digest, parts.key, dataset.task, asked.folds
-    journal = Journal(asked.out, Subject(*of, edition()))
-    for notice in (*dataset.notices, *parts.notices, *journal.notices):
-        print(notice, file=sys.stderr)
-    if told := engine().words:
-        print(told, file=sys.stderr)
-    done = set(journal.rows)
-    n_fits = len(drawn) * sum(len(walk.knots) for walk in walks)
+    with Journal(asked.out, Subject(*of, edition())) as journal:
+        for notice in (*dataset.notices, *parts.notices, *journal.notices):
+            print(notice, file=sys.stderr)
+        if words := engine().words:
+            print(words, file=sys.stderr)
+        stopped = _swept(asked, journal, (dataset, drawn, walks))
+    if stopped:
+        print("Stopped; the same command goes on.", file=sys.stderr)
+    return int(stopped)
+
+
+def _grouped(dataset: Dataset) -> str:
+    """Which rows stay together, in words."""
+    for role in ("group", "time"):
+        for name, given in dataset.roles.items():
+            if given == role:
+                return f"folds by {role} column {name}"
+    return "each row by itself"
+
+
+def _swept(asked: argparse.Namespace, journal: Journal, of: tuple) -> bool:
+    """Fit what is missing; whether it was stopped before its end."""
+    *_, drawn, walks = of
     stop = np.zeros(1, dtype=np.int64)
-    signal.signal(signal.SIGINT, lambda *_: stop.fill(1))
+
+    def stopped(*_: object) -> None:
+        stop[0] = 1  # and the next one ends it at once
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    signal.signal(signal.SIGINT, stopped)
+    done = set(journal.rows)
+    wanted = {(walk.key, walk.parameter, knot) for walk in walks for knot in walk.knots}
+    n_fits = len(drawn) * len(wanted)
     bar = tqdm(total=n_fits, desc="fits", unit="fit", dynamic_ncols=True)
+    bar.update(sum(key[:3] in wanted for key in done))
     options = {"warm": False, "n_jobs": asked.jobs, "stop": stop, "done": done}
     written, before = time.monotonic(), len(done)
     try:
-        wanted = {
-            (walk.key, walk.parameter, knot) for walk in walks for knot in walk.knots
-        }
-        bar.update(sum(key[:3] in wanted for key in done))
-        for row in sweep(dataset, drawn, walks, **options):
+        for row in sweep(*of, **options):
             journal.add(row)
             bar.update()
             if time.monotonic() - written > WRITE:
@@ -117,28 +173,41 @@ def _run(asked: argparse.Namespace) -> int:
         journal.write()
     new = len(journal.rows) - before
     print(f"{asked.out}: {new} new fits, {len(journal.rows)} in all.")
-    if stop[0]:
-        print("Stopped; the same command goes on.", file=sys.stderr)
-    return int(stop[0])
+    return bool(stop[0])
 
 
 def _dataset(asked: argparse.Namespace) -> Dataset:
+    roles = _roles(asked)
     if asked.data in {info.key for info in list_datasets()}:
+        if roles:
+            raise SmpcoreError(
+                f"--data {asked.data} is a bundled set, whose columns have their "
+                "roles: leave out --target, --group, --time and --ignore."
+            )
         return load_dataset(asked.data)
     path = Path(asked.data)
     if not path.is_file():
         raise SmpcoreError(f"There is no file {asked.data}, nor a bundled set.")
-    roles = {name: "ignore" for name in asked.ignore}
-    for role in ("target", "group", "time"):
-        if name := getattr(asked, role):
-            roles[name] = role
     with path.open("rb") as file:
         return read_table(file, path.name, roles=roles or None)
+
+
+def _roles(asked: argparse.Namespace) -> dict[str, str]:
+    """Column -> its role, of those that are named."""
+    named = [(name, "ignore") for name in asked.ignore]
+    for role in ("target", "group", "time"):
+        if name := getattr(asked, role):
+            named.append((name, role))
+    for name, _ in named:
+        if len({role for other, role in named if other == name}) > 1:
+            raise SmpcoreError(f"Column {name} is given two roles: choose one.")
+    return dict(named)
 
 
 def _walks(asked: argparse.Namespace, dataset: Dataset, parts: Split) -> list[Walk]:
     able = [key for key, row in METHODS.items() if dataset.task in row.estimators]
     named = able if asked.methods == "all" else asked.methods.split(",")
+    named = list(dict.fromkeys(name.strip() for name in named))
     for key in named:
         if key not in able:
             raise SmpcoreError(

@@ -1,9 +1,8 @@
-"""Where tasks run: in threads of this process, or on the workers of a Dask cluster.
+"""Where work runs: in threads of this process, or on the workers of a Dask cluster.
 
 The cluster is named by whoever started this process (``SPE_DASK=tcp://host:8786``), or
 by the client that is active in a notebook. What is wrong with it is said, and the work
-runs here. Threads are joblib's. Its way to Dask waits for ever for a task that broke
-outside of Python, with its worker, say; so a cluster's tasks are Dask's own futures.
+runs here.
 """
 
 from __future__ import annotations
@@ -14,20 +13,12 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from importlib.metadata import version
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import Any
-
-import numpy as np
-from joblib import Parallel, delayed, parallel_config
-
-from smpcore.errors import SmpcoreError
-from smpcore.threads import one_core
 
 log = logging.getLogger(__name__)
 
@@ -37,11 +28,8 @@ VARIABLE = "SPE_DASK"
 PATIENCE, LOADING = 4.5, 60.0
 #: Seconds until a cluster that did not answer, or one that did, is asked again.
 AGAIN, SURE = 30.0, 2.0
-#: Seconds between two looks at Stop.
-LOOK = 0.1
-
-#: A piece of work: ``function(shared, task)``, with a tuple for a task.
-Work = Callable[[Any, tuple], Any]
+#: What the same fit comes from, beside this package.
+LIBRARIES = "numpy", "scipy", "scikit-learn", "numba", "pandas"
 
 
 @dataclass(frozen=True)
@@ -61,85 +49,100 @@ class Engine:
 
 
 _lock = threading.Lock()
+#: Address or a notebook's client -> what it was found to be, and until when that holds.
 _known: dict[str, tuple[Engine, float]] = {}
+#: Address -> the connection to it, which all who ask share.
+_clients: dict[str, Any] = {}
+#: Who asks; one that hangs is not joined by a second one.
+_asking: dict[str, threading.Thread] = {}
 
 
 def engine() -> Engine:
-    """Look where tasks run now; a cluster is asked for at most five seconds.
+    """Look where tasks run now.
+
+    A scheduler has five seconds to answer; workers that are new have a minute to
+    load this package.
 
     Returns
     -------
     Engine
     """
-    address = os.environ.get(VARIABLE, "").strip()
-    if not address:
-        return _of_notebook()
+    if address := os.environ.get(VARIABLE, "").strip():
+        try:
+            import distributed  # only who has a cluster needs it
+        except ImportError:
+            return _here(
+                f"{VARIABLE} names a cluster, but Dask is not installed here: pip "
+                "install distributed."
+            )
+        connect = partial(_connected, address, distributed.Client)
+        return _looked_at(address, connect)
+    client = _of_notebook()
+    if client is None:
+        return Engine()
+    if client.asynchronous:
+        return _here("The Dask client that is active is an asynchronous one.")
+    return _looked_at(client.id, lambda: client)
+
+
+def _looked_at(key: str, connect: Callable[[], Any]) -> Engine:
+    """What is known of a cluster; it is asked if that is old."""
     with _lock:
-        found, until = _known.get(address, (Engine(), 0.0))
+        found, until = _known.get(key, (Engine(), 0.0))
         lost = found.client is not None and found.client.status != "running"
         if lost or time.monotonic() > until:
-            found = _asked(address, found.client)
+            new = found.client is None
+            found = _asked(key, connect, LOADING if new else PATIENCE)
             wait = SURE if found.client else AGAIN
-            _known[address] = found, time.monotonic() + wait
+            _known[key] = found, time.monotonic() + wait
         return found
 
 
-def _of_notebook() -> Engine:
-    """The cluster of the client that is active; threads if there is none."""
+def _of_notebook() -> Any:
+    """The client that is active; None if there is none."""
     distributed = sys.modules.get("distributed")
     if distributed is None:
-        return Engine()
+        return None
     try:
-        client = distributed.default_client()
+        return distributed.default_client()
     except ValueError:
-        return Engine()
-    return _checked(client)
+        return None
 
 
-def _asked(address: str, client: Any) -> Engine:
-    """Connect and check, in a thread of its own: what hangs there does not hang here.
+def _connected(address: str, connect: Callable[..., Any]) -> Any:
+    """A connection; one from earlier is used again, others may be working with it."""
+    client = _clients.get(address)
+    if client is None or client.status != "running":
+        if client is not None:  # it would try again and again
+            client.close(timeout=1)
+        options = {"timeout": PATIENCE, "set_as_default": False}
+        _clients[address] = client = connect(address, **options)
+    return client
 
-    A client from earlier is used again.
-    """
-    try:
-        import distributed  # only who has a cluster needs it
-    except ImportError:
-        return _here(
-            f"{VARIABLE} names a cluster, but Dask is not installed here: pip install "
-            "distributed."
-        )
+
+def _asked(key: str, connect: Callable[[], Any], patience: float) -> Engine:
+    """Connect and check in a thread of its own: what hangs there does not hang here."""
+    silent = _here("The cluster does not answer.")
+    if (before := _asking.get(key)) and before.is_alive():
+        return silent
     answer: list[Engine] = []
     connected = threading.Event()
-    fresh = client is None or client.status != "running"
 
-    def ask(client: Any) -> None:
+    def ask() -> None:
         try:
-            if fresh:
-                _closed(client)
-                client = None
-                options = {"timeout": PATIENCE, "set_as_default": False}
-                client = distributed.Client(address, **options)
+            client = connect()
             connected.set()
             answer.append(_checked(client))
         except Exception as error:
-            log.warning("%s=%s: %r", VARIABLE, address, error)
-            answer.append(_here("The cluster does not answer."))
-            connected.set()
-        if answer[0].client is None:
-            _closed(client)
+            log.warning("%s: %r", key, error)
+            answer.append(silent)
+        connected.set()
 
-    asking = threading.Thread(target=ask, args=(client,), daemon=True)
+    asking = _asking[key] = threading.Thread(target=ask, daemon=True)
     asking.start()
     if connected.wait(PATIENCE):
-        # Workers that are new load this package first.
-        asking.join(LOADING if fresh else PATIENCE)
-    return answer[0] if answer else _here("The cluster does not answer.")
-
-
-def _closed(client: Any) -> None:
-    """Let a connection go that is of no use; it would try again and again."""
-    if client is not None:
-        client.close(timeout=1)
+        asking.join(patience)
+    return answer[0] if answer else silent
 
 
 def _here(told: str) -> Engine:
@@ -192,8 +195,9 @@ def _with_same_package(client: Any) -> Engine:
         if there != edition():
             log.warning("%s %s has smpcore %s", what, where, there)
             return _here(
-                f"A {what} of the cluster has another edition of smpcore: copy this "
-                "program's folder there and start it again."
+                f"A {what} of the cluster has another edition of smpcore or of its "
+                "libraries: copy this program's folder there, install its requirements "
+                "as here, and start it again."
             )
     n = len(client.ncores())
     return Engine(client, f"Runs on a cluster of {n} worker{'s' * (n != 1)}.")
@@ -201,132 +205,18 @@ def _with_same_package(client: Any) -> Engine:
 
 @cache
 def edition() -> str:
-    """Name the source code of this package, as it was when this was asked first.
+    """Name this package's source, as it was when first asked, and its libraries.
 
     Returns
     -------
     str
-        A digest of all its Python files.
+        A digest of all its Python files and of the versions that a fit depends on.
     """
     digest = hashlib.blake2b(digest_size=8)
     folder = Path(__file__).parents[1]
     for file in sorted(folder.glob("**/*.py")):
         digest.update(file.relative_to(folder).as_posix().encode())
         digest.update(file.read_bytes())
+    for name in LIBRARIES:
+        digest.update(f"{name} {version(name)}".encode())
     return digest.hexdigest()
-
-
-def _alone(task: tuple, work: Work, shared: Any) -> Any:
-    """One task on one core, here or on a worker."""
-    with one_core, parallel_config("sequential"):
-        return work(shared, task)
-
-
-@contextmanager
-def running(
-    work: Work,
-    shared: Any,
-    n_jobs: int,
-    stop: np.ndarray,
-    *,
-    ordered: bool = False,
-    here: bool = False,
-) -> Iterator[Callable[[Iterable[tuple]], Iterator[Any]]]:
-    """Run tasks beside each other.
-
-    Parameters
-    ----------
-    work : callable
-        ``work(shared, task)``, a function of a module.
-    shared : object
-        What all tasks need. A worker gets it once.
-    n_jobs : int
-        Threads, if they are threads; a cluster gives all it has.
-    stop : ndarray of int64, shape (1,)
-        After it becomes non-zero nothing more is waited for from a cluster; threads
-        are to look at it by themselves.
-    ordered : bool
-        Whether results come in the order of their tasks, or as they are ready.
-    here : bool
-        Keep to this machine.
-
-    Yields
-    ------
-    callable
-        Takes an iterable of tasks, gives an iterator of their results. A task of a
-        worker that died is done by another one.
-
-    Raises
-    ------
-    SmpcoreError
-        If the cluster is lost.
-    """
-    client = None if here else engine().client
-    if client is None:
-        order = "generator" if ordered else "generator_unordered"
-        with one_core, Parallel(n_jobs, prefer="threads", return_as=order) as parallel:
-            yield lambda tasks: parallel(
-                delayed(_alone)(t, work, shared) for t in tasks
-            )
-        return
-    with _in_words():
-        (common,) = client.scatter([shared], broadcast=True)
-    yield lambda tasks: _answers(client, work, common, list(tasks), stop, ordered)
-
-
-@contextmanager
-def _in_words() -> Iterator[None]:
-    """Say what a cluster breaks with; what a task itself breaks with goes through."""
-    try:
-        yield
-    except ImportError as error:
-        raise SmpcoreError(
-            f"A worker of the cluster lacks a package of this program: {error}"
-        ) from error
-    except Exception as error:
-        lost = isinstance(error, OSError | CancelledError)
-        if not lost and not type(error).__module__.startswith("distributed"):
-            raise
-        log.warning("the cluster broke down: %r", error)
-        raise SmpcoreError(
-            "The cluster broke down while it worked: look at its scheduler and "
-            "workers, then start again. What had come is kept."
-        ) from error
-
-
-def _waiting(ready: SimpleQueue[Any]) -> list[Any]:
-    """All that stands in a queue, after a moment if nothing does."""
-    found = []
-    try:
-        found.append(ready.get(timeout=LOOK))
-        while True:
-            found.append(ready.get_nowait())
-    except Empty:
-        return found
-
-
-def _answers(
-    client: Any, work: Work, common: Any, tasks: list[tuple], stop: Any, ordered: bool
-) -> Iterator[Any]:
-    """What a cluster answers, until Stop; what it breaks with, in words."""
-    with _in_words():
-        futures = client.map(_alone, tasks, work=work, shared=common, pure=False)
-    place = {future.key: i for i, future in enumerate(futures)}
-    ready: SimpleQueue[Any] = SimpleQueue()
-    for future in futures:
-        future.add_done_callback(ready.put)
-    found: dict[int, Any] = {}
-    told = 0
-    try:
-        while told < len(futures) and not stop[0]:
-            # All that are ready in one message: each takes some milliseconds.
-            if not (done := _waiting(ready)):
-                continue
-            numbers = [place[future.key] for future in done]
-            with _in_words():
-                found |= zip(numbers, client.gather(done), strict=True)
-            while found and (not ordered or told in found):
-                yield found.pop(told if ordered else next(iter(found)))
-                told += 1
-    finally:
-        client.cancel(futures)

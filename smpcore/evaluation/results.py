@@ -1,9 +1,7 @@
-"""Files of sweeps: what was found, of which data, and how to go on.
+"""Result files of sweeps: what was found, and of which data.
 
 A result file is Parquet: a row per fit, and in its metadata what it is of. It is
-written beside its place and moved there, so it is whole or not there. Each fit goes at
-once into a journal beside it, a line of JSON; a line that was cut off is told from a
-whole one.
+written beside its place and moved there, so it is whole or not there.
 """
 
 from __future__ import annotations
@@ -18,6 +16,7 @@ from typing import Any, get_type_hints
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from smpcore.baselines import BASELINES
@@ -29,10 +28,16 @@ from smpcore.methods import METHODS
 
 #: Changes when the columns or their meaning do.
 VERSION = 1
-#: Rows of a file that is opened.
-MOST_ROWS = 1_000_000
+#: Rows of a file that is opened, and bytes of it once it is unpacked.
+MOST_ROWS, MOST_BYTES = 1_000_000, 400_000_000
 _PLACE = b"smpcore.results"
-_TEXTS = ("method", "parameter", "status")
+#: Columns of texts.
+TEXTS = ("method", "parameter", "status")
+_COUNTS = ("repeat", "fold", "n_train", "n_held_out")
+
+
+class DamagedError(SmpcoreError):
+    """What should be a result file is cut off or damaged, so that it may be mended."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,7 @@ class Subject:
             "split": "other training rows (other shares or another seed)",
             "task": "another task",
             "n_folds": "another number of folds",
-            "edition": "another edition of this program",
+            "edition": "another edition of this program or of its libraries",
         }
         for field, told in words.items():
             if getattr(self, field) != getattr(other, field):
@@ -121,36 +126,45 @@ def read_results(content: bytes, name: str) -> tuple[Subject, pd.DataFrame]:
     try:
         file = pq.ParquetFile(io.BytesIO(content))
         told = json.loads((file.schema_arrow.metadata or {})[_PLACE])
-        n_rows = file.metadata.num_rows
     except (pa.ArrowException, OSError) as error:
-        raise SmpcoreError(
+        raise DamagedError(
             f"{called} is no Parquet file, or is cut off. Where the batch run wrote "
             "it, start the same command again: it repairs the file from its journal."
         ) from error
-    except (KeyError, ValueError) as error:
+    except (KeyError, ValueError, RecursionError) as error:
         raise SmpcoreError(
             f"{called} is a table, but no result file of python -m smpcore.evaluation."
         ) from error
-    subject = _subject(told, called)
-    if n_rows > MOST_ROWS:
-        raise SmpcoreError(f"{called} has {n_rows:,} rows; at most {MOST_ROWS:,}.")
+    subject = read_subject(told, called)
+    wanted = columns_of(subject.task)
+    _check_schema(file, wanted, called)
     try:
-        frame = file.read().to_pandas()
+        # Repeated texts stay coded, so that few bytes cannot become many.
+        file = pq.ParquetFile(io.BytesIO(content), read_dictionary=list(TEXTS))
+        table = file.read(columns=wanted, use_threads=False)
+        table.validate(full=True)
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise SmpcoreError(
+        raise DamagedError(
             f"{called} is damaged: start the batch run again."
         ) from error
-    wanted = [*COLUMNS, *SCORES[subject.task], *SIZES, "seconds", "status"]
-    _check_columns(frame, wanted, called)
-    return subject, frame[wanted]
+    _check_texts(table, called)
+    frame = table.to_pandas()[wanted].astype(dict.fromkeys(TEXTS, object))
+    _check_rows(frame, called)
+    return subject, frame
 
 
-def _subject(told: Any, called: str) -> Subject:
+def columns_of(task: str) -> list[str]:
+    """Columns of a result file."""
+    return [*COLUMNS, *SCORES[task], *SIZES, "seconds", "status"]
+
+
+def read_subject(told: Any, called: str) -> Subject:
+    """What a file says that it is of, where that can be."""
     version = told.get("version") if isinstance(told, dict) else None
     if version != VERSION:
         raise SmpcoreError(
             f"{called} has version {shown(version)} of this format, but this program "
-            f"reads {VERSION}: run the batch command of this program again."
+            f"reads {VERSION}: use the program that wrote it, or begin another file."
         )
     fields = get_type_hints(Subject)
     known = all(type(told.get(name)) is kind for name, kind in fields.items())
@@ -159,131 +173,53 @@ def _subject(told: Any, called: str) -> Subject:
     return Subject(**{name: told[name] for name in fields})
 
 
-def _check_columns(frame: pd.DataFrame, wanted: list[str], called: str) -> None:
-    numbers = [name for name in wanted if name not in _TEXTS]
-    missing = [name for name in wanted if name not in frame]
-    if missing:
-        raise SmpcoreError(f"{called} has no column {missing[0]}: it was changed.")
-    for name in numbers:
-        if not pd.api.types.is_numeric_dtype(frame[name]):
+def _check_schema(file: pq.ParquetFile, wanted: list[str], called: str) -> None:
+    """Look at what the file says of itself before any of it is unpacked."""
+    n_rows, schema = file.metadata.num_rows, file.schema_arrow
+    if n_rows > MOST_ROWS:
+        raise SmpcoreError(f"{called} has {n_rows:,} rows; at most {MOST_ROWS:,}.")
+    groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+    if (size := sum(group.total_byte_size for group in groups)) > MOST_BYTES:
+        raise SmpcoreError(
+            f"{called} expands to {size / 1e6:,.0f} MB; at most "
+            f"{MOST_BYTES / 1e6:.0f} MB are read."
+        )
+    for name in wanted:
+        if schema.names.count(name) != 1:
+            how = "no" if name not in schema.names else "more than one"
+            raise SmpcoreError(f"{called} has {how} column {name}: it was changed.")
+        kind = schema.field(name).type
+        if name in TEXTS:
+            if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+                continue
+            raise SmpcoreError(f"Column {name} of {called} holds no texts.")
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             raise SmpcoreError(f"Column {name} of {called} holds no numbers.")
-    for key in frame["method"].unique():
+
+
+def _check_texts(table: pa.Table, called: str) -> None:
+    """Refuse texts that are short while they are coded and long as texts."""
+    size = 0
+    for name in TEXTS:
+        for chunk in table[name].chunks:
+            lengths = pc.binary_length(chunk.dictionary)
+            size += pc.sum(pc.take(lengths, chunk.indices)).as_py() or 0
+    if size > MOST_BYTES:
+        raise SmpcoreError(
+            f"{called} has texts of more than {MOST_BYTES / 1e6:.0f} MB."
+        )
+
+
+def _check_rows(frame: pd.DataFrame, called: str) -> None:
+    for key, parameter in frame[["method", "parameter"]].drop_duplicates().to_numpy():
         if key not in METHODS and key not in BASELINES:
             raise SmpcoreError(f"{called} has a method that is unknown: {shown(key)}.")
-    for key, parameter in frame[["method", "parameter"]].drop_duplicates().to_numpy():
-        known = [p.name for p in METHODS[key].params] if key in METHODS else None
-        if known is not None and parameter not in known:
+        names = {p.name for p in METHODS[key].params} if key in METHODS else None
+        if names is not None and parameter not in names:
             told = f"{called}: {key} has no parameter {shown(parameter)}."
             raise SmpcoreError(told)
-
-
-class Journal:
-    """Results on their way: those of an earlier run, and each new one at once.
-
-    Parameters
-    ----------
-    path : Path
-        Of the result file; the journal is beside it.
-    subject : Subject
-
-    Attributes
-    ----------
-    rows : dict
-        `KEY` -> row of `sweep`.
-    notices : list of str
-        What was found to be damaged, and what was kept.
-
-    Raises
-    ------
-    SmpcoreError
-        If the files are of another subject, or damaged beyond use. Nothing is changed.
-    """
-
-    def __init__(self, path: Path, subject: Subject) -> None:
-        self.path, self.subject = path, subject
-        self.rows: dict[tuple, dict[str, Any]] = {}
-        self.notices: list[str] = []
-        self._beside = path.with_name(path.name + ".journal")
-        sound = self._read_journal()
-        self._read_results(bool(sound))
-        with self._beside.open("ab") as file:
-            file.truncate(sound)
-        if not sound:
-            self._append({"version": VERSION, **asdict(subject)})
-            for row in self.rows.values():
-                self._append(row)
-
-    def _read_journal(self) -> int:
-        """Take the whole lines; how many bytes they are."""
-        if not self._beside.exists():
-            return 0
-        lines = self._beside.read_bytes().splitlines(keepends=True)
-        sound, called = 0, shown(self._beside.name)
-        for number, line in enumerate(lines):
-            try:
-                told = json.loads(line) if line.endswith(b"\n") else None
-            except ValueError:
-                told = None
-            if not isinstance(told, dict):
-                if not number and len(lines) > 1:
-                    raise SmpcoreError(f"{called} is no journal of a batch run.")
-                lost = len(lines) - number
-                self.notices.append(
-                    f"{called} is cut off: its first {max(0, number - 1)} fits are "
-                    f"kept, {lost} damaged line{'s' * (lost > 1)} left out."
-                )
-                break
-            if number:
-                self._take(told)
-            else:
-                self._same(_subject(told, called), called)
-            sound += len(line)
-        return sound
-
-    def _read_results(self, journal: bool) -> None:
-        if not self.path.exists():
-            return
-        called = shown(self.path.name)
-        try:
-            subject, frame = read_results(self.path.read_bytes(), self.path.name)
-        except SmpcoreError as error:
-            if not journal:
-                raise SmpcoreError(
-                    f"{called} is cut off, or no result file, and has no journal "
-                    "beside it. Move it away or choose another file; nothing was "
-                    f"changed. ({error})"
-                ) from error
-            self.notices.append(
-                f"{called} is cut off or damaged; it is made anew from its journal."
-            )
-            return
-        self._same(subject, called)
-        for row in frame.to_dict("records"):
-            self._take(row)
-
-    def _same(self, other: Subject, called: str) -> None:
-        if told := self.subject.differs(other):
-            raise SmpcoreError(
-                f"{called} holds results of {told} ({shown(other.name)}): choose "
-                "another file, or move this one away. Nothing was changed."
-            )
-
-    def _take(self, row: dict[str, Any]) -> None:
-        value = row["value"]
-        row["value"] = None if value is None or value != value else value
-        self.rows[tuple(row[name] for name in KEY)] = row
-
-    def add(self, row: Mapping[str, Any]) -> None:
-        """Keep one more fit, on the disk too."""
-        plain = {n: v.item() if hasattr(v, "item") else v for n, v in row.items()}
-        self._take(plain)
-        self._append(plain)
-
-    def _append(self, told: Mapping[str, Any]) -> None:
-        with self._beside.open("ab") as file:
-            file.write(json.dumps(told).encode() + b"\n")
-
-    def write(self) -> None:
-        """Write the result file of all that is known."""
-        if self.rows:
-            write_results(self.path, self.subject, self.rows.values())
+    for name in _COUNTS:
+        if not (frame[name].between(0, 1e9) & (frame[name] % 1 == 0)).all():
+            raise SmpcoreError(f"Column {name} of {called} should count: 0, 1, 2 …")
+    if frame.duplicated(list(KEY)).any():
+        raise SmpcoreError(f"{called} has the same fit twice: it was changed.")

@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.base import is_classifier
 
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.engine import running
+from smpcore.evaluation.tasks import running
 from smpcore.model import PrototypeModel
 
 #: Solver status of a fit that was asked to stop.

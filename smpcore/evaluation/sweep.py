@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,11 @@ import pandas as pd
 from smpcore.baselines import BASELINES
 from smpcore.datasets import Dataset, Preparation, prepare
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.engine import running
 from smpcore.evaluation.errors import RegressionScores
 from smpcore.evaluation.folds import Fold
 from smpcore.evaluation.scores import class_numbers, count_answers
 from smpcore.evaluation.sizes import SIZES, measure
+from smpcore.evaluation.tasks import running
 from smpcore.methods import METHODS, Method
 
 #: Solver status of a fit that was asked to stop.
@@ -109,6 +110,7 @@ def _spread(method: Method, ends: tuple[float, float], n_points: int) -> tuple:
         # At its end a parameter with an exact 0 has switched everything off.
         inner = np.geomspace(low, high, n_points)[: -1 if param.zero else None]
         found = [0.0] * param.zero + [float(f"{knot:.3g}") for knot in inner]
+    found = list(dict.fromkeys(found))  # many values are the same once rounded
     return tuple(found[::-1] if method.from_right else found)
 
 
@@ -153,7 +155,7 @@ class _Workshop:
     ----------
     dataset : Dataset
     chains : list of (Walk, Fold)
-    quick : bool
+    quick, warm : bool
     stop : ndarray of int64, shape (1,)
         Its rise is seen in this process only.
     """
@@ -163,9 +165,11 @@ class _Workshop:
         dataset: Dataset,
         chains: list[tuple[Walk, Fold]],
         quick: bool,
+        warm: bool,
         stop: np.ndarray,
     ) -> None:
-        self.dataset, self.chains, self.quick, self.stop = dataset, chains, quick, stop
+        self.dataset, self.chains, self.stop = dataset, chains, stop
+        self.quick, self.warm = quick, warm
         self._benches: dict[int, _Bench] = {}
         self._bytes = 0
 
@@ -180,16 +184,31 @@ class _Workshop:
         preparation = prepare(self.dataset, fold.train)
         parts = [frame.iloc[r] for r in (fold.train, fold.held_out)]
         made = _Bench(preparation, tuple(preparation.transform(p) for p in parts))
-        size = sum(X.nbytes for X in made.rows)
-        if self._bytes + size <= _MOST_BYTES:
-            self._bytes += size
-            self._benches[chain] = made
+        self.keep(chain, made)
         return made
 
     def keep(self, chain: int, bench: _Bench) -> None:
-        """Keep a problem beside the rows that are kept."""
-        if chain in self._benches:
+        """Keep it for the next task of the chain, if there is room."""
+        before = self._benches.get(chain)
+        more = _size(bench) - (_size(before) if before else 0)
+        if self._bytes + more <= _MOST_BYTES:
+            self._bytes += more
             self._benches[chain] = bench
+
+
+def _size(value: Any) -> int:
+    """Bytes of the arrays in it."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if isinstance(value, tuple | list):
+        return sum(map(_size, value))
+    return _size(list(vars(value).values())) if is_dataclass(value) else 0
+
+
+@cache
+def _compile(key: str) -> None:
+    """Have machine code for a method before its first fit is timed."""
+    METHODS[key].warm_up()
 
 
 def sweep(
@@ -239,7 +258,7 @@ def sweep(
     """
     stop = np.zeros(1, dtype=np.int64) if stop is None else stop
     chains = [(walk, fold) for walk in walks for fold in drawn]
-    shop = _Workshop(dataset, chains, quick, stop)
+    shop = _Workshop(dataset, chains, quick, warm, stop)
     states: dict[int, Any] = {}
     longest = max((len(walk.knots) for walk in walks), default=0)
     steps = [
@@ -253,9 +272,9 @@ def sweep(
     rounds = steps if warm else [[at for step in steps for at in step]]
     with running(_advance, shop, n_jobs, stop, here=here) as run:
         for tasks in rounds:
-            each = ((*at, states.get(at[0]) if warm else None) for at in tasks)
-            for chain, state, row in run(each):
-                states[chain] = state
+            for chain, state, row in run((*at, states.get(at[0])) for at in tasks):
+                if warm:
+                    states[chain] = state
                 if row is not None:
                     yield row
             if stop[0]:
@@ -295,6 +314,8 @@ def _advance(shop: _Workshop, task: tuple) -> tuple[int, Any, dict[str, Any] | N
     row = dict.fromkeys([*SCORES[dataset.task], *SIZES], np.nan)
     row |= dict(zip(KEY, _key(walk, fold, step), strict=True))
     row |= {"n_train": fold.train.size, "n_held_out": fold.held_out.size}
+    if walk.key in METHODS:
+        _compile(walk.key)
     started = time.perf_counter()
     try:
         fit = _fit_method if walk.key in METHODS else _fit_baseline
@@ -325,7 +346,7 @@ def _fit_method(
     # long as their fits.
     first = fold.repeat == fold.number == 0
     found = measure(model, bench.preparation, on_chip=first) | {"status": status}
-    return estimator.state_, model.predict(X_held_out), found
+    return estimator.state_ if shop.warm else None, model.predict(X_held_out), found
 
 
 def _fit_baseline(

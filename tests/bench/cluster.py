@@ -27,7 +27,8 @@ from smpcore import (
     sweep_table,
     walk_method,
 )
-from smpcore.evaluation.engine import VARIABLE, running
+from smpcore.evaluation.engine import VARIABLE
+from smpcore.evaluation.tasks import running
 from tests.clusters import Cluster
 
 #: Data set, its methods and points of each; five folds: 200 fits each.

@@ -1,10 +1,13 @@
 """Sweeps and refits on a real scheduler with workers that are killed and added."""
 
 import shutil
+import signal
 import socket
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -31,13 +34,19 @@ pytestmark = [
 ]
 # A function of the package has the module's name.
 place = sys.modules["smpcore.evaluation.engine"]
+tasks = sys.modules["smpcore.evaluation.tasks"]
 
 
 def _ended(cluster):
-    known = place._known.pop(cluster.address, (None, 0.0))[0]
-    if known and known.client:
-        known.client.close(timeout=1)
+    place._known.pop(cluster.address, None)
+    if client := place._clients.pop(cluster.address, None):
+        client.close(timeout=1)
     cluster.close()
+
+
+def _expire(cluster):
+    """Have the next look ask the cluster."""
+    place._known[cluster.address] = place._known[cluster.address][0], 0.0
 
 
 @pytest.fixture
@@ -151,10 +160,79 @@ def test_a_lost_cluster_is_told_and_what_came_is_kept(mortal):
 def test_a_cluster_lost_before_it_has_the_data_is_told(mortal, monkeypatch):
     dataset, drawn, walks = _asked("smp", n_points=2)
     found = engine()
-    monkeypatch.setattr(place, "engine", lambda: found)
+    monkeypatch.setattr(tasks, "engine", lambda: found)
     mortal.scheduler.kill()
     with pytest.raises(SmpcoreError, match="cluster broke down"):
         list(sweep(dataset, drawn, walks))
+
+
+def test_the_last_worker_may_go_if_another_comes(monkeypatch):
+    cluster = Cluster(1)
+    monkeypatch.setenv(place.VARIABLE, cluster.address)
+    dataset, drawn, walks = _asked("smp", "mprotsvm", n_points=10)
+    try:
+        for warm in (True, False):
+            found = []
+            for row in sweep(dataset, drawn, walks, warm=warm):
+                found.append(row)
+                if len(found) == 4:
+                    cluster.add()
+                    cluster.workers[-2].kill()
+            alone = list(sweep(dataset, drawn, walks, warm=warm, here=True))
+            assert _table(found, dataset).equals(_table(alone, dataset))
+    finally:
+        _ended(cluster)
+
+
+def test_a_cluster_without_workers_is_told_in_the_end(monkeypatch):
+    cluster = Cluster(1)
+    monkeypatch.setenv(place.VARIABLE, cluster.address)
+    monkeypatch.setattr(tasks, "LOADING", 2.0)
+    dataset, drawn, walks = _asked("smp", n_points=10)
+    try:
+        with pytest.raises(SmpcoreError, match="cluster") as told:
+            for _ in sweep(dataset, drawn, walks):
+                cluster.workers[0].kill()
+        assert "What had come is kept" in str(told.value)
+    finally:
+        _ended(cluster)
+
+
+def test_who_finds_it_unfit_leaves_the_work_of_others_alone(mortal, monkeypatch):
+    dataset, drawn, walks = _asked("smp", n_points=10)
+    n_fits, unfit = 0, place._here("Unfit.")
+    for _ in sweep(dataset, drawn, walks):
+        n_fits += 1
+        if n_fits == 3:
+            monkeypatch.setattr(place, "_with_same_package", lambda _: unfit)
+            _expire(mortal)
+            assert engine().words.startswith("Unfit.")
+    assert n_fits == 10 * len(drawn)
+
+
+def test_a_worker_that_hangs_holds_nobody_for_long(monkeypatch):
+    cluster = Cluster(1)
+    monkeypatch.setenv(place.VARIABLE, cluster.address)
+    assert engine().client
+    cluster.workers[0].send_signal(signal.SIGSTOP)
+    try:
+        _expire(cluster)
+        started = time.monotonic()
+        assert "does not answer" in engine().words
+        assert time.monotonic() - started < 2 * place.PATIENCE + 1
+        before = threading.active_count()
+        _expire(cluster)
+        started = time.monotonic()
+        assert "does not answer" in engine().words
+        assert time.monotonic() - started < 1, "somebody is asking already"
+        assert threading.active_count() == before
+        cluster.workers[0].send_signal(signal.SIGCONT)
+        place._asking[cluster.address].join(30)
+        _expire(cluster)
+        assert "1 worker." in engine().words
+    finally:
+        cluster.workers[0].send_signal(signal.SIGCONT)
+        _ended(cluster)
 
 
 def test_one_look_serves_for_a_moment(cluster, monkeypatch):
@@ -162,7 +240,7 @@ def test_one_look_serves_for_a_moment(cluster, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(place, "_asked", lambda *_: pytest.fail("asked at once"))
         assert engine() is found
-        place._known[cluster.address] = found, 0.0
+        _expire(cluster)
         with pytest.raises(pytest.fail.Exception):
             engine()
 
@@ -209,7 +287,7 @@ def test_a_worker_without_the_package_is_told(monkeypatch, tmp_path):
         assert engine().words == words
         monkeypatch.undo()
         cluster.workers[1].kill()
-        place._known[cluster.address] = place._known[cluster.address][0], 0.0
+        _expire(cluster)
         monkeypatch.setenv(place.VARIABLE, cluster.address)
         assert "1 worker." in engine().words, "asked again after a while"
     finally:
@@ -255,3 +333,19 @@ def test_the_client_of_a_notebook_is_used(cluster, monkeypatch):
     with Client(cluster.address) as client:
         assert engine().client is client
     assert engine().client is None
+
+
+def test_a_notebook_whose_cluster_is_lost_works_here(mortal, monkeypatch):
+    from distributed import Client
+
+    monkeypatch.delenv(place.VARIABLE)
+    with Client(mortal.address):
+        assert engine().client
+        mortal.scheduler.kill()
+        time.sleep(0.5)
+        started = time.monotonic()
+        assert "does not answer" in engine().words
+        assert time.monotonic() - started < 10
+    asynchronous = SimpleNamespace(asynchronous=True)
+    monkeypatch.setattr(place, "_of_notebook", lambda: asynchronous)
+    assert "asynchronous" in engine().words

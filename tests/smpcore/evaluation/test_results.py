@@ -26,7 +26,9 @@ from smpcore import (
     walk_baselines,
     walk_method,
 )
-from smpcore.evaluation.results import Journal, Subject, write_results
+from smpcore.evaluation import journal as journals
+from smpcore.evaluation.journal import Journal
+from smpcore.evaluation.results import Subject, write_results
 from tests.clusters import ROOT
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -69,47 +71,123 @@ def test_a_file_gives_back_what_was_written(found, tmp_path):
     pd.testing.assert_frame_equal(table, expected, check_dtype=False)
 
 
+def _journaled(path, found, rows=None):
+    """A result file and a journal of some rows, as a run leaves them."""
+    subject, every = found
+    with Journal(path, subject) as journal:
+        for row in every if rows is None else rows:
+            journal.add(row)
+        journal.write()
+    return path.with_name(path.name + ".journal")
+
+
 def test_a_journal_goes_on_where_it_was_cut(found, tmp_path):
     subject, rows = found
     path = tmp_path / "r.parquet"
-    journal = Journal(path, subject)
-    for row in rows:
-        journal.add(row)
-    beside = tmp_path / "r.parquet.journal"
+    beside = _journaled(path, found)
+    path.unlink()
     whole = beside.read_bytes()
     for length in (0, 10, len(whole) // 2, len(whole) - 1, len(whole)):
         beside.write_bytes(whole[:length])
-        again = Journal(path, subject)
-        n = whole[:length].count(b"\n") - 1
-        assert len(again.rows) == max(0, n)
-        assert bool(again.notices) == (length not in (0, len(whole)))
-        for row in rows:
-            again.add(row)
+        with Journal(path, subject) as again:
+            n = whole[:length].count(b"\n") - 1
+            assert len(again.rows) == max(0, n)
+            assert bool(again.notices) == (length not in (0, len(whole)))
+            for row in rows:
+                again.add(row)
+            assert len(again.rows) == len(rows)
+        with Journal(path, subject) as third:
+            assert not third.notices
+
+
+def test_damaged_lines_cost_only_themselves(found, tmp_path):
+    subject, rows = found
+    path = tmp_path / "r.parquet"
+    beside = _journaled(path, found)
+    path.unlink()
+    lines = beside.read_bytes().splitlines()
+    lines[2] = b"{}"
+    lines[3] = b"\xff" + lines[3][:20]
+    lines[4] = lines[4].replace(b'"seconds": ', b'"seconds": "')
+    beside.write_bytes(b"\n".join(lines) + b"\n")
+    with Journal(path, subject) as again:
+        assert len(again.rows) == len(rows) - 3
+        assert "3 damaged lines left out" in again.notices[0]
+
+
+def test_a_journal_gets_back_what_the_file_has(found, tmp_path):
+    subject, rows = found
+    path = tmp_path / "r.parquet"
+    beside = _journaled(path, found)
+    beside.write_bytes(b"".join(beside.read_bytes().splitlines(keepends=True)[:4]))
+    Journal(path, subject).close()
+    path.unlink()
+    with Journal(path, subject) as again:
         assert len(again.rows) == len(rows)
-        assert not Journal(path, subject).notices
+        journals.write_results(path, subject, again.rows.values())
+    expected = sweep_table(rows, subject.task)
+    expected["value"] = expected["value"].astype(float)
+    pd.testing.assert_frame_equal(_content(path)[1], expected, check_dtype=False)
+
+
+def test_one_run_at_a_time_has_a_file(found, tmp_path):
+    subject, rows = found
+    path = tmp_path / "r.parquet"
+    with Journal(path, subject) as journal:
+        journal.add(rows[0])
+        with pytest.raises(SmpcoreError, match="Another run is writing"):
+            Journal(path, subject)
+        journal.add(rows[1])
+    with Journal(path, subject) as again:
+        assert len(again.rows) == 2
 
 
 def test_a_cut_file_is_made_anew_from_the_journal(found, tmp_path):
     subject, rows = found
     path = tmp_path / "r.parquet"
-    journal = Journal(path, subject)
-    for row in rows:
-        journal.add(row)
-    journal.write()
+    beside = _journaled(path, found)
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    again = Journal(path, subject)
-    assert "cut off or damaged" in again.notices[0]
-    again.write()
+    with Journal(path, subject) as again:
+        assert "cut off or damaged" in again.notices[0]
+        again.write()
     assert path.read_bytes() == whole
-    (tmp_path / "r.parquet.journal").unlink()
-    assert set(Journal(path, subject).rows) == set(journal.rows), "the file alone does"
-    (tmp_path / "r.parquet.journal").unlink()
+    beside.unlink()
+    with Journal(path, subject) as again:
+        assert len(again.rows) == len(rows), "the file alone does"
+    beside.unlink()
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(SmpcoreError, match="no journal"):
         Journal(path, subject)
     assert path.read_bytes() == whole[: len(whole) // 2]
-    assert not (tmp_path / "r.parquet.journal").exists()
+    assert not beside.exists()
+
+
+def test_what_is_another_file_is_left_alone(found, tmp_path):
+    subject, _ = found
+    path = tmp_path / "r.parquet"
+    beside = _journaled(path, found)
+    journaled = beside.read_bytes()
+    for content, words in (
+        (_changed(found, lambda t, f: ({**t, "version": 2}, f)), "version '2'"),
+        (_table({"precious": [1, 2, 3]}), "no result file"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(SmpcoreError, match=words):
+            Journal(path, subject)
+        assert (path.read_bytes(), beside.read_bytes()) == (content, journaled)
+    path.unlink()
+    for content in (b"dear diary\n", b"dear diary", b"[1]\n", b"[" * 9999 + b"\n"):
+        beside.write_bytes(content)
+        with pytest.raises(SmpcoreError, match=r"no journal of a batch run|version"):
+            Journal(path, subject)
+        assert beside.read_bytes() == content
+
+
+def _table(columns):
+    buffer = io.BytesIO()
+    pd.DataFrame(columns).to_parquet(buffer)
+    return buffer.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -157,7 +235,14 @@ def _changed(found, change):
         (lambda t, f: ({**t, "task": "x"}, f), "was changed"),
         (lambda t, f: ({**t, "n_folds": "3"}, f), "was changed"),
         (lambda t, f: (t, f.drop(columns="accuracy")), "no column accuracy"),
-        (lambda t, f: (t, f.assign(accuracy="high")), "holds no numbers"),
+        (lambda t, f: (t, f.assign(accuracy="high")), "accuracy .* holds no numbers"),
+        (lambda t, f: (t, f.assign(method=[["smp"]] * len(f))), "holds no texts"),
+        (lambda t, f: (t, f.assign(status=1.0)), "status .* holds no texts"),
+        (lambda t, f: (t, f.assign(repeat=np.nan)), "repeat .* should count"),
+        (lambda t, f: (t, f.assign(fold=-1)), "fold .* should count"),
+        (lambda t, f: (t, f.assign(fold=0.5)), "fold .* should count"),
+        (lambda t, f: (t, pd.concat([f, f])), "same fit twice"),
+        (lambda t, f: (t, f.assign(status="x" * 50_000_000)), "texts of more than"),
         (lambda t, f: (t, f.assign(method="<b>x</b>")), "method that is unknown"),
         (lambda t, f: (t, f.assign(parameter="__class__")), "no parameter"),
     ],
@@ -165,6 +250,14 @@ def _changed(found, change):
 def test_a_changed_file_is_refused_in_words(found, change, words):
     with pytest.raises(SmpcoreError, match=words):
         read_results(_changed(found, change), "r.parquet")
+
+
+def test_a_column_twice_is_refused_in_words(found):
+    table = pq.read_table(io.BytesIO(_changed(found, lambda t, f: None)))
+    buffer = io.BytesIO()
+    pq.write_table(table.append_column("method", table["method"]), buffer)
+    with pytest.raises(SmpcoreError, match="more than one column method"):
+        read_results(buffer.getvalue(), "r.parquet")
 
 
 def test_what_is_no_result_file_is_refused_in_words(found, tmp_path):
@@ -230,8 +323,9 @@ def test_the_command_reads_tables_and_says_what_is_wrong(tmp_path):
     out = tmp_path / "r.parquet"
     own = str(tmp_path / "own.csv")
     told = "--target", "kind", "--group", "who", "--ignore", "c", "--points", "2"
-    done = _batch(out, "--methods", "smp", *told, data=own)
+    done = _batch(out, "--methods", "smp, smp", *told, data=own)
     assert done.returncode == 0, done.stderr
+    assert "classification of kind, folds by group column who" in done.stderr
     subject, table = _content(out)
     assert subject.name and set(table["method"]) == {"smp"}
     before = out.read_bytes()
@@ -240,6 +334,13 @@ def test_the_command_reads_tables_and_says_what_is_wrong(tmp_path):
         ((*told[2:], "--target", "nothing"), own, "nothing"),
         ((), "no_such_file.csv", "no file no_such_file.csv"),
         (("--methods", "smp"), "wine", "another data set"),
+        (("--target", "kind"), "wine", "bundled set"),
+        ((*told, "--group", "kind"), own, "given two roles"),
+        (("--points", "-1"), own, "whole number from 2"),
+        (("--jobs", "0"), own, "whole number from 1"),
+        (("--out", "."), own, "is a folder"),
+        (("--out", str(tmp_path)), own, "is a folder"),
+        (("--out", "no/such/folder/r.parquet"), own, "no folder no/such"),
     ):
         wrong = _batch(out, *options, data=data)
         assert wrong.returncode == 2
