@@ -1,5 +1,6 @@
 """Sweeps are chains: repeatable, stoppable, blind to other rows, and told in words."""
 
+import sys
 import warnings
 
 import numpy as np
@@ -27,6 +28,8 @@ from smpcore import (
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+# A function of the package has the module's name.
+sweeping = sys.modules["smpcore.evaluation.sweep"]
 
 
 def _swept(dataset, drawn, walks, **options):
@@ -200,3 +203,36 @@ def test_every_baseline_learns(key, task):
     assert estimator.score(X, y) > (0.7 if task == "classification" else 0.5)
     for name, values in row.grid.items():
         row.estimator({name: values[0]}, task).fit(X, y)
+
+
+def test_no_value_is_walked_twice():
+    dataset, rows, _ = _wine()
+    walk = walk_method("smp", dataset, rows, n_points=1000)
+    assert 500 < len(walk.knots) == len(set(walk.knots)) < 1000
+    (one,) = walk_baselines(dataset.task)[1:2]
+    assert len(one.knots) == len(set(one.knots))
+
+
+def _shop(key, warm):
+    dataset, rows, drawn = _wine()
+    walk = walk_method(key, dataset, rows, n_points=3)
+    stop = np.zeros(1, dtype=np.int64)
+    return sweeping._Workshop(dataset, [(walk, f) for f in drawn], False, warm, stop)
+
+
+@pytest.mark.parametrize("key", METHODS)
+def test_only_warm_chains_hand_their_state_on(key):
+    assert sweeping._advance(_shop(key, warm=True), (0, 0, None))[1] is not None
+    assert sweeping._advance(_shop(key, warm=False), (0, 0, None))[1] is None
+
+
+@pytest.mark.parametrize("key", METHODS)
+def test_what_is_kept_for_the_next_task_is_bounded(key, monkeypatch):
+    rows = sum(X.nbytes for X in _shop(key, warm=True).bench(0).rows)
+    monkeypatch.setattr(sweeping, "_MOST_BYTES", 2.5 * rows)
+    shop = _shop(key, warm=True)
+    for chain in range(len(shop.chains)):
+        sweeping._advance(shop, (chain, 0, None))
+    kept = [sweeping._size(bench) for bench in shop._benches.values()]
+    assert 0 < sum(kept) <= 2.5 * rows
+    assert sum(kept) == shop._bytes
