@@ -26,6 +26,9 @@ except SmpcoreError as problem:
 for notice in matched.notices:
     st.warning(tables.plain(notice))
 new_rows.summary(model, answers)
+where = new_rows.known(data, matched)
+new_rows.overlap(where)
 if matched.labels is not None:
-    new_rows.read_out(model, data, answers, matched.labels)
+    scored = new_rows.counted(where, choice.open_test or data.dataset.open_test)
+    new_rows.read_out(model, data, answers, matched.labels, scored)
 new_rows.table(answers)

@@ -26,11 +26,35 @@ def test_every_method_answers_new_rows(method):
     page = opened({"data": "iris", "method": method}, "apply.py")
     assert "It should have these 4 columns" in said(page)
     frame = load_dataset("iris").frame
-    bring(page, frame)
+    bring(page, moved(frame))
     assert shown(page)["Rows"] == "150"
     assert " of 150, " in shown(page)["Right"]
-    assert "its own test rows stay closed" in said(page)
+    assert "These rows are no part of the data set" in said(page)
     assert len(page.dataframe[-1].value) == 150
+
+
+def moved(frame):
+    """Rows that no data set has: the first column is a little off."""
+    return frame.assign(**{frame.columns[0]: frame.iloc[:, 0] + 1e-3})
+
+
+def test_rows_of_the_data_set_are_said_and_test_rows_are_not_scored():
+    frame = load_dataset("wine").frame
+    page = bring(opened({"data": "wine"}, "apply.py"), frame)
+    assert "no part of the data set" not in said(page)
+    parts = "106 equal training rows, 36 equal validation rows, 36 equal test rows"
+    assert f"Of these 178 rows, {parts}" in said(page)
+    assert "The test rows stay closed. No row is left to score." in said(page)
+    assert "Right" not in shown(page)
+    assert len(page.dataframe[-1].value) == 178
+    bring(page, pd.concat([frame, moved(frame.iloc[:50])]))
+    assert "Scored are the other 50 rows" in said(page)
+    assert " of 50, " in shown(page)["Right"]
+    page = bring(
+        opened({"data": "wine", "opened": "1", "open": "1"}, "apply.py"), frame
+    )
+    assert " of 36, " in shown(page)["Right"]
+    assert "stay closed" not in said(page)
 
 
 def test_without_labels_nothing_is_scored():

@@ -19,6 +19,7 @@ from smpcore import (
     SmpcoreError,
     answer_rows,
     count_answers,
+    known_rows,
     labelled,
     match_columns,
     read_frame,
@@ -29,6 +30,13 @@ from smpcore import class_numbers as numbers_of
 MOST_SHOWN = 1000
 #: A spreadsheet would run text that begins like this as a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
+#: Parts of the data set, as rows that equal theirs are told.
+_EQUAL = {
+    "train": "training rows",
+    "validation": "validation rows",
+    "test": "test rows",
+    "left out": "rows in no part",
+}
 _CHOOSE, _MISSING = "choose …", "none: its values are missing"
 
 
@@ -39,7 +47,7 @@ def upload(data: cached.Parts) -> Any:
         uploads.ENDINGS,
         key=f"new_rows_{data.dataset.digest}",
         help="They stay in memory until you leave, are seen by your browser only, "
-        "and are no part of the data set, its test rows or any export.",
+        "and join neither the data set nor any export.",
     )
 
 
@@ -121,6 +129,42 @@ def answers(
     return table.set_axis(pd.RangeIndex(1, len(table) + 1, name="row"), axis=0)
 
 
+def known(data: cached.Parts, matched: Matched) -> np.ndarray:
+    """Of each row, the part of the data set that has an equal one; empty: none."""
+    return known_rows(data.dataset, data.split, data.preparation, data.X, matched)
+
+
+def overlap(where: np.ndarray) -> None:
+    """Say how many rows equal rows of the data set, or that none does."""
+    counts = {part: int((where == part).sum()) for part in _EQUAL}
+    told = [f"{n:,} equal {_EQUAL[part]}" for part, n in counts.items() if n]
+    if not told:
+        st.caption(
+            "These rows are no part of the data set: its own test rows stay closed."
+        )
+        return
+    st.warning(
+        f"Of these {len(where):,} rows, {', '.join(told)} of this data set. Equal "
+        "means all values that both have; where values are few, rows are equal by "
+        "chance as well."
+    )
+
+
+def counted(where: np.ndarray, open_test: bool) -> np.ndarray:
+    """Which rows are scored: new ones, and test rows once these are open."""
+    scored = (where == "") | ((where == "test") & open_test)
+    if not scored.all():
+        closed = "" if open_test else " The test rows stay closed."
+        rest = f"Scored are the other {scored.sum():,} rows."
+        if not scored.any():
+            rest = "No row is left to score."
+        st.caption(
+            "Rows that equal those a model has learned from, or was chosen by, do not "
+            f"tell how good it is on new ones.{closed} {rest}"
+        )
+    return scored
+
+
 def summary(model: PrototypeModel, table: pd.DataFrame) -> None:
     """How many rows got which answer, and how many lie off the training data."""
     off = table[["out of range", "missing", "unseen"]] > 0
@@ -139,9 +183,16 @@ def summary(model: PrototypeModel, table: pd.DataFrame) -> None:
 
 
 def read_out(
-    model: PrototypeModel, data: cached.Parts, table: pd.DataFrame, labels: pd.Series
+    model: PrototypeModel,
+    data: cached.Parts,
+    table: pd.DataFrame,
+    labels: pd.Series,
+    scored: np.ndarray,
 ) -> None:
-    """How good the answers are: of these rows only, beside no other part."""
+    """How good the answers are to the rows that are scored, beside no other part."""
+    table, labels = table[scored], labels[scored]
+    if not len(table):
+        return
     rows, truth, notices = labelled(labels, model.classes)
     for notice in notices:
         st.warning(tables.plain(notice))
@@ -184,7 +235,6 @@ def read_out(
         }
         st.dataframe(lines, hide_index=True)
         _beaten(scores, data)
-    st.caption("These rows are no part of the data set: its own test rows stay closed.")
 
 
 def _beaten(scores: Scores | RegressionScores, data: cached.Parts) -> None:

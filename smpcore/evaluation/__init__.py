@@ -12,6 +12,7 @@ from smpcore.evaluation.contest import (
 from smpcore.evaluation.engine import Engine, edition, engine
 from smpcore.evaluation.errors import RegressionScores
 from smpcore.evaluation.folds import Fold, clusters, folds, n_draws
+from smpcore.evaluation.known_rows import known_rows
 from smpcore.evaluation.new_rows import Matched, answer_rows, labelled, match_columns
 from smpcore.evaluation.operating import (
     at_threshold,
@@ -77,6 +78,7 @@ __all__ = [
     "evaluate",
     "folds",
     "holm",
+    "known_rows",
     "labelled",
     "margins",
     "match_columns",
