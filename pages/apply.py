@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.shared import links, new_rows, tables
-from smpcore import METHODS, SmpcoreError
+from smpcore import METHODS, SmpcoreError, used_inputs
 
 choice = links.current()
 st.subheader("Apply")
@@ -12,11 +12,12 @@ try:
     name = tables.plain(data.dataset.name)
     st.caption(f"{METHODS[choice.method].title}, learned on {name}.")
     file = new_rows.upload(data)
-    if file is None:
-        new_rows.expected(data)
-        st.stop()
     model = new_rows.model(choice, data)
-    matched = new_rows.matched(file, data)
+    used = used_inputs(model, data.preparation)
+    if file is None:
+        new_rows.expected(data, used)
+        st.stop()
+    matched = new_rows.matched(file, data, used)
     if matched is None:
         st.stop()
     answers = new_rows.answers(model, data, matched)

@@ -20,6 +20,7 @@ from smpcore.codegen import (
     estimated,
     quantise,
     test_vectors,
+    used_inputs,
 )
 from smpcore.datasets import (
     DECIMALS,
@@ -270,6 +271,7 @@ __all__ = [
     "threshold_for_cost",
     "threshold_for_sensitivity",
     "title_of",
+    "used_inputs",
     "walk_baselines",
     "walk_method",
     "wilson",

@@ -57,6 +57,25 @@ def test_rows_of_the_data_set_are_said_and_test_rows_are_not_scored():
     assert "stay closed" not in said(page)
 
 
+def test_only_columns_that_the_model_uses_are_asked_for():
+    query = {"data": "breast_cancer"}
+    (needed,) = [
+        metric.value
+        for metric in opened(query, "export.py").metric
+        if metric.label == "Inputs needed"
+    ]
+    used, _, every = needed.partition(" of ")
+    assert int(used) < int(every) == 30
+    page = opened(query, "apply.py")
+    assert f"It should have these {used} columns" in said(page)
+    names = page.dataframe[0].value["column"]
+    assert len(names) == int(used)
+    bring(page, moved(load_dataset("breast_cancer").frame[list(names)]))
+    assert not page.selectbox
+    assert shown(page)["Rows"] == "569"
+    assert shown(page)["Rows missing"] == "0"
+
+
 def test_without_labels_nothing_is_scored():
     page = opened({"data": "iris"}, "apply.py")
     frame = load_dataset("iris").frame

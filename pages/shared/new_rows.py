@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -51,8 +52,9 @@ def upload(data: cached.Parts) -> Any:
     )
 
 
-def expected(data: cached.Parts) -> None:
-    """The columns that the file should have."""
+def expected(data: cached.Parts, used: Collection[str]) -> None:
+    """The columns that the file should have: those that the model uses."""
+    inputs = [given for given in data.preparation.inputs if given.name in used]
     lines = [
         {
             "column": given.name,
@@ -61,14 +63,17 @@ def expected(data: cached.Parts) -> None:
             if given.kind == "number"
             else ", ".join(given.levels[:6]),
         }
-        for given in data.preparation.inputs[:200]
+        for given in inputs[:200]
     ]
+    rest = len(data.preparation.inputs) - len(inputs)
+    others = f" The model does not use the other {rest:,}." if rest else ""
     st.caption(
-        f"It should have these {len(data.preparation.inputs):,} columns, in any order; "
+        f"It should have these {len(inputs):,} columns, in any order; "
         f"with {tables.plain(tables.short(data.dataset.target))} as well, the answers "
-        "are scored."
+        f"are scored.{others}"
     )
-    st.dataframe(lines, hide_index=True)
+    if lines:
+        st.dataframe(lines, hide_index=True)
 
 
 def model(choice: Choice, data: cached.Parts) -> PrototypeModel:
@@ -77,15 +82,15 @@ def model(choice: Choice, data: cached.Parts) -> PrototypeModel:
     return choice.at_work(fit.finished()).model_
 
 
-def matched(file: Any, data: cached.Parts) -> Matched | None:
+def matched(file: Any, data: cached.Parts, used: Collection[str]) -> Matched | None:
     """The file's columns in their places; None while the visitor must choose."""
     frame = _frame(file, data)
     target = data.dataset.target
     try:
-        return match_columns(frame, data.preparation, target)
+        return match_columns(frame, data.preparation, target, needed=used)
     except SmpcoreError as problem:
         names = [given.name for given in data.preparation.inputs]
-        absent = [name for name in names if name not in frame]
+        absent = [name for name in used if name not in frame]
         if frame.empty or not absent or len(absent) > 50:
             raise
         st.warning(tables.plain(str(problem)))
@@ -93,7 +98,7 @@ def matched(file: Any, data: cached.Parts) -> Matched | None:
     if _CHOOSE in chosen.values():
         return None
     renamed = {n: None if c == _MISSING else c for n, c in chosen.items()}
-    return match_columns(frame, data.preparation, target, renamed)
+    return match_columns(frame, data.preparation, target, renamed, used)
 
 
 def _chosen(absent: list[str], free: list[str]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from smpcore.codegen.linear_rows import LinearRows
 from smpcore.codegen.python import emit_python
 from smpcore.codegen.readme import readme
 from smpcore.codegen.similarity_sums import SimilaritySums
+from smpcore.codegen.used import used_inputs
 from smpcore.codegen.vectors import TestVectors, sample, test_vectors
 
 #: Target -> (CompiledModel or QuantModel, prefix) -> {file name: bytes}.
@@ -51,4 +52,5 @@ __all__ = [
     "readme",
     "sample",
     "test_vectors",
+    "used_inputs",
 ]

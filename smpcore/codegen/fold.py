@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from smpcore.codegen.fold_sums import similarity_sums
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.names import shorten
 from smpcore.codegen.pooling import pooled_rows
+from smpcore.codegen.used import of_prototypes
 from smpcore.errors import ExportError
 from smpcore.model import PrototypeModel
 
@@ -72,7 +72,7 @@ def _compiled(
     """The form of a model; None where no input is used."""
     mixed = None
     if model.code_size:
-        mixed = _compiled(_of_prototypes(model), features, {})
+        mixed = _compiled(of_prototypes(model), features, {})
         parts = mixed and {
             "inputs": mixed.inputs,
             "bias": np.zeros(model.n_outputs),
@@ -92,22 +92,6 @@ def _compiled(
         fallback=int(model.fallback),
         band=float(model.band),
         provenance=_json_values(provenance),
-    )
-
-
-def _of_prototypes(model: PrototypeModel) -> PrototypeModel:
-    """The same without code and votes: each prototype is a class of its own."""
-    m = model.n_prototypes
-    return replace(
-        model,
-        code_size=0,
-        gram=None,
-        pooling="max",
-        votes=np.eye(m),
-        intercept=np.zeros(m),
-        classes=np.arange(m),
-        fallback=0,
-        band=0.0,
     )
 
 

@@ -43,7 +43,7 @@ def similarity_sums(
         If float32 cannot hold the model inside the training range.
     """
     kernel = KERNELS[model.similarity.kind]
-    kept, mixing = _distinct_anchors(model.anchors, model.mixing)
+    kept, mixing = distinct_anchors(model.anchors, model.mixing)
     weights, bias, owner = pooled_rows(model, mixing.T, model.bias)
     used = (weights != 0).any(axis=0)
     kept, weights = kept[used], weights[:, used]
@@ -80,7 +80,7 @@ def similarity_sums(
     return parts
 
 
-def _distinct_anchors(
+def distinct_anchors(
     anchors: np.ndarray, mixing: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """First place of each different anchor, and the mixing of equal ones added up."""

@@ -1,6 +1,7 @@
 """Preparation: from a raw row to a feature vector, as learned on training rows."""
 
 import hashlib
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -137,13 +138,17 @@ class Preparation:
         columns = ["missing", "unseen", "out_of_range"]
         return pd.DataFrame.from_dict(counts, orient="index", columns=columns)
 
-    def report_rows(self, frame: pd.DataFrame) -> dict[str, np.ndarray]:
+    def report_rows(
+        self, frame: pd.DataFrame, names: Collection[str] | None = None
+    ) -> dict[str, np.ndarray]:
         """Count in each row what `transform` has to mend.
 
         Parameters
         ----------
         frame : DataFrame of shape (n_samples, n_columns)
             Has every input column by name.
+        names : collection of str, optional
+            Input columns whose values are counted; all by default.
 
         Returns
         -------
@@ -151,11 +156,13 @@ class Preparation:
             ``out of range``, ``missing`` and ``unseen``, as for `report`.
         """
         self._require(frame)
-        names = ("missing", "unseen", "out of range")
-        counts = {name: np.zeros(len(frame), dtype=np.int64) for name in names}
+        what = ("missing", "unseen", "out of range")
+        counts = {name: np.zeros(len(frame), dtype=np.int64) for name in what}
         for given in self.inputs:
+            if names is not None and given.name not in names:
+                continue
             masks = _mended(frame[given.name], given)
-            for name, mask in zip(names, masks, strict=True):
+            for name, mask in zip(what, masks, strict=True):
                 counts[name] += mask
         return {name: counts[name] for name in ("out of range", "missing", "unseen")}
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from smpcore.codegen import used_inputs
 from smpcore.datasets import Preparation, as_numbers, as_text, listed, shown
 from smpcore.errors import DatasetError, SmpcoreError
 from smpcore.model import PrototypeModel
@@ -21,7 +22,8 @@ class Matched:
     Parameters
     ----------
     frame : DataFrame of shape (n_rows, n_inputs)
-        The columns that the model asks for, under its names.
+        The columns of the training table, under its names; one that is not there
+        and not needed has no values.
     labels : Series of shape (n_rows,) or None
         The target, if the table has it.
     notices : tuple of str
@@ -38,6 +40,7 @@ def match_columns(
     preparation: Preparation,
     target: str,
     renamed: Mapping[str, str | None] | None = None,
+    needed: Collection[str] | None = None,
 ) -> Matched:
     """Find the columns that a model asks for in another table.
 
@@ -54,6 +57,9 @@ def match_columns(
     renamed : mapping of str to str, optional
         Column asked for -> column of `frame`; None: there is none, its values count
         as missing.
+    needed : collection of str, optional
+        Columns that the model uses (`used_inputs`), all by default. The others are
+        taken where they are there.
 
     Returns
     -------
@@ -62,13 +68,14 @@ def match_columns(
     Raises
     ------
     DatasetError
-        If there are no rows, or a column is missing and not in `renamed`.
+        If there are no rows, or a needed column is missing and not in `renamed`.
     """
     if frame.empty:
         raise DatasetError("The table has no rows; choose a file with rows of data.")
     renamed = dict(renamed or {})
-    asked = [given.name for given in preparation.inputs]
-    found, notices = _places(frame, [*asked, target], renamed)
+    every = [given.name for given in preparation.inputs]
+    asked = [name for name in every if needed is None or name in needed]
+    found, notices = _places(frame, [*every, target], renamed)
     absent = [name for name in asked if name not in found and name not in renamed]
     if absent:
         raise DatasetError(
@@ -87,8 +94,8 @@ def match_columns(
     if extra:
         notices.append(f"Not used: {listed(extra)}.")
     empty = pd.Series(np.nan, index=frame.index)
-    columns = {n: frame[found[n]] if n in found else empty for n in asked}
-    notices += _retyped(columns, preparation)
+    columns = {n: frame[found[n]] if n in found else empty for n in every}
+    notices += _retyped(columns, preparation, asked)
     labels = frame[found[target]].rename(target) if target in found else None
     return Matched(pd.DataFrame(columns), labels, tuple(notices))
 
@@ -115,12 +122,14 @@ def _places(
     return found, notices
 
 
-def _retyped(columns: Mapping[str, pd.Series], preparation: Preparation) -> list[str]:
+def _retyped(
+    columns: Mapping[str, pd.Series], preparation: Preparation, asked: list[str]
+) -> list[str]:
     """Say which numbers are no numbers in the new table."""
     notices = []
     for given in preparation.inputs:
         column = columns[given.name]
-        if given.kind != "number":
+        if given.kind != "number" or given.name not in asked:
             continue
         lost = np.isnan(as_numbers(column)) & column.notna().to_numpy()
         if lost.any():
@@ -150,7 +159,7 @@ def answer_rows(
     DataFrame of shape (n_rows, ...)
         ``answer``; for a classifier ``margin`` (score of the answer less that of the
         runner-up) and one ``score of ...`` per class; ``out of range``, ``missing``
-        and ``unseen`` (categories) count the row's values.
+        and ``unseen`` (categories) count the row's values that the model uses.
 
     Raises
     ------
@@ -171,7 +180,7 @@ def answer_rows(
         table["margin"] = two_best[:, 1] - two_best[:, 0]
         for name, column in zip(model.classes, scores.T, strict=True):
             table[f"score of {name}"] = column
-    counted = preparation.report_rows(frame)
+    counted = preparation.report_rows(frame, used_inputs(model, preparation))
     return pd.DataFrame({**table, **counted}, index=frame.index)
 
 

@@ -5,14 +5,17 @@ import pandas as pd
 import pytest
 
 from smpcore import (
+    METHODS,
     DatasetError,
     SMPClassifier,
     answer_rows,
+    compile_model,
     labelled,
     load_dataset,
     make_dataset,
     match_columns,
     prepare,
+    used_inputs,
 )
 
 
@@ -88,6 +91,58 @@ def test_a_missing_column_needs_a_decision(learned):
     assert any("all values count as missing" in words for words in filled.notices)
     taken = match_columns(rows, preparation, dataset.target, {name: "other"})
     assert (taken.frame[name] == 7.0).all()
+
+
+@pytest.fixture(scope="module")
+def sparse(learned):
+    """A model of two columns out of five."""
+    dataset, preparation, _ = learned
+    X = preparation.transform(dataset.frame)
+    X[:, :2] = X[:, 4:] = 0.0
+    model = SMPClassifier().fit(X, dataset.y).model_
+    used = used_inputs(model, preparation)
+    assert used == tuple(dataset.feature_columns[2:4])
+    return dataset, preparation, model, used
+
+
+def test_columns_that_the_model_does_not_use_are_optional(sparse):
+    dataset, preparation, model, used = sparse
+    rows = dataset.frame[list(used)].assign(site="west")
+    matched = match_columns(rows, preparation, dataset.target, needed=used)
+    assert matched.notices == ()
+    assert matched.frame["site"].eq("west").all()
+    table = answer_rows(model, preparation, matched.frame)
+    X = preparation.transform(dataset.frame)
+    np.testing.assert_array_equal(table["answer"], model.predict(X))
+    with pytest.raises(DatasetError, match="no column 'petal length"):
+        match_columns(rows.drop(columns=used[0]), preparation, "class", needed=used)
+
+
+def test_only_values_that_the_model_uses_are_counted(sparse):
+    dataset, preparation, model, used = sparse
+    rows = dataset.frame.iloc[:4].assign(site="west")
+    rows[dataset.feature_columns[0]] = [np.nan, 1e6, 5.0, 5.0]
+    rows.loc[2, used[0]], rows.loc[3, used[1]] = np.nan, 1e6
+    table = answer_rows(model, preparation, rows)
+    assert table["missing"].tolist() == [0, 0, 1, 0]
+    assert table["out of range"].tolist() == [0, 0, 0, 1]
+    assert table["unseen"].tolist() == [0, 0, 0, 0]
+    words = rows.assign(**{dataset.feature_columns[0]: "no number"})
+    found = match_columns(words, preparation, dataset.target, needed=used)
+    assert found.notices == ()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_used_columns_are_those_that_an_export_needs(method, learned):
+    dataset, preparation, _ = learned
+    values = METHODS[method].defaults(dataset.task)
+    estimator = METHODS[method].estimator(values, dataset.task)
+    for unused in ([], [1, 5]):
+        X = preparation.transform(dataset.frame)
+        X[:, unused] = 0.0
+        model = estimator.fit(X, dataset.y).model_
+        needed = compile_model(model, preparation).inputs
+        assert used_inputs(model, preparation) == tuple(one.name for one in needed)
 
 
 def test_words_in_place_of_numbers_are_counted(learned):

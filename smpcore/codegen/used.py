@@ -1,0 +1,78 @@
+"""Which columns of the user's table can change an answer of a model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from smpcore.codegen.fold_sums import distinct_anchors
+from smpcore.codegen.kernels import KERNELS
+from smpcore.codegen.pooling import pooled_rows
+from smpcore.model import PrototypeModel
+
+
+def used_features(model: PrototypeModel) -> np.ndarray:
+    """Say which features an exported model looks at.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+
+    Returns
+    -------
+    ndarray of bool, shape (n_features,)
+    """
+    if model.code_size:
+        model = of_prototypes(model)
+    if model.is_linear:
+        with np.errstate(over="ignore", invalid="ignore"):
+            weights = model.weights / model.scale
+        weights, _, _ = pooled_rows(model, weights, model.bias)
+        return (weights != 0).any(axis=0)
+    _, mixing = distinct_anchors(model.anchors, model.mixing)
+    weights, _, _ = pooled_rows(model, mixing.T, model.bias)
+    if not weights.any():
+        return np.zeros(model.n_features, dtype=bool)
+    kernel = KERNELS.get(model.similarity.kind)
+    return kernel.looks_at(model) if kernel else model.support
+
+
+def used_inputs(model: PrototypeModel, preparation: Any) -> tuple[str, ...]:
+    """Names of the columns behind the features that an exported model looks at.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+    preparation : Preparation
+        What turned the user's table into the model's features.
+
+    Returns
+    -------
+    tuple of str
+        The inputs of the compiled model, in the order of the table; none of a model
+        that always answers the same.
+    """
+    used = used_features(model)
+    return tuple(
+        given.name
+        for given in preparation.inputs
+        if used[given.first : given.first + given.width].any()
+    )
+
+
+def of_prototypes(model: PrototypeModel) -> PrototypeModel:
+    """The same without code and votes: each prototype is a class of its own."""
+    m = model.n_prototypes
+    return replace(
+        model,
+        code_size=0,
+        gram=None,
+        pooling="max",
+        votes=np.eye(m),
+        intercept=np.zeros(m),
+        classes=np.arange(m),
+        fallback=0,
+        band=0.0,
+    )
