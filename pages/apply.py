@@ -31,5 +31,6 @@ where = new_rows.known(data, matched)
 new_rows.overlap(where)
 if matched.labels is not None:
     scored = new_rows.counted(where, choice.open_test or data.dataset.open_test)
-    new_rows.read_out(model, data, answers, matched.labels, scored)
+    groups = new_rows.groups(file, data)
+    new_rows.read_out(model, data, answers, matched.labels, scored, groups)
 new_rows.table(answers)

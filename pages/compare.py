@@ -40,7 +40,7 @@ def _panels(found: list, maps: comparing.Maps) -> None:
             st.markdown(f"**{tables.plain(name)}**")
             alt, key = f"Regions of {name}", f"map {one.entry}"
             st.plotly_chart(maps.of(one), key=key, alt=alt, config=BARE)
-            st.caption(tables.plain(comparing.told(one, data.dataset.task)))
+            st.caption(tables.plain(comparing.told(one, data)))
 
 
 def _two(found: list, maps: comparing.Maps, part: str) -> None:

@@ -2,12 +2,15 @@
 
 import io
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from pages.shared import private
+from pages.shared.choice import MINE
 from pages.shared.new_rows import as_csv
-from smpcore import METHODS, load_dataset
-from tests.app import kernels, opened, said, sound
+from smpcore import METHODS, load_dataset, make_dataset
+from tests.app import kernels, opened, said, sound, until
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -55,6 +58,38 @@ def test_rows_of_the_data_set_are_said_and_test_rows_are_not_scored():
     )
     assert " of 36, " in shown(page)["Right"]
     assert "stay closed" not in said(page)
+
+
+@pytest.fixture
+def grouped():
+    """A visitor's own table in which five equal rows each are of one patient."""
+    bundled = load_dataset("breast_cancer")
+    alike = bundled.frame.iloc[np.arange(569) // 5 * 5].reset_index(drop=True)
+    frame = alike.assign(patient=np.arange(569) // 5)
+    roles = {bundled.target: "target", "patient": "group"}
+    dataset = make_dataset(frame, "patients", roles=roles, private=True)
+    token = private.keep(dataset)
+    yield {"data": MINE, "mine": token}, dataset.frame
+    private.delete(token)
+
+
+def test_rows_of_a_group_count_together(grouped):
+    query, frame = grouped
+    page = bring(opened(query, "apply.py"), moved(frame))
+    assert "rows of one group count together" in said(page)
+    label = "95 % interval, known classes"
+    low, high = ends(shown(page)[label])
+    bring(page, moved(frame.drop(columns="patient")))
+    assert "takes these rows as independent" in said(page)
+    plain_low, plain_high = ends(shown(page)[label])
+    assert high - low > plain_high - plain_low
+    for other in ("prototypes.py", "compare.py"):
+        page.switch_page(f"pages/{other}").run()
+        until(page, lambda page: "count together" in said(page))
+
+
+def ends(interval):
+    return [float(end) for end in interval.removesuffix(" %").split("–")]
 
 
 def test_only_columns_that_the_model_uses_are_asked_for():

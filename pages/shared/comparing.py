@@ -13,7 +13,7 @@ import streamlit as st
 from pages.shared import cached, desk, kept, tables
 from pages.shared.choice import Choice
 from pages.shared.contests import AS_THEY_ARE, ContenderJob, Entry
-from pages.shared.readouts import duration, percent
+from pages.shared.readouts import duration, percent, together
 from pages.shared.scene import places
 from smpcore import (
     BASELINES,
@@ -22,15 +22,14 @@ from smpcore import (
     METHODS,
     Contender,
     Dataset,
+    RegressionScores,
     Scores,
     class_numbers,
-    clusters,
     count_answers,
     figures,
     holm,
     paired_difference,
     title_of,
-    wilson,
 )
 
 #: Nodes of a map along each axis, and rows that are drawn in it.
@@ -55,12 +54,15 @@ class Scored:
         0 or 1 of a classifier, the absolute error of a regression.
     counts : Scores, optional
         Of a classifier: rows by class and answer.
+    errors : RegressionScores, optional
+        Of a regression.
     """
 
     entry: Entry
     contender: Contender
     loss: np.ndarray
     counts: Scores | None = None
+    errors: RegressionScores | None = None
 
 
 def entries(choice: Choice, data: cached.Parts) -> tuple[list[Entry], bool]:
@@ -196,16 +198,17 @@ def scored(
 ) -> list[Scored]:
     """Those that are fitted, the best first."""
     X, y = data.of(part)
-    found, classes = [], data.dataset.classes
+    found, classes, groups = [], data.dataset.classes, data.clusters(part)
     for entry, job in jobs.items():
         if job.contender is None:
             continue
         answers = job.contender.answers(X)
         if classes is None:
-            found.append(Scored(entry, job.contender, np.abs(answers - y)))
+            errors = RegressionScores(y, answers, groups)
+            found.append(Scored(entry, job.contender, errors.errors, errors=errors))
             continue
         numbers = [class_numbers(labels, classes) for labels in (y, answers)]
-        counts = count_answers(*numbers, classes)
+        counts = count_answers(*numbers, classes, groups)
         loss = (answers != y).astype(float)
         found.append(Scored(entry, job.contender, loss, counts))
     return sorted(found, key=lambda one: one.loss.mean())
@@ -225,19 +228,21 @@ def to_beat(data: cached.Parts, part: str) -> str:
     return f"Always the most frequent class, {usual!s:.24}: {share} right."
 
 
-def _verdict(one: Scored, task: str) -> str:
+def _verdict(one: Scored, data: cached.Parts) -> str:
     """Its score with an interval, and of classes how it treats the rare ones."""
     n, mean = len(one.loss), one.loss.mean()
-    if task == "regression":
+    if data.dataset.task == "regression":
         if n < 2:
             return f"error of the only row {mean:.4g}"
         half = 1.96 * one.loss.std(ddof=1) / np.sqrt(n)
-        return f"mean absolute error {mean:.4g} ± {half:.2g}"
-    low, high = wilson(n - int(one.loss.sum()), n)
+        if one.errors is not None and one.errors.clusters is not None:
+            half = one.errors.interval[1] - mean
+        if not np.isfinite(half):
+            return f"mean absolute error {mean:.4g} of a single group"
+        return f"mean absolute error {mean:.4g} ± {half:.2g}{together(data)}"
+    low, high = one.counts.interval
     ends = f"{100 * low:.0f}–{100 * high:.0f} %"
-    words = f"{percent(1 - mean)} right, 95 % interval {ends}"
-    if one.counts is None:
-        return words
+    words = f"{percent(1 - mean)} right, 95 % interval {ends}{together(data)}"
     silent = ", ".join(f"{label!s:.24}" for label in one.counts.never_answered[:4])
     fair = f"; balanced {percent(one.counts.balanced_accuracy)}"
     return words + fair + (f"; never answers {silent}" if silent else "")
@@ -262,9 +267,9 @@ def _settings(contender: Contender) -> str:
     return f"{words} ({how})"
 
 
-def told(one: Scored, task: str) -> str:
+def told(one: Scored, data: cached.Parts) -> str:
     """Score, cost and settings in a line."""
-    return f"{_verdict(one, task)}. {_cost(one.contender)}; {_settings(one.contender)}."
+    return f"{_verdict(one, data)}. {_cost(one.contender)}; {_settings(one.contender)}."
 
 
 class Maps:
@@ -332,7 +337,7 @@ def differences(
     found: list[Scored], to: Scored, data: cached.Parts, part: str
 ) -> pd.DataFrame:
     """Each contender against one, on the same rows of a part."""
-    groups = clusters(data.dataset, getattr(data.split, part))
+    groups = data.clusters(part)
     task = data.dataset.task
     rivals = [one for one in found if one.entry != to.entry]
     tested = [paired_difference(one.loss, to.loss, groups) for one in rivals]

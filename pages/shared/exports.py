@@ -115,8 +115,8 @@ def _provenance(choice: Choice, data: cached.Parts, estimator: Any) -> dict[str,
     for part in parts:
         X, y = data.of(part)
         if len(y):
-            scores = evaluate(estimator.model_, X, y)
-            accuracy[part] = measured(scores, data.of("train")[1])
+            scores = evaluate(estimator.model_, X, y, data.clusters(part))
+            accuracy[part] = measured(scores, data)
     return {
         "data": {"name": data.dataset.name, "digest": data.dataset.digest},
         "split": {
@@ -139,39 +139,46 @@ def _provenance(choice: Choice, data: cached.Parts, estimator: Any) -> dict[str,
     }
 
 
-def measured(scores: Scores | RegressionScores, train: np.ndarray) -> dict[str, Any]:
+def measured(scores: Scores | RegressionScores, data: cached.Parts) -> dict[str, Any]:
     """Scores as they go into the bundle.
 
     Parameters
     ----------
     scores : Scores or RegressionScores
-    train : ndarray of shape (n_samples,)
-        Targets of the training rows: their median is what a regression must beat.
+    data : Parts
+        The median of its training rows is what a regression must beat.
 
     Returns
     -------
     dict
     """
     low, high = scores.interval
+    about = {"interval_note": data.together} if data.together else {}
     if isinstance(scores, Scores):
         silent = [str(label) for label in scores.never_answered]
-        return {
-            "hits": scores.hits,
-            "rows": scores.rows,
-            "interval_95": [round(low, 4), round(high, 4)],
-            "balanced": round(scores.balanced_accuracy, 4),
-            "most_frequent_class": round(scores.majority, 4),
-            "hits_of_most_frequent_class": round(scores.majority * scores.rows),
-        } | ({"never_answered": silent} if silent else {})
+        return (
+            {
+                "hits": scores.hits,
+                "rows": scores.rows,
+                "interval_95": [round(low, 4), round(high, 4)],
+                "balanced": round(scores.balanced_accuracy, 4),
+                "most_frequent_class": round(scores.majority, 4),
+                "hits_of_most_frequent_class": round(scores.majority * scores.rows),
+            }
+            | ({"never_answered": silent} if silent else {})
+            | about
+        )
     numbers = {
         "mean_absolute_error": scores.mae,
         "root_mean_squared_error": scores.rmse,
         "r2": scores.r2,
-        "always_the_training_median": scores.always(float(np.median(train))),
+        "always_the_training_median": scores.always(
+            float(np.median(data.of("train")[1]))
+        ),
     }
     known = {name: float(f"{v:.6g}") for name, v in numbers.items() if np.isfinite(v)}
     ends = [float(f"{end:.6g}") for end in (low, high) if np.isfinite(end)]
-    return {"rows": scores.rows, "interval_95": ends} | known
+    return {"rows": scores.rows, "interval_95": ends} | known | about
 
 
 def carries_real_rows(data: cached.Parts) -> bool:

@@ -131,17 +131,18 @@ def _compared(
     data, exact = made.data, made.estimator.model_
     rows = getattr(data.split, part)
     table, truth = data.dataset.frame.iloc[rows], data.y[rows]
+    clusters = data.clusters(part)
     same = agreement(model, exact, table, data.preparation)
     answers, saturated = model.predict_frame(table), 0
     if isinstance(model, QuantModel):
         integers = model.quantise(model.rows(table))
         saturated = int((model.saturated(integers) > 0).sum())
     if same.is_regression:
-        scores = RegressionScores(truth, answers)
+        scores = RegressionScores(truth, answers, clusters)
         return Compared(scores, same, answers, np.array([], int), saturated)
     classes = exact.classes
     numbers = [class_numbers(labels, classes) for labels in (truth, answers)]
-    scores = count_answers(*numbers, classes)
+    scores = count_answers(*numbers, classes, clusters)
     differ = np.flatnonzero(answers != exact.predict(data.X[rows]))
     return Compared(scores, same, answers, differ, saturated)
 
@@ -270,8 +271,8 @@ def as_exported(form: Form, made: exports.Export) -> CompiledModel | QuantModel:
         }
         if form.is_whole:
             counts["saturated_rows"] = compared.saturated
-        train = made.data.of("train")[1]
-        told["parts"][part] = exports.measured(compared.scores, train) | counts
+        measured = exports.measured(compared.scores, made.data)
+        told["parts"][part] = measured | counts
     source = form.model.source if form.is_whole else form.model
     source = replace(source, provenance={**source.provenance, "as_exported": told})
     return replace(form.model, source=source) if form.is_whole else source

@@ -19,6 +19,7 @@ from smpcore import (
     Scores,
     SmpcoreError,
     answer_rows,
+    clusters_like,
     count_answers,
     known_rows,
     labelled,
@@ -139,6 +140,11 @@ def known(data: cached.Parts, matched: Matched) -> np.ndarray:
     return known_rows(data.dataset, data.split, data.preparation, data.X, matched)
 
 
+def groups(file: Any, data: cached.Parts) -> np.ndarray | None:
+    """Which of the file's rows depend on each other, if it has such a column."""
+    return clusters_like(data.dataset, _frame(file, data))
+
+
 def overlap(where: np.ndarray) -> None:
     """Say how many rows equal rows of the data set, or that none does."""
     counts = {part: int((where == part).sum()) for part in _EQUAL}
@@ -193,6 +199,7 @@ def read_out(
     table: pd.DataFrame,
     labels: pd.Series,
     scored: np.ndarray,
+    groups: np.ndarray | None,
 ) -> None:
     """How good the answers are to the rows that are scored, beside no other part."""
     table, labels = table[scored], labels[scored]
@@ -203,9 +210,11 @@ def read_out(
         st.warning(tables.plain(notice))
     if not rows.size:
         return
+    if groups is not None:
+        groups = groups[scored][rows]
     answers = table["answer"].to_numpy()[rows]
     if model.classes is None:
-        errors = RegressionScores(truth, answers)
+        errors = RegressionScores(truth, answers, groups)
         low, high = errors.interval
         with st.container(horizontal=True):
             st.metric("Mean absolute error", f"{errors.mae:.4g}", width=200)
@@ -214,10 +223,11 @@ def read_out(
             usual = errors.always(float(np.median(data.of("train")[1])))
             st.metric("Always the training median", f"{usual:.4g}", width=220)
         _beaten(errors, data)
+        _dependent(data, groups)
         return
     known = numbers_of(truth, model.classes)
     given = numbers_of(answers, model.classes)
-    scores = count_answers(known, given, model.classes)
+    scores = count_answers(known, given, model.classes, groups)
     strangers = rows.size - scores.rows
     hits, total = scores.hits, scores.rows + strangers
     with st.container(horizontal=True):
@@ -240,6 +250,18 @@ def read_out(
         }
         st.dataframe(lines, hide_index=True)
         _beaten(scores, data)
+    _dependent(data, groups)
+
+
+def _dependent(data: cached.Parts, groups: np.ndarray | None) -> None:
+    """Say what the interval counts together, where rows of these data depend."""
+    if data.together and groups is None:
+        st.caption(
+            "The interval takes these rows as independent: the file has no column that "
+            "says which of them belong together."
+        )
+    elif data.together:
+        st.caption(f"In the interval, {data.together}.")
 
 
 def _beaten(scores: Scores | RegressionScores, data: cached.Parts) -> None:

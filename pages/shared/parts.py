@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
-from smpcore import Dataset, Preparation, Split
+from smpcore import Dataset, Preparation, Split, clusters
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,22 @@ class Parts:
         """Inputs and labels of "train", "validation" or "test"."""
         rows = getattr(self.split, part)
         return self.X[rows], self.y[rows]
+
+    def clusters(self, part: str) -> np.ndarray | None:
+        """Which rows of a part depend on each other; None: none do."""
+        return self._clusters[part]
+
+    @cached_property
+    def _clusters(self) -> dict[str, np.ndarray | None]:
+        names = ("train", "validation", "test")
+        return {n: clusters(self.dataset, getattr(self.split, n)) for n in names}
+
+    @property
+    def together(self) -> str:
+        """Which rows intervals count together, for a sentence; empty if none."""
+        if self.dataset.times is not None:
+            return "rows near each other in time count together"
+        return "" if self.dataset.groups is None else "rows of one group count together"
 
     def named(self, part: str) -> tuple[pd.DataFrame, np.ndarray]:
         """Inputs with their names, and labels: what estimators take names from."""

@@ -89,7 +89,7 @@ def readouts(
         X, y = data.of(part)
         if part not in parts or len(y) == 0:
             continue
-        scores = evaluate(model, X, y)
+        scores = evaluate(model, X, y, data.clusters(part))
         name = "training" if part == "train" else part
         texts += of_part(TITLES[part], scores, data)
         if isinstance(scores, RegressionScores):
@@ -113,7 +113,7 @@ def of_part(
     """How good a model is on one part, beside what one answer to all would reach."""
     if isinstance(scores, RegressionScores):
         return _errors(title, scores, data)
-    return [_accuracy(title, scores)]
+    return [_accuracy(title, scores, data)]
 
 
 def worth(model: PrototypeModel, data: cached.Parts) -> str:
@@ -122,7 +122,7 @@ def worth(model: PrototypeModel, data: cached.Parts) -> str:
     It is judged by the validation rows, by the training rows where there are none.
     """
     part = "validation" if len(data.split.validation) else "train"
-    scores = evaluate(model, *data.of(part))
+    scores = evaluate(model, *data.of(part), data.clusters(part))
     told = of_part(TITLES[part], scores, data)[0]
     words = f"{told['name']} {told['value']}: {told['detail']}."
     return " ".join([words, *shortcomings(scores, data.of("train")[1])])
@@ -142,12 +142,18 @@ def shortcomings(scores: Scores | RegressionScores, train: np.ndarray) -> list[s
     return said
 
 
-def _accuracy(title: str, scores: Scores) -> dict[str, str]:
+def together(data: cached.Parts) -> str:
+    """What an interval counts together, in brackets; empty if nothing."""
+    return f" ({data.together})" if data.together else ""
+
+
+def _accuracy(title: str, scores: Scores, data: cached.Parts) -> dict[str, str]:
     low, high = scores.interval
     detail = (
         f"{scores.hits} of {scores.rows} rows, 95 % interval {100 * low:.0f}–"
-        f"{100 * high:.0f} %; balanced {percent(scores.balanced_accuracy)}; always "
-        f"the most frequent class: {percent(scores.majority)}"
+        f"{100 * high:.0f} %{together(data)}; balanced "
+        f"{percent(scores.balanced_accuracy)}; always the most frequent class: "
+        f"{percent(scores.majority)}"
     )
     return _text(f"{title} accuracy", percent(scores.accuracy), detail)
 
@@ -157,7 +163,8 @@ def _errors(
 ) -> list[dict[str, str]]:
     """Mean error with its interval beside the training median's, and R²."""
     low, high = scores.interval
-    sure = f"95 % interval {low:.3g}–{high:.3g}; " if np.isfinite(low) else ""
+    ends = f"95 % interval {low:.3g}–{high:.3g}{together(data)}; "
+    sure = ends if np.isfinite(low) else ""
     usual = float(np.median(data.of("train")[1]))
     detail = (
         f"mean absolute error of {scores.rows} rows, in units of "

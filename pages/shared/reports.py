@@ -94,7 +94,7 @@ def facts_of(sight: Sight) -> dict[str, str]:
     for part in parts:
         X, y = data.of(part)
         if len(y):
-            scores = evaluate(sight.model, X, y)
+            scores = evaluate(sight.model, X, y, data.clusters(part))
             for told in readouts.of_part(TITLES[part], scores, data):
                 facts[told["name"]] = f"{told['value']} ({told['detail']})"
     if choice.opened and (times := choice.times_opened):

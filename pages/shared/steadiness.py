@@ -13,7 +13,6 @@ from smpcore import (
     METHODS,
     SmpcoreError,
     Stability,
-    clusters,
     figures,
     refits,
     stability,
@@ -77,7 +76,7 @@ def _job(sight: Sight) -> jobs.Job:
     values, task = sight.choice.all_values, data.dataset.task
     method = METHODS[sight.choice.method]
     X, y = data.of("train")
-    groups = clusters(data.dataset, data.split.train)
+    groups = data.clusters("train")
 
     def make() -> Any:
         return method.estimator(values, task)

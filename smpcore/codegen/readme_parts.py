@@ -107,6 +107,7 @@ _MEASURED = {
     "hits": "right",
     "mean_absolute_error": "mean error",
     "interval_95": "95 % interval",
+    "interval_note": "the interval",
     "same_as_float64": "as the float64 model",
     "proved_the_same": "proved the same",
     "saturated_rows": "rows with a saturated input",

@@ -28,7 +28,7 @@ from smpcore.datasets.openml_sets import fetch_openml, find_openml, search_openm
 from smpcore.datasets.preparation import Input, Preparation, prepare
 from smpcore.datasets.splits import Split, split
 from smpcore.datasets.tables import make_dataset, read_frame, read_table
-from smpcore.datasets.times import moments
+from smpcore.datasets.times import moments, read_times
 
 __all__ = [
     "DECIMALS",
@@ -67,6 +67,7 @@ __all__ = [
     "read_frame",
     "read_kernels",
     "read_table",
+    "read_times",
     "search_openml",
     "shown",
     "split",

@@ -11,7 +11,7 @@ from smpcore.evaluation.contest import (
 )
 from smpcore.evaluation.engine import Engine, edition, engine
 from smpcore.evaluation.errors import RegressionScores
-from smpcore.evaluation.folds import Fold, clusters, folds, n_draws
+from smpcore.evaluation.folds import Fold, clusters, clusters_like, folds, n_draws
 from smpcore.evaluation.known_rows import known_rows
 from smpcore.evaluation.new_rows import Matched, answer_rows, labelled, match_columns
 from smpcore.evaluation.operating import (
@@ -69,6 +69,7 @@ __all__ = [
     "band_for_error",
     "class_numbers",
     "clusters",
+    "clusters_like",
     "contend",
     "corrected_error",
     "corrected_t_test",

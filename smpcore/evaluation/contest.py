@@ -13,6 +13,7 @@ from scipy import stats
 from smpcore.baselines import BASELINES
 from smpcore.datasets import Dataset, Preparation, prepare
 from smpcore.errors import SmpcoreError
+from smpcore.evaluation.clustered import mean_error
 from smpcore.evaluation.folds import Fold
 from smpcore.evaluation.pareto import summary
 from smpcore.evaluation.sizes import measure
@@ -247,15 +248,10 @@ def paired_difference(
         half = stats.norm.ppf(0.975) * np.sqrt(variance / (n + 2))
         mean = (better - worse) / n
         return Difference(mean, middle - half, middle + half, p_value, "McNemar")
-    _, cluster = np.unique(
-        np.arange(n) if groups is None else groups, return_inverse=True
-    )
-    sums = np.bincount(cluster, gain - gain.mean())
-    count = len(sums)
+    error, count = mean_error(gain, np.arange(n) if groups is None else groups)
     test = "paired t" if groups is None else "paired t over groups"
     if count < 2:
         return Difference(float(gain.mean()), -np.inf, np.inf, 1.0, test)
-    error = np.sqrt(count / (count - 1) * np.sum(sums**2)) / n
     mean = float(gain.mean())
     half = float(stats.t.ppf(0.975, count - 1) * error)
     if error == 0:

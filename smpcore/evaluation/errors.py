@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
+from smpcore.evaluation.clustered import mean_error
+
 
 @dataclass(frozen=True, eq=False)
 class RegressionScores:
@@ -19,10 +21,13 @@ class RegressionScores:
     Parameters
     ----------
     truth, answers : ndarray of shape (n_samples,), user's units
+    clusters : ndarray of int, shape (n_samples,), optional
+        Which rows depend on each other.
     """
 
     truth: np.ndarray
     answers: np.ndarray
+    clusters: np.ndarray | None = None
 
     @property
     def rows(self) -> int:
@@ -52,10 +57,19 @@ class RegressionScores:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Student's 95 % interval of the mean absolute error; NaN of a single row."""
+        """Student's 95 % interval of the mean absolute error; NaN of a single row.
+
+        Over clusters where rows depend on each other; NaN of a single cluster.
+        """
         if self.rows < 2:
             return math.nan, math.nan
         errors = self.errors
+        if self.clusters is not None:
+            spread, count = mean_error(errors, self.clusters)
+            if count < 2:
+                return math.nan, math.nan
+            half = float(stdtrit(count - 1, 0.975) * spread)
+            return max(0.0, self.mae - half), self.mae + half
         spread = errors.std(ddof=1) / math.sqrt(self.rows)
         half = float(stdtrit(self.rows - 1, 0.975) * spread)
         return max(0.0, self.mae - half), self.mae + half

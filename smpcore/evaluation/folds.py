@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -14,8 +16,8 @@ from sklearn.model_selection import (
     TimeSeriesSplit,
 )
 
-from smpcore.datasets import Dataset, moments, shown
-from smpcore.errors import SmpcoreError
+from smpcore.datasets import Dataset, moments, read_times, shown
+from smpcore.errors import DatasetError, SmpcoreError
 
 #: Below this many rows the folds are drawn several times: one draw says too little.
 FEW_ROWS = 200
@@ -129,12 +131,40 @@ def clusters(dataset: Dataset, rows: np.ndarray) -> np.ndarray | None:
         Number of each row's cluster; None where rows count as independent.
     """
     groups = None if dataset.groups is None else dataset.groups[rows]
-    if dataset.times is None:
+    times = None if dataset.times is None else dataset.times[rows]
+    return _clusters(times, groups)
+
+
+def clusters_like(dataset: Dataset, frame: pd.DataFrame) -> np.ndarray | None:
+    """Tell the same of the rows of another table, as far as it has these columns.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    frame : DataFrame of shape (n_rows, n_columns)
+
+    Returns
+    -------
+    ndarray of int, shape (n_rows,), or None
+        None also where the table has neither groups nor times that can be read.
+    """
+    groups = times = None
+    for name, role in dataset.roles.items():
+        if role == "group" and name in frame:
+            groups = pd.factorize(frame[name], use_na_sentinel=False)[0]
+        elif role == "time" and name in frame:
+            with suppress(DatasetError):
+                times = read_times(frame[name].reset_index(drop=True))
+    return _clusters(times, groups)
+
+
+def _clusters(times: np.ndarray | None, groups: np.ndarray | None) -> np.ndarray | None:
+    if times is None:
         return groups
-    moment = moments(dataset.times[rows], groups)
+    moment = moments(times, groups)
     sizes = np.bincount(moment)
     before = np.cumsum(sizes) - sizes
-    return (before // round(rows.size ** (1 / 3)))[moment] if rows.size else moment
+    return (before // round(times.size ** (1 / 3)))[moment] if times.size else moment
 
 
 def _in_time(

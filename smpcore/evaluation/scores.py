@@ -8,14 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from smpcore.errors import SmpcoreError
+from smpcore.evaluation.clustered import NORMAL_975, effective_rows
 from smpcore.evaluation.errors import RegressionScores
 from smpcore.model import PrototypeModel
 
-#: 97.5 % point of the standard normal distribution.
-NORMAL_975 = 1.959963984540054
 
-
-def wilson(hits: int, n: int) -> tuple[float, float]:
+def wilson(hits: float, n: float) -> tuple[float, float]:
     """Wilson's 95 % interval of a share.
 
     Written out because it is read at every picture of a drag: scipy's binomtest gives
@@ -23,8 +21,9 @@ def wilson(hits: int, n: int) -> tuple[float, float]:
 
     Parameters
     ----------
-    hits, n : int
-        `hits` of `n` rows, at least one.
+    hits, n : float
+        `hits` of `n` rows; of dependent rows as many as there are independent ones in
+        them (`effective_rows`). No rows tell nothing: from 0 to 1.
 
     Returns
     -------
@@ -32,7 +31,7 @@ def wilson(hits: int, n: int) -> tuple[float, float]:
     """
     z2 = NORMAL_975**2
     middle = (hits + z2 / 2) / (n + z2)
-    spread = hits * (n - hits) / n + z2 / 4
+    spread = (hits * (n - hits) / n if n else 0.0) + z2 / 4
     half = NORMAL_975 * math.sqrt(spread) / (n + z2)
     return max(0.0, middle - half), min(1.0, middle + half)
 
@@ -46,10 +45,14 @@ class Scores:
     confusion : ndarray of shape (n_classes, n_classes)
         Rows by true class (first axis) and answer (second axis).
     classes : ndarray of shape (n_classes,)
+    effective : float, optional
+        How many independent rows tell as much of the accuracy, where rows depend on
+        each other (`effective_rows`).
     """
 
     confusion: np.ndarray
     classes: np.ndarray
+    effective: float | None = None
 
     @property
     def rows(self) -> int:
@@ -68,8 +71,10 @@ class Scores:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's 95 % interval of the accuracy."""
-        return wilson(self.hits, self.rows)
+        """Wilson's 95 % interval of the accuracy; dependent rows count for less."""
+        if self.effective is None:
+            return wilson(self.hits, self.rows)
+        return wilson(self.accuracy * self.effective, self.effective)
 
     @property
     def recall(self) -> np.ndarray:
@@ -95,7 +100,12 @@ class Scores:
         return self.classes[silent]
 
 
-def count_answers(truth: np.ndarray, answers: np.ndarray, classes: np.ndarray):
+def count_answers(
+    truth: np.ndarray,
+    answers: np.ndarray,
+    classes: np.ndarray,
+    clusters: np.ndarray | None = None,
+) -> Scores:
     """Count the answers of a classifier.
 
     Parameters
@@ -104,6 +114,8 @@ def count_answers(truth: np.ndarray, answers: np.ndarray, classes: np.ndarray):
         Class numbers; a truth that is no class of the model (-1) counts as a miss
         and is left out of the confusion.
     classes : ndarray of shape (n_classes,)
+    clusters : ndarray of int, shape (n_samples,), optional
+        Which rows depend on each other.
 
     Returns
     -------
@@ -113,7 +125,11 @@ def count_answers(truth: np.ndarray, answers: np.ndarray, classes: np.ndarray):
     known = truth >= 0
     cells = truth[known] * n_classes + answers[known]
     confusion = np.bincount(cells, minlength=n_classes**2)
-    return Scores(confusion.reshape(n_classes, n_classes), classes)
+    effective = None
+    if clusters is not None and known.any():
+        hits = truth[known] == answers[known]
+        effective = effective_rows(hits, clusters[known])
+    return Scores(confusion.reshape(n_classes, n_classes), classes, effective)
 
 
 def class_numbers(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
@@ -133,7 +149,10 @@ def class_numbers(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
 
 
 def evaluate(
-    model: PrototypeModel, X: np.ndarray, y: np.ndarray
+    model: PrototypeModel,
+    X: np.ndarray,
+    y: np.ndarray,
+    clusters: np.ndarray | None = None,
 ) -> Scores | RegressionScores:
     """Score a model on rows.
 
@@ -142,6 +161,8 @@ def evaluate(
     model : PrototypeModel
     X : ndarray of shape (n_samples, n_features), user's units
     y : ndarray of shape (n_samples,), labels; numbers for regression
+    clusters : ndarray of int, shape (n_samples,), optional
+        Which rows depend on each other, from `smpcore.clusters`.
 
     Returns
     -------
@@ -155,6 +176,8 @@ def evaluate(
     if len(X) == 0:
         raise SmpcoreError("X has no rows; give this part at least one row.")
     if model.classes is None:
-        return RegressionScores(np.asarray(y, dtype=np.float64), model.predict(X))
+        truth = np.asarray(y, dtype=np.float64)
+        return RegressionScores(truth, model.predict(X), clusters)
     answers = model.scores(X).argmax(axis=1)
-    return count_answers(class_numbers(y, model.classes), answers, model.classes)
+    truth = class_numbers(y, model.classes)
+    return count_answers(truth, answers, model.classes, clusters)

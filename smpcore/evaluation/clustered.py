@@ -1,0 +1,72 @@
+"""How sure a mean is where rows depend on each other: by clusters, not by rows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import stdtrit
+
+#: 97.5 % point of the standard normal distribution.
+NORMAL_975 = 1.959963984540054
+
+
+def mean_error(values: np.ndarray, clusters: np.ndarray) -> tuple[float, int]:
+    """Standard error of a mean whose rows depend on each other within clusters.
+
+    That of the ratio of the clusters' sums to their sizes (Cochran, Sampling
+    Techniques, 1977, section 9A.1).
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows,)
+    clusters : ndarray of int, shape (n_rows,)
+
+    Returns
+    -------
+    error : float
+        Infinite with a single cluster.
+    n_clusters : int
+    """
+    _, cluster = np.unique(clusters, return_inverse=True)
+    sums = np.bincount(cluster, values - values.mean())
+    count = len(sums)
+    if count < 2:
+        return math.inf, count
+    return float(np.sqrt(count / (count - 1) * np.sum(sums**2)) / len(values)), count
+
+
+def effective_rows(hits: np.ndarray, clusters: np.ndarray) -> float:
+    """How many independent rows would tell as much of a share as clustered ones do.
+
+    The rows divided by the design effect, which is the variance of the share over
+    clusters beside that of as many independent rows, not below 1 (Rao and Scott,
+    Biometrics 48, 1992), and by the square of Student's 97.5 % point beside the normal
+    one: few clusters tell their spread badly (Korn and Graubard, Survey Methodology 24,
+    1998). In Wilson's interval that keeps to its level best (Dean and Pagano, Journal
+    of Survey Statistics and Methodology 3, 2015).
+
+    Where all rows are hits, or none is, nothing tells how alike the rows of a cluster
+    are: they count as wholly alike then, a cluster as one row. So a single miss may
+    make the interval narrower.
+
+    Parameters
+    ----------
+    hits : ndarray of bool, shape (n_rows,)
+    clusters : ndarray of int, shape (n_rows,)
+
+    Returns
+    -------
+    float
+        0 of a single cluster: it tells nothing of others.
+    """
+    n, share = len(hits), float(np.mean(hits))
+    error, count = mean_error(np.asarray(hits, np.float64), clusters)
+    if count < 2:
+        return 0.0
+    if 0 < share < 1:
+        effect = max(1.0, error**2 * n / (share * (1 - share)))
+    else:
+        sizes = np.unique(clusters, return_counts=True)[1]
+        effect = float(np.sum(sizes**2)) / n
+    return n / effect * (NORMAL_975 / float(stdtrit(count - 1, 0.975))) ** 2

@@ -1,0 +1,103 @@
+"""Intervals of dependent rows: by hand, by their level; as ever without groups."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import t, ttest_1samp
+
+from smpcore import (
+    RegressionScores,
+    clusters,
+    clusters_like,
+    load_dataset,
+    make_dataset,
+    wilson,
+)
+from smpcore.evaluation import count_answers
+from smpcore.evaluation.clustered import effective_rows, mean_error
+
+CLASSES = np.array(["no", "yes"])
+
+
+def interval(hits, groups=None):
+    truth = np.zeros(len(hits), dtype=int)
+    return count_answers(truth, 1 - hits.astype(int), CLASSES, groups).interval
+
+
+def test_alike_rows_of_a_group_count_once():
+    """40 groups of 4 equal rows are 40 rows."""
+    alone = np.arange(40) % 5 > 0
+    hits, groups = np.repeat(alone, 4), np.repeat(np.arange(40), 4)
+    found = effective_rows(hits, groups)
+    few = (1.959963984540054 / t.ppf(0.975, 39)) ** 2
+    assert found == pytest.approx(39 * few, rel=1e-12)
+    low, high = interval(hits, groups)
+    assert low < wilson(32, 40)[0]
+    assert high > wilson(32, 40)[1]
+    assert (low, high) == wilson(0.8 * found, found)
+
+
+def test_the_error_is_students_for_groups_of_one_size():
+    values = np.random.default_rng(0).normal(size=60)
+    groups = np.repeat(np.arange(12), 5)
+    error, count = mean_error(values, groups)
+    means = values.reshape(12, 5).mean(axis=1)
+    assert count == 12
+    assert error == pytest.approx(means.std(ddof=1) / np.sqrt(12), rel=1e-12)
+    scores = RegressionScores(np.zeros(60), np.abs(values), groups)
+    means = np.abs(values).reshape(12, 5).mean(axis=1)
+    wanted = ttest_1samp(means, 0.0).confidence_interval(0.95)
+    assert scores.interval == pytest.approx((wanted.low, wanted.high), rel=1e-9)
+
+
+def test_rows_that_agree_less_than_chance_count_no_more_than_they_are():
+    hits, groups = np.tile([True, False], 50), np.repeat(np.arange(50), 2)
+    assert effective_rows(hits, groups) < 100
+
+
+def test_where_all_are_right_a_group_counts_as_a_row():
+    groups = np.repeat(np.arange(20), 4)
+    few = (1.959963984540054 / t.ppf(0.975, 19)) ** 2
+    assert effective_rows(np.ones(80, bool), groups) == pytest.approx(20 * few)
+    assert interval(np.ones(80, bool), groups)[0] < 0.85 < 0.95 < wilson(80, 80)[0]
+
+
+def test_one_group_tells_nothing():
+    hits, groups = np.arange(9) > 2, np.zeros(9, dtype=int)
+    assert interval(hits, groups) == (0.0, 1.0)
+    scores = RegressionScores(np.zeros(9), np.arange(9.0), groups)
+    assert np.isnan(scores.interval).all()
+
+
+def test_without_groups_nothing_changes():
+    hits = np.arange(80) > 1
+    assert interval(hits) == wilson(78, 80)
+
+
+def test_its_level_holds_where_wilsons_does_not():
+    """Beta-binomial groups: 95 % intervals that hold the true share."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(30), 6)
+    held = np.zeros(2)
+    for _ in range(1000):
+        shares = rng.beta(1.6, 0.4, 30)
+        hits = rng.uniform(size=180) < np.repeat(shares, 6)
+        for k, (low, high) in enumerate((interval(hits), interval(hits, groups))):
+            held[k] += low <= 0.8 <= high
+    plain, ours = held / 1000
+    assert plain < 0.85
+    assert 0.93 < ours < 0.98
+
+
+def test_rows_of_another_table_depend_as_those_of_the_data_set():
+    frame = load_dataset("iris").frame.assign(patient=np.arange(150) // 3)
+    frame["day"] = pd.Series(np.arange(150) % 50, dtype="int64")
+    target = {"class": "target"}
+    for roles in ({"patient": "group"}, {"day": "time"}):
+        dataset = make_dataset(frame, "grouped", roles=target | roles)
+        rows = np.arange(150)
+        same = clusters_like(dataset, frame)
+        np.testing.assert_array_equal(same, clusters(dataset, rows))
+        assert clusters_like(dataset, frame.drop(columns=list(roles))) is None
+    words = frame.assign(day="no time")
+    assert clusters_like(dataset, words) is None
