@@ -72,6 +72,7 @@ from smpcore.estimators import (
 )
 from smpcore.evaluation import (
     BUDGET,
+    FEWEST_REFITS,
     LEVEL,
     SCORES,
     SIZES,
@@ -149,6 +150,7 @@ __all__ = [
     "DELIMITERS",
     "EMITTERS",
     "ENCODINGS",
+    "FEWEST_REFITS",
     "LEVEL",
     "METHODS",
     "MOST_FORBIDDEN",

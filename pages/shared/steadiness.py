@@ -10,6 +10,7 @@ import streamlit as st
 from pages.shared import jobs, tables
 from pages.shared.sight import Sight
 from smpcore import (
+    FEWEST_REFITS,
     METHODS,
     SmpcoreError,
     Stability,
@@ -131,11 +132,14 @@ def _show(sight: Sight, found: Stability) -> None:
             "closest substitute": ""
             if found.substitute[j, f] < 0
             else names[found.substitute[j, f]],
+            "refits without it": int(found.without[j, f]),
         }
         for f in order
     ]
     st.dataframe(table, hide_index=True)
     st.caption(
         "The closest substitute is the feature that refits take more often when they "
-        "do without this one."
+        f"do without this one: told where at least {FEWEST_REFITS} refits do without "
+        "it, at least as many use it, and the difference is beyond two standard "
+        "errors. It is the largest of many, so it may be chance all the same."
     )

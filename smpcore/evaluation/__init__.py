@@ -39,7 +39,13 @@ from smpcore.evaluation.scores import (
     wilson,
 )
 from smpcore.evaluation.sizes import SIZES, measure
-from smpcore.evaluation.stability import Stability, redraw, refits, stability
+from smpcore.evaluation.stability import (
+    FEWEST_REFITS,
+    Stability,
+    redraw,
+    refits,
+    stability,
+)
 from smpcore.evaluation.sweep import (
     SCORES,
     Walk,
@@ -51,6 +57,7 @@ from smpcore.evaluation.sweep import (
 
 __all__ = [
     "BUDGET",
+    "FEWEST_REFITS",
     "LEVEL",
     "SCORES",
     "SIZES",

@@ -17,6 +17,8 @@ from smpcore.model import PrototypeModel
 #: Solver status of a fit that was asked to stop.
 _STOPPED = 2
 _DRAWS = 50
+#: Refits with a feature, and without it, before a substitute for it is told.
+FEWEST_REFITS = 10
 
 
 def redraw(
@@ -138,7 +140,13 @@ class Stability:
         Share of those whose sign is the prototype's; NaN where none uses it.
     substitute : ndarray of int, shape (n_prototypes, n_features)
         The feature that partners gain most often when they do without this one; -1:
-        none.
+        none. There is one only where at least `FEWEST_REFITS` partners use this
+        feature, at least as many do without it, and the two shares of partners that
+        use the other one differ by more than two standard errors of their difference.
+        That keeps single refits from being told. It is no test: the gain is the
+        largest of all features, and of many unrelated ones some will pass by chance.
+    without : ndarray of int, shape (n_prototypes, n_features)
+        How many partners do without the feature.
     """
 
     n_refits: int
@@ -147,6 +155,7 @@ class Stability:
     selected: np.ndarray
     agrees: np.ndarray
     substitute: np.ndarray
+    without: np.ndarray
 
 
 def shapes_of(model: PrototypeModel) -> np.ndarray:
@@ -191,6 +200,7 @@ def stability(model: PrototypeModel, others: Sequence[PrototypeModel]) -> Stabil
         used.sum(axis=0) / number[:, None],
         agrees,
         np.array([_substitutes(own[j], used[there[:, j], j]) for j in range(len(own))]),
+        there.sum(axis=0)[:, None] - used.sum(axis=0),
     )
 
 
@@ -222,10 +232,16 @@ def _substitutes(own: np.ndarray, used: np.ndarray) -> np.ndarray:
     for feature in np.flatnonzero(own):
         without = used[~used[:, feature]]
         with_it = used[used[:, feature]]
-        if not len(without) or not len(with_it):
+        if min(len(without), len(with_it)) < FEWEST_REFITS:
             continue
-        gain = without.mean(axis=0) - with_it.mean(axis=0)
+        shares = without.mean(axis=0), with_it.mean(axis=0)
+        gain = shares[0] - shares[1]
         gain[feature] = -1.0
         best = int(gain.argmax())
-        found[feature] = best if gain[best] > 0 else -1
+        sizes = len(without), len(with_it)
+        variances = [
+            s[best] * (1 - s[best]) / n for s, n in zip(shares, sizes, strict=True)
+        ]
+        if gain[best] > 2 * np.sqrt(sum(variances)):
+            found[feature] = best
     return found

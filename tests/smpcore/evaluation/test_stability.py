@@ -52,7 +52,9 @@ def test_stop_ends_it(fitted):
     assert not list(refits(make, X, y, n_refits=50, n_jobs=1, stop=stop))
 
 
-def test_a_swapped_feature_is_the_substitute():
+@pytest.fixture(scope="module")
+def turns():
+    """A model of the first of two features, one of the second, and one turned."""
     dataset = load_dataset("moons")
     X = dataset.frame[dataset.feature_columns].to_numpy()
     method = METHODS["smp"]
@@ -62,10 +64,34 @@ def test_a_swapped_feature_is_the_substitute():
     model = replace(model, anchors=weights, mixing=np.eye(len(weights)))
     swapped = replace(model, anchors=weights[:, ::-1].copy())
     turned = replace(model, anchors=-weights)
-    found = stability(model, [model, model, swapped, turned])
+    return model, swapped, turned
+
+
+def test_a_swapped_feature_is_the_substitute(turns):
+    model, swapped, turned = turns
+    found = stability(model, 10 * [model, model, swapped, turned])
     np.testing.assert_array_equal(found.selected[:, 0], 0.75)
     np.testing.assert_allclose(found.agrees[:, 0], 2 / 3)
     np.testing.assert_array_equal(found.substitute[:, 0], 1)
+    np.testing.assert_array_equal(found.without[:, 0], 10)
+
+
+@pytest.mark.parametrize(("kept", "swapped_refits"), [(91, 9), (9, 91), (3, 1)])
+def test_few_refits_tell_no_substitute(turns, kept, swapped_refits):
+    model, swapped, _ = turns
+    found = stability(model, kept * [model] + swapped_refits * [swapped])
+    assert (found.substitute == -1).all()
+    np.testing.assert_array_equal(found.without[:, 0], swapped_refits)
+
+
+@pytest.mark.parametrize(("gained", "told"), [(2, -1), (3, 1)])
+def test_a_gain_within_its_error_tells_no_substitute(turns, gained, told):
+    """Of 10 refits without the feature; gained / 10 less two errors is about 0."""
+    model, swapped, _ = turns
+    empty = replace(model, anchors=np.zeros_like(model.anchors))
+    others = 30 * [model] + gained * [swapped] + (10 - gained) * [empty]
+    found = stability(model, others)
+    np.testing.assert_array_equal(found.substitute[:, 0], told)
 
 
 def test_groups_stay_together_and_classes_stay():
