@@ -66,6 +66,25 @@ def test_an_edited_row_is_answered_anew():
     assert not page.exception
 
 
+def test_values_outside_the_ranges_are_said_and_come_back():
+    choice = Choice(data="breast_cancer")
+    data = choice.parts()
+    model = cached.fit(data, choice.method, choice.all_values).finished().model_
+    X = data.of("validation")[0]
+    out = model.support & ((X < model.low) | (X > model.high))
+    row = int(np.flatnonzero(out.any(axis=1))[0])
+    page = at("Why this answer", {"data": "breast_cancer"})
+    assert "Outside the training rows' ranges" not in words(page)
+    assert "within the training rows' ranges)" in words(page)
+    page.selectbox(key="why_part").set_value("validation").run()
+    sound(page.number_input[0].set_value(row + 1).run())
+    name = model.feature_names[int(np.flatnonzero(out[row])[0])]
+    assert f"Outside the training rows' ranges: {name} = " in words(page)
+    assert "the way back into them included)" in words(page)
+    sound(page.toggle(key="why_in").set_value(False).run())
+    assert "training rows' ranges" not in words(page)
+
+
 def test_refits_run_as_a_job_and_their_table_comes():
     page = at("How stable", {"data": "iris", "method": "mprotsvm"})
     page.button(key="refit").click().run()

@@ -235,6 +235,9 @@ def _flip(sight: Sight, x: np.ndarray, frozen: list[int]) -> None:
     inside = right.toggle("Stay within the training rows' ranges", True, key="why_in")
     model = sight.model
     ends = {"low": model.low, "high": model.high} if inside else {}
+    out = outside(model, x)
+    if inside and out.any():
+        st.warning(tables.plain(_told_outside(model, x, out, frozen)))
     flip = counterfactual(
         model,
         x,
@@ -247,15 +250,52 @@ def _flip(sight: Sight, x: np.ndarray, frozen: list[int]) -> None:
     if flip is None:
         st.info("No such change was found: let more columns move, or further.")
         return
+    how = flip.how + (_bounded(out, frozen) if inside else "")
     before, after = (tables.plain(sight.outputs[i]) for i in (flip.before, flip.after))
     length = "standard deviations"
     st.markdown(
         f"The model's answer would change from **{before}** to **{after}**: "
-        f"{flip.length:.4g} {length} in all ({flip.how}). It says what the model looks "
+        f"{flip.length:.4g} {length} in all ({how}). It says what the model looks "
         "at, not what would happen."
     )
     draw(sight, np.stack([x, flip.x]), ["before", "after"], "flipped")
     st.dataframe(changes(model, x, flip), hide_index=True)
+
+
+def outside(model: PrototypeModel, x: np.ndarray) -> np.ndarray:
+    """Which features that the model uses lie outside the training rows' range."""
+    return model.support & ((x < model.low) | (x > model.high))
+
+
+def _bounded(out: np.ndarray, frozen: list[int]) -> str:
+    """Of what changes a flip is the smallest, where it stays within the ranges."""
+    held = np.isin(np.flatnonzero(out), frozen)
+    words = ", within the training rows' ranges"
+    words += " but for what is held" if held.any() else ""
+    return words + (", the way back into them included" if (~held).any() else "")
+
+
+def _told_outside(
+    model: PrototypeModel, x: np.ndarray, out: np.ndarray, frozen: list[int]
+) -> str:
+    """What becomes of values outside the training rows' ranges, in sentences."""
+    held = set(frozen)
+    groups = {
+        "The change brings them back into them": [],
+        "They are held, and so stay where they are": [],
+    }
+    moves, stays = groups.values()
+    for f in np.flatnonzero(out):
+        name = tables.short(model.feature_names[f])
+        words = f"{name} = {x[f]:.6g} ({model.low[f]:.6g} to {model.high[f]:.6g})"
+        (stays if f in held else moves).append(words)
+    told = []
+    for what, names in groups.items():
+        if names:
+            more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+            listed = f"{', '.join(names[:5])}{more}"
+            told.append(f"Outside the training rows' ranges: {listed}. {what}.")
+    return " ".join(told)
 
 
 def changes(model: PrototypeModel, x: np.ndarray, flip: Flip) -> list[dict[str, Any]]:

@@ -40,7 +40,7 @@ class Flip:
     length : float
         Of the change, in the norm that was asked for, scaled units.
     exact : bool
-        Whether it is the smallest change there is.
+        Whether it is the smallest change there is that ends within the bounds.
     how : str
         How it was found, in words.
     """
@@ -77,7 +77,9 @@ def counterfactual(
     norm : {"l2", "l1"}
         Length of a change, in scaled units.
     low, high : ndarray of shape (n_features,), optional
-        Ends of the features, user's units; widened so that x is within.
+        Ends of the features after the change, user's units. Where x lies outside, the
+        change brings it back in; a feature that is frozen, or that the model does not
+        use, stays.
     frozen : sequence of int
         Features that stay as they are; of a category all of them or none.
     preparation : Preparation, optional
@@ -116,10 +118,12 @@ def counterfactual(
 
 
 def _ends(model, x, low, high, frozen, preparation) -> tuple[np.ndarray, np.ndarray]:
-    """Ends of every feature in the user's units; x is within them."""
-    low = np.full(len(x), -np.inf) if low is None else np.minimum(low, x)
-    high = np.full(len(x), np.inf) if high is None else np.maximum(high, x)
-    low, high = low.astype(np.float64), high.astype(np.float64)
+    """Ends of every feature in the user's units; of an unused one, x is within."""
+    low = np.array(np.full(len(x), -np.inf) if low is None else low, np.float64)
+    high = np.array(np.full(len(x), np.inf) if high is None else high, np.float64)
+    idle = ~model.support
+    low[idle] = np.minimum(low, x)[idle]
+    high[idle] = np.maximum(high, x)[idle]
     for given in () if preparation is None else preparation.inputs:
         if given.kind == "category":
             part = slice(given.first, given.first + given.width)
@@ -240,6 +244,9 @@ def _searched(model, x, norm, ends, whole, preparation, X):
     def flips(rows: np.ndarray) -> np.ndarray:
         return model.scores(rows).argmax(axis=1) != own
 
+    x = np.clip(x, *ends)  # the way back into the bounds is gone in any case
+    if flips(x[None])[0]:
+        return x, True, "the smallest change there is"
     starts = np.clip(X, *ends)
     for part, free in blocks:
         if not free and part.stop - part.start > 1:

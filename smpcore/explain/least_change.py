@@ -26,7 +26,7 @@ class Borders:
     G : ndarray of shape (n_borders, n_features)
     need : ndarray of shape (n_borders,)
     low, high : ndarray of shape (n_features,)
-        Ends of the move, scaled units; low <= 0 <= high.
+        Ends of the move, scaled units; 0 may lie outside of them.
     """
 
     G: np.ndarray
@@ -118,8 +118,10 @@ def taxi(borders: Borders) -> np.ndarray | None:
     ndarray of shape (n_features,) or None
     """
     n = len(borders.low)
-    ends = [(0.0, up if np.isfinite(up) else None) for up in borders.high]
-    ends += [(0.0, -down if np.isfinite(down) else None) for down in borders.low]
+    # A move is its way up less its way down, each at least 0.
+    ends = [*zip(borders.low, borders.high, strict=True)]
+    ends += [(-high, -low) for low, high in ends]
+    ends = [(max(a, 0.0), max(b, 0.0) if np.isfinite(b) else None) for a, b in ends]
     sides = np.hstack([-borders.G, borders.G])
     found = linprog(np.ones(2 * n), A_ub=sides, b_ub=-borders.need, bounds=ends)
     if found.status != 0:

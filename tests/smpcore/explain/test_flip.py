@@ -1,6 +1,7 @@
 """The smallest change that flips an answer, against cvxpy and against every change."""
 
 import itertools
+from dataclasses import replace
 
 import cvxpy as cp
 import numpy as np
@@ -123,6 +124,99 @@ def _hardly(model, x, norm, frozen, ends):
     """Whether the answer flips at the very edge only: a wider box then has one."""
     wide = {"low": ends["low"] - 1e-3, "high": ends["high"] + 1e-3} if ends else {}
     return bool(wide) and counterfactual(model, x, norm, frozen=frozen, **wide)
+
+
+@pytest.mark.parametrize("pooling", ["max", "sum"])
+@pytest.mark.parametrize("norm", ORDER)
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**31), n_features=st.integers(1, 7))
+def test_from_outside_the_flip_ends_within_and_is_the_smallest(
+    norm, pooling, seed, n_features
+):
+    rng = np.random.default_rng(seed)
+    model = linear_model(rng, n_features, pooling=pooling)
+    x = 4 * rng.normal(size=n_features)
+    ends = {"low": np.full(n_features, -1.5), "high": np.full(n_features, 1.5)}
+    flip = counterfactual(model, x, norm, **ends)
+    best = oracle(model, x, norm, **ends)
+    if flip is None:
+        assert best > 1e9 or _hardly(model, x, norm, (), ends)
+        return
+    assert flip.exact
+    assert model.predict(flip.x[None])[0] == flip.after != flip.before
+    assert (flip.x >= ends["low"]).all() and (flip.x <= ends["high"]).all()
+    measured = np.linalg.norm((flip.x - x) / model.scale, ORDER[norm])
+    assert flip.length == pytest.approx(measured)
+    assert best - 1e-5 <= flip.length <= best + 1e-3 * max(best, 0.05)
+
+
+@pytest.mark.parametrize("norm", ORDER)
+def test_what_is_held_or_not_used_stays_outside(norm):
+    model = linear_model(np.random.default_rng(0))
+    anchors = np.array(model.anchors)
+    anchors[:, 0] = 0.0
+    model = replace(model, anchors=anchors)
+    x = np.array([50.0, -40.0, 30.0, 0.5])
+    flip = counterfactual(model, x, norm, low=model.low, high=model.high, frozen=[1])
+    assert flip.exact
+    np.testing.assert_array_equal(flip.x[:2], x[:2])
+    assert (np.abs(flip.x[2:]) <= 3.0).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("norm", ORDER)
+def test_every_family_comes_back_within(method, norm, mixed):
+    preparation, X, y = mixed
+    model = METHODS[method].estimator(METHODS[method].defaults()).fit(X, y).model_
+    place = {given_.name: given_.first for given_ in preparation.inputs}["size"]
+    told = 0
+    for x in X[:6]:
+        x = x.copy()
+        x[place] = 40.0
+        ends = {"low": model.low, "high": model.high}
+        flip = counterfactual(model, x, norm, preparation=preparation, X=X, **ends)
+        if flip is None:
+            continue
+        told += 1
+        assert (flip.x >= model.low).all() and (flip.x <= model.high).all()
+        _is_real(preparation, flip.x)
+        back = np.clip(x, model.low, model.high)
+        if model.predict(back[None])[0] != model.predict(x[None])[0]:
+            assert flip.exact
+            np.testing.assert_array_equal(flip.x, back)
+    assert told
+
+
+@pytest.mark.parametrize("norm", ORDER)
+def test_among_whole_numbers_within_the_bounds_none_is_smaller(norm, mixed):
+    preparation, X, y = mixed
+    model = METHODS["smp"].estimator(METHODS["smp"].defaults()).fit(X, y).model_
+    places = {given_.name: given_.first for given_ in preparation.inputs}
+    kind, count = places["kind"], places["count"]
+    for x in X[:12]:
+        x = x.copy()
+        x[count] = 40.0
+        flip = counterfactual(
+            model,
+            x,
+            norm,
+            preparation=preparation,
+            frozen=[places["size"]],
+            low=model.low,
+            high=model.high,
+        )
+        lengths = []
+        for level, number in itertools.product(range(3), range(6)):
+            row = x.copy()
+            row[kind : kind + 3] = np.eye(3)[level]
+            row[count] = number
+            if model.predict(row[None])[0] != model.predict(x[None])[0]:
+                moved = (row - x) / model.scale
+                lengths.append(np.linalg.norm(moved, ORDER[norm]))
+        assert (flip is None) == (not lengths)
+        if lengths:
+            assert flip.exact
+            assert flip.length == pytest.approx(min(lengths), rel=1e-6)
 
 
 def test_where_no_change_helps_there_is_none():
