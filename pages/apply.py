@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from pages.shared import links, new_rows, tables
-from smpcore import METHODS, SmpcoreError, used_inputs
+from pages.shared import links, new_file, new_rows, tables
+from smpcore import METHODS, SmpcoreError, clusters_like, used_inputs
 
 choice = links.current()
 st.subheader("Apply")
@@ -11,7 +11,7 @@ try:
     data = choice.parts()
     name = tables.plain(data.dataset.name)
     st.caption(f"{METHODS[choice.method].title}, learned on {name}.")
-    file = new_rows.upload(data)
+    file = new_file.upload(data)
     model = new_rows.model(choice, data)
     used = used_inputs(model, data.preparation)
     if file is None:
@@ -28,9 +28,10 @@ for notice in matched.notices:
     st.warning(tables.plain(notice))
 new_rows.summary(model, answers)
 where = new_rows.known(data, matched)
-new_rows.overlap(where)
+open_test = choice.open_test or data.dataset.open_test
+new_rows.overlap(where, open_test)
 if matched.labels is not None:
-    scored = new_rows.counted(where, choice.open_test or data.dataset.open_test)
-    groups = new_rows.groups(file, data)
+    scored = new_rows.counted(where, open_test)
+    groups = clusters_like(data.dataset, file.frame)
     new_rows.read_out(model, data, answers, matched.labels, scored, groups)
 new_rows.table(answers)

@@ -41,6 +41,23 @@ def moved(frame):
     return frame.assign(**{frame.columns[0]: frame.iloc[:, 0] + 1e-3})
 
 
+def test_the_file_and_its_columns_stay_open_until_they_are_closed():
+    page = opened({"data": "iris"}, "apply.py")
+    frame = load_dataset("iris").frame
+    bring(page, frame.rename(columns={frame.columns[0]: "one"}), "<b>mine</b>.csv")
+    sound(page.selectbox[0].select("one").run())
+    page.switch_page("pages/explore.py").run()
+    sound(page.switch_page("pages/apply.py").run())
+    assert "Open: <b>mine</b>.csv, 150 rows" in said(page)
+    assert page.selectbox[0].value == "one"
+    assert shown(page)["Rows"] == "150"
+    sound(page.button(key="close_new_rows").click().run())
+    assert "It should have these" in said(page)
+    assert not page.metric
+    bring(page, frame.rename(columns={frame.columns[0]: "one"}))
+    assert page.selectbox[0].value == "choose …"
+
+
 def test_rows_of_the_data_set_are_said_and_test_rows_are_not_scored():
     frame = load_dataset("wine").frame
     page = bring(opened({"data": "wine"}, "apply.py"), frame)

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.shared import cached, tables, uploads
+from pages.shared import cached, tables
 from pages.shared.choice import Choice
+from pages.shared.new_file import NewFile
 from pages.shared.readouts import percent, shortcomings
 from smpcore import (
     Matched,
@@ -19,12 +20,10 @@ from smpcore import (
     Scores,
     SmpcoreError,
     answer_rows,
-    clusters_like,
     count_answers,
     known_rows,
     labelled,
     match_columns,
-    read_frame,
 )
 from smpcore import class_numbers as numbers_of
 
@@ -40,17 +39,6 @@ _EQUAL = {
     "left out": "rows in no part",
 }
 _CHOOSE, _MISSING = "choose …", "none: its values are missing"
-
-
-def upload(data: cached.Parts) -> Any:
-    """The file picker; what it takes stays in this visitor's memory."""
-    return st.file_uploader(
-        "New rows: a table with the same columns, with or without the target",
-        uploads.ENDINGS,
-        key=f"new_rows_{data.dataset.digest}",
-        help="They stay in memory until you leave, are seen by your browser only, "
-        "and join neither the data set nor any export.",
-    )
 
 
 def expected(data: cached.Parts, used: Collection[str]) -> None:
@@ -83,9 +71,9 @@ def model(choice: Choice, data: cached.Parts) -> PrototypeModel:
     return choice.at_work(fit.finished()).model_
 
 
-def matched(file: Any, data: cached.Parts, used: Collection[str]) -> Matched | None:
+def matched(file: NewFile, data: cached.Parts, used: Collection[str]) -> Matched | None:
     """The file's columns in their places; None while the visitor must choose."""
-    frame = _frame(file, data)
+    frame = file.frame
     target = data.dataset.target
     try:
         return match_columns(frame, data.preparation, target, needed=used)
@@ -95,14 +83,14 @@ def matched(file: Any, data: cached.Parts, used: Collection[str]) -> Matched | N
         if frame.empty or not absent or len(absent) > 50:
             raise
         st.warning(tables.plain(str(problem)))
-    chosen = _chosen(absent, [name for name in frame if name not in names])
+    chosen = _chosen(file, absent, [name for name in frame if name not in names])
     if _CHOOSE in chosen.values():
         return None
     renamed = {n: None if c == _MISSING else c for n, c in chosen.items()}
     return match_columns(frame, data.preparation, target, renamed, used)
 
 
-def _chosen(absent: list[str], free: list[str]) -> dict[str, str]:
+def _chosen(file: NewFile, absent: list[str], free: list[str]) -> dict[str, str]:
     """For each column that is not there, what the visitor takes in its place."""
     chosen = {}
     options = [_CHOOSE, _MISSING, *free]
@@ -112,19 +100,10 @@ def _chosen(absent: list[str], free: list[str]) -> dict[str, str]:
             f"Column {tables.plain(tables.short(name))}",
             options,
             format_func=tables.short,
-            key=f"renamed_{name}",
+            key=file.remember(name, options),
         )
+    file.chosen.update(chosen)
     return chosen
-
-
-def _frame(file: Any, data: cached.Parts) -> pd.DataFrame:
-    """Read once per file; kept with the visitor's session only."""
-    key = (file.file_id, data.dataset.digest)
-    if st.session_state.get("new_rows", (None, None))[0] != key:
-        settings = uploads.like(data.dataset)
-        frame, _, _ = read_frame(file, file.name, **settings)
-        st.session_state["new_rows"] = (key, frame)
-    return st.session_state["new_rows"][1]
 
 
 def answers(
@@ -140,19 +119,13 @@ def known(data: cached.Parts, matched: Matched) -> np.ndarray:
     return known_rows(data.dataset, data.split, data.preparation, data.X, matched)
 
 
-def groups(file: Any, data: cached.Parts) -> np.ndarray | None:
-    """Which of the file's rows depend on each other, if it has such a column."""
-    return clusters_like(data.dataset, _frame(file, data))
-
-
-def overlap(where: np.ndarray) -> None:
+def overlap(where: np.ndarray, open_test: bool) -> None:
     """Say how many rows equal rows of the data set, or that none does."""
     counts = {part: int((where == part).sum()) for part in _EQUAL}
     told = [f"{n:,} equal {_EQUAL[part]}" for part, n in counts.items() if n]
     if not told:
-        st.caption(
-            "These rows are no part of the data set: its own test rows stay closed."
-        )
+        closed = "" if open_test else ": its own test rows stay closed"
+        st.caption(f"These rows are no part of the data set{closed}.")
         return
     st.warning(
         f"Of these {len(where):,} rows, {', '.join(told)} of this data set. Equal "
