@@ -1,6 +1,7 @@
 """Apply without a browser: bring new rows, mend their columns, take the answers."""
 
 import io
+import re
 
 import numpy as np
 import pandas as pd
@@ -31,7 +32,8 @@ def test_every_method_answers_new_rows(method):
     frame = load_dataset("iris").frame
     bring(page, moved(frame))
     assert shown(page)["Rows"] == "150"
-    assert " of 150, " in shown(page)["Right"]
+    assert shown(page)["Rows right"].endswith(" of 150")
+    assert re.fullmatch(r"\d+\.\d %", shown(page)["Right"])
     assert "These rows are no part of the data set" in said(page)
     assert len(page.dataframe[-1].value) == 150
 
@@ -69,11 +71,11 @@ def test_rows_of_the_data_set_are_said_and_test_rows_are_not_scored():
     assert len(page.dataframe[-1].value) == 178
     bring(page, pd.concat([frame, moved(frame.iloc[:50])]))
     assert "Scored are the other 50 rows" in said(page)
-    assert " of 50, " in shown(page)["Right"]
+    assert shown(page)["Rows right"].endswith(" of 50")
     page = bring(
         opened({"data": "wine", "opened": "1", "open": "1"}, "apply.py"), frame
     )
-    assert " of 36, " in shown(page)["Right"]
+    assert shown(page)["Rows right"].endswith(" of 36")
     assert "stay closed" not in said(page)
 
 

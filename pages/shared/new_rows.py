@@ -204,8 +204,8 @@ def read_out(
     strangers = rows.size - scores.rows
     hits, total = scores.hits, scores.rows + strangers
     with st.container(horizontal=True):
-        share = f"{hits:,} of {total:,}, {percent(hits / total)}"
-        st.metric("Right", share, width=260)
+        st.metric("Right", percent(hits / total), width=130)
+        st.metric("Rows right", f"{hits:,} of {total:,}", width="content")
         if scores.rows:
             low, high = scores.interval
             ends = f"{100 * low:.0f}–{100 * high:.0f} %"
