@@ -68,6 +68,7 @@ def test_a_handful_of_rows_is_answered_in_words():
     query = {"data": MINE, "mine": private.keep(dataset)}
     page = settled(opened(query, "compare.py"))
     assert "cannot answer from 4 training rows" in said(page)
+    assert said(page).count("k nearest neighbours") == 1
     assert "RBF-SVM" in told(page)
     (settings,) = page.get("button_group")
     settings.set_value([True]).run()

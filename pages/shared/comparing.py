@@ -183,8 +183,9 @@ def problems(jobs: dict[Entry, ContenderJob]) -> list[str]:
     """Why there is no model, in a sentence for all contenders of the same reason."""
     names: dict[str, list[str]] = {}
     for entry, job in jobs.items():
-        if job.problem:
-            names.setdefault(job.problem, []).append(name_of(entry))
+        if job.problem:  # who it is stands before it, with the settings
+            problem = job.problem.removeprefix(f"{title_of(entry.key)} ")
+            names.setdefault(problem, []).append(name_of(entry))
     return [f"{', '.join(found)}: {problem}" for problem, found in names.items()]
 
 
