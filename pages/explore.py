@@ -24,10 +24,12 @@ def _figure() -> None:
 def _downloads() -> None:
     """The model on the screen, to take along; it is made when it is asked for."""
     released = live.released()
-    left, pin, middle, right = st.columns([2, 1, 2, 5], vertical_alignment="center")
+    left, right = st.columns([3, 2], vertical_alignment="center")
+    # As wide as their words, and below each other where there is no room.
+    row = left.container(horizontal=True, vertical_alignment="center")
     refused, make = exports.offer(released)
     usual = "The canonical model of these settings as C99 with a self-test, in a zip."
-    left.download_button(
+    row.download_button(
         "Download as C",
         data=make,
         file_name="model.zip",
@@ -38,8 +40,8 @@ def _downloads() -> None:
         disabled=bool(refused),
         help=refused or usual,
     )
-    comparing.pin(released, pin)
-    middle.page_link("pages/export.py", label="Sizes, agreement, Python")
+    comparing.pin(released, row)
+    row.page_link("pages/export.py", label="Sizes, agreement, Python")
     if waiting := cached.start_up().waiting:
         right.caption(f"Still being compiled: {', '.join(waiting)}.")
     choice = links.current()
@@ -74,7 +76,7 @@ def _convergence() -> None:
         "gap": history.gap,
     }
     with st.popover("As a table"):
-        st.dataframe(table, hide_index=True)
+        st.dataframe(table, hide_index=True, column_config=tables.numbers(table))
 
 
 _figure()

@@ -335,3 +335,15 @@ def test_an_upload_is_explored_and_deleted(visit, tmp_path):
     expect(stranger.get_by_text("only in the browser that brought them")).to_be_visible(
         timeout=20_000
     )
+
+
+@pytest.mark.parametrize("path", ["", "compare"])
+def test_the_pin_can_be_read_beside_an_open_sidebar(visit, path):
+    page = visit(path, viewport={"width": 1280, "height": 900})
+    pin = page.get_by_role("button", name="Pin as A")
+    expect(pin).to_be_visible(timeout=60_000)
+    page.get_by_test_id("stExpandSidebarButton").click()
+    expect(page.get_by_test_id("stSidebar")).to_be_visible()
+    page.wait_for_timeout(600)  # it slides
+    cut = "e => [e, ...e.querySelectorAll('*')].some(n => n.scrollWidth > n.clientWidth"
+    assert not pin.evaluate(f"{cut} + 1 && getComputedStyle(n).display !== 'inline')")
