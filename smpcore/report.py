@@ -26,6 +26,7 @@ table { border-collapse: collapse; margin: .5rem 0 }
 td, th { border: 1px solid #c5cad1; padding: .2rem .6rem; text-align: left }
 section { border-top: 1px solid #c5cad1; margin-top: 1.5rem }
 .rule { white-space: pre-wrap; font-family: monospace }
+.warning { border-left: 4px solid #d55e00; padding-left: .6rem }
 .wide { overflow-x: auto }
 svg { max-width: 100%; height: auto }
 """
@@ -42,6 +43,8 @@ class Page:
         Data, split, method, accuracy, in the order shown.
     names, notes : mapping of int to str
         What an expert wrote on a prototype.
+    warnings : mapping of int to sequence of str
+        What to read with care about a prototype.
     prototypes : sequence of mapping
         One line of a table per prototype.
     portraits : ndarray of shape (n_prototypes, n_features)
@@ -65,6 +68,7 @@ class Page:
     what: str = ""
     names: Mapping[int, str] = field(default_factory=dict)
     notes: Mapping[int, str] = field(default_factory=dict)
+    warnings: Mapping[int, Sequence[str]] = field(default_factory=dict)
     prototypes: Sequence[Mapping[str, Any]] = ()
     rows: Sequence[Mapping[str, Any]] = ()
 
@@ -138,6 +142,8 @@ def _prototype(model: PrototypeModel, page: Page, j: int) -> str:
     lines = [f"<section><h3>{escape(name)}: {escape(label)}</h3>"]
     if note := page.notes.get(j):
         lines.append(f"<p>{escape(note)}</p>")
+    for warning in page.warnings.get(j, ()):
+        lines.append(f'<p class="warning">{escape(warning)}</p>')
     values = page.portraits[j]
     if len(page.shape) > 1:
         lines.append(_picture(values, page.shape, page.signed, name))
@@ -187,10 +193,13 @@ def _grey(value: float, low: float, high: float) -> str:
 
 def _bars(values: np.ndarray, told: np.ndarray, names: Sequence[str], name: str) -> str:
     """Bars by length; beside each its feature and number."""
-    order = np.argsort(-np.abs(values), kind="stable")[:_MOST_BARS]
+    order = np.argsort(-np.abs(values), kind="stable")
     order = order[values[order] != 0]
     if not order.size:
         return "<p>All of it is zero.</p>"
+    n_left = max(0, order.size - _MOST_BARS)
+    more = f"<p>and {n_left} smaller one{'s' * (n_left > 1)}</p>" if n_left else ""
+    order = order[:_MOST_BARS]
     top, lines = float(np.abs(values[order]).max()), []
     for i, f in enumerate(order):
         length = 150 * abs(values[f]) / top
@@ -203,7 +212,8 @@ def _bars(values: np.ndarray, told: np.ndarray, names: Sequence[str], name: str)
             f"{escape(label)}: {told[f]:.4g}</text>"
         )
     middle = f'<path d="M150 0V{22 * len(order)}" stroke="#555"/>'
-    return _svg(640, 22 * len(order), f"Bars of {name}", middle + "".join(lines))
+    title, body = f"Bars of {name}", middle + "".join(lines)
+    return _svg(640, 22 * len(order), title, body) + more
 
 
 def _svg(width: int, height: int, title: str, body: str) -> str:

@@ -2,13 +2,14 @@
 
 import re
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from pages.shared import cached, private, reports, scene
+from pages.shared import cached, portraits, private, reports, scene
 from pages.shared.choice import MINE, Choice
 from pages.shared.sight import Sight
 from smpcore import METHODS, Dataset, make_dataset, prepare, split
@@ -226,3 +227,20 @@ def test_another_category_is_another_answer():
         sound(colour.select(level).run())
         seen[level] = answer()
     assert seen == {"red": "yes", "blue": "no", "a <b>hue</b>": "no"}
+
+
+def test_the_report_warns_as_the_page_does(monkeypatch):
+    choice = Choice(data="breast_cancer", method="smp")
+    parts = choice.parts()
+    fit = cached.fit(parts, "smp", choice.all_values)
+    assert fit.wait(60)
+    monkeypatch.setattr("pages.shared.sight.st.session_state", {})
+    sight = Sight(choice, parts, fit.estimator.model_)
+    odd = [j for j, fact in enumerate(sight.facts) if fact.opposing]
+    assert odd
+    text = unescape(reports.html(sight, reports.facts_of(sight), False))
+    for j in odd:
+        (warning,) = portraits.oddities(sight, j)
+        _, section = text.split(f"<section><h3>Prototype {j + 1}:")
+        assert "sign opposite to the feature's own" in warning
+        assert warning in section.split("</section>")[0]

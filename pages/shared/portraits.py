@@ -217,30 +217,34 @@ def _written(sight: Sight, j: int) -> None:
 
 
 def _oddities(sight: Sight, j: int) -> None:
-    fact, names = sight.facts[j], sight.model.feature_names
+    fact = sight.facts[j]
     if np.isfinite(fact.distance):
         st.write(
             f"The nearest training row is {fact.distance:.3g} standard deviations "
             f"away; from a training row to its nearest neighbour {fact.usual:.3g} is "
             "usual."
         )
+    for warning in oddities(sight, j):
+        st.warning(tables.plain(warning))
+
+
+def oddities(sight: Sight, j: int) -> list[str]:
+    """What to read with care about a prototype, a sentence or two each; not escaped."""
+    fact, names, found = sight.facts[j], sight.model.feature_names, []
     if fact.outside:
         listed = ", ".join(tables.short(names[f]) for f in fact.outside[:8])
-        st.warning(
-            tables.plain(
-                f"{len(fact.outside)} features lie outside what training rows have: "
-                f"{listed}."
-            )
+        found.append(
+            f"{len(fact.outside)} features lie outside what training rows have: "
+            f"{listed}."
         )
     if fact.opposing:
         listed = ", ".join(tables.short(names[f]) for f in fact.opposing[:8])
-        st.warning(
-            tables.plain(
-                f"{len(fact.opposing)} weights have the sign opposite to the feature's "
-                f"own class difference: {listed}. Features that say the same thing can "
-                "do that; read such a weight with care."
-            )
+        found.append(
+            f"{len(fact.opposing)} weights have the sign opposite to the feature's "
+            f"own class difference: {listed}. Features that say the same thing can "
+            "do that; read such a weight with care."
         )
+    return found
 
 
 def _bars(sight: Sight, j: int) -> None:

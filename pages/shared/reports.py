@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from pages.shared import readouts
-from pages.shared.portraits import lines
+from pages.shared.portraits import lines, oddities
 from pages.shared.readouts import TITLES
 from pages.shared.sight import Sight
 from smpcore import METHODS, Page, evaluate, nearest_examples, report
@@ -66,6 +66,7 @@ def html(sight: Sight, facts: dict[str, str], real: bool) -> str:
         what="Portraits are left out: they are real rows." if hidden else sight.what,
         names={j: note["name"] for j, note in notes.items()},
         notes={j: note["note"] for j, note in notes.items()},
+        warnings={j: oddities(sight, j) for j in range(model.n_prototypes)},
         prototypes=lines(sight),
         rows=_rows(sight) if real else (),
     )

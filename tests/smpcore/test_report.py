@@ -1,8 +1,11 @@
 """The report as a document: whole, escaped, without anything that loads or runs."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from smpcore import METHODS, Page, load_dataset, prepare, report, split
+from tests.smpcore.codegen.random_models import random_linear
 
 
 def test_a_picture_per_prototype_and_nothing_to_load():
@@ -21,3 +24,17 @@ def test_a_picture_per_prototype_and_nothing_to_load():
     assert "default-src 'none'" in text
     assert "<script" not in text
     assert np.all([tag not in text for tag in ("<x>", "<n>", "src=")])
+
+
+def test_bars_that_are_left_out_are_counted_and_warnings_stand_by_their_prototype():
+    model = random_linear(30, 2, 1, 1.0)
+    weights = np.arange(1.0, 31.0) * np.ones((2, 1))
+    weights[0, :9] = 0.0
+    weights[1, :14] = 0.0
+    page = Page("t", {}, weights, True, warnings={1: ["Beware of <w>."]})
+    first, second = report(model, page).split("<section>")[1:]
+    assert first.count("<rect") == second.count("<rect") == 15
+    assert "and 6 smaller ones" in first and "and 1 smaller one<" in second
+    assert "Beware" not in first and "Beware of &lt;w&gt;." in second
+    few = report(model, replace(page, portraits=weights * (weights > 20)))
+    assert "smaller one" not in few
