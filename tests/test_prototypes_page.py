@@ -229,6 +229,14 @@ def test_another_category_is_another_answer():
     assert seen == {"red": "yes", "blue": "no", "a <b>hue</b>": "no"}
 
 
+def test_a_method_without_distances_speaks_of_none():
+    told = words(opened({"data": "iris", "method": "smallk"}, "prototypes.py"))
+    assert "Rows are training rows." in told and "Distances are" not in told
+    page = opened({"data": "iris", "method": "supersparse"}, "prototypes.py")
+    assert "Distances are in standard deviations" in words(page)
+    assert "to the nearest row" in page.dataframe[0].value
+
+
 def test_the_report_warns_as_the_page_does(monkeypatch):
     choice = Choice(data="breast_cancer", method="smp")
     parts = choice.parts()

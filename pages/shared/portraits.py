@@ -22,6 +22,8 @@ from smpcore import (
 #: Prototypes drawn beside each other; of series, whose lines share their axes, fewer.
 MOST_DRAWN, MOST_LINES = 20, 6
 _NEAREST = 5
+#: Column of the distances, where prototypes are single cases.
+_NEAREST_ROW = "to the nearest row"
 #: Width of a small picture in CSS pixels: the least that Streamlit gives to a chart;
 #: two stand beside each other on a phone.
 _PICTURE = 150
@@ -94,7 +96,7 @@ def lines(sight: Sight) -> list[dict[str, Any]]:
             line["of its own class"] = int(own)
         line |= {name: float(values[j]) for name, values in measured.items()}
         if np.isfinite(fact.distance):
-            line["to the nearest row"] = fact.distance
+            line[_NEAREST_ROW] = fact.distance
             line["usual distance"] = fact.usual
             line["out of range"] = len(fact.outside)
         if sight.signed:
@@ -113,8 +115,11 @@ def gallery(sight: Sight) -> None:
         more = model.n_prototypes - n
         told = f" {more} more are in the table and under One by one." if more else ""
         st.caption(sight.what + told)
-    st.dataframe(lines(sight), hide_index=True)
-    st.caption("Rows are training rows. Distances are in standard deviations.")
+    table = lines(sight)
+    st.dataframe(table, hide_index=True)
+    far = any(_NEAREST_ROW in line for line in table)
+    told = " Distances are in standard deviations." if far else ""
+    st.caption(f"Rows are training rows.{told}")
     if model.classes is not None:
         _leads(sight)
     if model.similarity.weights:
