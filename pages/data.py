@@ -65,7 +65,8 @@ names = ["Columns", "Table", "Classes", "Missing values", "Two columns"]
 tabs = st.tabs([*names, "Series"] if dataset.channels else names)
 with tabs[0]:
     _columns(table)
-tabs[1].dataframe(dataset.frame.iloc[:200, :200], key="table")
+some = dataset.frame.iloc[:200, :200]
+tabs[1].dataframe(some, key="table", column_config=tables.numbers(some))
 tabs[1].caption("At most the first 200 rows and columns.")
 with tabs[2]:
     data_charts.balance(dataset, division)

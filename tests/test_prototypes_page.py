@@ -1,5 +1,6 @@
 """Prototypes without a browser: portraits, rule, answers, report."""
 
+import json
 import re
 from dataclasses import replace
 from html import unescape
@@ -235,6 +236,42 @@ def test_a_method_without_distances_speaks_of_none():
     page = opened({"data": "iris", "method": "supersparse"}, "prototypes.py")
     assert "Distances are in standard deviations" in words(page)
     assert "to the nearest row" in page.dataframe[0].value
+
+
+@pytest.fixture
+def small():
+    """A visitor's own table with numbers that have no digit in the first places."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"tiny": rng.uniform(1e-7, 9e-7, 60)})
+    frame["people"] = rng.integers(10_000, 90_000, 60) + 0.5
+    frame["y"] = np.where(frame["tiny"] > 4e-7, "a", "b")
+    roles = {"tiny": "feature", "people": "feature", "y": "target"}
+    dataset = Dataset("small", frame, roles, "classification", private=True)
+    token = private.keep(dataset)
+    yield {"data": MINE, "mine": token}, dataset
+    private.delete(token)
+
+
+def _styles(table):
+    told = json.loads(table.proto.columns)
+    return {
+        name: one["type_config"]["format"]
+        for name, one in told.items()
+        if one.get("type_config")
+    }
+
+
+def test_small_numbers_keep_their_digits_and_values(small):
+    query, dataset = small
+    page = at("Why this answer", query)
+    edited, changed = page.dataframe[0], page.dataframe[-1]
+    row = dataset.frame.loc[int(re.search(r"row (\d+) of", words(page))[1])]
+    assert edited.value["value"].tolist() == [row["tiny"], row["people"]]
+    assert _styles(edited)["value"] == _styles(edited)["highest"] == "%.5g"
+    assert set(changed.value) >= {"now", "then"} <= set(_styles(changed))
+    shown = at("One by one", query).dataframe
+    (near,) = [_styles(table) for table in shown if "likeness" in table.value]
+    assert near["tiny"] == "%.4g" and near["people"] == "%.5g"
 
 
 def test_the_report_warns_as_the_page_does(monkeypatch):

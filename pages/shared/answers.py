@@ -99,7 +99,11 @@ def _edited(sight: Sight, row: pd.DataFrame, key: str) -> tuple[pd.DataFrame, li
             )
             fixed = ["column", "lowest in training", "highest", "used"]
             table = st.data_editor(
-                values, hide_index=True, disabled=fixed, key=f"edit_{key}"
+                values,
+                hide_index=True,
+                disabled=fixed,
+                key=f"edit_{key}",
+                column_config=tables.numbers(values),
             )
             for given, value, still in zip(
                 numbers, table["value"], table["hold"], strict=True
@@ -174,14 +178,14 @@ def _verdict(sight: Sight, x: np.ndarray, found: Contributions) -> None:
         for j in order
     ]
     with st.expander("What every prototype says", icon=":material/list:"):
-        st.dataframe(table, hide_index=True)
+        _shown(table)
         if model.classes is not None:
             scores = model.scores(x[None])[0]
             lines = [
                 {"class": label, "score": float(score)}
                 for label, score in zip(sight.outputs, scores, strict=True)
             ]
-            st.dataframe(lines, hide_index=True)
+            _shown(lines)
 
 
 def _parts(sight: Sight, x: np.ndarray) -> None:
@@ -213,7 +217,7 @@ def _parts(sight: Sight, x: np.ndarray) -> None:
     with st.popover("As a table"):
         order = np.argsort(-np.abs(found.parts), kind="stable")
         lines = [{found.of: names[i], "part": float(found.parts[i])} for i in order]
-        st.dataframe([*lines, {found.of: "the rest", "part": found.rest}])
+        _shown([*lines, {found.of: "the rest", "part": found.rest}])
 
 
 def part_names(sight: Sight, found: Contributions) -> list[str]:
@@ -259,7 +263,11 @@ def _flip(sight: Sight, x: np.ndarray, frozen: list[int]) -> None:
         "at, not what would happen."
     )
     draw(sight, np.stack([x, flip.x]), ["before", "after"], "flipped")
-    st.dataframe(changes(model, x, flip), hide_index=True)
+    _shown(changes(model, x, flip))
+
+
+def _shown(lines: list[dict[str, Any]]) -> None:
+    st.dataframe(lines, hide_index=True, column_config=tables.numbers(lines))
 
 
 def outside(model: PrototypeModel, x: np.ndarray) -> np.ndarray:

@@ -245,7 +245,8 @@ def _beaten(scores: Scores | RegressionScores, data: cached.Parts) -> None:
 
 def table(answers: pd.DataFrame) -> None:
     """The rows' answers on the screen, and all of them as a file."""
-    st.dataframe(answers.iloc[:MOST_SHOWN], key="answers")
+    some = answers.iloc[:MOST_SHOWN]
+    st.dataframe(some, key="answers", column_config=tables.numbers(some))
     if len(answers) > MOST_SHOWN:
         st.caption(f"The first {MOST_SHOWN:,} of {len(answers):,} rows.")
     st.download_button(

@@ -90,8 +90,8 @@ def _curves(choice: Choice, data: cached.Parts, model: PrototypeModel) -> None:
         column.plotly_chart(figure, key=f"operating_{title}", alt=words)
         column.caption(f"{words}.")
     with st.expander("These curves as tables", icon=":material/table:"):
-        st.dataframe(points, hide_index=True)
-        st.dataframe(curve, hide_index=True)
+        for table in (points, curve):
+            st.dataframe(table, hide_index=True, column_config=tables.numbers(table))
     left, right = st.columns([2, 5], vertical_alignment="center")
     args = choice, sign * threshold, band
     left.button("Use on every page", key="use_operating", on_click=_set, args=args)

@@ -116,7 +116,7 @@ def gallery(sight: Sight) -> None:
         told = f" {more} more are in the table and under One by one." if more else ""
         st.caption(sight.what + told)
     table = lines(sight)
-    st.dataframe(table, hide_index=True)
+    st.dataframe(table, hide_index=True, column_config=tables.numbers(table))
     far = any(_NEAREST_ROW in line for line in table)
     told = " Distances are in standard deviations." if far else ""
     st.caption(f"Rows are training rows.{told}")
@@ -156,7 +156,7 @@ def _leads(sight: Sight) -> None:
             for label, own in parts
             if own.size
         ]
-        st.dataframe(table, hide_index=True)
+        st.dataframe(table, hide_index=True, column_config=tables.numbers(table))
 
 
 def _kernels(sight: Sight) -> None:
@@ -173,7 +173,7 @@ def _kernels(sight: Sight) -> None:
     with st.popover("As a table"):
         order = np.argsort(-weights, kind="stable")
         table = [{"kernel": names[i], "weight": float(weights[i])} for i in order]
-        st.dataframe(table, hide_index=True)
+        st.dataframe(table, hide_index=True, column_config=tables.numbers(table))
     if model.classes is None:
         return
     X, codes = sight.rows
@@ -267,7 +267,7 @@ def _bars(sight: Sight, j: int) -> None:
     with st.popover("As a table"):
         order = np.argsort(-np.abs(values), kind="stable")
         shown = [{"feature": names[f], title: float(values[f])} for f in order]
-        st.dataframe(shown, hide_index=True)
+        st.dataframe(shown, hide_index=True, column_config=tables.numbers(shown))
 
 
 def _nearest(sight: Sight, j: int) -> None:
@@ -282,7 +282,7 @@ def _nearest(sight: Sight, j: int) -> None:
     frame = dataset.frame.iloc[rows, :200]
     frame.insert(0, "likeness", likeness(sight.model, X[places])[:, j], True)
     with st.container() if len(sight.shape) == 1 else st.popover("As a table"):
-        st.dataframe(frame)
+        st.dataframe(frame, column_config=tables.numbers(frame))
 
 
 def _won(sight: Sight, j: int) -> None:

@@ -27,6 +27,8 @@ from smpcore import (
 
 ROLES = ("feature", "target", "group", "time", "ignore")
 KINDS = ("number", "category")
+#: Significant digits of numbers in tables: as a rule, and of large ones at most.
+_DIGITS, _MOST_DIGITS = 4, 15
 
 
 def plain(text: str) -> str:
@@ -143,6 +145,36 @@ def remarks(dataset: Dataset, division: Split) -> None:
     notices = [*dataset.notices, *division.notices]
     if notices:
         st.info("\n".join(f"- {plain(notice)}" for notice in notices))
+
+
+def numbers(table: Any) -> dict[str, Any]:
+    """How the numbers of a table are shown, column by column: values stay exact.
+
+    Four significant digits, however small a number is, and more where one has more
+    before its point: Streamlit itself shows four places after it.
+
+    Parameters
+    ----------
+    table : DataFrame, or what makes one
+        With names for columns.
+
+    Returns
+    -------
+    dict of str to column configuration
+    """
+    frame = pd.DataFrame(table)
+    found = {}
+    for name, column in frame.items():
+        if isinstance(name, str) and column.dtype.kind == "f":
+            style = f"%.{_digits(column.to_numpy(float, na_value=np.nan))}g"
+            found[name] = st.column_config.NumberColumn(format=style)
+    return found
+
+
+def _digits(values: np.ndarray) -> int:
+    largest = np.abs(values[np.isfinite(values)]).max(initial=1.0)
+    before_the_point = int(np.log10(max(largest, 1.0))) + 1
+    return min(max(_DIGITS, before_the_point), _MOST_DIGITS)
 
 
 def remembered(name: str, key: Any, compute: Callable[[], Any]) -> Any:
