@@ -28,7 +28,7 @@ def shown(page):
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_answers_new_rows(method):
     page = opened({"data": "iris", "method": method}, "apply.py")
-    assert "It should have these 4 columns" in said(page)
+    assert "It should have these" in said(page)
     frame = load_dataset("iris").frame
     bring(page, moved(frame))
     assert shown(page)["Rows"] == "150"
