@@ -20,7 +20,7 @@ from smpcore import EMITTERS, METHODS, PACKERS, ExportError, SmpcoreError
 def _compare(form: formats.Form, found: dict[str, formats.Form]) -> None:
     if problem := found[asked.number_format].problem:
         st.info(tables.plain(f"{problem} {form.name} is shown."))
-    formats.table(formats.lines(made, found, target.chip))
+    formats.table(formats.lines(made, found, target.chip), target.chip)
     st.caption(f"On all rows that are open. **{form.name}:** {formats.told(form)}")
     st.caption(tables.plain(made.worth))
     if differing := formats.differing(made, form):

@@ -2,7 +2,7 @@
 
 from smpcore import chips, figures
 from smpcore.baselines import BASELINES, Baseline
-from smpcore.chips import CHIPS, available, measure
+from smpcore.chips import CHIPS, Chip, available, measure
 from smpcore.codegen import (
     EMITTERS,
     PACKERS,
@@ -16,6 +16,7 @@ from smpcore.codegen import (
     bundle,
     check_supported,
     compile_model,
+    conversion,
     emit_python,
     estimated,
     quantise,
@@ -160,6 +161,7 @@ __all__ = [
     "Agreement",
     "Baseline",
     "Caution",
+    "Chip",
     "CompiledModel",
     "Contender",
     "Contributions",
@@ -212,6 +214,7 @@ __all__ = [
     "contend",
     "contrasts",
     "contributions",
+    "conversion",
     "count_answers",
     "counterfactual",
     "decode_strings",

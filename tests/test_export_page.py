@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import zipfile
 from functools import partial
 
@@ -9,7 +10,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.shared import boards, costs, exports, formats, private, ranges, settings
+from pages.shared import (
+    boards,
+    costs,
+    exports,
+    formats,
+    private,
+    ranges,
+    settings,
+    usage,
+)
 from pages.shared.choice import Choice
 from pages.shared.settings import FORMATS, TARGETS
 from smpcore import EMITTERS, METHODS, PACKERS, Dataset, SensorRange, bundle
@@ -69,7 +79,7 @@ def test_linear_integers_are_possible_and_agree():
     assert table["rows saturated"]["int8"].endswith(" of 455")
     proved = [float(table["proved the same"][f].split()[0]) for f in FORMATS]
     assert proved[0] >= proved[1] >= proved[2] > 50
-    cycles = table["cycles (estimated)"].str.replace(",", "")
+    cycles = table["cycles, whole numbers"].str.replace(",", "")
     assert int(cycles["int8"]) < int(cycles["int16"]) < int(cycles["float32"])
     assert "Test: right" not in table
 
@@ -209,7 +219,62 @@ def test_costs_are_measured_on_a_button():
     form = _made("int8", data="breast_cancer", method="smallk")[1]
     guess = costs.estimates(form.model)["ATmega328P"]
     count = int(metrics["Cycles an answer"].replace(",", ""))
-    assert 0.5 < count / guess.count < 2
+    assert 0.5 < count / guess.linked.count < 2
+    alone = int(re.search(r"of flash, ([\d,]+) cycles", said(page))[1])
+    assert 0.5 < alone / guess.alone.count < 2
+
+
+def _bytes(cell):
+    return int(cell.replace(",", "").removesuffix(" B"))
+
+
+def test_integers_from_floats_cost_their_conversion():
+    page = _page("int8", data="breast_cancer", method="smallk", k="2", target="c99")
+    table = _table(page).loc[list(FORMATS)]
+    alone = table["flash, whole numbers"].map(_bytes)
+    linked = table["flash, from floats"].map(_bytes)
+    assert alone["int8"] < alone["float32"] == linked["float32"] < linked["int8"]
+    (flash,) = [m.value for m in page.metric if m.label == "Flash, Cortex-M0"]
+    assert _bytes(flash) == linked["int8"]
+    assert f"The prediction alone: {alone['int8']} B of flash" in said(page)
+    assert "judged with the conversion" in said(page)
+    assert "Costs are estimated, for Cortex-M0" in said(page)
+    steps = " ".join(line.value for line in page.markdown)
+    more = linked["int8"] - alone["int8"]
+    assert f"On the Cortex-M0 the conversion takes about {more:,} B" in steps
+
+
+def test_a_board_is_judged_by_what_is_linked():
+    form = _made("int8", data="breast_cancer", method="smallk")[1]
+    board = boards._START.to_dict("records")[1]
+    board["flash, kB"] = 2.0
+    known = costs.estimates(form.model)
+    assert known["Cortex-M0"].alone.flash < 2048 < known["Cortex-M0"].linked.flash
+    assert boards.lines([board], known)[0]["fits"] == "no: too little flash"
+
+
+def test_whole_numbers_need_no_conversion():
+    ranges = {
+        name: SensorRange(0, 100, integer=True)
+        for name in Choice(data="iris").dataset().feature_columns
+    }
+    made, form = _made("int8", ranges, data="iris", method="smallk")
+    assert not costs.converts(form.model)
+    both = costs.estimates(form.model)["Cortex-M0"]
+    assert both.alone == both.linked
+    (line,) = [
+        line
+        for line in formats.lines(made, {"int8": form}, "Cortex-M0")
+        if line["number format"] == "int8"
+    ]
+    assert line["flash, from floats"] == "no conversion"
+    assert "links no conversion" in boards.inputs_in_words(form, both)
+    told = usage.lines("m0", form.model, "mdl", 3)
+    assert "quantise" not in told and "no conversion is needed" in told
+    model = formats.as_exported(form, made)
+    files = zipfile.ZipFile(io.BytesIO(bundle(model, made.vectors(model, False))))
+    readme = files.read("README.md").decode()
+    assert "no chip needs" in readme and "What the conversion takes" not in readme
 
 
 def _is_measured(page):

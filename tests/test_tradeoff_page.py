@@ -75,6 +75,15 @@ def test_no_bytes_no_point_and_the_page_says_which():
     assert "l1 logistic regression" not in drawn
 
 
+@pytest.mark.parametrize("size", ["flash_int8", "cycles_int16", "flash_bytes"])
+def test_costs_of_integers_say_that_they_are_the_predictions_alone(size):
+    app = _open({"data": "iris"})
+    app.selectbox(key="sweep_size").select(size).run()
+    drawn = app.get("plotly_chart")[0].proto.spec
+    assert ("the prediction alone" in drawn) == ("int" in size)
+    assert "prediction alone" in app.selectbox(key="sweep_size").help
+
+
 def test_more_folds_than_rows_is_a_sentence(monkeypatch):
     app = _open({"data": "moons", "d.n_samples": "20", "validation": "0.6"})
     app.number_input(key="sweep_folds").set_value(10).run()

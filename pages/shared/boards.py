@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.shared import costs, settings, tables
-from pages.shared.costs import Cost
+from pages.shared.costs import Cost, Costs
 from pages.shared.exports import Export
 from pages.shared.formats import Form
 from pages.shared.ranges import kept_table
@@ -54,6 +54,8 @@ def section(made: Export, form: Form, chip: str, key: Any) -> None:
             for problem in problems:
                 st.info(tables.plain(problem))
     _metrics(made, form, chip, known.get(chip))
+    if chip in known and form.is_whole:
+        st.caption(inputs_in_words(form, known[chip]))
     for warning in made.compiled.warnings:
         st.warning(warning)
     if chip not in known:
@@ -73,21 +75,39 @@ def section(made: Export, form: Form, chip: str, key: Any) -> None:
         _boards(known)
 
 
-def _metrics(made: Export, form: Form, chip: str, cost: Cost | None) -> None:
+def inputs_in_words(form: Form, both: Costs) -> str:
+    """What the costs take in of what a model of integers needs for its inputs."""
+    if not costs.converts(form.model):
+        return (
+            "All inputs are whole numbers that the model takes as they are: a program "
+            "links no conversion, and the boards below are judged without it."
+        )
+    alone = both.alone
+    return (
+        "With the conversion from floats, which a program links unless its inputs come "
+        f"as whole numbers. The prediction alone: {alone.flash:,} B of flash, "
+        f"{alone.count:,} {alone.counted}. The boards below are judged with the "
+        f"conversion. If your sensor gives whole numbers that fit into {form.name}, "
+        "say so under *Ranges and units of the inputs*."
+    )
+
+
+def _metrics(made: Export, form: Form, chip: str, both: Costs | None) -> None:
     needed = f"{len(made.compiled.inputs)} of {len(made.data.preparation.inputs)}"
     words, size = made.compiled.in_words, f"{form.model.table_bytes:,} B"
     with st.container(horizontal=True):
         st.metric("Inputs needed", needed, width=150)
         st.metric("Prototypes", made.n_prototypes, help=words, width=150)
-        if cost is None:
+        if both is None:
             st.metric("Tables in flash", size, width=150)
             return
+        cost = both.linked
         st.metric(f"Flash, {chip}", f"{cost.flash:,} B", help=cost.how, width=190)
         st.metric("RAM + stack", f"{cost.ram} + {cost.stack:,} B", width=150)
         st.metric(f"{cost.counted.capitalize()} an answer", f"{cost.count:,}")
 
 
-def _boards(known: Mapping[str, Cost]) -> None:
+def _boards(known: Mapping[str, Costs]) -> None:
     place = st.container()
     found = lines(editor(), known)
     with place:
@@ -130,11 +150,13 @@ def editor() -> list[dict[str, Any]]:
 
 
 def lines(
-    boards: list[dict[str, Any]], known: Mapping[str, Cost]
+    boards: list[dict[str, Any]], known: Mapping[str, Costs]
 ) -> list[dict[str, str]]:
     """The boards with what the model takes on them."""
     return [
-        _line(board, known[board["chip"]]) for board in boards if board["chip"] in known
+        _line(board, known[board["chip"]].linked)
+        for board in boards
+        if board["chip"] in known
     ]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from smpcore import (
     CHIPS,
+    Chip,
     CompiledModel,
     ExportError,
     QuantModel,
@@ -45,15 +46,44 @@ class Cost:
     how: str
 
 
-def estimates(model: CompiledModel | QuantModel) -> dict[str, Cost]:
+@dataclass(frozen=True)
+class Costs:
+    """What an answer takes on a chip, without and with what its inputs need.
+
+    Parameters
+    ----------
+    alone : Cost
+        The prediction: all there is where the inputs are whole numbers already.
+    linked : Cost
+        What a program links: of a model of integers with the conversion from floats,
+        unless all its inputs are whole numbers as they are.
+    """
+
+    alone: Cost
+    linked: Cost
+
+
+def converts(model: CompiledModel | QuantModel) -> bool:
+    """Whether a program has to turn floats into integers before it asks the model."""
+    return isinstance(model, QuantModel) and model.converts
+
+
+def estimates(model: CompiledModel | QuantModel) -> dict[str, Costs]:
     """Costs from the table, chip by chip; none for a form that has no constants."""
-    found = {}
-    for name, chip in CHIPS.items():
-        if told := estimated(model, name):
-            found[name] = Cost(
-                told.flash, 0, told.stack, told.count, chip.counted, "estimated"
-            )
-    return found
+    return {
+        chip.name: Costs(
+            _estimated(model, chip, False), _estimated(model, chip, converts(model))
+        )
+        for chip in CHIPS.values()
+        if estimated(model, chip.name)
+    }
+
+
+def _estimated(model: CompiledModel | QuantModel, chip: Chip, converted: bool) -> Cost:
+    told = estimated(model, chip.name, converted)
+    # The integers that the conversion makes lie in memory until they are asked for.
+    ram = len(model.inputs) * model.width // 8 if converted else 0
+    return Cost(told.flash, ram, told.stack, told.count, chip.counted, "estimated")
 
 
 def can_measure() -> bool:
@@ -63,7 +93,7 @@ def can_measure() -> bool:
 
 def measured(
     model: CompiledModel | QuantModel, stop: np.ndarray, progress: np.ndarray
-) -> tuple[dict[str, Cost], list[str]]:
+) -> tuple[dict[str, Costs], list[str]]:
     """Compile the model, let every simulated chip answer rows, and count.
 
     Parameters
@@ -74,22 +104,26 @@ def measured(
 
     Returns
     -------
-    dict of str to Cost
+    dict of str to Costs
     list of str
         Why a chip is missing.
     """
     found, problems, chips = {}, [], available()
-    rows = test_vectors(model, n=_N_ASKED).rows
     for chip in chips:
         if stop[0]:
             break
         try:
-            told = measure(model, rows, chip)
-            count = int(told.counts.max())
-            found[chip.name] = Cost(
-                told.flash, told.ram, told.stack, count, chip.counted, "measured"
-            )
+            alone = _measured(model, chip, False)
+            linked = _measured(model, chip, True) if converts(model) else alone
+            found[chip.name] = Costs(alone, linked)
         except ExportError as error:
             problems.append(str(error))
         progress[0] += 1 / len(chips)
     return found, problems
+
+
+def _measured(model: CompiledModel | QuantModel, chip: Chip, converted: bool) -> Cost:
+    rows = test_vectors(model.source if converted else model, n=_N_ASKED).rows
+    told = measure(model, rows, chip, converted=converted)
+    count = int(told.counts.max())
+    return Cost(told.flash, told.ram, told.stack, count, chip.counted, "measured")

@@ -26,6 +26,13 @@ from smpcore import (
     quantise,
 )
 
+#: What the inputs are, in the title of a cost -> what it takes in.
+_INPUTS = {
+    ", whole numbers": "The prediction alone: enough where every input comes as the "
+    "whole number that the model takes, for instance as counts of a converter.",
+    ", from floats": "With the conversion of floats to the model's integers, which "
+    "computes in floats. float32 takes floats as they are.",
+}
 #: Rows that differ are listed up to so many.
 MOST_LISTED = 200
 
@@ -185,21 +192,36 @@ def lines(
     return [{name: line.get(name, "") for name in columns} for line in (*shown, last)]
 
 
-def table(lines: list[dict[str, Any]]) -> None:
+def table(lines: list[dict[str, Any]], chip: str) -> None:
     """Show the lines; the format stays in sight, however narrow the screen."""
-    pinned = {"number format": st.column_config.Column(pinned=True)}
-    st.dataframe(lines, hide_index=True, column_config=pinned)
+    column = st.column_config.Column
+    told = {"number format": column(pinned=True)}
+    for name in lines[0]:
+        for end, words in _INPUTS.items():
+            if end in name:
+                told[name] = column(help=words)
+    st.dataframe(lines, hide_index=True, column_config=told)
+    if len(told) > 1:
+        st.caption(
+            f"Costs are estimated, for {chip}. Whole numbers: the prediction alone. "
+            "From floats: integers with the conversion of their inputs as well."
+        )
 
 
 def _takes(form: Form, chip: str) -> dict[str, str]:
     """Estimated costs of a format on a chip."""
-    cost = costs.estimates(form.model).get(chip)
-    if cost is None:
+    both = costs.estimates(form.model).get(chip)
+    if both is None:
         return {}
-    return {
-        f"flash, {chip} (estimated)": f"{cost.flash:,} B",
-        f"{cost.counted} (estimated)": f"{cost.count:,}",
-    }
+    found = {}
+    needless = form.is_whole and not costs.converts(form.model)
+    for end, cost in zip(_INPUTS, (both.alone, both.linked), strict=True):
+        gone = "no conversion" if needless and cost is both.linked else ""
+        found |= {
+            f"flash{end}": gone or f"{cost.flash:,} B",
+            f"{cost.counted}{end}": gone or f"{cost.count:,}",
+        }
+    return dict(sorted(found.items(), key=lambda one: not one[0].startswith("flash")))
 
 
 def _apart(form: Form) -> dict[str, str]:

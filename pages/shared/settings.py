@@ -38,7 +38,9 @@ LONGEST_PREFIX = 40
 QUICK_SECONDS, POLL_SECONDS = 1.0, 0.4
 _FORMAT_HELP = (
     "float32 for every model. Integers answer many times sooner on a chip without "
-    "floats; with 8 bits an input has 256 steps, with 16 bits 65,536."
+    "floats; with 8 bits an input has 256 steps, with 16 bits 65,536. Inputs that come "
+    "as floats are converted first, which computes in floats and can take more than "
+    "the rest."
 )
 _TARGET_HELP = (
     "The same code for all. An Arduino library comes with sketches and is added in the "

@@ -12,9 +12,6 @@ import streamlit as st
 from pages.shared.sweeps import SCORE_TITLES, SIZE_TITLES, Asked, Found, label
 from smpcore import METHODS, figures, n_draws, title_of, walk_baselines
 
-#: Added to the titles of costs on an axis.
-ON_CHIP = " (ATmega328P, estimated on one fold)"
-
 #: Added where the folds are blocks in time.
 IN_TIME = (
     " Folds are blocks in time: each is judged after learning from what came before; "
@@ -63,8 +60,10 @@ def as_table(found: Found, asked: Asked) -> pd.DataFrame:
 
 def _axis(size: str) -> str:
     """Title of a size, with the chip where it is of one."""
-    costs = size.startswith(("flash", "cycles"))
-    return SIZE_TITLES[size] + ON_CHIP * costs
+    if not size.startswith(("flash", "cycles")):
+        return SIZE_TITLES[size]
+    alone = "the prediction alone, " * size.endswith(("int8", "int16"))
+    return f"{SIZE_TITLES[size]} (ATmega328P, {alone}estimated on one fold)"
 
 
 def show(found: Found, asked: Asked, on_click: Callable[[], None]) -> None:

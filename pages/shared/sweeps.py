@@ -169,6 +169,8 @@ def ask(choice: Choice, data: cached.Parts) -> Asked:
         SIZE_TITLES,
         format_func=SIZE_TITLES.get,
         key=kept.one("sweep_size", SIZE_TITLES, next(iter(SIZE_TITLES))),
+        help="Flash and cycles of integers are those of the prediction alone. Inputs "
+        "that come as floats have to be converted, which Export counts.",
     )
     baselines = st.toggle(
         "Baselines: l1 path, RBF-SVM, tree, forest, neighbours"

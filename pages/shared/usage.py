@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from smpcore import CompiledModel, QuantModel
+from pages.shared.settings import TARGETS
+from smpcore import CHIPS, CompiledModel, QuantModel, conversion
 
-_CALL = {
-    False: "Call `{p}_predict(x)` with the inputs in the units of your table.",
-    True: "Call `{p}_quantise(values, x)`, then `{p}_predict(x)`; a chip that reads "
-    "whole numbers fills `x` itself and leaves the conversion out.",
-}
+_FLOATS = "Call `{p}_predict(x)` with the inputs in the units of your table."
+_WHOLE = (
+    "Fill `x` with the inputs, whole numbers as they are, and call `{p}_predict(x)`: "
+    "no conversion is needed."
+)
+_CONVERTED = (
+    "Call `{p}_quantise(values, x)`, then `{p}_predict(x)`. On {chip} the conversion "
+    "takes about {flash:,} B of flash and {count:,} {counted} more. A chip that reads "
+    "whole numbers fills `x` itself and leaves `model_quantise.c` out."
+)
 _LINES = {
     "c99": (
         "Unpack the zip and run `make`: it prints `selftest: 0 of {n} differ`.",
@@ -53,8 +59,15 @@ def lines(
     -------
     str
     """
-    whole = isinstance(model, QuantModel)
-    files = "`model.c` and `model_quantise.c`" if whole else "`model.c`"
-    said = (*_LINES[target], _CALL[whole])
-    lines = [line.format(p=prefix, n=n_vectors, files=files) for line in said]
+    call, files, told = _FLOATS, "`model.c`", {}
+    if isinstance(model, QuantModel):
+        call = _WHOLE
+        if model.converts:
+            chip = TARGETS[target].chip
+            more, counted = conversion(model, chip), CHIPS[chip].counted
+            told = {"chip": f"the {chip}", "flash": more.flash, "count": more.count}
+            told["counted"] = counted
+            call, files = _CONVERTED, "`model.c` and `model_quantise.c`"
+    told |= {"p": prefix, "n": n_vectors, "files": files}
+    lines = [line.format(**told) for line in (*_LINES[target], call)]
     return "\n".join(f"{place}. {line}" for place, line in enumerate(lines, start=1))

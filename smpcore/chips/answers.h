@@ -1,5 +1,5 @@
 /* What a program on a chip holds: one row of inputs, and the model's answers to it. */
-#include "model.h"
+#include "asking.h"
 
 #ifndef MDL_CLASSES /* a value has no scores */
 #define MDL_CLASSES 1

@@ -18,11 +18,11 @@ int main(void)
         GPIOR0 = 1; /* wants a row */
         BARRIER;
         GPIOR0 = 2;
-        answer = mdl_predict(row.x);
+        answer = ask(row.x);
         __asm__ volatile("" ::"r"(answer) : "memory"); /* it is not stored before */
         GPIOR0 = 3;
         row.answers.winner = WINNER(answer);
-        mdl_scores(row.x, row.answers.scores);
+        mdl_scores(GIVEN(row.x), row.answers.scores);
         BARRIER;
         GPIOR0 = 4; /* has answered */
     }

@@ -22,7 +22,7 @@ static volatile ANSWER answer;
 extern uint32_t stack[];
 void reset(void);
 
-static uint32_t ask(uint32_t what, const void *with)
+static uint32_t request(uint32_t what, const void *with)
 {
     register uint32_t r0 __asm__("r0") = what;
     register const void *r1 __asm__("r1") = with;
@@ -34,14 +34,14 @@ static uint32_t ask(uint32_t what, const void *with)
 static uint32_t open_file(const char *name, uint32_t size, uint32_t mode)
 {
     const uint32_t words[3] = {(uint32_t)name, mode, size};
-    return ask(OPEN, words);
+    return request(OPEN, words);
 }
 
 /* Bytes that are left over. */
 static uint32_t transfer(uint32_t what, uint32_t file, const void *bytes, uint32_t size)
 {
     const uint32_t words[3] = {file, (uint32_t)bytes, size};
-    return ask(what, words);
+    return request(what, words);
 }
 
 static __attribute__((noinline)) uint32_t ticks_of_calls(uint32_t calls)
@@ -50,7 +50,7 @@ static __attribute__((noinline)) uint32_t ticks_of_calls(uint32_t calls)
 
     for (; calls > 0; --calls) {
         BARRIER;
-        answer = mdl_predict(x);
+        answer = ask(x);
         BARRIER;
     }
     return (start - CLOCK) & 0xffffffUL;
@@ -91,7 +91,7 @@ static __attribute__((noinline)) uint32_t stack_of_call(void)
         *p = PAINT;
     }
     BARRIER;
-    answer = mdl_predict(x);
+    answer = ask(x);
     BARRIER;
     p = lowest;
     while (p < top && *p == PAINT) {
@@ -114,13 +114,13 @@ static __attribute__((noinline)) void answer_rows(void)
         took[0] = instructions();
         took[1] = stack_of_call();
         answers.winner = WINNER(answer);
-        mdl_scores(x, answers.scores);
+        mdl_scores(GIVEN(x), answers.scores);
         transfer(WRITE, told, took, sizeof took);
         transfer(WRITE, told, answers.scores, sizeof answers.scores);
         transfer(WRITE, told, &answers.winner, sizeof answers.winner);
     }
-    ask(CLOSE, &told);
-    ask(EXIT, (const void *)0x20026UL); /* all went well */
+    request(CLOSE, &told);
+    request(EXIT, (const void *)0x20026UL); /* all went well */
 }
 
 void reset(void)
@@ -134,7 +134,7 @@ void reset(void)
 
 static void fault(void)
 {
-    ask(EXIT, (const void *)0x20024UL); /* an error inside */
+    request(EXIT, (const void *)0x20024UL); /* an error inside */
 }
 
 __attribute__((section(".vectors"), used)) static const struct {

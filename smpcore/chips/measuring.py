@@ -13,6 +13,7 @@ import numpy as np
 from smpcore.chips.chip import CHIPS, Chip
 from smpcore.chips.programs import (
     HERE,
+    SOURCES,
     Sizes,
     build,
     numbers,
@@ -86,6 +87,7 @@ def measure(
     rows: np.ndarray,
     chip: Chip,
     flags: Sequence[str] = (),
+    converted: bool = False,
 ) -> Measured:
     """Let a simulated chip answer rows.
 
@@ -94,10 +96,14 @@ def measure(
     model : CompiledModel or QuantModel
     rows : ndarray of shape (n, n_inputs)
         What ``model.scores`` takes: raw rows of floats, or rows of integers.
+        ``converted``: raw rows of floats, as ``model.quantise`` takes them.
     chip : Chip
         One of those `available`.
     flags : sequence of str, optional
         More flags for the compiler.
+    converted : bool, default False
+        Whether a model of integers is given floats, and what their conversion takes
+        counts too.
 
     Returns
     -------
@@ -110,14 +116,15 @@ def measure(
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        options = [*write(folder, model, chip), *flags]
-        added = sizes_of(folder, chip, options)
+        options = [*write(folder, model, chip, converted), *flags]
+        added = sizes_of(folder, chip, options, SOURCES[converted])
         given, score = numbers(model)
+        given = np.dtype(np.float32) if converted else given
         scores = ("scores", score, (model.n_outputs,))
         record = np.dtype([("count", "u4"), ("stack", "u4"), scores, ("winner", "u2")])
         with np.errstate(over="ignore"):  # beyond float32: infinite
             asked = np.asarray(rows).astype(given)
-        told = simulated(folder, chip, options, "model.c", asked, record)
+        told = simulated(folder, chip, options, SOURCES[converted], asked, record)
     stack = told["stack"].max(initial=0)
     return Measured(
         chip=chip,
@@ -134,7 +141,7 @@ def simulated(
     folder: Path,
     chip: Chip,
     options: Sequence[str],
-    source: str,
+    sources: Sequence[str],
     rows: np.ndarray,
     record: np.dtype,
 ) -> np.ndarray:
@@ -142,7 +149,7 @@ def simulated(
 
     Parameters
     ----------
-    folder, chip, options, source
+    folder, chip, options, sources
         See `build`.
     rows : ndarray of shape (n, n_inputs)
         In the type of the C.
@@ -159,7 +166,7 @@ def simulated(
         See `measure`.
     """
     play = _on_avr if chip.tools == "avr" else _in_qemu
-    told = play(folder, chip, options, source, rows, record)
+    told = play(folder, chip, options, sources, rows, record)
     if len(told) != len(rows):
         raise ExportError(
             f"{chip.name} answered {len(told)} of {len(rows)} rows; the simulation "
@@ -172,14 +179,14 @@ def _on_avr(
     folder: Path,
     chip: Chip,
     options: Sequence[str],
-    source: str,
+    sources: Sequence[str],
     rows: np.ndarray,
     record: np.dtype,
 ) -> np.ndarray:
     runner = simavr_runner()
     if runner is None:
         raise ExportError(f"{chip.name} needs gcc and libsimavr; install them.")
-    whole = build(folder, chip, "avr.c", options, "chip.elf", source)
+    whole = build(folder, chip, "avr.c", options, "chip.elf", sources)
     _check(chip, whole, 0)
     row_bytes = rows.itemsize * rows.shape[1]
     answer_bytes = record.itemsize - record.fields["scores"][1]
@@ -194,12 +201,12 @@ def _in_qemu(
     folder: Path,
     chip: Chip,
     options: Sequence[str],
-    source: str,
+    sources: Sequence[str],
     rows: np.ndarray,
     record: np.dtype,
 ) -> np.ndarray:
     placed = [*options, f"-T{HERE / 'cortex.ld'}"]
-    build(folder, chip, "cortex.c", placed, "chip.elf", source)
+    build(folder, chip, "cortex.c", placed, "chip.elf", sources)
     (folder / "rows").write_bytes(rows.tobytes())
     run("qemu-system-arm", "-M", chip.machine, *_QEMU, cwd=folder)
     told = np.frombuffer((folder / "told").read_bytes(), record)

@@ -22,6 +22,9 @@ HERE = Path(__file__).parent
 #: Seconds that a command may take.
 PATIENCE = 120
 
+#: Whether floats are converted first -> the model's files.
+SOURCES = {False: ("model.c",), True: ("model.c", "model_quantise.c")}
+
 # Each operation is rounded on its own, as the emulator does it; what is not called is
 # left out.
 _FLAGS = "-std=c99 -Os -ffp-contract=off -ffunction-sections -fdata-sections".split()
@@ -79,7 +82,12 @@ def numbers(model: CompiledModel | QuantModel) -> tuple[np.dtype, np.dtype]:
     return np.dtype(np.float32), np.dtype(np.float32)
 
 
-def write(folder: Path, model: CompiledModel | QuantModel, chip: Chip) -> list[str]:
+def write(
+    folder: Path,
+    model: CompiledModel | QuantModel,
+    chip: Chip,
+    converted: bool = False,
+) -> list[str]:
     """Put the files of a model into a folder.
 
     Parameters
@@ -87,6 +95,8 @@ def write(folder: Path, model: CompiledModel | QuantModel, chip: Chip) -> list[s
     folder : Path
     model : CompiledModel or QuantModel
     chip : Chip
+    converted : bool, default False
+        Whether floats are given, which are converted to the model's integers first.
 
     Returns
     -------
@@ -109,6 +119,8 @@ def write(folder: Path, model: CompiledModel | QuantModel, chip: Chip) -> list[s
     given, score = (_c_type(kind) for kind in numbers(model))
     answer = score if model.is_regression else class_type(model)
     types = {"INPUT": given, "SCORE": score, "ANSWER": answer}
+    if converted:
+        types |= {"INPUT": "float", "INTEGER": given}
     return [f"-D{name}={kind}" for name, kind in types.items()]
 
 
@@ -122,7 +134,7 @@ def build(
     program: str,
     options: Sequence[str],
     name: str,
-    source: str = "model.c",
+    sources: Sequence[str] = SOURCES[False],
 ) -> Sizes:
     """Compile a program of this folder with the model that lies in another one.
 
@@ -137,8 +149,8 @@ def build(
         Flags; those that `write` gave are among them.
     name : str
         Of the file to make.
-    source : str, default "model.c"
-        The model's file.
+    sources : sequence of str, default ("model.c",)
+        The model's files.
 
     Returns
     -------
@@ -146,7 +158,7 @@ def build(
         Of the whole program.
     """
     command = [f"{chip.tools}-gcc", *options, *_FLAGS, *chip.flags, f"-I{folder}"]
-    files = [HERE / program, source, "-Wl,--gc-sections", "-o", name]
+    files = [HERE / program, *sources, "-Wl,--gc-sections", "-o", name]
     run(*command, *files, *chip.libraries, cwd=folder)
     table = run(f"{chip.tools}-size", name, cwd=folder).decode()
     text, data, bss = map(int, table.splitlines()[1].split()[:3])
@@ -154,13 +166,16 @@ def build(
 
 
 def sizes_of(
-    folder: Path, chip: Chip, options: Sequence[str], source: str = "model.c"
+    folder: Path,
+    chip: Chip,
+    options: Sequence[str],
+    sources: Sequence[str] = SOURCES[False],
 ) -> Sizes:
     """Bytes that the model in a folder adds to a program that asks it for an answer.
 
     Parameters
     ----------
-    folder, chip, options, source
+    folder, chip, options, sources
         See `build`.
 
     Returns
@@ -170,7 +185,7 @@ def sizes_of(
     # Memories of its own, or the gap between flash and RAM counts as RAM.
     begin = [] if chip.tools == "avr" else [f"-T{HERE / 'cortex.ld'}", "-Wl,-e,main"]
     built = [
-        build(folder, chip, "size.c", [*begin, *define, *options], "size.elf", source)
+        build(folder, chip, "size.c", [*begin, *define, *options], "size.elf", sources)
         for define in ([], ["-DWITH_MODEL"])
     ]
     return Sizes(built[1].flash - built[0].flash, built[1].ram - built[0].ram)

@@ -1,5 +1,5 @@
 /* The same program with and without a model: the difference is what the model takes. */
-#include "model.h"
+#include "asking.h"
 
 INPUT x[MDL_N];
 volatile ANSWER answer;
@@ -8,7 +8,7 @@ int main(void)
 {
     x[0] = 1;
 #ifdef WITH_MODEL
-    answer = mdl_predict(x);
+    answer = ask(x);
 #else
     answer = 0;
 #endif

@@ -9,7 +9,7 @@ from smpcore.codegen.arduino import arduino_library, emit_arduino
 from smpcore.codegen.bundle import bundle
 from smpcore.codegen.c99 import emit_c99
 from smpcore.codegen.compiled import CompiledModel
-from smpcore.codegen.costs import Costs, estimated
+from smpcore.codegen.costs import Costs, conversion, estimated
 from smpcore.codegen.fold import check_supported, compile_model
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.integers import QuantInput, QuantModel, SensorRange, quantise
@@ -43,6 +43,7 @@ __all__ = [
     "bundle",
     "check_supported",
     "compile_model",
+    "conversion",
     "emit_arduino",
     "emit_c99",
     "emit_python",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +24,9 @@ from smpcore.codegen.integers.model import QuantModel
 from smpcore.codegen.integers.sums import QuantSums
 from smpcore.codegen.linear_rows import LinearRows
 from smpcore.codegen.similarity_sums import SimilaritySums
+
+#: What of `Costs` -> part -> bytes or cycles of one.
+_Constants = Mapping[str, Mapping[str, float]]
 
 TABLE = Path(__file__).with_name("costs.json")
 
@@ -44,7 +48,9 @@ class Costs(NamedTuple):
     count: int
 
 
-def estimated(model: CompiledModel | QuantModel, chip: str) -> Costs | None:
+def estimated(
+    model: CompiledModel | QuantModel, chip: str, converted: bool = False
+) -> Costs | None:
     """Estimate what a model takes on a chip.
 
     Parameters
@@ -52,6 +58,8 @@ def estimated(model: CompiledModel | QuantModel, chip: str) -> Costs | None:
     model : CompiledModel or QuantModel
     chip : str
         "ATmega328P", "Cortex-M0" or "Cortex-M4F".
+    converted : bool, default False
+        Whether a model of integers is given floats: with their conversion.
 
     Returns
     -------
@@ -66,11 +74,71 @@ def estimated(model: CompiledModel | QuantModel, chip: str) -> Costs | None:
         (0, stack_parts(model)),
         (0, parts(model)),
     )
+    told = _sums(each, found)
+    if not converted or not isinstance(model, QuantModel):
+        return told
+    more = conversion(model, chip)
+    stack = max(told.stack, more.stack)  # one call after the other
+    return Costs(told.flash + more.flash, stack, told.count + more.count)
+
+
+def conversion(quant: QuantModel, chip: str) -> Costs | None:
+    """Estimate what it takes to turn floats into the integers of a model.
+
+    Parameters
+    ----------
+    quant : QuantModel
+    chip : str
+
+    Returns
+    -------
+    Costs or None
+        None for an unknown chip.
+    """
+    each = _table()[conversion_form(quant)].get(chip)
+    if each is None:
+        return None
+    code = conversion_code(quant)
+    found = (
+        (conversion_bytes(quant), code),
+        (0, {"call": 1}),
+        (0, conversion_parts(quant)),
+    )
+    return _sums(each, found)
+
+
+def _sums(each: _Constants, found: Iterable[tuple[int, Mapping[str, int]]]) -> Costs:
+    """What is known, and the parts; of flash, stack and count, in this order."""
     totals = (
         start + sum(each[what].get(name, 0.0) * n for name, n in counts.items())
         for what, (start, counts) in zip(Costs._fields, found, strict=True)
     )
     return Costs(*(math.ceil(total) for total in totals))
+
+
+def conversion_form(quant: QuantModel) -> str:
+    """Name of the constants of a conversion."""
+    return f"conversion, {quant.width} bits"
+
+
+def conversion_parts(quant: QuantModel) -> dict[str, int]:
+    """How often each part of a conversion's work is done."""
+    numbers, n = sum(one.is_number for one in quant.inputs), len(quant.inputs)
+    far = n if n > np.iinfo(np.uint8).max else 0
+    counted = {"call": 1, "number": numbers, "category": n - numbers}
+    return counted | {"far input": far}
+
+
+def conversion_code(quant: QuantModel) -> dict[str, int]:
+    """Which parts of a conversion there is code of: once, however many inputs."""
+    counted = conversion_parts(quant)
+    return {name: int(n > 0) for name, n in counted.items() if name != "number"}
+
+
+def conversion_bytes(quant: QuantModel) -> int:
+    """Bytes of the tables of a conversion."""
+    integers = 1 if all(one.is_number for one in quant.inputs) else 2
+    return len(quant.inputs) * (2 * 4 + integers * quant.width // 8)
 
 
 def form_of(model: CompiledModel | QuantModel) -> str | None:
@@ -174,6 +242,6 @@ def has_tables(model: CompiledModel | QuantModel) -> bool:
 
 
 @functools.cache
-def _table() -> dict[str, dict[str, dict[str, dict[str, float]]]]:
-    """Form -> chip -> what of `Costs` -> part -> bytes or cycles of one."""
+def _table() -> dict[str, dict[str, _Constants]]:
+    """Form -> chip -> its constants."""
     return json.loads(TABLE.read_text("ascii"))

@@ -213,7 +213,7 @@ def _l1_alike(X: np.ndarray, y: np.ndarray, split: tuple, n: int) -> dict[str, A
 def _peer(program: Program, truth: np.ndarray) -> dict[str, Any]:
     """What a peer's program takes on the chip."""
     accuracy = float((program.labels == truth).mean())
-    source = "model.cpp" if "model.cpp" in program.files else "model.c"
+    sources = ["model.cpp" if "model.cpp" in program.files else "model.c"]
     if program.least_bytes > CHIP.flash:
         why = f"its numbers alone take {program.least_bytes:,} bytes of flash"
         return {"accuracy": accuracy, "refused": why}
@@ -227,12 +227,12 @@ def _peer(program: Program, truth: np.ndarray) -> dict[str, Any]:
         for file, text in program.files.items():
             (folder / file).write_text(text)
         try:
-            added = sizes_of(folder, chip, options, source)
+            added = sizes_of(folder, chip, options, sources)
             record = np.dtype(
                 [("count", "u4"), ("stack", "u4"), ("scores", "u1"), ("winner", "u2")]
             )
             rows = program.rows[:N_ASKED].astype(given)
-            told = simulated(folder, chip, options, source, rows, record)
+            told = simulated(folder, chip, options, sources, rows, record)
         except ExportError as error:
             return {"accuracy": accuracy, "refused": str(error)[:100]}
     return {

@@ -2,7 +2,8 @@
 
 With ``--fit`` random models are measured on the simulated chips, and the constants
 written to ``smpcore/codegen/costs.json``: of every form, or of those whose name holds a
-text. In any case models of the app are measured and printed beside their estimates.
+text; ``conversion`` is that of floats to integers. In any case models of the app are
+measured and printed beside their estimates.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -24,6 +25,10 @@ from smpcore.codegen.costs import (
     TABLE,
     Costs,
     code_parts,
+    conversion_bytes,
+    conversion_code,
+    conversion_form,
+    conversion_parts,
     estimated,
     form_of,
     has_tables,
@@ -134,10 +139,13 @@ def rows_of(model: CompiledModel | QuantModel, n: int = N_ROWS) -> np.ndarray:
     return sample(model, n)
 
 
-def told(model: CompiledModel | QuantModel, chip: Chip) -> Costs | None:
+def told(
+    model: CompiledModel | QuantModel, chip: Chip, converted: bool = False
+) -> Costs | None:
     """What is measured; None where the chip cannot hold it."""
+    rows = sample(model.source, N_ROWS) if converted else rows_of(model)
     try:
-        found: Measured = measure(model, rows_of(model), chip)
+        found: Measured = measure(model, rows, chip, converted=converted)
     except ExportError:
         return None
     return Costs(found.flash, found.stack, round(float(np.median(found.counts))))
@@ -152,6 +160,20 @@ def fit(text: str) -> None:
             "flash": _constants(pairs, "flash"),
             "stack": _stack([*pairs, *small.get((form, chip), [])]),
             "count": _constants(pairs, "count"),
+        }
+    for (form, chip), pairs in _conversions(text).items():
+        table.setdefault(form, {})[chip] = {
+            "flash": _least_squares(
+                [cost.flash - conversion_bytes(quant) for quant, cost in pairs],
+                [cost.flash for _, cost in pairs],
+                [conversion_code(quant) for quant, _ in pairs],
+            ),
+            "stack": {"call": float(max(cost.stack for _, cost in pairs))},
+            "count": _least_squares(
+                [cost.count for _, cost in pairs],
+                [cost.count for _, cost in pairs],
+                [conversion_parts(quant) for quant, _ in pairs],
+            ),
         }
     TABLE.write_text(json.dumps(table, indent=1, sort_keys=True) + "\n", "ascii")
 
@@ -171,16 +193,47 @@ def _measured(
     return seen
 
 
+def _conversions(text: str) -> dict[tuple[str, str], Pairs]:
+    """Form and chip -> models, and what the conversion of their inputs takes."""
+    wide = (
+        quantise(compile_model(random_linear(300, 2, 1, density)), width)
+        for width in (8, 16)
+        for density in (0.9, 1.0)
+    )
+    seen: dict[tuple[str, str], Pairs] = {}
+    for model in (*random_models(), *wide):
+        if not isinstance(model, QuantModel) or text not in conversion_form(model):
+            continue
+        for chip in CHIPS.values():
+            both, alone = told(model, chip, True), told(model, chip)
+            if both is None or alone is None:
+                continue
+            # The calls follow each other: the deeper one's stack is all that is seen.
+            stack = both.stack if both.stack > alone.stack else 0
+            costs = Costs(both.flash - alone.flash, stack, both.count - alone.count)
+            key = conversion_form(model), chip.name
+            seen.setdefault(key, []).append((model, costs))
+    return seen
+
+
 def _constants(pairs: Pairs, what: str) -> dict[str, float]:
     """What one part takes, none less than nothing: least squares of relative errors."""
     wanted = np.array([float(getattr(costs, what)) for _, costs in pairs])
     counters = {"flash": code_parts, "count": parts}
-    counts = pd.DataFrame([counters[what](model) for model, _ in pairs]).fillna(0.0)
+    counts = [counters[what](model) for model, _ in pairs]
     known = np.zeros(len(pairs))
     if what == "flash":
         known = np.array([m.table_bytes if has_tables(m) else 0 for m, _ in pairs])
-    weight = 1 / wanted
-    each, _ = nnls(counts.to_numpy() * weight[:, None], (wanted - known) * weight)
+    return _least_squares(wanted - known, wanted, counts)
+
+
+def _least_squares(
+    wanted: np.ndarray, of: np.ndarray, parts: Iterable[Mapping[str, int]]
+) -> dict[str, float]:
+    """What one part takes so that errors are small beside the whole."""
+    weight = 1 / np.asarray(of, float)
+    counts = pd.DataFrame(list(parts)).fillna(0.0)
+    each, _ = nnls(counts.to_numpy() * weight[:, None], np.asarray(wanted) * weight)
     found = zip(counts, each.tolist(), strict=True)
     return {name: float(f"{size:.4g}") for name, size in found if size > 0}
 

@@ -137,6 +137,11 @@ class QuantModel(ABC):
         return self.source.is_regression
 
     @property
+    def converts(self) -> bool:
+        """Whether some input is a number that becomes another one as an integer."""
+        return not all(one.exact for one in self.inputs)
+
+    @property
     def not_sure(self) -> int:
         """A margin up to this is inside the "not sure" band; -1 without a band."""
         band = self.source.band

@@ -5,12 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from smpcore.codegen import readme_parts as parts
+from smpcore.codegen.costs import conversion
 from smpcore.codegen.integers.conversions import conversions
 from smpcore.codegen.integers.inputs import QuantInput, ends
 from smpcore.codegen.integers.model import QuantModel
 from smpcore.codegen.integers.plain_python import has_python
 from smpcore.codegen.names import markdown
 from smpcore.codegen.vectors import TestVectors
+
+#: Chip -> what its time is counted in.
+_COUNTED = {
+    "ATmega328P": "cycles",
+    "Cortex-M0": "instructions",
+    "Cortex-M4F": "instructions",
+}
 
 
 def readme_of_integers(
@@ -124,9 +132,36 @@ from 0. {least} and {most} mean: outside the range; `{prefix}_saturated(x)` coun
 inputs. A missing number is `NAN` for `{prefix}_quantise`; a missing or unknown
 category is -1.
 
+{_conversion(quant, prefix)}
 | name in C | column | unit | range | integer in `x` | missing counts as |
 |---|---|---|---|---|---|
 {lines}
+"""
+
+
+def _conversion(quant: QuantModel, prefix: str) -> str:
+    """What the conversion costs on a chip, and how it is avoided."""
+    if not quant.converts:
+        return f"""\
+All inputs are whole numbers that `x` takes as they are: no chip needs
+`{prefix}_quantise`, and a linker that drops what is not called leaves it out.
+"""
+    more = {chip: conversion(quant, chip) for chip in _COUNTED}
+    lines = "\n".join(
+        f"| {chip} | {cost.flash:,} bytes | {cost.count:,} {_COUNTED[chip]} |"
+        for chip, cost in more.items()
+    )
+    return f"""\
+**What the conversion takes.** It computes in 32-bit floats, in software on a chip that
+has none in hardware, and can be larger and slower than the model itself. Estimated,
+beyond what `{prefix}_predict` takes:
+
+| chip | flash | time of a row |
+|---|---|---|
+{lines}
+
+Whole-number inputs avoid it: who reads counts of a converter puts the integers of the
+table below into `x`, and the linker leaves `{prefix}_quantise` out.
 """
 
 

@@ -9,7 +9,7 @@ import pytest
 from smpcore import METHODS, chips
 from smpcore.chips import CHIPS, available, measure, sizes
 from smpcore.chips.programs import HERE, simavr_runner
-from smpcore.codegen import QuantModel, compile_model, quantise
+from smpcore.codegen import QuantModel, compile_model, quantise, sample
 from smpcore.errors import ExportError
 from tests.bench.export import fitted
 from tests.smpcore.codegen.integers.test_integers_linear import drawn_integers
@@ -70,6 +70,22 @@ def test_a_chip_gives_every_score(model_of, simulated, name, width, chip):
     assert found.ram == 0
     assert found.flash > model.table_bytes * (name != "written out")
     assert found.stack < 2048 and (found.counts > 0).all()
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize(("name", "width"), [("mixed", 8), ("value", 16)])
+def test_a_chip_that_is_given_floats_converts_them(
+    model_of, simulated, name, width, chip
+):
+    model = model_of(name, width)
+    rows = sample(model.source, 20)
+    alone = measure(model, model.quantise(rows), simulated(chip), STRICT)
+    found = measure(model, rows, simulated(chip), STRICT, converted=True)
+    np.testing.assert_array_equal(found.scores, alone.scores)
+    np.testing.assert_array_equal(found.winners, alone.winners)
+    assert found.flash > alone.flash + 8 * len(model.inputs)
+    assert found.ram == len(model.inputs) * width // 8
+    assert (found.counts > alone.counts).all() and found.stack >= alone.stack
 
 
 @pytest.mark.parametrize("chip", CHIPS)

@@ -7,7 +7,7 @@ import pytest
 
 from smpcore import METHODS
 from smpcore.chips import CHIPS
-from smpcore.codegen import compile_model, estimated, quantise
+from smpcore.codegen import compile_model, conversion, estimated, quantise
 from smpcore.codegen.costs import TABLE, Costs, form_of, has_tables
 from smpcore.codegen.kernels import KERNELS
 from tests.bench.costs import told
@@ -94,3 +94,29 @@ def test_an_estimate_is_near(simulated, chip, data):
         assert guess.flash == pytest.approx(real.flash, rel=0.2)
         assert guess.count == pytest.approx(real.count, rel=0.25)
         assert real.stack - 4 <= guess.stack <= real.stack + 24
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("data", ["breast_cancer", "mixed"])
+def test_an_estimate_with_the_conversion_is_near(simulated, mixed_model, chip, data):
+    compiled = mixed_model
+    if data != "mixed":
+        compiled = fitted(data, METHODS["smallk"])[-1]
+    for width in (16, 8):
+        quant = quantise(compiled, width)
+        real = told(quant, simulated(chip), converted=True)
+        guess = estimated(quant, chip, converted=True)
+        alone, more = estimated(quant, chip), conversion(quant, chip)
+        assert guess.flash == pytest.approx(real.flash, rel=0.1)
+        assert guess.count == pytest.approx(real.count, rel=0.25)
+        assert real.stack - 4 <= guess.stack <= real.stack + 48
+        assert guess.flash - alone.flash == more.flash > 150
+        assert guess.count - alone.count == more.count > 50
+
+
+def test_floats_need_no_conversion():
+    model = compile_model(random_linear())
+    assert estimated(model, "Cortex-M0", converted=True) == estimated(
+        model, "Cortex-M0"
+    )
+    assert conversion(quantise(model, 8), "Z80") is None

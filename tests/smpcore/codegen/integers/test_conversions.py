@@ -203,7 +203,7 @@ def test_a_chip_gives_every_integer(quant_of, simulated, tmp_path, name, width, 
     types = ["-DINPUT=float", f"-DSCORE={kind}_t", "-DANSWER=uint8_t"]
     scores = ("scores", kind, (len(quant.inputs),))
     record = np.dtype([("count", "u4"), ("stack", "u4"), scores, ("winner", "u2")])
-    asked = tmp_path, simulated(chip), [*types, "-O2"], "model_quantise.c"
+    asked = tmp_path, simulated(chip), [*types, "-O2"], ["model_quantise.c"]
     told = simulated_rows(*asked, values, record)["scores"]
     np.testing.assert_array_equal(told, quant.quantise(values))
     np.testing.assert_array_equal(told[: len(tried.values)], tried.integers)

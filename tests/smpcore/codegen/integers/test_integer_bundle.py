@@ -358,6 +358,9 @@ def test_the_readme_says_what_matters(mixed_model):
     assert "| `ABC_IN_SIZE_CM` | size, cm | cm\\* | 0 to 300 | (value - 150) ×" in text
     assert f"at most {quant.not_sure} (`ABC_NOT_SURE`)" in text
     assert f"larger than {quant.largest:,} in size" in text
+    more = codegen.conversion(quant, "Cortex-M0")
+    assert f"| Cortex-M0 | {more.flash:,} bytes | {more.count:,} instr" in text
+    assert "Whole-number inputs avoid it" in text
     assert "model.c model_quantise.c" in text and "-ffp-contract=off" in text
     assert "BLAKE2b" in text and "MDL" not in text
     plain = quantise(mixed_model, 8)
