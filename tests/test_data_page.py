@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import controls, exports, links, private, shelf, tables
+from pages.shared import cached, controls, exports, links, private, shelf, tables
 from pages.shared.choice import BUNDLED, Choice
 from smpcore import load_dataset, make_dataset, read_table, split
 from tests.app import APP, said, sound
@@ -17,6 +17,9 @@ GOOD = "a,b,id,class\n" + "".join(
     f"{0.3 * i:.2f},{i % 5},n{i},{'xy'[i % 2]}\n" for i in range(60)
 )
 ONE_CLASS = "a,b,class\n" + "".join(f"{0.3 * i:.2f},{i % 2},x\n" for i in range(60))
+
+#: Of breast cancer at this μ, λ fusion ends at 0.083.
+BEYOND = {"lam": 0.102, "mu": 0.001}
 
 
 def opened():
@@ -59,6 +62,20 @@ def test_every_data_set_that_a_method_can_learn(key):
     assert int(facts(page)["Training"].replace(",", "")) > 0
     names = page.data_editor[0].value["column"]
     assert len(names) == int(facts(page)["Features"]) + 1
+
+
+def test_what_was_chosen_for_other_data_comes_into_the_range_of_these(monkeypatch):
+    monkeypatch.setattr(cached, "uncompiled", set())
+    page = AppTest.from_file(PAGE, default_timeout=60)
+    page.session_state["choice"] = Choice(data="wine", values=BEYOND)
+    sound(page.run())
+    assert choice(page).values == BEYOND
+    sound(page.selectbox(key="data_pick").select("breast_cancer").run())
+    now = choice(page)
+    low, high = cached.bounds(now.parts(), now.method, now.all_values)["lam"]
+    assert low < now.values["lam"] < high < BEYOND["lam"]
+    (told,) = page.session_state["notices"]
+    assert "λ fusion stood beyond its new end" in told
 
 
 def test_a_generated_set_follows_its_controls():

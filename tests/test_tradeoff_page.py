@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import exports, sweep_jobs, sweeps
+from pages.shared import cached, exports, links, sweep_jobs, sweeps
 from pages.shared.choice import Choice
 from smpcore import METHODS, SCORES, SIZES, list_datasets, summary, sweep_table
 from tests.app import kernels, opened, said, until
@@ -65,6 +65,36 @@ def test_refining_gives_more_points_and_the_table_has_them_all():
     models = set(app.dataframe[0].value["Model"])
     assert models >= set(options)
     assert app.get("progress")[0].proto.value == 100
+
+
+def test_a_chosen_point_stays_on_explore_and_the_refined_sweep_with_it():
+    app = _open({"data": "breast_cancer", "lam": "0.102"})
+    _button(app, "sweep_refine").click().run()
+    app = _finished(app)
+    options = app.selectbox(key="point").options
+    before = app.session_state["choice"]
+    # Of the points, the μ that moves the end of λ farthest below what λ is.
+    least = min(options, key=lambda text: float(text.rpartition(" = ")[2]))
+    app.selectbox(key="point").select(least).run()
+    _button(app, "use_point").click().run()
+    used = app.session_state["choice"]
+    data, values = used.parts(), used.all_values
+    assert cached.bounds(data, used.method, values)["lam"][1] < values["lam"]
+    link = dict(app.query_params)
+    for page in ("explore.py", "export.py", "explore.py"):
+        app.switch_page(f"pages/{page}").run()
+        assert not app.exception
+        assert app.session_state["choice"].key == used.key != before.key
+        assert (
+            links.write_url(app.session_state["choice"]).items()
+            <= {
+                name: value[0] if isinstance(value, list) else value
+                for name, value in link.items()
+            }.items()
+        )
+    app = _finished(app.switch_page("pages/tradeoff.py").run())
+    assert app.selectbox(key="point").options == options
+    assert least in app.success[0].value
 
 
 def test_no_bytes_no_point_and_the_page_says_which():

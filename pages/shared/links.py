@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
-from pages.shared import kept, sources
+from pages.shared import ends, kept, sources
 from pages.shared.choice import BUNDLED, MINE, Choice
 from smpcore import METHODS, Param, SmpcoreError, forbiddable
 
@@ -58,6 +58,17 @@ def choose(choice: Choice) -> None:
     st.session_state["choice"] = choice
     if said:
         st.session_state.setdefault("notices", []).append(said)
+
+
+def choose_data(choice: Choice) -> None:
+    """Make this the visitor's choice, of data that its values were not chosen for."""
+    choose(choice)
+    try:
+        choice, said = ends.within(current(), ())
+    except SmpcoreError:  # the page that needs these data says what is wrong
+        return
+    choose(choice)
+    st.session_state.setdefault("notices", []).extend(said)
 
 
 def edition() -> int:

@@ -16,13 +16,12 @@ import logging
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from pages.shared import cached, coarse, controls, jobs, links, undo
+from pages.shared import cached, coarse, controls, ends, jobs, links, undo
 from pages.shared.canvas import pack
 from pages.shared.choice import MINE, Choice
 from pages.shared.edits import UNEXPECTED, edited
@@ -62,9 +61,8 @@ def answer(message: Mapping[str, Any] | None) -> bytes:
             header["busy"] = ahead if ahead > 2 * jobs.N_CORES else 0
             choice, said = _applied(before, message, kind).settled()
             notices += [{"level": "info", "text": said}] if said else []
-            if message is None or _movers(choice) & set(message.get("values", ())):
-                choice, said = _within(choice)
-                notices += [{"level": "info", "text": text} for text in said]
+            choice, said = _within(before, choice, message)
+            notices += [{"level": "info", "text": text} for text in said]
             _respond(header, choice, message or {}, kind)
             links.choose(choice)
             undo.follow(live, before, choice, message)
@@ -127,40 +125,21 @@ def _applied(choice: Choice, message: Mapping[str, Any] | None, kind: str) -> Ch
     return choice
 
 
-def _movers(choice: Choice) -> set[str]:
-    """Controls that may move the ends of other controls' ranges by much."""
-    params = METHODS[choice.method].controls(choice.task)
-    return {"data", "method"} | {p.name for p in params if p.scale == "choice"}
+def _within(
+    before: Choice, choice: Choice, message: Mapping[str, Any] | None
+) -> tuple[Choice, list[str]]:
+    """Bring into range what was not chosen for these data and this method.
 
-
-def _within(choice: Choice) -> tuple[Choice, list[str]]:
-    """Bring sliders back into their range when something else has moved its end.
-
-    A prototype per example, say, needs a far smaller fusion than a few prototypes do:
-    left alone, the slider would stand beyond the end where everything is one.
+    A figure that comes back, by another page or a link, shows what was chosen.
     """
-    method = METHODS[choice.method]
-    data = choice.parts()
-    if cached.is_slow(data, choice.method):
-        return choice, []
-    values, said = dict(choice.values), []
-    ends = cached.bounds(data, choice.method, choice.all_values)
-    for param in method.controls(choice.task):
-        low, high = ends.get(param.name, (0.0, np.inf))
-        value = choice.all_values[param.name]
-        if value is None:
-            continue
-        if param.scale == "log" and value > high:
-            values[param.name] = float(f"{np.sqrt(low * high):.3g}")
-            said.append(
-                f"{param.label} stood beyond its new end {high:.3g} and is set to "
-                f"{values[param.name]:g}, the middle."
-            )
-        elif param.scale == "int" and value > high:
-            values[param.name] = int(high)
-            if param.name in choice.values:
-                said.append(f"{param.label}: here at most {high:g}, which is set now.")
-    return replace(choice, values=values), said
+    if message is None:
+        return ends.within(choice, choice.all_values)
+    together = set(message.get("values", ()))
+    if together and (before.data, before.method) != (choice.data, choice.method):
+        return ends.within(choice, together)
+    if together & ends.options(choice):
+        return ends.within(choice, together | set(before.values))
+    return choice, []  # points drawn by hand, and steps back, move no setting
 
 
 def _respond(
@@ -193,6 +172,7 @@ def _respond(
         estimator = _preview(choice, data, live.get("state"))
     if "bounds" not in live or live["bounds_of"] != choice.method:
         live.update(bounds=_widest(choice), bounds_of=choice.method)
+    live["bounds"] = ends.holding(live["bounds"], choice)
     n_features = len(data.preparation.feature_names)
     automatic: Mapping[str, float] = {}
     support = np.ones(n_features, dtype=bool)
@@ -205,7 +185,7 @@ def _respond(
             "canonical": canonical,
             "coarse": None if part is data else coarse.words(part, data),
             "ms": 1000 * seconds,
-            "chain": _chain(choice, scene_id),
+            "chain": _chain(choice, scene_id, live["bounds"]),
             "knot": None,
             "value": _standing(choice, automatic),
         }
@@ -319,18 +299,19 @@ def _wait_for(fit: cached.Fit, live: dict[str, Any]) -> None:
 def _widest(choice: Choice) -> dict[str, tuple[float, float]]:
     """Slider ends before a fit has told better ones."""
     params = METHODS[choice.method].controls(choice.task)
-    return {p.name: (p.low, p.high) for p in params}
+    numbers = [p for p in params if p.scale in ("linear", "log", "int")]
+    return {p.name: (p.low, p.high) for p in numbers}
 
 
-def _chain(choice: Choice, scene_id: str) -> str:
+def _chain(choice: Choice, scene_id: str, bounds: ends.Ends) -> str:
     """Name of the path that the shown knots belong to."""
     row = METHODS[choice.method]
     values = cached.pairs(row.off_path(choice.all_values, choice.task))
-    text = repr((scene_id, choice.method, values))
+    text = repr((scene_id, choice.method, values, bounds.get(row.path)))
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def _path(choice: Choice, bounds: Mapping[str, tuple[float, float]]) -> dict[str, Any]:
+def _path(choice: Choice, bounds: ends.Ends) -> dict[str, Any]:
     method = METHODS[choice.method]
     return {
         "param": method.path,
@@ -349,11 +330,11 @@ def _knots(
     method, values = METHODS[choice.method], choice.all_values
     if not method.scrubs(values):
         return []
-    bounds = cached.bounds(data, choice.method, values)
+    bounds = ends.holding(cached.bounds(data, choice.method, values), choice)
     knots = method.knots(bounds[method.path])
     wanted = [i for i in message.get("want", ()) if isinstance(i, int)]
     path = cached.path(data, choice.method, values, tuple(knots))
-    chain = _chain(choice, st.session_state["live"]["scene_id"])
+    chain = _chain(choice, st.session_state["live"]["scene_id"], bounds)
     pictures: list[dict[str, Any]] = []
     started = time.perf_counter()
     for index in wanted[:16]:

@@ -92,7 +92,7 @@ def _arrived(errand: Errand) -> None:
         key = f"{fetched.PREFIX}{wanted}"
         fetched.load(key)
         choice = set_values(links.current(), {"data": key})
-        links.choose(choice)
+        links.choose_data(choice)
     st.rerun()
 
 

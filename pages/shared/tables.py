@@ -86,7 +86,7 @@ def _picked() -> None:
     if draft := st.session_state.pop("draft", ""):
         private.delete(draft)
     value = {"data": st.session_state["data_pick"]}
-    links.choose(set_values(links.current(), value))
+    links.choose_data(set_values(links.current(), value))
 
 
 def _generated(choice: Choice, params: tuple[Param, ...]) -> dict[str, Any]:
@@ -274,7 +274,7 @@ def take(dataset: Dataset) -> None:
         private.delete(draft)
         st.session_state["draft"] = ""
     token = private.keep(dataset, token=choice.token)
-    links.choose(
+    links.choose_data(
         replace(
             choice,
             data=MINE,
