@@ -38,6 +38,8 @@ class Choice:
         A number to predict is cut at its mean.
     token : str
         Of the visitor's own table.
+    others : tuple of str
+        Of more tables of the visitor's own, which are at hand.
     forbidden : tuple of str
         What models must not use, of `forbiddable`.
     validation, test : float
@@ -64,6 +66,7 @@ class Choice:
     data_values: dict[str, Any] = field(default_factory=dict)
     two_classes: bool = False
     token: str = ""
+    others: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
     validation: float = 0.2
     test: float = 0.2
@@ -76,6 +79,16 @@ class Choice:
     threshold: float = 0.0
     band: float = 0.0
     set_for: str = ""
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """Tokens of the visitor's own tables, the one shown last first."""
+        return (self.token, *self.others) if self.token else self.others
+
+    @property
+    def source(self) -> tuple[str, str]:
+        """Which data: of two tables of the visitor's own also which one."""
+        return self.data, self.token if self.data == MINE else ""
 
     @property
     def key(self) -> str:

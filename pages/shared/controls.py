@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.shared import cached, sources
+from pages.shared import cached, own, sources
 from pages.shared.choice import ANSWERS, BUNDLED, MINE, Choice, view_kinds
 from smpcore import METHODS, Param, SmpcoreError
 
@@ -41,10 +41,11 @@ def set_values(choice: Choice, values: Mapping[str, Any]) -> Choice:
 
 def _set(choice: Choice, name: str, value: Any) -> Choice:
     if name == "data":
-        mine = value == MINE and choice.token
-        if not mine and value not in (*BUNDLED, *sources.listed()):
+        if value not in dict(_data_options(choice)):
             raise SmpcoreError("data should be one of the listed data sets.")
-        choice = replace(choice, data=value, data_values={}, two_classes=False)
+        _, mine, token = str(value).partition(f"{MINE}:")
+        choice = own.show(choice, token) if mine else replace(choice, data=value)
+        choice = replace(choice, data_values={}, two_classes=False)
         return replace(choice, view={}, open_test=False, forbidden=())
     if name == "method":
         if value not in METHODS or choice.task not in METHODS[value].estimators:
@@ -177,7 +178,7 @@ def _methods(choice: Choice) -> dict[str, Any]:
 def _data_options(choice: Choice) -> list[tuple[str, str]]:
     options = [(key, info.title) for key, info in BUNDLED.items()]
     options += [(key, sources.title(key)) for key in sources.listed()]
-    return [*options, (MINE, "My table")] if choice.token else options
+    return [*options, *own.titles(choice).items()]
 
 
 def _view_controls(

@@ -159,11 +159,14 @@ def put(found: Saved, before: Choice) -> str:
     try:
         choice = _understood(query)
     except SmpcoreError:
-        if token and token != before.token:
+        if token and token not in before.own:
             private.delete(token)
         raise
     opened = _most(_most(before.opened, choice.opened), found.opened)
-    links.choose(replace(choice, opened=opened, token=token or before.token))
+    # The visitor's own tables stay at hand.
+    first, *others = dict.fromkeys([*[token] * bool(token), *before.own]) or [""]
+    at_hand = {"token": first, "others": tuple(others)}
+    links.choose(replace(choice, opened=opened, **at_hand))
     _lay_out(found)
     for name in ("live", "awaited", "draft"):
         st.session_state.pop(name, None)
@@ -176,11 +179,14 @@ def _token(found: Saved, before: Choice) -> str:
     """Of the saved table: drawn points, or the table that is here already."""
     if found.points is not None:
         return private.keep(*found.points)
-    try:
-        here, _ = private.visit(before.token)
-    except SmpcoreError:
-        return ""
-    return before.token if here.digest == found.table["digest"] else ""
+    for token in before.own:
+        try:
+            here, _ = private.visit(token)
+        except SmpcoreError:
+            continue
+        if here.digest == found.table["digest"]:
+            return token
+    return ""
 
 
 def _understood(query: dict[str, str]) -> Choice:

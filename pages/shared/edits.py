@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.shared import cached, private, undo
+from pages.shared import cached, own, private, undo
 from pages.shared.choice import MINE, Choice
 from smpcore import Dataset, SmpcoreError, Split, figures
 
@@ -76,15 +76,18 @@ def edited(choice: Choice, message: Mapping[str, Any], live: dict[str, Any]) -> 
     if op == "undo":
         return undo.back(choice, live)
     data = choice.parts()
+    drawn = choice.data == MINE and own.is_drawing(choice.token)
     dataset, division = _changed(data, message, goes_on)
     # A drag or a sweep is one step to undo, however many messages it took.
     if not goes_on:
-        points = data.dataset, data.split
-        undo.push(live, undo.Step(STEPS[op], choice, points, moved=True))
+        points = (data.dataset, data.split) if drawn else None
+        digest = data.dataset.digest
+        undo.push(live, undo.Step(STEPS[op], choice, points, digest, moved=True))
     live["gesture"] = gesture if message.get("dragging") else None
-    token = private.keep(dataset, division, choice.token)
+    # What is drawn on other data, or on an upload, leaves them and the upload alone.
+    token = private.keep(dataset, division, choice.token if drawn else "")
     live["edited"] = token
-    return replace(choice, data=MINE, data_values={}, token=token)
+    return replace(own.show(choice, token), data_values={})
 
 
 def _number(value: Any) -> float:

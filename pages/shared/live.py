@@ -79,7 +79,7 @@ def answer(message: Mapping[str, Any] | None) -> bytes:
         notices.append({"level": "error", "text": str(error)})
         header["kind"] = "notice"
         if message is None:
-            links.choose(Choice(token=before.token))
+            links.choose(Choice(token=before.token, others=before.others))
             _respond(header, links.current(), {}, "full")
     except Exception:
         # A bug: all of it in the log, a sentence to find it by for the visitor.
@@ -135,7 +135,7 @@ def _within(
     if message is None:
         return ends.within(choice, choice.all_values)
     together = set(message.get("values", ()))
-    if together and (before.data, before.method) != (choice.data, choice.method):
+    if together and (before.source, before.method) != (choice.source, choice.method):
         return ends.within(choice, together)
     if together & ends.options(choice):
         return ends.within(choice, together | set(before.values))

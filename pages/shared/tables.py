@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.shared import cached, links, private, sources
+from pages.shared import cached, links, own, private, sources
 from pages.shared.choice import BUNDLED, MINE, Choice
 from pages.shared.controls import set_values
 from smpcore import (
@@ -46,7 +46,8 @@ def pick() -> None:
     """Which table: a bundled one with its parameters, or the visitor's own."""
     choice = links.current()
     draft = st.session_state.get("draft", "")
-    mine = [MINE] if choice.token or draft else []
+    # A draft stands in the list in place of the table that was shown last.
+    mine = own.titles(choice) | ({MINE: "My table"} if draft else {})
     others = sources.listed()
     if choice.data not in (MINE, *BUNDLED, *others):  # its file is gone
         start = {"data_values": {}, "two_classes": False, "forbidden": ()}
@@ -58,14 +59,14 @@ def pick() -> None:
     left.selectbox(
         "Data",
         [*mine, *BUNDLED, *others],
-        format_func=_title,
+        format_func=lambda key: mine.get(key) or _title(key),
         key="data_pick",
         on_change=_picked,
     )
     if mine:
         right.button(
             "Delete",
-            help="Delete my table from the server, now.",
+            help="Delete my tables and drawings from the server, now.",
             icon=":material/delete:",
             key="delete_table",
             on_click=forget,
@@ -77,8 +78,6 @@ def pick() -> None:
 
 
 def _title(key: str) -> str:
-    if key == MINE:
-        return "My table"
     return BUNDLED[key].title if key in BUNDLED else sources.title(key)
 
 
@@ -264,8 +263,15 @@ def obstacle(dataset: Dataset) -> str:
     return ""
 
 
-def take(dataset: Dataset) -> None:
-    """Keep a visitor's table; as soon as it can be fitted, every page works with it."""
+def take(dataset: Dataset, brought: bool = False) -> None:
+    """Keep a visitor's table; as soon as it can be fitted, every page works with it.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    brought : bool
+        From elsewhere; else it is the shown table, read otherwise.
+    """
     choice, draft = links.current(), st.session_state.get("draft", "")
     if obstacle(dataset):
         st.session_state["draft"] = private.keep(dataset, token=draft)
@@ -273,12 +279,12 @@ def take(dataset: Dataset) -> None:
     if draft:
         private.delete(draft)
         st.session_state["draft"] = ""
-    token = private.keep(dataset, token=choice.token)
+    same = choice.data == MINE and not (draft or brought)
+    token = choice.token if same else own.upload_of(choice)
+    token = private.keep(dataset, token=token)
     links.choose_data(
         replace(
-            choice,
-            data=MINE,
-            token=token,
+            own.show(choice, token),
             data_values={},
             two_classes=choice.two_classes and choice.data == MINE,
             forbidden=choice.forbidden if choice.data == MINE else (),
@@ -291,12 +297,18 @@ def take(dataset: Dataset) -> None:
 def forget() -> None:
     """Delete the visitor's table from the server."""
     choice = links.current()
-    for token in {choice.token, st.session_state.get("draft", "")} - {""}:
+    for token in {*choice.own, st.session_state.get("draft", "")} - {""}:
         private.delete(token)
     for name in ("draft", "read", "read_test", "live", "checked", "columns"):
         st.session_state.pop(name, None)
     st.session_state["uploads"] = st.session_state.get("uploads", 0) + 1
-    start = {"data": Choice.data, "token": "", "data_values": {}, "view": {}}
+    start = {
+        "data": Choice.data,
+        "token": "",
+        "others": (),
+        "data_values": {},
+        "view": {},
+    }
     links.choose(replace(choice, **start, two_classes=False, forbidden=()))
 
 

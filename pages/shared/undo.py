@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pages.shared import private
+from pages.shared import own, private
 from pages.shared.choice import MINE, Choice
 from smpcore import METHODS, Dataset, SmpcoreError, Split
 
@@ -77,7 +77,7 @@ def follow(
     del live["drag_from"]
     if what := _changed(start, after):
         points, digest = None, ""
-        if start.data == MINE and after.data != MINE:
+        if start.data == MINE and after.source != start.source:
             dataset, division = private.visit(start.token)
             points = (dataset, division) if division is not None else None
             digest = dataset.digest
@@ -86,7 +86,7 @@ def follow(
 
 def _changed(before: Choice, after: Choice) -> str:
     """Which setting differs, in words; views and the test set are none."""
-    if before.data != after.data:
+    if before.source != after.source:
         return "the choice of data"
     if before.data_values != after.data_values:
         return "a setting of the data"
@@ -112,20 +112,31 @@ def back(choice: Choice, live: dict[str, Any]) -> Choice:
         raise SmpcoreError("There is nothing to undo.")
     step = live["undo"].pop()
     before = step.choice
-    if step.moved and before.data != MINE:
-        # The first edit made a table of a generated set.
+    if step.moved and step.points is None:
+        # The first edit made a drawing of other data: it is no more.
+        left = [token for token in choice.own if token != live.get("edited")]
+        choice = replace(choice, token="", others=tuple(left))
         live["edited"] = None
-        return replace(choice, data=before.data, data_values=before.data_values)
+    if step.moved and before.data != MINE:
+        was = {"data": before.data, "data_values": before.data_values}
+        return replace(choice, **was, **_own(choice, before.token))
     if step.points is not None:
-        token = private.keep(*step.points, choice.token)
+        token = private.keep(*step.points, before.token)
         live["edited"] = token
-        mine = {"data": MINE, "data_values": {}, "token": token}
-        return replace(choice if step.moved else before, **mine, opened=choice.opened)
+        start = choice if step.moved else replace(before, **_own(choice, token))
+        return replace(own.show(start, token), data_values={}, opened=choice.opened)
     if step.digest and private.visit(before.token)[0].digest != step.digest:
         raise SmpcoreError("The table before this step is replaced; bring it again.")
-    same = choice.data == before.data
+    same = step.moved or choice.source == before.source
     view = choice.view if same else before.view
     seen = {"view": view, "open_test": same and choice.open_test}
-    token = before.token or choice.token
     # How often a test part was opened is never taken back.
-    return replace(before, **seen, token=token, opened=choice.opened)
+    seen |= _own(choice, before.token) | {"opened": choice.opened}
+    return replace(before, **seen)
+
+
+def _own(choice: Choice, token: str) -> dict[str, Any]:
+    """The visitor's own tables as they are now, this one first if it was one."""
+    tokens = [token] * bool(token) + [one for one in choice.own if one != token]
+    first, *others = tokens or [""]
+    return {"token": first, "others": tuple(others)}

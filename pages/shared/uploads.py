@@ -149,7 +149,7 @@ def _once(
     done, problem = st.session_state.get(name, (None, ""))
     if done != key:
         try:
-            tables.take(read(settings))
+            tables.take(read(settings), brought=name == "read")
             problem = ""
         except SmpcoreError as error:
             problem = str(error)
@@ -197,7 +197,7 @@ def copy(dataset: Dataset) -> None:
     )
     if st.session_state.pop("copy_wanted", False):
         try:
-            tables.take(replace(dataset, private=True))
+            tables.take(replace(dataset, private=True), brought=True)
         except SmpcoreError as error:
             st.error(tables.plain(str(error)))
             return

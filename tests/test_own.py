@@ -1,0 +1,109 @@
+"""Uploads and drawings are kept apart, and both stay at hand."""
+
+import io
+from dataclasses import replace
+
+import pytest
+
+from pages.shared import links, own, private
+from pages.shared.choice import MINE
+from smpcore import load_dataset, read_table, split
+from tests.app import sound
+from tests.test_data_page import GOOD, bring, choice, facts, opened
+from tests.test_live import Browser, kernels
+from tests.test_live_undo import back
+
+fixtures = (kernels,)
+PLACE = {"op": "add", "x": 0.5, "y": 0.5, "label": 1}
+
+
+@pytest.fixture
+def browser():
+    """A visitor with an upload, who has chosen Moons."""
+    token = private.keep(read_table(io.BytesIO(GOOD.encode()), "t.csv"))
+    browser = Browser(data=MINE, token=token)
+    browser.drag(data="moons", release=True)
+    yield browser
+    private.delete(token)
+
+
+def _listed(browser):
+    picker = next(c for c in browser.last["controls"] if c["name"] == "data")
+    return {o["label"]: o["value"] for o in picker["options"] if MINE in o["value"]}
+
+
+@pytest.mark.parametrize("data", ["moons", "drawn", "xor"])
+def test_an_edit_of_other_data_leaves_the_upload(browser, data):
+    browser.drag(data=data, release=True)
+    upload = browser.choice.token
+    before = private.visit(upload)[0].digest
+    browser.send("edit", **PLACE)
+    drawing = browser.choice.token
+    assert (browser.choice.data, browser.choice.others) == (MINE, (upload,))
+    assert private.visit(upload)[0].digest == before
+    assert _listed(browser) == {"My table": f"mine:{upload}", "My drawing": MINE}
+    browser.send("edit", **PLACE)
+    assert browser.choice.token == drawing, "the same drawing goes on"
+    browser.drag(data=f"mine:{upload}", release=True)
+    assert len(browser.scene["points"]["x"]) == 48  # the test part is closed
+    assert _listed(browser) == {"My table": MINE, "My drawing": f"mine:{drawing}"}
+    back(browser)
+    assert browser.choice.token == drawing
+    for _ in range(2):
+        back(browser)
+    assert browser.choice.data == data
+    assert _listed(browser) == {"My table": MINE}
+    browser.drag(data=MINE, release=True)
+    assert browser.choice.dataset().digest == before
+
+
+def test_an_edit_of_the_upload_leaves_it_as_it_was(browser):
+    browser.drag(data=MINE, release=True)
+    upload, before = browser.choice.token, browser.choice.dataset().digest
+    browser.send("edit", **PLACE)
+    assert browser.choice.token != upload
+    assert private.visit(upload)[0].digest == before
+    assert private.visit(upload)[1] is None, "its parts can still be drawn anew"
+    assert len(_listed(browser)) == 2
+    back(browser)
+    assert browser.choice.token == upload
+    assert browser.choice.dataset().digest == before
+    assert [*_listed(browser)] == ["My table"]
+
+
+def test_a_second_drawing_leaves_the_first_and_the_lists_do_not_grow_for_ever(browser):
+    upload = browser.choice.token
+    for _ in range(own.MOST_DRAWINGS + 3):
+        browser.send("edit", **PLACE)
+        browser.drag(data="xor", release=True)
+    listed = [*_listed(browser)]
+    assert listed[:3] == ["My table", "My drawing", "My drawing (2)"]
+    assert len(listed) == own.MOST_DRAWINGS + 1
+    assert upload in browser.choice.own
+
+
+def test_the_link_of_a_drawing_opens_it(browser):
+    browser.send("edit", **PLACE)
+    choice, notices = links.read_url(links.write_url(browser.choice))
+    assert not notices
+    assert choice.dataset().digest == browser.choice.dataset().digest
+
+
+def test_a_file_replaces_the_upload_and_no_drawing():
+    page = bring(opened(), GOOD)
+    first = choice(page).token
+    drawn = replace(load_dataset("moons"), private=True)
+    drawing = private.keep(drawn, split(drawn))
+    page.session_state["choice"] = own.show(choice(page), drawing)
+    page.run()
+    names = page.selectbox(key="data_pick").options
+    assert names[:2] == ["My table", "My drawing"]
+    page = bring(page, GOOD.replace("0.30", "0.31"), "u.csv")
+    assert choice(page).own == (first, drawing), "a new file replaces the old one"
+    assert facts(page)["Rows"] == "60"
+    sound(page.selectbox(key="data_pick").select(f"mine:{drawing}").run())
+    assert choice(page).token == drawing
+    assert facts(page)["Rows"] == "300"
+    page.button(key="delete_table").click().run()
+    assert choice(page).own == ()
+    assert not {first, drawing} & set(private._entries)
