@@ -188,9 +188,14 @@ def _kernels(sight: Sight) -> None:
 def single(sight: Sight) -> None:
     """One prototype: what it is, what it wins, who is like it."""
     numbers = range(sight.model.n_prototypes)
-    # A control whose options change as names are typed would lose its place.
+    # A control whose options change as names are typed would lose its place: with
+    # other names it is another one, which begins where the last one stood.
     key = f"one_prototype_{sight.choice.method}_{sight.data.dataset.digest}"
-    j = st.selectbox("Prototype", numbers, format_func=sight.label, key=key)
+    names = [sight.name(j) for j in numbers]
+    start = min(st.session_state.get(key, 0), len(names) - 1)
+    chosen = f"{key}_{hash(tuple(names))}"
+    j = st.selectbox("Prototype", numbers, start, sight.name, key=chosen)
+    st.session_state[key] = j
     _written(sight, j)
     _oddities(sight, j)
     if sight.signed and not sight.portraits[j].any():
@@ -215,8 +220,13 @@ def _written(sight: Sight, j: int) -> None:
     own = sight.notes.setdefault(j, {"name": "", "note": ""})
     left, right = st.columns([1, 3])
     key = f"{hash(sight.notes_key)}_{j}_{links.edition()}"
-    own["name"] = left.text_input(
-        "Your name for it", own["name"], NAME, key=f"name_{key}"
+    named = f"name_{key}"
+    left.text_input(
+        "Your name for it",
+        own["name"],
+        NAME,
+        key=named,
+        on_change=lambda: own.update(name=st.session_state[named]),
     )
     own["note"] = right.text_input("Your note", own["note"], NOTE, key=f"note_{key}")
 
