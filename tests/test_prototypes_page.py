@@ -289,3 +289,46 @@ def test_the_report_warns_as_the_page_does(monkeypatch):
         _, section = text.split(f"<section><h3>Prototype {j + 1}:")
         assert "sign opposite to the feature's own" in warning
         assert warning in section.split("</section>")[0]
+
+
+def test_a_prototype_is_chosen_by_the_name_that_it_was_given():
+    page = at("One by one", {"data": "iris"})
+
+    def picker():
+        return next(box for box in page.selectbox if box.label == "Prototype")
+
+    sound(picker().set_value(2).run())
+    sound(page.text_input[0].set_value("my flower").run())
+    assert picker().value == 2, "it keeps its place"
+    assert picker().options[2] == "3 · my flower"
+    sound(picker().set_value(0).run())
+    assert page.text_input[0].value == ""
+    sound(picker().set_value(2).run())
+    assert page.text_input[0].value == "my flower"
+    sound(page.text_input[0].set_value("").run())
+    assert picker().value == 2 and "my flower" not in picker().options[2]
+
+
+def test_what_was_typed_stays_when_a_feature_is_forbidden():
+    page = at("Why this answer", {"data": "iris"})
+    assert "Its target is" in said(page)
+
+    def lines():
+        return page.data_editor[0].value.set_index("column")
+
+    column = lines().index[2]
+    edits = {"edited_rows": {2: {"value": 9.5, "hold": True}}}
+    page.session_state[page.data_editor[0].key] = edits
+    sound(page.run())
+    assert "You edited this row: the target of the original is" in said(page)
+    assert "Its target is" not in said(page)
+    for forbidden in ([lines().index[0]], [column], []):
+        sound(page.multiselect(key="forbidden_features").set_value(forbidden).run())
+        assert list(lines()["hold"]) == [name == column for name in lines().index]
+        assert lines().loc[column, "value"] == 9.5
+        assert "You edited this row" in said(page)
+    sound(page.switch_page("pages/data.py").run())
+    sound(page.switch_page("pages/prototypes.py").run())
+    assert lines().loc[column, "value"] == 9.5
+    page.number_input[0].set_value(2).run()
+    assert "Its target is" in said(page), "another row is as it was"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
-from pages.shared import kept, tables
+from pages.shared import edited_rows, kept, tables
 from pages.shared.portraits import draw
 from pages.shared.readouts import TITLES
 from pages.shared.sight import Sight
@@ -21,8 +20,6 @@ from smpcore import (
     figures,
 )
 
-#: Tables with more columns are not edited by hand.
-_MOST_EDITED = 400
 _SPLITS = {
     "": "the finest exact split",
     "prototype": "prototypes",
@@ -35,7 +32,15 @@ _NORMS = {"l2": "as short as possible", "l1": "few features"}
 def why(sight: Sight) -> None:
     """Pick a row, edit it, and see what its answer is made of."""
     model = sight.model
-    row, frozen = _edited(sight, *_picked(sight))
+    place, about, words = _picked(sight)
+    row, frozen, changed = edited_rows.edit(sight, place)
+    told = (
+        "You edited this row: the target of the original is"
+        if changed
+        else "Its target is"
+    )
+    label = tables.plain(tables.short(sight.data.dataset.y[place]))
+    about.caption(words.format(f"{told} **{label}**."))
     x = sight.data.preparation.transform(row)[0]
     draw(sight, x[None], ["this row"], "this_row")
     found = contributions(model, x)
@@ -45,8 +50,8 @@ def why(sight: Sight) -> None:
         _flip(sight, x, frozen)
 
 
-def _picked(sight: Sight) -> tuple[pd.DataFrame, str]:
-    """A row of an open part, and a key that is the same for the same row only."""
+def _picked(sight: Sight) -> tuple[int, Any, str]:
+    """A row of an open part, where to say what it is, and that but for its target."""
     choice, division = sight.choice, sight.data.split
     opened = choice.open_test or sight.data.dataset.open_test
     parts = [
@@ -62,96 +67,8 @@ def _picked(sight: Sight) -> tuple[pd.DataFrame, str]:
     key = kept.one(f"why_row_{division.key}_{part}", every, 1)
     number = right.number_input("Row", 1, len(rows), key=key)
     place = int(rows[number - 1])
-    label = tables.plain(tables.short(sight.data.dataset.y[place]))
-    about.caption(
-        f"Of {len(rows):,}; row {place} of the table. Its target is **{label}**."
-        + ("" if opened else " The test rows stay closed.")
-    )
-    return sight.data.dataset.frame.iloc[
-        [place]
-    ], f"{sight.data.dataset.digest}_{place}"
-
-
-def _edited(sight: Sight, row: pd.DataFrame, key: str) -> tuple[pd.DataFrame, list]:
-    """The row with the visitor's own values, and the features held still."""
-    inputs = (*sight.data.preparation.inputs, *sight.forbidden)
-    gone = {given.name for given in sight.forbidden}
-    if len(inputs) > _MOST_EDITED:
-        st.caption(f"More than {_MOST_EDITED} columns are not edited by hand.")
-        return row, []
-    row, held = row.copy(), []
-    with st.expander("Edit the row, or hold columns still", icon=":material/edit:"):
-        for given in (i for i in inputs if i.kind == "category"):
-            value, still = _category(given, row[given.name].iloc[0], key)
-            row[given.name] = pd.Series([value], row.index, dtype="object")
-            held += [given] * still
-        numbers = [given for given in inputs if given.kind == "number"]
-        if numbers:
-            values = pd.DataFrame(
-                {
-                    "column": [given.name for given in numbers],
-                    "value": [_number(row[given.name].iloc[0]) for given in numbers],
-                    "hold": False,
-                    "lowest in training": [given.low for given in numbers],
-                    "highest": [given.high for given in numbers],
-                    **_uses(numbers, gone),
-                }
-            )
-            fixed = ["column", "lowest in training", "highest", "used"]
-            table = st.data_editor(
-                values,
-                hide_index=True,
-                disabled=fixed,
-                key=f"edit_{key}",
-                column_config=tables.numbers(values),
-            )
-            for given, value, still in zip(
-                numbers, table["value"], table["hold"], strict=True
-            ):
-                row[given.name] = pd.Series([value], row.index, dtype="float64")
-                held += [given] * bool(still)
-        st.caption("An empty number becomes the median of the training rows.")
-        if gone:
-            names = ", ".join(tables.short(given.name) for given in sight.forbidden[:8])
-            more = f" and {len(gone) - 8} more" if len(gone) > 8 else ""
-            st.caption(
-                f"Forbidden, so that no value changes the answer: "
-                f"{tables.plain(names)}{more}."
-            )
-    frozen = [
-        f
-        for given in held
-        if given.name not in gone
-        for f in range(given.first, given.first + given.width)
-    ]
-    return row, frozen
-
-
-def _uses(numbers: list[Any], gone: set[str]) -> dict[str, list[str]]:
-    """Which columns the model gets; nothing to say where it gets them all."""
-    if not gone:
-        return {}
-    return {"used": ["no" if given.name in gone else "yes" for given in numbers]}
-
-
-def _number(value: Any) -> float:
-    return float(pd.to_numeric(value, errors="coerce"))
-
-
-def _category(given: Any, value: Any, key: str) -> tuple[Any, bool]:
-    """One category: a choice of its levels, and whether it is held still."""
-    left, right = st.columns([3, 1], vertical_alignment="bottom")
-    levels = list(given.levels)
-    now = levels.index(str(value)) if str(value) in levels else None
-    chosen = left.selectbox(
-        tables.plain(tables.short(given.name)),
-        levels,
-        now,
-        tables.short,
-        key=f"level_{key}_{given.name}",
-    )
-    still = right.checkbox("hold", key=f"hold_{key}_{given.name}")
-    return chosen, still
+    words = f"Of {len(rows):,}; row {place} of the table. {{}}"
+    return place, about.empty(), words + " The test rows stay closed." * (not opened)
 
 
 def _verdict(sight: Sight, x: np.ndarray, found: Contributions) -> None:
