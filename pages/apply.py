@@ -27,7 +27,7 @@ except SmpcoreError as problem:
 for notice in matched.notices:
     st.warning(tables.plain(notice))
 new_rows.summary(model, answers)
-where = new_rows.known(data, matched)
+where = new_rows.known(file, data, matched)
 open_test = choice.open_test or data.dataset.open_test
 new_rows.overlap(where, open_test)
 if matched.labels is not None:

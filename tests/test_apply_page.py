@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.shared import private
+from pages.shared import new_rows, private
 from pages.shared.choice import MINE
 from pages.shared.new_rows import as_csv
 from smpcore import METHODS, load_dataset, make_dataset
@@ -96,6 +96,7 @@ def test_rows_of_a_group_count_together(grouped):
     query, frame = grouped
     page = bring(opened(query, "apply.py"), moved(frame))
     assert "rows of one group count together" in said(page)
+    assert "Not used" not in said(page), "the group is used in the interval"
     label = "95 % interval, known classes"
     low, high = ends(shown(page)[label])
     bring(page, moved(frame.drop(columns="patient")))
@@ -105,6 +106,19 @@ def test_rows_of_a_group_count_together(grouped):
     for other in ("prototypes.py", "compare.py"):
         page.switch_page(f"pages/{other}").run()
         until(page, lambda page: "count together" in said(page))
+
+
+def test_equal_rows_are_looked_for_once(monkeypatch):
+    asked = []
+    find = new_rows.known_rows
+    monkeypatch.setattr(
+        new_rows, "known_rows", lambda *of: asked.append(1) or find(*of)
+    )
+    frame = load_dataset("iris").frame
+    page = bring(opened({"data": "iris"}, "apply.py"), frame)
+    told = said(page)
+    sound(page.run())
+    assert said(page) == told and len(asked) == 1
 
 
 def ends(interval):

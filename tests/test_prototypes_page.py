@@ -332,3 +332,8 @@ def test_what_was_typed_stays_when_a_feature_is_forbidden():
     assert lines().loc[column, "value"] == 9.5
     page.number_input[0].set_value(2).run()
     assert "Its target is" in said(page), "another row is as it was"
+    assert not [b for b in page.button if b.key == "take_back"]
+    page.number_input[0].set_value(1).run()
+    sound(page.button(key="take_back").click().run())
+    assert "Its target is" in said(page)
+    assert lines().loc[column, "value"] != 9.5 and not lines()["hold"].any()

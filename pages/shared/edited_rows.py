@@ -40,7 +40,10 @@ def edit(sight: Sight, place: int) -> tuple[pd.DataFrame, list[int], bool]:
         st.caption(f"More than {MOST_EDITED} columns are not edited by hand.")
         return row, [], False
     key = f"{sight.choice.whole().digest}_{place}"
-    typed = st.session_state.setdefault("typed_rows", {}).setdefault(key, {})
+    rows = st.session_state.setdefault("typed_rows", {})
+    typed = rows.setdefault(key, {})
+    # Editors of another name begin with the table's own values.
+    key = f"{key}_{st.session_state.get('rows_taken_back', 0)}"
     gone = {given.name for given in sight.forbidden}
     with st.expander("Edit the row, or hold columns still", icon=":material/edit:"):
         for given in (i for i in inputs if i.kind == "category"):
@@ -54,6 +57,8 @@ def edit(sight: Sight, place: int) -> tuple[pd.DataFrame, list[int], bool]:
             _numbers(numbers, row, typed, key, gone)
         st.caption("An empty number becomes the median of the training rows.")
         _not_used(sight, gone)
+        if typed:
+            st.button("As in the table", key="take_back", on_click=_back, args=(typed,))
     changed = _put(row, typed, inputs)
     held = [given for given in inputs if typed.get(given.name, (0, False))[1]]
     frozen = [
@@ -63,6 +68,13 @@ def edit(sight: Sight, place: int) -> tuple[pd.DataFrame, list[int], bool]:
         for f in range(given.first, given.first + given.width)
     ]
     return row, frozen, changed
+
+
+def _back(typed: dict) -> None:
+    """Forget what was typed into a row."""
+    typed.clear()
+    count = st.session_state.get("rows_taken_back", 0)
+    st.session_state["rows_taken_back"] = count + 1
 
 
 def _keep(typed: dict, name: str, was: Any, value: Any, still: bool) -> None:

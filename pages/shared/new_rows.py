@@ -74,9 +74,13 @@ def model(choice: Choice, data: cached.Parts) -> PrototypeModel:
 def matched(file: NewFile, data: cached.Parts, used: Collection[str]) -> Matched | None:
     """The file's columns in their places; None while the visitor must choose."""
     frame = file.frame
-    target = data.dataset.target
+    roles = data.dataset.roles
+    # The interval takes those into account.
+    beside = [name for name in roles if roles[name] in ("group", "time")]
+    how = {"needed": used, "beside": beside}
+    asked = frame, data.preparation, data.dataset.target
     try:
-        return match_columns(frame, data.preparation, target, needed=used)
+        return match_columns(*asked, **how)
     except SmpcoreError as problem:
         names = [given.name for given in data.preparation.inputs]
         absent = [name for name in used if name not in frame]
@@ -87,7 +91,7 @@ def matched(file: NewFile, data: cached.Parts, used: Collection[str]) -> Matched
     if _CHOOSE in chosen.values():
         return None
     renamed = {n: None if c == _MISSING else c for n, c in chosen.items()}
-    return match_columns(frame, data.preparation, target, renamed, used)
+    return match_columns(*asked, renamed, **how)
 
 
 def _chosen(file: NewFile, absent: list[str], free: list[str]) -> dict[str, str]:
@@ -114,9 +118,12 @@ def answers(
     return table.set_axis(pd.RangeIndex(1, len(table) + 1, name="row"), axis=0)
 
 
-def known(data: cached.Parts, matched: Matched) -> np.ndarray:
+def known(file: NewFile, data: cached.Parts, matched: Matched) -> np.ndarray:
     """Of each row, the part of the data set that has an equal one; empty: none."""
-    return known_rows(data.dataset, data.split, data.preparation, data.X, matched)
+    of = data.dataset, data.split, data.preparation, data.X, matched
+    given = tuple(matched.frame.notna().any())
+    key = file.key, data.split.key, given, tuple(sorted(file.chosen.items()))
+    return tables.remembered("known_rows", key, lambda: known_rows(*of))
 
 
 def overlap(where: np.ndarray, open_test: bool) -> None:

@@ -41,6 +41,7 @@ def match_columns(
     target: str,
     renamed: Mapping[str, str | None] | None = None,
     needed: Collection[str] | None = None,
+    beside: Collection[str] = (),
 ) -> Matched:
     """Find the columns that a model asks for in another table.
 
@@ -60,6 +61,8 @@ def match_columns(
     needed : collection of str, optional
         Columns that the model uses (`used_inputs`), all by default. The others are
         taken where they are there.
+    beside : collection of str, optional
+        Columns that somebody else uses: nothing is said of them.
 
     Returns
     -------
@@ -89,7 +92,7 @@ def match_columns(
             f"Not in the table: {listed(filled)}; all values count as missing, so that "
             "the training median, or none of the categories, takes their place."
         )
-    taken = {found[name] for name in found}
+    taken = {*found.values(), *beside}
     extra = [name for name in frame if name not in taken]
     if extra:
         notices.append(f"Not used: {listed(extra)}.")

@@ -69,6 +69,9 @@ def test_names_that_read_the_same_are_taken_and_said(learned):
     said = " ".join(matched.notices)
     assert "was taken for" in said
     assert "Not used: 'more'" in said
+    asked = rows.assign(more=1), preparation, dataset.target
+    said = " ".join(match_columns(*asked, beside=["more"]).notices)
+    assert "was taken for" in said and "more" not in said
 
 
 def test_two_columns_that_claim_one_place_are_not_taken(learned):
