@@ -53,7 +53,7 @@ st.caption(tables.plain(readouts.worth(model, data)))
 shown = st.segmented_control(
     "Show",
     list(SECTIONS),
-    key=kept.one("prototypes_section", SECTIONS, "All"),
+    **kept.press("prototypes_section", SECTIONS, "All"),
     label_visibility="collapsed",
 )
 SECTIONS[shown or "All"](Sight(choice, data, model))

@@ -64,8 +64,8 @@ def test_rows_of_the_data_set_are_said_and_test_rows_are_not_scored():
     frame = load_dataset("wine").frame
     page = bring(opened({"data": "wine"}, "apply.py"), frame)
     assert "no part of the data set" not in said(page)
-    parts = "106 equal training rows, 36 equal validation rows, 36 equal test rows"
-    assert f"Of these 178 rows, {parts}" in said(page)
+    parts = "training 106, validation 36, test 36"
+    assert f"Of these 178 rows, 178 equal rows of this data set ({parts})" in said(page)
     assert "The test rows stay closed. No row is left to score." in said(page)
     assert "Right" not in shown(page)
     assert len(page.dataframe[-1].value) == 178

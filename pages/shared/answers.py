@@ -60,12 +60,13 @@ def _picked(sight: Sight) -> tuple[int, Any, str]:
         if getattr(division, part).size
     ]
     left, right, about = st.columns([1, 1, 3], vertical_alignment="bottom")
-    key = kept.one("why_part", parts, parts[0])
-    part = left.selectbox("Rows", parts, format_func=TITLES.get, key=key)
+    part = left.selectbox(
+        "Rows", parts, format_func=TITLES.get, **kept.pick("why_part", parts, parts[0])
+    )
     rows = getattr(division, part)
     every = range(1, len(rows) + 1)
-    key = kept.one(f"why_row_{division.key}_{part}", every, 1)
-    number = right.number_input("Row", 1, len(rows), key=key)
+    begun = kept.enter(f"why_row_{division.key}_{part}", every, 1)
+    number = right.number_input("Row", 1, len(rows), **begun)
     place = int(rows[number - 1])
     words = f"Of {len(rows):,}; row {place} of the table. {{}}"
     return place, about.empty(), words + " The test rows stay closed." * (not opened)

@@ -76,7 +76,7 @@ def entries(choice: Choice, data: cached.Parts) -> tuple[list[Entry], bool]:
         "Methods",
         methods,
         format_func=title_of,
-        key=kept.several(
+        **kept.several(
             f"compare_methods_{task}",
             methods,
             [choice.method] if choice.method in methods else methods[:1],
@@ -87,7 +87,7 @@ def entries(choice: Choice, data: cached.Parts) -> tuple[list[Entry], bool]:
         [False, True],
         format_func=lambda yes: f"best of {BUDGET} by folds" if yes else AS_THEY_ARE,
         required=True,
-        key=kept.one("compare_search", (False, True), False),
+        **kept.press("compare_search", (False, True), False),
         help="As they are: your method as on Explore, the others at usual settings. "
         f"By folds: each tries {BUDGET} settings on the same folds of the training "
         "rows; the best is fitted on all of them.",
@@ -96,7 +96,7 @@ def entries(choice: Choice, data: cached.Parts) -> tuple[list[Entry], bool]:
         "Baselines",
         rest,
         format_func=title_of,
-        key=kept.several(f"compare_baselines_{task}", rest, usual),
+        **kept.several(f"compare_baselines_{task}", rest, usual),
     )
     found = [Entry(key, _values(choice, key)) for key in chosen]
     found += [Entry(key) for key in baselines]
@@ -145,7 +145,7 @@ def pin(choice: Choice, place: Any) -> None:
 def _keep(entry: Entry | None, choice: Choice) -> None:
     st.session_state["pinned"] = entry
     if entry:
-        st.session_state["compare_a"] = name_of(entry)
+        kept.say("compare_a", name_of(entry))
     desk.keep(choice)
 
 
@@ -154,9 +154,9 @@ def two(asked: list[Entry], found: list[Scored]) -> tuple[Scored, Scored] | None
     fitted = {name_of(one.entry): one for one in found}
     names = [name_of(entry) for entry in asked]
     left, right = st.columns(2)
-    a = left.selectbox("A", names, key=kept.one("compare_a", names, names[0]))
+    a = left.selectbox("A", names, **kept.pick("compare_a", names, names[0]))
     others = [name for name in names if name != a]
-    b = right.selectbox("B", others, key=kept.one("compare_b", others, others[0]))
+    b = right.selectbox("B", others, **kept.pick("compare_b", others, others[0]))
     if waited := [name for name in (a, b) if name not in fitted]:
         st.caption(tables.plain(f"There is no model of {waited[0]} yet."))
         return None
@@ -319,9 +319,11 @@ class Maps:
         first, second = a.loss[self._chosen], b.loss[self._chosen]
         only = np.where(first < second, 0, np.where(second < first, 1, 2))
         words = ["only A is right", "only B is right", "both right or both wrong"]
+        where = "A and B answer differently"
         if self.classes is None:
             words = ["A is nearer", "B is nearer", "equally near"]
-        return figures.difference_map(self.view, differ, self.xy, only, words)
+            where = "the further apart, the darker"
+        return figures.difference_map(self.view, differ, self.xy, only, [*words, where])
 
 
 def dependence(dataset: Dataset) -> str:

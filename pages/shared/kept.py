@@ -7,7 +7,7 @@ taken only where the control itself could say it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import streamlit as st
@@ -34,68 +34,58 @@ def query() -> dict[str, str]:
     return {PREFIX + key: text for key, text in kept.items()}
 
 
-def one(key: str, options: Collection[Any], start: Any) -> str:
-    """Let a control say what it said last: one of some options.
+def pick(key: str, options: Collection[Any], start: Any) -> dict[str, Any]:
+    """Let a selectbox say what it said last.
 
     Parameters
     ----------
     key : str
-        Of the control, which gets no other start.
+        Of the control.
     options : collection
     start : object
 
     Returns
     -------
-    str
-        The key.
+    dict
+        Its key and where it begins.
     """
-    if st.session_state.get(key, start) not in options:
-        del st.session_state[key]
-    texts = {str(option): option for option in options}
-    return _remember(key, start, texts.get, str)
+    said = _remember(key, start, _one_of(options), str)
+    place = list(options).index(said) if said in options else 0
+    return {"key": key, "index": place}
 
 
-def words(key: str, longest: int, start: str) -> str:
-    """Let a control say what it said last: any text.
-
-    Parameters
-    ----------
-    key : str
-        Of the control, which gets no other start.
-    longest : int
-        Characters that it takes.
-    start : str
-
-    Returns
-    -------
-    str
-        The key.
-    """
-    return _remember(key, start, lambda text: text[:longest], str)
+def press(key: str, options: Collection[Any], start: Any) -> dict[str, Any]:
+    """Let a row of buttons say what it said last; as `pick`."""
+    said = _remember(key, start, _one_of(options), str)
+    return {"key": key, "default": said if said in options else start}
 
 
-def several(key: str, options: Collection[str], start: list[str]) -> str:
-    """Let a control say what it said last: several of some words.
+def enter(key: str, options: Collection[Any], start: Any) -> dict[str, Any]:
+    """Let a toggle or a number say what it said last; as `pick`."""
+    said = _remember(key, start, _one_of(options), str)
+    return {"key": key, "value": said if said in options else start}
 
-    Parameters
-    ----------
-    key : str
-        Of the control, which gets no other start.
-    options : collection of str
-    start : list of str
 
-    Returns
-    -------
-    str
-        The key.
-    """
+def words(key: str, longest: int, start: str) -> dict[str, Any]:
+    """Let a text of at most so many characters say what it said last; as `pick`."""
+    return {"key": key, "value": _remember(key, start, lambda t: t[:longest], str)}
+
+
+def several(key: str, options: Collection[str], start: list[str]) -> dict[str, Any]:
+    """Let a list of words say what it said last; as `pick`."""
 
     def read(text: str) -> list[str] | None:
         found = [word for word in text.split(",") if word]
         known = all(word in options for word in found)
         return list(dict.fromkeys(found)) if known else None
 
-    return _remember(key, start, read, ",".join)
+    said = _remember(key, start, read, ",".join)
+    return {"key": key, "default": [word for word in said if word in options]}
+
+
+def say(key: str, value: Any) -> None:
+    """Have a control say this, wherever it is."""
+    st.session_state[key] = st.session_state.setdefault("begun", {})[key] = value
 
 
 def told(key: str) -> str:
@@ -111,17 +101,28 @@ def tell(key: str, text: str) -> None:
         kept[key] = text
 
 
-def _remember(key: str, start: Any, read: Any, write: Any) -> str:
-    kept = st.session_state.setdefault("kept", {})
-    starts = st.session_state.setdefault("starts", {})
-    if key not in st.session_state:
+def _one_of(options: Collection[Any]) -> Callable[[str], Any]:
+    return {str(option): option for option in options}.get
+
+
+def _remember(key: str, start: Any, read: Any, write: Any) -> Any:
+    """Remember what a control says; where it begins.
+
+    It is given its beginning, and not set by the session: a browser that is given two
+    pictures of a page at once may draw the second only, in which nothing is set.
+    """
+    session = st.session_state
+    kept, starts, begun = (
+        session.setdefault(name, {}) for name in ("kept", "starts", "begun")
+    )
+    if key not in session:
         said = read(kept[key]) if key in kept else None
-        st.session_state[key] = start if said is None else said
+        begun[key] = start if said is None else said
         starts[key] = start
     starts.setdefault(key, start)  # a button may have set the control before
-    said = st.session_state[key]
+    said = session.get(key, begun[key])
     kept.pop(key, None)
     # A start that has moved since, with the model say, is not what the visitor said.
     if said is not None and said != starts[key]:
         kept[key] = write(said)
-    return key
+    return begun[key]

@@ -33,10 +33,10 @@ MOST_SHOWN = 1000
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 #: Parts of the data set, as rows that equal theirs are told.
 _EQUAL = {
-    "train": "training rows",
-    "validation": "validation rows",
-    "test": "test rows",
-    "left out": "rows in no part",
+    "train": "training",
+    "validation": "validation",
+    "test": "test",
+    "left out": "in no part",
 }
 _CHOOSE, _MISSING = "choose …", "none: its values are missing"
 
@@ -129,15 +129,15 @@ def known(file: NewFile, data: cached.Parts, matched: Matched) -> np.ndarray:
 def overlap(where: np.ndarray, open_test: bool) -> None:
     """Say how many rows equal rows of the data set, or that none does."""
     counts = {part: int((where == part).sum()) for part in _EQUAL}
-    told = [f"{n:,} equal {_EQUAL[part]}" for part, n in counts.items() if n]
+    told = [f"{_EQUAL[part]} {n:,}" for part, n in counts.items() if n]
     if not told:
         closed = "" if open_test else ": its own test rows stay closed"
         st.caption(f"These rows are no part of the data set{closed}.")
         return
     st.warning(
-        f"Of these {len(where):,} rows, {', '.join(told)} of this data set. Equal "
-        "means all values that both have; where values are few, rows are equal by "
-        "chance as well."
+        f"Of these {len(where):,} rows, {sum(counts.values()):,} equal rows of this "
+        f"data set ({', '.join(told)}). Equal means all values that both have; where "
+        "values are few, rows are equal by chance as well."
     )
 
 

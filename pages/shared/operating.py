@@ -29,8 +29,8 @@ WAYS = ("as fitted", "by wanted sensitivity", "by cost")
 @st.fragment
 def section() -> None:
     """Curves on the validation rows, and the threshold and band that are set."""
-    key = kept.one("operate", (False, True), False)
-    wanted = st.toggle("Threshold and “not sure” band of the model", key=key)
+    begun = kept.enter("operate", (False, True), False)
+    wanted = st.toggle("Threshold and “not sure” band of the model", **begun)
     choice = links.current()
     links.show_url(choice)
     if not wanted:

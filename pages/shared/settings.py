@@ -74,20 +74,20 @@ def ask() -> Settings:
         "Number format",
         list(FORMATS),
         required=True,
-        key=kept.one("export_format", FORMATS, "float32"),
+        **kept.press("export_format", FORMATS, "float32"),
         help=_FORMAT_HELP,
     )
     target = columns[1].selectbox(
         "Target",
         list(TARGETS),
         format_func=lambda key: TARGETS[key].title,
-        key=kept.one("export_target", TARGETS, "c99"),
+        **kept.pick("export_target", TARGETS, "c99"),
         help=_TARGET_HELP,
     )
     prefix = columns[2].text_input(
         "Prefix of every name",
         max_chars=LONGEST_PREFIX,
-        key=kept.words("export_prefix", LONGEST_PREFIX, "mdl"),
+        **kept.words("export_prefix", LONGEST_PREFIX, "mdl"),
     )
     return Settings(number_format, target, prefix)
 

@@ -156,19 +156,19 @@ def ask(choice: Choice, data: cached.Parts) -> Asked:
         "Methods",
         able,
         format_func=lambda key: METHODS[key].title,
-        key=kept.several(f"sweep_methods_{task}", able, first),
+        **kept.several(f"sweep_methods_{task}", able, first),
     )
     score = columns[1].selectbox(
         "Score",
         SCORES[task],
         format_func=SCORE_TITLES.get,
-        key=kept.one(f"sweep_score_{task}", SCORES[task], next(iter(SCORES[task]))),
+        **kept.pick(f"sweep_score_{task}", SCORES[task], next(iter(SCORES[task]))),
     )
     size = columns[2].selectbox(
         "Against",
         SIZE_TITLES,
         format_func=SIZE_TITLES.get,
-        key=kept.one("sweep_size", SIZE_TITLES, next(iter(SIZE_TITLES))),
+        **kept.pick("sweep_size", SIZE_TITLES, next(iter(SIZE_TITLES))),
         help="Flash and cycles of integers are those of the prediction alone. Inputs "
         "that come as floats have to be converted, which Export counts.",
     )
@@ -176,7 +176,7 @@ def ask(choice: Choice, data: cached.Parts) -> Asked:
         "Baselines: l1 path, RBF-SVM, tree, forest, neighbours"
         if task == "classification"
         else "Baselines: lasso path, RBF-SVM, tree, forest, neighbours, ridge",
-        key=kept.one("sweep_baselines", (False, True), True),
+        **kept.enter("sweep_baselines", (False, True), True),
     )
     values = {key: _values(choice, key, task) for key in chosen}
     opened = batch.section(data)
@@ -191,8 +191,8 @@ def _folds(place: Any, opened: batch.Opened | None) -> int:
         help_ = "As in the file that is open: only scores of the same folds compare."
         place.number_input("Folds", value=n_folds, disabled=True, help=help_)
         return n_folds
-    key = kept.one("sweep_folds", range(2, 11), 5)
-    return int(place.number_input("Folds", 2, 10, key=key))
+    begun = kept.enter("sweep_folds", range(2, 11), 5)
+    return int(place.number_input("Folds", 2, 10, **begun))
 
 
 def _values(choice: Choice, key: str, task: str) -> dict[str, Any]:

@@ -102,7 +102,7 @@ def difference_map(
     only : ndarray of int, shape (n_rows,)
         0 and 1: only the first or second model is right (or nearer); 2: both or none.
     names : list of str
-        What `only` is called.
+        What `only` is called, and where they differ.
 
     Returns
     -------
@@ -127,6 +127,8 @@ def difference_map(
         figure.add_scatter(
             x=xy[own, 0], y=xy[own, 1], mode="markers", name=names[j], marker=style
         )
+    style = {"symbol": "square", "color": OKABE_ITO[5], "size": 11, "opacity": 0.5}
+    figure.add_scatter(x=[None], y=[None], mode="markers", name=names[3], marker=style)
     _window(figure, view)
     # From the bottom up: on a phone its lines stand below each other, above the map.
     legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom"}
