@@ -82,8 +82,10 @@ def test_export_says_what_one_answer_would_reach(rare):
     assert USUAL in said(page)
     table = page.dataframe[0].value.set_index("number format")
     assert table["Training: right"]["always the most frequent class"] == "95.0 %"
+    silent = said(opened(rare | {"mu": "0.03"}, "export.py"))
+    assert "Never the answer, though rows have it: ill." in silent
     dead = said(opened(rare | DEAD, "export.py"))
-    assert "Never the answer, though rows have it: ill." in dead
+    assert "The model uses no input, it always answers 'well'" in dead
 
 
 def test_apply_and_export_of_numbers_name_the_training_median():
