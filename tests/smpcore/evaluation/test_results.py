@@ -87,7 +87,8 @@ def test_a_journal_goes_on_where_it_was_cut(found, tmp_path):
     beside = _journaled(path, found)
     path.unlink()
     whole = beside.read_bytes()
-    for length in (0, 10, len(whole) // 2, len(whole) - 1, len(whole)):
+    within = whole.index(b"\n", len(whole) // 2) - 9  # of a line: its end is no cut
+    for length in (0, 10, within, len(whole) - 1, len(whole)):
         beside.write_bytes(whole[:length])
         with Journal(path, subject) as again:
             n = whole[:length].count(b"\n") - 1
