@@ -37,14 +37,14 @@ def test_a_job_goes_on_though_live_turns_never_end(monkeypatch):
         assert 0.05 < time.perf_counter() - started < 30.0
 
 
-def test_a_job_rests_as_long_as_it_worked_while_somebody_drags(monkeypatch):
+def test_a_job_rests_longer_than_it_worked_while_somebody_drags(monkeypatch):
     monkeypatch.setattr(jobs, "GIVE_WAY_SECONDS", (0.01, 30.0))
     jobs.give_way()
     time.sleep(0.6)
     started = time.perf_counter()
     with jobs.live_turn():
         jobs.give_way()
-    assert 0.5 < time.perf_counter() - started < 20.0
+    assert 1.0 < time.perf_counter() - started < 20.0
     time.sleep(0.6)
     started = time.perf_counter()
     jobs.give_way()

@@ -30,9 +30,9 @@ log = logging.getLogger(__name__)
 
 N_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
 
-#: Between two of its pieces a job waits for live turns for as long as its last piece
-#: took, so that a full class takes half of its time from it; but within these bounds.
-GIVE_WAY_SECONDS = (0.05, 1.0)
+#: Between two of its pieces a job waits for live turns for so many times as long as
+#: its last piece took: a full class leaves it a third of the time. Within these bounds.
+GIVE_WAY_TIMES, GIVE_WAY_SECONDS = 2.0, (0.05, 1.0)
 
 _own = threading.local()
 _turn = threading.Condition()
@@ -78,7 +78,7 @@ def give_way() -> None:
     least, most = GIVE_WAY_SECONDS
     now = time.monotonic()
     worked = now - getattr(_own, "rested", now)
-    moment = min(max(worked, least), most)
+    moment = min(max(GIVE_WAY_TIMES * worked, least), most)
     with _turn:
         _turn.wait_for(lambda: not _waiting and not _running, timeout=moment)
     _own.rested = time.monotonic()
