@@ -152,11 +152,9 @@ class Journal:
 
     def _go_on(self, journaled: Mapping[tuple, Any]) -> None:
         """Leave a line that was cut off; hold all that is known."""
+        self._file.truncate()
         if not self._file.tell():
-            self._file.truncate()
             self._file.write(self._first)
-        else:
-            self._file.truncate()
         for name in self.rows.keys() - journaled.keys():
             self._append(self.rows[name])
         self._file.flush()
