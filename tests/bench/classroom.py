@@ -3,6 +3,7 @@
     python -m tests.bench.classroom                 30 visitors, 4 s of every 20
     python -m tests.bench.classroom --at-once       all 30 drag at the same time
     python -m tests.bench.classroom --jobs          two more run a sweep and refits
+    python -m tests.bench.classroom --jobs sweep    one more runs a sweep
 
 The visitors speak the app's own protocol, one message in flight each, as the live
 figure does: the time is from sending a slider value to its picture being received.
@@ -175,16 +176,29 @@ def percentile(values: list[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
-def workers(port: int) -> list[Worker]:
-    """One who refines a sweep, and one who asks how stable the prototypes are."""
+#: One who refines a sweep, and one who asks how stable the prototypes are: the page
+#: and what is clicked on it.
+JOBS = {
+    "sweep": ("tradeoff", "Refine"),
+    "refits": ("prototypes", "How stable", "Refit"),
+}
+
+
+def workers(port: int, jobs: list[str]) -> list[Worker]:
+    """Those who run these jobs, on one data set after the other."""
     data = ("breast_cancer", "wine", "digits")
-    return [
-        Worker(port, "tradeoff", data, "Refine"),
-        Worker(port, "prototypes", data, "How stable", "Refit"),
-    ]
+    return [Worker(port, JOBS[job][0], data, *JOBS[job][1:]) for job in jobs]
 
 
-async def run(n_visitors: int, seconds: float, at_once: bool, with_jobs: bool) -> None:
+def processor_seconds(pid: int) -> tuple[float, float]:
+    """What a process has used, and what the machine's host gave to others."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    stolen = Path("/proc/stat").read_text().split()[8]
+    return (int(fields[11]) + int(fields[12])) / ticks, int(stolen) / ticks
+
+
+async def run(n_visitors: int, seconds: float, at_once: bool, jobs: list[str]) -> None:
     """Run the lesson and print its figures."""
     port = free_port()
     server = start_server(port)
@@ -196,14 +210,15 @@ async def run(n_visitors: int, seconds: float, at_once: bool, with_jobs: bool) -
         visitors = [Visitor(i, port) for i in range(n_visitors)]
         for visitor in visitors:
             await visitor.open()
-        busy = workers(port) if with_jobs else []
+        busy = workers(port, jobs)
         for worker in busy:
             await worker.open()
-        began = time.monotonic()
+        began, used = time.monotonic(), processor_seconds(server.pid)
         working = [asyncio.create_task(worker.work()) for worker in busy]
         lessons = [_lesson(visitor, seconds, at_once) for visitor in visitors]
         pictures = await asyncio.gather(*lessons)
         took = time.monotonic() - began
+        used = [b - a for a, b in zip(used, processor_seconds(server.pid), strict=True)]
         after = megabytes(server.pid)
         for task in working:
             task.cancel()
@@ -220,6 +235,8 @@ async def run(n_visitors: int, seconds: float, at_once: bool, with_jobs: bool) -
     print(f"{1e3 * percentile(times, 0.95):.0f} / {1e3 * max(times):.0f} ms")
     print(f"pictures a second  {min(rates):.1f} (slowest visitor) .. {max(rates):.1f}")
     print(f"said busy          {sum(v.busy > 0 for v in visitors)} visitors")
+    print(f"processor          server {used[0] / took:.0%}, ", end="")
+    print(f"other machines {used[1] / took:.0%} of one core")
     print(f"errors             {len(errors)} {errors[:3]}")
     for worker in busy:
         share = worker.busy_seconds / took
@@ -235,6 +252,7 @@ if __name__ == "__main__":
     parser.add_argument("--visitors", type=int, default=30)
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--at-once", action="store_true")
-    parser.add_argument("--jobs", action="store_true")
+    parser.add_argument("--jobs", nargs="*", choices=JOBS)
     chosen = parser.parse_args()
-    asyncio.run(run(chosen.visitors, chosen.seconds, chosen.at_once, chosen.jobs))
+    given = [] if chosen.jobs is None else chosen.jobs or list(JOBS)
+    asyncio.run(run(chosen.visitors, chosen.seconds, chosen.at_once, given))
