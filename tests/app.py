@@ -9,6 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import cached, startup
 
+# What a test puts in place of something is not there in another process.
+startup.N_HELPERS = 0
 APP = str(Path(__file__).parents[1] / "app.py")
 
 

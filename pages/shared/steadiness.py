@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -20,6 +20,8 @@ from smpcore import (
 )
 
 N_REFITS = 100
+#: A running job is looked at this often.
+LOOK_SECONDS = 0.5
 _MOST_LINES = 50
 
 
@@ -34,7 +36,7 @@ def section(sight: Sight) -> None:
     kept = st.session_state.get("steadiness", (None, None))
     job = kept[1] if kept[0] == sight.key else None
     if job is not None and not job.wait(0.0):
-        _progress(job)
+        st.fragment(_progress, run_every=jobs.pace(LOOK_SECONDS))(job)
         return
     icon = ":material/replay:"
     st.button("Refit", key="refit", icon=icon, on_click=_start, args=(sight,))
@@ -46,7 +48,6 @@ def _start(sight: Sight) -> None:
     st.session_state["steadiness"] = (sight.key, _job(sight))
 
 
-@st.fragment(run_every=0.5)
 def _progress(job: jobs.Job) -> None:
     """How far it is; the whole page comes anew when it is done."""
     if job.wait(0.0):
@@ -79,18 +80,16 @@ def _job(sight: Sight) -> jobs.Job:
     X, y = data.of("train")
     groups = data.clusters("train")
 
-    def make() -> Any:
-        return method.estimator(values, task)
+    make = partial(method.estimator, values, task)
 
     def work(stop: np.ndarray, progress: np.ndarray) -> Stability | None:
         models = []
         options = {"n_refits": N_REFITS, "n_jobs": max(1, jobs.N_CORES - 1)}
         # What a visitor has uploaded stays on this machine.
-        options["here"] = data.dataset.private
+        options |= {"here": data.dataset.private, "rest": jobs.give_way}
         for other in refits(make, X, y, groups, stop=stop, **options):
             models.append(other)
             progress[0] = len(models)
-            jobs.give_way()
         return stability(model, models) if models else None
 
     return jobs.Job(work, study=data.dataset)

@@ -102,14 +102,13 @@ class SweepJob:
             if ready and not self.fine:
                 timer.start()
             options = {"quick": not self.fine, "n_jobs": N_THREADS, "stop": stop}
-            options |= {"here": here}
+            options |= {"here": here, "rest": jobs.give_way}
             for walk in walks:  # one after the other: the slowest last
                 for row in sweep(self._dataset, drawn, [walk], **options):
                     if not (ready or self.fine or self._found):
                         timer.start()
                     self._found.append(row)
                     progress[0] = len(self._found) / self.n_fits
-                    jobs.give_way()
             timer.cancel()
         except SmpcoreError as error:
             self.problem = str(error)

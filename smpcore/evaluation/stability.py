@@ -67,6 +67,7 @@ def refits(
     n_jobs: int = -1,
     stop: np.ndarray | None = None,
     here: bool = False,
+    rest: Callable[[], None] | None = None,
 ) -> Iterator[PrototypeModel]:
     """Fit on redrawn rows, seed 0 first; models come as they are ready.
 
@@ -85,6 +86,8 @@ def refits(
         fit that it is at.
     here : bool
         Keep the rows on this machine.
+    rest : callable, optional
+        Called after each fit that a thread of this process has done.
 
     Yields
     ------
@@ -92,7 +95,7 @@ def refits(
     """
     stop = np.zeros(1, dtype=np.int64) if stop is None else stop
     sample = _Sample(estimator, X, y, groups, stop)
-    options: dict[str, Any] = {"ordered": True, "here": here}
+    options: dict[str, Any] = {"ordered": True, "here": here, "rest": rest}
     with running(_refit, sample, n_jobs, stop, **options) as run:
         for model in run((seed,) for seed in range(n_refits)):
             if model is not None:

@@ -9,7 +9,7 @@ first value is known for all folds before the second one begins.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from functools import cache
 from typing import Any
@@ -222,6 +222,7 @@ def sweep(
     stop: np.ndarray | None = None,
     done: Collection[tuple] = (),
     here: bool = False,
+    rest: Callable[[], None] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Fit and score every value of every walk on every fold.
 
@@ -239,22 +240,22 @@ def sweep(
         Start each fit of a chain from the one before: sooner. If not, every fit is the
         one that is exported for these values, and none needs another.
     n_jobs : int
-        Chains beside each other, in threads (joblib); -1: one for each core. Where
-        there is a cluster (see `engine`), its workers do them.
+        Chains beside each other, in threads; -1: one for each core. Where there is a
+        cluster (see `engine`) or a helper is free, their processes do them.
     stop : ndarray of int64, shape (1,), optional
-        The sweep ends soon after this becomes non-zero; a worker of a cluster first
-        ends the fit that it is at.
+        The sweep ends soon after this becomes non-zero.
     done : collection of tuple
         Fits, by `KEY`, that are left out; only where none needs another.
     here : bool
         Keep the data on this machine.
+    rest : callable, optional
+        Called after each fit that a thread of this process has done.
 
     Yields
     ------
     dict
-        One fit, in the order in which they finish: `COLUMNS`, the task's `SCORES` (NaN
-        where it failed), `SIZES` (NaN where there is none), ``seconds`` and ``status``
-        (how the solver ended, or why there is no model).
+        One fit, as they finish: `COLUMNS`, the task's `SCORES` and `SIZES` (NaN where
+        there is none), ``seconds`` and ``status`` (how it ended, or why it failed).
     """
     stop = np.zeros(1, dtype=np.int64) if stop is None else stop
     chains = [(walk, fold) for walk in walks for fold in drawn]
@@ -270,7 +271,7 @@ def sweep(
         for step in range(longest)
     ]
     rounds = steps if warm else [[at for step in steps for at in step]]
-    with running(_advance, shop, n_jobs, stop, here=here) as run:
+    with running(_advance, shop, n_jobs, stop, here=here, rest=rest) as run:
         for tasks in rounds:
             for chain, state, row in run((*at, states.get(at[0])) for at in tasks):
                 if warm:

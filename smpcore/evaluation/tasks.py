@@ -1,4 +1,4 @@
-"""Tasks beside each other: in threads of this process, or as futures of a cluster.
+"""Tasks beside each other: by helpers or threads here, or as futures of a cluster.
 
 Threads are joblib's. Its way to Dask waits for ever for a task that broke outside of
 Python, with its worker, say; so a cluster's tasks are Dask's own futures.
@@ -15,10 +15,11 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, parallel_config
+from joblib import Parallel, delayed
 
 from smpcore.errors import SmpcoreError
 from smpcore.evaluation.engine import LOADING, engine
+from smpcore.evaluation.helpers import Lent, Work, alone, lent
 from smpcore.threads import one_core
 
 log = logging.getLogger(__name__)
@@ -27,15 +28,6 @@ log = logging.getLogger(__name__)
 LOOK = 0.1
 #: How often tasks are sent anew without a result in between.
 RETRIES = 3
-
-#: A piece of work: ``function(shared, task)``, with a tuple for a task.
-Work = Callable[[Any, tuple], Any]
-
-
-def _alone(task: tuple, work: Work, shared: Any) -> Any:
-    """One task on one core, here or on a worker."""
-    with one_core, parallel_config("sequential"):
-        return work(shared, task)
 
 
 @contextmanager
@@ -47,6 +39,7 @@ def running(
     *,
     ordered: bool = False,
     here: bool = False,
+    rest: Callable[[], None] | None = None,
 ) -> Iterator[Callable[[Iterable[tuple]], Iterator[Any]]]:
     """Run tasks beside each other.
 
@@ -65,6 +58,8 @@ def running(
         Whether results come in the order of their tasks, or as they are ready.
     here : bool
         Keep to this machine.
+    rest : callable, optional
+        Called after each task that a thread of this process has done.
 
     Yields
     ------
@@ -78,16 +73,25 @@ def running(
         If the cluster is lost.
     """
     client = None if here else engine().client
-    if client is None:
-        order = "generator" if ordered else "generator_unordered"
-        with one_core, Parallel(n_jobs, prefer="threads", return_as=order) as parallel:
-            yield lambda tasks: parallel(
-                delayed(_alone)(t, work, shared) for t in tasks
-            )
+    if client is not None:
+        with _in_words():
+            cluster = _Cluster(client, work, shared, stop, ordered)
+        yield cluster.answers
         return
-    with _in_words():
-        cluster = _Cluster(client, work, shared, stop, ordered)
-    yield cluster.answers
+    with lent() as helpers:
+        if helpers:
+            yield Lent(helpers, work, shared, stop).answers
+            return
+    order = "generator" if ordered else "generator_unordered"
+    with one_core, Parallel(n_jobs, prefer="threads", return_as=order) as parallel:
+
+        def answers(tasks: Iterable[tuple]) -> Iterator[Any]:
+            for answer in parallel(delayed(alone)(t, work, shared) for t in tasks):
+                yield answer
+                if rest is not None:
+                    rest()
+
+        yield answers
 
 
 @contextmanager
@@ -154,7 +158,7 @@ class _Cluster:
         held = {}
         try:
             with _in_words():
-                futures = client.map(_alone, list(left.values()), **how)
+                futures = client.map(alone, list(left.values()), **how)
             held = {f.key: (f, i) for f, i in zip(futures, left, strict=True)}
             for future in futures:
                 future.add_done_callback(ready.put)
