@@ -24,9 +24,8 @@ def _figure() -> None:
 def _downloads() -> None:
     """The model on the screen, to take along; it is made when it is asked for."""
     released = live.released()
-    left, right = st.columns([3, 2], vertical_alignment="center")
     # As wide as their words, and below each other where there is no room.
-    row = left.container(horizontal=True, vertical_alignment="center")
+    row = st.container(horizontal=True, vertical_alignment="center")
     refused, make = exports.offer(released)
     usual = "The canonical model of these settings as C99 with a self-test, in a zip."
     row.download_button(
@@ -43,14 +42,12 @@ def _downloads() -> None:
     comparing.pin(released, row)
     row.page_link("pages/export.py", label="Sizes, agreement, Python")
     if waiting := cached.start_up().waiting:
-        right.caption(f"Still being compiled: {', '.join(waiting)}.")
+        row.caption(f"Still being compiled: {', '.join(waiting)}.")
     choice = links.current()
     if choice.operating:
-        right.caption(f"{choice.operating}, as set on Trade-off.")
+        row.caption(f"{choice.operating}, as set on Trade-off.")
     if choice.opened and (times := choice.times_opened):
-        right.caption(
-            f"Test set of these data opened: {times} time{'s' * (times > 1)}."
-        )
+        row.caption(f"Test set of these data opened: {times} time{'s' * (times > 1)}.")
 
 
 def _convergence() -> None:

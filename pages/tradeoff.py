@@ -7,6 +7,7 @@ import streamlit as st
 
 from pages.shared import links, operating, sweep_views, sweeps, tables
 from pages.shared.choice import Choice
+from pages.shared.jobs import live_turn
 from smpcore import SmpcoreError
 
 
@@ -39,6 +40,7 @@ def _clicked(choice: Choice, points: pd.DataFrame) -> None:
         sweeps.use(choice, points.loc[picked[0]["customdata"]])
 
 
+@live_turn()
 def _choose(found: sweeps.Found) -> None:
     """The twin of a click, and the model that is chosen."""
     rows = found.of_methods.itertuples()

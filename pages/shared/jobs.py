@@ -1,12 +1,13 @@
 """Long work and many visitors: who computes when.
 
-Three lines of waiting. *Live turns* are short (a preview while a slider moves): at
-most one per core at once, first come, first served, and a visitor has one message in
+Three lines of waiting. *Live turns* are short (a preview while a slider moves): one
+for every two cores at once, first come, first served, and a visitor has one message in
 flight, so nobody is served twice while another waits. *Jobs* are long: they run in
 threads, report progress and can be stopped. A fit that somebody waits for and a
 *study* (a sweep, refits, a comparison) have lines of their own, each at most one
-thread less than there are cores: a fit never waits behind a study, and studies give
-way to live turns. The compiled kernels release the GIL.
+thread less than there are cores: a fit never waits behind a study. What a study
+computes is done by processes beside this one, once they are there, or by threads that
+give way to live turns. The compiled kernels release the GIL.
 """
 
 from __future__ import annotations
@@ -30,14 +31,24 @@ log = logging.getLogger(__name__)
 
 N_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
 
+#: Live turns at once. Half of a turn is Python, which one thread does at a time: two
+#: turns on two cores were a quarter slower together than one after the other.
+N_LIVE = max(1, N_CORES // 2)
 #: Between two of its pieces a job waits for live turns for so many times as long as
 #: its last piece took: a full class leaves it a third of the time. Within these bounds.
 GIVE_WAY_TIMES, GIVE_WAY_SECONDS = 2.0, (0.05, 1.0)
 
+#: Who waits for more than so many turns is in a crowd, which lasts for so long. Pages
+#: look at what goes on so much less often then.
+CROWD, CROWD_SECONDS, CROWDED_TIMES = 1, 5.0, 4
+
 _own = threading.local()
-_turn = threading.Condition()
-_waiting: deque[object] = deque()
+_lock = threading.Lock()
+#: Told when the last live turn has ended and nobody waits for one.
+_idle = threading.Condition(_lock)
+_waiting: deque[threading.Event] = deque()
 _running = 0
+_crowded_until = 0.0
 _N_THREADS = max(1, N_CORES - 1)
 _fits = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="fit")
 _studies = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="study")
@@ -45,28 +56,59 @@ _studies = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="study")
 
 @contextmanager
 def live_turn() -> Iterator[int]:
-    """Wait for a turn of the live line.
+    """Wait for a turn of the live line; who has one has it.
+
+    Also around a function that draws a part of a page: what takes long in Python stands
+    in line anew for each part, and a slider waits for one part and not for all.
 
     Yields
     ------
     int
         How many others were waiting or computing on arrival.
     """
-    global _running
-    ticket = object()
-    with _turn:
+    global _running, _crowded_until
+    if getattr(_own, "turn", False):
+        yield 0
+        return
+    with _lock:
         ahead = len(_waiting) + _running
-        _waiting.append(ticket)
-        _turn.wait_for(lambda: _waiting[0] is ticket and _running < N_CORES)
-        _waiting.popleft()
-        _running += 1
-        _turn.notify_all()
+        if ahead > CROWD:
+            _crowded_until = time.monotonic() + CROWD_SECONDS
+        called = threading.Event()
+        if _running < N_LIVE:
+            _running += 1
+            called.set()
+        else:
+            _waiting.append(called)
+    called.wait()
+    _own.turn = True
     try:
         yield ahead
     finally:
-        with _turn:
-            _running -= 1
-            _turn.notify_all()
+        _own.turn = False
+        with _lock:
+            if _waiting:  # to wake all of them would cost as much as a turn
+                _waiting.popleft().set()
+            else:
+                _running -= 1
+                _idle.notify_all()
+
+
+def pace(seconds: float) -> float:
+    """How long to wait until a page looks again at what goes on.
+
+    Parameters
+    ----------
+    seconds : float
+        As is usual.
+
+    Returns
+    -------
+    float
+        More of them while many move sliders: to draw a page anew takes as long as
+        several of their pictures.
+    """
+    return seconds * (CROWDED_TIMES if time.monotonic() < _crowded_until else 1)
 
 
 def give_way() -> None:
@@ -79,8 +121,8 @@ def give_way() -> None:
     now = time.monotonic()
     worked = now - getattr(_own, "rested", now)
     moment = min(max(GIVE_WAY_TIMES * worked, least), most)
-    with _turn:
-        _turn.wait_for(lambda: not _waiting and not _running, timeout=moment)
+    with _idle:
+        _idle.wait_for(lambda: not _running, timeout=moment)
     _own.rested = time.monotonic()
 
 

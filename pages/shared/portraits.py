@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from pages.shared import forbidding, links, tables
+from pages.shared import forbidding, jobs, links, tables
 from pages.shared.saved import NAME, NOTE
 from pages.shared.sight import Sight
 from smpcore import (
@@ -30,6 +30,7 @@ _PICTURE = 150
 _EMBEDDED = 200
 
 
+@jobs.live_turn()
 def draw(
     sight: Sight, rows: np.ndarray, titles: list[str], key: str, signed: bool = False
 ) -> None:
@@ -75,6 +76,7 @@ def draw(
     st.caption(f"From {ends[0]:.3g} ({dark}) to {ends[1]:.3g} ({bright}).{blank}")
 
 
+@jobs.live_turn()
 def lines(sight: Sight) -> list[dict[str, Any]]:
     """The prototypes as lines of a table."""
     model, (X, codes) = sight.model, sight.rows
@@ -126,6 +128,7 @@ def gallery(sight: Sight) -> None:
         _kernels(sight)
 
 
+@jobs.live_turn()
 def _leads(sight: Sight) -> None:
     """How the final score is spread in each class."""
     model, (X, codes) = sight.model, sight.rows
@@ -159,6 +162,7 @@ def _leads(sight: Sight) -> None:
         st.dataframe(table, hide_index=True, column_config=tables.numbers(table))
 
 
+@jobs.live_turn()
 def _kernels(sight: Sight) -> None:
     """Weights of the similarity's kernels, and what they do to the rows."""
     model, weights = sight.model, np.array(sight.model.similarity.weights)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.shared import jobs
 from pages.shared.sweeps import SCORE_TITLES, SIZE_TITLES, Asked, Found, label
 from smpcore import METHODS, figures, n_draws, title_of, walk_baselines
 
@@ -66,6 +67,7 @@ def _axis(size: str) -> str:
     return f"{SIZE_TITLES[size]} (ATmega328P, {alone}estimated on one fold)"
 
 
+@jobs.live_turn()
 def show(found: Found, asked: Asked, on_click: Callable[[], None]) -> None:
     """The chart, and what it leaves out."""
     points = found.points
@@ -137,6 +139,7 @@ def unfinished(found: Found, asked: Asked) -> str:
     return f"No point yet of {', '.join(late)}; Refine takes its time." * bool(late)
 
 
+@jobs.live_turn()
 def table_twin(found: Found, asked: Asked) -> None:
     """The same numbers as a table, and every fit as CSV."""
     with st.expander("The points as a table", icon=":material/table:"):

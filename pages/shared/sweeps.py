@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.shared import batch, cached, kept, links
+from pages.shared import batch, cached, jobs, kept, links
 from pages.shared.choice import Choice
 from pages.shared.sweep_jobs import REFERENCE, SweepJob
 from smpcore import (
@@ -205,20 +205,22 @@ def _values(choice: Choice, key: str, task: str) -> dict[str, Any]:
     return start
 
 
-def pace(jobs: list[Pair]) -> float | None:
+def pace(pairs: list[Pair]) -> float | None:
     """How often to look at sweeps; None if none is running."""
-    running = [(first, fine) for first, fine in jobs if (fine or first).running]
+    running = [(first, fine) for first, fine in pairs if (fine or first).running]
     if not running:
         return None
-    if not any(first.n_found for first, _ in jobs):
-        return FIRST_SECONDS
-    return FINE_SECONDS if all(fine for _, fine in running) else NEXT_SECONDS
+    if not any(first.n_found for first, _ in pairs):
+        return jobs.pace(FIRST_SECONDS)
+    fine = all(fine for _, fine in running)
+    return jobs.pace(FINE_SECONDS if fine else NEXT_SECONDS)
 
 
-def gather(asked: Asked, jobs: list[Pair]) -> Found:
+@jobs.live_turn()
+def gather(asked: Asked, pairs: list[Pair]) -> Found:
     """Put sweeps together: of each method the fine one, once it has a point."""
     looks = []
-    for first, fine in jobs:
+    for first, fine in pairs:
         look = fine.look(asked.score) if fine else None
         if look is None or look[1].empty:
             look = first.look(asked.score)
@@ -246,10 +248,10 @@ def label(point: Any) -> str:
     return f"{title_of(point.method)}: {named} = {point.value:.6g}"
 
 
-def stop(jobs: list[SweepJob]) -> None:
+def stop(sweeps: list[SweepJob]) -> None:
     """End them soon; what is finished is kept."""
-    for job in jobs:
-        job.stop()
+    for sweep in sweeps:
+        sweep.stop()
 
 
 def use(choice: Choice, point: Any) -> None:
