@@ -35,6 +35,8 @@ log = logging.getLogger(__name__)
 
 _ROOT = Path(__file__).parents[2]
 _SCRIPT = "from smpcore.evaluation.helpers import serve; serve()"
+#: Who moves a slider goes first; but work goes on where all cores are busy (POSIX).
+NICENESS = 10
 #: Tasks that a helper has, so that none waits for the next one.
 _AT_HAND = 2
 #: Seconds between two looks at Stop.
@@ -156,8 +158,15 @@ def start_helpers(number: int) -> list[Helper]:
     Returns
     -------
     list of Helper
+        Fewer where the machine has no room for one more process.
     """
-    return [Helper() for _ in range(number)]
+    started = []
+    try:
+        for _ in range(number):
+            started.append(Helper())
+    except OSError as error:
+        log.warning("no more helpers: %s", error)
+    return started
 
 
 @contextmanager
@@ -253,10 +262,8 @@ class _Unpickler(pickle.Unpickler):
 
 def serve() -> None:
     """Do what comes through the standard input; a helper's whole life."""
-    if hasattr(os, "SCHED_IDLE"):  # Linux
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    elif hasattr(os, "nice"):
-        os.nice(19)
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
     warnings.simplefilter("ignore")  # how each fit ended is in its result
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     answers = os.fdopen(os.dup(1), "wb")

@@ -269,3 +269,13 @@ def test_ctrl_c_is_the_parents_affair(helped):
     os.kill(helper._process.pid, signal.SIGINT)
     assert helper.ask("share", b"").result(10.0) is None
     assert helper.alive
+
+
+def test_without_room_for_processes_threads_do_it(monkeypatch):
+    def full(*_, **__):
+        raise OSError("no room")
+
+    monkeypatch.setattr(helpers.subprocess, "Popen", full)
+    monkeypatch.setattr(helpers, "_free", [])
+    assert start_helpers(2) == []
+    assert [pid for _, pid in _run(_double, {}, [(1,)])] == [os.getpid()]
