@@ -6,8 +6,9 @@ flight, so nobody is served twice while another waits. *Jobs* are long: they run
 threads, report progress and can be stopped. A fit that somebody waits for and a
 *study* (a sweep, refits, a comparison) have lines of their own, each at most one
 thread less than there are cores: a fit never waits behind a study. What a study
-computes is done by processes beside this one, once they are there, or by threads that
-give way to live turns. The compiled kernels release the GIL.
+computes is done by processes beside this one, once they are there, or else by threads,
+which give way to live turns (those of a comparison do not). The compiled kernels
+release the GIL.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ N_LIVE = max(1, N_CORES // 2)
 #: its last piece took: a full class leaves it a third of the time. Within these bounds.
 GIVE_WAY_TIMES, GIVE_WAY_SECONDS = 2.0, (0.05, 1.0)
 
-#: Who waits for more than so many turns is in a crowd, which lasts for so long. Pages
+#: Who comes when so many wait already is in a crowd, which lasts for so long. Pages
 #: look at what goes on so much less often then.
 CROWD, CROWD_SECONDS, CROWDED_TIMES = 1, 5.0, 4
 
@@ -72,7 +73,7 @@ def live_turn() -> Iterator[int]:
         return
     with _lock:
         ahead = len(_waiting) + _running
-        if ahead > CROWD:
+        if ahead >= N_LIVE + CROWD:
             _crowded_until = time.monotonic() + CROWD_SECONDS
         called = threading.Event()
         if _running < N_LIVE:

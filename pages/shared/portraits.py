@@ -76,7 +76,6 @@ def draw(
     st.caption(f"From {ends[0]:.3g} ({dark}) to {ends[1]:.3g} ({bright}).{blank}")
 
 
-@jobs.live_turn()
 def lines(sight: Sight) -> list[dict[str, Any]]:
     """The prototypes as lines of a table."""
     model, (X, codes) = sight.model, sight.rows

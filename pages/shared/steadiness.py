@@ -21,7 +21,7 @@ from smpcore import (
 
 N_REFITS = 100
 #: A running job is looked at this often.
-LOOK_SECONDS = 0.5
+LOOK_SECONDS = 1.0
 _MOST_LINES = 50
 
 
@@ -36,7 +36,7 @@ def section(sight: Sight) -> None:
     kept = st.session_state.get("steadiness", (None, None))
     job = kept[1] if kept[0] == sight.key else None
     if job is not None and not job.wait(0.0):
-        st.fragment(_progress, run_every=jobs.pace(LOOK_SECONDS))(job)
+        _progress(job)
         return
     icon = ":material/replay:"
     st.button("Refit", key="refit", icon=icon, on_click=_start, args=(sight,))
@@ -48,6 +48,7 @@ def _start(sight: Sight) -> None:
     st.session_state["steadiness"] = (sight.key, _job(sight))
 
 
+@st.fragment(run_every=LOOK_SECONDS)
 def _progress(job: jobs.Job) -> None:
     """How far it is; the whole page comes anew when it is done."""
     if job.wait(0.0):
@@ -87,9 +88,13 @@ def _job(sight: Sight) -> jobs.Job:
         options = {"n_refits": N_REFITS, "n_jobs": max(1, jobs.N_CORES - 1)}
         # What a visitor has uploaded stays on this machine.
         options |= {"here": data.dataset.private, "rest": jobs.give_way}
-        for other in refits(make, X, y, groups, stop=stop, **options):
-            models.append(other)
-            progress[0] = len(models)
+        try:
+            for other in refits(make, X, y, groups, stop=stop, **options):
+                models.append(other)
+                progress[0] = len(models)
+        except SmpcoreError:
+            if not models:  # fewer refits tell less, but they tell
+                raise
         return stability(model, models) if models else None
 
     return jobs.Job(work, study=data.dataset)

@@ -19,7 +19,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, BinaryIO
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 _ROOT = Path(__file__).parents[2]
 _SCRIPT = "from smpcore.evaluation.helpers import serve; serve()"
 #: Who moves a slider goes first; but work goes on where all cores are busy (POSIX).
-NICENESS = 10
+NICENESS = 5
 #: Tasks that a helper has, so that none waits for the next one.
 _AT_HAND = 2
 #: Seconds between two looks at Stop.
@@ -46,6 +46,8 @@ _LOOK = 0.05
 Work = Callable[[Any, tuple], Any]
 
 _lock = threading.Lock()
+#: All that were started, and of these the ones that nobody has.
+_started: list[Helper] = []
 _free: list[Helper] = []
 
 
@@ -74,41 +76,44 @@ class Helper:
     Attributes
     ----------
     alive : bool
-        Whether it still runs, as far as is known.
+        Whether answers may still come.
     """
 
     def __init__(self) -> None:
         self.alive = True
+        self._gate = threading.Lock()
         self._asked: deque[Future] = deque()
-        environment = os.environ | {"OMP_NUM_THREADS": "1"}
         self._process = subprocess.Popen(
             [sys.executable, "-c", _SCRIPT],
             cwd=_ROOT,
-            env=environment,
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
-        self._ready = self.ask("warm", None)
-        self._ready.add_done_callback(self._begin)
         threading.Thread(target=self._listen, daemon=True).start()
+        self.ask("warm", None).add_done_callback(self._begin)
 
     def _begin(self, ready: Future) -> None:
-        if ready.exception() is None:
-            with _lock:
-                _free.append(self)
+        if ready.exception() is not None:
+            self.end()
+            return
+        with _lock:
+            _free.append(self)
 
     @property
     def n_asked(self) -> int:
-        """Tasks whose answers have not come."""
+        """Answers that have not come."""
         return len(self._asked)
 
     def ask(self, kind: str, content: Any) -> Future:
         """Send something that is answered."""
         answer: Future = Future()
-        self._asked.append(answer)
+        with self._gate:
+            if not self.alive:
+                answer.set_exception(_lost())
+                return answer
+            self._asked.append(answer)
         self._send(kind, content)
-        if not self.alive:
-            self._lose()
         return answer
 
     def stop(self) -> None:
@@ -123,50 +128,50 @@ class Helper:
         try:
             pickle.dump((kind, content), self._process.stdin, protocol=5)
             self._process.stdin.flush()
-        except OSError:
-            self.alive = False
+        except Exception as error:  # what was sent in part is not understood
+            log.warning("a helper cannot be told: %r", error)
+            self.end()
 
     def _listen(self) -> None:
-        with suppress(EOFError, OSError, pickle.UnpicklingError):
+        """Pass answers on; at the end, answer all that was asked."""
+        try:
             while True:
                 done, content = pickle.load(self._process.stdout)
                 answer = self._asked.popleft()
                 (answer.set_result if done else answer.set_exception)(content)
-        self.alive = False
-        self._lose()
-        log.warning("a helper has ended with %s", self._process.wait())
-
-    def _lose(self) -> None:
-        """Answer all that was asked: nothing comes any more."""
-        with suppress(IndexError):
-            while True:
-                self._asked.popleft().set_exception(
-                    SmpcoreError(
-                        "The process that computes studies was ended, maybe for want "
-                        "of memory: start again. What had come is kept."
-                    )
-                )
+        except Exception as error:
+            log.warning("a helper has ended: %r", error)
+        finally:
+            self.end()
+            self._process.wait()
+            with self._gate:
+                self.alive = False
+            for answer in self._asked:
+                answer.set_exception(_lost())
 
 
-def start_helpers(number: int) -> list[Helper]:
-    """Start helpers; each takes some seconds until it is free to help.
+def _lost() -> SmpcoreError:
+    return SmpcoreError(
+        "The process that computes studies was ended, maybe for want of memory: start "
+        "again. What had come is kept."
+    )
+
+
+def start_helpers(number: int) -> None:
+    """Have so many helpers; each takes some seconds until it is free to help.
 
     Parameters
     ----------
     number : int
-
-    Returns
-    -------
-    list of Helper
-        Fewer where the machine has no room for one more process.
     """
-    started = []
-    try:
-        for _ in range(number):
-            started.append(Helper())
-    except OSError as error:
-        log.warning("no more helpers: %s", error)
-    return started
+    with _lock:
+        _started[:] = [helper for helper in _started if helper.alive]
+        _free[:] = [helper for helper in _free if helper.alive]
+        try:
+            while len(_started) < number:
+                _started.append(Helper())
+        except OSError as error:  # no room for one more process
+            log.warning("no more helpers: %s", error)
 
 
 @contextmanager
@@ -178,9 +183,12 @@ def lent() -> Iterator[list[Helper]]:
     list of Helper
         Empty where none is free.
     """
+    start_helpers(len(_started))  # in place of those that were lost
     with _lock:
-        _free[:] = [helper for helper in _free if helper.alive]
-        ours = [_free.pop() for _ in range((len(_free) + 1) // 2)]
+        # What a study that was stopped has asked for may go on for a while.
+        idle = [helper for helper in _free if not helper.n_asked]
+        ours = idle[: (len(idle) + 1) // 2]
+        _free[:] = [helper for helper in _free if helper not in ours]
     try:
         yield ours
     finally:
@@ -188,8 +196,7 @@ def lent() -> Iterator[list[Helper]]:
             helper.stop()
             helper.ask("share", b"")
         with _lock:
-            _free.extend(helper for helper in ours if helper.alive)
-        start_helpers(sum(not helper.alive for helper in ours))
+            _free.extend(ours)
 
 
 class Lent:
@@ -207,33 +214,39 @@ class Lent:
     """
 
     def __init__(
-        self,
-        helpers: list[Helper],
-        work: Work,
-        shared: Any,
-        stop: np.ndarray,
+        self, helpers: list[Helper], work: Work, shared: Any, stop: np.ndarray
     ) -> None:
         self._helpers, self._stop = helpers, stop
         content = io.BytesIO()
         _Pickler(content, stop).dump((work, shared))
-        for answer in [h.ask("share", content.getvalue()) for h in helpers]:
-            answer.result()
+        self._told = [h.ask("share", content.getvalue()) for h in helpers]
 
     def answers(self, tasks: Iterable[tuple]) -> Iterator[Any]:
         """What comes back, in the order of the tasks, until Stop."""
+        if not all(map(self._came, self._told)):
+            return
         left, asked = iter(tasks), deque()
-        while not self._stop[0]:
-            while len(asked) < _AT_HAND * len(self._helpers):
+        while True:
+            while len(asked) < _AT_HAND * len(self._helpers) and not self._stop[0]:
                 if (task := next(left, None)) is None:
                     break
-                idlest = min(self._helpers, key=lambda helper: helper.n_asked)
-                asked.append(idlest.ask("do", task))
-            if not asked:
+                # What a helper has made for a chain of tasks is there for the next.
+                helper = self._helpers[hash(task[0]) % len(self._helpers)]
+                asked.append(helper.ask("do", task))
+            if not asked or not self._came(asked[0]):
                 return
-            if wait([asked[0]], timeout=_LOOK).done:
-                yield asked.popleft().result()
-        for helper in self._helpers:
-            helper.stop()
+            yield asked.popleft().result()
+
+    def _came(self, answer: Future) -> bool:
+        """Wait for an answer; whether it is there, or Stop came first."""
+        while not answer.done():
+            if self._stop[0]:
+                for helper in self._helpers:
+                    helper.stop()
+                return False
+            wait([answer], timeout=_LOOK)
+        answer.result()
+        return True
 
 
 class _Pickler(pickle.Pickler):
@@ -287,7 +300,8 @@ def serve() -> None:
                     work, shared = _Unpickler(io.BytesIO(content), stop).load()
             answer = pickle.dumps((True, found), protocol=5)
         except Exception as error:
-            log.exception("a task failed")
+            if not isinstance(error, SmpcoreError):
+                log.exception("a task failed")
             answer = pickle.dumps((False, _sendable(error)), protocol=5)
         answers.write(answer)
         answers.flush()
@@ -296,7 +310,7 @@ def serve() -> None:
 def _receive(source: BinaryIO, inbox: SimpleQueue) -> None:
     """Queue what comes; hear Stop at once; end with the parent."""
     stop = np.zeros(1, dtype=np.int64)
-    with suppress(EOFError, OSError, pickle.UnpicklingError):
+    try:
         while True:
             kind, content = pickle.load(source)
             if kind == "stop":
@@ -305,7 +319,8 @@ def _receive(source: BinaryIO, inbox: SimpleQueue) -> None:
             if kind == "share":
                 stop = np.zeros(1, dtype=np.int64)
             inbox.put((kind, content, stop))
-    os._exit(0)
+    finally:
+        os._exit(0)
 
 
 def _sendable(error: Exception) -> Exception:

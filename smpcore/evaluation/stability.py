@@ -80,7 +80,8 @@ def refits(
     groups : ndarray of shape (n_samples,), optional
     n_refits : int
     n_jobs : int
-        Threads. Where there is a cluster (see `engine`), its workers fit.
+        Threads. Where there is a cluster (see `engine`), its workers fit; where a
+        helper is free, it does.
     stop : ndarray of int64, shape (1,), optional
         It ends soon after this becomes non-zero; a worker of a cluster first ends the
         fit that it is at.

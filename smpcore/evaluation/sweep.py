@@ -135,7 +135,7 @@ def walk_baselines(task: str, folded: bool = False) -> list[Walk]:
     return found
 
 
-#: Prepared rows that a worker keeps for its next task are at most so many bytes.
+#: Prepared rows that a process keeps for its next task are at most so many bytes.
 _MOST_BYTES = 5e8
 
 
@@ -157,7 +157,7 @@ class _Workshop:
     chains : list of (Walk, Fold)
     quick, warm : bool
     stop : ndarray of int64, shape (1,)
-        Its rise is seen in this process only.
+        Its rise is seen here and by helpers, not by workers of a cluster.
     """
 
     def __init__(
@@ -243,7 +243,7 @@ def sweep(
         Chains beside each other, in threads; -1: one for each core. Where there is a
         cluster (see `engine`) or a helper is free, their processes do them.
     stop : ndarray of int64, shape (1,), optional
-        The sweep ends soon after this becomes non-zero.
+        The sweep ends soon after this becomes non-zero (a cluster's worker: its fit).
     done : collection of tuple
         Fits, by `KEY`, that are left out; only where none needs another.
     here : bool

@@ -48,14 +48,15 @@ def running(
     work : callable
         ``work(shared, task)``, a function of a module.
     shared : object
-        What all tasks need. A worker gets it once.
+        What all tasks need. A worker, or a helper, gets it once.
     n_jobs : int
-        Threads, if they are threads; a cluster gives all it has.
+        Threads, if they are threads; a cluster gives all it has, and of the helpers
+        (see `lent`) half of those that are free.
     stop : ndarray of int64, shape (1,)
-        After it becomes non-zero nothing more is waited for from a cluster; threads
-        are to look at it by themselves.
+        After it becomes non-zero nothing more is waited for from a cluster or from
+        helpers; threads are to look at it by themselves.
     ordered : bool
-        Whether results come in the order of their tasks, or as they are ready.
+        Whether results come in the order of their tasks, or maybe as they are ready.
     here : bool
         Keep to this machine.
     rest : callable, optional
@@ -64,13 +65,13 @@ def running(
     Yields
     ------
     callable
-        Takes an iterable of tasks, gives an iterator of their results. A task of a
-        worker that died is done by another one.
+        Takes an iterable of tasks, gives an iterator of their results. What a worker
+        of a cluster was at when it died is done by another one.
 
     Raises
     ------
     SmpcoreError
-        If the cluster is lost.
+        If the cluster is lost, or a helper.
     """
     client = None if here else engine().client
     if client is not None:

@@ -1,6 +1,7 @@
 """Processes beside this one: same results, heard at once, gone with their parent."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -45,11 +46,13 @@ def _free(number, seconds=60.0):
 def helped():
     """Two helpers; what stands in for lost ones too."""
     start_helpers(2)
-    _free(2)
+    start_helpers(2)  # what is there is not started again
+    assert len(helpers._started) == len(_free(2)) == 2
     yield
-    for helper in helpers._free:
+    for helper in helpers._started:
         helper.end()
     helpers._free.clear()
+    helpers._started.clear()
 
 
 @pytest.fixture
@@ -205,6 +208,8 @@ def test_a_helper_that_dies_is_told_and_replaced(helped):
     with pytest.raises(SmpcoreError, match="was ended") as told:
         list(found)
     assert "What had come is kept" in str(told.value)
+    with helpers.lent():
+        pass  # who comes next has a new one started
     after = {helper._process.pid for helper in _free(2)}
     assert pid in before and pid not in after and len(after) == 2
 
@@ -217,8 +222,7 @@ def test_one_that_died_while_it_was_free_is_not_lent(helped):
         time.sleep(0.01)
     with helpers.lent() as ours:
         assert ours and lost not in ours
-    start_helpers(1)
-    _free(2)
+    assert lost not in _free(2)
 
 
 def test_a_helper_keeps_nothing_of_a_study_that_is_over(helped):
@@ -271,11 +275,74 @@ def test_ctrl_c_is_the_parents_affair(helped):
     assert helper.alive
 
 
+def _deaf(shared, task):
+    time.sleep(1.5)
+    return "deaf"
+
+
+def test_who_is_still_at_it_is_not_lent(helped):
+    before = len(_free(2))
+    stop = np.zeros(1, dtype=np.int64)
+    threading.Timer(0.3, stop.fill, [1]).start()
+    started = time.monotonic()
+    assert list(_run(_deaf, {}, [(1,), (2,)], stop)) == []
+    assert time.monotonic() - started < 1.2, "nobody waits for what hears no Stop"
+    (busy,) = [helper for helper in helpers._free if helper.n_asked]
+    with helpers.lent() as first, helpers.lent() as second:
+        assert len(first) == 1 and busy not in first and not second
+    while busy.n_asked:
+        time.sleep(0.05)
+    assert len(helpers._free) == before
+
+
+def test_what_has_come_before_stop_is_kept(helped):
+    _free(2)
+    stop, found = np.zeros(1, dtype=np.int64), []
+    for value, _ in _run(_double, {}, ((i,) for i in range(100)), stop):
+        found.append(value)
+        if len(found) == 1:
+            time.sleep(0.3)  # the next one is ready
+            stop[0] = 1
+    assert found == [0, 2]
+
+
+def _huge(shared, task):
+    sys.stdout.write("what a library prints")
+    return lambda: "does not travel"
+
+
+def test_an_answer_that_does_not_travel_is_told(helped):
+    _free(2)
+    with pytest.raises((AttributeError, pickle.PicklingError, RuntimeError)):
+        list(_run(_huge, {}, [(0,)]))
+    assert [value for value, _ in _run(_double, {}, [(4,)])] == [8]
+
+
+def test_nonsense_from_a_helper_ends_it(helped, monkeypatch):
+    helper = _free(2)[0]
+
+    def broken(_):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(helpers.pickle, "load", broken)
+        # The listener is in the real `load` already; it meets this one after that.
+        helper.ask("share", b"").result(10.0)
+        with pytest.raises(SmpcoreError, match="was ended"):
+            helper.ask("share", b"").result(10.0)
+        assert not helper.alive
+    with helpers.lent():
+        pass
+    assert helper not in _free(2)
+
+
 def test_without_room_for_processes_threads_do_it(monkeypatch):
     def full(*_, **__):
         raise OSError("no room")
 
     monkeypatch.setattr(helpers.subprocess, "Popen", full)
     monkeypatch.setattr(helpers, "_free", [])
-    assert start_helpers(2) == []
+    monkeypatch.setattr(helpers, "_started", [])
+    start_helpers(2)
+    assert not helpers._started
     assert [pid for _, pid in _run(_double, {}, [(1,)])] == [os.getpid()]
