@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -41,11 +42,14 @@ NICENESS = 5
 _AT_HAND = 2
 #: Seconds between two looks at Stop.
 _LOOK = 0.05
+#: Seconds to wait for helpers that end what the last study has left. Most do it at
+#: once; what hears no Stop may take minutes.
+_PATIENCE = 0.5
 
 #: A piece of work: ``function(shared, task)``, with a tuple for a task.
 Work = Callable[[Any, tuple], Any]
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 #: All that were started, and of these the ones that nobody has.
 _started: list[Helper] = []
 _free: list[Helper] = []
@@ -184,8 +188,10 @@ def lent() -> Iterator[list[Helper]]:
         Empty where none is free.
     """
     start_helpers(len(_started))  # in place of those that were lost
+    until = time.monotonic() + _PATIENCE
+    while _free and all(h.n_asked for h in _free) and time.monotonic() < until:
+        time.sleep(0.005)
     with _lock:
-        # What a study that was stopped has asked for may go on for a while.
         idle = [helper for helper in _free if not helper.n_asked]
         ours = idle[: (len(idle) + 1) // 2]
         _free[:] = [helper for helper in _free if helper not in ours]

@@ -34,9 +34,9 @@ ROOT = Path(__file__).parents[3]
 
 
 def _free(number, seconds=60.0):
-    """Wait until so many are free."""
+    """Wait until so many are free and idle."""
     started = time.monotonic()
-    while sum(helper.alive for helper in helpers._free) < number:
+    while sum(h.alive and not h.n_asked for h in helpers._free) < number:
         assert time.monotonic() - started < seconds
         time.sleep(0.05)
     return helpers._free
@@ -234,9 +234,10 @@ def test_a_helper_keeps_nothing_of_a_study_that_is_over(helped):
 
 
 _PARENT = """
-import sys, time
+import signal, time
 from smpcore import start_helpers
 from smpcore.evaluation import helpers
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's jobs ignore it
 start_helpers(1)
 while not helpers._free:
     time.sleep(0.05)
@@ -280,19 +281,28 @@ def _deaf(shared, task):
     return "deaf"
 
 
-def test_who_is_still_at_it_is_not_lent(helped):
+def test_who_is_still_at_it_is_not_lent(helped, monkeypatch):
     before = len(_free(2))
     stop = np.zeros(1, dtype=np.int64)
     threading.Timer(0.3, stop.fill, [1]).start()
     started = time.monotonic()
     assert list(_run(_deaf, {}, [(1,), (2,)], stop)) == []
     assert time.monotonic() - started < 1.2, "nobody waits for what hears no Stop"
+    monkeypatch.setattr(helpers, "_PATIENCE", 0.0)
     (busy,) = [helper for helper in helpers._free if helper.n_asked]
     with helpers.lent() as first, helpers.lent() as second:
         assert len(first) == 1 and busy not in first and not second
     while busy.n_asked:
         time.sleep(0.05)
     assert len(helpers._free) == before
+
+
+def test_one_study_after_the_other_is_helped(helped, monkeypatch):
+    _free(2)
+    monkeypatch.setattr(helpers, "_PATIENCE", 60.0)
+    for i in range(20):  # what the one has left is cleared while the next one comes
+        ((value, pid),) = _run(_double, {}, [(i,)])
+        assert value == 2 * i and pid != os.getpid()
 
 
 def test_what_has_come_before_stop_is_kept(helped):
