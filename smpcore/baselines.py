@@ -7,6 +7,7 @@ says what a search may try instead.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,6 +32,10 @@ from sklearn.svm import SVC, SVR, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 Factory = Callable[..., BaseEstimator]
+
+#: liblinear draws from one generator in the whole process: of two fits at once, each
+#: would get what the other one leaves.
+_liblinear = threading.Lock()
 
 _PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
 _DEPTHS = (2, 3, 4, 6, None)
@@ -87,8 +92,24 @@ class Baseline:
         return found
 
 
+class _OneAtATime:
+    """Fit with liblinear as if nobody else did."""
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> Any:
+        with _liblinear:
+            return super().fit(X, y)
+
+
+class _LiblinearLogistic(_OneAtATime, LogisticRegression):
+    """l1-penalised logistic regression, the same beside others as alone."""
+
+
+class _LiblinearSVC(_OneAtATime, LinearSVC):
+    """Linear SVM, the same beside others as alone."""
+
+
 def _l1_logistic(C: float = 1.0) -> BaseEstimator:
-    one = LogisticRegression(
+    one = _LiblinearLogistic(
         l1_ratio=1.0, solver="liblinear", C=C, max_iter=1000, random_state=0
     )
     return OneVsRestClassifier(one)
@@ -112,7 +133,7 @@ def _svm(kernel: str) -> Factory:
 
 
 def _linear_svm(C: float = 1.0) -> BaseEstimator:
-    return LinearSVC(C=C, random_state=0, max_iter=5000)
+    return _LiblinearSVC(C=C, random_state=0, max_iter=5000)
 
 
 def _tree(max_depth: int | None = None) -> BaseEstimator:

@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -236,3 +237,21 @@ def test_what_is_kept_for_the_next_task_is_bounded(key, monkeypatch):
     kept = [sweeping._size(bench) for bench in shop._benches.values()]
     assert 0 < sum(kept) <= 2.5 * rows
     assert sum(kept) == shop._bytes
+
+
+@pytest.mark.parametrize("key", ["l1_logistic", "linear_svm"])
+def test_a_baseline_beside_others_is_what_it_is_alone(key):
+    # liblinear's generator belongs to the process: 9 of 60 fits differed.
+    dataset = load_dataset("breast_cancer")
+    rows = split(dataset).train
+    X = prepare(dataset, rows).transform(dataset.frame)[rows]
+
+    def weights(_):
+        fitted = BASELINES[key].estimator({}, dataset.task).fit(X, dataset.y[rows])
+        last = getattr(fitted[-1], "estimators_", [fitted[-1]])
+        return np.vstack([part.coef_ for part in last])
+
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(weights, range(80)))
+    alone = weights(0)
+    assert all(np.array_equal(alone, one) for one in together)
