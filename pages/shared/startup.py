@@ -13,7 +13,7 @@ from smpcore import METHODS, Caution, start_helpers
 
 #: The other kernels are compiled this long after the first.
 BACKGROUND_SECONDS = 8.0
-#: Processes beside this one that compute studies; each takes some 300 MB.
+#: Processes beside this one that compute studies; each takes some 350 MB.
 N_HELPERS = min(4, max(1, jobs.N_CORES - 1))
 #: Methods without machine code yet: their fits run as jobs, with something to see.
 uncompiled: set[str] = set()
