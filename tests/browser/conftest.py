@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -14,21 +14,30 @@ from urllib.request import urlopen
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests.bench.classroom import free_port, start_server
+from tests.bench.live import FLAGS
 from tests.browser import canvas_harness
 
-FLAGS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run "
-    "--disable-background-networking --disable-component-update --disable-sync"
-).split()
 ROOT = Path(__file__).parents[2]
 # A busy machine is slow; what never comes fails all the same.
 expect.set_options(timeout=20_000)
 
 
-@pytest.fixture(scope="module")
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that visit the same server run in the same worker, one after another."""
+    for item in items:
+        servers = {"address", "harness_address"} & set(
+            getattr(item, "fixturenames", ())
+        )
+        for server in servers:
+            item.add_marker(pytest.mark.xdist_group(server))
+
+
+@pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     path = shutil.which("chromium")
     if path is None:
+        assert os.environ.get("CI") != "true", "chromium is missing: install it"
         pytest.skip("chromium is not installed")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
@@ -37,10 +46,17 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    """Where the app answers."""
+    port = free_port()
+    server = start_server(port)
+    yield f"http://127.0.0.1:{port}/"
+    server.kill()
+
+
+@pytest.fixture(scope="session")
 def harness_address() -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", canvas_harness.__file__]
     command += ["--server.port", str(port), "--server.headless", "true"]
     command += ["--server.fileWatcherType", "none"]

@@ -16,33 +16,12 @@ from playwright.sync_api import (
     Locator,
     Page,
     expect,
-    sync_playwright,
 )
 
-from tests.bench.classroom import free_port, start_server
-from tests.bench.live import FLAGS
 from tests.browser.canvas_page import wait_quiet, wait_until
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("", "data", "prototypes", "tradeoff", "compare", "apply", "export")
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    port = free_port()
-    server = start_server(port)
-    yield f"http://127.0.0.1:{port}/"
-    server.kill()
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=FLAGS
-        )
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_app import address, chromium, rested, visit  # noqa: F401
+from tests.browser.test_app import rested, visit  # noqa: F401
 
 #: Text of the page below a contrast of 4.5, as "colour contrast: text". What is
 #: switched off may be faint; values that float over a slider have no ground of their

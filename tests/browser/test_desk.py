@@ -5,9 +5,9 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_app import address, chromium, settled, slider, visit
+from tests.browser.test_app import settled, slider, visit
 
-fixtures = (address, chromium, visit)
+fixtures = (visit,)
 
 
 def desk(page):

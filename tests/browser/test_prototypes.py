@@ -3,9 +3,9 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_app import address, chromium, rested, visit
+from tests.browser.test_app import rested, visit
 
-fixtures = (address, chromium, visit)
+fixtures = (visit,)
 
 
 def section(page, name):

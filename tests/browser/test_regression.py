@@ -11,8 +11,6 @@ from smpcore import SuperSparseRegressor, load_dataset, prepare, split
 from smpcore.figures import axis_view
 from tests.browser.canvas_page import wait_until
 from tests.browser.test_app import (  # noqa: F401
-    address,
-    chromium,
     drag,
     figure,
     moved_on,

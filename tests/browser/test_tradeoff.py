@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_app import address, chromium, rested, visit  # noqa: F401
+from tests.browser.test_app import rested, visit  # noqa: F401
 
 POINTS = ".scatterlayer .trace .points path"
 

@@ -5,13 +5,8 @@ import pkgutil
 
 import numba
 import pytest
-from hypothesis import settings
 
 import smpcore.solvers
-
-# The first call of a kernel may compile it; and every run tries the same examples.
-settings.register_profile("smpcore", deadline=None, derandomize=True)
-settings.load_profile("smpcore")
 
 
 def compiled_kernels():

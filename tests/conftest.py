@@ -1,0 +1,30 @@
+"""What `tests/run` leaves to `tests/run --all`, and how two workers share the rest."""
+
+import pytest
+from hypothesis import settings
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--all", action="store_true", help="also the exhaustive matrices, to the full"
+    )
+
+
+def pytest_configure(config):
+    # The first call of a kernel may compile it; and every run tries the same examples.
+    settings.register_profile("short", deadline=None, derandomize=True, max_examples=25)
+    settings.register_profile("all", deadline=None, derandomize=True)
+    settings.load_profile("all" if config.getoption("--all") else "short")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    """A file is one worker's unless its tests name a group of their own."""
+    for item in items:
+        if not any(item.iter_markers("xdist_group")):
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.split("::")[0]))
+    if config.getoption("--all"):
+        return
+    left = [item for item in items if item.get_closest_marker("exhaustive")]
+    config.hook.pytest_deselected(items=left)
+    items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
