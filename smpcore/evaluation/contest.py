@@ -16,11 +16,10 @@ from smpcore.errors import SmpcoreError
 from smpcore.evaluation.clustered import mean_error
 from smpcore.evaluation.folds import Fold
 from smpcore.evaluation.pareto import summary
-from smpcore.evaluation.sizes import measure
+from smpcore.evaluation.sizes import measure, measure_baseline
 from smpcore.evaluation.sweep import (
     SCORES,
     Walk,
-    measure_baseline,
     sweep,
     sweep_table,
     walk_method,

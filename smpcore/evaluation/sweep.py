@@ -8,6 +8,7 @@ first value is known for all folds before the second one begins.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
@@ -23,9 +24,11 @@ from smpcore.errors import SmpcoreError
 from smpcore.evaluation.errors import RegressionScores
 from smpcore.evaluation.folds import Fold
 from smpcore.evaluation.scores import class_numbers, count_answers
-from smpcore.evaluation.sizes import SIZES, measure
+from smpcore.evaluation.sizes import SIZES, measure, measure_baseline
 from smpcore.evaluation.tasks import running
 from smpcore.methods import METHODS, Method
+
+log = logging.getLogger(__name__)
 
 #: Solver status of a fit that was asked to stop.
 STOPPED = 2
@@ -323,7 +326,9 @@ def _advance(shop: _Workshop, task: tuple) -> tuple[int, Any, dict[str, Any] | N
         state, answers, found = fit(shop, chain, walk.knots[step], state)
         row |= found | _scored(dataset, fold, answers)
     except (SmpcoreError, ValueError) as error:  # scikit-learn's are ValueErrors
-        row["status"] = str(error)
+        if not isinstance(error, SmpcoreError):
+            log.warning("A fit of %s failed", walk.key, exc_info=error)
+        row["status"] = f"failed: {error}"
     row["seconds"] = time.perf_counter() - started
     return chain, state, row if row["status"] != STOPPED else None
 
@@ -360,30 +365,6 @@ def _fit_baseline(
     estimator.fit(X, dataset.y[fold.train])
     found = measure_baseline(estimator, X.shape[1]) | {"status": "fitted"}
     return state, estimator.predict(X_held_out), found
-
-
-def measure_baseline(estimator: Any, n_features: int) -> dict[str, float]:
-    """Count the features that a baseline uses, and its weights if it has weights.
-
-    Parameters
-    ----------
-    estimator : fitted pipeline of a `Baseline`
-    n_features : int
-
-    Returns
-    -------
-    dict
-        ``n_features``, and ``n_nonzeros`` of a linear one.
-    """
-    last = getattr(estimator, "regressor_", estimator)[-1]
-    parts = getattr(last, "estimators_", [last])
-    weights = [np.atleast_2d(p.coef_) for p in parts if hasattr(p, "coef_")]
-    if len(weights) == len(parts):
-        weights = np.vstack(weights)
-        used = int((weights != 0).any(axis=0).sum())
-        return {"n_nonzeros": int(np.count_nonzero(weights)), "n_features": used}
-    importances = getattr(last, "feature_importances_", np.ones(n_features))
-    return {"n_features": int(np.count_nonzero(importances))}
 
 
 def _scored(dataset: Dataset, fold: Fold, answers: np.ndarray) -> dict[str, float]:
