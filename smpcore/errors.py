@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
+
+import numpy as np
 
 
 class SmpcoreError(ValueError):
@@ -44,6 +46,36 @@ def checked(check: Callable[..., Any], *args: Any, **options: Any) -> Any:
         return check(*args, **options)
     except ValueError as error:
         raise SmpcoreError(str(error)) from error
+
+
+def require_finite(X: np.ndarray, names: Sequence[Any] | None = None) -> np.ndarray:
+    """Refuse rows with NaN or infinite values, and say where the first one is.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    names : sequence of str, optional
+        Of the features.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_features)
+        The same array.
+
+    Raises
+    ------
+    SmpcoreError
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(X.sum()) or np.isfinite(X).all():
+            return X
+    row, column = np.argwhere(~np.isfinite(X))[0]
+    kind = "NaN (missing)" if np.isnan(X[row, column]) else "an infinite value"
+    name = column if names is None else repr(str(names[column]))
+    raise SmpcoreError(
+        f"X holds {kind} in row {row}, column {name}; leave such rows out, or let "
+        "prepare() fill them: there both count as missing."
+    )
 
 
 class Caution(UserWarning):

@@ -21,6 +21,9 @@ def _linear(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
 
 
 def _rbf(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
+    # From the middle of the anchors: squares of large offsets would cancel.
+    middle = anchors.mean(axis=0)
+    X, anchors = X - middle, anchors - middle
     apart = -2.0 * (X @ anchors.T)
     apart += np.einsum("ij,ij->i", X, X)[:, None]
     apart += np.einsum("ij,ij->i", anchors, anchors)

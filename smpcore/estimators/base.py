@@ -15,10 +15,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from smpcore.errors import SmpcoreError, checked
-from smpcore.estimators.features import feature_entries
+from smpcore.estimators.features import FeatureImportances, feature_entries
+from smpcore.estimators.scaling import scaled_copy, validated
 from smpcore.model import History, PrototypeModel
 
 
@@ -189,54 +190,6 @@ def class_weights(
     return factors
 
 
-def scaled_copy(
-    X: np.ndarray, weights: np.ndarray, standardize: bool, bias: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The one copy of X: standardised, with a last column of ones for a bias.
-
-    Mean and standard deviation count a row by its weight, so that a whole weight is
-    that many rows. A constant column has scale 1 and becomes 0.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    weights : ndarray of shape (n_samples,), sum 1
-    standardize : bool
-    bias : bool
-
-    Returns
-    -------
-    scaled : ndarray of shape (n_samples, n_features + bias)
-    center, scale : ndarray of shape (n_features,)
-    """
-    n_samples, n_features = X.shape
-    scaled = np.empty((n_samples, n_features + bias))
-    features = scaled[:, :n_features]
-    center, scale = np.zeros(n_features), np.ones(n_features)
-    scaled[:, n_features:] = 1.0
-    if not standardize:
-        features[:] = X
-        return scaled, center, scale
-    with np.errstate(over="ignore", invalid="ignore"):
-        center = weights @ X
-        np.subtract(X, center, out=features)
-        # Sums of large values lose digits that sums of what is left have.
-        center += weights @ features
-        np.subtract(X, center, out=features)
-        scale = np.sqrt(np.einsum("i,ij,ij->j", weights, features, features))
-    if not (np.isfinite(center).all() and np.isfinite(scale).all()):
-        raise SmpcoreError(
-            f"X holds values as large as {np.abs(X).max():.3g}, too large to be "
-            "scaled; divide such columns by a power of ten."
-        )
-    rounding = 8 * np.finfo(np.float64).eps * np.abs(center)
-    constant = scale <= np.maximum(rounding, np.finfo(np.float64).tiny)
-    scale[constant] = 1.0
-    features /= scale
-    features[:, constant] = 0.0
-    return scaled, center, scale
-
-
 def keep_fitted(
     estimator: Any, problem: Any, model: PrototypeModel, history: History, n_asked: int
 ) -> None:
@@ -256,7 +209,7 @@ def keep_fitted(
         del estimator.feature_names_in_
 
 
-class PrototypeClassifier(ClassifierMixin, BaseEstimator):
+class PrototypeClassifier(FeatureImportances, ClassifierMixin, BaseEstimator):
     """Base of the classifiers: labels in, a `PrototypeModel` inside, labels out.
 
     A subclass has the class attribute `problem_params` (names of the parameters that
@@ -313,7 +266,7 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
         """
         check_is_fitted(self)
-        X = checked(validate_data, self, X, reset=False, dtype=np.float64)
+        X = validated(self, X, reset=False)
         with np.errstate(over="ignore", invalid="ignore"):
             scores = self.model_.scores(X)
         if not np.isfinite(scores).all():
@@ -346,11 +299,13 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         *,
         bias: bool,
         standardize: bool | None = None,
+        distances: bool = False,
     ) -> dict[str, Any]:
-        """Entries of `Problem` for these rows, checked; None: as the parameter says."""
-        X, y = checked(
-            validate_data, self, X, y, dtype=np.float64, order="C", reset=True
-        )
+        """Entries of `Problem` for these rows, checked; None: as the parameter says.
+
+        `distances` is that of `scaled_copy`.
+        """
+        X, y = validated(self, X, y, order="C")
         checked(check_classification_targets, y)
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
@@ -368,7 +323,7 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
             )
         if standardize is None:
             standardize = self.standardize
-        scaled, center, scale = scaled_copy(X, weights, standardize, bias)
+        scaled, center, scale = scaled_copy(X, weights, standardize, bias, distances)
         features = feature_entries(self, X, weights)
         weights *= class_weights(self.class_weight, classes, totals)[codes]
         return {

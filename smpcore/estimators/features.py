@@ -1,10 +1,13 @@
-"""What is known of features besides their values: range and names."""
+"""What is known of features besides their values: range, names, importance."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from smpcore.model import PrototypeModel
 
 
 def feature_entries(estimator: Any, X: np.ndarray, weights: np.ndarray) -> dict:
@@ -34,3 +37,45 @@ def feature_entries(estimator: Any, X: np.ndarray, weights: np.ndarray) -> dict:
         "feature_names": tuple(map(str, names)),
         "named": hasattr(estimator, "feature_names_in_"),
     }
+
+
+def feature_importances(model: PrototypeModel) -> np.ndarray:
+    """How much a model makes of each feature; 0: nothing at all.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+
+    Returns
+    -------
+    ndarray of shape (n_features,), not negative
+        Of a linear model the largest absolute weight per scaled unit; where features
+        or channels have weights (beta), these; otherwise how far the scores of the
+        prototypes move, on average, from the lowest to the highest training value of
+        the feature.
+    """
+    if model.is_linear and model.kind_of_prototype == "direction":
+        return np.abs(model.weights).max(axis=0)
+    if model.similarity.weights:
+        beta = np.array(model.similarity.weights)
+        return np.repeat(beta, model.n_features // len(beta))
+    cases = model.anchors * model.scale + model.center
+    importances = np.zeros(model.n_features)
+    for feature in np.flatnonzero(model.support):
+        low, high = cases.copy(), cases.copy()
+        low[:, feature], high[:, feature] = model.low[feature], model.high[feature]
+        moved = np.abs(model.scores(high) - model.scores(low))
+        importances[feature] = moved.mean()
+    return importances
+
+
+class FeatureImportances:
+    """Mixin: what scikit-learn's tools that choose features ask an estimator for."""
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Importance of each feature, as `feature_importances` says; (n_features,)."""
+        check_is_fitted(self)
+        if self.model_.similarity.kind == "strings":
+            raise AttributeError("The places of a string have no importances.")
+        return feature_importances(self.model_)

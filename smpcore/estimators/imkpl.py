@@ -205,7 +205,8 @@ class IMKPLClassifier(PrototypeClassifier):
                 "sample_weight should be None: IMKPL has no weights of rows; repeat or "
                 "leave out rows."
             )
-        entries = self._scaled_rows(X, y, None, bias=False)
+        of_distances = self.kernels in ("features", "rbf")
+        entries = self._scaled_rows(X, y, None, bias=False, distances=of_distances)
         codes = entries["codes"]
         order = np.argsort(codes, kind="stable")
         owners = codes[order]

@@ -187,7 +187,9 @@ class MultiPrototypeSVC(PrototypeClassifier):
         """
         self._check_parameters()
         linear = self.kernel == "linear"
-        entries = self._scaled_rows(X, y, sample_weight, bias=linear)
+        entries = self._scaled_rows(
+            X, y, sample_weight, bias=linear, distances=self.kernel == "rbf"
+        )
         total = len(entries["X"])
         if sample_weight is not None:
             total = np.asarray(sample_weight, dtype=np.float64).sum()

@@ -8,15 +8,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from smpcore.errors import SmpcoreError, checked
+from smpcore.errors import SmpcoreError
 from smpcore.estimators.base import (
     keep_fitted,
     sample_weights,
-    scaled_copy,
 )
-from smpcore.estimators.features import feature_entries
+from smpcore.estimators.features import FeatureImportances, feature_entries
+from smpcore.estimators.scaling import scaled_copy, validated
 from smpcore.model import History, PrototypeModel
 
 
@@ -58,7 +58,7 @@ class RegressionProblem:
         return len(self.center)
 
 
-class PrototypeRegressor(RegressorMixin, BaseEstimator):
+class PrototypeRegressor(FeatureImportances, RegressorMixin, BaseEstimator):
     """Base of the regressors: numbers in, a `PrototypeModel` inside, numbers out.
 
     A subclass has what a subclass of `PrototypeClassifier` has: `problem_params`,
@@ -111,7 +111,7 @@ class PrototypeRegressor(RegressorMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        X = checked(validate_data, self, X, reset=False, dtype=np.float64)
+        X = validated(self, X, reset=False)
         with np.errstate(over="ignore", invalid="ignore"):
             values = self.model_.predict(X)
         if not np.isfinite(values).all():
@@ -125,16 +125,7 @@ class PrototypeRegressor(RegressorMixin, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, *, standardize: bool
     ) -> dict[str, Any]:
         """Entries of `RegressionProblem` for these rows, checked."""
-        X, y = checked(
-            validate_data,
-            self,
-            X,
-            y,
-            dtype=np.float64,
-            order="C",
-            reset=True,
-            y_numeric=True,
-        )
+        X, y = validated(self, X, y, order="C", y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
         weights = sample_weights(sample_weight, len(y))
         scaled, center, scale = scaled_copy(X, weights, standardize, False)

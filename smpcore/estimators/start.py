@@ -73,7 +73,10 @@ def cluster_rows(
             counted = np.sort(random.choice(counted, MOST_ROWS, replace=False))
         centers = _centers(X[counted], weights[counted], n_clusters, random)
         for part in np.array_split(rows, len(rows) // MOST_ROWS + 1):
-            nearest = (centers**2).sum(axis=1) - 2.0 * X[part] @ centers.T
+            # From the middle of the centres: squares of large offsets would cancel.
+            near = centers - centers.mean(axis=0)
+            rows_near = X[part] - centers.mean(axis=0)
+            nearest = (near**2).sum(axis=1) - 2.0 * rows_near @ near.T
             assignment[part] = len(owners) + nearest.argmin(axis=1)
         owners += [code] * len(centers)
     return assignment, np.array(owners, dtype=np.int64)
@@ -90,7 +93,7 @@ def _centers(
         n_clusters,
         init=seeding(weights),
         n_init=5,
-        tol=0.0,
+        tol=1e-12,  # of 0 scikit-learn warns: rounding may never reach it
         copy_x=False,
         random_state=random,
     )
@@ -143,7 +146,7 @@ def seeding(weights: np.ndarray, n_trials: int = 1) -> Callable[..., np.ndarray]
     ) -> np.ndarray:
         along = (X * random_state.normal(size=X.shape[1])).sum(axis=1)
         order = np.argsort(along, kind="stable")
-        lined, masses = X[order], weights[order]
+        lined, masses = X[order] - X[order[0]], weights[order]
         squares = np.einsum("ij,ij->i", lined, lined)
         chance, closest = masses, np.full(len(X), np.inf)
         chosen = []
@@ -154,7 +157,7 @@ def seeding(weights: np.ndarray, n_trials: int = 1) -> Callable[..., np.ndarray]
             distance = squares[places, None] + squares - 2.0 * lined[places] @ lined.T
             left = np.minimum(closest, np.maximum(distance, 0.0))
             best = int((left @ masses).argmin())
-            chosen.append(lined[places[best]])
+            chosen.append(X[order[places[best]]])
             closest = left[best]
             chance = masses * closest
         return np.array(chosen)

@@ -83,7 +83,7 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
     gamma_ : float
     start_ : ndarray of shape (n_asked_, n_features)
         Where the prototypes started, scaled units.
-    coef_ : ndarray of shape (n_asked_, n_outputs)
+    dual_coef_ : ndarray of shape (n_asked_, n_outputs)
         Coefficients of the prototypes as solved, in standard units.
     merged_ : ndarray of int, shape (n_asked_,)
         Prototype of `model_` that each solved one became.
@@ -202,7 +202,7 @@ class SuperSparseRegressor(SuperSparseEstimator, PrototypeRegressor):
     Attributes
     ----------
     model_, n_features_in_, objective_, gap_, n_asked_, n_iter_, history_, gamma_, \
-            start_, coef_, merged_, off_data_, assignment_, state_
+            start_, dual_coef_, merged_, off_data_, assignment_, state_
         As of `SuperSparseClassifier`.
 
     References

@@ -18,8 +18,8 @@ from smpcore.estimators.base import (
     check_number,
     class_weights,
     sample_weights,
-    scaled_copy,
 )
+from smpcore.estimators.scaling import scaled_copy
 from smpcore.estimators.start import count_distinct
 from smpcore.estimators.supersparse_blackbox import CheckedFunction
 from smpcore.estimators.supersparse_fit import (
@@ -197,7 +197,7 @@ class SuperSparseEstimator:
         self.state_ = SuperSparseState(solution.Z)
         self.start_ = start
         self.gamma_ = how.gamma
-        self.coef_ = solution.B
+        self.dual_coef_ = solution.B
         self.assignment_ = how.values(problem.X, solution.Z).argmax(axis=1)
         model = self._model(problem, rows, how, solution, history)
         model = replace(model, kind_of_prototype=kind_of_prototype)
@@ -309,7 +309,10 @@ class SuperSparseEstimator:
             CheckedFunction(self.similarity).refuse_asymmetric(X)
         first, masses = joined_rows(X, labels, sample_weight)
         weights = sample_weights(masses, len(masses))
-        scaled, center, scale = scaled_copy(X[first], weights, self._scales, False)
+        of_distances = self._kind in ("rbf", "laplacian")
+        scaled, center, scale = scaled_copy(
+            X[first], weights, self._scales, False, of_distances
+        )
         if "classes" in entries:
             classes, codes = entries["classes"], labels[first]
             totals = np.bincount(codes, weights, len(classes))

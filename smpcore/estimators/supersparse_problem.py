@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -41,13 +41,10 @@ class SuperSparseProblem(Problem):
         With the labels as targets.
     mass : float
         Sum of the sample weights: what the rows weigh for a teacher.
-    teachers : dict
-        Decisions of teachers, kept as they are asked for.
     """
 
     rows: Rows
     mass: float
-    teachers: dict[Any, Rows] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +53,6 @@ class SuperSparseRegression(RegressionProblem):
 
     rows: Rows
     mass: float
-    teachers: dict[Any, Rows] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from smpcore.errors import SmpcoreError
 from smpcore.solvers.similarity import SHORTEST
@@ -167,5 +168,4 @@ def off_the_data(rows: Rows, Z: np.ndarray) -> np.ndarray:
 
 
 def _distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    squares = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2.0 * A @ B.T
-    return np.sqrt(np.maximum(squares, 0.0))
+    return cdist(A, B)

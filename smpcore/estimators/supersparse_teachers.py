@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+from weakref import WeakKeyDictionary
+
 import numpy as np
 from sklearn.linear_model import LassoCV, RidgeCV
 from sklearn.svm import SVC
@@ -16,8 +19,9 @@ from smpcore.similarity import Similarity
 #: Rows that a teacher learns from; of more rows every so-many-th is taken.
 MOST_ROWS = 2000
 
-#: Teachers kept with a problem.
+#: Teachers kept for a problem, as long as it lives.
 MOST_KEPT = 8
+_teachers: WeakKeyDictionary[Any, dict[Any, Rows]] = WeakKeyDictionary()
 
 
 def taught_rows(
@@ -38,8 +42,8 @@ def taught_rows(
     """
     if target == "labels":
         return problem.rows
-    key = (target, how)
-    found = problem.teachers.get(key)
+    key, teachers = (target, how), _teachers.setdefault(problem, {})
+    found = teachers.get(key)
     if found is None:
         rows = problem.rows
         decisions = (
@@ -48,9 +52,9 @@ def taught_rows(
             else _linear(rows, problem.mass, how, target)
         )
         found = standard_rows(rows.cases, decisions, rows.weights, how.kind)
-        for old in list(problem.teachers)[: 1 - MOST_KEPT]:
-            problem.teachers.pop(old, None)
-        problem.teachers[key] = found
+        for old in list(teachers)[: 1 - MOST_KEPT]:
+            teachers.pop(old, None)
+        teachers[key] = found
     return found
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from smpcore.errors import SmpcoreError
+from smpcore.errors import SmpcoreError, require_finite
 from smpcore.model.history import STATUS as STATUS
 from smpcore.model.history import History
 from smpcore.model.text import plain, typed
@@ -267,8 +267,13 @@ class PrototypeModel:
         Returns
         -------
         ndarray of shape (n_samples,)
+
+        Raises
+        ------
+        SmpcoreError
+            If a value is NaN or infinite: no class would be an answer to it.
         """
-        scores = self.scores(X)
+        scores = self.scores(require_finite(np.asarray(X, dtype=np.float64)))
         if self.classes is None:
             return scores[:, 0]
         return self.classes[scores.argmax(axis=1)]

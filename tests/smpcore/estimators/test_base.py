@@ -6,7 +6,8 @@ import pytest
 from sklearn.datasets import load_iris
 
 from smpcore import SMPClassifier, SmpcoreError
-from smpcore.estimators.base import class_weights, sample_weights, scaled_copy
+from smpcore.estimators.base import class_weights, sample_weights
+from smpcore.estimators.scaling import scaled_copy
 
 X, Y = load_iris(return_X_y=True)
 
@@ -52,7 +53,7 @@ BAD_ROWS = {
     "one class": ((X[:50], Y[:50]), "one class only"),
     "one row": ((X[:1], Y[:1]), "one class only"),
     "no rows": ((X[:0], Y[:0]), "0 sample"),
-    "infinite": ((huge(np.inf), Y), "infinity"),
+    "infinite": ((huge(np.inf), Y), "an infinite value in row 3, column 1"),
     "missing": ((huge(np.nan), Y), "NaN"),
     "too large": ((huge(1e308), Y), "as large as 1e.308, too large to be scaled"),
     "lengths": ((X, Y[:-1]), "inconsistent numbers of samples"),

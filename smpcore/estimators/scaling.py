@@ -1,0 +1,111 @@
+"""Rows as estimators want them: checked, finite, scaled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from smpcore.errors import SmpcoreError, checked, require_finite
+
+#: Of a column farther from 0, in spreads, squares lose more than four digits.
+FAR = 100.0
+
+
+def validated(estimator: Any, *data: Any, **options: Any) -> Any:
+    """Check rows as scikit-learn does, and that all their values are finite.
+
+    Parameters
+    ----------
+    estimator : estimator
+    *data : array-like
+        X, or X and y.
+    **options
+        Of scikit-learn's ``validate_data``.
+
+    Returns
+    -------
+    ndarray, or tuple of ndarray
+        As ``validate_data`` returns it, X as float64.
+    """
+    options |= {"dtype": np.float64, "ensure_all_finite": False}
+    found = checked(validate_data, estimator, *data, **options)
+    names = getattr(estimator, "feature_names_in_", None)
+    require_finite(found[0] if len(data) > 1 else found, names)
+    return found
+
+
+def far_means(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Mean of each column that lies far from 0 for its spread; 0 for the others.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    weights : ndarray of shape (n_samples,), sum 1
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        means = weights @ X
+        apart = np.ptp(X, axis=0)
+    return np.where(np.isfinite(means) & (np.abs(means) > FAR * apart), means, 0.0)
+
+
+def scaled_copy(
+    X: np.ndarray,
+    weights: np.ndarray,
+    standardize: bool,
+    bias: bool,
+    distances: bool = False,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The one copy of X: standardised, with a last column of ones for a bias.
+
+    Mean and standard deviation count a row by its weight, so that a whole weight is
+    that many rows. A constant column has scale 1 and becomes 0.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    weights : ndarray of shape (n_samples,), sum 1
+    standardize : bool
+    bias : bool
+    distances : bool, default=False
+        Only differences of rows count: also columns that are not standardised are
+        centred where their offset would cancel digits.
+
+    Returns
+    -------
+    scaled : ndarray of shape (n_samples, n_features + bias)
+    center, scale : ndarray of shape (n_features,)
+    """
+    n_samples, n_features = X.shape
+    scaled = np.empty((n_samples, n_features + bias))
+    features = scaled[:, :n_features]
+    center, scale = np.zeros(n_features), np.ones(n_features)
+    scaled[:, n_features:] = 1.0
+    if not standardize:
+        if distances:
+            center = far_means(X, weights)
+        np.subtract(X, center, out=features)
+        return scaled, center, scale
+    with np.errstate(over="ignore", invalid="ignore"):
+        center = weights @ X
+        np.subtract(X, center, out=features)
+        # Sums of large values lose digits that sums of what is left have.
+        center += weights @ features
+        np.subtract(X, center, out=features)
+        scale = np.sqrt(np.einsum("i,ij,ij->j", weights, features, features))
+    if not (np.isfinite(center).all() and np.isfinite(scale).all()):
+        raise SmpcoreError(
+            f"X holds values as large as {np.abs(X).max():.3g}, too large to be "
+            "scaled; divide such columns by a power of ten."
+        )
+    rounding = 8 * np.finfo(np.float64).eps * np.abs(center)
+    constant = scale <= np.maximum(rounding, np.finfo(np.float64).tiny)
+    scale[constant] = 1.0
+    features /= scale
+    features[:, constant] = 0.0
+    return scaled, center, scale
