@@ -6,7 +6,7 @@ import threading
 from functools import cache
 from typing import Any
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 
 class _OneCore:
@@ -14,9 +14,8 @@ class _OneCore:
 
     More threads sum in another order: a fit would depend on how many cores there are.
     And they compete with the tasks beside them. BLAS has one limit for the process: it
-    is set by the first thread that comes, and taken back when the last one has gone, if
-    that is the same thread (threadpoolctl lets no other one do it). That of OpenMP is
-    each thread's own.
+    is set by the first thread that comes, and taken back by the last one that goes.
+    That of OpenMP is each thread's own.
     """
 
     def __init__(self) -> None:
@@ -38,6 +37,9 @@ class _OneCore:
         with self._lock:
             self._n -= 1
             if not self._n:
+                # threadpoolctl lets no thread but the first lift its limit; of two that
+                # leave in the order in which they came, the last one is another.
+                OpenBLASController.clear_controlling_thread(force=True)
                 self._blas.restore_original_limits()
 
 

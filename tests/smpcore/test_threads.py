@@ -23,9 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.fixture(autouse=True)
 def nobody_else():
     """Of all threads only one may set BLAS's limit; a test before may have had it."""
-    clear = getattr(OpenBLASController, "clear_controlling_thread", None)
-    if clear:
-        clear(force=True)
+    OpenBLASController.clear_controlling_thread(force=True)
 
 
 def _limits():
@@ -45,6 +43,35 @@ def _elsewhere(work):
     thread.start()
     thread.join()
     return found[0]
+
+
+def test_threads_that_leave_in_the_order_in_which_they_came_restore_too():
+    with threadpool_limits(3, user_api="blas"):
+        OpenBLASController.clear_controlling_thread(force=True)
+        before = _limits()["blas"]
+
+        def entered():
+            with one_core:
+                entering.set()
+                leaving.wait()
+            done.set()
+            over.wait()
+
+        def following():
+            entering.wait()
+            with one_core:
+                leaving.set()
+                done.wait()
+
+        entering, leaving, done, over = (threading.Event() for _ in range(4))
+        threads = [threading.Thread(target=entered), threading.Thread(target=following)]
+        for thread in threads:
+            thread.start()
+        threads[1].join()
+        after = _limits()["blas"]
+        over.set()
+        threads[0].join()
+    assert before == after == 3
 
 
 def test_it_limits_while_it_lasts_and_restores():
