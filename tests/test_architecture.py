@@ -48,7 +48,12 @@ HOUSE = {
         "smpcore.errors",
         "smpcore.figures",
     ),
-    "smpcore/codegen": ("smpcore.model", "smpcore.errors", "smpcore.codegen"),
+    "smpcore/codegen": (
+        "smpcore.model",
+        "smpcore.datasets.cells",
+        "smpcore.errors",
+        "smpcore.codegen",
+    ),
     "smpcore/chips": ("smpcore.codegen", "smpcore.errors", "smpcore.chips"),
     "smpcore": ("smpcore",),
     "pages": ("smpcore", "pages.shared"),

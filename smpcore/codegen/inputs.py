@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from smpcore.datasets.cells import parse_cell
 from smpcore.errors import ExportError
 
 #: A larger number in a table counts as missing, as it does for a Preparation.
@@ -96,6 +97,8 @@ class CompiledInput:
 
 
 def _number(value: Any) -> float:
+    if isinstance(value, str | bool | np.bool_):
+        return parse_cell(str(value))
     try:
         return float(value)
     except (TypeError, ValueError):

@@ -12,6 +12,7 @@ from typing import Literal, get_args
 import numpy as np
 import pandas as pd
 
+from smpcore.datasets.cells import parse_cell
 from smpcore.errors import DatasetError
 
 Kind = Literal["number", "category"]
@@ -140,19 +141,19 @@ def as_numbers(column: pd.Series) -> np.ndarray:
     ndarray of shape (n_samples,)
         Fresh array; every entry is NaN or of size at most ``LARGEST``.
     """
-    values = _parsed(column)
+    values = parsed_numbers(column)
     with np.errstate(invalid="ignore"):
         values[~(np.abs(values) <= LARGEST)] = np.nan
     return values
 
 
-def _parsed(column: pd.Series) -> np.ndarray:
+def parsed_numbers(column: pd.Series) -> np.ndarray:
+    """Return the values as float64, infinite ones too; what is no number is NaN."""
     if is_numeric(column):
         return column.to_numpy(np.float64, copy=True)
     # Each different text once: a text column of a million rows has few of them.
     codes, texts = pd.factorize(canonical(column))
-    numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce")
-    return np.append(numbers.to_numpy(np.float64), np.nan)[codes]
+    return np.array([*map(parse_cell, texts), np.nan])[codes]
 
 
 def converted(column: pd.Series, kind: Kind) -> tuple[pd.Series, list[str]]:
@@ -177,7 +178,7 @@ def converted(column: pd.Series, kind: Kind) -> tuple[pd.Series, list[str]]:
         return as_text(column), []
     if column.dtype == np.int64:
         return column, []
-    parsed = _parsed(column)
+    parsed = parsed_numbers(column)
     values = as_numbers(column)
     words = np.flatnonzero(column.notna().to_numpy() & np.isnan(parsed))
     notices = []
@@ -223,7 +224,7 @@ def guess_kinds(
         kinds[name] = given.get(name, kinds[name])
         if is_numeric(column) or name in given:
             continue
-        parsed = _parsed(column)
+        parsed = parsed_numbers(column)
         number = ~np.isnan(parsed)
         present = int(column.notna().sum())
         if 2 * number.sum() <= present:

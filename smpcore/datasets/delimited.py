@@ -3,15 +3,18 @@
 import codecs
 import csv
 import io
+import math
 import re
 from collections import Counter
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from smpcore.datasets.columns import canonical, narrowed, shown
+from smpcore.datasets.cells import NUMBER, parse_cell
+from smpcore.datasets.columns import canonical, narrowed, parsed_numbers, shown
 from smpcore.datasets.dataset import Reading
 from smpcore.datasets.limits import check_size
 from smpcore.errors import DatasetError
@@ -241,13 +244,8 @@ def _detect_header(rows: list[list[str]], decimal: str) -> bool:
 def _share_of_numbers(fields: list[str] | tuple[str, ...], decimal: str) -> float:
     present = [field.strip() for field in fields]
     present = [field for field in present if field not in MISSING_WORDS]
-    numbers = 0
-    for field in present:
-        try:
-            float(field.replace(",", ".") if decimal == "," else field)
-            numbers += 1
-        except ValueError:
-            continue
+    points = [field.replace(",", ".") if decimal == "," else field for field in present]
+    numbers = sum(not math.isnan(parse_cell(field)) for field in points)
     return numbers / max(1, len(present))
 
 
@@ -298,10 +296,18 @@ def _values(texts: pa.Array, decimal: str) -> pd.Series:
     texts = pc.if_else(missing, pa.scalar(None, pa.string()), texts)
     if decimal == ",":
         texts = _with_points(texts)
+    column = pd.Series(texts.to_pandas(), dtype="str")
     try:
-        numbers = pc.cast(texts, pa.float64()).to_numpy(zero_copy_only=False)
+        plain = pc.all(pc.match_substring_regex(texts, NUMBER)).as_py()
+        bare = pc.utf8_ltrim(texts, characters="+")  # which Arrow does not read
+        numbers = pc.cast(bare, pa.float64()).to_numpy(zero_copy_only=False)
+        plain = plain is not False
     except pa.ArrowInvalid:
-        return pd.Series(texts.to_pandas(), dtype="str")
+        plain = False  # words, or a number beyond all floats
+    if not plain:
+        numbers = parsed_numbers(column)
+        if (np.isnan(numbers) & column.notna().to_numpy()).any():
+            return column
     return pd.Series(narrowed(numbers))
 
 

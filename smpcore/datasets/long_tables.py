@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from smpcore.datasets.columns import listed, shown
+from smpcore.datasets.columns import listed, parsed_numbers, shown
 from smpcore.datasets.series import Table, side_by_side
 from smpcore.errors import DatasetError
 
@@ -50,7 +50,7 @@ def from_long(
         _require(frame[name].isna(), where, f"has nothing in the column {shown(name)}")
     X = np.empty((1 + len(channels), len(frame)))
     for row, name in zip(X, (time, *channels), strict=True):
-        row[:] = pd.to_numeric(frame[name], errors="coerce")
+        row[:] = parsed_numbers(frame[name])
         words = f"holds text in the column {shown(name)}, which should hold numbers"
         _require(np.isnan(row) & frame[name].notna(), where, words)
     codes, _ = pd.factorize(frame[sample])

@@ -10,6 +10,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 import pandas as pd
 
+from smpcore.datasets.cells import parse_cell
 from smpcore.datasets.columns import canonical, listed, shown
 from smpcore.datasets.dataset import Reading
 from smpcore.datasets.delimited import decoded
@@ -217,30 +218,27 @@ def _refuse(number: int, words: str) -> NoReturn:
 
 def _values(part: str, number: int, channel: int) -> np.ndarray:
     fields = [field.strip() for field in part.split(",")]
-    try:
-        if "_" in part:  # 1_000 is a number in Python only
-            raise ValueError
-        return np.array(["nan" if f == "?" else f for f in fields], dtype=np.float64)
-    except ValueError:
-        wrong = next((field for field in fields if not _is_value(field)), "")
+    if not part.strip("0123456789+-.eE, "):  # as `parse_cell`, all at once
+        try:
+            return np.array(fields, dtype=np.float64)
+        except ValueError:
+            pass
+    values = np.array([parse_cell(field) for field in fields])
+    unread = [fields[at] for at in np.flatnonzero(np.isnan(values))]
+    wrong = [field for field in unread if field.lower() not in ("?", "nan")]
+    if not wrong:
+        return values
     _refuse(
         number,
-        f"has {shown(wrong)} in channel {channel}, which should hold numbers or '?'",
+        f"has {shown(wrong[0])} in channel {channel}, which should hold numbers or '?'",
     )
 
 
-def _is_value(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return field == "?"
-    return "_" not in field
-
-
 def _target(label: str, number: int) -> float:
-    if not _is_value(label) or not np.isfinite(float(label)):
+    value = parse_cell(label)
+    if not np.isfinite(value):
         _refuse(number, f"has the label {shown(label)}, which should be a number")
-    return float(label)
+    return value
 
 
 def side_by_side(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
@@ -13,6 +14,7 @@ from smpcore.codegen.integers.inputs import ends
 from smpcore.codegen.integers.linear import QuantLinear
 from smpcore.codegen.integers.model import QuantModel
 from smpcore.codegen.integers.sums import QuantSums
+from smpcore.datasets.cells import parse_cell
 
 
 def has_python(quant: QuantModel) -> bool:
@@ -55,7 +57,7 @@ def emit_plain_python(quant: QuantModel) -> str:
         for place, one in enumerate(quant.inputs)
     )
     answer = _VALUE if quant.is_regression else _CLASS.format(n=quant.n_outputs)
-    return f"{_HEAD}\n{names}\n{values}\n\n\n{rows}\n\n{answer}\n\n{_REST}"
+    return f"{_HEAD}\n{names}\n{values}\n\n\n{rows}\n\n{answer}\n\n{_CELL}\n\n{_REST}"
 
 
 def _label(label: str) -> str:
@@ -124,6 +126,9 @@ _HEAD = '''\
 
 import struct
 '''
+
+#: Texts are read as the app reads them, by the same lines.
+_CELL = inspect.getsource(parse_cell)
 
 _LINEAR = '''\
 def row_scores(x):
@@ -228,6 +233,9 @@ def _float32(number):
 
 
 def _count(number, place):
+    if isinstance(number, str):
+        number = parse_cell(number)
+        number = number if abs(number) <= 1e37 else float("nan")
     number, n_levels = _float32(number), LEVELS[place]
     if n_levels:
         return int(number) if 0 <= number < n_levels else -1
