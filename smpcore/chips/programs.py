@@ -27,7 +27,7 @@ SOURCES = {False: ("model.c",), True: ("model.c", "model_quantise.c")}
 
 # Each operation is rounded on its own, as the emulator does it; what is not called is
 # left out.
-_FLAGS = "-std=c99 -Os -ffp-contract=off -ffunction-sections -fdata-sections".split()
+_FLAGS = "-std=gnu99 -Os -ffunction-sections -fdata-sections".split()
 
 
 class Sizes(NamedTuple):

@@ -12,21 +12,12 @@ from collections.abc import Mapping
 from smpcore.codegen import readme_parts as parts
 from smpcore.codegen.bundle import documents, packed
 from smpcore.codegen.c99 import emit_c99
-from smpcore.codegen.c_parts import FLOAT_RULES
 from smpcore.codegen.c_selftest import selftest_files
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.integers.model import QuantModel
 from smpcore.codegen.readme import facts
 from smpcore.codegen.sketches import ask_sketch, self_test_sketch
 from smpcore.codegen.vectors import TestVectors
-
-#: Nobody can give the compiler of a library options, and for a chip with floats in
-#: hardware gcc would round products and sums together.
-_NO_CONTRACTION = """\
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("fp-contract=off")
-#endif
-"""
 
 
 def emit_arduino(
@@ -105,7 +96,6 @@ def _sources(files: Mapping[str, str], prefix: str) -> dict[str, str]:
 
     renamed = {}
     for name, text in files.items():
-        text = text.replace(FLOAT_RULES, FLOAT_RULES + _NO_CONTRACTION)
         renamed[f"src/{own(name)}"] = re.sub(r'#include "(\w+\.h)"', include, text)
     return renamed
 

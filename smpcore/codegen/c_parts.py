@@ -23,8 +23,14 @@ FLOAT_RULES = """\
 #if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
 #error "compile without -ffast-math: a NaN means missing, and sums keep their order"
 #endif
-#ifdef __clang__
+#if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 \\
+    && __FLT_EVAL_METHOD__ != 16 /* 16: only half precision is computed as float */
+#error "compile so that FLT_EVAL_METHOD is 0, on x86 with -msse2 -mfpmath=sse"
+#endif
+#if !defined(__GNUC__) || defined(__clang__) /* no product and sum in one rounding */
 #pragma STDC FP_CONTRACT OFF
+#elif defined(__FP_FAST_FMAF)
+#pragma GCC optimize("fp-contract=off")
 #endif
 """
 

@@ -1,6 +1,7 @@
 import re
 import string
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from smpcore.chips import CHIPS, sizes
 from smpcore.codegen import EMITTERS, compile_model, emit_c99, quantise
 from smpcore.codegen.names import c_bytes, c_string, identifier
 from smpcore.errors import ExportError
+from tests.smpcore.codegen.kernel_models import random_kernel_model
 from tests.smpcore.codegen.toolchain import (
     SANITIZE,
     STRICT,
@@ -67,6 +69,43 @@ def test_c_equals_the_emulator_bit_for_bit(random_model, tool, same_bits, compil
         scores, winners = answers_in_c(compiled, rows, tool(compiler))
         same_bits(scores, compiled.scores(rows))
         np.testing.assert_array_equal(winners, compiled.winners(rows))
+
+
+#: What an engineer's project may compile with; each rounds products and sums
+#: together unless the source forbids it.
+FUSED = {
+    "gcc": "-std=gnu99 -O3 -march=haswell -ffp-contract=fast",
+    "clang": "-std=gnu99 -O3 -march=haswell",
+}
+
+
+@pytest.mark.parametrize("compiler", FUSED)
+def test_products_and_sums_are_rounded_one_by_one(
+    random_model, tool, same_bits, compiler
+):
+    if "fma" not in Path("/proc/cpuinfo").read_text():
+        pytest.skip("this processor has no fused multiply-add")
+    models = random_model(), *(random_kernel_model(k) for k in ("rbf", "poly"))
+    for model in models:
+        compiled = compile_model(model)
+        rows = _rows(compiled, 500)
+        flags = FUSED[compiler].split()
+        scores, winners = answers_in_c(compiled, rows, tool(compiler), flags)
+        same_bits(scores, compiled.scores(rows))
+        np.testing.assert_array_equal(winners, compiled.winners(rows))
+
+
+@pytest.mark.parametrize("width", [None, 16])
+def test_a_compiler_that_computes_floats_as_doubles_is_stopped(
+    random_model, tool, tmp_path, width
+):
+    compiled = compile_model(random_model())
+    files = emit_c99(quantise(compiled, width) if width else compiled)
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    name = "model_quantise.c" if width else "model.c"
+    with pytest.raises(CommandFailed, match="FLT_EVAL_METHOD is 0"):
+        run(tool("gcc"), "-std=gnu99", "-mfpmath=387", "-c", name, cwd=tmp_path)
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
