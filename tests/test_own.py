@@ -7,7 +7,7 @@ import pytest
 
 from pages.shared import links, own, private
 from pages.shared.choice import MINE
-from smpcore import load_dataset, read_table, split
+from smpcore import SmpcoreError, load_dataset, read_table, split
 from tests.app import sound
 from tests.test_data_page import GOOD, bring, choice, facts, opened
 from tests.test_live import Browser, kernels
@@ -107,3 +107,23 @@ def test_a_file_replaces_the_upload_and_no_drawing():
     page.button(key="delete_table").click().run()
     assert choice(page).own == ()
     assert not {first, drawing} & set(private._entries)
+
+
+def test_one_visitor_does_not_push_out_the_tables_of_others(monkeypatch):
+    monkeypatch.setattr(private, "_entries", {})
+    table = read_table(b"a,class\n1,x\n2,y\n3,x\n", "t.csv")
+    monkeypatch.setattr(private, "VISITOR_BYTES", 4 * table.n_bytes)
+    monkeypatch.setattr(private, "BUDGET_BYTES", 6 * table.n_bytes)
+    tokens = {}
+    for visitor in ("a", "b", *"ccccccccc"):
+        monkeypatch.setattr(private, "browser", lambda name=visitor: name)
+        tokens[visitor] = private.keep(table)
+    owners = [entry.browser for entry in private._entries.values()]
+    assert owners == ["a", "b", *"cccc"]
+    monkeypatch.setattr(private, "browser", lambda: "d")
+    private.keep(table)
+    owners = [entry.browser for entry in private._entries.values()]
+    assert owners == ["a", "b", *"ccc", "d"]
+    monkeypatch.setattr(private, "VISITOR_BYTES", table.n_bytes - 1)
+    with pytest.raises(SmpcoreError, match="for each visitor"):
+        private.keep(table)

@@ -2,7 +2,8 @@
 
 A table is kept under an unguessable token that stands in the visitor's own URL, and
 is given out only to the browser that brought it. It is forgotten half an hour after
-the last visit, or earlier when the total budget is needed, or at once on Delete.
+the last visit, or earlier when the budget is needed (of this visitor, or of all: then
+the table of whoever keeps most), or at once on Delete.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import hashlib
 import secrets
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass
 
 import streamlit as st
@@ -19,6 +21,8 @@ from smpcore import Dataset, SmpcoreError, Split
 
 KEEP_SECONDS = 30 * 60
 BUDGET_BYTES = 1_000_000_000
+#: Of one browser's tables.
+VISITOR_BYTES = 400_000_000
 
 
 @dataclass
@@ -68,13 +72,13 @@ def keep(dataset: Dataset, split: Split | None = None, token: str = "") -> str:
     Raises
     ------
     SmpcoreError
-        If the table alone is larger than the budget.
+        If the table alone is larger than a visitor's budget.
     """
     size = dataset.n_bytes
-    if size > BUDGET_BYTES:
+    if size > VISITOR_BYTES:
         raise SmpcoreError(
             f"The table needs {size / 1e6:.0f} MB of memory, and the server keeps "
-            f"{BUDGET_BYTES / 1e6:.0f} MB in all; use fewer rows or columns."
+            f"{VISITOR_BYTES / 1e6:.0f} MB for each visitor; use fewer rows or columns."
         )
     with _lock:
         _forget_old()
@@ -82,10 +86,21 @@ def keep(dataset: Dataset, split: Split | None = None, token: str = "") -> str:
         if old is None or old.browser != browser():
             token = secrets.token_urlsafe(16)
         _entries[token] = _Entry(dataset, split, browser(), time.monotonic(), size)
-        while sum(entry.size for entry in _entries.values()) > BUDGET_BYTES:
-            oldest = min(_entries, key=lambda key: _entries[key].visited)
-            del _entries[oldest]
+        _make_room(browser())
     return token
+
+
+def _make_room(visitor: str) -> None:
+    """Forget tables until this visitor, and then all together, keep to the budget."""
+    sizes: Counter[str] = Counter()
+    for entry in _entries.values():
+        sizes[entry.browser] += entry.size
+    while sizes[visitor] > VISITOR_BYTES or sizes.total() > BUDGET_BYTES:
+        if sizes[visitor] <= VISITOR_BYTES:
+            visitor = max(sizes, key=sizes.__getitem__)
+        kept = [key for key, entry in _entries.items() if entry.browser == visitor]
+        oldest = _entries.pop(min(kept, key=lambda key: _entries[key].visited))
+        sizes[visitor] -= oldest.size
 
 
 def visit(token: str) -> tuple[Dataset, Split | None]:
