@@ -27,7 +27,7 @@ FLOORS = (
     {"papers"},
 )
 REQUIRED = {"plotly", "numpy", "scipy", "sklearn", "numba", "pandas"}
-REQUIRED |= {"pyarrow", "arff", "openml", "joblib", "tqdm", "threadpoolctl"}
+REQUIRED |= {"pyarrow", "requests", "openml", "joblib", "tqdm", "threadpoolctl"}
 #: Only who has a cluster installs it.
 REQUIRED |= {"distributed"}
 ALLOWED = {

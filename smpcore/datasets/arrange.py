@@ -13,13 +13,14 @@ from smpcore.datasets.columns import (
     as_text,
     canonical,
     class_like,
-    clean_names,
     converted,
+    framed,
     guess_task,
     is_numeric,
     listed,
     shown,
 )
+from smpcore.datasets.names import clean_names
 from smpcore.datasets.times import read_times
 from smpcore.errors import DatasetError
 
@@ -82,13 +83,18 @@ def arrange(
     """
     check_roles(roles)
     target = next(name for name, role in roles.items() if role == "target")
-    columns, notices = {}, list(origin.notices)
-    for name in origin.frame:
-        columns[name], lost = converted(origin.frame[name], kinds[name])
+    changed, notices = {}, list(origin.notices)
+    for name, column in origin.frame.items():
+        as_read, lost = converted(column, kinds[name])
+        if as_read is not column:
+            changed[name] = as_read
         notices += lost if roles[name] != "ignore" else []
-    frame = pd.DataFrame(columns)
+    frame = origin.frame
+    if changed:
+        columns = [changed.get(name, column).array for name, column in frame.items()]
+        frame = framed(columns, list(frame))
     labelled = frame[target].notna().to_numpy()
-    frame = frame[labelled]
+    frame = frame if labelled.all() else frame[labelled]
     for name in frame:
         if roles[name] == "time":
             read_times(frame[name])  # here the index still counts the file's rows
@@ -118,7 +124,7 @@ def arrange(
 
 def _constant(frame: pd.DataFrame, roles: Mapping[str, Role]) -> list[str]:
     features = [name for name, role in roles.items() if role == "feature"]
-    constant = [name for name in features if _all_equal(frame[name])]
+    constant = [n for n, column in frame[features].items() if _all_equal(column)]
     if len(frame) < 2 or not constant:
         return []
     return [
@@ -127,10 +133,10 @@ def _constant(frame: pd.DataFrame, roles: Mapping[str, Role]) -> list[str]:
 
 
 def _all_equal(column: pd.Series) -> bool:
-    if column.isna().any():
+    values = column.to_numpy() if is_numeric(column) else column.array
+    if pd.isna(values[0]):
         return bool(column.isna().all())
-    values = column.to_numpy()
-    return bool(np.all(values == values[0]))
+    return bool((values == values[0]).all())
 
 
 def stack(

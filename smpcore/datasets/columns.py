@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
+from pandas.api.extensions import ExtensionArray
 
 from smpcore.datasets.cells import parse_cell
 from smpcore.errors import DatasetError
@@ -21,8 +22,6 @@ Task = Literal["classification", "regression"]
 
 # Pictures and exported C hold numbers in single precision (largest 3.4e38).
 LARGEST = 1e37
-# Beyond this a class, a level or a column name is a text, not a name.
-MAX_NAME = 200
 MAX_LEVELS = 100
 # Whole numbers may well name classes: with at most so many values, or with more if each
 # has enough rows.
@@ -60,44 +59,6 @@ def listed(values: Iterable[object], most: int = 5) -> str:
     return words if rest <= 0 else f"{words} and {rest} more"
 
 
-def clean_names(names: Iterable[object]) -> tuple[list[str], list[str]]:
-    """Column names made text, non-empty, different and at most 200 characters long.
-
-    Parameters
-    ----------
-    names : iterable
-        Names as they stand in the file, of any type.
-
-    Returns
-    -------
-    list of str
-        One name per column. Quotes, tags and line breaks are kept: they are data.
-    list of str
-        A sentence for every kind of change.
-    """
-    found = ["" if _is_missing(name) else str(name).strip() for name in names]
-    cut = [name[:MAX_NAME] for name in found]
-    cleaned: dict[str, None] = {}
-    for number, name in enumerate(cut, start=1):
-        base = name or f"column {number}"
-        unique, count = base, 2
-        while unique in cleaned or (unique != name and unique in cut):
-            ending = f" ({count})"
-            unique, count = base[: MAX_NAME - len(ending)] + ending, count + 1
-        cleaned[unique] = None
-    notices = []
-    if any(len(name) > MAX_NAME for name in found):
-        notices.append(f"Column names were cut to {MAX_NAME} characters.")
-    changed = [new for old, new in zip(cut, cleaned, strict=True) if old != new]
-    if changed:
-        notices.append(f"Empty or repeated column names became {listed(changed)}.")
-    return list(cleaned), notices
-
-
-def _is_missing(value: object) -> bool:
-    return value is None or (isinstance(value, float) and np.isnan(value))
-
-
 def is_numeric(column: pd.Series) -> bool:
     """Whether a column is stored as numbers (and not as text)."""
     return column.dtype.kind in "if"
@@ -116,6 +77,20 @@ def canonical(column: pd.Series) -> pd.Series:
         whole = fits and not column.hasnans
         return column.astype("int64" if whole else "float64")
     return column.astype("str")
+
+
+def framed(
+    columns: Iterable[np.ndarray | ExtensionArray], names: list[str]
+) -> pd.DataFrame:
+    """Put arrays side by side; names may repeat."""
+    return pd.DataFrame(dict(enumerate(columns))).set_axis(names, axis=1)
+
+
+def canonical_columns(frame: pd.DataFrame) -> pd.DataFrame:
+    """Store every column as `canonical` does; if all are so, nothing is copied."""
+    if set(frame.dtypes) <= set(_STORED):
+        return frame
+    return framed([canonical(column).array for _, column in frame.items()], list(frame))
 
 
 def as_text(column: pd.Series) -> pd.Series:
@@ -141,10 +116,11 @@ def as_numbers(column: pd.Series) -> np.ndarray:
     ndarray of shape (n_samples,)
         Fresh array; every entry is NaN or of size at most ``LARGEST``.
     """
-    values = parsed_numbers(column)
-    with np.errstate(invalid="ignore"):
-        values[~(np.abs(values) <= LARGEST)] = np.nan
-    return values
+    return _bounded(parsed_numbers(column))
+
+
+def _bounded(values: np.ndarray) -> np.ndarray:
+    return np.where(np.abs(values) <= LARGEST, values, np.nan)
 
 
 def parsed_numbers(column: pd.Series) -> np.ndarray:
@@ -179,9 +155,11 @@ def converted(column: pd.Series, kind: Kind) -> tuple[pd.Series, list[str]]:
     if column.dtype == np.int64:
         return column, []
     parsed = parsed_numbers(column)
-    values = as_numbers(column)
-    words = np.flatnonzero(column.notna().to_numpy() & np.isnan(parsed))
+    values = _bounded(parsed)
     notices = []
+    words = np.empty(0, np.int64)
+    if not is_numeric(column):
+        words = np.flatnonzero(column.notna().to_numpy() & np.isnan(parsed))
     if words.size:
         notices.append(
             f"Column {shown(column.name)} holds text instead of numbers in "
@@ -194,7 +172,10 @@ def converted(column: pd.Series, kind: Kind) -> tuple[pd.Series, list[str]]:
             f"Column {shown(column.name)} is infinite or beyond {LARGEST:g}, too large "
             f"to compute with, in {_rows(huge, column)}; treated as missing."
         )
-    return pd.Series(narrowed(values), column.index, name=column.name), notices
+    fitting = narrowed(values)
+    if fitting.dtype == column.dtype and not huge.size:
+        return column, notices
+    return pd.Series(fitting, column.index, name=column.name), notices
 
 
 def narrowed(values: np.ndarray) -> np.ndarray:
@@ -218,8 +199,7 @@ def guess_kinds(
     """
     kinds: dict[str, Kind] = {}
     notices = []
-    for name in frame:
-        column = frame[name]
+    for name, column in frame.items():
         kinds[name] = "number" if is_numeric(column) else "category"
         kinds[name] = given.get(name, kinds[name])
         if is_numeric(column) or name in given:
@@ -264,8 +244,11 @@ def guess_roles(
     list of str
         Why a column is proposed as "ignore".
     """
-    free = [name for name in frame if name not in given]
-    reasons = {name: _reason_to_ignore(frame[name], kinds[name]) for name in free}
+    reasons = {
+        name: _reason_to_ignore(column, kinds[name])
+        for name, column in frame.items()
+        if name not in given
+    }
     if "target" not in given.values():
         target = _guess_target(frame, kinds, reasons)
         given = {**given, target: "target"} if target is not None else given
@@ -282,13 +265,16 @@ def guess_roles(
 
 
 def _reason_to_ignore(column: pd.Series, kind: Kind) -> str:
-    present = column.dropna()
-    if present.empty:
+    numeric = is_numeric(column)
+    present = column.to_numpy() if numeric else column.dropna()
+    present = present[~np.isnan(present)] if numeric else present
+    if not present.size:
         return "it is empty"
-    text = kind == "category" and not is_numeric(column)
-    whole = kind == "number" and is_numeric(column) and _whole(present)
+    text = kind == "category" and not numeric
+    whole = kind == "number" and numeric and bool(np.all(present == np.floor(present)))
     if not text and not whole:
         return ""
+    present = pd.Series(present)
     different = present.nunique()
     if _ID_NAMES.fullmatch(str(column.name)):
         if different == present.size:
@@ -355,7 +341,8 @@ def guess_task(column: pd.Series, kind: Kind) -> Task:
 def check_words(what: str, given: Mapping[str, str], columns: list[str]) -> None:
     """Refuse roles or kinds of columns that do not exist, or that have no meaning."""
     allowed = get_args(Role if what == "roles" else Kind)
-    unknown = [name for name in given if name not in columns]
+    known = set(columns)
+    unknown = [name for name in given if name not in known]
     if unknown:
         raise DatasetError(
             f"{what} names {listed(unknown)}, which the table does not have; its "

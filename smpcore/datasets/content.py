@@ -5,13 +5,14 @@ from typing import get_args
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from smpcore.datasets.arrange import check_roles
 from smpcore.datasets.columns import (
     Kind,
     Role,
     Task,
-    canonical,
+    canonical_columns,
     check_words,
     is_numeric,
     listed,
@@ -30,8 +31,7 @@ def stored(frame: pd.DataFrame) -> pd.DataFrame:
         raise DatasetError(
             "frame.columns should be different texts; make_dataset renames them."
         )
-    frame = frame.reset_index(drop=True)
-    return pd.DataFrame({name: canonical(frame[name]) for name in names})
+    return canonical_columns(frame.reset_index(drop=True))
 
 
 def check_labels(target: str, labels: pd.Index, n_samples: int) -> None:
@@ -57,11 +57,11 @@ def check_content(
                 "make_dataset guesses what is not given."
             )
     check_roles(roles)
-    for name, kind in kinds.items():
-        if (kind == "number") != is_numeric(frame[name]):
+    for name, dtype in frame.dtypes.items():
+        if (kinds[name] == "number") != (dtype.kind in "if"):
             raise DatasetError(
-                f"kinds[{shown(name)}]={kind} should match how the column is stored; "
-                "make_dataset and with_roles convert it."
+                f"kinds[{shown(name)}]={kinds[name]} should match how the column is "
+                "stored; make_dataset and with_roles convert it."
             )
     if task not in get_args(Task):
         raise DatasetError(
@@ -84,6 +84,20 @@ def read_only(array: np.ndarray) -> np.ndarray:
     """Return the array itself, locked."""
     array.flags.writeable = False
     return array
+
+
+def bytes_together(*frames: pd.DataFrame) -> int:
+    """Memory that tables need; columns that share theirs count once."""
+    columns = [column for frame in frames for _, column in frame.items()]
+    return sum({_address(column): column.nbytes for column in columns}.values())
+
+
+def _address(column: pd.Series) -> int:
+    if is_numeric(column):
+        return column.to_numpy().__array_interface__["data"][0]
+    texts = pa.array(column.array)
+    texts = texts.chunk(0) if isinstance(texts, pa.ChunkedArray) else texts
+    return texts.buffers()[-1].address if len(texts) else id(column)
 
 
 def bytes_of(column: pd.Series) -> Iterator[bytes | np.ndarray]:

@@ -21,6 +21,7 @@ from smpcore.datasets.columns import (
 )
 from smpcore.datasets.content import (
     bytes_of,
+    bytes_together,
     check_content,
     check_labels,
     read_only,
@@ -179,8 +180,7 @@ class Dataset:
     @property
     def n_bytes(self) -> int:
         """Memory that the tables need, rows left out included."""
-        frames = [self.frame, self.whole] if self.origin else [self.frame]
-        return int(sum(frame.memory_usage(deep=True).sum() for frame in frames))
+        return bytes_together(self.frame, self.whole)
 
     @property
     def _n_test(self) -> int:

@@ -1,6 +1,5 @@
 """Text tables: CSV and its relatives, whatever the delimiter, decimals and encoding."""
 
-import codecs
 import csv
 import io
 import math
@@ -12,30 +11,30 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
+from pandas.api.extensions import ExtensionArray
 
 from smpcore.datasets.cells import NUMBER, parse_cell
-from smpcore.datasets.columns import canonical, narrowed, parsed_numbers, shown
+from smpcore.datasets.columns import framed, narrowed, parsed_numbers, shown
 from smpcore.datasets.dataset import Reading
-from smpcore.datasets.limits import check_size
+from smpcore.datasets.limits import MAX_COLUMNS, check_size
+from smpcore.datasets.text import (
+    ENCODINGS,
+    HEAD_BYTES,
+    as_utf8,
+    blocks,
+    count_line_ends,
+    lines,
+)
 from smpcore.errors import DatasetError
 
 # "whitespace": any run of blanks and tabs.
 DELIMITERS = ("\t", ";", "|", ",", "whitespace")
 DECIMALS = (".", ",")
-ENCODINGS = ("utf-8", "utf-16", "utf-32", "cp1252", "latin-1")
 MISSING_WORDS = (
     *("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "-nan"),
     *("null", "NULL", "Null"),
 )
-_SAMPLE_CHARACTERS = 65_536
 _SAMPLE_ROWS = 200
-_BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d+),\d+\s*")
 _POINT_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(,\d{3})+|\d+)\.\d+\s*")
 # 1,5  1.234,5  1.234  ,5
@@ -73,12 +72,12 @@ def read_delimited(
         The settings used.
     """
     _check_settings(delimiter, decimal, encoding)
-    text, encoding = decoded(data, encoding)
+    text, encoding = as_utf8(data, encoding)
     text, announced = _without_announcement(text)
     sample = _sample(text)
     delimiter = delimiter or announced or _detect_delimiter(sample)
     if delimiter == "whitespace":
-        text = "\n".join("\t".join(line.split()) for line in _lines(text))
+        text = _with_tabs(text)
         sample = _sample(text)
     separator = "\t" if delimiter == "whitespace" else delimiter
     rows = _rows_of(sample, separator)
@@ -89,7 +88,7 @@ def read_delimited(
     if len(rows[0]) == width - 1:
         text = _completed(text, separator, rows)
         rows = _rows_of(_sample(text), separator)
-    check_size(text.count("\n"), width)
+    check_size(count_line_ends(text), width)
     columns = _parsed(text, separator, width)
     header = _detect_header(rows, decimal) if header is None else header
     names = [f"column {number}" for number in range(1, width + 1)]
@@ -100,8 +99,9 @@ def read_delimited(
         raise DatasetError(
             "The file has a header but no rows; choose a file with rows of data."
         )
-    values = [canonical(_values(column, decimal)) for column in columns]
-    frame = pd.concat(values, axis=1).set_axis(names, axis=1)
+    columns.reverse()  # each is given up as soon as it is converted
+    values = [_values(columns.pop(), decimal) for _ in range(width)]
+    frame = framed(values, names)
     return frame, Reading("CSV", delimiter, decimal, encoding, header)
 
 
@@ -123,47 +123,27 @@ def _check_settings(
         )
 
 
-def decoded(data: bytes, encoding: str | None) -> tuple[str, str]:
-    """Return the text of a file and the encoding that fits (or was asked for)."""
-    marked = next(
-        (name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), None
-    )
-    tried = (
-        [encoding or marked] if encoding or marked else ["utf-8", "cp1252", "latin-1"]
-    )
-    for name in tried:
-        try:
-            text = data.decode(name)
-        except UnicodeError:
-            continue
-        if "\0" in text:
-            break
-        return text.removeprefix("\ufeff"), name
-    else:
-        raise DatasetError(f"The file is not {tried[0]} text; choose another encoding.")
-    raise DatasetError(
-        "The file is not a text table: it has zero bytes; save the table as CSV, in "
-        "UTF-8."
-    )
-
-
-def _without_announcement(text: str) -> tuple[str, str | None]:
+def _without_announcement(text: bytes) -> tuple[bytes, str | None]:
     """Drop the first line "sep=;" that Excel understands, and obey it."""
-    found = re.match(r"sep=([^\w\s]|\t)\r?\n", text, re.IGNORECASE)
-    return (text[found.end() :], found[1]) if found else (text, None)
+    first = text[:20].decode(errors="ignore")
+    found = re.match(r"sep=([^\w\s]|\t)\r?\n", first, re.IGNORECASE)
+    return (text[len(found[0].encode()) :], found[1]) if found else (text, None)
 
 
-def _lines(text: str) -> list[str]:
-    return re.split("\r\n|\n|\r", text)
+def _with_tabs(text: bytes) -> bytes:
+    """Runs of blanks and tabs made one tab each."""
+    check_size(count_line_ends(text), 1)
+    fields = (line.decode().split(None, MAX_COLUMNS) for line in lines(text))
+    return b"\n".join("\t".join(row).encode() for row in fields)
 
 
-def _sample(text: str) -> str:
+def _sample(text: bytes) -> str:
     """The first lines, complete ones only."""
-    sample = text[:_SAMPLE_CHARACTERS]
+    sample = text[:HEAD_BYTES]
     if len(sample) < len(text):
-        ends = max(sample.rfind("\n"), sample.rfind("\r"))
+        ends = max(sample.rfind(b"\n"), sample.rfind(b"\r"))
         sample = sample[: ends + 1] if ends >= 0 else sample
-    return sample
+    return sample.decode(errors="ignore")
 
 
 def _rows_of(sample: str, separator: str) -> list[list[str]]:
@@ -189,7 +169,7 @@ def _detect_delimiter(sample: str) -> str:
     best, evenness = ",", 0.0
     for delimiter in DELIMITERS:
         if delimiter == "whitespace":
-            rows = [line.split() for line in _lines(sample) if line.strip()]
+            rows = [line.split() for line in re.split("[\r\n]", sample) if line.strip()]
         else:
             rows = _rows_of(sample, delimiter)
         widths = Counter(len(row) for row in rows[1:] or rows)
@@ -209,16 +189,17 @@ def _detect_decimal(rows: list[list[str]], separator: str) -> str:
     return "," if commas > points else "."
 
 
-def _completed(text: str, separator: str, rows: list[list[str]]) -> str:
+def _completed(text: bytes, separator: str, rows: list[list[str]]) -> bytes:
     """Give a header that is one name short its missing name.
 
     The rows end with a delimiter, or begin with row names (as R writes them).
     """
     ends_empty = all(not row[-1].strip() for row in rows[1:])
-    first, line_end, rest = text.partition("\n")
+    end = len(next(lines(text)))
+    sign = separator.encode()
     if ends_empty:
-        return first.rstrip("\r") + separator + line_end + rest
-    return f"row{separator}{first}{line_end}{rest}"
+        return text[:end] + sign + text[end:]
+    return b"row" + sign + text
 
 
 def _detect_header(rows: list[list[str]], decimal: str) -> bool:
@@ -249,12 +230,15 @@ def _share_of_numbers(fields: list[str] | tuple[str, ...], decimal: str) -> floa
     return numbers / max(1, len(present))
 
 
-def _parsed(text: str, separator: str, width: int) -> list[pa.Array]:
+def _parsed(text: bytes, separator: str, width: int) -> list[pa.Array]:
     # A blank before a quoted field would hide its quotes: `1, "a, b"`.
-    if f'{separator} "' in text:
-        text = re.sub(re.escape(separator) + ' +"', separator + '"', text)
+    sign = separator.encode()
+    if sign + b' "' in text:
+        hidden = re.compile(re.escape(sign) + b' +"')
+        cut = blocks(text, sign)
+        text = b"".join(hidden.sub(sign + b'"', block) for block in cut)
     try:
-        table = _arrow_table(text.encode(), separator, width)
+        table = _arrow_table(text, separator, width)
     except pa.ArrowInvalid as error:
         raise DatasetError(_ragged(str(error), text, separator)) from error
     return [column.combine_chunks() for column in table.columns]
@@ -276,8 +260,8 @@ def _arrow_table(data: bytes, separator: str, width: int) -> pa.Table:
     )
 
 
-def _ragged(message: str, text: str, separator: str) -> str:
-    if text.count('"') % 2:
+def _ragged(message: str, text: bytes, separator: str) -> str:
+    if text.count(b'"') % 2:
         return "A quotation mark is opened and never closed; correct the file."
     found = _EXPECTED.search(message)
     if not found:
@@ -289,14 +273,14 @@ def _ragged(message: str, text: str, separator: str) -> str:
     )
 
 
-def _values(texts: pa.Array, decimal: str) -> pd.Series:
+def _values(texts: pa.Array, decimal: str) -> np.ndarray | ExtensionArray:
     """Numbers if every value is one, else text; missing words are missing."""
     texts = pc.utf8_trim_whitespace(texts)
     missing = pc.is_in(texts, value_set=pa.array(MISSING_WORDS))
     texts = pc.if_else(missing, pa.scalar(None, pa.string()), texts)
     if decimal == ",":
         texts = _with_points(texts)
-    column = pd.Series(texts.to_pandas(), dtype="str")
+    column = pd.Series(pd.array(texts, dtype="str"))
     try:
         plain = pc.all(pc.match_substring_regex(texts, NUMBER)).as_py()
         bare = pc.utf8_ltrim(texts, characters="+")  # which Arrow does not read
@@ -307,8 +291,8 @@ def _values(texts: pa.Array, decimal: str) -> pd.Series:
     if not plain:
         numbers = parsed_numbers(column)
         if (np.isnan(numbers) & column.notna().to_numpy()).any():
-            return column
-    return pd.Series(narrowed(numbers))
+            return column.array
+    return narrowed(numbers)
 
 
 def _with_points(texts: pa.Array) -> pa.Array:

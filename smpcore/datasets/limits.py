@@ -8,6 +8,8 @@ MAX_BYTES = 50_000_000
 MAX_ROWS = 1_000_000
 MAX_COLUMNS = 10_000
 MAX_CELLS = 20_000_000
+# The values of a compressed file, once they are numbers and text in memory.
+MAX_EXPANDED = 250_000_000
 
 
 def read_bytes(source: bytes | BinaryIO) -> bytes:

@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from smpcore.datasets.columns import clean_names, shown
+from smpcore.datasets.arff_reader import read_arff
+from smpcore.datasets.columns import shown
 from smpcore.datasets.dataset import Dataset
-from smpcore.datasets.formats import read_arff
-from smpcore.datasets.limits import MAX_CELLS, MAX_ROWS, read_bytes
+from smpcore.datasets.limits import MAX_BYTES, MAX_CELLS, MAX_ROWS, read_bytes
+from smpcore.datasets.names import clean_names
 from smpcore.datasets.tables import make_dataset
 from smpcore.errors import DatasetError
 
@@ -224,7 +225,7 @@ def _ask(
     doing: Doing,
 ) -> dict:
     """Run the process, pass on what it does, and return what it found."""
-    settings = {**settings, "server": os.environ.get(SERVER, "")}
+    settings |= {"server": os.environ.get(SERVER, ""), "max_bytes": MAX_BYTES}
     command = [sys.executable, "-P", str(_PROCESS), verb, json.dumps(settings)]
     start = time.monotonic()
     with subprocess.Popen(

@@ -15,6 +15,7 @@ from smpcore.errors import DatasetError
 # One model feature per level: more of them is a text, or an identifier.
 MAX_CATEGORY_LEVELS = 1000
 MAX_FEATURES = 20_000
+MAX_PREPARED = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -200,6 +201,12 @@ def prepare(dataset: Dataset, rows: np.ndarray) -> Preparation:
         raise DatasetError(
             f"The columns make {first:,} features, at most {MAX_FEATURES:,} are "
             "possible; give some columns the role ignore."
+        )
+    if first * dataset.n_samples > MAX_PREPARED:
+        raise DatasetError(
+            f"The columns make {first:,} features of {dataset.n_samples:,} rows, at "
+            f"most {MAX_PREPARED:,} values are possible; give the columns with most "
+            "categories the role ignore, or use fewer rows."
         )
     return Preparation(tuple(inputs))
 

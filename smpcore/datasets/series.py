@@ -5,6 +5,7 @@ with a row per sample, channel beside channel.
 """
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -13,17 +14,16 @@ import pandas as pd
 from smpcore.datasets.cells import parse_cell
 from smpcore.datasets.columns import canonical, listed, shown
 from smpcore.datasets.dataset import Reading
-from smpcore.datasets.delimited import decoded
 from smpcore.datasets.limits import MAX_COLUMNS, check_size
 from smpcore.datasets.synthetic import cells
+from smpcore.datasets.text import as_utf8, count_line_ends, first_word, lines
 from smpcore.errors import DatasetError
 
 Shape = tuple[int, int]
-_BEGINNING = re.compile(
-    rb"(?i)(\xef\xbb\xbf)?(\s|#[^\n]*(\n|$))*@(problemname|timestamps|missing|"
-    rb"univariate|dimensions?|equallength|serieslength|classlabel|targetlabel)\s"
+_TAGS = (
+    *("@problemname", "@timestamps", "@missing", "@univariate", "@dimension"),
+    *("@dimensions", "@equallength", "@serieslength", "@classlabel", "@targetlabel"),
 )
-_LABELS = re.compile(r"(?i)(class|target|labels?)")
 
 
 class Table(NamedTuple):
@@ -56,7 +56,7 @@ class _Header(NamedTuple):
 
 def is_ts(data: bytes) -> bool:
     """Whether a file begins like a .ts file."""
-    return _BEGINNING.match(data[:65_536]) is not None
+    return first_word(data, b"#").decode(errors="replace") in _TAGS
 
 
 def read_ts(
@@ -80,20 +80,20 @@ def read_ts(
     Reading
         The encoding used.
     """
-    text, encoding = decoded(data, encoding)
-    check_size(len(re.findall("\n|\r(?!\n)", text)), 1)
-    lines = re.split("\r\n|\n|\r", text)
-    start = _data_line(lines)
-    header = _header(lines[:start])
+    text, encoding = as_utf8(data, encoding)
+    check_size(count_line_ends(text), 1)
+    numbered = enumerate(lines(text), start=1)
+    header = _header(numbered)
     series, labels = [], []
-    for number, line in enumerate(lines[start:], start + 1):
+    names: dict[str | float, str | float] = {}  # so that equal labels are kept once
+    for number, line in numbered:
         line = line.strip()
-        if not line or line.startswith("#"):
+        if not line or line.startswith(b"#"):
             continue
         sample, label = _sample(line, number, header)
         header = header._replace(n_channels=len(sample))
         series.append(sample)
-        labels.append(label)
+        labels.append(names.setdefault(label, label))
     if not series:
         raise DatasetError(
             "The .ts file has no series after its @data line; choose a whole file."
@@ -106,28 +106,30 @@ def read_ts(
     )
 
 
-def _data_line(lines: list[str]) -> int:
-    """How many lines there are up to @data."""
-    for number, line in enumerate(lines, start=1):
-        if re.match(r"(?i)\s*@data\b", line):
-            return number
+def _header(numbered: Iterator[tuple[int, bytes]]) -> _Header:
+    """What stands before @data; the lines up to it are taken."""
+    said: dict[str, tuple[int, list[str]]] = {}
+    for number, line in numbered:
+        words = line.decode().split(None, MAX_COLUMNS)
+        if not words or words[0].startswith("#"):
+            continue
+        tag = words[0].lower()
+        if re.match(r"@data\b", tag):
+            return _checked(said)
+        if not tag.startswith("@"):
+            raise DatasetError(
+                f"Line {number} of the .ts file ({shown(line.decode().strip())}) "
+                "should begin with @ or #, because it stands before @data; correct "
+                "that line."
+            )
+        if tag in _TAGS:
+            said[tag.replace("@dimensions", "@dimension")] = number, words[1:]
     raise DatasetError(
         "The .ts file has no @data line, it seems to be cut off; fetch it again."
     )
 
 
-def _header(lines: list[str]) -> _Header:
-    said: dict[str, tuple[int, list[str]]] = {}
-    for number, line in enumerate(lines, start=1):
-        words = line.split()
-        if not words or words[0].startswith("#"):
-            continue
-        if not words[0].startswith("@"):
-            raise DatasetError(
-                f"Line {number} of the .ts file ({shown(line.strip())}) should begin "
-                "with @ or #, because it stands before @data; correct that line."
-            )
-        said[words[0].lower().replace("@dimensions", "@dimension")] = number, words[1:]
+def _checked(said: dict[str, tuple[int, list[str]]]) -> _Header:
     if _flag(said, "@timestamps"):
         raise DatasetError(
             f"Line {said['@timestamps'][0]} of the .ts file says that values have time "
@@ -170,11 +172,13 @@ def _count(said: dict[str, tuple[int, list[str]]], tag: str) -> int | None:
     return int(words[0])
 
 
-def _sample(line: str, number: int, header: _Header) -> tuple[np.ndarray, str | float]:
+def _sample(
+    text: bytes, number: int, header: _Header
+) -> tuple[np.ndarray, str | float]:
     """Values, (n_channels, n_times), and label of a line."""
     # Counted before they are cut apart: one long line would become millions of texts.
-    check_size(1, line.count(",") + line.count(":") + 1)
-    parts = line.split(":")
+    check_size(1, text.count(b",") + text.count(b":") + 1)
+    parts = text.decode().split(":")
     n_channels = header.n_channels or len(parts) - 1
     label = parts[-1].strip()
     unlabelled = len(parts) == n_channels and ("," in label or n_channels == 1)

@@ -1,6 +1,5 @@
 """Tables that a visitor brings: CSV, ARFF, Parquet and .ts files, or any DataFrame."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import PurePath
@@ -9,28 +8,29 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 import pandas as pd
 
+from smpcore.datasets.arff_reader import read_arff
 from smpcore.datasets.arrange import Origin, arrange
 from smpcore.datasets.columns import (
     Kind,
     Role,
     Task,
-    canonical,
+    canonical_columns,
     check_words,
-    clean_names,
     guess_kinds,
     guess_roles,
     is_numeric,
     shown,
 )
 from smpcore.datasets.dataset import Dataset, Reading
-from smpcore.datasets.delimited import decoded, read_delimited
-from smpcore.datasets.formats import read_arff, read_parquet
+from smpcore.datasets.delimited import read_delimited
 from smpcore.datasets.limits import read_bytes
 from smpcore.datasets.long_tables import from_long, long_roles
+from smpcore.datasets.names import clean_names
+from smpcore.datasets.parquet import read_parquet
 from smpcore.datasets.series import Shape, is_ts, read_ts
+from smpcore.datasets.text import as_utf8, first_word, lines
 from smpcore.errors import DatasetError
 
-_ARFF = re.compile(rb"(?i)(\s|%[^\n]*\n)*@relation\s")
 _FOREIGN = {
     b"PK\x03\x04": "a ZIP archive (Excel workbooks are such archives, too)",
     b"PK\x05\x06": "a ZIP archive",
@@ -187,22 +187,22 @@ def _read(
     ending = PurePath(filename).suffix.lower()
     notices: list[str] = []
     shape: Shape | tuple[()] = ()
-    lines = None
+    numbers = None
     if data.startswith(b"PAR1") or ending in (".parquet", ".pq"):
         frame, notices = read_parquet(data)
         reading = Reading("Parquet")
-    elif ending == ".arff" or _ARFF.match(data):
+    elif ending == ".arff" or first_word(data, b"%") == b"@relation":
         frame, reading = read_arff(data, settings[2])
     elif ending == ".ts" or is_ts(data):
         (frame, shape, notices), reading = read_ts(data, settings[2], n_times)
     else:
         frame, reading = read_delimited(data, *settings)
-        lines = _lines(data, reading, len(frame)) if series else None
+        numbers = _line_numbers(data, reading, len(frame)) if series else None
     names, renamed = clean_names(frame.columns)
     frame = frame.set_axis(names, axis=1).reset_index(drop=True)
     if series and not shape:
         roles = long_roles(names) if series is True else tuple(series)
-        frame, shape, resampled = from_long(frame, lines, n_times, roles)
+        frame, shape, resampled = from_long(frame, numbers, n_times, roles)
         reading = replace(reading, series=roles)
         names, again = clean_names(frame.columns)
         frame = frame.set_axis(names, axis=1)
@@ -212,12 +212,12 @@ def _read(
     return _Read(frame, reading, (*notices, *renamed), shape)
 
 
-def _lines(data: bytes, reading: Reading, n_rows: int) -> np.ndarray | None:
+def _line_numbers(data: bytes, reading: Reading, n_rows: int) -> np.ndarray | None:
     """Line of each row of a text table; None if a quoted field has several lines."""
-    text, _ = decoded(data, reading.encoding)
-    lines = [line.strip(" \t") for line in re.split("\r\n|\n|\r", text)]
-    filled = [number for number, line in enumerate(lines, start=1) if line]
-    first = int(reading.header) + lines[0].lower().startswith("sep=")
+    text, _ = as_utf8(data, reading.encoding)
+    numbered = enumerate(lines(text), start=1)
+    filled = [number for number, line in numbered if line.strip(b" \t")]
+    first = int(reading.header) + text[:4].lower().startswith(b"sep=")
     return np.array(filled[first:]) if len(filled) == first + n_rows else None
 
 
@@ -255,7 +255,7 @@ def make_dataset(
     """
     names, renamed = clean_names(frame.columns)
     frame = frame.set_axis(names, axis=1).reset_index(drop=True)
-    frame = pd.DataFrame({name: canonical(frame[name]) for name in names})
+    frame = canonical_columns(frame)
     roles, kinds = dict(roles or {}), dict(kinds or {})
     check_words("roles", roles, names)
     check_words("kinds", kinds, names)

@@ -1,0 +1,151 @@
+"""Parquet: tables that say themselves what their columns are."""
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from smpcore.datasets.columns import canonical, framed, listed
+from smpcore.datasets.limits import MAX_EXPANDED, check_size
+from smpcore.errors import DatasetError
+
+# The directory at the file's end is taken apart as a whole.
+MAX_DIRECTORY_BYTES = 16_000_000
+
+
+def read_parquet(data: bytes) -> tuple[pd.DataFrame, list[str]]:
+    """Read a Parquet file whose size, as its own directory says, is bearable.
+
+    Parameters
+    ----------
+    data : bytes
+        The whole file.
+
+    Returns
+    -------
+    DataFrame of shape (n_rows, n_columns)
+        Numbers or text; true and false, dates and the like become text.
+    list of str
+        Which columns were left out, because their cells hold more than one value.
+    """
+    if data.endswith(b"PAR1"):
+        _check_directory_size(int.from_bytes(data[-8:-4], "little"))
+    try:
+        file = pq.ParquetFile(pa.BufferReader(data))
+        repeating = _check_directory(file.metadata)
+        fields = list(file.schema_arrow)
+        texts = {field.name for field in fields if _is_text(field.type)} - repeating
+        flat = [field.name for field in fields if _is_flat(field.type)]
+        # Repeated texts stay coded, so that few bytes cannot become many.
+        file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=sorted(texts))
+        table = file.read(columns=flat, use_threads=False)
+        table.validate(full=True)
+        _check_expanded(table)
+        columns = [_plain_column(column) for column in table.columns]
+    except DatasetError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise DatasetError(
+            "The Parquet file cannot be read, it seems to be cut off or damaged; fetch "
+            "or save it again."
+        ) from error
+    if not columns:
+        raise DatasetError(
+            "No column of the Parquet file holds numbers or text; save it with plain "
+            "columns."
+        )
+    if not table.num_rows:
+        raise DatasetError("The Parquet file has no rows; choose a file with rows.")
+    nested = [field.name for field in fields if not _is_flat(field.type)]
+    notices = []
+    if nested:
+        notices.append(f"Left out, because neither numbers nor text: {listed(nested)}.")
+    return framed([column.array for column in columns], table.column_names), notices
+
+
+def _check_directory_size(size: int) -> None:
+    if size > MAX_DIRECTORY_BYTES:
+        raise DatasetError(
+            f"The directory of the Parquet file has {size / 1e6:,.0f} MB, at most "
+            f"{MAX_DIRECTORY_BYTES / 1e6:.0f} MB are read; save it again, with fewer "
+            "row groups."
+        )
+
+
+def _check_directory(metadata: pq.FileMetaData) -> set[str]:
+    """Refuse by its directory alone a file whose values need too much memory.
+
+    Returns
+    -------
+    set of str
+        Columns in which each text may repeat all of the one before it: they cannot
+        stay coded, and the worst is taken for their size.
+    """
+    check_size(metadata.num_rows, metadata.num_columns)
+    size, repeating = 0, set()
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        for place in range(group.num_columns):
+            column = group.column(place)
+            packed = column.total_uncompressed_size
+            if "DELTA_BYTE_ARRAY" in column.encodings:
+                repeating.add(column.path_in_schema)
+                packed *= max(1, column.num_values)
+            size += packed
+    _check_bytes(size)
+    return repeating
+
+
+def _check_bytes(size: int) -> None:
+    if size > MAX_EXPANDED:
+        raise DatasetError(
+            f"The Parquet file expands to {size / 1e6:,.0f} MB, at most "
+            f"{MAX_EXPANDED / 1e6:.0f} MB are read; take fewer rows or columns, or "
+            "shorter texts."
+        )
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return (
+        pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or pa.types.is_string_view(kind)
+    )
+
+
+def _is_flat(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    is_nested_or_bytes = pa.types.is_nested(kind) or pa.types.is_binary(kind)
+    return not (
+        is_nested_or_bytes
+        or pa.types.is_large_binary(kind)
+        or pa.types.is_fixed_size_binary(kind)
+    )
+
+
+def _check_expanded(table: pa.Table) -> None:
+    """Refuse texts that are short as codes and long as text."""
+    size = 0
+    for column in table.columns:
+        for chunk in column.chunks:
+            if pa.types.is_dictionary(chunk.type) and _is_text(chunk.type.value_type):
+                lengths = pc.binary_length(chunk.dictionary)
+                size += pc.sum(pc.take(lengths, chunk.indices)).as_py() or 0
+    _check_bytes(size)
+
+
+def _plain_column(column: pa.ChunkedArray) -> pd.Series:
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_decimal(kind) or pa.types.is_null(kind):
+        column, kind = column.cast(pa.float64()), pa.float64()
+    number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    if not number and not pa.types.is_boolean(kind):
+        column = column.cast(pa.large_string())
+    elif pa.types.is_dictionary(column.type):
+        column = column.cast(kind)
+    if pa.types.is_boolean(kind) and column.null_count:
+        column = pc.if_else(column, "True", "False")
+    return canonical(column.to_pandas())
