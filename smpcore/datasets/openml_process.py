@@ -14,6 +14,8 @@ import resource
 import shutil
 import sys
 import time
+import zlib
+from collections.abc import Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlparse
@@ -39,10 +41,13 @@ KINDS = {
     "OpenMLHashException": "checksum",
     "OpenMLServerException": "refused",
     "ChunkedEncodingError": "cut",
+    "EOFError": "cut",
     "ConnectionError": "offline",
     "Timeout": "offline",
+    "ProtocolError": "cut",
     "MemoryError": "memory",
 }
+_BLOCK_BYTES = 65_536
 
 
 def say(**message) -> None:
@@ -52,12 +57,77 @@ def say(**message) -> None:
 
 
 @contextmanager
-def alone(folder: Path):
-    """One process at a time in openml's cache, which knows no locks."""
+def alone(folder: Path, name: str):
+    """One process at a time at a part of openml's cache, which knows no locks."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
+    with (folder / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def read_body(blocks: Iterable[bytes], encoding: str, max_bytes: int) -> bytes:
+    """Unpack the body of an answer while it comes; as sent and unpacked it is bounded.
+
+    Parameters
+    ----------
+    blocks : iterable of bytes
+        As they come over the wire.
+    encoding : str
+        The header Content-Encoding.
+    max_bytes : int
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    MemoryError
+        As soon as there are more bytes.
+    """
+    if encoding.lower() not in ("", "identity", "gzip", "deflate"):
+        raise ValueError(f"the answer is packed as {encoding!r}")
+    packed = encoding.lower() in ("gzip", "deflate")
+    unpacker = zlib.decompressobj(wbits=32 + zlib.MAX_WBITS)
+    n_sent, body = 0, bytearray()
+    for block in blocks:
+        n_sent += len(block)
+        most = max_bytes + 1 - len(body)
+        body += unpacker.decompress(block, most) if packed else block
+        if n_sent > max_bytes or len(body) > max_bytes:
+            raise MemoryError(f"the answer has more than {max_bytes} bytes")
+    if packed and n_sent and (not unpacker.eof or unpacker.unused_data):
+        raise EOFError("the answer's packing is cut off, or goes on after its end")
+    return bytes(body)
+
+
+def limit_requests(server: str, max_bytes: int) -> None:
+    """Let this process ask the service's own machines only, and read so much at most.
+
+    Parameters
+    ----------
+    server : str
+        Address of the service. A redirect is a request like any other.
+    max_bytes : int
+        Of one answer.
+    """
+    from requests.adapters import HTTPAdapter
+
+    send = HTTPAdapter.send
+
+    def limited(self, request, **options):
+        # Each redirect is a request of its own, and comes here again.
+        if not _same_owner(request.url, server):
+            raise ValueError(f"not a machine of the service: {request.url}")
+        response = send(self, request, **{**options, "stream": True})
+        coming = response.raw.stream(_BLOCK_BYTES, decode_content=False)
+        packing = response.headers.get("Content-Encoding", "")
+        response._content = read_body(coming, packing, max_bytes)
+        response._content_consumed = True
+        response.encoding = response.encoding or "utf-8"  # guessing takes minutes
+        return response
+
+    HTTPAdapter.send = limited
 
 
 def listing(openml) -> dict:
@@ -141,6 +211,8 @@ def _same_owner(url: str | None, server: str) -> bool:
         return False
     if here.netloc == there.netloc:
         return True
+    if there.port not in (None, 80, 443):
+        return False
     owner = ".".join((here.hostname or "").split(".")[-2:])
     is_name = not owner.replace(".", "").isdigit() and "." in owner
     return is_name and f".{there.hostname}".endswith(f".{owner}")
@@ -156,8 +228,9 @@ def main(verb: str, settings: dict) -> None:
         openml.config.server = settings["server"]
     openml.config.set_retry_policy("human", 2)
     try:
+        limit_requests(openml.config.server, settings["max_bytes"])
         folder = Path(openml.config.get_cache_directory())
-        with alone(folder):
+        with alone(folder, str(settings.get("number", verb))):
             if verb == "listing":
                 say(done=listing(openml))
             else:

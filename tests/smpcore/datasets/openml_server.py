@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import time
+import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -41,8 +42,10 @@ class Served:
     url: str | None = None
     described_as: int | None = None
     ignored: tuple[str, ...] = ("row",)
-    #: What goes wrong: "slow", "cut", "broken", "error 500", "endless".
+    #: What goes wrong: "slow", "cut", "broken", "error 500", "endless", "bomb".
     trouble: str = ""
+    #: Where the file is sent to instead; "{port}" is this server's own.
+    redirect: str = ""
     tags: dict = field(default_factory=dict)
 
 
@@ -137,15 +140,32 @@ class _Handler(BaseHTTPRequestHandler):
     def _file(self, served: Served):
         if served.trouble == "slow":
             time.sleep(30)
+        if served.redirect and "?" not in self.path:
+            self.send_response(302)
+            place = served.redirect.format(port=self.server.server_port)
+            self.send_header("Location", place)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return None
         body = served.arff.encode()
         if served.trouble == "endless":
             self.send_response(200)
             self.end_headers()
             try:
                 while True:
-                    self.wfile.write(b"1," * 50_000)
+                    self.server.service.sent += self.wfile.write(b"1," * 50_000)
             except OSError:
                 return None
+        if served.trouble == "bomb":
+            packer = zlib.compressobj(wbits=31)
+            packed = [packer.compress(bytes(10**6)) for _ in range(1_000)]
+            packed = b"".join([*packed, packer.flush()])
+            self.send_response(200)
+            self.send_header("Content-Encoding", "gzip")
+            self.send_header("Content-Length", str(len(packed)))
+            self.end_headers()
+            self.wfile.write(packed)
+            return None
         if served.trouble == "cut":
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
@@ -162,6 +182,7 @@ class Service:
     def __init__(self, server: ThreadingHTTPServer, sets: list[Served]):
         self.sets = {served.number: served for served in sets}
         self.asked: list[str] = []
+        self.sent = 0  # of endless answers
         self.url = f"http://127.0.0.1:{server.server_port}/api/v1/xml"
 
 

@@ -1,15 +1,16 @@
 """OpenML through the real openml package, against a stand-in that may misbehave."""
 
+import gzip
 import os
 import threading
 import time
-from pathlib import Path
+import tracemalloc
 
 import numpy as np
 import pytest
 
 from smpcore import DatasetError, check_fit, fetch_openml, find_openml, search_openml
-from smpcore.datasets import openml_process
+from smpcore.datasets import openml_process, openml_sets
 from tests.smpcore.datasets.openml_server import IRIS, Served, serving
 
 HOSTILE = "<b>x</b>'; drop table, ../../etc"
@@ -54,6 +55,10 @@ def service(tmp_path, monkeypatch):
         Served(27, "local file", url="file:///etc/passwd"),
         Served(28, "endless", trouble="endless"),
         Served(29, "no rows", arff=IRIS[: IRIS.index("5.1")]),
+        Served(30, "bomb", trouble="bomb"),
+        Served(31, "moved", redirect="/download/61?moved"),
+        Served(32, "taken away", redirect="http://127.0.0.1:9/download/61?moved"),
+        Served(33, "two hops", redirect="http://127.0.0.1:{port}/download/32"),
     ]
     with serving(*sets) as service:
         monkeypatch.setenv("SPE_OPENML_SERVER", service.url)
@@ -169,16 +174,58 @@ def test_stop_is_obeyed_at_once(service):
     assert told == ["Fetching the description", "Fetching the rows"]
 
 
-@pytest.mark.slow
-def test_an_endless_answer_meets_the_memory_limit(service, monkeypatch, tmp_path):
-    text = Path(openml_process.__file__).read_text("utf-8")
-    small = text.replace("4_000_000_000", "1_500_000_000")
-    assert small != text
-    script = tmp_path / "openml_process.py"
-    script.write_text(small)
-    monkeypatch.setattr("smpcore.datasets.openml_sets._PROCESS", script)
-    with pytest.raises(DatasetError, match=r"too large|within 60"):
-        fetch_openml(28, seconds=60)
+def test_an_answer_is_read_no_further_than_a_file_may_be_long(service, monkeypatch):
+    monkeypatch.setattr(openml_sets, "MAX_BYTES", 1_000_000)
+    for number in (28, 30):
+        with pytest.raises(DatasetError, match="too large"):
+            fetch_openml(number)
+    assert service.sent < 40_000_000  # what sockets hold, and one more try
+
+
+def test_a_packed_answer_is_unpacked_no_further_than_that():
+    packed = gzip.compress(bytes(200_000_000), 1)
+    blocks = iter([packed[i : i + 65_536] for i in range(0, len(packed), 65_536)])
+    tracemalloc.start()
+    with pytest.raises(MemoryError):
+        openml_process.read_body(blocks, "gzip", 1_000_000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 4_000_000
+    body = gzip.compress(b"rows")
+    assert openml_process.read_body([body[:9], body[9:]], "gzip", 100) == b"rows"
+    assert openml_process.read_body([b"ro", b"ws"], "", 4) == b"rows"
+    for wrong in (body[:-9], body + body):
+        with pytest.raises(EOFError):
+            openml_process.read_body([wrong], "gzip", 100)
+
+
+def test_a_redirect_leads_to_the_same_host_and_port_only(service):
+    service.sets[31].md5 = ""
+    assert fetch_openml(31).n_samples == 6
+    for number in (32, 33):
+        with pytest.raises(DatasetError, match="cannot be read"):
+            fetch_openml(number)
+
+
+def test_a_slow_data_set_keeps_no_other_waiting(service):
+    slow = threading.Event()
+    stop = np.zeros(1, dtype=np.int64)
+
+    def doing(words):
+        if words == "Fetching the rows":
+            slow.set()
+
+    def fetch():
+        with pytest.raises(DatasetError, match="Stopped"):
+            fetch_openml(22, stop=stop, doing=doing)
+
+    thread = threading.Thread(target=fetch)
+    thread.start()
+    assert slow.wait(60)
+    assert fetch_openml(61, seconds=20).n_samples == 6
+    assert thread.is_alive()
+    stop[0] = 1
+    thread.join()
 
 
 def test_names_are_data(service):
