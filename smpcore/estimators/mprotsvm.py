@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,20 +13,21 @@ from sklearn.utils import check_random_state
 
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.base import PrototypeClassifier, check_choice, check_number
-from smpcore.estimators.mprotsvm_assignment import anneal, grow, settle
-from smpcore.estimators.mprotsvm_descent import Descent
 from smpcore.estimators.mprotsvm_problem import (
     SVMProblem,
     SVMState,
-    Track,
     best_of_class,
     distinct_rows,
     gram_matrix,
-    random_start,
     squared_lengths,
     support_rows,
 )
-from smpcore.estimators.start import cluster_rows, warn_if_fewer
+from smpcore.estimators.mprotsvm_starts import (
+    affordable_inits,
+    best_fit,
+    drawn_start,
+)
+from smpcore.estimators.start import warn_if_fewer
 from smpcore.model import History, PrototypeModel
 from smpcore.similarity import Similarity
 
@@ -51,7 +53,8 @@ class MultiPrototypeSVC(PrototypeClassifier):
     Parameters
     ----------
     n_prototypes : int, default=3
-        Prototypes of each class; a class of fewer distinct rows gets fewer.
+        Prototypes of each class at most; a class of fewer distinct rows gets fewer.
+        The model has fewer where its objective is then lower.
     C : float, default=0.1
         Price of a row's slack (times its weight), against the prototypes' norm.
     kernel : {"linear", "rbf", "poly"}, default="linear"
@@ -67,11 +70,15 @@ class MultiPrototypeSVC(PrototypeClassifier):
         Factor from one temperature to the next.
     start : {"random", "kmeans"}, default="random"
         Which rows share a prototype at first; a high temperature forgets it.
+    n_init : int or None, default=None
+        New starts with 3, 5, 10, 20, ... prototypes per class; other numbers start
+        from the best fit of fewer, with one prototype of each class split. None takes
+        2 for small tables, else 1.
     tol : float, default=1e-2
         Stop when the objective is certified to be this close to the best for the
         final assignments, relatively.
     max_iter : int, default=2000
-        Sweeps over the rows.
+        Sweeps over the rows, from each start.
     random_state : int, RandomState or None, default=0
     standardize : bool, default=True
         Scale features to mean 0 and standard deviation 1.
@@ -95,10 +102,11 @@ class MultiPrototypeSVC(PrototypeClassifier):
     gap_ : float
         The optimum for these assignments is at most this much lower.
     n_asked_ : int
-        Prototypes before dead ones were removed.
+        Prototypes that were asked for.
     n_iter_ : int
-        Sweeps.
+        Sweeps from all starts.
     history_ : History
+        From the start that led to the model.
     assignment_ : ndarray of int, shape (n_samples,)
         Prototype of `model_` that each training row is tied to.
     kept_ : ndarray of int, shape (n_prototypes,)
@@ -133,7 +141,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         "class_weight",
     )
     certificate: ClassVar[str] = "the best for these assignments"
-    loss_of_prototypes: ClassVar[str] = "dead, removed"
+    loss_of_prototypes: ClassVar[str] = "without gain, left out"
 
     def __init__(
         self,
@@ -146,6 +154,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         temperature: float = 10.0,
         cooling: float = 0.8,
         start: str = "random",
+        n_init: int | None = None,
         tol: float = 1e-2,
         max_iter: int = 2000,
         random_state: Any = 0,
@@ -163,6 +172,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         self.temperature = temperature
         self.cooling = cooling
         self.start = start
+        self.n_init = n_init
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -205,12 +215,10 @@ class MultiPrototypeSVC(PrototypeClassifier):
         if not linear:
             gram = gram_matrix(rows, similarity)
             squares = np.maximum(gram.diagonal().astype(np.float64), 1e-12)
-        if self.start == "random":
-            assignment, owners = random_start(codes, self.n_prototypes, random)
-        else:
-            assignment, owners = cluster_rows(
-                rows, codes, weights, self.n_prototypes, random
-            )
+        seed = int(random.randint(2**31 - 1))
+        assignment, owners = drawn_start(
+            rows, codes, weights, self.n_prototypes, self.start, seed
+        )
         warn_if_fewer(self.n_prototypes, owners, entries["classes"])
         return SVMProblem(
             **(entries | {"X": rows, "codes": codes, "weights": weights}),
@@ -221,7 +229,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
             similarity=similarity,
             gram=gram,
             squares=squares,
-            seed=int(random.randint(2**31 - 1)),
+            seed=seed,
         )
 
     def solve(
@@ -237,8 +245,9 @@ class MultiPrototypeSVC(PrototypeClassifier):
         ----------
         problem : SVMProblem
         state : SVMState, optional
-            `state_` of another fit to start from; ignored if its rows differ or it has
-            more prototypes. With ``temperature=0`` the rows start at its prototypes.
+            `state_` of another fit to go on from; ignored if its rows differ or it has
+            more prototypes. The model's objective is at most that of going on from it
+            without annealing.
         stop : ndarray of int64, shape (1,), optional
             The solver stops soon after this becomes non-zero.
         progress : ndarray of float64, shape (1,), optional
@@ -258,27 +267,24 @@ class MultiPrototypeSVC(PrototypeClassifier):
         started = time.perf_counter()
         stop = np.zeros(1, dtype=np.int64) if stop is None else stop
         progress = np.zeros(1) if progress is None else progress
-        state = state.start_of(problem) if isinstance(state, SVMState) else None
-        pairwise = self.solver == "pairwise"
-        descent = Descent(problem, float(self.C), self.tol, pairwise, state, stop)
-        record = self.record if problem.gram is None else 0
-        track = Track(self.tol, record, progress)
-        if not descent.single:
-            anneal(descent, float(self.temperature), self.cooling, track.note)
-        elif state is None:
-            grow(descent)
-        final, look, scores, finished = settle(descent, self.max_iter, track.note)
-        track.note(look, descent.n_sweeps, scores)
+        if not (isinstance(state, SVMState) and state.fits(problem)):
+            state = None
+        n_init = self.n_init or affordable_inits(problem)
+        found = best_fit(self, problem, state, int(n_init), stop, progress)
         progress[0] = 1.0
         status = STOPPED if stop[0] else ITERATION_LIMIT
-        history = track.history(
-            CONVERGED if finished else status, time.perf_counter() - started
+        history = found.track.history(
+            CONVERGED if found.finished else status,
+            found.n_sweeps,
+            time.perf_counter() - started,
         )
         self._report(history)
-        self.state_ = final
-        self.free_objective_ = look.free
-        model = self._pruned_model(problem, final, scores, history)
+        self.state_ = replace(found.state, n_asked=len(problem.owners))
+        self.free_objective_ = found.look.free
+        model = self._pruned_model(problem, found.state, found.scores, history)
         self._keep(problem, model, history, len(problem.owners))
+        if self.n_init is None:
+            self.automatic_["n_init"] = n_init
         if self.gamma is None:
             self.automatic_["gamma"] = 1.0 / problem.n_features
         return self
@@ -333,7 +339,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
     ) -> PrototypeModel:
         """Leave out dead prototypes and wrap the others."""
         self.kept_, tied = np.unique(final.assignment, return_inverse=True)
-        owners, n = problem.owners[self.kept_], problem.n_features
+        owners, n = final.owners[self.kept_], problem.n_features
         if problem.gram is None:
             alive = scores[:, self.kept_].T
             anchors, mixing = np.ascontiguousarray(alive[:, :n]), np.eye(len(alive))
@@ -379,6 +385,8 @@ class MultiPrototypeSVC(PrototypeClassifier):
         check_number("temperature", self.temperature, 0.0, 1e6)
         check_number("cooling", self.cooling, 0.0, 0.99, above=True)
         check_choice("start", self.start, ("random", "kmeans"))
+        if self.n_init is not None:
+            check_number("n_init", self.n_init, 1, 1000, integer=True)
         check_number("tol", self.tol, 0.0, 1.0, above=True)
         check_number("max_iter", self.max_iter, 1, 10**7, integer=True)
         check_number("record", self.record, 0, integer=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,8 @@ class SVMState:
         Length of each row's list.
     index, value : ndarray of shape (count.sum(),)
         Rival prototype and dual mass, row by row.
+    n_asked : int
+        Prototypes that its fit was asked for; fewer may have a lower objective.
     """
 
     owners: np.ndarray
@@ -89,46 +91,14 @@ class SVMState:
     count: np.ndarray
     index: np.ndarray
     value: np.ndarray
+    n_asked: int = 0
 
-    def start_of(self, problem: SVMProblem) -> SVMState | None:
-        """The start of a problem of as many prototypes or more, from this one.
-
-        More prototypes of a class take a random part of its rows, as large as their
-        part of its prototypes; the rows' mass goes along.
-
-        Parameters
-        ----------
-        problem : SVMProblem
-
-        Returns
-        -------
-        SVMState or None
-            None if the rows or classes differ or a class has fewer prototypes.
-        """
-        codes, before, after = problem.codes, self.owners, problem.owners
-        if not np.array_equal(before[self.assignment], codes):
-            return None
-        if np.array_equal(before, after):
-            return self
-        sizes, more = np.bincount(before), np.bincount(after) - np.bincount(before)
-        if (more < 0).any():
-            return None
-        shift = problem.starts[:-1] - (np.cumsum(sizes) - sizes)
-        number = np.arange(len(before)) + shift[before]
-        place, part = np.random.default_rng([problem.seed, 2]).random((2, len(codes)))
-        fresh = problem.starts[1:] - more
-        moved = part < (more / (sizes + more))[codes]
-        assignment = np.where(
-            moved,
-            fresh[codes] + (place * more[codes]).astype(np.int64),
-            number[self.assignment],
-        )
-        return replace(
-            self,
-            owners=after,
-            assignment=assignment,
-            index=number[self.index].astype(np.int32),
-        )
+    def fits(self, problem: SVMProblem) -> bool:
+        """Whether it is of the same rows, with as many prototypes or fewer."""
+        if not np.array_equal(self.owners[self.assignment], problem.codes):
+            return False
+        most = np.bincount(problem.owners)
+        return bool((np.bincount(self.owners, minlength=len(most)) <= most).all())
 
 
 def distinct_rows(
@@ -166,30 +136,6 @@ def distinct_rows(
     row = np.full(len(X), -1)
     row[order] = np.argsort(drawn)[np.cumsum(new) - 1]
     return order[new][drawn], row
-
-
-def random_start(
-    codes: np.ndarray, most: int, random: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """Tie every row to a prototype of its class by chance.
-
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n_distinct,)
-    most : int
-        Prototypes of a class, if it has as many rows.
-    random : RandomState
-
-    Returns
-    -------
-    assignment : ndarray of int, shape (n_distinct,)
-    owners : ndarray of int, shape (n_prototypes,)
-    """
-    sizes = np.minimum(np.bincount(codes), most)
-    starts = np.cumsum(sizes) - sizes
-    draws = random.uniform(size=len(codes))
-    assignment = starts[codes] + (draws * sizes[codes]).astype(np.int64)
-    return assignment, np.repeat(np.arange(len(sizes)), sizes)
 
 
 def gram_matrix(X: np.ndarray, similarity: Similarity) -> np.ndarray:
@@ -277,7 +223,7 @@ def support_rows(
     mixing : ndarray of shape (n_anchors, n_kept)
     """
     heavy = np.flatnonzero(final.count)
-    mixing = np.zeros((len(heavy), len(problem.owners)))
+    mixing = np.zeros((len(heavy), len(final.owners)))
     row = np.repeat(np.arange(len(heavy)), final.count[heavy])
     np.subtract.at(mixing, (row, final.index), final.value)
     mass = np.bincount(row, final.value, len(heavy))
@@ -341,12 +287,22 @@ class Track:
     record : int
         Keep the prototypes of every so-many-th look; 0 keeps none.
     progress : ndarray of float64, shape (1,)
+        Rises from `done` to ``done + share``.
+    done, share : float
     """
 
-    def __init__(self, tol: float, record: int, progress: np.ndarray) -> None:
+    def __init__(
+        self, tol: float, record: int, progress: np.ndarray, done: float, share: float
+    ) -> None:
         self.tol, self.record, self.progress = tol, record, progress
+        self.done, self.share = done, share
         self.rows: list[tuple[float, float, float]] = []
         self.steps: list[np.ndarray] = []
+        self.phases: list[tuple[float, str]] = []
+
+    def begin(self, phase: str, n_sweeps: int) -> None:
+        """Begin a phase of the fit after so many sweeps."""
+        self.phases.append((float(n_sweeps), phase))
 
     def note(self, look: Look, n_sweeps: int, scores: np.ndarray) -> None:
         """Write a look down.
@@ -364,14 +320,17 @@ class Track:
         share = look.gap / max(look.objective, 1e-300)
         if 0.0 < share < 1.0:
             far = np.log(share) / np.log(min(self.tol, 0.99))
-            self.progress[0] = max(self.progress[0], min(far, 0.99))
+            far = self.done + self.share * min(far, 0.99)
+            self.progress[0] = max(self.progress[0], far)
 
-    def history(self, status: int, seconds: float) -> History:
+    def history(self, status: int, n_iter: int, seconds: float) -> History:
         """The whole of it.
 
         Parameters
         ----------
         status : int
+        n_iter : int
+            Sweeps from all starts.
         seconds : float
 
         Returns
@@ -385,6 +344,7 @@ class Track:
             gap=gap,
             steps=np.array(self.steps) if self.steps else np.empty((0, 0, 0)),
             status=status,
-            n_iter=int(iteration[-1]),
+            n_iter=n_iter,
             seconds=seconds,
+            phases=tuple(self.phases),
         )

@@ -34,7 +34,8 @@ MPROTSVM = Method(
             "int",
             1,
             20,
-            help="How many a class may have; those that win nothing are removed.",
+            help="How many a class may have at most; the model has fewer where its "
+            "objective is then lower.",
         ),
         Param(
             "C",
@@ -111,6 +112,16 @@ MPROTSVM = Method(
             help="Which rows share a prototype at first.",
             advanced=True,
         ),
+        Param(
+            "n_init",
+            "New starts",
+            "int",
+            1,
+            10,
+            help="How often the fit starts anew with 3, 5, 10 and 20 prototypes per "
+            "class; the lowest objective is kept. Twice at first for small data.",
+            advanced=True,
+        ),
         CLASS_WEIGHT,
         Param(
             "solver",
@@ -123,6 +134,6 @@ MPROTSVM = Method(
     ),
     path=None,
     sparsity="n_prototypes",
-    preview={"temperature": 0.0, "tol": 3e-2},
+    preview={"temperature": 0.0, "tol": 3e-2, "n_init": 1},
     reference="Aiolli, Sperduti: Multi-prototype Support Vector Machine. IJCAI 2003.",
 )

@@ -32,6 +32,9 @@ class History:
     n_iter : int
     seconds : float
         Solver time.
+    phases : tuple of (float, str)
+        Iteration at which each phase of the fit began, and what it is called; empty
+        for a fit of one phase. The gap of each phase is that of its own problem.
     """
 
     iteration: np.ndarray = field(default_factory=_empty)
@@ -41,6 +44,7 @@ class History:
     status: int = 0
     n_iter: int = 0
     seconds: float = 0.0
+    phases: tuple[tuple[float, str], ...] = ()
 
     @property
     def status_text(self) -> str:

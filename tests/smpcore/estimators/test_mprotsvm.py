@@ -14,6 +14,7 @@ from smpcore.estimators import mprotsvm_problem
 from smpcore.estimators.mprotsvm import MultiPrototypeSVC
 from smpcore.estimators.mprotsvm_assignment import best_assignment, settle
 from smpcore.estimators.mprotsvm_descent import Descent
+from smpcore.estimators.mprotsvm_starts import split_state
 from tests.smpcore.solvers.mprotsvm_oracle import judge_slowly
 
 IRIS = load_iris(return_X_y=True)
@@ -140,7 +141,7 @@ def test_dead_prototypes_are_removed_and_never_missed():
     fitted = estimator.solve(problem)
     model = fitted.model_
     assert model.n_prototypes < fitted.n_asked_ == 20
-    assert fitted.loss_of_prototypes == "dead, removed"
+    assert fitted.loss_of_prototypes == "without gain, left out"
     np.testing.assert_array_equal(fitted.kept_, np.unique(fitted.state_.assignment))
     W = np.column_stack([model.anchors, model.bias])
     F = problem.X @ W.T
@@ -182,7 +183,7 @@ def test_a_preview_starts_from_the_state():
     same = MultiPrototypeSVC(temperature=0.0).solve(problem, fitted.state_)
     assert same.n_iter_ == 0
     assert same.objective_ == pytest.approx(fitted.objective_, rel=1e-9)
-    other = MultiPrototypeSVC(4).fit(*DIGITS).state_
+    other = MultiPrototypeSVC(4).fit(*CANCER).state_
     for unfit in (other, "elsewhere"):
         again = near.solve(problem, unfit)
         assert again.objective_ == cold.objective_
@@ -191,18 +192,23 @@ def test_a_preview_starts_from_the_state():
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_a_dual_of_fewer_prototypes_starts_more(kernel):
     few, many = (MultiPrototypeSVC(q, kernel=kernel, temperature=0.0) for q in (1, 3))
-    state = few.fit(*WINE).state_
-    problem = many.problem(*WINE)
-    start = state.start_of(problem)
+    before = few.fit(*WINE)
+    state, problem = before.state_, many.problem(*WINE)
+    start = split_state(problem, state, 3)
     assert judge_slowly(problem, start, many.C).infeasible <= 1e-9
+    np.testing.assert_array_equal(start.owners, problem.owners)
     np.testing.assert_array_equal(start.owners[start.assignment], problem.codes)
     np.testing.assert_array_equal(start.value, state.value)
-    stayed = np.isin(start.assignment, problem.starts[:-1])
-    assert 0.2 < stayed.mean() < 0.5
+    sizes = np.bincount(start.assignment, minlength=9).reshape(3, 3)
+    assert (sizes >= 0.1 * sizes.sum(axis=1, keepdims=True)).all()
     fitted = many.solve(problem, state)
     assert fitted.history_.status_text == "converged"
-    assert fitted.objective_ != many.solve(problem).objective_
-    assert fitted.state_.start_of(few.problem(*WINE)) is None
+    assert fitted.objective_ <= before.objective_ * (1 + 1e-12)
+    assert not start.fits(few.problem(*WINE))
+    same = np.ones_like(problem.X)
+    gram = None if kernel == "linear" else same @ same.T
+    equal = replace(problem, X=same, gram=gram)
+    assert split_state(equal, state, 3) is None
 
 
 def test_a_dual_of_another_C_is_scaled_into_its_box():
@@ -237,7 +243,7 @@ def test_weights_are_repeated_rows_down_to_the_draws():
 def test_a_problem_depends_on_the_parameters_it_names():
     named = set(MultiPrototypeSVC.problem_params)
     others = {"C": 2.0, "temperature": 0.0, "cooling": 0.5, "tol": 0.1}
-    others |= {"max_iter": 3, "solver": "pairwise", "record": 2}
+    others |= {"max_iter": 3, "solver": "pairwise", "record": 2, "n_init": 2}
     assert named | set(others) == set(MultiPrototypeSVC().get_params())
     first = MultiPrototypeSVC().problem(*IRIS)
     second = MultiPrototypeSVC(**others).problem(*IRIS)
@@ -260,16 +266,19 @@ def test_ranges_of_the_sliders():
     assert found["C"] == (1e-3, 10.0) and found["n_prototypes"] == (1, 20)
     assert np.sqrt(np.prod(found["gamma"])) == pytest.approx(1 / 4)
     fitted = MultiPrototypeSVC(kernel="rbf").fit(*IRIS)
-    assert fitted.automatic_ == {"gamma": 1 / 4}
-    assert MultiPrototypeSVC(kernel="rbf", gamma=0.5).fit(*IRIS).automatic_ == {}
+    assert fitted.automatic_ == {"gamma": 1 / 4, "n_init": 2}
+    given = MultiPrototypeSVC(kernel="rbf", gamma=0.5, n_init=1)
+    assert given.fit(*IRIS).automatic_ == {}
     few = estimator.bounds(estimator.problem(IRIS[0][::10], IRIS[1][::10]))
     assert few["n_prototypes"] == (1, 5)
 
 
 def test_recorded_steps_are_prototypes_with_a_bias():
-    fitted = MultiPrototypeSVC(record=3).fit(*IRIS)
+    fitted = MultiPrototypeSVC(record=3).fit(*CANCER)
     n_looks = len(fitted.history_.gap)
-    assert fitted.history_.steps.shape == (-(-n_looks // 3), 9, 5)
+    n_solved = len(fitted.state_.owners)
+    assert n_solved > 2
+    assert fitted.history_.steps.shape == (-(-n_looks // 3), n_solved, 31)
     assert MultiPrototypeSVC(record=1, kernel="rbf").fit(*IRIS).history_.steps.size == 0
 
 
@@ -388,3 +397,24 @@ def test_what_is_kept_gets_better_until_no_move_pays(kernel):
     assert there.objective == pytest.approx(look.objective, rel=1e-9)
     stays = np.array_equal(best_assignment(again), state.assignment)
     assert stays or there.objective - there.free <= 1e-3 * there.objective
+
+
+@pytest.mark.parametrize("params", [{}, {"kernel": "rbf"}, {"start": "kmeans"}])
+def test_more_prototypes_never_raise_the_objective(params):
+    for X, y in (IRIS, WINE, (CANCER[0][::4], CANCER[1][::4])):
+        fits = [MultiPrototypeSVC(q, C=0.3, **params).fit(X, y) for q in range(1, 6)]
+        for name in ("objective_", "free_objective_"):
+            assert (np.diff([getattr(fit, name) for fit in fits]) <= 0).all(), name
+        for q, fit in enumerate(fits, 1):
+            assert fit.gap_ <= fit.tol * fit.objective_
+            assert np.bincount(fit.model_.owner).max() <= q
+            assert fit.n_asked_ == q * len(fit.classes_)
+
+
+def test_a_warm_fit_of_more_prototypes_is_no_worse_than_its_start():
+    state, before = None, np.inf
+    for q in range(1, 6):
+        svc = MultiPrototypeSVC(q, n_init=1)
+        svc.solve(svc.problem(*WINE), state)
+        assert svc.objective_ <= before * (1 + 1e-12)
+        state, before = svc.state_, svc.objective_

@@ -33,7 +33,7 @@ def dense(state):
 def judge_slowly(problem, state, C):
     """Objectives, feasibility and optimality, row by row."""
     K = problem.X @ problem.X.T if problem.gram is None else problem.gram * 1.0
-    A, limits, owners = dense(state), C * problem.shares, problem.owners
+    A, limits, owners = dense(state), C * problem.shares, state.owners
     own = owners == problem.codes[:, None]
     B = np.where(own, A, -A)
     F = K @ B
