@@ -238,7 +238,7 @@ def best_fit(
     Candidate
         With the sweeps from all starts.
     """
-    kept, n_sweeps, span = None, 0, (0.0, 0.0)
+    kept, split, n_sweeps, span = None, None, 0, (0.0, 0.0)
 
     def descend(part: SVMProblem, start: SVMState | None, temperature: float) -> None:
         nonlocal kept, n_sweeps
@@ -255,15 +255,15 @@ def best_fit(
             counts = range(0)
     done, total = 0, sum(counts)
     for number in counts:
-        before, span = kept, (done / total, number / total)
+        span = done / total, number / total
         n_trials = (n_init if number > 1 else 1) if starts_anew(number) else 0
         for trial in range(n_trials):
             if not (stop[0] and kept):
                 part = _new_start(problem, number, svc.start, trial)
                 descend(part, None, svc.temperature)
-        # Where new starts have not paid, a split one hardly ever does.
-        if number > 1 and not stop[0] and (n_trials == 0 or kept is not before):
-            start = split_state(problem, kept.state, number)
+        # A model whose split has not paid is not split again.
+        if number > 1 and not stop[0] and kept is not split:
+            split, start = kept, split_state(problem, kept.state, number)
             if start is not None:
                 descend(problem, start, min(svc.temperature, SPLIT_TEMPERATURE))
         done += number
