@@ -24,7 +24,7 @@ CLASS_COLORS = (*OKABE_ITO, "#882255", "#8C8C33", "#6A4FC9", "#8C510A")
 
 
 def convergence(history: History, objective_name: str = "objective") -> go.Figure:
-    """How objective and certified gap went.
+    """How objective and certified gap went; a line where each phase of the fit begins.
 
     Parameters
     ----------
@@ -52,6 +52,12 @@ def convergence(history: History, objective_name: str = "objective") -> go.Figur
         line={"color": OKABE_ITO[5], "dash": "dot"},
         marker={"symbol": "diamond"},
     )
+    for start, name in history.phases:
+        figure.add_vline(
+            x=start,
+            line={"dash": "dash", "width": 1},
+            annotation={"text": words(name), "textangle": 0, "xanchor": "left"},
+        )
     figure.update_layout(
         xaxis_title="iteration",
         yaxis={"title": "value (log scale)", "type": "log", "exponentformat": "e"},

@@ -99,6 +99,18 @@ def test_one_feature_has_a_window_too():
     np.testing.assert_allclose(view.lift(np.array([[2.0, 0.7]])), [[2.0]])
 
 
+def test_convergence_names_the_phases_where_they_begin():
+    steps = np.arange(4.0)
+    phases = (0.0, "relaxed"), (2.0, "rounded <b>")
+    figure = convergence(History(steps, steps + 1, steps, phases=phases))
+    lines = figure.layout.shapes
+    assert [(line.x0, line.x1) for line in lines] == [(0, 0), (2, 2)]
+    assert [note.text for note in figure.layout.annotations] == [
+        "relaxed", "rounded &lt;b>",
+    ]  # fmt: skip
+    assert not convergence(History(steps, steps + 1, steps)).layout.shapes
+
+
 def test_convergence_leaves_out_gaps_that_are_unknown():
     steps = np.arange(3.0)
     figure = convergence(History(steps, steps + 1, np.array([np.nan, 0.1, 0.0])))
