@@ -67,7 +67,10 @@ class SMPClassifier(PrototypeClassifier):
     loss : {"smooth", "max"}, default="smooth"
         Equation (4) or (2) of the paper.
     bias : bool, default=True
-        Whether prototypes have an intercept.
+        Whether prototypes have an intercept. It has no l1 penalty, but a ridge of
+        ``max(mu * eta, 1e-3)``, which the duality gap needs: the larger it is, the
+        higher the mean softmax of a rare class is above its share of the rows. Use
+        `class_weight` or a threshold for rare classes.
     start : {"kmeans", "each"}, default="kmeans"
         Rows of a class share a prototype by k-means, or every row has its own and
         fusion decides how many remain.
@@ -251,10 +254,11 @@ class SMPClassifier(PrototypeClassifier):
     def bounds(self, problem: SMPProblem) -> dict[str, tuple[float, float]]:
         """Useful ranges of `lam` and `mu` for these rows.
 
-        From the upper end of `lam` on, all prototypes of a class are equal, given the
-        current `mu` and `eta`; from that of `mu` on, all feature weights are zero,
-        given the current `lam` and `eta`. Both are proved for the smooth loss, and a
-        guide for the max loss.
+        From the upper end of `lam` on, all prototypes of a class are equal at the
+        optimum, given the current `mu` and `eta`; from that of `mu` on, all feature
+        weights are zero there, given the current `lam` and `eta`. Both are proved for
+        the smooth loss, and a guide for the max loss. A solution within its gap may
+        still differ: Algorithm 2's prototypes may stay apart.
 
         Parameters
         ----------

@@ -5,7 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from scipy.special import softmax
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_digits,
+    load_iris,
+    load_wine,
+    make_classification,
+)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -405,3 +412,21 @@ def test_digits_are_learned():
     fitted = SMPClassifier(random_state=1).fit(X[:1000], y[:1000])
     assert fitted.score(X[1000:], y[1000:]) > 0.9
     assert not fitted.model_.support[[0, 32, 39]].any()
+
+
+def test_the_ridge_of_the_bias_favours_a_rare_class():
+    X, y = make_classification(
+        2000, 10, n_informative=4, weights=[0.95], flip_y=0.02, class_sep=0.8,
+        random_state=0,
+    )  # fmt: skip
+
+    def rare(**params):
+        fitted = SMPClassifier(**params).fit(X, y)
+        mean = softmax(fitted.model_.scores(X), axis=1)[:, 1].mean()
+        return mean / y.mean() - 1, fitted.predict(X)[y == 1].mean()
+
+    assert abs(rare(n_prototypes=1, mu=0.0005)[0]) < 0.05
+    assert 0.05 < rare(n_prototypes=1)[0] < 0.15
+    assert 0.5 < rare(mu=0.05)[0] < 0.95
+    assert rare()[1] <= 0.03
+    assert rare(class_weight="balanced")[1] > 0.65
