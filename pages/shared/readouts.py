@@ -117,12 +117,19 @@ def of_part(
 
 
 def worth(model: PrototypeModel, data: cached.Parts) -> str:
-    """How good a model is beside one and the same answer to all rows, in sentences.
+    """How good a model is beside one and the same answer to all rows, in sentences."""
+    part = judging_part(data)
+    return worth_of(evaluate(model, *data.of(part), data.clusters(part)), data)
 
-    It is judged by the validation rows, by the training rows where there are none.
-    """
-    part = "validation" if len(data.split.validation) else "train"
-    scores = evaluate(model, *data.of(part), data.clusters(part))
+
+def judging_part(data: cached.Parts) -> str:
+    """Validation rows, training rows where there are none."""
+    return "validation" if len(data.split.validation) else "train"
+
+
+def worth_of(scores: Scores | RegressionScores, data: cached.Parts) -> str:
+    """How good these scores of `judging_part` are, in sentences."""
+    part = judging_part(data)
     told = of_part(TITLES[part], scores, data)[0]
     words = f"{told['name']} {told['value']}: {told['detail']}."
     return " ".join([words, *shortcomings(scores, data.of("train")[1])])

@@ -109,11 +109,6 @@ class CodedRows(CompiledModel):
         return self.mixed.stack_bytes + sums + m + (8 + index) * limit + factor
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """Whose rows the files give away."""
-        return self.mixed.warnings
-
-    @property
     def in_words(self) -> str:
         """What `mixed` is made of, and the code."""
         return f"Codes of at most {self.limit} of {self.mixed.in_words}"

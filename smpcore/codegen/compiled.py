@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from smpcore.codegen.inputs import CompiledInput
+from smpcore.codegen.inputs import CompiledInput, rows_given_away
 from smpcore.codegen.json_text import from_text, to_text
 from smpcore.errors import ExportError
 
@@ -109,7 +109,7 @@ class CompiledModel(ABC):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What whoever gets the files should know first, in whole sentences."""
-        return ()
+        return rows_given_away(self.n_training_rows)
 
     @abstractmethod
     def row_scores(self, rows: np.ndarray) -> np.ndarray:

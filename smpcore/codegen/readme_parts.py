@@ -166,7 +166,11 @@ def origin(compiled: CompiledModel, text: str) -> str:
     -------
     str
     """
-    told = {n: v for n, v in compiled.provenance.items() if n != "as_exported"}
+    told = {
+        "accuracy in 64-bit floats" if name == "accuracy" else name: value
+        for name, value in compiled.provenance.items()
+        if name != "as_exported"
+    }
     facts = "\n".join(
         f"| {markdown(name)} | {markdown(value)} |" for name, value in _facts(told)
     )

@@ -123,17 +123,6 @@ class SimilaritySums(CompiledModel):
         return 4 * (self.n_rows + (self.n_features if self.features_differ else 0))
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """Whose rows the files give away."""
-        if not self.real_anchors:
-            return ()
-        return (
-            f"This model contains {self.n_anchors} training rows (support vectors): "
-            "whoever has these files can read them. Pass them on only if you may pass "
-            "on those rows.",
-        )
-
-    @property
     def is_dense(self) -> bool:
         """Whether every anchor adds to every row, so that no index is needed."""
         return len(self.weight) == self.n_anchors * self.n_rows

@@ -60,7 +60,7 @@ def _x(quant: QuantModel, prefix: str) -> str:
 
 def _header(quant: QuantModel, prefix: str) -> str:
     m = prefix.upper()
-    rows = quant.source.n_training_rows
+    rows = quant.n_training_rows
     least, most = ends(quant.width)
     classes = f"#define {m}_CLASSES {quant.n_outputs}\n"
     before = f"""\
@@ -74,9 +74,8 @@ def _header(quant: QuantModel, prefix: str) -> str:
         if entry.levels:
             return f" /* {m}_IS_{entry.identifier.upper()}_..., or -1: unknown */"
         one = quant.inputs[place]
-        if one.exact:
-            return f" /* the number itself, {one.low:.6g} to {one.high:.6g} */"
-        return f" /* (value - {one.zero:.9g}) * {one.per_unit:.9g}, rounded */"
+        span = f", {one.low:.6g} to {one.high:.6g}" if one.is_itself else ""
+        return f" /* {one.formula}{span} */"
 
     return header(
         prefix,

@@ -79,6 +79,8 @@ class QuantSums(QuantModel):
         *("start", "term_row", "weight"),
     )
 
+    ROUNDED = "features"
+
     feature: np.ndarray
     per_unit: float
     zero: np.ndarray
@@ -109,6 +111,11 @@ class QuantSums(QuantModel):
     def power(self) -> int:
         """Power of a difference that adds up."""
         return POWERS[self.source.similarity]
+
+    @property
+    def n_training_rows(self) -> int:
+        """Anchors that are rows of the training table."""
+        return self.n_anchors if self.source.real_anchors else 0
 
     @property
     def n_anchors(self) -> int:
@@ -246,6 +253,10 @@ class QuantSums(QuantModel):
         beside = np.array(list(self.source.telling_rows(self.values(drawn))))
         yield from self.quantise(beside)
         yield from self.farthest_rows
+
+    def _input_of_each(self) -> tuple[np.ndarray, np.ndarray]:
+        places = self.source.feature_input
+        return places, places[self.feature]
 
     def tables(self) -> dict[str, np.ndarray]:
         """See `QuantModel.tables`.
