@@ -100,7 +100,7 @@ def _metrics(made: Export, form: Form, chip: str, both: Costs | None) -> None:
     needed = f"{form.n_inputs} of {len(made.data.preparation.inputs)}"
     words, size = form.model.in_words, f"{form.model.table_bytes:,} B"
     with st.container(horizontal=True):
-        st.metric("Inputs needed", needed, width=150)
+        st.metric("Inputs needed", needed, help=_constants(made), width=150)
         st.metric("Prototypes", made.n_prototypes, help=words, width=150)
         if both is None:
             st.metric("Tables in flash", size, width=150)
@@ -109,6 +109,14 @@ def _metrics(made: Export, form: Form, chip: str, both: Costs | None) -> None:
         st.metric(f"Flash, {chip}", f"{cost.flash:,} B", help=cost.how, width=190)
         st.metric("RAM + stack", f"{cost.ram} + {cost.stack:,} B", width=150)
         st.metric(f"{cost.counted.capitalize()} an answer", f"{cost.count:,}")
+
+
+def _constants(made: Export) -> str | None:
+    """Which columns are not needed because they never vary, if there are such."""
+    if names := made.provenance.get("constant_in_training"):
+        text = "Not needed, as they have one value in all training rows: "
+        return tables.plain(f"{text}{', '.join(names)}.")
+    return None
 
 
 def _boards(known: Mapping[str, Costs]) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from smpcore.codegen.columns import fixed_features
 from smpcore.codegen.compiled import CompiledModel
+from smpcore.codegen.used import seen_features
 from smpcore.model import PrototypeModel
 
 
@@ -31,7 +33,8 @@ class Agreement:
         rows that have a bound.
     is_regression : bool
     n_unbounded : int
-        Rows without a bound: rounding may lead to another code.
+        Rows without a bound: rounding may lead to another code, or a column that is
+        constant in training, and so no input, has another value.
     """
 
     n_rows: int
@@ -51,7 +54,8 @@ class Agreement:
         words += f" (bound {self.score_bound:.1e})" if bounded else ""
         if self.n_unbounded:
             rows = f"{self.n_unbounded} row" + "s" * (self.n_unbounded > 1)
-            words += f"; no bound for {rows}: rounding may change a code"
+            words += f"; no bound for {rows}: rounding may change a code, or a column "
+            words += "that is constant in training has another value"
         return words
 
     @property
@@ -123,13 +127,15 @@ def agreement(
     rows = compiled.rows(table)
     scores = compiled.real_scores(rows)
     bound = error_bound(compiled, rows)
-    bounded = np.isfinite(bound).all(axis=1)
+    fixed = seen_features(model) & fixed_features(model)
+    as_trained = (np.asarray(features)[:, fixed] == model.low[fixed]).all(axis=1)
+    bounded = np.isfinite(bound).all(axis=1) & as_trained
     if compiled.is_regression:
         equal = (np.abs(scores - exact) <= bound).all(axis=1)
         certified = bounded
     else:
         equal = compiled.decide(scores) == exact.argmax(axis=1)
-        certified = _margins_hold(exact, bound)
+        certified = bounded & _margins_hold(exact, bound)
     return Agreement(
         n_rows=len(rows),
         n_equal=int(equal.sum()),

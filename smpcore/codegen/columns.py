@@ -46,12 +46,28 @@ class FeatureMap(NamedTuple):
         Level of a category that the feature waits for; -1 for a number.
     offset : ndarray of shape (n_features,), float64
         What is subtracted first: a float32, 0 for a category.
+    fixed : ndarray of shape (n_features,), bool
+        Whether a feature has one value in all training rows: it is no input, but part
+        of the constants.
+    value : ndarray of shape (n_features,), float64
+        That value less the offset.
     """
 
     columns: list[Column]
     column: np.ndarray
     level: np.ndarray
     offset: np.ndarray
+    fixed: np.ndarray
+    value: np.ndarray
+
+    def constants(self, features: np.ndarray) -> dict[str, float | str]:
+        """Columns of fixed features, and what they always are in training."""
+        found = {}
+        for feature in features[self.fixed[features]].tolist():
+            column, level = self.columns[self.column[feature]], self.level[feature]
+            value = float(self.value[feature] + self.offset[feature])
+            found[column.name] = value if level < 0 else column.levels[level]
+        return found
 
     def inputs(
         self, features: np.ndarray
@@ -109,7 +125,14 @@ def feature_map(model: PrototypeModel, preparation: Any = None) -> FeatureMap:
         )
     column, level = np.array(places, dtype=np.int64).reshape(-1, 2).T
     offset = np.where(level < 0, _offsets(columns, column, model.center), 0.0)
-    return FeatureMap(columns, column, level, offset)
+    return FeatureMap(
+        columns, column, level, offset, fixed_features(model), model.low - offset
+    )
+
+
+def fixed_features(model: PrototypeModel) -> np.ndarray:
+    """Features with one value in all training rows, bool of shape (n_features,)."""
+    return model.low == model.high
 
 
 def reach(entry: CompiledInput) -> float:

@@ -117,7 +117,7 @@ In the units of the table the model was fitted on: scaling is already in the {ta
 | name in C | column | range in training | missing counts as |
 |---|---|---|---|
 {inputs}
-"""
+{parts.constants(compiled)}"""
 
 
 def _classes(compiled: CompiledModel, prefix: str) -> str:

@@ -283,6 +283,8 @@ class SimilaritySums(CompiledModel):
         values = self.unscaled(near)
         for feature, (place, level) in enumerate(self._places()):
             value = values[:, feature]
+            if not self.factor[feature]:
+                continue
             if level < 0:
                 rows[:, place] = value + self.inputs[place].offset
                 continue
@@ -292,7 +294,7 @@ class SimilaritySums(CompiledModel):
 
     def unscaled(self, features: np.ndarray) -> np.ndarray:
         """What inputs less their offsets are, where the features are these."""
-        return features / self.factor
+        return features / np.where(self.factor, self.factor, 1)
 
     def tables(self) -> dict[str, np.ndarray]:
         """The constants of generated code, see `CompiledModel.tables`.
@@ -316,9 +318,18 @@ class SimilaritySums(CompiledModel):
         indices = {} if self.is_regression else {"owner": self.owner}
         if not self.is_dense:
             indices |= {"end": self.start[1:], "row": self.term_row}
+        if not self._in_order:
+            indices["input"] = self.feature_input
         if (self.feature_level >= 0).any():
-            indices |= {"input": self.feature_input, "level": self.feature_level + 1}
+            indices["level"] = self.feature_level + 1
         return tables | {name: smallest(values) for name, values in indices.items()}
+
+    @property
+    def _in_order(self) -> bool:
+        """Whether the features are the inputs, one after the other."""
+        n = len(self.inputs)
+        numbers = self.n_features == n and (self.feature_level < 0).all()
+        return bool(numbers and (self.feature_input == np.arange(n)).all())
 
     def _places(self) -> Iterator[tuple[int, int]]:
         """Input and level of each feature."""
@@ -331,7 +342,8 @@ class SimilaritySums(CompiledModel):
     def _form_rules(self) -> dict[str, bool]:
         d, n = self.n_features, self.n_anchors
         numbers = (self.feature_level < 0).all()
-        in_order = np.array_equal(self.feature_input, np.arange(len(self.inputs)))
+        places = self.feature_input[self.factor != 0]
+        in_order = np.array_equal(places, np.arange(len(self.inputs)))
         steps = np.diff(self.start)
         chained = len(self.start) == n + 1 and bool((steps >= 0).all())
         chained = chained and self.start[0] == 0 and self.start[-1] == len(self.weight)
@@ -345,7 +357,11 @@ class SimilaritySums(CompiledModel):
                 and self.levels_fit(self.feature_input, self.feature_level)
                 and (not numbers or in_order)
             ),
-            "factor should be above 0": bool((self.factor > 0).all()),
+            # A feature of 0 times an input, and moved, never varies.
+            "factor should be above 0": bool(
+                (self.factor >= 0).all()
+                and (hasattr(self, "move") or (self.factor > 0).all())
+            ),
             "start should lead through all terms": chained,
             "term_row should be a row for each term, ascending within an anchor": (
                 chained and len(self.term_row) == len(self.weight) and self._rows_fit()

@@ -74,7 +74,7 @@ def _header(quant: QuantModel, prefix: str) -> str:
         if entry.levels:
             return f" /* {m}_IS_{entry.identifier.upper()}_..., or -1: unknown */"
         one = quant.inputs[place]
-        span = f", {one.low:.6g} to {one.high:.6g}" if one.is_itself else ""
+        span = f", {one.low:.6g} to {one.high:.6g}" if one.exact else ""
         return f" /* {one.formula}{span} */"
 
     return header(

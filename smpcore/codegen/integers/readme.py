@@ -138,7 +138,7 @@ category is -1.
 | name in C | column | unit | range | integer in `x` | missing counts as |
 |---|---|---|---|---|---|
 {lines}
-{too_small}"""
+{too_small}{parts.constants(quant.source)}"""
 
 
 def _conversion(quant: QuantModel, prefix: str) -> str:
