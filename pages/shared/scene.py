@@ -145,8 +145,8 @@ def _regions(
 ) -> tuple[dict[str, Any], np.ndarray]:
     """Decision regions and the rows' answers; which classes win somewhere in them."""
     raster = figures.decision_raster(model, scene.view, n_nodes)
-    predicted = model.scores(scene.X).argmax(axis=1)
-    painted = model.scores(scene.lifted).argmax(axis=1)
+    predicted = model.decide(model.scores(scene.X))
+    painted = model.decide(model.scores(scene.lifted))
     return {
         "grid": [n_nodes, n_nodes],
         "winner": raster.winner,
@@ -155,7 +155,11 @@ def _regions(
         "margin_max": raster.margin_max,
         "lines": None
         if raster.lines is None or model.pooling != "max"
-        else {"coef": raster.lines, "owner": model.owner.astype(np.uint8)},
+        else {
+            "coef": raster.lines,
+            "owner": model.owner.astype(np.uint8),
+            "tie": model.tie,
+        },
         "predicted": predicted.astype(np.uint8),
         "hollow": (painted != predicted).astype(np.uint8),
     }, np.unique(raster.winner)

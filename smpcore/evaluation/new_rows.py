@@ -178,7 +178,7 @@ def answer_rows(
     if model.classes is None:
         table["answer"] = scores[:, 0]
     else:
-        table["answer"] = model.classes[scores.argmax(axis=1)]
+        table["answer"] = model.classes[model.decide(scores)]
         two_best = np.sort(scores, axis=1)[:, -2:]
         table["margin"] = two_best[:, 1] - two_best[:, 0]
         for name, column in zip(model.classes, scores.T, strict=True):

@@ -1,7 +1,8 @@
 """Where a binary model says yes: its threshold, and the band in which it is not sure.
 
-The *margin* of a row is the score of the positive class minus that of the other one; a
-model says yes above its threshold, which is 0 as it was fitted.
+The *margin* of a row is the score of the positive class minus that of the other one,
+less the model's `tie` where the positive class is the second, more where it is the
+first; a model says yes above its threshold, which is 0 as it was fitted.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from smpcore.model import PrototypeModel
 
 
 def margins(model: PrototypeModel, X: np.ndarray, positive: int = 1) -> np.ndarray:
-    """How much more the positive class scores than the other.
+    """How much more the positive class scores than the other; above 0: the answer.
 
     Parameters
     ----------
@@ -41,7 +42,8 @@ def margins(model: PrototypeModel, X: np.ndarray, positive: int = 1) -> np.ndarr
             "A threshold needs a model of two classes; choose such data on Data."
         )
     scores = model.scores(X)
-    return scores[:, positive] - scores[:, 1 - positive]
+    lead = scores[:, 1] - scores[:, 0] - model.tie
+    return lead if positive else -lead
 
 
 def operating_points(margin: np.ndarray, truth: np.ndarray) -> pd.DataFrame:

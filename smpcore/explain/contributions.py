@@ -67,7 +67,7 @@ def speakers(model: PrototypeModel, activations: np.ndarray) -> np.ndarray:
     -------
     ndarray of int, shape (n_samples,)
     """
-    winner = model.pool(activations).argmax(axis=1)
+    winner = model.decide(model.pool(activations))
     if model.pooling == "sum":
         said = activations * model.votes[:, winner].T
         return (np.abs(said) if model.classes is None else said).argmax(axis=1)
@@ -80,7 +80,7 @@ def _vote(
 ) -> tuple[np.ndarray, float, int, int]:
     """Weights of activations in the lead, its constant, winner and runner-up."""
     scores = model.pool(activations)[0]
-    winner = int(scores.argmax())
+    winner = int(model.decide(scores[None])[0])
     if model.classes is None:
         return model.votes[:, 0], float(model.intercept[0]), 0, 0
     others = scores.copy()

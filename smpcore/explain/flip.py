@@ -110,7 +110,7 @@ def counterfactual(
     moved, exact, how = found
     moved = np.clip(moved, *ends)
     moved[whole.whole] = moved[whole.whole].round()
-    before, after = (int(model.scores(r[None])[0].argmax()) for r in (x, moved))
+    before, after = (int(model.decide(model.scores(r[None]))[0]) for r in (x, moved))
     if before == after:
         return None
     length = float(_lengths(model, norm)(moved[None] - x)[0])
@@ -182,10 +182,13 @@ def _linear(model, x, norm, ends, whole) -> tuple[np.ndarray, bool, str] | None:
     start = (x - model.center) / model.scale
     said = weights @ start + constants
     scores = np.array([said[owner == c].max() for c in range(model.n_outputs)])
-    current = owner == scores.argmax()
+    answer = model.decide(scores[None])[0]
+    current = owner == answer
     low, high = ((end - x) / model.scale for end in ends)
     length = _lengths(model, norm)
     rivals = []
+    # A class behind the answer in order has to lead by more than `tie`.
+    said = said - model.tie * (owner > answer)
     for piece in np.flatnonzero(~current):
         borders = _borders(weights, said, piece, current, low, high)
         move = None if borders is None else (nearest if norm == "l2" else taxi)(borders)
@@ -238,11 +241,11 @@ def _searched(model, x, norm, ends, whole, preparation, X):
     if X is None or not len(X):
         raise SmpcoreError("X should hold training rows: this model is searched.")
     blocks = _blocks(len(x), whole, preparation)
-    own = int(model.scores(x[None])[0].argmax())
+    own = model.decide(model.scores(x[None]))[0]
     length = _lengths(model, norm)
 
     def flips(rows: np.ndarray) -> np.ndarray:
-        return model.scores(rows).argmax(axis=1) != own
+        return model.decide(model.scores(rows)) != own
 
     x = np.clip(x, *ends)  # the way back into the bounds is gone in any case
     if flips(x[None])[0]:

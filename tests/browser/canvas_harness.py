@@ -142,7 +142,7 @@ def picture_of(state: dict, lam: float, canonical: bool = True) -> dict:
         "bias": coef[:, 2].astype("f4"),
         "caption": "A prototype is a direction: a weight for each feature.",
     }
-    lines = {"coef": coef.astype("f4"), "owner": owner.astype("u1")}
+    lines = {"coef": coef.astype("f4"), "owner": owner.astype("u1"), "tie": 0.0}
     if state["values"]["method"] == "d":
         made = np.flatnonzero(points["part"] == 0)[::7]
         prototypes |= {

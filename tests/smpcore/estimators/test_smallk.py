@@ -166,7 +166,7 @@ def test_decision_is_the_best_prototype_above_zero():
     fitted = SMaLLClassifier().fit(X, y)
     W, bias = fitted.model_.anchors, fitted.model_.bias
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
-    best = (scaled @ W[1:].T + bias[1:]).max(axis=1)
+    best = (scaled @ W[1:].T + bias[1:]).max(axis=1) - fitted.model_.tie
     np.testing.assert_allclose(fitted.decision_function(X), best, atol=1e-9)
     np.testing.assert_array_equal(fitted.predict(X), (best > 0).astype(int))
 
