@@ -270,7 +270,7 @@ def told(form: Form) -> str:
         return words + "Rounding moves a value no farther than is proved."
     n_rows, n_proved = form.total("n_rows"), form.total("n_certified")
     words += f"Of {n_rows:,} rows {n_proved:,} are proved to get the float64 model's "
-    words += "answer: their margin is wider than rounding can reach."
+    words += "answer: no rounding of their scores can change it."
     if n_rows > n_proved:
         n_differ = sum(len(part.differ) for part in form.parts.values())
         words += f" Of the other {n_rows - n_proved:,}, {n_differ:,} get another one."

@@ -214,6 +214,66 @@ const char *{prefix}_label({index} index)
 """
 
 
+def predict_function(
+    prefix: str, index: str, n_classes: int, x: str, score: str, behind: str, first: str
+) -> str:
+    """The function that gives the lowest class within the constant TIE of the best.
+
+    Parameters
+    ----------
+    prefix : str
+    index : str
+        C type of a class index.
+    n_classes : int
+    x : str
+        Parameter that holds the inputs.
+    score : str
+        C type of a score.
+    behind : str
+        Expression for whether a score ``{other}`` is more than TIE below ``{best}``.
+    first : str
+        Lines before the choice, where ``best`` is the largest score.
+
+    Returns
+    -------
+    str
+    """
+    m = prefix.upper()
+    if n_classes == 2 and not first:
+        lead = behind.format(best="scores[1]", other="scores[0]")
+        above = "" if score == "float" else "scores[1] > scores[0]\n        && "
+        return f"""\
+{index} {prefix}_predict({x})
+{{
+    {score} scores[{m}_CLASSES];
+
+    {prefix}_scores(x, scores);
+    return {above}{lead};
+}}
+"""
+    return f"""\
+{index} {prefix}_predict({x})
+{{
+    {score} scores[{m}_CLASSES];
+    {score} best;
+    {unsigned(n_classes)} k;
+
+    {prefix}_scores(x, scores);
+    best = scores[0];
+    for (k = 1; k < {m}_CLASSES; ++k) {{
+        if (scores[k] > best) {{
+            best = scores[k];
+        }}
+    }}
+{first}    k = 0;
+    while ({behind.format(best="best", other="scores[k]")}) {{
+        ++k;
+    }}
+    return ({index})k;
+}}
+"""
+
+
 def margin_declaration(prefix: str, x: str, margin: str, not_sure: str) -> str:
     """Declarations of the margin, and of whether it lies outside the band.
 

@@ -96,6 +96,7 @@ def _compiled(
         classes=None if model.classes is None else tuple(model.classes.tolist()),
         fallback=int(model.fallback),
         band=float(model.band),
+        tie=float(np.float32(model.tie)),
         provenance=_json_values(provenance),
     )
 

@@ -83,7 +83,8 @@ class SimilaritySums(CompiledModel):
         return (
             "float32; t = factor * v; v = x - offset of a number, 1 or 0 for a "
             f"category's level; {self.kernel.ARITHMETIC}; score of a class = max over "
-            "its rows of (bias + sum of weight * s); ties: lowest class"
+            "its rows of (bias + sum of weight * s); answer: lowest class within tie "
+            "of the largest score"
         )
 
     @property

@@ -275,7 +275,7 @@ class PrototypeClassifier(FeatureImportances, ClassifierMixin, BaseEstimator):
                 "scored; leave such rows out."
             )
         two = scores.shape[1] == 2
-        return scores[:, 1] - scores[:, 0] - self.model_.tie if two else scores
+        return scores[:, 1] - (scores[:, 0] + self.model_.tie) if two else scores
 
     def predict(self, X: Any) -> np.ndarray:
         """Label of each row: the lowest class within `tie` of the highest score.

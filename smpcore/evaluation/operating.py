@@ -42,7 +42,7 @@ def margins(model: PrototypeModel, X: np.ndarray, positive: int = 1) -> np.ndarr
             "A threshold needs a model of two classes; choose such data on Data."
         )
     scores = model.scores(X)
-    lead = scores[:, 1] - scores[:, 0] - model.tie
+    lead = scores[:, 1] - (scores[:, 0] + model.tie)
     return lead if positive else -lead
 
 

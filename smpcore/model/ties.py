@@ -24,9 +24,8 @@ def lowest_within(scores: np.ndarray, tie: float | np.number) -> np.ndarray:
     -------
     ndarray of shape (n_samples,), int64
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        # Turned round, because an infinite score is within any `tie` of itself.
-        behind = scores.max(axis=1, keepdims=True) - scores > tie
+    # An addition, because chips without floats in hardware have no subtraction in use.
+    behind = scores + tie < scores.max(axis=1, keepdims=True)
     return (~behind).argmax(axis=1)
 
 

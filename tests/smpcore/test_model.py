@@ -68,7 +68,7 @@ def test_a_file_from_before_tie_reads_with_none():
     assert content.pop("tie") == 1e-6
     assert PrototypeModel.from_json(json.dumps(content)).tie == 0.0
     with pytest.raises(
-        SmpcoreError, match="tie=-1[.]0 should be a number of at least 0"
+        SmpcoreError, match=r"tie=-1\.0 should be a number of at least 0"
     ):
         model(tie=-1.0)
 

@@ -63,8 +63,8 @@ class QuantLinear(QuantModel):
     ARITHMETIC = (
         "integers; score of a class = max over its rows of bias + sum of weight * q; "
         "q = round((x - zero) * per_unit), half away from 0, clamped to the container; "
-        "of a category 1 or 0 in place of q; real score = step * score + shift; ties: "
-        "lowest class"
+        "of a category 1 or 0 in place of q; real score = step * score + shift; "
+        "answer: lowest class within round(tie / step) of the largest score"
     )
 
     ROUNDED = "weights"

@@ -20,11 +20,14 @@ from smpcore.codegen.integers.inputs import QuantInput, ends
 from smpcore.codegen.integers.json_text import from_text, to_text
 from smpcore.codegen.names import shorten
 from smpcore.errors import ExportError
+from smpcore.model.ties import lowest_within
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class QuantModel(ABC):
     """Integer rows; the largest score among a class's rows counts.
+
+    The answer is the lowest class within `tie` of the largest score.
 
     A score of the real-valued model is ``step * score + shift``.
 
@@ -203,6 +206,12 @@ class QuantModel(ABC):
         )
 
     @property
+    def tie(self) -> int:
+        """`CompiledModel.tie` in steps of a score."""
+        tie = np.rint(self.source.tie / self.step)
+        return int(min(tie, 2.0**self.accumulator - 1))
+
+    @property
     def not_sure(self) -> int:
         """A margin up to this is inside the "not sure" band; -1 without a band."""
         band = self.source.band
@@ -262,8 +271,8 @@ class QuantModel(ABC):
         return np.maximum.reduceat(self.row_scores(integers), first, axis=1)
 
     def winners(self, integers: np.ndarray) -> np.ndarray:
-        """Class index of each row: the first with the largest score."""
-        return self.scores(integers).argmax(axis=1)
+        """Class index of each row, see `decide`."""
+        return self.decide(self.scores(integers))
 
     def margins(self, integers: np.ndarray) -> np.ndarray:
         """How far the best class of each row is above the next, int64."""
@@ -284,8 +293,8 @@ class QuantModel(ABC):
         return self.scores(self.quantise(rows)) * self.step + self.shift
 
     def decide(self, scores: np.ndarray) -> np.ndarray:
-        """Class index of each row of scores; zeros for regression."""
-        return scores.argmax(axis=1)
+        """Lowest class within `tie` of the best of each row; zeros for regression."""
+        return lowest_within(scores, self.tie)
 
     def predict(self, rows: np.ndarray) -> np.ndarray:
         """Label or value of each raw row.

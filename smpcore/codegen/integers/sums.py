@@ -104,7 +104,8 @@ class QuantSums(QuantModel):
             f"+ origin) >> places, 0, top); d = sum of {apart}; coarse = d >> drop; "
             "u = (coarse * gain + half) >> down; s = 2^-(u / 4096) in Q.15 by table, 0 "
             "where coarse > last; score of a class = max over its rows of bias + sum "
-            "of weight * s; real score = step * score + shift; ties: lowest class"
+            "of weight * s; real score = step * score + shift; answer: lowest "
+            "class within round(tie / step) of the largest score"
         )
 
     @property

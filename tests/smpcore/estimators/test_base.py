@@ -148,7 +148,7 @@ def test_two_classes_have_one_score():
     fitted = fit(X[:100], Y[:100])
     scores = fitted.model_.scores(X)
     np.testing.assert_array_equal(
-        fitted.decision_function(X), scores[:, 1] - scores[:, 0] - fitted.model_.tie
+        fitted.decision_function(X), scores[:, 1] - (scores[:, 0] + fitted.model_.tie)
     )
     np.testing.assert_array_equal(fitted.predict(X), fitted.model_.predict(X))
     assert fit().decision_function(X).shape == (150, 3)
