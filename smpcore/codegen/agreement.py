@@ -9,8 +9,8 @@ import numpy as np
 
 from smpcore.codegen.columns import fixed_features
 from smpcore.codegen.compiled import CompiledModel
-from smpcore.codegen.used import seen_features
 from smpcore.codegen.inputs import UNIT
+from smpcore.codegen.used import seen_features
 from smpcore.model import PrototypeModel
 
 
