@@ -11,14 +11,20 @@ from sklearn.exceptions import ConvergenceWarning
 
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.base import PrototypeClassifier, check_choice, check_number
+from smpcore.estimators.imkpl_choice import choose_kappa
 from smpcore.estimators.imkpl_kernels import base_kernels, model_kernel, refuse_large
-from smpcore.estimators.imkpl_measures import discrimination, interpretability
+from smpcore.estimators.imkpl_measures import (
+    case_centres,
+    discrimination,
+    interpretability,
+)
 from smpcore.estimators.imkpl_problem import (
     IMKPLProblem,
     medoid_prototypes,
     neighbour_pairs,
     screen,
 )
+from smpcore.estimators.imkpl_starts import best_run
 from smpcore.estimators.imkpl_steps import Alternation, IMKPLState, Weights
 from smpcore.estimators.imkpl_words import measures_in_words
 from smpcore.estimators.smp import TOO_LARGE
@@ -54,8 +60,10 @@ class IMKPLClassifier(PrototypeClassifier):
         Makes kernels good that keep neighbours of a class together.
     tau : float, default=0.2
         Makes the cases of a prototype alike, and fewer.
-    kappa : float, default=2.0
-        Evenness of the kernel weights: 0 keeps one kernel, infinity weighs all alike.
+    kappa : float or None, default=None
+        Evenness of the kernel weights: 0 keeps one kernel, infinity weighs all alike;
+        None chooses it on folds of the training rows, at the defaults of the other
+        parameters but the kernels.
     kernels : {"features", "rbf", "linear", "precomputed", "gak"}, default="features"
         A Gaussian kernel per feature, one of all features, the cosine; kernels that
         stand side by side in X, ``(n_samples, n_samples * n_kernels)`` to fit,
@@ -95,6 +103,8 @@ class IMKPLClassifier(PrototypeClassifier):
         Prototypes.
     n_iter_ : int
     history_ : History
+    kappa_ : float
+        Evenness of the kernel weights that was used.
     kernel_weights_ : ndarray of shape (n_kernels,)
         Sum 1.
     dropped_ : ndarray of int
@@ -141,7 +151,7 @@ class IMKPLClassifier(PrototypeClassifier):
         lam: float = 0.2,
         mu: float = 0.2,
         tau: float = 0.2,
-        kappa: float = 2.0,
+        kappa: float | None = None,
         kernels: str = "features",
         n_channels: int = 1,
         n_neighbors: int | None = None,
@@ -262,22 +272,15 @@ class IMKPLClassifier(PrototypeClassifier):
         self
         """
         self._check_parameters()
-        started = time.perf_counter()
         stop = np.zeros(1, dtype=np.int64) if stop is None else stop
         progress = np.zeros(1) if progress is None else progress
-        how = Weights(
-            float(self.lam),
-            float(self.mu),
-            float(self.tau),
-            float(self.kappa),
-            int(self.code_size),
-            self.solver == "path",
-        )
-        walk = Alternation(problem, how, stop)
-        warm = isinstance(state, IMKPLState) and walk.resume(state)
-        status, objective, steps = walk.run(
-            self.tol, self.max_iter, warm, progress, self.record
-        )
+        choice = choose_kappa(self, problem, state, stop)
+        started = time.perf_counter()
+        numbers = map(float, (self.lam, self.mu, self.tau, choice.kappa))
+        how = Weights(*numbers, int(self.code_size), self.solver == "path")
+        limits = self.tol, self.max_iter, progress, self.record
+        walk, run, start = best_run(problem, how, state, stop, *limits)
+        status, objective, steps = run
         if status == DIVERGED:
             raise SmpcoreError(TOO_LARGE)
         if status == ITERATION_LIMIT:
@@ -292,12 +295,18 @@ class IMKPLClassifier(PrototypeClassifier):
             iteration=np.arange(min(1, n_iter), n_iter + 1, dtype=np.float64),
             objective=objective if n_iter else np.array([walk.objective()]),
             gap=np.full(max(n_iter, 1), np.nan),
-            steps=self._centres(problem, steps),
+            steps=case_centres(problem, steps, self.kernels),
             status=status,
             n_iter=n_iter,
             seconds=time.perf_counter() - started,
         )
         self._finish(problem, walk, history)
+        self.kappa_ = how.kappa
+        if choice.reason:
+            self.automatic_ = {"kappa": how.kappa}
+            self.measures_["κ"] = f"{how.kappa:.3g}", choice.reason
+        if start:
+            self.measures_["Start"] = start
         return self
 
     def bounds(self, problem: IMKPLProblem) -> dict[str, tuple[float, float]]:
@@ -321,9 +330,6 @@ class IMKPLClassifier(PrototypeClassifier):
         n_classes = len(problem.classes)
         shape = self.n_channels, problem.n_features // self.n_channels
         used = np.flatnonzero(walk.U.any(axis=0))
-        votes = np.zeros((len(walk.U), n_classes))
-        for number, rows in enumerate(problem.blocks):
-            votes[:, number] = walk.U[:, rows].sum(axis=1)
         similarity, anchors = model_kernel(
             self.kernels, problem.kernels, walk.beta, problem.X, problem.order[used]
         )
@@ -337,7 +343,7 @@ class IMKPLClassifier(PrototypeClassifier):
             mixing=np.ascontiguousarray(walk.U[:, used].T),
             bias=np.zeros(len(walk.U)),
             pooling="sum",
-            votes=votes,
+            votes=problem.votes(walk.U),
             intercept=np.zeros(n_classes),
             classes=problem.classes,
             counts=np.ones(len(walk.U), dtype=np.int64),
@@ -364,13 +370,6 @@ class IMKPLClassifier(PrototypeClassifier):
             self.ip_, self.dr_, walk.beta, self.dropped_, names
         )
 
-    def _centres(self, problem: IMKPLProblem, steps: np.ndarray) -> np.ndarray:
-        """Mean of the cases of each recorded prototype, with a bias of 0."""
-        if not len(steps) or self.kernels == "precomputed":
-            return np.empty((0, 0, 0))
-        centres = steps @ problem.X[problem.order] / steps.sum(axis=2, keepdims=True)
-        return np.pad(centres, ((0, 0), (0, 0), (0, 1)))
-
     def _check_parameters(self) -> None:
         """Refuse parameters that are out of their range."""
         check_number("code_size", self.code_size, 1, 1000, integer=True)
@@ -379,7 +378,8 @@ class IMKPLClassifier(PrototypeClassifier):
                 check_number(name, getattr(self, name), 1, 10_000, integer=True)
         for name in ("lam", "mu", "tau"):
             check_number(name, getattr(self, name), 0.0, 1e6)
-        check_number("kappa", self.kappa, 0.0)
+        if self.kappa is not None:
+            check_number("kappa", self.kappa, 0.0)
         check_number("tol", self.tol, 0.0, 1.0, above=True)
         check_number("max_iter", self.max_iter, 1, 10**7, integer=True)
         check_number("record", self.record, 0, integer=True)

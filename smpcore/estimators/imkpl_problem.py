@@ -58,6 +58,10 @@ class IMKPLProblem(Problem):
         """Sorted rows of each class."""
         return class_blocks(self.owners)
 
+    def votes(self, U: np.ndarray) -> np.ndarray:
+        """Weight of each class in each prototype, shape (n_prototypes, n_classes)."""
+        return np.stack([U[:, rows].sum(axis=1) for rows in self.blocks], axis=1)
+
     def own_class(self, A: np.ndarray, K: np.ndarray) -> np.ndarray:
         """A K with only the entries of K within a class, shape (n_prototypes, N)."""
         product = np.empty_like(A)

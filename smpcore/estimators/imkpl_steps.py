@@ -45,6 +45,8 @@ class IMKPLState:
         Ridge of the kernel weights for each unit of `kappa`; 0 if not known.
     key : tuple
         Parameters that `spread` belongs to.
+    kappa : float
+        Evenness of the kernel weights.
     """
 
     U: np.ndarray
@@ -52,6 +54,12 @@ class IMKPLState:
     beta: np.ndarray
     spread: float
     key: tuple[float, ...]
+    kappa: float
+
+    def fits(self, problem: IMKPLProblem) -> bool:
+        """Whether it is of as many rows and kernels."""
+        shapes = self.U.shape[1], len(self.beta)
+        return shapes == (problem.U.shape[1], len(problem.active))
 
 
 @dataclass(eq=False)
@@ -307,7 +315,10 @@ class Alternation:
     @property
     def state(self) -> IMKPLState:
         """Start of the next alternation."""
-        return IMKPLState(self.U, self.codes, self.beta, self.spread, self.how.key)
+        how = self.how
+        return IMKPLState(
+            self.U, self.codes, self.beta, self.spread, how.key, how.kappa
+        )
 
     def plain_codes(self) -> np.ndarray:
         """Codes of the rows as of new inputs, shape (n_samples, n_prototypes)."""

@@ -167,8 +167,9 @@ IMKPL = Method(
             "κ evenness",
             "log",
             0.1,
-            10.0,
-            help="Small: few features are kept. Large: all count alike.",
+            100.0,
+            help="Small: few features are kept. Large: all count alike. At first it is "
+            "chosen on folds of the training rows.",
             shown_if=_weighs_features,
         ),
         Param(

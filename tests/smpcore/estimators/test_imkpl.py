@@ -31,8 +31,6 @@ def reasons(estimator):
     found = {"check_class_weight_classifiers": "there are none, which is said"}
     if estimator.kernels == "linear":
         found["check_classifiers_train"] = "angles do not tell its three classes apart"
-    elif estimator.kernels == "features" and estimator.kappa == 2.0:
-        found["check_classifiers_train"] = "of its two features one is kept, too few"
     return found
 
 
