@@ -1,9 +1,10 @@
 """The dialogue of the live figure: a message from the browser in, a payload out.
 
-While a control moves, the answer is a warm-started *preview*; on release it is the
-*canonical* fit (cold start, fixed seed), the only one that is linked, exported or
-compared. The knots of the scrubbed path are asked for by the browser afterwards, a
-few at a time, so that a new message never waits behind them.
+On release of a control, the answer is the *canonical* fit (cold start, fixed seed),
+the only one that is linked, exported or compared. While a control moves it is the same
+fit where that is quick, otherwise a warm-started *preview*. The knots of the scrubbed
+path, canonical fits too, are asked for by the browser afterwards, a few at a time, so
+that a new message never waits behind them.
 
 Where the canonical fit takes long it goes on in a job, and a *coarse* fit on a part of
 the rows is shown meanwhile, and while a control moves.
@@ -33,6 +34,10 @@ log = logging.getLogger(__name__)
 
 #: An answer with knots takes about this long at most.
 KNOT_SECONDS = 0.15
+
+#: While a control moves, a canonical fit may take this long; a preview is shown if the
+#: last one took longer.
+HELD_SECONDS = 0.1
 
 
 def answer(message: Mapping[str, Any] | None) -> bytes:
@@ -169,7 +174,8 @@ def _respond(
     ):
         estimator, part = _coarse(choice, data, live.get("state") if dragging else None)
     elif dragging:
-        estimator = _preview(choice, data, live.get("state"))
+        estimator = _held(choice, data, live) if kind == "set" else None
+        estimator = estimator or _preview(choice, data, live.get("state"))
     if "bounds" not in live or live["bounds_of"] != choice.method:
         live.update(bounds=_widest(choice), bounds_of=choice.method)
     live["bounds"] = ends.holding(live["bounds"], choice)
@@ -252,6 +258,17 @@ def _coarse(
         return None, None
 
 
+def _held(choice: Choice, data: cached.Parts, live: dict[str, Any]) -> Any:
+    """The canonical fit, as a release gives it; None where it takes too long."""
+    if live.get("seconds", np.inf) > HELD_SECONDS:
+        return None
+    problem = cached.problem(data, choice.method, choice.all_values)
+    unfitted = METHODS[choice.method].estimator(choice.all_values, data.dataset.task)
+    with jobs.stopped_after(HELD_SECONDS) as flag:
+        fitted = unfitted.solve(problem, stop=flag)
+    return None if fitted.history_.status == cached.STOPPED else fitted
+
+
 def _preview(choice: Choice, data: cached.Parts, state: Any) -> Any:
     """A quick fit from where the last one ended."""
     values = choice.all_values
@@ -276,6 +293,10 @@ def _canonical(
         fit.restart()
     if fit.wait(1.0 if stop else 0.0):
         live.update(bounds=fit.bounds, bounds_of=choice.method)
+        live["seconds"] = fit.estimator.history_.seconds
+        # What was chosen on folds beforehand takes its time once only.
+        quick = live["seconds"] < cached.QUICK_SECONDS
+        live["quick"] = quick and not cached.is_slow(data, choice.method)
         return choice.at_work(fit.estimator), None, not fit.was_stopped
     doing = "Compiling and fitting" if choice.method in uncompiled else "Fitting"
     job = {

@@ -1,19 +1,18 @@
-"""The path that is scrubbed: models along one parameter, solved as they are needed."""
+"""The path that is scrubbed: models along one parameter, fitted as they are needed."""
 
 from __future__ import annotations
 
 import threading
 from typing import Any
 
-import numpy as np
-
-from smpcore import METHODS, solve_path
+from smpcore import METHODS
 
 
 class Path:
-    """Knots of a scrubbed path, solved as they are asked for.
+    """Knots of a scrubbed path, fitted as they are asked for.
 
-    Each knot starts from the nearest one that is solved already.
+    Each is the canonical fit at its value, the one that a release there gives: it
+    depends on no other knot.
 
     Parameters
     ----------
@@ -41,11 +40,10 @@ class Path:
         """The fitted estimator of one knot."""
         with self._lock:
             if index not in self._solved:
-                near = min(self._solved, key=lambda i: abs(i - index), default=None)
-                state = None if near is None else self._solved[near].state_
-                start = np.array([self._knots[index]])
-                (_, estimator), *_ = solve_path(
-                    self._method, self._problem, self._values, start, state
+                method = self._method
+                value = method.param(method.path).clean(self._knots[index])
+                estimator = method.estimator(
+                    {**self._values, method.path: value}, self._problem.task
                 )
-                self._solved[index] = estimator
+                self._solved[index] = estimator.solve(self._problem)
             return self._solved[index]
