@@ -105,10 +105,10 @@ def choose_kappa(
     """The given evenness, or that of fewest kernels among those that predict best.
 
     Folds of the training rows are predicted along a path from even weights to few
-    kernels. Of the values whose accuracy is at most one standard error below the best,
-    the one that keeps fewest kernels is chosen, and the most accurate of several. All
-    other parameters but the kernels are at their defaults: the choice is the same
-    wherever those stand.
+    kernels, and the accuracy of each value is averaged with its neighbours'. Of the
+    values at most one standard error below the best, the one that keeps fewest kernels
+    is chosen, and the most accurate of several. All other parameters but the kernels
+    are at their defaults: the choice is the same wherever those stand.
 
     Parameters
     ----------
@@ -181,24 +181,30 @@ def _chosen(problem: IMKPLProblem, quick: Any, stop: np.ndarray) -> KappaChoice:
         kept.append(sum(fold.n_kernels for fold in folds))
         if stop[0]:
             return KappaChoice(float(KAPPAS[0]), "stopped before one was chosen")
-        below, error = _below_best(right)
+        accuracy, error = _smoothed(right)
+        least = accuracy.max() - HOPELESS * error - 1e-12
         # On the way to fewer kernels accuracy does not come back from far below.
-        if len(right) > 2 and (below[-2:] > HOPELESS * error + 1e-12).all():
+        if len(right) > 2 and (accuracy[-2:] < least).all():
             break
-    below, error = _below_best(right)
-    best = int(np.flatnonzero(below == below.min())[-1])
-    as_good = np.flatnonzero(below <= error + 1e-12)
-    index = int(min(as_good, key=lambda i: (kept[i], below[i], -i)))
-    rate = [f"{100 * correct.mean():.1f} %" for correct in right]
+    accuracy, error = _smoothed(right)
+    best = int(np.flatnonzero(accuracy == accuracy.max())[-1])
+    as_good = np.flatnonzero(accuracy >= accuracy[best] - error - 1e-12)
+    index = int(min(as_good, key=lambda i: (kept[i], -accuracy[i], -i)))
+    rate = [f"{100 * value:.1f} %" for value in accuracy]
     reason = f"chosen on {N_FOLDS} folds of {n_rows} training rows: {rate[index]} right"
-    if below[index] > 0:
+    if accuracy[index] < accuracy[best]:
         reason += f", within a standard error of the best ({rate[best]} at "
         reason += f"{KAPPAS[best]:.3g}), with fewer kernels"
+    reason += "; averaged with the values next to it"
     return KappaChoice(float(f"{KAPPAS[index]:.3g}"), reason)
 
 
-def _below_best(right: list[np.ndarray]) -> tuple[np.ndarray, float]:
-    """How far each accuracy is below the best, and the standard error of the best."""
-    accuracy = np.mean(right, axis=1)
+def _smoothed(right: list[np.ndarray]) -> tuple[np.ndarray, float]:
+    """Accuracies, averaged over neighbouring values, and the best's standard error.
+
+    One lucky value is no reason to keep the noise that its neighbours leave out.
+    """
+    rates = np.pad(np.mean(right, axis=1), 1, mode="edge")
+    accuracy = (rates[:-2] + rates[1:-1] + rates[2:]) / 3.0
     best = accuracy.max()
-    return best - accuracy, float(np.sqrt(best * (1.0 - best) / len(right[0])))
+    return accuracy, float(np.sqrt(best * (1.0 - best) / len(right[0])))
