@@ -47,7 +47,7 @@ def test_the_choice_and_its_reason_are_said_and_depend_on_the_rows_only():
     X, y = WINE
     chosen = IMKPLClassifier().fit(X, y)
     value, reason = chosen.measures_["κ"]
-    assert chosen.kappa_ in np.round(KAPPAS, 3) and value == f"{chosen.kappa_:.3g}"
+    assert value == f"{chosen.kappa_:.3g}" in [f"{kappa:.3g}" for kappa in KAPPAS]
     assert chosen.automatic_ == {"kappa": chosen.kappa_}
     assert reason.startswith("chosen on 5 folds of 178 training rows: ")
     other = IMKPLClassifier(tau=1.0, n_prototypes=3, code_size=5).fit(X, y)
