@@ -32,6 +32,7 @@ class Column(NamedTuple):
     integer: bool = False
     missing: float | None = None
     levels: tuple[str, ...] | None = None
+    feature_levels: tuple[int, ...] = (-1,)
 
 
 class FeatureMap(NamedTuple):
@@ -116,7 +117,7 @@ def feature_map(model: PrototypeModel, preparation: Any = None) -> FeatureMap:
     places = [
         (place, level)
         for place, column in enumerate(columns)
-        for level in ([-1] if column.levels is None else range(len(column.levels)))
+        for level in column.feature_levels
     ]
     if len(places) != model.n_features:
         raise ExportError(
@@ -157,7 +158,15 @@ def _columns(model: PrototypeModel, preparation: Any) -> list[Column]:
         ranges = zip(model.feature_names, model.low, model.high, strict=True)
         return [Column(name, float(low), float(high)) for name, low, high in ranges]
     return [
-        Column(c.name, 0.0, float(len(c.levels) - 1), True, None, tuple(c.levels))
+        Column(
+            c.name,
+            0.0,
+            float(len(c.levels) - 1),
+            True,
+            None,
+            tuple(c.levels),
+            c.feature_levels,
+        )
         if c.kind == "category"
         else Column(
             c.name, float(c.low), float(c.high), bool(c.integer), float(c.median)

@@ -63,9 +63,7 @@ def used_inputs(model: PrototypeModel, preparation: Any) -> tuple[str, ...]:
     """
     used = used_features(model)
     return tuple(
-        given.name
-        for given in preparation.inputs
-        if used[given.first : given.first + given.width].any()
+        given.name for given in preparation.inputs if used[given.features].any()
     )
 
 

@@ -126,8 +126,7 @@ def _ends(model, x, low, high, frozen, preparation) -> tuple[np.ndarray, np.ndar
     high[idle] = np.maximum(high, x)[idle]
     for given in () if preparation is None else preparation.inputs:
         if given.kind == "category":
-            part = slice(given.first, given.first + given.width)
-            low[part], high[part] = 0.0, 1.0
+            low[given.features], high[given.features] = 0.0, 1.0
     still = list(frozen)
     low[still] = high[still] = x[still]
     return low, high
@@ -139,9 +138,10 @@ def _whole(
     """What may take whole numbers only; a value that is not whole stays free."""
     whole, groups = np.zeros(len(x), dtype=bool), []
     for given in () if preparation is None else preparation.inputs:
-        part = slice(given.first, given.first + given.width)
+        part = given.features
         if given.kind == "category" and given.width:
-            groups.append((given.first, given.width))
+            if given.dropped < 0:
+                groups.append((given.first, given.width))
             whole[part] = True
         elif given.integer:
             whole[part] = x[part] == x[part].round()
@@ -266,10 +266,7 @@ def _blocks(n_features, whole, preparation) -> list[tuple[slice, bool]]:
     if preparation is None:
         return [(slice(f, f + 1), True) for f in range(n_features)]
     return [
-        (
-            slice(given.first, given.first + given.width),
-            not whole.whole[given.first : given.first + given.width].any(),
-        )
+        (given.features, not whole.whole[given.features].any())
         for given in preparation.inputs
         if given.width
     ]
