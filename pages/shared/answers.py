@@ -13,8 +13,8 @@ from pages.shared.readouts import TITLES
 from pages.shared.sight import Sight
 from smpcore import (
     Contributions,
-    Flip,
     PrototypeModel,
+    changed_columns,
     contributions,
     counterfactual,
     figures,
@@ -181,7 +181,7 @@ def _flip(sight: Sight, x: np.ndarray, frozen: list[int]) -> None:
         "at, not what would happen."
     )
     draw(sight, np.stack([x, flip.x]), ["before", "after"], "flipped")
-    _shown(changes(model, x, flip))
+    _shown(changed_columns(model, sight.data.preparation, x, flip))
 
 
 def _shown(lines: list[dict[str, Any]]) -> None:
@@ -222,19 +222,3 @@ def _told_outside(
             listed = f"{', '.join(names[:5])}{more}"
             told.append(f"Outside the training rows' ranges: {listed}. {what}.")
     return " ".join(told)
-
-
-def changes(model: PrototypeModel, x: np.ndarray, flip: Flip) -> list[dict[str, Any]]:
-    """What a flip changes, the largest change first."""
-    apart = (flip.x - x) / model.scale
-    order = np.argsort(-np.abs(apart), kind="stable")
-    return [
-        {
-            "feature": model.feature_names[f],
-            "now": float(x[f]),
-            "then": float(flip.x[f]),
-            "change in standard deviations": float(apart[f]),
-        }
-        for f in order
-        if abs(apart[f]) > 1e-12
-    ]

@@ -70,6 +70,19 @@ class Input:
         """Position in ``levels`` of the level of each feature; empty for a number."""
         return tuple(i for i in range(len(self.levels)) if i != self.dropped)
 
+    def text(self, x: np.ndarray) -> str:
+        """The value of the column in a feature vector: a level, or a number's digits.
+
+        A number that needs more digits than the column's own has all of its digits.
+        """
+        if self.kind == "category":
+            places = [*np.array(self.feature_levels)[x[self.features] != 0]]
+            places += [self.dropped] * (not places and self.dropped >= 0)
+            return " or ".join(self.levels[i] for i in places) or "none of its levels"
+        value = float(x[self.first])
+        text = f"{value:.{self.decimals}f}"
+        return text if abs(value) < 1e15 and float(text) == value else repr(value)
+
 
 @dataclass(frozen=True, eq=False)
 class Preparation:

@@ -12,13 +12,14 @@ from smpcore.explain.cases import (
 )
 from smpcore.explain.contributions import Contributions, contributions, speakers
 from smpcore.explain.embedding import embedding
-from smpcore.explain.flip import Flip, counterfactual
+from smpcore.explain.flip import Flip, changed_columns, counterfactual
 from smpcore.explain.words import rule_in_words
 
 __all__ = [
     "Contributions",
     "Flip",
     "Oddities",
+    "changed_columns",
     "contrasts",
     "contributions",
     "counterfactual",
