@@ -23,7 +23,8 @@ from smpcore import (
 _SPLITS = {
     "": "the finest exact split",
     "prototype": "prototypes",
-    "feature": "features",
+    "column": "columns",
+    "feature": "levels one by one",
 }
 _NORMS = {"l2": "as short as possible", "l1": "few features"}
 
@@ -43,7 +44,7 @@ def why(sight: Sight) -> None:
     about.caption(words.format(f"{told} **{label}**."))
     x = sight.data.preparation.transform(row)[0]
     draw(sight, x[None], ["this row"], "this_row")
-    found = contributions(model, x)
+    found = contributions(model, x, None, sight.data.preparation)
     _verdict(sight, x, found)
     _parts(sight, x)
     if model.classes is not None:
@@ -109,15 +110,17 @@ def _verdict(sight: Sight, x: np.ndarray, found: Contributions) -> None:
 def _parts(sight: Sight, x: np.ndarray) -> None:
     """The lead of the winner, or the number that is answered, split."""
     split = "answer" if sight.model.classes is None else "lead"
+    preparation = sight.data.preparation
+    n_shown = len(_SPLITS) - (not preparation.has_level_features)
     by = st.segmented_control(
         f"Split the {split} by",
-        list(_SPLITS),
+        list(_SPLITS)[:n_shown],
         default="",
         format_func=_SPLITS.get,
         key="why_by",
     )
-    found = contributions(sight.model, x, by or None)
-    names = part_names(sight, found)
+    found = contributions(sight.model, x, by or None, preparation)
+    names = part_names(sight, found, x)
     if not found.parts.any():
         st.caption(f"{found.rule} Nothing to split: the rest is {found.rest:.4g}.")
         return
@@ -138,8 +141,11 @@ def _parts(sight: Sight, x: np.ndarray) -> None:
         _shown([*lines, {found.of: "the rest", "part": found.rest}])
 
 
-def part_names(sight: Sight, found: Contributions) -> list[str]:
-    """Names of the parts of a lead."""
+def part_names(sight: Sight, found: Contributions, x: np.ndarray) -> list[str]:
+    """Names of the parts of a lead; of a column with the row's own value."""
+    if found.of == "column":
+        inputs = sight.data.preparation.inputs
+        return [f"{given.name} = {given.text(x)}" for given in inputs]
     if found.of == "feature":
         return list(sight.model.feature_names)
     if found.of == "prototype":

@@ -36,7 +36,7 @@ from smpcore import (
 NODES, MOST_ROWS = 80, 300
 _SIZES = {
     "n_nonzeros": "non-zeros",
-    "n_features": "features",
+    "n_features": "columns used",
     "n_prototypes": "prototypes",
     "flash_bytes": "flash bytes",
 }

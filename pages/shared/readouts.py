@@ -8,6 +8,7 @@ import numpy as np
 
 from pages.shared import cached
 from smpcore import (
+    Preparation,
     PrototypeModel,
     RegressionScores,
     Scores,
@@ -103,7 +104,8 @@ def readouts(
         texts.append(_worst(counted[part], data, part))
     else:
         texts += _classes(counted[part], counted["train"], winners)
-    texts += _forbidden(data) + _size(estimator) + _measures(estimator)
+    texts += _forbidden(data) + _size(estimator, data.preparation)
+    texts += _measures(estimator)
     return texts + _solver(estimator), strip
 
 
@@ -240,10 +242,13 @@ def _forbidden(data: cached.Parts) -> list[dict[str, str]]:
     return [_text("Forbidden", str(len(names)), f"learned without {listed}")]
 
 
-def _size(estimator: Any) -> list[dict[str, str]]:
+def _size(estimator: Any, preparation: Preparation) -> list[dict[str, str]]:
     model, asked = estimator.model_, estimator.n_asked_
-    used = np.flatnonzero(model.support)
-    names = ", ".join(model.feature_names[i][:24] for i in used[:6])
+    used = np.flatnonzero(preparation.used_columns(model.support))
+    names = ", ".join(preparation.inputs[i].name[:24] for i in used[:6])
+    weights = f"{model.n_nonzeros} weights" if model.is_linear else ""
+    if not weights and preparation.has_level_features:
+        weights = f"{model.support.sum()} of {model.n_features} features"
     notes = []
     if lost := asked - model.n_prototypes:
         notes.append(f"{lost} {estimator.loss_of_prototypes}")
@@ -262,11 +267,24 @@ def _size(estimator: Any) -> list[dict[str, str]]:
         _text("Prototypes", f"{model.n_prototypes} of {asked}", "; ".join(notes)),
         size,
         _text(
-            "Features used",
-            f"{len(used)} of {model.n_features}",
-            names + (" …" if len(used) > 6 else ""),
+            "Columns used",
+            f"{len(used)} of {len(preparation.inputs)}",
+            ": ".join(filter(None, (weights, names))) + " …" * (len(used) > 6),
         ),
     ]
+
+
+def kernel_weights(
+    model: PrototypeModel, data: cached.Parts
+) -> tuple[str, list[str], np.ndarray]:
+    """What a similarity's kernels belong to, its names, and the weight of each."""
+    weights = np.array(model.similarity.weights)
+    if len(weights) == model.n_features:
+        columns = [given.name for given in data.preparation.inputs]
+        return "columns", columns, data.preparation.sum_by_column(weights)
+    known = data.dataset.channels
+    numbered = [f"channel {i + 1}" for i in range(len(weights))]
+    return "channels", known if len(known) == len(weights) else numbered, weights
 
 
 def _measures(estimator: Any) -> list[dict[str, str]]:

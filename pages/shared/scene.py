@@ -134,7 +134,7 @@ def picture(estimator: Any, scene: Scene, data: cached.Parts) -> dict[str, Any]:
     return painted | {
         "own_share": float(1 - painted["hollow"].mean()),
         "prototypes": _prototypes(estimator, scene, data),
-        "bars": _bars(model),
+        "bars": _bars(model, data),
         "readouts": texts,
         "strip": strip,
     }
@@ -287,19 +287,15 @@ def _speakers(model: PrototypeModel) -> tuple[list[str], np.ndarray | None, str]
     return names, model.owner, note
 
 
-def _bars(model: PrototypeModel) -> dict[str, Any] | None:
+def _bars(model: PrototypeModel, data: cached.Parts) -> dict[str, Any] | None:
     """Weights that are drawn as bars beside the picture, the largest first."""
     owner = None
     if model.kind_of_prototype == "invented case":
         values, title = _voices(model), "Weights of the cases"
         names, owner, note = _speakers(model)
     elif len(model.similarity.weights) > 1:
-        values = np.array(model.similarity.weights)
-        features = len(values) == model.n_features
-        title = f"Weights of the {'features' if features else 'channels'}"
-        names = [name[:80] for name in model.feature_names]
-        if not features:
-            names = [f"channel {i + 1}" for i in range(len(values))]
+        what, names, values = readouts.kernel_weights(model, data)
+        title, names = f"Weights of the {what}", [name[:80] for name in names]
         note = "how much each counts when cases are compared; the sum is 1"
     else:
         return None

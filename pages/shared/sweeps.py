@@ -22,7 +22,7 @@ from smpcore import (
 
 SIZE_TITLES = {
     "n_nonzeros": "Non-zeros",
-    "n_features": "Features",
+    "n_features": "Columns used",
     "n_prototypes": "Prototypes",
     "flash_bytes": "Flash bytes, float32",
     "flash_int16": "Flash bytes, int16",

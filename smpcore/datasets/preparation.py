@@ -115,6 +115,41 @@ class Preparation:
         return np.repeat(np.arange(len(self.inputs)), [i.width for i in self.inputs])
 
     @property
+    def has_level_features(self) -> bool:
+        """Whether a column is several features."""
+        return any(given.width > 1 for given in self.inputs)
+
+    def sum_by_column(self, values: np.ndarray) -> np.ndarray:
+        """Sum what belongs to features over the features of each column.
+
+        Parameters
+        ----------
+        values : ndarray of shape (..., n_features)
+
+        Returns
+        -------
+        ndarray of shape (..., n_inputs), float64
+        """
+        values = np.asarray(values, dtype=np.float64)
+        sums = np.zeros((*values.shape[:-1], len(self.inputs)))
+        columns, starts = np.unique(self.column_of_feature, return_index=True)
+        sums[..., columns] = np.add.reduceat(values, starts, axis=-1)
+        return sums
+
+    def used_columns(self, used: np.ndarray) -> np.ndarray:
+        """Which columns have a used feature.
+
+        Parameters
+        ----------
+        used : ndarray of bool, shape (..., n_features)
+
+        Returns
+        -------
+        ndarray of bool, shape (..., n_inputs)
+        """
+        return self.sum_by_column(used) > 0
+
+    @property
     def n_features(self) -> int:
         """Number of model features."""
         return len(self.feature_names)

@@ -144,7 +144,7 @@ def _all_values(key: str, values: dict[str, Any], task: str) -> dict[str, Any]:
 def _sizes(key: str, estimator: Any, preparation: Preparation) -> dict[str, float]:
     if key in METHODS:
         return measure(estimator.model_, preparation)
-    return measure_baseline(estimator, preparation.n_features)
+    return measure_baseline(estimator, preparation)
 
 
 def _best(
