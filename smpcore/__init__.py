@@ -48,6 +48,7 @@ from smpcore.datasets import (
     read_kernels,
     read_table,
     search_openml,
+    shorten_name,
     split,
     telling_features,
 )
@@ -278,6 +279,7 @@ __all__ = [
     "report",
     "rule_in_words",
     "search_openml",
+    "shorten_name",
     "solve_path",
     "split",
     "stability",

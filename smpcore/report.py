@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from smpcore.datasets.columns import shorten_name
 from smpcore.explain import Rule, rule_in_words
 from smpcore.figures import as_image
 from smpcore.model import PrototypeModel
@@ -225,7 +226,7 @@ def _bars(values: np.ndarray, told: np.ndarray, names: Sequence[str], name: str)
         length = 150 * abs(values[f]) / top
         start = 150 if values[f] > 0 else 150 - length
         tint = _FOR if values[f] > 0 else _AGAINST
-        label = names[f] if len(names[f]) <= 40 else names[f][:39] + "…"
+        label = shorten_name(names[f], 40)
         lines.append(
             f'<rect x="{start:.1f}" y="{22 * i + 3}" width="{length:.1f}" height="16" '
             f'fill="rgb{tint}"/><text x="310" y="{22 * i + 16}" font-size="14">'

@@ -22,7 +22,7 @@ def section(sight: Sight) -> None:
     for table in found.tables[:MOST_DRAWN]:
         st.markdown(f"**{tables.plain(title(sight, table))}**")
         if table.lines:
-            st.dataframe(list(table.lines), hide_index=True)
+            st.dataframe(list(table.lines), hide_index=True, height="content")
         st.caption(about(table))
     if more := found.tables[MOST_DRAWN:]:
         st.caption(f"{len(more)} more are in the report.")

@@ -9,7 +9,7 @@ import numpy as np
 from pages.shared import cached, readouts
 from pages.shared.choice import Choice
 from pages.shared.edits import is_editable
-from smpcore import PrototypeModel, class_numbers, figures, in_place
+from smpcore import PrototypeModel, class_numbers, figures, in_place, shorten_name
 
 #: Rows that are drawn, at most; scores always count all of them.
 SHOWN_ROWS = 2000
@@ -71,12 +71,12 @@ class Scene:
             "view": {
                 "x": list(view.x),
                 "y": list(view.y),
-                "xlabel": view.x_label[:80],
-                "ylabel": view.y_label[:80],
+                "xlabel": shorten_name(view.x_label, 80),
+                "ylabel": shorten_name(view.y_label, 80),
                 "note": view.note,
             },
             "image": _image_shape(data),
-            "features": [name[:80] for name in data.preparation.feature_names],
+            "features": [shorten_name(n, 80) for n in data.preparation.feature_names],
             "alt": f"Decision regions on {data.dataset.name}",
         }
         if regression:

@@ -22,6 +22,7 @@ from smpcore import (
     Split,
     check_fit,
     find_duplicates,
+    shorten_name,
     telling_features,
 )
 
@@ -38,8 +39,7 @@ def plain(text: str) -> str:
 
 def short(text: object) -> str:
     """A name that fits into a control."""
-    text = str(text)
-    return text if len(text) <= 50 else text[:49] + "…"
+    return shorten_name(text, 50)
 
 
 def pick() -> None:

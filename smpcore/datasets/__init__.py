@@ -12,7 +12,7 @@ from smpcore.datasets.checks import (
     find_duplicates,
     telling_features,
 )
-from smpcore.datasets.columns import as_numbers, as_text, listed, shown
+from smpcore.datasets.columns import as_numbers, as_text, listed, shorten_name, shown
 from smpcore.datasets.dataset import Dataset, Reading
 from smpcore.datasets.delimited import DECIMALS, DELIMITERS, ENCODINGS
 from smpcore.datasets.forbidding import (
@@ -69,6 +69,7 @@ __all__ = [
     "read_table",
     "read_times",
     "search_openml",
+    "shorten_name",
     "shown",
     "split",
     "telling_features",

@@ -69,6 +69,8 @@ def scene_of(state: dict) -> dict:
     features = [f"feature {i + 1}" for i in range(d)]
     if state["kind"] == "table":
         names, features[:3] = HOSTILE, HOSTILE
+        for i in range(3, d):
+            features[i] = f"treatment after the diagnosis, as said = level {i + 1}"
     if state["kind"] == "many":
         names = [f"letter {chr(65 + k)}, written by hand" for k in range(n_classes)]
     return {
