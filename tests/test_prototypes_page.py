@@ -229,6 +229,37 @@ def test_another_category_is_another_answer():
         seen[level] = answer()
     assert seen == {"red": "yes", "blue": "no", "a <b>hue</b>": "no"}
 
+    page.segmented_control(key="prototypes_section").set_value("Rule in words").run()
+    assert [line for line in words(page).split("\n") if line.startswith("- yes, where")]
+    (first, *_) = page.dataframe
+    assert list(first.value) == [
+        *("column", "level or step", "points for", "points against")
+    ]
+    assert {"red", "blue", "a <b>hue</b>"} & set(first.value["level or step"])
+    page.segmented_control(key="prototypes_section").set_value("Why this answer").run()
+    lead = page.segmented_control(key="why_by")
+    assert "columns" in lead.options and "levels one by one" in lead.options
+    assert set(_parts(sound(page))) == {"colour = a <b>hue</b>", "size = 0"}
+    sound(page.segmented_control(key="why_by").set_value("feature").run())
+    assert {"colour = red", "colour = blue"} < set(_parts(page))
+
+
+def _parts(page):
+    """Names of the parts of the lead, of the table beside the chart."""
+    tables = [table.value for table in page.dataframe if "part" in table.value]
+    return [name for name in tables[0].iloc[:, 0] if name != "the rest"]
+
+
+def test_the_words_of_a_regression_are_of_numbers():
+    query = {"data": "diabetes", "method": "supersparse"}
+    page = opened(query, "prototypes.py")
+    for section in SECTIONS:
+        page.segmented_control(key="prototypes_section").set_value(section).run()
+        told = words(sound(page))
+        for table in page.dataframe:
+            told += " ".join(map(str, table.value))
+        assert not re.search(r"class|speaks for|\bwins?\b|runner", told), told
+
 
 def test_a_method_without_distances_speaks_of_none():
     told = words(opened({"data": "iris", "method": "smallk"}, "prototypes.py"))

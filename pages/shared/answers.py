@@ -90,7 +90,7 @@ def _verdict(sight: Sight, x: np.ndarray, found: Contributions) -> None:
     table = [
         {
             "prototype": sight.name(j),
-            "speaks for": sight.side(j),
+            sight.side_title: sight.side(j),
             "says": float(said[j]),
             "vote": float(model.votes[j, model.owner[j]]),
         }

@@ -86,7 +86,7 @@ def lines(sight: Sight) -> list[dict[str, Any]]:
     for j, fact in enumerate(sight.facts):
         line = {
             "prototype": sight.name(j),
-            "speaks for": sight.side(j),
+            sight.side_title: sight.side(j),
             "vote": float(model.votes[j, model.owner[j]]),
             "bias": float(model.bias[j]),
             "merged": int(model.counts[j]),
@@ -206,7 +206,12 @@ def single(sight: Sight) -> None:
     if sight.signed and not sight.portraits[j].any():
         st.info(
             f"All its weights are zero: it says {sight.model.bias[j]:.4g} whatever the "
-            "input, and wins where no other prototype says more."
+            "input"
+            + (
+                ", and wins where no other prototype says more."
+                if sight.model.classes is not None
+                else "."
+            )
         )
         if sight.model.classes is not None:
             _won(sight, j)
@@ -312,7 +317,7 @@ def _nearest(sight: Sight, j: int) -> None:
     X, _ = sight.rows
     places = nearest_examples(sight.model, X, _NEAREST)[j]
     rows = sight.data.split.train[places]
-    st.markdown("**Training rows nearest to it**: those it speaks for most")
+    st.markdown("**Training rows nearest to it**: those most like it")
     dataset = sight.data.dataset
     titles = [f"row {row}: {dataset.y[row]}" for row in rows]
     draw(sight, X[places], titles, "nearest")

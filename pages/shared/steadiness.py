@@ -27,11 +27,12 @@ _MOST_LINES = 50
 
 def section(sight: Sight) -> None:
     """Offer the refits; show how they go, and what came."""
+    pairs = "Prototypes" if sight.model.classes is None else "Prototypes of a class"
     st.caption(
         f"{N_REFITS} refits, each on training rows drawn anew with replacement "
         "(groups, and neighbours in time, stay together) and, where the method "
-        "draws at random, with another seed. Prototypes of a class are paired with "
-        "their likest partner."
+        f"draws at random, with another seed. {pairs} are paired with their likest "
+        "partner."
     )
     kept = st.session_state.get("steadiness", (None, None))
     job = kept[1] if kept[0] == sight.key else None

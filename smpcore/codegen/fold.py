@@ -63,7 +63,8 @@ def compile_model(
         provenance["constant_in_training"] = fixed
     compiled = _compiled(model, features, provenance)
     if compiled is None:
-        label = shorten(str(model.predict(model.center[None])[0]))
+        (answer,) = model.predict(model.center[None])
+        label = f"{answer:.6g}" if model.classes is None else shorten(str(answer))
         raise ExportError(
             f"The model uses no input, it always answers {label}; models with at least "
             "one input are supported: fit again with a smaller penalty."

@@ -149,7 +149,10 @@ def _missing_rule(compiled: CompiledModel) -> str:
     elif numbers:
         rules.append("No number may be missing.")
     if len(numbers) < len(compiled.inputs):
-        rules.append("A missing or unknown category is -1 and adds nothing.")
+        rules.append(
+            "A missing or unknown category is -1 and adds nothing: of two levels it "
+            "counts as the commoner one."
+        )
     return "\n".join(rules)
 
 

@@ -211,7 +211,8 @@ def labelled(
     rows = np.flatnonzero(~pd.isna(values))
     notices = []
     if lost := len(labels) - rows.size:
-        notices.append(f"{lost:,} rows without a readable label are not scored.")
+        what = "number to compare" if classes is None else "label"
+        notices.append(f"{lost:,} rows without a readable {what} are not scored.")
     y = np.asarray(values[rows], np.float64 if numeric else np.str_)
     if classes is not None:
         strange = np.setdiff1d(y, classes)

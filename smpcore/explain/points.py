@@ -262,10 +262,12 @@ def _cases(
         lines = tuple({"column": i.name, "value": _value(i, case)} for i in inputs)
         title = names[model.owner[j]]
         tables.append(PointsTable(title, j, None, lines, len(order) - len(lines)))
-    for output, name in enumerate(names if model.classes is not None else ()):
-        own = [str(j + 1) for j in np.flatnonzero(model.owner == output)]
-        said = f"prototype{'s' * (len(own) > 1)} {', '.join(own)}"
-        sentences.append(f"{name}: {said if own else 'no prototype'}.")
+    sides = {name: model.owner == output for output, name in enumerate(names)}
+    if model.classes is None:
+        sides = {"Raise it": model.votes[:, 0] > 0, "Lower it": model.votes[:, 0] < 0}
+    for name, side in sides.items():
+        own = ", ".join(str(j + 1) for j in np.flatnonzero(side)) or "none"
+        sentences.append(f"{name}: prototype{'s' * int(side.sum() > 1)} {own}.")
     return tuple(sentences), tuple(tables)
 
 

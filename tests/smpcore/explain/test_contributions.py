@@ -304,3 +304,20 @@ def test_a_step_is_a_round_number_near_the_interquartile_range(spread, integer, 
     values = np.linspace(0, 2 * spread, 101)
     assert usual_step(values, integer) == step
     assert usual_step(np.full(9, 3.0)) == 1
+
+
+def test_the_points_of_a_regression_sum_to_its_answer(clinic):
+    """Also of a regression whose cases are compared by their linear products."""
+    preparation, X, y, task = clinic["amount"]
+    method = METHODS["supersparse"]
+    values = {**method.defaults(task), "similarity": "linear"}
+    model = method.estimator(values, task).fit(X, y).model_
+    rule = points_rule(model, preparation, X)
+    (sentence,), (table,) = rule.sentences, rule.tables
+    assert sentence.startswith("The answer is") and "class" not in sentence
+    lines = [
+        {**line, "points for": line["adds"], "points against": line["takes off"]}
+        for line in table.lines
+    ]
+    sums = table.start + _added(lines, preparation, X)
+    assert np.abs(sums - model.predict(X)).max() < 0.02 * np.ptp(y)
