@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.shared import cached, portraits, private, reports, scene
+from pages.shared import cached, portraits, private, reports, rules, scene
 from pages.shared.choice import MINE, Choice
 from pages.shared.sight import Sight
 from smpcore import METHODS, Dataset, make_dataset, prepare, split
@@ -175,8 +175,12 @@ def test_the_report_is_text_and_pictures_only(method, hostile, monkeypatch):
         assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
     assert "nearest to" in full
     assert "nearest to" not in closed
+    assert "As a formula" in closed and rules.rule(sight).sentences[0] in unescape(full)
     if sight.model.kind_of_prototype == "mix of real cases":
         assert "Portraits are left out" in closed
+        # The values of real rows are in the rule's tables.
+        assert "<th>column</th><th>value</th>" in full
+        assert "<th>column</th><th>value</th>" not in closed
 
 
 @pytest.mark.parametrize(

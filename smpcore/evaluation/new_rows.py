@@ -90,7 +90,8 @@ def match_columns(
     if filled:
         notices.append(
             f"Not in the table: {listed(filled)}; all values count as missing, so that "
-            "the training median, or none of the categories, takes their place."
+            "the training median, or no level of a category (of two levels the "
+            "commoner), takes their place."
         )
     taken = {*found.values(), *beside}
     extra = [name for name in frame if name not in taken]
