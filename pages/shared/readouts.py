@@ -14,6 +14,7 @@ from smpcore import (
     Scores,
     evaluate,
     forbiddable,
+    shorten_name,
 )
 
 #: What a prototype of each kind is.
@@ -245,7 +246,7 @@ def _forbidden(data: cached.Parts) -> list[dict[str, str]]:
 def _size(estimator: Any, preparation: Preparation) -> list[dict[str, str]]:
     model, asked = estimator.model_, estimator.n_asked_
     used = np.flatnonzero(preparation.used_columns(model.support))
-    names = ", ".join(preparation.inputs[i].name[:24] for i in used[:6])
+    names = ", ".join(shorten_name(preparation.inputs[i].name, 24) for i in used[:6])
     weights = f"{model.n_nonzeros} weights" if model.is_linear else ""
     if not weights and preparation.has_level_features:
         weights = f"{model.support.sum()} of {model.n_features} features"

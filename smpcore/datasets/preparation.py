@@ -109,7 +109,7 @@ class Preparation:
             )
         )
 
-    @cached_property
+    @property
     def column_of_feature(self) -> np.ndarray:
         """Position in ``inputs`` of each model feature's column, (n_features,)."""
         return np.repeat(np.arange(len(self.inputs)), [i.width for i in self.inputs])
