@@ -137,10 +137,11 @@ def _bounded(values: np.ndarray) -> np.ndarray:
 
 def parsed_numbers(column: pd.Series) -> np.ndarray:
     """Return the values as float64, infinite ones too; what is no number is NaN."""
+    column = canonical(column)
     if is_numeric(column):
         return column.to_numpy(np.float64, copy=True)
     # Each different text once: a text column of a million rows has few of them.
-    codes, texts = pd.factorize(canonical(column))
+    codes, texts = pd.factorize(column)
     return np.array([*map(parse_cell, texts), np.nan])[codes]
 
 
