@@ -10,6 +10,7 @@ from smpcore.datasets.checks import (
     MAX_CLASSES,
     check_fit,
     find_duplicates,
+    rows_of_known_groups,
     telling_features,
 )
 from smpcore.datasets.columns import as_numbers, as_text, listed, shorten_name, shown
@@ -68,6 +69,7 @@ __all__ = [
     "read_kernels",
     "read_table",
     "read_times",
+    "rows_of_known_groups",
     "search_openml",
     "shorten_name",
     "shown",

@@ -309,6 +309,13 @@ def _reason_to_ignore(column: pd.Series, kind: Kind) -> str:
     return ""
 
 
+def names_groups(column: pd.Series) -> bool:
+    """Whether a column looks like an identifier that several rows share."""
+    present = column.dropna()
+    named = _ID_NAMES.fullmatch(str(column.name)) is not None
+    return named and 1 < present.nunique() < present.size
+
+
 def _whole(present: pd.Series) -> bool:
     values = present.to_numpy()
     return bool(np.all(values == np.floor(values)))

@@ -164,13 +164,13 @@ def changed_columns(
 
 def _rounded(model, x, moved, ends, preparation) -> np.ndarray:
     """Changed numbers with the digits of their columns, past the border."""
-    own, (low, high) = model.scores(x[None])[0].argmax(), ends
+    own, (low, high) = model.decide(model.scores(x[None]))[0], ends
     numbers = {i.first: i.decimals for i in preparation.inputs if i.kind == "number"}
     places = [f for f in numbers if moved[f] != x[f]]
     up = moved > x
 
     def flips(row: np.ndarray) -> bool:
-        return model.scores(row[None])[0].argmax() != own
+        return model.decide(model.scores(row[None]))[0] != own
 
     for more in range(_MORE_DIGITS):
         outer, inner = moved.copy(), moved.copy()
