@@ -357,7 +357,7 @@ class IMKPLClassifier(PrototypeClassifier):
         )
         codes = np.empty((len(problem.order), len(walk.U)))
         codes[problem.order] = walk.plain_codes()
-        self._keep(problem, model, history, len(walk.U), codes @ votes)
+        self._keep(problem, model, history, len(walk.U), codes @ model.votes)
         self.state_ = walk.state
         self.kernel_weights_ = walk.beta
         self.dropped_ = np.flatnonzero(~problem.active)
