@@ -18,6 +18,13 @@ MAX_CLASSES = 2**16
 FLAGS = "-std=c99 -pedantic -Wall -Wextra -ffp-contract=off"
 LICENCE = "/* SPDX-License-Identifier: 0BSD. This generated code is yours. */"
 
+#: Every file is C, also for a C++ compiler, whose own casts C does not know.
+CASTS = """\
+#if defined(__cplusplus) && defined(__GNUC__)
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+"""
+
 #: For a file that computes with floats.
 FLOAT_RULES = """\
 #if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
@@ -155,7 +162,7 @@ def preamble(
     return f"""\
 {LICENCE}
 #include "model.h"
-{rules}
+{CASTS}{rules}
 #ifdef __AVR__ /* tables stay in flash */
 #include <avr/pgmspace.h>
 #define {m}_CONST PROGMEM
@@ -201,6 +208,7 @@ def label_function(labels: Sequence[str], index: str, prefix: str) -> str:
         f"    case {k}:\n        return {prefix}_label_{k};" for k in range(len(labels))
     )
     return f"""\
+#ifndef {prefix.upper()}_NO_LABELS /* define it where flash is short */
 {texts}static const char {prefix}_label_none[] {prefix.upper()}_CONST = "";
 
 const char *{prefix}_label({index} index)
@@ -211,6 +219,7 @@ const char *{prefix}_label({index} index)
         return {prefix}_label_none;
     }}
 }}
+#endif
 """
 
 

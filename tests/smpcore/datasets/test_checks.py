@@ -145,6 +145,13 @@ def test_a_regression_target_in_other_units_is_named():
     assert [name for name, _ in telling_features(data, split(data))] == ["pounds"]
 
 
+def test_a_strong_cause_of_a_number_is_not_named():
+    frame = pd.DataFrame({"a": RNG.normal(size=400), "b": RNG.normal(size=400)})
+    frame["y"] = 2 * frame["a"] + 0.3 * frame["b"] + 0.3 * RNG.normal(size=400)
+    data = make_dataset(frame, "t", task="regression", roles={"y": "target"})
+    assert telling_features(data, split(data)) == []
+
+
 def test_few_rows_and_one_class_tell_nothing():
     data = make_dataset(pd.DataFrame({"a": [1.0, 2, 3], "y": ["p", "q", "p"]}), "t")
     assert telling_features(data, split(data)) == []
