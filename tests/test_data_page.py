@@ -345,7 +345,8 @@ def test_an_operator_s_file_is_read_anew_when_it_changes(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     "name",
-    ["../outside.csv", "leads_out.csv", "sub/in.csv", "nothing.csv", ".hid.csv", ""],
+    ["../outside.csv", "leads_out.csv", "sub/in.csv", "nothing.csv", ".hid.csv"]
+    + ["itself.csv", ""],
 )
 def test_a_link_opens_no_file_but_those_listed(tmp_path, monkeypatch, name):
     home = tmp_path / "home"
@@ -354,6 +355,7 @@ def test_a_link_opens_no_file_but_those_listed(tmp_path, monkeypatch, name):
         (tmp_path / path).write_text(GOOD)
     (home / "leads_out.csv").symlink_to(tmp_path / "outside.csv")
     (home / "nothing.csv").symlink_to(tmp_path / "absent.csv")
+    (home / "itself.csv").symlink_to("itself.csv")
     monkeypatch.setenv("SPE_DATA", str(home))
     assert shelf.files() == {}
     wanted, notices = links.read_url({"data": f"file:{name}"})

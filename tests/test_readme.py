@@ -1,9 +1,10 @@
 """What the README promises runs."""
 
 import re
+import tomllib
 from pathlib import Path
 
-from smpcore import METHODS
+from smpcore import METHODS, list_datasets, load_dataset
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -24,6 +25,18 @@ def test_the_run_line_installs_from_this_folder():
     run = next(line for line in README.splitlines() if "streamlit run" in line)
     assert "pip install -q -r requirements.txt" in run
     assert (ROOT / "app.py").exists()
+
+
+def test_only_this_machine_reaches_the_server_that_it_starts():
+    config = tomllib.loads((ROOT / ".streamlit/config.toml").read_text("utf-8"))
+    assert config["server"]["address"] == "localhost"
+    assert "`--server.address 0.0.0.0`" in README
+
+
+def test_it_says_of_which_data_the_test_rows_are_open():
+    opened = {info.key for info in list_datasets() if load_dataset(info.key).open_test}
+    assert opened == {info.key for info in list_datasets() if info.params}
+    assert "Generated\npoints have no test rows to keep" in README
 
 
 def test_the_benches_it_names_exist():

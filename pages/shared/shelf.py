@@ -19,6 +19,8 @@ PREFIX = "file:"
 ENDINGS = {".csv", ".tsv", ".arff", ".parquet", ".pq", ".ts"}
 #: More would not fit into a list to choose from.
 MOST_FILES = 200
+#: Python 3.11 and 3.12 raise RuntimeError where a link leads to itself.
+_UNREADABLE = (OSError, RuntimeError)
 
 
 def files() -> dict[str, Path]:
@@ -30,7 +32,7 @@ def files() -> dict[str, Path]:
     try:
         home = Path(folder).resolve(strict=True)
         found = sorted(home.iterdir()) if folder else []
-    except OSError:
+    except _UNREADABLE:
         return {}
     return {PREFIX + path.name: path for path in found if _is_table(path, home)}
 
@@ -40,7 +42,7 @@ def _is_table(path: Path, home: Path) -> bool:
     try:
         inside = path.resolve(strict=True).is_relative_to(home)
         return plain and inside and path.is_file()
-    except OSError:  # a link to nothing
+    except _UNREADABLE:  # a link to nothing, or to itself
         return False
 
 
