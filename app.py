@@ -9,7 +9,8 @@ import streamlit as st
 # the time of a fit. scikit-learn reads this when it is loaded.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from pages.shared import cached, desk, forbidding, links, tables
+from pages.shared import cached, desk, forbidding, links, own, tables
+from pages.shared.choice import MINE
 
 st.set_page_config(
     page_title="Sparse Prototype Explorer",
@@ -41,6 +42,8 @@ page = st.navigation(
 choice = desk.current()
 links.show_url(choice)
 desk.entrance(choice)
+if choice.data == MINE:
+    own.announce_expiry(choice.token)
 if page.url_path:  # the figure of the first page says all of this itself, as it changes
     forbidding.remind(choice)
     for notice in links.take_notices():

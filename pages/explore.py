@@ -19,6 +19,7 @@ def _figure() -> None:
     message = st.session_state.pop("message", None)
     live_figure(live.answer(message), key="live_figure", on_msg=_heard)
     _downloads()
+    _story()
 
 
 def _downloads() -> None:
@@ -76,12 +77,16 @@ def _convergence() -> None:
         st.dataframe(table, hide_index=True, column_config=tables.numbers(table))
 
 
-_figure()
+def _story() -> None:
+    """What the method on the screen does; it follows the figure's picker."""
+    method = METHODS[links.current().method]
+    with st.expander("How it works", icon=":material/menu_book:"):
+        st.markdown(f"**{method.title}**")
+        st.markdown(Path(f"assets/methods/{method.key}.md").read_text("utf-8"))
+        st.caption(method.reference)
 
-method = METHODS[links.current().method]
-with st.expander(f"How it works: {method.title}", icon=":material/menu_book:"):
-    st.markdown(Path(f"assets/methods/{method.key}.md").read_text("utf-8"))
-    st.caption(method.reference)
+
+_figure()
 
 
 @st.fragment

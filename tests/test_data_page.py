@@ -345,8 +345,15 @@ def test_an_operator_s_file_is_read_anew_when_it_changes(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     "name",
-    ["../outside.csv", "leads_out.csv", "sub/in.csv", "nothing.csv", ".hid.csv"]
-    + ["itself.csv", ""],
+    [
+        "../outside.csv",
+        "leads_out.csv",
+        "sub/in.csv",
+        "nothing.csv",
+        "itself.csv",
+        ".hid.csv",
+        "",
+    ],
 )
 def test_a_link_opens_no_file_but_those_listed(tmp_path, monkeypatch, name):
     home = tmp_path / "home"

@@ -4,11 +4,13 @@ import io
 from dataclasses import replace
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from pages.shared import links, own, private
 from pages.shared.choice import MINE
 from smpcore import SmpcoreError, load_dataset, read_table, split
-from tests.app import sound
+from tests.app import opened as visited
+from tests.app import said, sound
 from tests.test_data_page import GOOD, bring, choice, facts, opened
 from tests.test_live import Browser, kernels
 from tests.test_live_undo import back
@@ -69,6 +71,52 @@ def test_an_edit_of_the_upload_leaves_it_as_it_was(browser):
     assert browser.choice.token == upload
     assert browser.choice.dataset().digest == before
     assert [*_listed(browser)] == ["My table"]
+
+
+GONE = "The table of this link is not on the server"
+
+
+def test_explore_goes_on_without_a_table_that_another_tab_deleted(browser):
+    browser.drag(data=MINE, release=True)
+    browser.drag(mu=0.05, release=True)
+    private.delete(browser.choice.token)
+    answer = browser.drag(mu=0.07)
+    assert GONE in answer["notices"][0]["text"]
+    assert answer["kind"] == "full"
+    assert (browser.choice.data, browser.choice.own) == ("moons", ())
+    refused = back(browser)
+    assert "Undo cannot take back" in refused["notices"][0]["text"]
+    assert browser.choice.data == "moons"
+
+
+@pytest.mark.parametrize("page", ["explore.py", "export.py"])
+def test_every_page_says_that_a_table_has_expired(page):
+    token = private.keep(read_table(io.BytesIO(GOOD.encode()), "t.csv"))
+    app = visited({"data": MINE, "mine": token}, page)
+    private._entries[token].visited -= private.KEEP_SECONDS
+    if page == "explore.py":  # the figure itself says it
+        assert sound(app.run()).session_state["choice"].data == "moons"
+    else:
+        assert GONE in said(app.run())
+        assert sound(app).query_params["data"] == "moons"
+
+
+def test_a_table_about_to_expire_is_announced_and_can_be_kept():
+    token = private.keep(read_table(io.BytesIO(GOOD.encode()), "t.csv"))
+    app = AppTest.from_function(_watch, args=(token,)).run()
+    assert not app.warning
+    private._entries[token].visited -= private.KEEP_SECONDS - 100
+    assert "expires in 2 minutes" in sound(app.run()).warning[0].value
+    app.button(key="keep_table").click().run()
+    assert not sound(app.run()).warning
+    private.delete(token)
+    assert not sound(app.run()).warning
+
+
+def _watch(token):
+    from pages.shared import own
+
+    own.announce_expiry(token)
 
 
 def test_a_second_drawing_leaves_the_first_and_the_lists_do_not_grow_for_ever(browser):

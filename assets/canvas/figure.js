@@ -115,6 +115,9 @@ class LiveFigure {
     if (this.list) this.controls.update(this.list, (name) => this.touched.has(name));
     if (header.kind === "notice") this.chain = this.shown?.chain;
     if (header.picture) this.accept(header.picture);
+    const method = this.list?.find(({ name }) => name === "method")?.value;
+    if (method !== this.method) this.strip.past = []; // another method's curve says nothing here
+    this.method = method;
     // Too large a table for previews: a drag is answered with the controls alone.
     if (header.kind !== "knots") this.delay(header.kind !== "notice" && !header.picture && !header.job);
     if (header.kind === "knots") this.asked = header.knots.length ? null : this.asked;

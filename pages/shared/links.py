@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
-from pages.shared import ends, kept, sources
+from pages.shared import ends, kept, private, sources
 from pages.shared.choice import BUNDLED, MINE, Choice
 from smpcore import METHODS, Param, SmpcoreError, forbiddable
 
@@ -36,7 +36,23 @@ def current() -> Choice:
         )
         st.session_state["choice"] = choice
         st.session_state["notices"] = notices
+    _leave_a_lost_table(st.session_state["choice"])
     return st.session_state["choice"]
+
+
+def _leave_a_lost_table(choice: Choice) -> None:
+    """Choose the first data, and say why, where the visitor's table is gone.
+
+    It may have expired, or another tab of the same browser may have deleted it.
+    """
+    if choice.data != MINE:
+        return
+    try:
+        private.visit(choice.token)
+    except SmpcoreError as error:
+        others = tuple(token for token in choice.own if token != choice.token)
+        st.session_state["choice"] = Choice(others=others, opened=choice.opened)
+        st.session_state.setdefault("notices", []).append(str(error))
 
 
 def _through_the_door() -> None:

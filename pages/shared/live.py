@@ -22,7 +22,16 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from pages.shared import cached, coarse, controls, ends, jobs, links, undo
+from pages.shared import (
+    cached,
+    coarse,
+    controls,
+    ends,
+    jobs,
+    links,
+    messages,
+    undo,
+)
 from pages.shared.canvas import pack
 from pages.shared.choice import MINE, Choice
 from pages.shared.edits import UNEXPECTED, edited
@@ -53,7 +62,9 @@ def answer(message: Mapping[str, Any] | None) -> bytes:
     bytes
         The payload.
     """
+    chosen = st.session_state.get("choice")
     before = links.current()
+    lost = chosen is not None and chosen != before
     header: dict[str, Any] = {"v": 1, "seq": 0, "busy": 0}
     notices = [{"level": "warning", "text": t} for t in links.take_notices()]
     live = st.session_state.setdefault("live", {})
@@ -62,6 +73,8 @@ def answer(message: Mapping[str, Any] | None) -> bytes:
     try:
         seq, kind = _read(message)
         header["seq"] = seq
+        if lost:  # the message was about a table that is gone
+            message, kind = None, "full"
         with jobs.live_turn() as ahead:
             header["busy"] = ahead if ahead > 2 * jobs.N_CORES else 0
             choice, said = _applied(before, message, kind).settled()
@@ -108,15 +121,10 @@ def released() -> Choice:
 def _read(message: Mapping[str, Any] | None) -> tuple[int, str]:
     if message is None:
         return 0, "full"
-    kind, seq = message.get("kind"), message.get("seq")
-    known = ("set", "edit", "knots", "poll", "stop")
-    values = message.get("values", {})
-    plain = isinstance(values, dict) and all(
-        isinstance(value, str | int | float | None) for value in values.values()
-    )
-    if kind not in known or not isinstance(seq, int) or not plain:
+    if reason := messages.problem(message):
+        log.warning("a message of the figure was dropped: %s", reason)
         raise SmpcoreError(UNEXPECTED)
-    return seq, kind
+    return message["seq"], message["kind"]
 
 
 def _applied(choice: Choice, message: Mapping[str, Any] | None, kind: str) -> Choice:
@@ -353,7 +361,7 @@ def _knots(
         return []
     bounds = ends.holding(cached.bounds(data, choice.method, values), choice)
     knots = method.knots(bounds[method.path])
-    wanted = [i for i in message.get("want", ()) if isinstance(i, int)]
+    wanted = [i for i in message.get("want", ()) if type(i) is int]
     path = cached.path(data, choice.method, values, tuple(knots))
     chain = _chain(choice, st.session_state["live"]["scene_id"], bounds)
     pictures: list[dict[str, Any]] = []

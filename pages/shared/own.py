@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import replace
+
+import streamlit as st
 
 from pages.shared import private
 from pages.shared.choice import MINE, Choice
@@ -11,6 +14,21 @@ from smpcore import SmpcoreError
 
 #: Drawings that stay in the lists; the oldest goes first, an upload never.
 MOST_DRAWINGS = 8
+#: From so long before a table expires its visitor is told.
+WARNED_SECONDS = 5 * 60
+
+
+@st.fragment(run_every=60)
+def announce_expiry(token: str) -> None:
+    """Say a few minutes before a table expires that it will, and offer to keep it."""
+    left = private.seconds_left(token)
+    if 0 < left < WARNED_SECONDS:
+        minutes = max(1, math.ceil(left / 60))
+        st.warning(
+            f"Your table expires in {minutes} minute{'s' * (minutes > 1)}, as nothing "
+            "was done here for a while."
+        )
+        st.button("Keep my table", key="keep_table", on_click=is_drawing, args=(token,))
 
 
 def is_drawing(token: str) -> bool:

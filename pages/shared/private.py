@@ -125,6 +125,15 @@ def visit(token: str) -> tuple[Dataset, Split | None]:
         return entry.dataset, entry.split
 
 
+def seconds_left(token: str) -> float:
+    """How long this visitor's table stays without a visit; this is none."""
+    with _lock:
+        entry = _entries.get(token)
+        if entry is None or entry.browser != browser():
+            return 0.0
+        return max(0.0, entry.visited + KEEP_SECONDS - time.monotonic())
+
+
 def delete(token: str) -> None:
     """Forget a table now, if it is this visitor's."""
     with _lock:

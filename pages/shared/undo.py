@@ -112,6 +112,8 @@ def back(choice: Choice, live: dict[str, Any]) -> Choice:
         raise SmpcoreError("There is nothing to undo.")
     step = live["undo"].pop()
     before = step.choice
+    if before.data == MINE and step.points is None:
+        _check_table(step)
     if step.moved and step.points is None:
         # The first edit made a drawing of other data: it is no more.
         left = [token for token in choice.own if token != live.get("edited")]
@@ -125,14 +127,25 @@ def back(choice: Choice, live: dict[str, Any]) -> Choice:
         live["edited"] = token
         start = choice if step.moved else replace(before, **_own(choice, token))
         return replace(own.show(start, token), data_values={}, opened=choice.opened)
-    if step.digest and private.visit(before.token)[0].digest != step.digest:
-        raise SmpcoreError("The table before this step is replaced; bring it again.")
     same = step.moved or choice.source == before.source
     view = choice.view if same else before.view
     seen = {"view": view, "open_test": same and choice.open_test}
     # How often a test part was opened is never taken back.
     seen |= _own(choice, before.token) | {"opened": choice.opened}
     return replace(before, **seen)
+
+
+def _check_table(step: Step) -> None:
+    """Refuse a step back to a table that is gone or was replaced."""
+    try:
+        table, _ = private.visit(step.choice.token)
+    except SmpcoreError:
+        raise SmpcoreError(
+            f"Undo cannot take back {step.what}: the table before this step was "
+            "deleted or has expired. Nothing is changed; bring the table again on Data."
+        ) from None
+    if step.digest and table.digest != step.digest:
+        raise SmpcoreError("The table before this step is replaced; bring it again.")
 
 
 def _own(choice: Choice, token: str) -> dict[str, Any]:

@@ -267,6 +267,8 @@ def test_the_story_is_set_as_text_and_formulas(visit):
     page.locator(".katex").first.wait_for()
     expect(page.locator(".katex-error")).to_have_count(0)
     expect(page.get_by_text("What each slider does")).to_be_visible()
+    page.get_by_label("Method", exact=True).select_option("imkpl")
+    expect(page.get_by_text("Hosseini")).to_be_visible()
 
 
 def test_the_choice_survives_a_change_of_page(visit):

@@ -1,0 +1,68 @@
+"""What the live figure's messages may hold: all else is dropped at one place."""
+
+import json
+import logging
+
+import pytest
+
+from pages.shared import live, messages
+from tests.test_live import Browser, kernels
+
+fixtures = (kernels,)
+EDIT = {"kind": "edit", "seq": 1, "have": "", "dragging": False}
+NOTHING = dict.fromkeys(["x", "y", "label", "row", "places"])
+GOOD = [
+    {"kind": "set", "seq": 1, "have": "a1", "values": {"mu": 0.1}, "dragging": True},
+    {"kind": "set", "seq": 2, "values": {"v.at12": -3, "open_test": True}},
+    {"kind": "set", "seq": 3, "values": {"data": "file:t.csv", "level": None}},
+    {"kind": "knots", "seq": 4, "want": [0, 25], "have": ""},
+    {"kind": "poll", "seq": 5},
+    EDIT | NOTHING | {"op": "undo"},
+    EDIT | NOTHING | {"op": "add", "x": 0.5, "y": 1, "label": 1},
+    EDIT | NOTHING | {"op": "add", "x": 0.5, "y": 1, "value": 2.5},
+    EDIT | NOTHING | {"op": "spray", "places": [[0, 1]], "dx": 0.1, "dy": 0.1},
+]
+DEEP = []
+for _ in range(100_000):
+    DEEP = [DEEP]
+FORGED = {
+    "a list": [],
+    "a number": 5,
+    "a text": "set",
+    "no number": {"kind": "set", "seq": None},
+    "a true number": {"kind": "set", "seq": True},
+    "a long number": {"kind": "set", "seq": 10**400},
+    "want 5": {"kind": "knots", "seq": 1, "want": 5},
+    "want null": {"kind": "knots", "seq": 1, "want": None},
+    "400 digits": {"kind": "set", "seq": 1, "values": {"mu": 10**400}},
+    "a name of 5,000 digits": {
+        "kind": "set",
+        "seq": 1,
+        "values": {"v.at" + "1" * 5000: 1},
+    },
+    "label true": EDIT | {"op": "add", "x": 0, "y": 0, "label": True},
+    "row of 400 digits": EDIT | {"op": "erase", "row": 10**400},
+    "nested values": {"kind": "set", "seq": 1, "values": {"mu": DEEP}},
+    "nested message": DEEP,
+    "a list for dragging": {"kind": "set", "seq": 1, "dragging": DEEP},
+    "an unknown field": {"kind": "poll", "seq": 1, "more": 1},
+}
+
+
+@pytest.mark.parametrize("message", GOOD, ids=json.dumps)
+def test_what_the_figure_sends_is_a_message(message):
+    assert messages.problem(message) == ""
+
+
+def test_what_is_forged_is_dropped_with_one_line_in_the_log(caplog):
+    browser = Browser()
+    before = browser.choice
+    for name, message in FORGED.items():
+        caplog.clear()
+        with caplog.at_level(logging.WARNING, live.log.name):
+            header = browser.post(message)
+        (line,) = [r for r in caplog.records if r.name == live.log.name]
+        assert not line.exc_info and len(line.getMessage()) < 200, name
+        assert header["kind"] == "notice", name
+        assert browser.choice == before, name
+    assert browser.drag(mu=0.05)["kind"] == "picture"
