@@ -58,6 +58,8 @@ class Baseline:
         values are a path to compare with.
     folded : bool
         Whether it is one of those that are shown only when asked for.
+    remark : str
+        What its sizes do not say, in words.
     """
 
     title: str
@@ -65,6 +67,7 @@ class Baseline:
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     path: str = ""
     folded: bool = False
+    remark: str = ""
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -206,7 +209,13 @@ BASELINES: dict[str, Baseline] = {
         {"max_depth": _DEPTHS},
     ),
     "ridge": Baseline("Ridge", {"regression": Ridge}, {"alpha": _PENALTIES}),
-    "linear_svm": _classifier("Linear SVM", _linear_svm, C=_PENALTIES),
+    "linear_svm": Baseline(
+        "Linear SVM",
+        {"classification": _linear_svm},
+        {"C": _PENALTIES},
+        folded=True,
+        remark="it keeps weights only, no support vectors",
+    ),
     "poly_svm": _classifier("Polynomial SVM", _svm("poly"), C=_PENALTIES),
     "sigmoid_svm": _classifier("Sigmoid SVM", _svm("sigmoid"), C=_PENALTIES),
     "logistic": _classifier("Logistic regression", _logistic, C=_PENALTIES),

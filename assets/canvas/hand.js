@@ -226,13 +226,14 @@ export class Hand {
       if (!this.plot.cursor && canvas.matches(":focus-visible")) this.plot.setCursor(this.plot.middle, true);
     });
     const { signal } = this.app;
-    window.addEventListener("scroll", () => (this.over = false), { signal, capture: true, passive: true });
+    window.addEventListener("pointerdown", (event) => (this.entered &&= event.composedPath().includes(canvas)), { signal, capture: true });
   }
 
   down(event, px, py) {
     const { plot } = this;
     if (event.button !== 0 || !plot.inside(px, py)) return;
     plot.canvas.setPointerCapture(event.pointerId);
+    this.entered = true;
     this.pointers.set(event.pointerId, [px, py]);
     if (this.pointers.size === 2) {
       if (this.gesture.kind === "sweep") this.wipe([], this.gesture.places, false);
@@ -255,7 +256,6 @@ export class Hand {
 
   moveTo(event, px, py) {
     const { plot, gesture } = this;
-    this.over = true;
     if (!this.pointers.has(event.pointerId)) {
       if (this.dragged && plot.inside(px, py)) this.drag(plot.place(px, py), true);
       this.hover(px, py);
@@ -333,10 +333,11 @@ export class Hand {
     this.app.report.read(this.plot.cursor, this.plot.underCursor());
   }
 
-  /** The wheel zooms, unless the page is being scrolled past the figure. */
+  /** The wheel scrolls the page, until a click into the figure or with Ctrl: then it zooms. */
   wheel(event, px, py) {
     const { plot } = this;
-    if (!plot.inside(px, py) || !(this.over || event.ctrlKey)) return;
+    if (!plot.inside(px, py)) return;
+    if (!this.entered && !event.ctrlKey) return this.app.report.advise("Click into the figure, or hold Ctrl, to zoom with the wheel.");
     if (event.deltaY > 0 && plot.zoomFactor === 1 && !event.ctrlKey) return;
     event.preventDefault();
     const turn = clamp(event.deltaY * (event.deltaMode === 1 ? 33 : 1), -300, 300);

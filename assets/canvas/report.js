@@ -207,6 +207,12 @@ export class Report {
     return [first, second];
   }
 
+  /** A line in place of what is under the pointer, until the pointer moves. */
+  advise(line) {
+    setText(this.first, line);
+    setText(this.second, "");
+  }
+
   /** What the tool in hand does, until something is pointed at. */
   idle() {
     this.read(null, -1);

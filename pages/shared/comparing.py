@@ -38,6 +38,7 @@ _SIZES = {
     "n_nonzeros": "non-zeros",
     "n_features": "columns used",
     "n_prototypes": "prototypes",
+    "n_support_vectors": "support vectors",
     "flash_bytes": "flash bytes",
 }
 
@@ -256,6 +257,8 @@ def _cost(contender: Contender) -> str:
         for name, words in _SIZES.items()
         if np.isfinite(contender.sizes.get(name, np.nan))
     ]
+    if contender.key in BASELINES and (remark := BASELINES[contender.key].remark):
+        words.append(remark)
     return ", ".join([*words, duration(contender.seconds)])
 
 

@@ -144,7 +144,11 @@ def _all_values(key: str, values: dict[str, Any], task: str) -> dict[str, Any]:
 def _sizes(key: str, estimator: Any, preparation: Preparation) -> dict[str, float]:
     if key in METHODS:
         return measure(estimator.model_, preparation)
-    return measure_baseline(estimator, preparation)
+    sizes = measure_baseline(estimator, preparation)
+    last = getattr(estimator, "regressor_", estimator)[-1]
+    if hasattr(last, "support_"):  # of an SVM with a kernel
+        sizes["n_support_vectors"] = len(last.support_)
+    return sizes
 
 
 def _best(

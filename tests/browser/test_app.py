@@ -180,6 +180,10 @@ def test_zoom_and_node_stay_while_sliders_move(visit):
     box = canvas.bounding_box()
     page.mouse.move(box["x"] + 200, box["y"] + 200)
     page.mouse.wheel(0, -400)
+    expect(page.get_by_text("Click into the figure, or hold Ctrl")).to_be_visible()
+    assert canvas.get_attribute("data-zoom") == "1"
+    page.mouse.click(box["x"] + 200, box["y"] + 200)
+    page.mouse.wheel(0, -400)
     moved_on(page, "zoom", "1")
     zoom = canvas.get_attribute("data-zoom")
     assert float(zoom) > 1.2
@@ -267,8 +271,8 @@ def test_the_story_is_set_as_text_and_formulas(visit):
     page.locator(".katex").first.wait_for()
     expect(page.locator(".katex-error")).to_have_count(0)
     expect(page.get_by_text("What each slider does")).to_be_visible()
-    page.get_by_label("Method", exact=True).select_option("imkpl")
-    expect(page.get_by_text("Hosseini")).to_be_visible()
+    page.locator("[data-name=method] select").select_option("imkpl")
+    expect(page.get_by_text("Hosseini")).to_be_visible(timeout=30_000)
 
 
 def test_the_choice_survives_a_change_of_page(visit):

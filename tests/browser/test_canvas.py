@@ -97,7 +97,7 @@ def test_strip_scrubs_too(visit: Callable[..., Page]) -> None:
 def test_commits_keep_node_zoom_and_slider(visit: Callable[..., Page]) -> None:
     page = visit()
     node = canvas(page).element_handle()
-    page.mouse.move(*at(page, 1, 1))
+    page.mouse.click(*at(page, 1, 1))
     page.mouse.wheel(0, -400)
     zoom = state(page)["zoom"]
     assert float(zoom) > 1.5

@@ -44,6 +44,18 @@ def test_everyone_who_can_takes_part(key, iris):
     assert not contender.searched
 
 
+@pytest.mark.parametrize("key", ["rbf_svm", "poly_svm", "linear_svm"])
+def test_an_svm_has_its_support_vectors_or_says_that_it_keeps_none(iris, key):
+    dataset, rows = iris
+    contender = contend(key, dataset, rows)
+    if BASELINES[key].remark:
+        assert "no support vectors" in BASELINES[key].remark
+        assert "n_support_vectors" not in contender.sizes
+    else:
+        support = contender.estimator[-1].n_support_.sum()
+        assert 0 < contender.sizes["n_support_vectors"] == support <= len(rows)
+
+
 def test_fewer_rows_than_neighbours_are_a_sentence(iris):
     dataset, rows = iris
     with pytest.raises(SmpcoreError, match=r"k nearest .* from 4 training rows; give"):
