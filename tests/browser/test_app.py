@@ -18,6 +18,7 @@ from playwright.sync_api import (
     expect,
 )
 
+from smpcore import METHODS
 from tests.browser.canvas_page import wait_quiet, wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -271,7 +272,9 @@ def test_the_story_is_set_as_text_and_formulas(visit):
     page.locator(".katex").first.wait_for()
     expect(page.locator(".katex-error")).to_have_count(0)
     expect(page.get_by_text("What each slider does")).to_be_visible()
-    page.locator("[data-name=method] select").select_option("imkpl")
+    page.locator("[data-name=method] select").select_option(
+        label=METHODS["imkpl"].title
+    )
     expect(page.get_by_text("Hosseini")).to_be_visible(timeout=30_000)
 
 
