@@ -141,7 +141,8 @@ def _source(quant: QuantModel, prefix: str) -> str:
         [
             *parts,
             code.scores or _scores_function(quant, prefix, tables, code),
-            predict_function(
+            code.predict
+            or predict_function(
                 prefix,
                 class_type(quant),
                 quant.n_outputs,

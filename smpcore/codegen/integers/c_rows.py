@@ -35,6 +35,8 @@ class IntegerCode(NamedTuple):
         Which of the sizes is the number of rows that compete.
     scores : str
         The public function ``scores``, where it needs no loop.
+    predict : str
+        The public function ``predict``, where it needs no array of scores.
     """
 
     tables: Tables
@@ -45,6 +47,7 @@ class IntegerCode(NamedTuple):
     score: str = ""
     count: str = "ROWS"
     scores: str = ""
+    predict: str = ""
 
 
 def integer_code(quant: QuantModel, prefix: str) -> IntegerCode:
@@ -73,7 +76,9 @@ def _linear(quant: QuantLinear, prefix: str) -> IntegerCode:
             steps = _written_out(quant, 0, "score")
             declare = f"    int{quant.accumulator}_t score;\n"
             return IntegerCode({}, {}, declare=declare, before=steps, score="score")
-        return IntegerCode({}, {}, scores=_written_out_scores(quant, prefix))
+        predict = _written_out_predict(quant, prefix) if quant.n_rows == 2 else ""
+        scores = _written_out_scores(quant, prefix)
+        return IntegerCode({}, {}, scores=scores, predict=predict)
     tables = quant.tables()
     return IntegerCode(
         tables,
@@ -200,6 +205,25 @@ def _written_out(quant: QuantLinear, row: int, target: str) -> str:
         change = f"+ (int16_t)({change.removeprefix('+ ')})" if size > 1 else change
         lines.append(f"{target} = (int{quant.accumulator}_t)({target} {change});")
     return "".join(f"    {line}\n" for line in lines)
+
+
+def _written_out_predict(quant: QuantLinear, prefix: str) -> str:
+    """The answer of two rows, which are two classes."""
+    m, score = prefix.upper(), f"int{quant.accumulator}_t"
+    lead = "score > first"
+    lead += f"\n        && (u{score})((u{score})score - (u{score})first) > {m}_TIE"
+    first = f"    {score} first;\n"
+    steps = _written_out(quant, 0, "first")
+    if quant.relative:  # the first score is 0
+        lead, first, steps = f"score > ({score}){m}_TIE", "", ""
+    return f"""\
+uint8_t {prefix}_predict(const int{quant.width}_t x[{m}_N])
+{{
+{first}    {score} score;
+
+{steps}{_written_out(quant, 1, "score")}    return {lead};
+}}
+"""
 
 
 def _written_out_scores(quant: QuantLinear, prefix: str) -> str:

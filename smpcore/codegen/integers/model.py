@@ -209,7 +209,7 @@ class QuantModel(ABC):
     def tie(self) -> int:
         """`CompiledModel.tie` in steps of a score."""
         tie = np.rint(self.source.tie / self.step)
-        return int(min(tie, 2.0**self.accumulator - 1))
+        return int(min(tie, 2.0 ** (self.accumulator - 1) - 1))
 
     @property
     def not_sure(self) -> int:
