@@ -17,12 +17,18 @@ def pytest_configure(config):
     settings.load_profile("all" if config.getoption("--all") else "short")
 
 
-@pytest.hookimpl(trylast=True)
+#: Fixtures that are servers: tests that visit the same one share a worker.
+SERVERS = ("address", "harness_address")
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config, items):
-    """A file is one worker's unless its tests name a group of their own."""
+    """Name each test's group, by its server or else its file; leave out the rest."""
     for item in items:
-        if not any(item.iter_markers("xdist_group")):
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.split("::")[0]))
+        names = getattr(item, "fixturenames", ())
+        of_file = item.nodeid.split("::")[0]
+        group = next((name for name in SERVERS if name in names), of_file)
+        item.add_marker(pytest.mark.xdist_group(group))
     if config.getoption("--all"):
         return
     left = [item for item in items if item.get_closest_marker("exhaustive")]

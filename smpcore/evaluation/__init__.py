@@ -6,6 +6,7 @@ from smpcore.evaluation.contest import (
     Difference,
     contend,
     holm,
+    holm_levels,
     paired_difference,
     title_of,
 )
@@ -87,6 +88,7 @@ __all__ = [
     "evaluate",
     "folds",
     "holm",
+    "holm_levels",
     "known_rows",
     "labelled",
     "margins",

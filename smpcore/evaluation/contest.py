@@ -15,7 +15,7 @@ from smpcore.datasets import Dataset, Preparation, prepare
 from smpcore.errors import SmpcoreError
 from smpcore.evaluation.clustered import mean_error
 from smpcore.evaluation.folds import Fold
-from smpcore.evaluation.pareto import summary
+from smpcore.evaluation.pareto import LEVEL, summary
 from smpcore.evaluation.sizes import measure, measure_baseline
 from smpcore.evaluation.sweep import (
     SCORES,
@@ -204,7 +204,7 @@ class Difference:
     mean : float
         Of the losses: above 0, the first is better.
     low, high : float
-        95 % interval.
+        Interval of the same test: it excludes 0 exactly where ``p_value < level``.
     p_value : float
         Two-sided.
     test : str
@@ -219,12 +219,16 @@ class Difference:
 
 
 def paired_difference(
-    first: np.ndarray, second: np.ndarray, groups: np.ndarray | None = None
+    first: np.ndarray,
+    second: np.ndarray,
+    groups: np.ndarray | None = None,
+    level: float = LEVEL,
 ) -> Difference:
     """Compare two models' losses row by row.
 
-    Hits and misses of independent rows: McNemar's exact test and the interval of
-    Agresti and Min (Statistics in Medicine 24, 2005). Other losses, and rows in groups:
+    Hits and misses of independent rows: McNemar's exact test, and its inversion: of the
+    rows on which one model alone is right, the share of either has the interval of
+    Clopper and Pearson (Biometrika 26, 1934). Other losses, and rows in groups:
     Student's t of the mean difference, by group where there are groups.
 
     Parameters
@@ -232,6 +236,8 @@ def paired_difference(
     first, second : ndarray of shape (n_rows,)
         Loss of each model on each row: 0 and 1, or absolute errors.
     groups : ndarray of shape (n_rows,), optional
+    level : float
+        Of the test: the interval covers 1 - level; see `holm_levels`.
 
     Returns
     -------
@@ -245,18 +251,17 @@ def paired_difference(
         better, worse = int((gain > 0).sum()), int((gain < 0).sum())
         both = better + worse
         p_value = stats.binomtest(better, both).pvalue if both else 1.0
-        # Half a row is added to each of the four cells.
-        middle = (better - worse) / (n + 2)
-        variance = (both + 1) / (n + 2) - middle**2
-        half = stats.norm.ppf(0.975) * np.sqrt(variance / (n + 2))
-        mean = (better - worse) / n
-        return Difference(mean, middle - half, middle + half, p_value, "McNemar")
+        if not both:
+            return Difference(0.0, 0.0, 0.0, 1.0, "McNemar")
+        share = stats.binomtest(better, both).proportion_ci(1 - level)
+        low, high = ((2 * end - 1) * both / n for end in share)
+        return Difference((better - worse) / n, low, high, p_value, "McNemar")
     error, count = mean_error(gain, np.arange(n) if groups is None else groups)
     test = "paired t" if groups is None else "paired t over groups"
     if count < 2:
         return Difference(float(gain.mean()), -np.inf, np.inf, 1.0, test)
     mean = float(gain.mean())
-    half = float(stats.t.ppf(0.975, count - 1) * error)
+    half = float(stats.t.ppf(1 - level / 2, count - 1) * error)
     if error == 0:
         return Difference(mean, mean, mean, 1.0 if mean == 0 else 0.0, test)
     p_value = float(2 * stats.t.sf(abs(mean) / error, count - 1))
@@ -280,3 +285,32 @@ def holm(p_values: Sequence[float]) -> np.ndarray:
     adjusted = np.empty_like(p_values)
     adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
     return adjusted
+
+
+def holm_levels(p_values: Sequence[float], level: float = LEVEL) -> np.ndarray:
+    """Level at which Holm's procedure decides about each p-value.
+
+    A test that is significant after the correction is so at its own step's level; the
+    others are judged at the level of the step that stops the procedure. An interval at
+    this level excludes no difference exactly where `holm` says p < level.
+
+    Parameters
+    ----------
+    p_values : sequence of float
+    level : float
+        Of all tests together.
+
+    Returns
+    -------
+    ndarray of shape (n_values,)
+    """
+    p_values = np.asarray(p_values, np.float64)
+    order = np.argsort(p_values, kind="stable")
+    steps = level / np.arange(len(p_values), 0, -1)
+    failed = np.flatnonzero(p_values[order] >= steps)
+    steps[failed[0] if len(failed) else len(steps) :] = (
+        steps[failed[0]] if len(failed) else level
+    )
+    levels = np.empty_like(p_values)
+    levels[order] = steps
+    return levels

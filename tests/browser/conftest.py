@@ -23,16 +23,6 @@ ROOT = Path(__file__).parents[2]
 expect.set_options(timeout=20_000)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that visit the same server run in the same worker, one after another."""
-    for item in items:
-        servers = {"address", "harness_address"} & set(
-            getattr(item, "fixturenames", ())
-        )
-        for server in servers:
-            item.add_marker(pytest.mark.xdist_group(server))
-
-
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     path = shutil.which("chromium")
