@@ -21,14 +21,16 @@ def pytest_configure(config):
 SERVERS = ("address", "harness_address")
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_itemcollected(item):
+    """Name a test's group, by the server that it visits or else by its file."""
+    names = getattr(item, "fixturenames", ())
+    of_file = item.nodeid.split("::")[0]
+    group = next((name for name in SERVERS if name in names), of_file)
+    item.add_marker(pytest.mark.xdist_group(group))
+
+
 def pytest_collection_modifyitems(config, items):
-    """Name each test's group, by its server or else its file; leave out the rest."""
-    for item in items:
-        names = getattr(item, "fixturenames", ())
-        of_file = item.nodeid.split("::")[0]
-        group = next((name for name in SERVERS if name in names), of_file)
-        item.add_marker(pytest.mark.xdist_group(group))
+    """Leave out what only `tests/run --all` runs."""
     if config.getoption("--all"):
         return
     left = [item for item in items if item.get_closest_marker("exhaustive")]

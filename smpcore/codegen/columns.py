@@ -23,6 +23,10 @@ RESCALE = "rescale that column (for instance in other units) and fit again."
 _WORTH_AN_OFFSET = 16.0
 
 
+# A 32-bit float should tell at least so many values of an input's range apart.
+_FEWEST_STEPS = 64
+
+
 class Column(NamedTuple):
     """What is known about one feature column of the user's table."""
 
@@ -188,10 +192,33 @@ def _offsets(
     return np.where(worth, within.astype(np.float32).astype(np.float64), 0.0)
 
 
+def _check_offset(column: Column) -> None:
+    """Refuse a column whose offset leaves a 32-bit float too few of its values.
+
+    Raises
+    ------
+    ExportError
+    """
+    largest = max(abs(column.low), abs(column.high))
+    exact = column.integer and largest <= 2.0**24
+    if column.levels or exact or not 0 < column.high - column.low < np.inf:
+        return
+    step = float(np.spacing(np.float32(min(largest, LIMIT))))
+    if column.high - column.low < _FEWEST_STEPS * step:
+        middle = (column.low + column.high) / 2
+        raise ExportError(
+            f"Input {shorten(column.name)} goes from {column.low:.10g} to "
+            f"{column.high:.10g}, where 32-bit floats lie {step:.3g} apart and cannot "
+            f"tell its values from each other; subtract {middle:.6g} from that column "
+            "and fit again, and from the input before the call."
+        )
+
+
 def _input(
     column: Column, place: int, offset: float, words: set[str], level_words: set[str]
 ) -> CompiledInput:
     """The column with identifiers of its own."""
+    _check_offset(column)
     word = identifier(column.name, words)
     levels = column.levels or ()
     return CompiledInput(

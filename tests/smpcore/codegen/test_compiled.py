@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from smpcore.codegen import (
@@ -16,6 +16,7 @@ from smpcore.codegen import (
 )
 from smpcore.errors import ExportError
 from smpcore.similarity import SIMILARITIES, Similarity
+from tests.smpcore.codegen.random_models import random_linear
 
 
 @given(
@@ -35,6 +36,8 @@ def test_scores_stay_within_the_bound(
     scale = model.scale * 10.0**exponent
     center = model.center * 10.0 ** (exponent + away)
     ends = {"low": center - 2 * scale, "high": center + 2 * scale}
+    # Columns with fewer steps of a float are refused, see the test of offsets.
+    assume((4 * scale > 64 * np.spacing(np.abs(center).astype(np.float32) * 2)).all())
     anchors = model.anchors * size
     model = replace(model, anchors=anchors, scale=scale, center=center, **ends)
     compiled = compile_model(model)
@@ -293,3 +296,14 @@ def test_an_input_is_checked(changes, words):
     good = {"index": 0, "name": "a", "identifier": "a", "kind": "number"}
     with pytest.raises(ExportError, match=words):
         CompiledInput(**{**good, "low": 0.0, "high": 1.0, **changes})
+
+
+def test_an_offset_that_takes_all_digits_of_a_float_is_refused():
+    def far(offset):
+        model = random_linear(n_features=4, density=1.0)
+        parts = {n: getattr(model, n) + offset for n in ("low", "high", "center")}
+        return compile_model(replace(model, **parts))
+
+    assert len(far(1e5).inputs) == 4
+    with pytest.raises(ExportError, match=r"Input .* goes from .*; subtract 1e\+09"):
+        far(1e9)
