@@ -21,10 +21,12 @@ from smpcore.evaluation.operating import (
     band_for_error,
     margins,
     operating_points,
+    rates_at,
     reject_curve,
     threshold_for_cost,
     threshold_for_sensitivity,
 )
+from smpcore.evaluation.out_of_fold import out_of_fold
 from smpcore.evaluation.pareto import (
     LEVEL,
     corrected_error,
@@ -96,8 +98,10 @@ __all__ = [
     "measure",
     "n_draws",
     "operating_points",
+    "out_of_fold",
     "paired_difference",
     "pareto_front",
+    "rates_at",
     "read_results",
     "redraw",
     "refits",
