@@ -9,7 +9,17 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import cached, exports, links, sweep_jobs, sweeps
 from pages.shared.choice import Choice
-from smpcore import METHODS, SCORES, SIZES, list_datasets, summary, sweep_table
+from smpcore import (
+    METHODS,
+    SCORES,
+    SIZES,
+    list_datasets,
+    operating_points,
+    out_of_fold,
+    summary,
+    sweep_table,
+    threshold_for_sensitivity,
+)
 from tests.app import kernels, opened, said, until
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
@@ -137,11 +147,16 @@ def _operating(query: dict[str, str]) -> AppTest:
     return app
 
 
+def _markdown(app: AppTest) -> str:
+    return " ".join(each.value for each in app.markdown)
+
+
 def test_a_threshold_is_set_linked_and_exported():
     app = _operating({"data": "breast_cancer"})
     app.selectbox(key="way").select("by wanted sensitivity").run()
     app.number_input(key="wanted_sensitivity").set_value(100.0).run()
     app.number_input(key="wanted_error").set_value(1.0).run()
+    app = until(app, lambda app: any(b.key == "use_operating" for b in app.button))
     _button(app, "use_operating").click().run()
     assert "Threshold moved to" in said(app) and "not sure within" in said(app)
     threshold = float(app.query_params["threshold"])
@@ -152,6 +167,24 @@ def test_a_threshold_is_set_linked_and_exported():
     assert "Threshold moved to" in said(app)
     other = dataclasses.replace(app.session_state["choice"], seed=1)
     assert other.operating == ""  # another model has not that threshold
+
+
+def test_a_threshold_is_chosen_on_training_rows_and_judged_on_validation_rows():
+    app = _operating({"data": "breast_cancer"})
+    told = _markdown(app)
+    assert "Sensitivity: " in told and "95 % interval" in told
+    app.selectbox(key="way").select("by wanted sensitivity").run()
+    app = until(app, lambda app: "chosen on" in said(app))
+    data, choice = Choice(data="breast_cancer").parts(), Choice(data="breast_cancer")
+    y = data.of("train")[1]
+    assert f"chosen on {len(y)} of {len(y)} training rows" in said(app)
+    scores = out_of_fold(choice.method, {}, data.dataset, data.split)
+    number = app.selectbox(key="positive").value
+    points = operating_points(
+        scores[:, number] - scores[:, 1 - number], y == data.dataset.classes[number]
+    )
+    threshold = threshold_for_sensitivity(points, 0.95)
+    assert f"Threshold {threshold:.4g}, band" in _markdown(app)
 
 
 def test_a_threshold_moves_the_exported_models_intercept():
@@ -226,4 +259,4 @@ def test_a_method_without_a_point_is_named_and_swept_again(monkeypatch):
 
 def test_without_validation_rows_a_threshold_says_what_it_needs():
     app = _operating({"data": "breast_cancer", "validation": "0"})
-    assert "chosen on validation rows, and there are none" in said(app)
+    assert "judged on validation rows, and there are none" in said(app)
