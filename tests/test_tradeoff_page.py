@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import cached, exports, links, sweep_jobs, sweeps
+from pages.shared import cached, exports, links, sweep_jobs, sweep_views, sweeps
 from pages.shared.choice import Choice
 from smpcore import (
     METHODS,
@@ -19,6 +19,8 @@ from smpcore import (
     summary,
     sweep_table,
     threshold_for_sensitivity,
+    title_of,
+    walk_baselines,
 )
 from tests.app import kernels, opened, said, until
 
@@ -202,18 +204,23 @@ def test_where_there_is_no_threshold_the_page_says_so(data):
     assert "two classes" in said(_operating({"data": data}))
 
 
-def _found(values: list[float], n_nonzeros: float) -> sweeps.Found:
-    """One fold's fits of the first method, all with the same score."""
+def _found(values: list[float], n_nonzeros: float, baseline: str = "") -> sweeps.Found:
+    """One fold's fits of the first method, all with the same score.
+
+    A baseline, if there is one, has half the non-zeros and the same score.
+    """
     key, row = next(iter(METHODS.items()))
+    models = [(key, row.sparsity, value, n_nonzeros) for value in values]
+    models += [(baseline, "C", 1.0, n_nonzeros / 2)] * bool(baseline)
     fits = [
         {
-            **dict.fromkeys(SIZES, n_nonzeros),
+            **dict.fromkeys(SIZES, size),
             **dict.fromkeys(SCORES["classification"], 0.9),
-            **{"method": key, "parameter": row.sparsity, "value": value},
+            **{"method": method, "parameter": parameter, "value": value},
             **{"repeat": 0, "fold": 0, "n_train": 8, "n_held_out": 2},
             **{"seconds": 0.0, "status": "converged"},
         }
-        for value in values
+        for method, parameter, value, size in models
     ]
     table = sweep_table(fits, "classification")
     points = summary(table, "balanced_accuracy", 1)
@@ -224,6 +231,21 @@ def _found(values: list[float], n_nonzeros: float) -> sweeps.Found:
 def _asked() -> sweeps.Asked:
     data = Choice(data="iris").parts()
     return sweeps.Asked(data, {}, "balanced_accuracy", "n_nonzeros", 5, False)
+
+
+def test_a_smaller_baseline_is_named_and_so_is_one_without_a_point():
+    path = next(walk for walk in walk_baselines("classification") if walk.parameter)
+    title = title_of(path.key)
+    found = _found([1.0], 4, path.key)
+    told = sweep_views.rivals(found.points)
+    assert f"Smaller and as good here: {title} (than 1 of the 1 points" in told
+    remarks = sweep_views.as_table(found, _asked())["Remarks"]
+    assert sum(f"smaller and as good: {title}" in remark for remark in remarks) == 1
+    assert sweep_views.rivals(_found([1.0], 4).points) == ""
+    asked = dataclasses.replace(_asked(), baselines=True)
+    late = sweep_views.unfinished(found, asked)
+    for walk in walk_baselines("classification"):
+        assert (title_of(walk.key) in late) == (walk.key != path.key)
 
 
 def test_a_point_keeps_its_name_when_more_come_in():

@@ -220,7 +220,8 @@ def _source(n_scored: int, data: cached.Parts) -> str:
             "folds; the validation rows took no part in that."
         )
     return (
-        f"{chosen} Intervals are Wilson's{readouts.together(data)}. Where the method or its parameters were chosen by validation rows, "
+        f"{chosen} Intervals are Wilson's{readouts.together(data)}. Where the method "
+        "or its parameters were chosen by validation rows, "
         "their figures are optimistic; those of the test rows are not."
     )
 

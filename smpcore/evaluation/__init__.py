@@ -32,6 +32,7 @@ from smpcore.evaluation.pareto import (
     corrected_error,
     corrected_t_test,
     pareto_front,
+    smaller_and_as_good,
     summary,
 )
 from smpcore.evaluation.results import Subject, read_results
@@ -106,6 +107,7 @@ __all__ = [
     "redraw",
     "refits",
     "reject_curve",
+    "smaller_and_as_good",
     "stability",
     "start_helpers",
     "summary",
