@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import cached, exports, links, sweep_jobs, sweep_views, sweeps
+from pages.shared import (
+    cached,
+    exports,
+    links,
+    operating,
+    sweep_jobs,
+    sweep_views,
+    sweeps,
+)
 from pages.shared.choice import Choice
 from smpcore import (
     METHODS,
@@ -263,6 +271,17 @@ def test_points_that_the_pointer_cannot_reach_are_named():
     assert "= 0.0001, fitted" in first and rest.endswith("= 0.")
     unused = dataclasses.replace(choice, values={row.sparsity: 0.5})
     assert sweeps.in_use(unused, found, _asked()) == ""
+
+
+def test_a_threshold_of_an_earlier_model_does_not_bring_that_model_back(monkeypatch):
+    before, now = Choice(data="breast_cancer", seed=1), Choice(data="breast_cancer")
+    session = [now]
+    monkeypatch.setattr(links, "current", lambda: session[-1])
+    monkeypatch.setattr(links, "choose", session.append)
+    operating._set(before.key, 0.5, 0.0)
+    assert session[-1].key == now.key and not session[-1].operating
+    operating._set(now.key, 0.5, 0.0)
+    assert session[-1].key == now.key and "0.5" in session[-1].operating
 
 
 def test_a_method_without_a_point_is_named_and_swept_again(monkeypatch):
