@@ -228,7 +228,9 @@ def paired_difference(
 
     Hits and misses of independent rows: McNemar's exact test, and its inversion: of the
     rows on which one model alone is right, the share of either has the interval of
-    Clopper and Pearson (Biometrika 26, 1934). Other losses, and rows in groups:
+    Clopper and Pearson (Biometrika 26, 1934). That takes the number of these rows as
+    fixed, so the interval is widened to that of Agresti and Min (Statistics in Medicine
+    24, 2005), except across 0 where the test rejects. Other losses, and rows in groups:
     Student's t of the mean difference, by group where there are groups.
 
     Parameters
@@ -249,13 +251,7 @@ def paired_difference(
         raise SmpcoreError("There are no rows to compare on; give validation some.")
     if groups is None and np.isin(gain, (-1.0, 0.0, 1.0)).all():
         better, worse = int((gain > 0).sum()), int((gain < 0).sum())
-        both = better + worse
-        p_value = stats.binomtest(better, both).pvalue if both else 1.0
-        if not both:
-            return Difference(0.0, 0.0, 0.0, 1.0, "McNemar")
-        share = stats.binomtest(better, both).proportion_ci(1 - level)
-        low, high = ((2 * end - 1) * both / n for end in share)
-        return Difference((better - worse) / n, low, high, p_value, "McNemar")
+        return _mcnemar(better, worse, n, level)
     error, count = mean_error(gain, np.arange(n) if groups is None else groups)
     test = "paired t" if groups is None else "paired t over groups"
     if count < 2:
@@ -266,6 +262,26 @@ def paired_difference(
         return Difference(mean, mean, mean, 1.0 if mean == 0 else 0.0, test)
     p_value = float(2 * stats.t.sf(abs(mean) / error, count - 1))
     return Difference(mean, mean - half, mean + half, p_value, test)
+
+
+def _mcnemar(better: int, worse: int, n: int, level: float) -> Difference:
+    """McNemar's exact test of the rows on which one model alone is right."""
+    both = better + worse
+    # Agresti and Min: half a row is added to each of the four cells.
+    middle = (better - worse) / (n + 2)
+    variance = (both + 1) / (n + 2) - middle**2
+    half = stats.norm.isf(level / 2) * np.sqrt(variance / (n + 2))
+    wide = middle - half, middle + half
+    if not both:
+        return Difference(0.0, *wide, 1.0, "McNemar")
+    test = stats.binomtest(better, both)
+    exact = [(2 * end - 1) * both / n for end in test.proportion_ci(1 - level)]
+    low, high = min(exact[0], wide[0]), max(exact[1], wide[1])
+    if low <= 0 < exact[0]:
+        low = exact[0]
+    if exact[1] < 0 <= high:
+        high = exact[1]
+    return Difference((better - worse) / n, low, high, test.pvalue, "McNemar")
 
 
 def holm(p_values: Sequence[float]) -> np.ndarray:
