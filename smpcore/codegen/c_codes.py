@@ -220,7 +220,7 @@ static @size@ @p@_code(const float x[@m@_N], @index@ support[@m@_CODE],
 @fill@    for (j = 0; j < @m@_ROWS; ++j) {
         const float most = alike[j] < 0.0f ? -alike[j] : alike[j];
 
-        taken[j] = !(most <= most); /* NaN */
+        taken[j] = most != most; /* NaN */
         if (most > flat) {
             flat = most;
         }

@@ -16,7 +16,7 @@ def value_steps(prefix: str, tables: Tables, place: str, term: str) -> str:
     steps = []
     if "missing" in tables:
         steps += [
-            "if (!(value <= value)) { /* NaN: missing */",
+            "if (value != value) { /* NaN: missing */",
             f"    value = {fetch(prefix, tables, 'missing', place)};",
             "}",
         ]
@@ -28,8 +28,7 @@ def value_steps(prefix: str, tables: Tables, place: str, term: str) -> str:
             f"const {c_type(tables['level'])} level = {level};",
             "",
             "if (level != 0) { /* a category: does it have this level? */",
-            "    value -= (float)(level - 1);",
-            "    value = value >= 0.0f && value <= 0.0f ? 1.0f : 0.0f;",
+            "    value = value == (float)(level - 1) ? 1.0f : 0.0f;",
             *(["} else {", *(f"    {step}" for step in steps)] if steps else []),
             "}",
         ]

@@ -18,10 +18,14 @@ MAX_CLASSES = 2**16
 FLAGS = "-std=c99 -pedantic -Wall -Wextra -ffp-contract=off"
 LICENCE = "/* SPDX-License-Identifier: 0BSD. This generated code is yours. */"
 
-#: Every file is C, also for a C++ compiler, whose own casts C does not know.
+#: Every file is C, also for a C++ compiler, whose own casts C does not know; and a NaN
+#: is told by being unequal to itself.
 CASTS = """\
-#if defined(__cplusplus) && defined(__GNUC__)
+#ifdef __GNUC__
+#pragma GCC diagnostic ignored "-Wfloat-equal"
+#ifdef __cplusplus
 #pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
 #endif
 """
 

@@ -54,7 +54,7 @@ static int{width}_t {prefix}_count(float value, {n} k)
 {{
     float scaled;
 
-{category}    if (!(value <= value)) {{ /* NaN: missing */
+{category}    if (value != value) {{ /* NaN: missing */
         return {read("missing", "k")};
     }}
     scaled = (value - {read("zero", "k")}) * {read("per_unit", "k")};
