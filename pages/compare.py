@@ -15,7 +15,8 @@ def _progress(jobs: dict) -> bool:
     running = [job for job in jobs.values() if job.running]
     done = len(jobs) - len(running)
     bar, button = st.columns([5, 1], vertical_alignment="center")
-    bar.progress(done / max(1, len(jobs)), text=f"{done} of {len(jobs)} are fitted")
+    words = f"{done} of {len(jobs)} are fitted"
+    bar.progress(done / len(jobs), text=words) if running else bar.caption(f"{words}.")
     if running and button.button("Stop", key="compare_stop", width="stretch"):
         for job in running:
             job.stop()
@@ -68,7 +69,7 @@ def _results() -> None:
     for problem in comparing.problems(jobs):
         st.info(tables.plain(problem))
     part = comparing.judged_by(data)
-    found = comparing.scored(jobs, data, part)
+    found = comparing.scored(jobs, choice, data, part)
     if found:
         maps = comparing.Maps(choice, data, part)
         st.caption(tables.plain(comparing.note(maps, data, part)))

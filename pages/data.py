@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.shared import data_charts, desk, links, openml, tables, uploads
+from pages.shared import data_charts, data_checks, desk, links, openml, tables, uploads
 from smpcore import Dataset, SmpcoreError, Split
 
 
@@ -60,7 +60,7 @@ except SmpcoreError as problem:
     st.error(tables.plain(str(problem)))
     st.stop()
 _facts(dataset, division)
-tables.remarks(dataset, division)
+data_checks.remarks(dataset, division, table)
 names = ["Columns", "Table", "Classes", "Missing values", "Two columns"]
 tabs = st.tabs([*names, "Series"] if dataset.channels else names)
 with tabs[0]:

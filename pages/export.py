@@ -22,7 +22,7 @@ def _compare(form: formats.Form, found: dict[str, formats.Form]) -> None:
         st.info(tables.plain(f"{problem} {form.name} is shown."))
     formats.table(formats.lines(made, found, target.chip), target.chip)
     st.caption(f"On all rows that are open. **{form.name}:** {formats.told(form)}")
-    st.caption(tables.plain(made.worth))
+    st.caption(formats.worth(form, made))
     if differing := formats.differing(made, form):
         with st.expander(f"Rows that {form.name} answers otherwise than float64"):
             st.dataframe(differing, hide_index=True)
@@ -43,7 +43,7 @@ def _files(form: formats.Form) -> None:
     make = partial(made.vectors, model, real)
     vectors = tables.remembered("vectors", (key, form.name, real), make)
     told = f"{vectors.n_real} of them real" if vectors.n_real else "all synthetic"
-    if held := made.compiled.n_training_rows:
+    if held := model.n_training_rows:
         told += f"; the model itself holds {held} training rows"
     st.download_button(
         "Download the zip",

@@ -11,25 +11,17 @@ from pages.shared import (
     portraits,
     readouts,
     reports,
+    rules,
     steadiness,
     tables,
 )
 from pages.shared.sight import Sight
-from smpcore import METHODS, SmpcoreError, rule_in_words
-
-
-def _rule(sight: Sight) -> None:
-    st.code("\n".join(rule_in_words(sight.model)), language=None, wrap_lines=True)
-    st.caption(
-        "Numbers are in the columns' own units. A sum that leaves out small terms says "
-        "how many; the model itself uses them all."
-    )
-
+from smpcore import METHODS, SmpcoreError
 
 SECTIONS = {
     "All": portraits.gallery,
     "One by one": portraits.single,
-    "Rule in words": _rule,
+    "Rule in words": rules.section,
     "Why this answer": answers.why,
     "How stable": steadiness.section,
     "Report": reports.section,

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from smpcore.explain import rule_in_words
+from smpcore.datasets.columns import shorten_name
+from smpcore.explain import Rule, rule_in_words
 from smpcore.figures import as_image
 from smpcore.model import PrototypeModel
 
@@ -58,6 +59,8 @@ class Page:
         What the portraits show.
     rows : sequence of mapping
         Real rows that the report quotes; empty if none.
+    rule : Rule, optional
+        Sentences and tables of points, before the formula.
     """
 
     title: str
@@ -71,6 +74,7 @@ class Page:
     warnings: Mapping[int, Sequence[str]] = field(default_factory=dict)
     prototypes: Sequence[Mapping[str, Any]] = ()
     rows: Sequence[Mapping[str, Any]] = ()
+    rule: Rule | None = None
 
 
 def report(model: PrototypeModel, page: Page) -> str:
@@ -91,7 +95,9 @@ def report(model: PrototypeModel, page: Page) -> str:
         f"<p>A prototype is a {escape(model.kind_of_prototype)}. "
         f"{escape(page.what)}</p>",
         "<h2>The rule</h2>",
-        f'<p class="rule">{escape(chr(10).join(rule_in_words(model)))}</p>',
+        *([] if page.rule is None else _points(page)),
+        "<details><summary>As a formula</summary>",
+        f'<p class="rule">{escape(chr(10).join(rule_in_words(model)))}</p></details>',
         "<h2>Prototypes</h2>",
         _table(page.prototypes),
     ]
@@ -115,6 +121,21 @@ def report(model: PrototypeModel, page: Page) -> str:
         f"<title>{escape(page.title)}</title>\n<style>{_STYLE}</style>\n</head>\n"
         f"<body>\n<h1>{escape(page.title)}</h1>\n" + "\n".join(sections)
     ) + "\n</body>\n</html>\n"
+
+
+def _points(page: Page) -> list[str]:
+    """Sentences of the rule, and its tables."""
+    lines = [f"<p>{escape(words)}</p>" for words in page.rule.sentences]
+    for table in page.rule.tables[:_MOST_PROTOTYPES]:
+        name = table.title
+        if table.prototype is not None:
+            own = page.names.get(table.prototype) or f"Prototype {table.prototype + 1}"
+            name = f"{own}: {name}"
+        start = "" if table.start is None else f", starts at {table.start:.3g}"
+        lines += [f"<h3>{escape(name + start)}</h3>", _table(table.lines)]
+        if more := table.n_left_out:
+            lines.append(f"<p>{more} line{'s' * (more > 1)} of less effect</p>")
+    return lines
 
 
 def _text(value: Any) -> str:
@@ -205,7 +226,7 @@ def _bars(values: np.ndarray, told: np.ndarray, names: Sequence[str], name: str)
         length = 150 * abs(values[f]) / top
         start = 150 if values[f] > 0 else 150 - length
         tint = _FOR if values[f] > 0 else _AGAINST
-        label = names[f] if len(names[f]) <= 40 else names[f][:39] + "…"
+        label = shorten_name(names[f], 40)
         lines.append(
             f'<rect x="{start:.1f}" y="{22 * i + 3}" width="{length:.1f}" height="16" '
             f'fill="rgb{tint}"/><text x="310" y="{22 * i + 16}" font-size="14">'

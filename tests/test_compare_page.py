@@ -1,5 +1,8 @@
 """Compare without a browser: who takes part, what is said of each, A against B."""
 
+import re
+from collections import Counter
+
 import pandas as pd
 import pytest
 
@@ -13,13 +16,8 @@ pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
 
 def settled(page):
-    """Wait until everybody is fitted."""
-
-    def done(page):
-        fitted, _, rest = page.get("progress")[0].proto.text.partition(" of ")
-        return fitted == rest.split()[0]
-
-    return until(page, done, seconds=120)
+    """Wait until everybody is fitted: then the bar has gone."""
+    return until(page, lambda page: not page.get("progress"), seconds=120)
 
 
 def told(page):
@@ -47,6 +45,20 @@ def test_every_method(method):
 def test_settings_of_explore_are_taken_and_said():
     page = settled(opened({"data": "iris", "lam": "0.02"}, "compare.py"))
     assert "lam = 0.02 (as set on Explore)" in told(page)
+
+
+def test_the_chosen_model_has_the_threshold_that_every_page_applies():
+    query = {"data": "breast_cancer"}
+    plain = settled(opened(query, "compare.py"))
+    moved = settled(opened(query | {"threshold": "0.9"}, "compare.py"))
+    assert "Threshold moved to 0.9" in told(moved)
+    assert "Threshold moved" not in told(plain)
+    shares = [
+        Counter(re.findall(r"balanced ([\d.]+) %", told(page).replace("\\", "")))
+        for page in (plain, moved)
+    ]
+    # Of all models one, whose threshold was moved.
+    assert (shares[0] - shares[1]).total() == (shares[1] - shares[0]).total() == 1
 
 
 def test_search_is_the_same_budget_for_all():

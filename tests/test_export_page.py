@@ -18,12 +18,22 @@ from pages.shared import (
     private,
     ranges,
     settings,
+    tables,
     usage,
 )
 from pages.shared.choice import Choice
 from pages.shared.settings import FORMATS, TARGETS
-from smpcore import EMITTERS, METHODS, PACKERS, Dataset, SensorRange, bundle
+from smpcore import (
+    EMITTERS,
+    METHODS,
+    PACKERS,
+    Dataset,
+    QuantModel,
+    SensorRange,
+    bundle,
+)
 from tests.app import kernels, opened, said, sound, until
+from tests.smpcore.codegen.integers.mixed_tables import mixed_columns
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -137,7 +147,7 @@ def test_ranges_come_back_and_reach_the_files():
     page.switch_page("pages/export.py").run()
     assert "low end should be below" in said(sound(page))
     shown = " ".join(block.value for block in page.get("code"))
-    assert "/* the number itself, 0 to 1023 */" in shown
+    assert "/* value * 32, 0 to 1023 */" in shown
     kept = page.session_state["export_ranges.edited"][1]
     assert kept["unit"][0] == "*mV*"
 
@@ -313,3 +323,33 @@ def test_uploads_give_no_rows_away():
     link = {"data": "mine", "mine": private.keep(dataset), "p.export_format": "int8"}
     page = opened(link, "export.py")
     assert "64 test vectors, all synthetic" in said(page)
+
+
+def _flags_and_floats(constant=1e30):
+    """Flags, floats, and a column of one number that no chip could hold."""
+    dataset = mixed_columns("flags, floats", 240)
+    frame = dataset.frame.assign(constant=constant)
+    roles = {**dataset.roles, "constant": "feature"}
+    return Dataset("mine", frame, roles, "classification", private=True)
+
+
+def test_captions_are_of_the_format_that_is_shown():
+    link = {"data": "mine", "mine": private.keep(_flags_and_floats())}
+    shown = {}
+    for name in ("float32", "int8"):
+        choice = {"method": "supersparse", "p.export_format": name}
+        page = sound(opened({**link, **choice}, "export.py"))
+        (shown[name],) = [c.value for c in page.caption if c.value.startswith(name)]
+        right = _table(page)["Validation: right"][name]  # "89.6 % (43 of 48)"
+        hits, rows = re.search(r"\((\d+) of (\d+)\)", right).groups()
+        assert f"{hits} of {rows} rows" in shown[name]
+        (needed,) = [m for m in page.metric if m.label == "Inputs needed"]
+        assert needed.value == "12 of 13" and "rows\\: constant" in needed.help
+
+
+def test_a_column_without_any_weight_left_is_named_and_not_needed(monkeypatch):
+    form = _made("int8", data="breast_cancer", method="smallk")[1]
+    name, n = form.model.inputs[0].given.name, len(form.model.inputs)
+    monkeypatch.setattr(QuantModel, "zero_weights", {name: (2, 2)})
+    assert form.n_inputs == n - 1
+    assert f"2 of 2 of {tables.plain(repr(name))}" in formats.told(form)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.shared import cached, portraits, private, reports, scene
+from pages.shared import cached, portraits, private, reports, rules, scene
 from pages.shared.choice import MINE, Choice
 from pages.shared.sight import Sight
 from smpcore import METHODS, Dataset, make_dataset, prepare, split
@@ -175,8 +175,12 @@ def test_the_report_is_text_and_pictures_only(method, hostile, monkeypatch):
         assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
     assert "nearest to" in full
     assert "nearest to" not in closed
+    assert "As a formula" in closed and rules.rule(sight).sentences[0] in unescape(full)
     if sight.model.kind_of_prototype == "mix of real cases":
         assert "Portraits are left out" in closed
+        # The values of real rows are in the rule's tables.
+        assert "<th>column</th><th>value</th>" in full
+        assert "<th>column</th><th>value</th>" not in closed
 
 
 @pytest.mark.parametrize(
@@ -229,6 +233,37 @@ def test_another_category_is_another_answer():
         seen[level] = answer()
     assert seen == {"red": "yes", "blue": "no", "a <b>hue</b>": "no"}
 
+    page.segmented_control(key="prototypes_section").set_value("Rule in words").run()
+    assert [line for line in words(page).split("\n") if line.startswith("- yes, where")]
+    (first, *_) = page.dataframe
+    assert list(first.value) == [
+        *("column", "level or step", "points for", "points against")
+    ]
+    assert {"red", "blue", "a <b>hue</b>"} & set(first.value["level or step"])
+    page.segmented_control(key="prototypes_section").set_value("Why this answer").run()
+    lead = page.segmented_control(key="why_by")
+    assert "columns" in lead.options and "levels one by one" in lead.options
+    assert set(_parts(sound(page))) == {"colour = a <b>hue</b>", "size = 0"}
+    sound(page.segmented_control(key="why_by").set_value("feature").run())
+    assert {"colour = red", "colour = blue"} < set(_parts(page))
+
+
+def _parts(page):
+    """Names of the parts of the lead, of the table beside the chart."""
+    tables = [table.value for table in page.dataframe if "part" in table.value]
+    return [name for name in tables[0].iloc[:, 0] if name != "the rest"]
+
+
+def test_the_words_of_a_regression_are_of_numbers():
+    query = {"data": "diabetes", "method": "supersparse"}
+    page = opened(query, "prototypes.py")
+    for section in SECTIONS:
+        page.segmented_control(key="prototypes_section").set_value(section).run()
+        told = words(sound(page))
+        for table in page.dataframe:
+            told += " ".join(map(str, table.value))
+        assert not re.search(r"class|speaks for|\bwins?\b|runner", told), told
+
 
 def test_a_method_without_distances_speaks_of_none():
     told = words(opened({"data": "iris", "method": "smallk"}, "prototypes.py"))
@@ -268,7 +303,9 @@ def test_small_numbers_keep_their_digits_and_values(small):
     row = dataset.frame.loc[int(re.search(r"row (\d+) of", words(page))[1])]
     assert edited.value["value"].tolist() == [row["tiny"], row["people"]]
     assert _styles(edited)["value"] == _styles(edited)["highest"] == "%.5g"
-    assert set(changed.value) >= {"now", "then"} <= set(_styles(changed))
+    for name, now, then in changed.value[["column", "now", "then"]].to_numpy():
+        assert float(now) == row[name] != float(then)
+        assert len(then.partition("e")[0].strip("0.").replace(".", "")) <= 5, then
     shown = at("One by one", query).dataframe
     (near,) = [_styles(table) for table in shown if "likeness" in table.value]
     assert near["tiny"] == "%.4g" and near["people"] == "%.5g"

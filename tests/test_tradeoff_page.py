@@ -7,9 +7,29 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import cached, exports, links, sweep_jobs, sweeps
+from pages.shared import (
+    cached,
+    exports,
+    links,
+    operating,
+    sweep_jobs,
+    sweep_views,
+    sweeps,
+)
 from pages.shared.choice import Choice
-from smpcore import METHODS, SCORES, SIZES, list_datasets, summary, sweep_table
+from smpcore import (
+    METHODS,
+    SCORES,
+    SIZES,
+    list_datasets,
+    operating_points,
+    out_of_fold,
+    summary,
+    sweep_table,
+    threshold_for_sensitivity,
+    title_of,
+    walk_baselines,
+)
 from tests.app import kernels, opened, said, until
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
@@ -137,11 +157,16 @@ def _operating(query: dict[str, str]) -> AppTest:
     return app
 
 
+def _markdown(app: AppTest) -> str:
+    return " ".join(each.value for each in app.markdown)
+
+
 def test_a_threshold_is_set_linked_and_exported():
     app = _operating({"data": "breast_cancer"})
     app.selectbox(key="way").select("by wanted sensitivity").run()
     app.number_input(key="wanted_sensitivity").set_value(100.0).run()
     app.number_input(key="wanted_error").set_value(1.0).run()
+    app = until(app, lambda app: any(b.key == "use_operating" for b in app.button))
     _button(app, "use_operating").click().run()
     assert "Threshold moved to" in said(app) and "not sure within" in said(app)
     threshold = float(app.query_params["threshold"])
@@ -152,6 +177,24 @@ def test_a_threshold_is_set_linked_and_exported():
     assert "Threshold moved to" in said(app)
     other = dataclasses.replace(app.session_state["choice"], seed=1)
     assert other.operating == ""  # another model has not that threshold
+
+
+def test_a_threshold_is_chosen_on_training_rows_and_judged_on_validation_rows():
+    app = _operating({"data": "breast_cancer"})
+    told = _markdown(app)
+    assert "Sensitivity: " in told and "95 % interval" in told
+    app.selectbox(key="way").select("by wanted sensitivity").run()
+    app = until(app, lambda app: "chosen on" in said(app))
+    data, choice = Choice(data="breast_cancer").parts(), Choice(data="breast_cancer")
+    y = data.of("train")[1]
+    assert f"chosen on {len(y)} of {len(y)} training rows" in said(app)
+    scores = out_of_fold(choice.method, {}, data.dataset, data.split)
+    number = app.selectbox(key="positive").value
+    points = operating_points(
+        scores[:, number] - scores[:, 1 - number], y == data.dataset.classes[number]
+    )
+    threshold = threshold_for_sensitivity(points, 0.95)
+    assert f"Threshold {threshold:.4g}, band" in _markdown(app)
 
 
 def test_a_threshold_moves_the_exported_models_intercept():
@@ -169,18 +212,23 @@ def test_where_there_is_no_threshold_the_page_says_so(data):
     assert "two classes" in said(_operating({"data": data}))
 
 
-def _found(values: list[float], n_nonzeros: float) -> sweeps.Found:
-    """One fold's fits of the first method, all with the same score."""
+def _found(values: list[float], n_nonzeros: float, baseline: str = "") -> sweeps.Found:
+    """One fold's fits of the first method, all with the same score.
+
+    A baseline, if there is one, has half the non-zeros and the same score.
+    """
     key, row = next(iter(METHODS.items()))
+    models = [(key, row.sparsity, value, n_nonzeros) for value in values]
+    models += [(baseline, "C", 1.0, n_nonzeros / 2)] * bool(baseline)
     fits = [
         {
-            **dict.fromkeys(SIZES, n_nonzeros),
+            **dict.fromkeys(SIZES, size),
             **dict.fromkeys(SCORES["classification"], 0.9),
-            **{"method": key, "parameter": row.sparsity, "value": value},
+            **{"method": method, "parameter": parameter, "value": value},
             **{"repeat": 0, "fold": 0, "n_train": 8, "n_held_out": 2},
             **{"seconds": 0.0, "status": "converged"},
         }
-        for value in values
+        for method, parameter, value, size in models
     ]
     table = sweep_table(fits, "classification")
     points = summary(table, "balanced_accuracy", 1)
@@ -191,6 +239,21 @@ def _found(values: list[float], n_nonzeros: float) -> sweeps.Found:
 def _asked() -> sweeps.Asked:
     data = Choice(data="iris").parts()
     return sweeps.Asked(data, {}, "balanced_accuracy", "n_nonzeros", 5, False)
+
+
+def test_a_smaller_baseline_is_named_and_so_is_one_without_a_point():
+    path = next(walk for walk in walk_baselines("classification") if walk.parameter)
+    title = title_of(path.key)
+    found = _found([1.0], 4, path.key)
+    told = sweep_views.rivals(found.points)
+    assert f"Smaller and as good here: {title} (than 1 of the 1 points" in told
+    remarks = sweep_views.as_table(found, _asked())["Remarks"]
+    assert sum(f"smaller and as good: {title}" in remark for remark in remarks) == 1
+    assert sweep_views.rivals(_found([1.0], 4).points) == ""
+    asked = dataclasses.replace(_asked(), baselines=True)
+    late = sweep_views.unfinished(found, asked)
+    for walk in walk_baselines("classification"):
+        assert (title_of(walk.key) in late) == (walk.key != path.key)
 
 
 def test_a_point_keeps_its_name_when_more_come_in():
@@ -210,6 +273,17 @@ def test_points_that_the_pointer_cannot_reach_are_named():
     assert sweeps.in_use(unused, found, _asked()) == ""
 
 
+def test_a_threshold_of_an_earlier_model_does_not_bring_that_model_back(monkeypatch):
+    before, now = Choice(data="breast_cancer", seed=1), Choice(data="breast_cancer")
+    session = [now]
+    monkeypatch.setattr(links, "current", lambda: session[-1])
+    monkeypatch.setattr(links, "choose", session.append)
+    operating._set(before.key, 0.5, 0.0)
+    assert session[-1].key == now.key and not session[-1].operating
+    operating._set(now.key, 0.5, 0.0)
+    assert session[-1].key == now.key and "0.5" in session[-1].operating
+
+
 def test_a_method_without_a_point_is_named_and_swept_again(monkeypatch):
     monkeypatch.setattr(sweep_jobs, "sweep", lambda *_, **__: iter(()))  # no time
     busy = {"data": "xor", "lam": "0.0123"}
@@ -226,4 +300,4 @@ def test_a_method_without_a_point_is_named_and_swept_again(monkeypatch):
 
 def test_without_validation_rows_a_threshold_says_what_it_needs():
     app = _operating({"data": "breast_cancer", "validation": "0"})
-    assert "chosen on validation rows, and there are none" in said(app)
+    assert "judged on validation rows, and there are none" in said(app)

@@ -16,10 +16,18 @@ export function casesOf({ row, share, label }, j) {
 /** A line with a name, a bar and a number. */
 const line = () => el("div", { class: "weight" }, el("span", { class: "feature" }), el("span", { class: "track" }, el("i")), el("span", { class: "number" }));
 
+/** Write a name in parts: of "column = level" the column gives way where room is short. */
+function setName(node, name) {
+  if (node.textContent === name) return;
+  const at = name.indexOf(" = ");
+  const parts = at < 0 ? [name] : [name.slice(0, at), name.slice(at)];
+  node.replaceChildren(...parts.map((text) => el("span", {}, text)));
+}
+
 /** Fill a line; the bar goes from `zero` (0 left, 0.5 middle), a whole one is share 1. */
 function fill(row, name, text, share, zero = 0.5) {
   const [label, track, number] = row.children;
-  setText(label, name);
+  setName(label, name);
   label.title = name;
   track.firstElementChild.style.setProperty("--from", 100 * (zero + (1 - zero) * Math.min(share, 0)) + "%");
   track.firstElementChild.style.setProperty("--long", 100 * (1 - zero) * Math.abs(share) + "%");

@@ -267,16 +267,19 @@ export class Report {
       const gap = SQUARES[picture.margin[node]] * picture.margin_max;
       return [`${name(picture.winner[node])} wins · runner-up ${name(picture.runner[node])} · margin ${say(gap)}`, where];
     }
-    const { coef, owner } = picture.lines;
+    const { coef, owner, tie } = picture.lines;
     const scores = new Map();
     owner.forEach((k, j) => {
       const score = coef[3 * j] * x + coef[3 * j + 1] * y + coef[3 * j + 2];
       if (!(scores.get(k) >= score)) scores.set(k, score);
     });
     const sorted = [...scores].sort((a, b) => b[1] - a[1]);
-    const [best, next] = sorted;
+    // The lowest class within `tie` of the largest score wins.
+    const near = sorted.filter(([, score]) => sorted[0][1] - score <= tie);
+    const best = near.reduce((a, b) => (b[0] < a[0] ? b : a));
+    const next = sorted.find((one) => one !== best);
     const listed = classes.length > 6 ? sorted : [...scores].sort((a, b) => a[0] - b[0]);
-    const second = next ? ` · runner-up ${name(next[0])} · margin ${say(best[1] - next[1])}` : "";
+    const second = next ? ` · runner-up ${name(next[0])} · margin ${say(Math.max(best[1] - next[1], 0))}` : "";
     return [
       `${name(best[0])} wins${second} · at ${where}`,
       `Scores: ${listed.map(([k, score]) => `${name(k)} ${say(score)}`).join(" · ")}`,

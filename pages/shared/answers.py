@@ -13,8 +13,8 @@ from pages.shared.readouts import TITLES
 from pages.shared.sight import Sight
 from smpcore import (
     Contributions,
-    Flip,
     PrototypeModel,
+    changed_columns,
     contributions,
     counterfactual,
     figures,
@@ -23,7 +23,8 @@ from smpcore import (
 _SPLITS = {
     "": "the finest exact split",
     "prototype": "prototypes",
-    "feature": "features",
+    "column": "columns",
+    "feature": "levels one by one",
 }
 _NORMS = {"l2": "as short as possible", "l1": "few features"}
 
@@ -43,7 +44,7 @@ def why(sight: Sight) -> None:
     about.caption(words.format(f"{told} **{label}**."))
     x = sight.data.preparation.transform(row)[0]
     draw(sight, x[None], ["this row"], "this_row")
-    found = contributions(model, x)
+    found = contributions(model, x, None, sight.data.preparation)
     _verdict(sight, x, found)
     _parts(sight, x)
     if model.classes is not None:
@@ -89,7 +90,7 @@ def _verdict(sight: Sight, x: np.ndarray, found: Contributions) -> None:
     table = [
         {
             "prototype": sight.name(j),
-            "speaks for": sight.side(j),
+            sight.side_title: sight.side(j),
             "says": float(said[j]),
             "vote": float(model.votes[j, model.owner[j]]),
         }
@@ -109,15 +110,17 @@ def _verdict(sight: Sight, x: np.ndarray, found: Contributions) -> None:
 def _parts(sight: Sight, x: np.ndarray) -> None:
     """The lead of the winner, or the number that is answered, split."""
     split = "answer" if sight.model.classes is None else "lead"
+    preparation = sight.data.preparation
+    n_shown = len(_SPLITS) - (not preparation.has_level_features)
     by = st.segmented_control(
         f"Split the {split} by",
-        list(_SPLITS),
+        list(_SPLITS)[:n_shown],
         default="",
         format_func=_SPLITS.get,
         key="why_by",
     )
-    found = contributions(sight.model, x, by or None)
-    names = part_names(sight, found)
+    found = contributions(sight.model, x, by or None, preparation)
+    names = part_names(sight, found, x)
     if not found.parts.any():
         st.caption(f"{found.rule} Nothing to split: the rest is {found.rest:.4g}.")
         return
@@ -138,8 +141,11 @@ def _parts(sight: Sight, x: np.ndarray) -> None:
         _shown([*lines, {found.of: "the rest", "part": found.rest}])
 
 
-def part_names(sight: Sight, found: Contributions) -> list[str]:
-    """Names of the parts of a lead."""
+def part_names(sight: Sight, found: Contributions, x: np.ndarray) -> list[str]:
+    """Names of the parts of a lead; of a column with the row's own value."""
+    if found.of == "column":
+        inputs = sight.data.preparation.inputs
+        return [f"{given.name} = {given.text(x)}" for given in inputs]
     if found.of == "feature":
         return list(sight.model.feature_names)
     if found.of == "prototype":
@@ -181,7 +187,7 @@ def _flip(sight: Sight, x: np.ndarray, frozen: list[int]) -> None:
         "at, not what would happen."
     )
     draw(sight, np.stack([x, flip.x]), ["before", "after"], "flipped")
-    _shown(changes(model, x, flip))
+    _shown(changed_columns(model, sight.data.preparation, x, flip))
 
 
 def _shown(lines: list[dict[str, Any]]) -> None:
@@ -222,19 +228,3 @@ def _told_outside(
             listed = f"{', '.join(names[:5])}{more}"
             told.append(f"Outside the training rows' ranges: {listed}. {what}.")
     return " ".join(told)
-
-
-def changes(model: PrototypeModel, x: np.ndarray, flip: Flip) -> list[dict[str, Any]]:
-    """What a flip changes, the largest change first."""
-    apart = (flip.x - x) / model.scale
-    order = np.argsort(-np.abs(apart), kind="stable")
-    return [
-        {
-            "feature": model.feature_names[f],
-            "now": float(x[f]),
-            "then": float(flip.x[f]),
-            "change in standard deviations": float(apart[f]),
-        }
-        for f in order
-        if abs(apart[f]) > 1e-12
-    ]

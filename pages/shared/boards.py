@@ -56,7 +56,7 @@ def section(made: Export, form: Form, chip: str, key: Any) -> None:
     _metrics(made, form, chip, known.get(chip))
     if chip in known and form.is_whole:
         st.caption(inputs_in_words(form, known[chip]))
-    for warning in made.compiled.warnings:
+    for warning in form.model.warnings:
         st.warning(warning)
     if chip not in known:
         how = "Code and time of this form have no table of costs."
@@ -82,21 +82,25 @@ def inputs_in_words(form: Form, both: Costs) -> str:
             "All inputs are whole numbers that the model takes as they are: a program "
             "links no conversion, and the boards below are judged without it."
         )
-    alone = both.alone
+    alone, advice = both.alone, ""
+    if not all(one.exact for one in form.model.inputs):
+        advice = (
+            f" If your sensor gives whole numbers that fit into {form.name}, say so "
+            "under *Ranges and units of the inputs*."
+        )
     return (
         "With the conversion from floats, which a program links unless its inputs come "
         f"as whole numbers. The prediction alone: {alone.flash:,} B of flash, "
         f"{alone.count:,} {alone.counted}. The boards below are judged with the "
-        f"conversion. If your sensor gives whole numbers that fit into {form.name}, "
-        "say so under *Ranges and units of the inputs*."
+        f"conversion.{advice}"
     )
 
 
 def _metrics(made: Export, form: Form, chip: str, both: Costs | None) -> None:
-    needed = f"{len(made.compiled.inputs)} of {len(made.data.preparation.inputs)}"
-    words, size = made.compiled.in_words, f"{form.model.table_bytes:,} B"
+    needed = f"{form.n_inputs} of {len(made.data.preparation.inputs)}"
+    words, size = form.model.in_words, f"{form.model.table_bytes:,} B"
     with st.container(horizontal=True):
-        st.metric("Inputs needed", needed, width=150)
+        st.metric("Inputs needed", needed, help=_constants(made), width=150)
         st.metric("Prototypes", made.n_prototypes, help=words, width=150)
         if both is None:
             st.metric("Tables in flash", size, width=150)
@@ -105,6 +109,14 @@ def _metrics(made: Export, form: Form, chip: str, both: Costs | None) -> None:
         st.metric(f"Flash, {chip}", f"{cost.flash:,} B", help=cost.how, width=190)
         st.metric("RAM + stack", f"{cost.ram} + {cost.stack:,} B", width=150)
         st.metric(f"{cost.counted.capitalize()} an answer", f"{cost.count:,}")
+
+
+def _constants(made: Export) -> str | None:
+    """Which columns are not needed because they never vary, if there are such."""
+    if names := made.provenance.get("constant_in_training"):
+        text = "Not needed, as they have one value in all training rows: "
+        return tables.plain(f"{text}{', '.join(names)}.")
+    return None
 
 
 def _boards(known: Mapping[str, Costs]) -> None:

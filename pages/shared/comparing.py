@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from smpcore import (
     count_answers,
     figures,
     holm,
+    holm_levels,
     paired_difference,
     title_of,
 )
@@ -36,7 +37,7 @@ from smpcore import (
 NODES, MOST_ROWS = 80, 300
 _SIZES = {
     "n_nonzeros": "non-zeros",
-    "n_features": "features",
+    "n_features": "columns used",
     "n_prototypes": "prototypes",
     "n_support_vectors": "support vectors",
     "flash_bytes": "flash bytes",
@@ -53,6 +54,8 @@ class Scored:
     contender : Contender
     loss : ndarray of shape (n_rows,)
         0 or 1 of a classifier, the absolute error of a regression.
+    operating : str
+        Threshold and band that every page applies to this model, in words.
     counts : Scores, optional
         Of a classifier: rows by class and answer.
     errors : RegressionScores, optional
@@ -62,6 +65,7 @@ class Scored:
     entry: Entry
     contender: Contender
     loss: np.ndarray
+    operating: str = ""
     counts: Scores | None = None
     errors: RegressionScores | None = None
 
@@ -196,23 +200,29 @@ def judged_by(data: cached.Parts) -> str:
 
 
 def scored(
-    jobs: dict[Entry, ContenderJob], data: cached.Parts, part: str
+    jobs: dict[Entry, ContenderJob], choice: Choice, data: cached.Parts, part: str
 ) -> list[Scored]:
-    """Those that are fitted, the best first."""
+    """Those that are fitted, the best first; the chosen one as every page shows it."""
     X, y = data.of(part)
+    chosen = Entry(choice.method, _values(choice, choice.method))
     found, classes, groups = [], data.dataset.classes, data.clusters(part)
     for entry, job in jobs.items():
         if job.contender is None:
             continue
-        answers = job.contender.answers(X)
+        contender, operating = job.contender, ""
+        if choice.operating and entry == chosen and not contender.searched:
+            estimator = choice.at_work(contender.estimator)
+            contender = replace(contender, estimator=estimator)
+            operating = choice.operating
+        answers = contender.answers(X)
         if classes is None:
             errors = RegressionScores(y, answers, groups)
-            found.append(Scored(entry, job.contender, errors.errors, errors=errors))
+            found.append(Scored(entry, contender, errors.errors, errors=errors))
             continue
         numbers = [class_numbers(labels, classes) for labels in (y, answers)]
         counts = count_answers(*numbers, classes, groups)
         loss = (answers != y).astype(float)
-        found.append(Scored(entry, job.contender, loss, counts))
+        found.append(Scored(entry, contender, loss, operating, counts))
     return sorted(found, key=lambda one: one.loss.mean())
 
 
@@ -273,7 +283,10 @@ def _settings(contender: Contender) -> str:
 
 def told(one: Scored, data: cached.Parts) -> str:
     """Score, cost and settings in a line."""
-    return f"{_verdict(one, data)}. {_cost(one.contender)}; {_settings(one.contender)}."
+    words = (
+        f"{_verdict(one, data)}. {_cost(one.contender)}; {_settings(one.contender)}."
+    )
+    return f"{words} {one.operating}." if one.operating else words
 
 
 class Maps:
@@ -347,7 +360,12 @@ def differences(
     task = data.dataset.task
     rivals = [one for one in found if one.entry != to.entry]
     tested = [paired_difference(one.loss, to.loss, groups) for one in rivals]
-    adjusted = holm([one.p_value for one in tested])
+    adjusted = holm([test.p_value for test in tested])
+    levels = holm_levels([test.p_value for test in tested])
+    tested = [
+        paired_difference(one.loss, to.loss, groups, level)
+        for one, level in zip(rivals, levels, strict=True)
+    ]
     style = "{:+.4g}" if task == "regression" else "{:+.1%}"
     lines = []
     for one, test, p_value in zip(rivals, tested, adjusted, strict=True):
@@ -357,7 +375,7 @@ def differences(
             {
                 "model": name_of(one.entry),
                 "better by": style.format(test.mean),
-                "95 % interval": ends,
+                "interval (Holm, 95 % together)": ends,
                 "p (Holm)": "< 0.0001" if p_value < 1e-4 else f"{p_value:.4f}",
                 "test": test.test,
                 "result": better if p_value < LEVEL else "no clear difference",

@@ -10,7 +10,7 @@ import numpy as np
 
 from pages.shared import cached, own, sources
 from pages.shared.choice import ANSWERS, BUNDLED, MINE, Choice, view_kinds
-from smpcore import METHODS, Param, SmpcoreError
+from smpcore import METHODS, Param, SmpcoreError, shorten_name
 
 #: Sliders for features that stand still in an axis view, at most.
 MAX_SLICES = 12
@@ -192,7 +192,7 @@ def _view_controls(
     rows = [_picker("v.kind", "Picture of", "view", shown["kind"], [*kinds.items()])]
     if shown["kind"] == "pca" or (shown["kind"] == "axes" and len(names) <= 2):
         return rows
-    options = [(i, name[:60]) for i, name in enumerate(names)]
+    options = [(i, shorten_name(name, 60)) for i, name in enumerate(names)]
     rows.append(_picker("v.first", "Across", "view", shown["first"], options))
     if shown["kind"] == "axes":
         rows.append(_picker("v.second", "Up", "view", shown["second"], options))
@@ -202,7 +202,7 @@ def _view_controls(
     across = shown["first"], shown["second"]
     others = [i for i in np.flatnonzero(support) if i not in across]
     for i in others[:MAX_SLICES]:
-        param = Param(f"at{i}", names[i][:60], "linear")
+        param = Param(f"at{i}", shorten_name(names[i], 40), "linear")
         value = at.get(i, float(middle[i]))
         rows.append(_control(param, f"v.at{i}", "view", value, low[i], high[i]))
     return rows

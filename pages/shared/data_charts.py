@@ -22,7 +22,7 @@ def missing(dataset: Dataset) -> None:
         st.plotly_chart(figure, key="missing", alt="Share of missing values by column")
         st.caption(
             "A missing number becomes the median of the training rows; a missing "
-            "category is none of the categories."
+            "category is none of the levels (of two it counts as the commoner)."
         )
     else:
         st.success("No value is missing.")

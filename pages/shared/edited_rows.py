@@ -55,7 +55,10 @@ def edit(sight: Sight, place: int) -> tuple[pd.DataFrame, list[int], bool]:
         numbers = [given for given in inputs if given.kind == "number"]
         if numbers:
             _numbers(numbers, row, typed, key, gone)
-        st.caption("An empty number becomes the median of the training rows.")
+        st.caption(
+            "An empty number becomes the median of the training rows, an empty "
+            "category none of its levels: of two levels that counts as the commoner."
+        )
         _not_used(sight, gone)
         if typed:
             st.button("As in the table", key="take_back", on_click=_back, args=(typed,))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from pages.shared import cached, fetched, private, readouts
+from pages.shared import cached, fetched, private
 from pages.shared.choice import BUNDLED, MINE, Choice
 from smpcore import (
     METHODS,
@@ -64,11 +64,6 @@ class Export:
         if self.compiled.is_regression:
             return self.estimator.model_.n_prototypes
         return self.compiled.n_rows
-
-    @property
-    def worth(self) -> str:
-        """How good it is beside one and the same answer to all rows, in sentences."""
-        return readouts.worth(self.estimator.model_, self.data)
 
     def vectors(self, model: CompiledModel | QuantModel, real: bool) -> TestVectors:
         """Test vectors; real training rows are in them only when asked for."""

@@ -68,8 +68,8 @@ def button(sight: Sight, feature: int) -> None:
 
 def _source(sight: Sight, feature: int) -> str:
     """What a feature of the model is forbidden with: its column, or its channel."""
-    inputs = sight.data.preparation.inputs
-    column = next(g.name for g in inputs if g.first <= feature < g.first + g.width)
+    preparation = sight.data.preparation
+    column = preparation.inputs[preparation.column_of_feature[feature]].name
     known = forbiddable(sight.data.dataset)
     return next(name for name, columns in known.items() if column in columns)
 

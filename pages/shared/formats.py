@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from pages.shared import costs, exports
-from pages.shared.readouts import TITLES, percent
+from pages.shared import costs, exports, tables
+from pages.shared.readouts import TITLES, judging_part, percent, worth_of
 from pages.shared.settings import FORMATS
 from smpcore import (
     Agreement,
@@ -84,6 +84,12 @@ class Form:
     def is_whole(self) -> bool:
         """Whether it computes with integers."""
         return isinstance(self.model, QuantModel)
+
+    @property
+    def n_inputs(self) -> int:
+        """Columns that can change an answer."""
+        lost = self.model.zero_weights.values() if self.is_whole else ()
+        return len(self.model.inputs) - sum(zero == total for zero, total in lost)
 
     def total(self, name: str) -> int:
         """Sum of a count of `Agreement` over the open parts."""
@@ -243,6 +249,12 @@ def _apart(form: Form) -> dict[str, str]:
     }
 
 
+def worth(form: Form, made: exports.Export) -> str:
+    """How good a format is beside one answer to all rows, in sentences."""
+    scores = form.parts[judging_part(made.data)].scores
+    return tables.plain(f"{form.name}: {worth_of(scores, made.data)}")
+
+
 def told(form: Form) -> str:
     """What is proved of a format, in words."""
     model = form.model
@@ -250,6 +262,7 @@ def told(form: Form) -> str:
         words = (
             f"No sum overflows: none is larger than {model.largest:,}, whatever the "
             f"inputs, and {model.accumulator} bits hold it. "
+            f"{tables.plain(model.zero_weights_in_words())} "
         )
     else:
         words = "Each operation is rounded on its own, as the emulator does it. "
@@ -257,7 +270,7 @@ def told(form: Form) -> str:
         return words + "Rounding moves a value no farther than is proved."
     n_rows, n_proved = form.total("n_rows"), form.total("n_certified")
     words += f"Of {n_rows:,} rows {n_proved:,} are proved to get the float64 model's "
-    words += "answer: their margin is wider than rounding can reach."
+    words += "answer: no rounding of their scores can change it."
     if n_rows > n_proved:
         n_differ = sum(len(part.differ) for part in form.parts.values())
         words += f" Of the other {n_rows - n_proved:,}, {n_differ:,} get another one."

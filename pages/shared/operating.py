@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.shared import cached, kept, links, tables
+from pages.shared import cached, jobs, kept, links, readouts, tables
 from pages.shared.choice import Choice
 from smpcore import (
     PrototypeModel,
@@ -18,12 +20,18 @@ from smpcore import (
     figures,
     margins,
     operating_points,
+    out_of_fold,
+    rates_at,
     reject_curve,
     threshold_for_cost,
     threshold_for_sensitivity,
 )
 
 WAYS = ("as fitted", "by wanted sensitivity", "by cost")
+#: A page waits so long for the fits on folds, then shows how far they are.
+WAIT_SECONDS = 2.0
+#: The fits on folds are looked at this often.
+LOOK_SECONDS = 1.0
 
 
 @st.fragment
@@ -42,7 +50,7 @@ def section() -> None:
             return
         if not len(data.split.validation):
             st.info(
-                "A threshold is chosen on validation rows, and there are none: give "
+                "A threshold is judged on validation rows, and there are none: give "
                 "them a share on Data."
             )
             return
@@ -68,8 +76,7 @@ def _curves(choice: Choice, data: cached.Parts, model: PrototypeModel) -> None:
     sign = 1 if positive else -1
     margin, truth = sign * margin, y == model.classes[positive]
     points = operating_points(margin, truth)
-    threshold = _threshold(columns[1:3], points, fixed=model.code_size > 0)
-    curve = reject_curve(margin, truth, threshold)
+    rule = _rule(columns[1:3], fixed=model.code_size > 0)
     wanted = columns[3].number_input(
         "Wrong answers, % at most",
         0.0,
@@ -78,8 +85,23 @@ def _curves(choice: Choice, data: cached.Parts, model: PrototypeModel) -> None:
         key="wanted_error",
         help="Below 100 a band opens in which the model says “not sure”.",
     )
-    band = band_for_error(curve, wanted / 100)
-    _told(margin, truth, threshold, band)
+    threshold = band = 0.0
+    if chosen := rule is not None or wanted < 100:
+        scores = _training_scores(choice, data)
+        if scores is None:
+            return
+        own = scores[:, positive] - scores[:, 1 - positive]
+        scored = np.isfinite(own)
+        own, own_truth = (
+            own[scored],
+            (data.of("train")[1] == model.classes[positive])[scored],
+        )
+        if rule:
+            threshold = rule(operating_points(own, own_truth))
+        band = band_for_error(reject_curve(own, own_truth, threshold), wanted / 100)
+    curve = reject_curve(margin, truth, threshold)
+    _told(margin, truth, threshold, band, data.clusters("validation"))
+    st.caption(_source(len(own) if chosen else 0, data))
     pictures = (
         ("ROC", figures.roc(points, threshold)),
         ("Precision and recall", figures.precision_recall(points, threshold)),
@@ -98,31 +120,109 @@ def _curves(choice: Choice, data: cached.Parts, model: PrototypeModel) -> None:
     right.caption(f"On every page now: {choice.operating or 'as fitted'}.")
 
 
-def _threshold(columns: Any, points: pd.DataFrame, fixed: bool) -> float:
-    """The threshold that the controls ask for."""
+def _rule(columns: Any, fixed: bool) -> Callable[[pd.DataFrame], float] | None:
+    """How the controls choose a threshold of `operating_points`; None: as fitted."""
     way = columns[0].selectbox("Threshold", WAYS[:1] if fixed else WAYS, key="way")
     if way == WAYS[1]:
         wanted = columns[1].number_input(
             "Sensitivity, % at least", 0.0, 100.0, 95.0, key="wanted_sensitivity"
         )
-        return threshold_for_sensitivity(points, wanted / 100)
+        return partial(threshold_for_sensitivity, wanted=wanted / 100)
     if way == WAYS[2]:
         price = columns[1].number_input(
             "A miss costs so many false alarms", 0.01, 1000.0, 5.0, key="price"
         )
-        return threshold_for_cost(points, price, 1.0)
+        return partial(threshold_for_cost, miss=price, alarm=1.0)
     columns[1].caption("0: the class with the higher score")
-    return 0.0
+    return None
 
 
-def _told(margin: np.ndarray, truth: np.ndarray, threshold: float, band: float) -> None:
-    """Count what these settings do."""
+def _training_scores(choice: Choice, data: cached.Parts) -> np.ndarray | None:
+    """Out-of-fold scores of the training rows; None while they are on their way."""
+    values = choice.all_values
+    key = data.dataset.digest, data.split.key, choice.method, cached.pairs(values)
+    before, job = st.session_state.get("out_of_fold", (None, None))
+    if before != key:
+        if job:
+            job.stop()
+        job = _job(choice.method, values, data)
+        st.session_state["out_of_fold"] = key, job
+    if not job.wait(WAIT_SECONDS):
+        _progress(job)
+        return None
+    try:
+        return job.result()
+    except SmpcoreError as problem:
+        st.info(tables.plain(str(problem)))
+        st.button(
+            "Fit the folds again",
+            key="refit_folds",
+            on_click=st.session_state.pop,
+            args=("out_of_fold",),
+        )
+        return None
+
+
+def _job(method: str, values: dict[str, Any], data: cached.Parts) -> jobs.Job:
+    def work(stop: np.ndarray, progress: np.ndarray) -> np.ndarray:
+        options = {"stop": stop, "progress": progress, "rest": jobs.give_way}
+        # What a visitor has uploaded stays on this machine.
+        options |= {"n_jobs": max(1, jobs.N_CORES - 1), "here": data.dataset.private}
+        return out_of_fold(method, values, data.dataset, data.split, **options)
+
+    return jobs.Job(work, study=data.dataset)
+
+
+@st.fragment(run_every=LOOK_SECONDS)
+def _progress(job: jobs.Job) -> None:
+    """How far the fits on folds are; the whole page comes anew when they are done."""
+    if job.wait(0.0):
+        st.rerun()
+    left, right = st.columns([1, 3], vertical_alignment="center")
+    left.button("Stop", key="stop_folds", on_click=job.stop)
+    done = float(job.progress[0])
+    right.progress(done, f"Fits on folds of the training rows: {100 * done:.0f} %")
+    if job.where:
+        st.caption(job.where)
+
+
+def _told(
+    margin: np.ndarray,
+    truth: np.ndarray,
+    threshold: float,
+    band: float,
+    clusters: np.ndarray | None,
+) -> None:
+    """Count what these settings do on the validation rows, with intervals."""
     sure, yes = np.abs(margin - threshold) > band, margin > threshold
-    found, alarms = (yes & truth & sure).sum(), (yes & ~truth & sure).sum()
-    st.markdown(
+    words = (
         f"Threshold {threshold:.4g}, band ±{band:.4g}: {sure.sum()} of {len(margin)} "
-        f"rows get an answer, {(yes != truth)[sure].sum()} of them wrong. {found} of "
-        f"{truth.sum()} positive rows are found, with {alarms} false alarms."
+        f"validation rows get an answer, {(yes != truth)[sure].sum()} of them wrong."
+    )
+    rates = rates_at(margin, truth, threshold, band, clusters)
+    for name, (hits, n, low, high) in rates.items():
+        words += f" {name.capitalize()}: " + (
+            f"{100 * hits / n:.0f} % ({hits} of {n}, 95 % interval {100 * low:.0f} to "
+            f"{100 * high:.0f} %)."
+            if n
+            else "no row of that class gets an answer."
+        )
+    st.markdown(words)
+
+
+def _source(n_scored: int, data: cached.Parts) -> str:
+    """Which rows the settings are chosen on, and which judge them."""
+    chosen = "The threshold is as fitted."
+    if n_scored:
+        chosen = (
+            f"Threshold and band are chosen on {n_scored} of "
+            f"{len(data.split.train)} training rows, each scored by a model of other "
+            "folds; the validation rows took no part in that."
+        )
+    return (
+        f"{chosen} Intervals are Wilson's{readouts.together(data)}. Where the method "
+        "or its parameters were chosen by validation rows, "
+        "their figures are optimistic; those of the test rows are not."
     )
 
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from pages.shared import forbidding, jobs, links, tables
+from pages.shared import forbidding, jobs, links, readouts, tables
 from pages.shared.saved import NAME, NOTE
 from pages.shared.sight import Sight
 from smpcore import (
+    column_effects,
     embedding,
     figures,
     likeness,
@@ -85,7 +86,7 @@ def lines(sight: Sight) -> list[dict[str, Any]]:
     for j, fact in enumerate(sight.facts):
         line = {
             "prototype": sight.name(j),
-            "speaks for": sight.side(j),
+            sight.side_title: sight.side(j),
             "vote": float(model.votes[j, model.owner[j]]),
             "bias": float(model.bias[j]),
             "merged": int(model.counts[j]),
@@ -164,19 +165,20 @@ def _leads(sight: Sight) -> None:
 @jobs.live_turn()
 def _kernels(sight: Sight) -> None:
     """Weights of the similarity's kernels, and what they do to the rows."""
-    model, weights = sight.model, np.array(sight.model.similarity.weights)
-    names = list(model.feature_names)
-    if len(weights) != model.n_features:
-        numbered = [f"channel {c + 1}" for c in range(len(weights))]
-        known = sight.channels
-        names = known if len(known) == len(weights) else numbered
-    st.markdown("**Weights β of the kernels**")
+    model = sight.model
+    what, names, weights = readouts.kernel_weights(model, sight.data)
+    st.markdown(f"**Weights β of the kernels**, by {what}")
     figure = figures.signed_bars(weights, names, "weight β")
     st.plotly_chart(figure, key="beta", alt="Weights of the kernels, sorted")
     with st.popover("As a table"):
         order = np.argsort(-weights, kind="stable")
         table = [{"kernel": names[i], "weight": float(weights[i])} for i in order]
         st.dataframe(table, hide_index=True, column_config=tables.numbers(table))
+        if what == "columns" and sight.data.preparation.has_level_features:
+            st.caption("Level by level:")
+            own = zip(model.feature_names, model.similarity.weights, strict=True)
+            table = [{"kernel": name, "weight": weight} for name, weight in own]
+            st.dataframe(table, hide_index=True, column_config=tables.numbers(table))
     if model.classes is None:
         return
     X, codes = sight.rows
@@ -204,7 +206,12 @@ def single(sight: Sight) -> None:
     if sight.signed and not sight.portraits[j].any():
         st.info(
             f"All its weights are zero: it says {sight.model.bias[j]:.4g} whatever the "
-            "input, and wins where no other prototype says more."
+            "input"
+            + (
+                ", and wins where no other prototype says more."
+                if sight.model.classes is not None
+                else "."
+            )
         )
         if sight.model.classes is not None:
             _won(sight, j)
@@ -267,6 +274,11 @@ def oddities(sight: Sight, j: int) -> list[str]:
 
 def _bars(sight: Sight, j: int) -> None:
     """Sorted weights, or values in standard deviations from the training mean."""
+    preparation = sight.data.preparation
+    if sight.signed and preparation.has_level_features:
+        if not st.toggle("Levels one by one", key="bars_by_level"):
+            _effects(sight, j)
+            return
     model, names = sight.model, sight.model.feature_names
     values, title = sight.portraits[j], "weight per standard deviation"
     if not sight.signed:
@@ -283,12 +295,29 @@ def _bars(sight: Sight, j: int) -> None:
         st.dataframe(shown, hide_index=True, column_config=tables.numbers(shown))
 
 
+def _effects(sight: Sight, j: int) -> None:
+    """What each column changes in a prototype's score, its levels together."""
+    model, preparation = sight.model, sight.data.preparation
+    weights = model.weights[j] / model.scale
+    effects = column_effects(weights, preparation, sight.rows[0])
+    names = [given.name for given in preparation.inputs]
+    n_used, n_weights = np.count_nonzero(effects), np.count_nonzero(weights)
+    title = "effect: standard deviation of its part of the score"
+    figure = figures.signed_bars(effects, names, title)
+    st.plotly_chart(figure, key="effects", alt=f"Prototype {j + 1}: {title}, sorted")
+    st.caption(f"{n_used} of {len(names)} columns, {n_weights} weights.")
+    with st.popover("As a table"):
+        order = np.argsort(-effects, kind="stable")
+        shown = [{"column": names[i], "effect": float(effects[i])} for i in order]
+        st.dataframe(shown, hide_index=True, column_config=tables.numbers(shown))
+
+
 def _nearest(sight: Sight, j: int) -> None:
     """The training rows that it speaks for most."""
     X, _ = sight.rows
     places = nearest_examples(sight.model, X, _NEAREST)[j]
     rows = sight.data.split.train[places]
-    st.markdown("**Training rows nearest to it**: those it speaks for most")
+    st.markdown("**Training rows nearest to it**: those most like it")
     dataset = sight.data.dataset
     titles = [f"row {row}: {dataset.y[row]}" for row in rows]
     draw(sight, X[places], titles, "nearest")

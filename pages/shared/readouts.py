@@ -8,11 +8,13 @@ import numpy as np
 
 from pages.shared import cached
 from smpcore import (
+    Preparation,
     PrototypeModel,
     RegressionScores,
     Scores,
     evaluate,
     forbiddable,
+    shorten_name,
 )
 
 #: What a prototype of each kind is.
@@ -103,7 +105,8 @@ def readouts(
         texts.append(_worst(counted[part], data, part))
     else:
         texts += _classes(counted[part], counted["train"], winners)
-    texts += _forbidden(data) + _size(estimator) + _measures(estimator)
+    texts += _forbidden(data) + _size(estimator, data.preparation)
+    texts += _measures(estimator)
     return texts + _solver(estimator), strip
 
 
@@ -117,12 +120,19 @@ def of_part(
 
 
 def worth(model: PrototypeModel, data: cached.Parts) -> str:
-    """How good a model is beside one and the same answer to all rows, in sentences.
+    """How good a model is beside one and the same answer to all rows, in sentences."""
+    part = judging_part(data)
+    return worth_of(evaluate(model, *data.of(part), data.clusters(part)), data)
 
-    It is judged by the validation rows, by the training rows where there are none.
-    """
-    part = "validation" if len(data.split.validation) else "train"
-    scores = evaluate(model, *data.of(part), data.clusters(part))
+
+def judging_part(data: cached.Parts) -> str:
+    """Validation rows, training rows where there are none."""
+    return "validation" if len(data.split.validation) else "train"
+
+
+def worth_of(scores: Scores | RegressionScores, data: cached.Parts) -> str:
+    """How good these scores of `judging_part` are, in sentences."""
+    part = judging_part(data)
     told = of_part(TITLES[part], scores, data)[0]
     words = f"{told['name']} {told['value']}: {told['detail']}."
     return " ".join([words, *shortcomings(scores, data.of("train")[1])])
@@ -233,10 +243,13 @@ def _forbidden(data: cached.Parts) -> list[dict[str, str]]:
     return [_text("Forbidden", str(len(names)), f"learned without {listed}")]
 
 
-def _size(estimator: Any) -> list[dict[str, str]]:
+def _size(estimator: Any, preparation: Preparation) -> list[dict[str, str]]:
     model, asked = estimator.model_, estimator.n_asked_
-    used = np.flatnonzero(model.support)
-    names = ", ".join(model.feature_names[i][:24] for i in used[:6])
+    used = np.flatnonzero(preparation.used_columns(model.support))
+    names = ", ".join(shorten_name(preparation.inputs[i].name, 24) for i in used[:6])
+    weights = f"{model.n_nonzeros} weights" if model.is_linear else ""
+    if not weights and preparation.has_level_features:
+        weights = f"{model.support.sum()} of {model.n_features} features"
     notes = []
     if lost := asked - model.n_prototypes:
         notes.append(f"{lost} {estimator.loss_of_prototypes}")
@@ -255,11 +268,24 @@ def _size(estimator: Any) -> list[dict[str, str]]:
         _text("Prototypes", f"{model.n_prototypes} of {asked}", "; ".join(notes)),
         size,
         _text(
-            "Features used",
-            f"{len(used)} of {model.n_features}",
-            names + (" …" if len(used) > 6 else ""),
+            "Columns used",
+            f"{len(used)} of {len(preparation.inputs)}",
+            ": ".join(filter(None, (weights, names))) + " …" * (len(used) > 6),
         ),
     ]
+
+
+def kernel_weights(
+    model: PrototypeModel, data: cached.Parts
+) -> tuple[str, list[str], np.ndarray]:
+    """What a similarity's kernels belong to, its names, and the weight of each."""
+    weights = np.array(model.similarity.weights)
+    if len(weights) == model.n_features:
+        columns = [given.name for given in data.preparation.inputs]
+        return "columns", columns, data.preparation.sum_by_column(weights)
+    known = data.dataset.channels
+    numbered = [f"channel {i + 1}" for i in range(len(weights))]
+    return "channels", known if len(known) == len(weights) else numbered, weights
 
 
 def _measures(estimator: Any) -> list[dict[str, str]]:

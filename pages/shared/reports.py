@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import readouts
+from pages.shared import readouts, rules
 from pages.shared.portraits import lines, oddities
 from pages.shared.readouts import TITLES
 from pages.shared.sight import Sight
@@ -69,6 +69,7 @@ def html(sight: Sight, facts: dict[str, str], real: bool) -> str:
         warnings={j: oddities(sight, j) for j in range(model.n_prototypes)},
         prototypes=lines(sight),
         rows=_rows(sight) if real else (),
+        rule=None if hidden else rules.rule(sight),
     )
     return report(model, page)
 

@@ -9,7 +9,7 @@ import numpy as np
 from pages.shared import cached, readouts
 from pages.shared.choice import Choice
 from pages.shared.edits import is_editable
-from smpcore import PrototypeModel, class_numbers, figures, in_place
+from smpcore import PrototypeModel, class_numbers, figures, in_place, shorten_name
 
 #: Rows that are drawn, at most; scores always count all of them.
 SHOWN_ROWS = 2000
@@ -71,12 +71,12 @@ class Scene:
             "view": {
                 "x": list(view.x),
                 "y": list(view.y),
-                "xlabel": view.x_label[:80],
-                "ylabel": view.y_label[:80],
+                "xlabel": shorten_name(view.x_label, 80),
+                "ylabel": shorten_name(view.y_label, 80),
                 "note": view.note,
             },
             "image": _image_shape(data),
-            "features": [name[:80] for name in data.preparation.feature_names],
+            "features": [shorten_name(n, 80) for n in data.preparation.feature_names],
             "alt": f"Decision regions on {data.dataset.name}",
         }
         if regression:
@@ -134,7 +134,7 @@ def picture(estimator: Any, scene: Scene, data: cached.Parts) -> dict[str, Any]:
     return painted | {
         "own_share": float(1 - painted["hollow"].mean()),
         "prototypes": _prototypes(estimator, scene, data),
-        "bars": _bars(model),
+        "bars": _bars(model, data),
         "readouts": texts,
         "strip": strip,
     }
@@ -145,8 +145,8 @@ def _regions(
 ) -> tuple[dict[str, Any], np.ndarray]:
     """Decision regions and the rows' answers; which classes win somewhere in them."""
     raster = figures.decision_raster(model, scene.view, n_nodes)
-    predicted = model.scores(scene.X).argmax(axis=1)
-    painted = model.scores(scene.lifted).argmax(axis=1)
+    predicted = model.decide(model.scores(scene.X))
+    painted = model.decide(model.scores(scene.lifted))
     return {
         "grid": [n_nodes, n_nodes],
         "winner": raster.winner,
@@ -155,7 +155,11 @@ def _regions(
         "margin_max": raster.margin_max,
         "lines": None
         if raster.lines is None or model.pooling != "max"
-        else {"coef": raster.lines, "owner": model.owner.astype(np.uint8)},
+        else {
+            "coef": raster.lines,
+            "owner": model.owner.astype(np.uint8),
+            "tie": model.tie,
+        },
         "predicted": predicted.astype(np.uint8),
         "hollow": (painted != predicted).astype(np.uint8),
     }, np.unique(raster.winner)
@@ -283,19 +287,15 @@ def _speakers(model: PrototypeModel) -> tuple[list[str], np.ndarray | None, str]
     return names, model.owner, note
 
 
-def _bars(model: PrototypeModel) -> dict[str, Any] | None:
+def _bars(model: PrototypeModel, data: cached.Parts) -> dict[str, Any] | None:
     """Weights that are drawn as bars beside the picture, the largest first."""
     owner = None
     if model.kind_of_prototype == "invented case":
         values, title = _voices(model), "Weights of the cases"
         names, owner, note = _speakers(model)
     elif len(model.similarity.weights) > 1:
-        values = np.array(model.similarity.weights)
-        features = len(values) == model.n_features
-        title = f"Weights of the {'features' if features else 'channels'}"
-        names = [name[:80] for name in model.feature_names]
-        if not features:
-            names = [f"channel {i + 1}" for i in range(len(values))]
+        what, names, values = readouts.kernel_weights(model, data)
+        title, names = f"Weights of the {what}", [name[:80] for name in names]
         note = "how much each counts when cases are compared; the sum is 1"
     else:
         return None

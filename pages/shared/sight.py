@@ -105,6 +105,11 @@ class Sight:
             return readouts.effect(self.model.votes[prototype, 0])
         return self.outputs[self.model.owner[prototype]]
 
+    @property
+    def side_title(self) -> str:
+        """What `side` is, as the heading of a table."""
+        return "effect" if self.model.classes is None else "speaks for"
+
     def name(self, prototype: int) -> str:
         """The visitor's name of a prototype, or its number and class."""
         own = self.notes.get(prototype, {}).get("name", "")

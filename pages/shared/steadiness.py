@@ -27,11 +27,12 @@ _MOST_LINES = 50
 
 def section(sight: Sight) -> None:
     """Offer the refits; show how they go, and what came."""
+    pairs = "Prototypes" if sight.model.classes is None else "Prototypes of a class"
     st.caption(
         f"{N_REFITS} refits, each on training rows drawn anew with replacement "
         "(groups, and neighbours in time, stay together) and, where the method "
-        "draws at random, with another seed. Prototypes of a class are paired with "
-        "their likest partner."
+        f"draws at random, with another seed. {pairs} are paired with their likest "
+        "partner."
     )
     kept = st.session_state.get("steadiness", (None, None))
     job = kept[1] if kept[0] == sight.key else None
@@ -70,7 +71,7 @@ def _result(sight: Sight, job: jobs.Job) -> None:
     if found is None:
         st.info("Stopped before the first refit was done.")
         return
-    _show(sight, found)
+    _show(sight, *found)
 
 
 def _job(sight: Sight) -> jobs.Job:
@@ -83,7 +84,9 @@ def _job(sight: Sight) -> jobs.Job:
 
     make = partial(method.estimator, values, task)
 
-    def work(stop: np.ndarray, progress: np.ndarray) -> Stability | None:
+    def work(
+        stop: np.ndarray, progress: np.ndarray
+    ) -> tuple[Stability, Stability] | None:
         models = []
         options = {"n_refits": N_REFITS, "n_jobs": max(1, jobs.N_CORES - 1)}
         # What a visitor has uploaded stays on this machine.
@@ -95,13 +98,16 @@ def _job(sight: Sight) -> jobs.Job:
         except SmpcoreError:
             if not models:  # fewer refits tell less, but they tell
                 raise
-        return stability(model, models) if models else None
+        if not models:
+            return None
+        return stability(model, models, data.preparation), stability(model, models)
 
     return jobs.Job(work, study=data.dataset)
 
 
-def _show(sight: Sight, found: Stability) -> None:
-    model, names = sight.model, sight.model.feature_names
+def _show(sight: Sight, found: Stability, by_level: Stability) -> None:
+    """The prototypes, and how often columns are selected; levels on request."""
+    model, preparation = sight.model, sight.data.preparation
     st.caption(f"Of {found.n_refits} refits:")
     lines = [
         {
@@ -117,7 +123,13 @@ def _show(sight: Sight, found: Stability) -> None:
     numbers = range(model.n_prototypes)
     key = f"steady_{sight.choice.method}_{sight.data.dataset.digest}"
     j = st.selectbox("Prototype", numbers, format_func=sight.label, key=key)
-    chosen = np.flatnonzero(model.weights[j])
+    names = [given.name for given in preparation.inputs]
+    used = model.weights[j] != 0
+    if preparation.has_level_features and st.toggle("Levels one by one", key="levels"):
+        names, found, what = list(model.feature_names), by_level, "features"
+    else:
+        used, what = preparation.used_columns(used), "columns"
+    chosen = np.flatnonzero(used)
     if not chosen.size:
         st.caption("All its weights are zero.")
         return
@@ -125,12 +137,12 @@ def _show(sight: Sight, found: Stability) -> None:
     shown = np.zeros(len(share))
     shown[chosen] = share[chosen]
     figure = figures.signed_bars(shown, names, "selected in % of the refits")
-    words = f"How often refits select the features of prototype {j + 1}"
+    words = f"How often refits select the {what} of prototype {j + 1}"
     st.plotly_chart(figure, key="steady", alt=words)
     order = chosen[np.argsort(-share[chosen], kind="stable")][:_MOST_LINES]
     table = [
         {
-            "feature": names[f],
+            "column": names[f],
             "selected %": float(share[f]),
             "same sign %": 100 * float(found.agrees[j, f]),
             "closest substitute": ""
@@ -142,7 +154,7 @@ def _show(sight: Sight, found: Stability) -> None:
     ]
     st.dataframe(table, hide_index=True)
     st.caption(
-        "The closest substitute is the feature that refits take more often when they "
+        "The closest substitute is the one that refits take more often when they "
         f"do without this one: told where at least {FEWEST_REFITS} refits do without "
         "it, at least as many use it, and the difference is beyond two standard "
         "errors. It is the largest of many, so it may be chance all the same."

@@ -45,7 +45,10 @@ def as_table(found: Found, asked: Asked) -> pd.DataFrame:
     sign = 1 if asked.larger_is_better else -1
     points["dead"] = sign * (points["mean"] - to_beat(asked)) <= 1e-9
     told = [
-        ", ".join(words for name, words in marks.items() if getattr(point, name))
+        ", ".join(
+            [words for name, words in marks.items() if getattr(point, name)]
+            + [f"smaller and as good: {point.rival}"] * bool(point.rival)
+        )
         for point in points.itertuples()
     ]
     columns = {
@@ -93,12 +96,12 @@ def show(found: Found, asked: Asked, on_click: Callable[[], None]) -> None:
         "the table below has the same numbers",
     )
     st.caption(
-        "Filled: no smaller model is better. Hollow: cannot be told from those "
-        "(corrected resampled t-test, 5 %). Small: a smaller one is better. Bars: one "
-        "standard error (SE), corrected for folds that share training rows. Grey: "
-        "baselines at usual settings, not part of the front."
-        + (asked.data.dataset.times is not None)
-        * IN_TIME
+        "Filled: on the Pareto front of the methods, baselines left out. Hollow: "
+        "cannot be told from those (corrected resampled t-test, 5 %). Small: a smaller "
+        "one is better. Bars: one standard error (SE), corrected for folds that share "
+        "training rows. Grey: baselines at usual settings. "
+        + rivals(points)
+        + (asked.data.dataset.times is not None) * IN_TIME
     )
     st.caption(
         f"One answer to all training rows reaches {to_beat(asked):.4g}. "
@@ -110,6 +113,19 @@ def show(found: Found, asked: Asked, on_click: Callable[[], None]) -> None:
             f"{label(point)} ({point.mean:.3g})" for point in absent.itertuples()
         )
         st.caption(f"Not on this axis, as nothing was measured: {told}.")
+
+
+def rivals(points: pd.DataFrame) -> str:
+    """Which baselines are smaller and as good as points of the front; maybe none."""
+    front = points[points["front"]]
+    beaten = front[front["rival"] != ""]
+    if not len(beaten):
+        return ""
+    names = "; ".join(dict.fromkeys(beaten["rival"]))
+    return (
+        f"Smaller and as good here: {names} (than {len(beaten)} of the {len(front)} "
+        "points of the front)."
+    )
 
 
 def repeats(asked: Asked, found: Found) -> str:
@@ -135,7 +151,10 @@ def unfinished(found: Found, asked: Asked) -> str:
     failed = found.table.loc[found.table[asked.score].isna(), "method"]
     told = {*found.points["method"], *failed}
     late = [title_of(key) for key in asked.values if key not in told]
-    late += ["the baselines"] * (asked.baselines and told <= set(METHODS))
+    filed = asked.opened.keys if asked.opened else set()
+    if asked.baselines and filed <= set(METHODS):
+        walks = walk_baselines(asked.task)
+        late += [title_of(walk.key) for walk in walks if walk.key not in told]
     return f"No point yet of {', '.join(late)}; Refine takes its time." * bool(late)
 
 

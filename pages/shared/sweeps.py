@@ -17,12 +17,13 @@ from smpcore import (
     METHODS,
     SCORES,
     pareto_front,
+    smaller_and_as_good,
     title_of,
 )
 
 SIZE_TITLES = {
     "n_nonzeros": "Non-zeros",
-    "n_features": "Features",
+    "n_features": "Columns used",
     "n_prototypes": "Prototypes",
     "flash_bytes": "Flash bytes, float32",
     "flash_int16": "Flash bytes, int16",
@@ -132,8 +133,9 @@ class Found:
     table : DataFrame
         One line per fit.
     points : DataFrame
-        One line per point, those of the methods as `pareto_front` marks them; ``usual``
-        says that its other parameters are at their defaults, as in a file.
+        One line per point, those of the methods as `pareto_front` marks them; ``rival``
+        names a baseline that is at most as large and at least as good; ``usual`` says
+        that the other parameters are at their defaults, as in a file.
     """
 
     table: pd.DataFrame
@@ -230,7 +232,11 @@ def gather(asked: Asked, pairs: list[Pair]) -> Found:
     points = pd.concat([part for part in parts if len(part)] or parts[:1])
     mine = points["method"].isin(METHODS)
     how = table, asked.size, asked.score, asked.larger_is_better
-    points = pd.concat([pareto_front(points[mine], *how), points[~mine]])
+    own, reference = pareto_front(points[mine], *how), points[~mine]
+    rivals = smaller_and_as_good(own, reference, asked.size, asked.larger_is_better)
+    titles = [title_of(key) for key in reference["method"]]
+    own["rival"] = [titles[i] if i >= 0 else "" for i in rivals]
+    points = pd.concat([own, reference.assign(rival="")])
     marks = ["front", "undecided", "best", "sparsest"]
     points[marks] = points[marks].eq(True)
     points["usual"] = points["method"].isin(asked.opened.keys if asked.opened else ())

@@ -21,8 +21,7 @@ from smpcore import (
     SmpcoreError,
     Split,
     check_fit,
-    find_duplicates,
-    telling_features,
+    shorten_name,
 )
 
 ROLES = ("feature", "target", "group", "time", "ignore")
@@ -38,8 +37,7 @@ def plain(text: str) -> str:
 
 def short(text: object) -> str:
     """A name that fits into a control."""
-    text = str(text)
-    return text if len(text) <= 50 else text[:49] + "…"
+    return shorten_name(text, 50)
 
 
 def pick() -> None:
@@ -116,34 +114,6 @@ def visible_rows(division: Split, open_test: bool) -> np.ndarray:
     """Rows that may be drawn: the test rows only if they are open."""
     parts = [division.train, division.validation, *([division.test] * open_test)]
     return np.sort(np.concatenate(parts))
-
-
-def remarks(dataset: Dataset, division: Split) -> None:
-    """What reading found, what stands in the way, and what is too good to be true."""
-    if problem := obstacle(dataset):
-        st.warning(
-            plain(f"{problem} Until then the other pages show another table."),
-            icon=":material/block:",
-        )
-    repeated, telling = remembered(
-        "checked",
-        (dataset.digest, division.key),
-        lambda: (
-            find_duplicates(dataset, division),
-            telling_features(dataset, division),
-        ),
-    )
-    if repeated:
-        st.warning(
-            f"Rows of the validation and test parts that also stand in training: "
-            f"{repeated:,}. A model may know them by heart."
-        )
-    for name, share in telling:
-        words = f"{short(name)} alone predicts {share:.1%} of the training rows: is it "
-        st.warning(plain(f"{words}known before the answer is?"))
-    notices = [*dataset.notices, *division.notices]
-    if notices:
-        st.info("\n".join(f"- {plain(notice)}" for notice in notices))
 
 
 def numbers(table: Any) -> dict[str, Any]:
@@ -329,7 +299,7 @@ def roles(dataset: Dataset) -> None:
     changed = edited["role"] != table["role"], edited["read as"] != table["read as"]
     new_roles = dict(edited[changed[0]][["column", "role"]].to_numpy())
     new_kinds = dict(edited[changed[1]][["column", "read as"]].to_numpy())
-    _apply(dataset, roles=new_roles, kinds=new_kinds)
+    apply_roles(dataset, roles=new_roles, kinds=new_kinds)
 
 
 def _overview(dataset: Dataset) -> pd.DataFrame:
@@ -357,14 +327,14 @@ def task(dataset: Dataset) -> None:
         key=f"task_{dataset.digest}",
     )
     _cut(dataset)
-    _apply(dataset, task=None if chosen == dataset.task else chosen)
+    apply_roles(dataset, task=None if chosen == dataset.task else chosen)
 
 
 def _fixed(dataset: Dataset) -> list[str]:
     return [] if dataset.private else ["role", "read as"]
 
 
-def _apply(dataset: Dataset, **changes: Any) -> None:
+def apply_roles(dataset: Dataset, **changes: Any) -> None:
     if not any(changes.values()):
         return
     try:

@@ -13,7 +13,8 @@ _WHOLE = (
 _CONVERTED = (
     "Call `{p}_quantise(values, x)`, then `{p}_predict(x)`. On {chip} the conversion "
     "takes about {flash:,} B of flash and {count:,} {counted} more. A chip that reads "
-    "whole numbers fills `x` itself and leaves `model_quantise.c` out."
+    "whole numbers fills `x` itself, as `model.h` says beside each input, and leaves "
+    "`model_quantise.c` out."
 )
 _LINES = {
     "c99": (

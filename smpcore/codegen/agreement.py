@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from smpcore.codegen.columns import fixed_features
 from smpcore.codegen.compiled import CompiledModel
+from smpcore.codegen.inputs import UNIT
+from smpcore.codegen.used import seen_features
 from smpcore.model import PrototypeModel
 
 
@@ -21,7 +24,8 @@ class Agreement:
         Rows compared, and rows with the same label; for regression, with a value
         inside the bound.
     n_certified : int
-        Rows whose float64 margin exceeds the rounding bound: the same label is proved.
+        Rows where no rounding within the bounds changes the answer: that scores are
+        within `tie`, or are not, holds with all errors. The same label is proved.
         For regression, rows that have a bound.
     n_broken : int
         Certified rows with another label, or a value outside the bound; anything but
@@ -31,7 +35,8 @@ class Agreement:
         rows that have a bound.
     is_regression : bool
     n_unbounded : int
-        Rows without a bound: rounding may lead to another code.
+        Rows without a bound: rounding may lead to another code, or a column that is
+        constant in training, and so no input, has another value.
     """
 
     n_rows: int
@@ -51,7 +56,8 @@ class Agreement:
         words += f" (bound {self.score_bound:.1e})" if bounded else ""
         if self.n_unbounded:
             rows = f"{self.n_unbounded} row" + "s" * (self.n_unbounded > 1)
-            words += f"; no bound for {rows}: rounding may change a code"
+            words += f"; no bound for {rows}: rounding may change a code, or a column "
+            words += "that is constant in training has another value"
         return words
 
     @property
@@ -123,13 +129,19 @@ def agreement(
     rows = compiled.rows(table)
     scores = compiled.real_scores(rows)
     bound = error_bound(compiled, rows)
-    bounded = np.isfinite(bound).all(axis=1)
+    fixed = seen_features(model) & fixed_features(model)
+    as_trained = (np.asarray(features)[:, fixed] == model.low[fixed]).all(axis=1)
+    bounded = np.isfinite(bound).all(axis=1) & as_trained
     if compiled.is_regression:
         equal = (np.abs(scores - exact) <= bound).all(axis=1)
         certified = bounded
     else:
-        equal = compiled.decide(scores) == exact.argmax(axis=1)
-        certified = _margins_hold(exact, bound)
+        winner = model.decide(exact)
+        whole = hasattr(compiled, "quantise")
+        given = compiled.quantise(rows) if whole else rows
+        equal = compiled.winners(given) == winner
+        ties = sorted((model.tie, compiled.tie * getattr(compiled, "step", 1.0)))
+        certified = bounded & _answer_holds(exact, bound, winner, *ties)
     return Agreement(
         n_rows=len(rows),
         n_equal=int(equal.sum()),
@@ -142,9 +154,25 @@ def agreement(
     )
 
 
-def _margins_hold(scores: np.ndarray, bound: np.ndarray) -> np.ndarray:
-    """Whether the winner stays the winner anywhere inside the bounds."""
-    each, winner = np.arange(len(scores)), scores.argmax(axis=1)
-    best_rivals = scores + bound
-    best_rivals[each, winner] = -np.inf
-    return (scores - bound)[each, winner] > best_rivals.max(axis=1)
+def _answer_holds(
+    scores: np.ndarray, bound: np.ndarray, winner: np.ndarray, least: float, most: float
+) -> np.ndarray:
+    """Whether the answer stays anywhere inside the bounds, for both values of `tie`.
+
+    All scores stay within `least` of the winner's at most, and each lower class is more
+    than `most` below some other one.
+    """
+    each = np.arange(len(scores))
+    low, high = scores - bound, scores + bound
+    # The sum of a score and `tie` is rounded as well, in 32-bit floats.
+    rounded = 1.01 * UNIT * (np.abs(scores) + bound).max(axis=1)
+    least, most = (
+        least - rounded - UNIT * least,
+        (most + rounded + UNIT * most)[:, None],
+    )
+    rivals = high.copy()
+    rivals[each, winner] = -np.inf
+    within = rivals.max(axis=1) - low[each, winner] <= least
+    lower = np.arange(scores.shape[1]) < winner[:, None]
+    behind = low.max(axis=1)[:, None] - high > most
+    return within & (behind | ~lower).all(axis=1)

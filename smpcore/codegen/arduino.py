@@ -143,7 +143,7 @@ def _readme(
     model: CompiledModel | QuantModel, vectors: TestVectors, prefix: str
 ) -> str:
     source, what = _source(model), _what(model)
-    warnings = "".join(f"\n**{text}**\n" for text in source.warnings)
+    warnings = "".join(f"\n**{text}**\n" for text in model.warnings)
     head = _README.format(
         title=what[0].upper() + what[1:],
         size=source.in_words,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
+
 from smpcore.codegen.c_tables import Tables, c_type, fetch, unsigned
 from smpcore.codegen.coded_rows import CodedRows
 from smpcore.codegen.coder import DEPENDENT, FLAT, GONE, LITTLE, most_steps
 from smpcore.codegen.names import c_float
-from smpcore.model import UNREPRESENTED
 
 
 def coder_functions(compiled: CodedRows, prefix: str, tables: Tables, fill: str) -> str:
@@ -77,7 +78,7 @@ static float {prefix}_votes(const {unsigned(compiled.n_prototypes)} support[{m}_
         }}
     }}
     if (size == 0 && target == {compiled.fallback}) {{
-        score = {c_float(UNREPRESENTED)};
+        score = {c_float(np.float32(compiled.unrepresented))};
     }}
     return score;
 }}

@@ -87,27 +87,66 @@ def _unit_steps(compiled: UnitSums, prefix: str) -> tuple[str, str, str]:
     return lines(declare, 1), added, lines(steps, 1)
 
 
+def bits_function(prefix: str, to: str, given: str, word: str) -> str:
+    """C function that reads the bits of a number as one of another type.
+
+    A union is C's way to do so, and undefined in C++.
+
+    Parameters
+    ----------
+    prefix : str
+    to, given : str
+        C types.
+    word : str
+        Begins its name.
+
+    Returns
+    -------
+    str
+    """
+    return f"""\
+#ifdef __cplusplus
+#include <string.h>
+#endif
+static {to} {prefix}_{word}_bits({given} value)
+{{
+#ifdef __cplusplus
+    {to} same;
+
+    memcpy(&same, &value, sizeof same);
+    return same;
+#else
+    union {{
+        {given} value;
+        {to} same;
+    }} both;
+
+    both.value = value;
+    return both.same;
+#endif
+}}
+"""
+
+
 def inverse_root_function(prefix: str) -> str:
     """C function for 1 / sqrt, see `roots.inverse_root`."""
     return f"""\
+{bits_function(prefix, "uint32_t", "float", "to")}
+{bits_function(prefix, "float", "uint32_t", "from")}
 /* 1 / sqrt(square); 0 for what has no length. */
 static float {prefix}_inverse_root(float square)
 {{
-    union {{
-        uint32_t bits;
-        float number;
-    }} root;
     const float half = 0.5f * square;
+    float root;
     uint8_t k;
 
     if (!(square > {c_float(LEAST)} && square < {c_float(MOST)})) {{
         return 0.0f * square; /* NaN where there is no number */
     }}
-    root.number = square;
-    root.bits = {GUESS:#x}UL - (root.bits >> 1);
+    root = {prefix}_from_bits({GUESS:#x}UL - ({prefix}_to_bits(square) >> 1));
     for (k = 0; k < {STEPS}; ++k) {{
-        root.number = root.number * (1.5f - half * root.number * root.number);
+        root = root * (1.5f - half * root * root);
     }}
-    return root.number;
+    return root;
 }}
 """

@@ -6,6 +6,8 @@ its scarce RAM: ``MDL_CONST`` puts it into flash there, ``MDL_READ_...`` fetches
 
 from __future__ import annotations
 
+import numpy as np
+
 from smpcore.codegen.c_parts import (
     FLOAT_RULES,
     check_size,
@@ -16,6 +18,7 @@ from smpcore.codegen.c_parts import (
     margin_declaration,
     margin_functions,
     preamble,
+    predict_function,
 )
 from smpcore.codegen.c_rows import RowCode, row_code
 from smpcore.codegen.c_tables import Tables, c_type, fetch, table, unsigned
@@ -82,7 +85,9 @@ def _prototypes(compiled: CompiledModel, prefix: str) -> str:
 float {prefix}_predict({x});
 """
     return f"""\
-/* Class index of one row of inputs; ties go to the lowest. */
+/* Class index of one row of inputs: the lowest whose score is at most {m}_TIE below
+ * the largest. */
+#define {m}_TIE {c_float(np.float32(compiled.tie))}
 {index} {prefix}_predict({x});
 
 /* Score of each class; the largest wins. */
@@ -118,11 +123,31 @@ def _source(compiled: CompiledModel, prefix: str) -> str:
     return "\n".join(
         [
             *parts,
-            _api(compiled, prefix, tables, rows),
+            _scores_function(compiled, prefix, tables, rows),
+            predict_function(
+                prefix,
+                class_type(compiled),
+                compiled.n_outputs,
+                x,
+                "float",
+                f"{{other}} + {prefix.upper()}_TIE < {{best}}",
+                _fallback(compiled),
+            ),
             margin_functions(prefix, compiled.n_outputs, x, "float", "float", not_sure),
             label_function(compiled.labels, class_type(compiled), prefix),
         ]
     )
+
+
+def _fallback(compiled: CompiledModel) -> str:
+    """Lines for inputs that give no score a number: all are the lowest."""
+    if not compiled.fallback:
+        return ""
+    return f"""\
+    if (!(best > -FLT_MAX)) {{
+        return {compiled.fallback};
+    }}
+"""
 
 
 def _value_function(prefix: str, rows: RowCode) -> str:
@@ -136,27 +161,13 @@ float {prefix}_predict(const float x[{prefix.upper()}_N])
 """
 
 
-def _api(compiled: CompiledModel, prefix: str, tables: Tables, rows: RowCode) -> str:
-    m, index = prefix.upper(), class_type(compiled)
+def _scores_function(
+    compiled: CompiledModel, prefix: str, tables: Tables, rows: RowCode
+) -> str:
+    m = prefix.upper()
     row = unsigned(compiled.n_rows)
     owner = fetch(prefix, tables, "owner", "row")
     return f"""\
-{index} {prefix}_predict(const float x[{m}_N])
-{{
-    float best = -FLT_MAX;
-    {index} winner = {compiled.fallback};
-    {row} row;
-{rows.declare}
-{rows.before}    for (row = 0; row < {m}_{rows.count}; ++row) {{
-        const float score = {rows.score};
-        if (score > best) {{
-            best = score;
-            winner = {owner};
-        }}
-    }}
-    return winner;
-}}
-
 void {prefix}_scores(const float x[{m}_N], float scores[{m}_CLASSES])
 {{
     {unsigned(compiled.n_outputs)} k;

@@ -18,6 +18,17 @@ MAX_CLASSES = 2**16
 FLAGS = "-std=c99 -pedantic -Wall -Wextra -ffp-contract=off"
 LICENCE = "/* SPDX-License-Identifier: 0BSD. This generated code is yours. */"
 
+#: Every file is C, also for a C++ compiler, whose own casts C does not know; and a NaN
+#: is told by being unequal to itself.
+CASTS = """\
+#ifdef __GNUC__
+#pragma GCC diagnostic ignored "-Wfloat-equal"
+#ifdef __cplusplus
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+#endif
+"""
+
 #: For a file that computes with floats.
 FLOAT_RULES = """\
 #if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
@@ -155,7 +166,7 @@ def preamble(
     return f"""\
 {LICENCE}
 #include "model.h"
-{rules}
+{CASTS}{rules}
 #ifdef __AVR__ /* tables stay in flash */
 #include <avr/pgmspace.h>
 #define {m}_CONST PROGMEM
@@ -201,6 +212,7 @@ def label_function(labels: Sequence[str], index: str, prefix: str) -> str:
         f"    case {k}:\n        return {prefix}_label_{k};" for k in range(len(labels))
     )
     return f"""\
+#ifndef {prefix.upper()}_NO_LABELS /* define it where flash is short */
 {texts}static const char {prefix}_label_none[] {prefix.upper()}_CONST = "";
 
 const char *{prefix}_label({index} index)
@@ -210,6 +222,67 @@ const char *{prefix}_label({index} index)
     default:
         return {prefix}_label_none;
     }}
+}}
+#endif
+"""
+
+
+def predict_function(
+    prefix: str, index: str, n_classes: int, x: str, score: str, behind: str, first: str
+) -> str:
+    """The function that gives the lowest class within the constant TIE of the best.
+
+    Parameters
+    ----------
+    prefix : str
+    index : str
+        C type of a class index.
+    n_classes : int
+    x : str
+        Parameter that holds the inputs.
+    score : str
+        C type of a score.
+    behind : str
+        Expression for whether a score ``{other}`` is more than TIE below ``{best}``.
+    first : str
+        Lines before the choice, where ``best`` is the largest score.
+
+    Returns
+    -------
+    str
+    """
+    m = prefix.upper()
+    if n_classes == 2 and not first:
+        lead = behind.format(best="scores[1]", other="scores[0]")
+        above = "" if score == "float" else "scores[1] > scores[0]\n        && "
+        return f"""\
+{index} {prefix}_predict({x})
+{{
+    {score} scores[{m}_CLASSES];
+
+    {prefix}_scores(x, scores);
+    return {above}{lead};
+}}
+"""
+    return f"""\
+{index} {prefix}_predict({x})
+{{
+    {score} scores[{m}_CLASSES];
+    {score} best;
+    {unsigned(n_classes)} k;
+
+    {prefix}_scores(x, scores);
+    best = scores[0];
+    for (k = 1; k < {m}_CLASSES; ++k) {{
+        if (scores[k] > best) {{
+            best = scores[k];
+        }}
+    }}
+{first}    k = 0;
+    while ({behind.format(best="best", other="scores[k]")}) {{
+        ++k;
+    }}
+    return ({index})k;
 }}
 """
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from smpcore.codegen.c_codes import coder_functions
 from smpcore.codegen.c_features import (
+    bits_function,
     features_function,
     inverse_root_function,
     lines,
@@ -129,13 +130,10 @@ def _first_function(compiled: SimilaritySums) -> Callable[..., str]:
 def _exp2_function(compiled: SimilaritySums, prefix: str, tables: Tables) -> str:
     read = partial(fetch, prefix, tables)
     return f"""\
+{bits_function(prefix, "float", "uint32_t", "scale_of")}
 /* 2 to the power of -u, u >= 0: polynomial of the rest, whole as exponent bits. */
 static float {prefix}_exp2_minus(float u)
 {{
-    union {{
-        uint32_t bits;
-        float number;
-    }} scale;
     uint8_t whole;
     uint8_t k;
     float rest;
@@ -150,8 +148,7 @@ static float {prefix}_exp2_minus(float u)
     for (k = 1; k < {len(EXP2)}; ++k) {{
         power = power * rest + {read("exp2", "k")};
     }}
-    scale.bits = (uint32_t)(127 - whole) << 23;
-    return power * scale.number;
+    return power * {prefix}_scale_of_bits((uint32_t)(127 - whole) << 23);
 }}
 """
 

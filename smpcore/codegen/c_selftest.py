@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from smpcore.codegen.c_parts import LICENCE, class_type
+from smpcore.codegen.c_parts import CASTS, LICENCE, class_type
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.integers.conversions import conversions
 from smpcore.codegen.integers.model import QuantModel
@@ -49,6 +49,7 @@ def selftest_files(
         "@index@": class_type(model),
         "@n@": str(len(vectors.rows)),
         "@what@": what,
+        "@casts@": CASTS,
         "@licence@": LICENCE,
         "@try@": try_one,
         "@math@": "#include <math.h>\n\n" if score == "float" else "",
@@ -220,6 +221,7 @@ _SOURCE = """\
 #include "selftest.h"
 #include "test_vectors.h"
 
+@casts@
 @bytes@@try@
 uint8_t @p@_selftest(void)
 {
@@ -267,6 +269,7 @@ _QUANTISE = """\
 #include "model.h"
 #include "selftest.h"
 
+@casts@
 @flash@
 /* Numbers in the units of the table, and the integers that they become, bit for bit. */
 @numbers@

@@ -56,7 +56,7 @@ class CodedRows(CompiledModel):
         return (
             f"mixed: {self.mixed.ARITHMETIC}; code z >= 0 of at most code_size entries "
             "that minimises z' gram z / 2 - (scores of mixed)' z greedily; score of a "
-            "class = sum of votes * z"
+            "class = sum of votes * z; answer: lowest class within tie of the largest"
         )
 
     @property
@@ -68,6 +68,11 @@ class CodedRows(CompiledModel):
     def limit(self) -> int:
         """Most entries of a code."""
         return min(self.code_size, self.n_prototypes)
+
+    @property
+    def unrepresented(self) -> float:
+        """See `PrototypeModel.unrepresented`."""
+        return UNREPRESENTED + 2 * self.tie
 
     @property
     def start(self) -> np.ndarray:
@@ -109,11 +114,6 @@ class CodedRows(CompiledModel):
         return self.mixed.stack_bytes + sums + m + (8 + index) * limit + factor
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """Whose rows the files give away."""
-        return self.mixed.warnings
-
-    @property
     def in_words(self) -> str:
         """What `mixed` is made of, and the code."""
         return f"Codes of at most {self.limit} of {self.mixed.in_words}"
@@ -140,7 +140,7 @@ class CodedRows(CompiledModel):
                 own = codes.size > r
                 share = self.votes[codes.support[own, r]]
                 scores[own] += share * codes.amount[own, r, None]
-        scores[codes.size == 0, self.fallback] = np.float32(UNREPRESENTED)
+        scores[codes.size == 0, self.fallback] = np.float32(self.unrepresented)
         return scores
 
     def row_bounds(self, rows: np.ndarray) -> np.ndarray:
@@ -155,6 +155,7 @@ class CodedRows(CompiledModel):
         certain = np.isfinite(error).all(axis=1)
         error = np.where(certain[:, None], error, 0.0)
         bound = (error + (self.limit + 3) * UNIT * (amount + error)) @ votes + 1e-16
+        bound += 4 * UNIT * self.unrepresented  # of an input without a code
         return np.where(certain[:, None], bound, np.inf)
 
     def telling_rows(self, drawn: np.ndarray) -> Iterator[np.ndarray]:

@@ -23,6 +23,10 @@ RESCALE = "rescale that column (for instance in other units) and fit again."
 _WORTH_AN_OFFSET = 16.0
 
 
+# A 32-bit float should tell at least so many values of an input's range apart.
+_FEWEST_STEPS = 64
+
+
 class Column(NamedTuple):
     """What is known about one feature column of the user's table."""
 
@@ -32,6 +36,7 @@ class Column(NamedTuple):
     integer: bool = False
     missing: float | None = None
     levels: tuple[str, ...] | None = None
+    feature_levels: tuple[int, ...] = (-1,)
 
 
 class FeatureMap(NamedTuple):
@@ -46,12 +51,28 @@ class FeatureMap(NamedTuple):
         Level of a category that the feature waits for; -1 for a number.
     offset : ndarray of shape (n_features,), float64
         What is subtracted first: a float32, 0 for a category.
+    fixed : ndarray of shape (n_features,), bool
+        Whether a feature has one value in all training rows: it is no input, but part
+        of the constants.
+    value : ndarray of shape (n_features,), float64
+        That value less the offset.
     """
 
     columns: list[Column]
     column: np.ndarray
     level: np.ndarray
     offset: np.ndarray
+    fixed: np.ndarray
+    value: np.ndarray
+
+    def constants(self, features: np.ndarray) -> dict[str, float | str]:
+        """Columns of fixed features, and what they always are in training."""
+        found = {}
+        for feature in features[self.fixed[features]].tolist():
+            column, level = self.columns[self.column[feature]], self.level[feature]
+            value = float(self.value[feature] + self.offset[feature])
+            found[column.name] = value if level < 0 else column.levels[level]
+        return found
 
     def inputs(
         self, features: np.ndarray
@@ -100,7 +121,7 @@ def feature_map(model: PrototypeModel, preparation: Any = None) -> FeatureMap:
     places = [
         (place, level)
         for place, column in enumerate(columns)
-        for level in ([-1] if column.levels is None else range(len(column.levels)))
+        for level in column.feature_levels
     ]
     if len(places) != model.n_features:
         raise ExportError(
@@ -109,7 +130,14 @@ def feature_map(model: PrototypeModel, preparation: Any = None) -> FeatureMap:
         )
     column, level = np.array(places, dtype=np.int64).reshape(-1, 2).T
     offset = np.where(level < 0, _offsets(columns, column, model.center), 0.0)
-    return FeatureMap(columns, column, level, offset)
+    return FeatureMap(
+        columns, column, level, offset, fixed_features(model), model.low - offset
+    )
+
+
+def fixed_features(model: PrototypeModel) -> np.ndarray:
+    """Features with one value in all training rows, bool of shape (n_features,)."""
+    return model.low == model.high
 
 
 def reach(entry: CompiledInput) -> float:
@@ -134,7 +162,15 @@ def _columns(model: PrototypeModel, preparation: Any) -> list[Column]:
         ranges = zip(model.feature_names, model.low, model.high, strict=True)
         return [Column(name, float(low), float(high)) for name, low, high in ranges]
     return [
-        Column(c.name, 0.0, float(len(c.levels) - 1), True, None, tuple(c.levels))
+        Column(
+            c.name,
+            0.0,
+            float(len(c.levels) - 1),
+            True,
+            None,
+            tuple(c.levels),
+            c.feature_levels,
+        )
         if c.kind == "category"
         else Column(
             c.name, float(c.low), float(c.high), bool(c.integer), float(c.median)
@@ -156,10 +192,33 @@ def _offsets(
     return np.where(worth, within.astype(np.float32).astype(np.float64), 0.0)
 
 
+def _check_offset(column: Column) -> None:
+    """Refuse a column whose offset leaves a 32-bit float too few of its values.
+
+    Raises
+    ------
+    ExportError
+    """
+    largest = max(abs(column.low), abs(column.high))
+    exact = column.integer and largest <= 2.0**24
+    if column.levels or exact or not 0 < column.high - column.low < np.inf:
+        return
+    step = float(np.spacing(np.float32(min(largest, LIMIT))))
+    if column.high - column.low < _FEWEST_STEPS * step:
+        middle = (column.low + column.high) / 2
+        raise ExportError(
+            f"Input {shorten(column.name)} goes from {column.low:.10g} to "
+            f"{column.high:.10g}, where 32-bit floats lie {step:.3g} apart and cannot "
+            f"tell its values from each other; subtract {middle:.6g} from that column "
+            "and fit again, and from the input before the call."
+        )
+
+
 def _input(
     column: Column, place: int, offset: float, words: set[str], level_words: set[str]
 ) -> CompiledInput:
     """The column with identifiers of its own."""
+    _check_offset(column)
     word = identifier(column.name, words)
     levels = column.levels or ()
     return CompiledInput(

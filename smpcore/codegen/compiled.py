@@ -15,9 +15,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from smpcore.codegen.inputs import CompiledInput
+from smpcore.codegen.inputs import CompiledInput, rows_given_away
 from smpcore.codegen.json_text import from_text, to_text
 from smpcore.errors import ExportError
+from smpcore.model.ties import lowest_within
 
 #: Lowest score: no row of a class has spoken yet.
 LOWEST = -np.finfo(np.float32).max
@@ -36,12 +37,13 @@ class CompiledModel(ABC):
     owner : ndarray of shape (n_rows,), int64
         Class index each row speaks for, ascending.
     classes : tuple or None
-        Labels; ties go to the first. None for regression: the score of the only row
-        is the answer.
+        Labels. None for regression: the score of the only row is the answer.
     fallback : int
         Class index where no score is a number (an infinite input).
     band : float
         Margins up to this are "not sure"; 0: there is no such band.
+    tie : float
+        A float32; the answer is the lowest class within it of the largest score.
     provenance : mapping
         Where the model comes from, as plain JSON values.
     """
@@ -59,6 +61,7 @@ class CompiledModel(ABC):
     classes: tuple[Any, ...] | None
     fallback: int = 0
     band: float = 0.0
+    tie: float = 0.0
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -109,7 +112,7 @@ class CompiledModel(ABC):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What whoever gets the files should know first, in whole sentences."""
-        return ()
+        return rows_given_away(self.n_training_rows)
 
     @abstractmethod
     def row_scores(self, rows: np.ndarray) -> np.ndarray:
@@ -234,16 +237,7 @@ class CompiledModel(ABC):
         return self.scores(rows)
 
     def winners(self, rows: np.ndarray) -> np.ndarray:
-        """Class index of each row: the first with the largest score.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n, n_inputs)
-
-        Returns
-        -------
-        ndarray of shape (n,), int64
-        """
+        """Class index of each row of inputs, see `decide`."""
         return self.decide(self.scores(rows))
 
     def margins(self, rows: np.ndarray) -> np.ndarray:
@@ -252,7 +246,7 @@ class CompiledModel(ABC):
         return np.subtract(top[:, -1], top[:, -2])
 
     def decide(self, scores: np.ndarray) -> np.ndarray:
-        """Class index of each row of scores; the fallback where none is a number.
+        """The lowest class within `tie` of the best; `fallback` if none is a number.
 
         Parameters
         ----------
@@ -266,7 +260,7 @@ class CompiledModel(ABC):
         if self.is_regression:
             return np.zeros(len(scores), dtype=np.int64)
         spoken = (scores > LOWEST).any(axis=1)
-        return np.where(spoken, scores.argmax(axis=1), self.fallback)
+        return np.where(spoken, lowest_within(scores, self.tie), self.fallback)
 
     def predict(self, rows: np.ndarray) -> np.ndarray:
         """Label or value of each row.
@@ -382,6 +376,9 @@ class CompiledModel(ABC):
             ),
             "fallback should be a class index": 0 <= self.fallback < n_classes,
             "band should be a number of at least 0": 0 <= self.band < np.inf,
+            "tie should be a 32-bit float of at least 0": (
+                0 <= self.tie < np.inf and self.tie == np.float32(self.tie)
+            ),
         }
 
     def levels_fit(self, place: np.ndarray, level: np.ndarray) -> bool:

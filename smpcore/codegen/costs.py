@@ -202,7 +202,7 @@ def _sum_parts(model: SimilaritySums | QuantSums) -> dict[str, int]:
         "missing": n if "missing" in tables else 0,
         "shift": n if "shift" in tables else 0,
         **(_shifts(model) if whole else {}),
-        "tested": n if "level" in tables else 0,
+        "tested": n if "level" in tables or (not whole and "input" in tables) else 0,
         "far entry": model.anchor.size if model.anchor.size > 255 else 0,
     }
 

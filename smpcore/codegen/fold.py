@@ -15,7 +15,7 @@ from smpcore.codegen.fold_sums import similarity_sums
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.names import shorten
 from smpcore.codegen.pooling import pooled_rows
-from smpcore.codegen.used import of_prototypes
+from smpcore.codegen.used import of_prototypes, seen_features
 from smpcore.errors import ExportError
 from smpcore.model import PrototypeModel
 
@@ -30,7 +30,9 @@ def compile_model(
     """Fold preparation and scaling into the weights and drop what is unused.
 
     Scaling is folded in float64 and rounded once: ``w / scale`` per user's unit, the
-    centre into the bias. Where a column lies far from zero compared with its spread
+    centre into the bias. A feature with one value in all training rows is no input:
+    that value is folded as well, see ``constant_in_training`` of the provenance.
+    Where a column lies far from zero compared with its spread
     the centre stays as an `offset` that is subtracted first: a folded bias would
     cancel most digits of a float32. Of a similarity the parameters are folded as
     well, into one factor per feature and the anchors (`kernels`).
@@ -56,9 +58,13 @@ def compile_model(
     """
     check_supported(model)
     features = feature_map(model, preparation)
-    compiled = _compiled(model, features, provenance or {})
+    provenance = dict(provenance or {})
+    if fixed := features.constants(np.flatnonzero(seen_features(model))):
+        provenance["constant_in_training"] = fixed
+    compiled = _compiled(model, features, provenance)
     if compiled is None:
-        label = shorten(str(model.predict(model.center[None])[0]))
+        (answer,) = model.predict(model.center[None])
+        label = f"{answer:.6g}" if model.classes is None else shorten(str(answer))
         raise ExportError(
             f"The model uses no input, it always answers {label}; models with at least "
             "one input are supported: fit again with a smaller penalty."
@@ -91,6 +97,7 @@ def _compiled(
         classes=None if model.classes is None else tuple(model.classes.tolist()),
         fallback=int(model.fallback),
         band=float(model.band),
+        tie=float(np.float32(model.tie)),
         provenance=_json_values(provenance),
     )
 
@@ -128,7 +135,9 @@ def _linear_rows(model: PrototypeModel, features: FeatureMap) -> dict[str, Any] 
     """Parts of `LinearRows`; None where no input is used."""
     with np.errstate(over="ignore", invalid="ignore"):
         weights = model.weights / model.scale
-        bias = model.bias - weights @ (model.center - features.offset)
+        zero = features.offset + np.where(features.fixed, features.value, 0.0)
+        bias = model.bias - weights @ (model.center - zero)
+        weights[:, features.fixed] = 0.0
     weights, bias, owner = pooled_rows(model, weights, bias)
     row, feature = np.nonzero(weights)
     if not len(feature):

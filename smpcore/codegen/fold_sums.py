@@ -42,26 +42,47 @@ def similarity_sums(
     ExportError
         If float32 cannot hold the model inside the training range.
     """
-    kernel = KERNELS[model.similarity.kind]
+    kind = model.similarity.kind
+    kernel = KERNELS[kind]
+    moved = kind in (*UnitSums.SIMILARITIES, *OverlapSums.SIMILARITIES)
+    seen = kernel.looks_at(model)
+    fixed = np.flatnonzero(seen & features.fixed)
+    with np.errstate(over="ignore", invalid="ignore"):
+        factor, constant, anchors = kernel.fold(model, features.offset)
+        alike = kernel.add(0.0, (factor * features.value)[fixed], anchors[:, fixed])
     kept, mixing = distinct_anchors(model.anchors, model.mixing)
+    if kind == "features":
+        constant = np.exp2(-alike) @ np.array(model.similarity.weights)[fixed]
+    elif kernel.is_exponential:
+        mixing = mixing * np.exp2(-alike.sum(axis=1))[kept, None]
+    elif not moved:
+        constant = constant + alike.sum(axis=1)
     weights, bias, owner = pooled_rows(model, mixing.T, model.bias)
     used = (weights != 0).any(axis=0)
     kept, weights = kept[used], weights[:, used]
-    feature = np.flatnonzero(kernel.looks_at(model))
+    feature = np.flatnonzero(seen & ~features.fixed)
     if not len(kept) or not len(feature):
         return None
-    with np.errstate(over="ignore", invalid="ignore"):
-        factor, constant, anchors = kernel.fold(model, features.offset)
     inputs, places = features.inputs(feature)
+    level = features.level[feature]
+    move = (features.offset - model.center) / model.scale
+    if moved and len(fixed):
+        # Lengths and unions need what never varies: 0 times the first input, moved.
+        factor[fixed] = 0.0
+        move[fixed] += (features.value / model.scale)[fixed]
+        feature = np.r_[feature, fixed]
+        places, level = (
+            np.r_[of, np.full(len(fixed), of[0])] for of in (places, level)
+        )
     anchor, term_row = stored_terms(weights.T)
     parts = {
         "inputs": inputs,
         "bias": bias,
         "owner": owner,
-        "similarity": model.similarity.kind,
+        "similarity": kind,
         "degree": int(model.similarity.degree),
         "feature_input": places,
-        "feature_level": features.level[feature],
+        "feature_level": level,
         "factor": factor[feature],
         "constant": constant[kept],
         "anchor": anchors[kept][:, feature],
@@ -70,10 +91,9 @@ def similarity_sums(
         "weight": weights.T[anchor, term_row],
         "real_anchors": model.kind_of_prototype != "invented case",
     }
-    kind = model.similarity.kind
-    if kind in (*UnitSums.SIMILARITIES, *OverlapSums.SIMILARITIES):
+    if moved:
         parts["degree"] = 1
-        parts["move"] = ((features.offset - model.center) / model.scale)[feature]
+        parts["move"] = move[feature]
     if kind == "features":
         parts["share"] = np.array(model.similarity.weights)[feature]
     _check_range(parts, weights)
@@ -123,9 +143,10 @@ def _check_range(parts: dict[str, Any], weights: np.ndarray) -> None:
                 parts["similarity"] in UnitSums.SIMILARITIES
             ):  # it is the length that adds up squares
                 share = np.maximum(share, value**2)
-            if not (_SMALLEST <= factor and share.max() <= LIMIT):
+            if not ((_SMALLEST <= factor or not factor) and share.max() <= LIMIT):
+                name = f"Input {shorten(entry.name)}" if factor else "A constant column"
                 raise ExportError(
-                    f"Input {shorten(entry.name)} has a factor of {factor:.3g} per "
+                    f"{name} has a factor of {factor:.3g} per "
                     f"unit and adds up to {share.max():.3g} inside a "
                     f"{parts['similarity']} similarity, too far from 1 for 32-bit "
                     f"floats; {_REMEDY}"

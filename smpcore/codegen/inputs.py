@@ -143,3 +143,14 @@ def input_rounding(inputs: Sequence[CompiledInput], rows: np.ndarray) -> np.ndar
             own = 2.0**-48 * (np.abs(x) + abs(entry.offset))
             rounding[:, place] = np.abs(x - to_float32(x)) + own
     return rounding
+
+
+def rows_given_away(n_training_rows: int) -> tuple[str, ...]:
+    """The sentence about training rows that whoever has the files can read."""
+    if not n_training_rows:
+        return ()
+    return (
+        f"This model contains {n_training_rows} training rows (support vectors): "
+        "whoever has these files can read them. Pass them on only if you may pass on "
+        "those rows.",
+    )

@@ -15,7 +15,7 @@ from smpcore.errors import ExportError
 SCHEMA = 1
 
 #: Entries at the end of the text; those of the forms stand before them.
-_LAST = ("classes", "fallback", "band", "provenance")
+_LAST = ("classes", "fallback", "band", "tie", "provenance")
 
 
 def to_text(model: Any) -> str:

@@ -117,7 +117,7 @@ In the units of the table the model was fitted on: scaling is already in the {ta
 | name in C | column | range in training | missing counts as |
 |---|---|---|---|
 {inputs}
-"""
+{parts.constants(compiled)}"""
 
 
 def _classes(compiled: CompiledModel, prefix: str) -> str:
@@ -149,7 +149,10 @@ def _missing_rule(compiled: CompiledModel) -> str:
     elif numbers:
         rules.append("No number may be missing.")
     if len(numbers) < len(compiled.inputs):
-        rules.append("A missing or unknown category is -1 and adds nothing.")
+        rules.append(
+            "A missing or unknown category is -1 and adds nothing: of two levels it "
+            "counts as the commoner one."
+        )
     return "\n".join(rules)
 
 

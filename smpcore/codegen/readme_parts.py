@@ -73,6 +73,21 @@ def classes(compiled: CompiledModel) -> str:
 """
 
 
+def constants(compiled: CompiledModel) -> str:
+    """Which columns are no input because they never vary; empty if there is none."""
+    found = compiled.provenance.get("constant_in_training")
+    if not isinstance(found, Mapping):
+        return ""
+    columns = ", ".join(
+        f"{markdown(name)} ({markdown(f'{v:.9g}' if isinstance(v, float) else str(v))})"
+        for name, v in found.items()
+    )
+    return f"""
+No inputs, as they have one value in all training rows, which the numbers of the model
+take in: {columns}.
+"""
+
+
 def margin(prefix: str, steps: str, not_sure: str) -> str:
     """What margin and band mean.
 
@@ -166,7 +181,11 @@ def origin(compiled: CompiledModel, text: str) -> str:
     -------
     str
     """
-    told = {n: v for n, v in compiled.provenance.items() if n != "as_exported"}
+    told = {
+        "accuracy in 64-bit floats" if name == "accuracy" else name: value
+        for name, value in compiled.provenance.items()
+        if name not in ("as_exported", "constant_in_training")
+    }
     facts = "\n".join(
         f"| {markdown(name)} | {markdown(value)} |" for name, value in _facts(told)
     )

@@ -43,6 +43,7 @@ def _model(model: Any, shared: tuple[str, ...] = ()) -> dict[str, Any]:
     entries["arithmetic"] = {"const": model.ARITHMETIC}
     if "source" in hints:
         entries["form"] = {"const": type(model).__name__}
+        entries["zero_weights"] = {"type": "object"}
     for name in (entry.name for entry in fields(model) if entry.name not in shared):
         value = getattr(model, name)
         if name in model.INTEGERS:

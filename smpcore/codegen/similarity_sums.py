@@ -83,7 +83,8 @@ class SimilaritySums(CompiledModel):
         return (
             "float32; t = factor * v; v = x - offset of a number, 1 or 0 for a "
             f"category's level; {self.kernel.ARITHMETIC}; score of a class = max over "
-            "its rows of (bias + sum of weight * s); ties: lowest class"
+            "its rows of (bias + sum of weight * s); answer: lowest class within tie "
+            "of the largest score"
         )
 
     @property
@@ -121,17 +122,6 @@ class SimilaritySums(CompiledModel):
     def stack_bytes(self) -> int:
         """One float for each row, and for each feature that is not just an input."""
         return 4 * (self.n_rows + (self.n_features if self.features_differ else 0))
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Whose rows the files give away."""
-        if not self.real_anchors:
-            return ()
-        return (
-            f"This model contains {self.n_anchors} training rows (support vectors): "
-            "whoever has these files can read them. Pass them on only if you may pass "
-            "on those rows.",
-        )
 
     @property
     def is_dense(self) -> bool:
@@ -294,6 +284,8 @@ class SimilaritySums(CompiledModel):
         values = self.unscaled(near)
         for feature, (place, level) in enumerate(self._places()):
             value = values[:, feature]
+            if not self.factor[feature]:
+                continue
             if level < 0:
                 rows[:, place] = value + self.inputs[place].offset
                 continue
@@ -303,7 +295,7 @@ class SimilaritySums(CompiledModel):
 
     def unscaled(self, features: np.ndarray) -> np.ndarray:
         """What inputs less their offsets are, where the features are these."""
-        return features / self.factor
+        return features / np.where(self.factor, self.factor, 1)
 
     def tables(self) -> dict[str, np.ndarray]:
         """The constants of generated code, see `CompiledModel.tables`.
@@ -327,9 +319,18 @@ class SimilaritySums(CompiledModel):
         indices = {} if self.is_regression else {"owner": self.owner}
         if not self.is_dense:
             indices |= {"end": self.start[1:], "row": self.term_row}
+        if not self._in_order:
+            indices["input"] = self.feature_input
         if (self.feature_level >= 0).any():
-            indices |= {"input": self.feature_input, "level": self.feature_level + 1}
+            indices["level"] = self.feature_level + 1
         return tables | {name: smallest(values) for name, values in indices.items()}
+
+    @property
+    def _in_order(self) -> bool:
+        """Whether the features are the inputs, one after the other."""
+        n = len(self.inputs)
+        numbers = self.n_features == n and (self.feature_level < 0).all()
+        return bool(numbers and (self.feature_input == np.arange(n)).all())
 
     def _places(self) -> Iterator[tuple[int, int]]:
         """Input and level of each feature."""
@@ -342,7 +343,8 @@ class SimilaritySums(CompiledModel):
     def _form_rules(self) -> dict[str, bool]:
         d, n = self.n_features, self.n_anchors
         numbers = (self.feature_level < 0).all()
-        in_order = np.array_equal(self.feature_input, np.arange(len(self.inputs)))
+        places = self.feature_input[self.factor != 0]
+        in_order = np.array_equal(places, np.arange(len(self.inputs)))
         steps = np.diff(self.start)
         chained = len(self.start) == n + 1 and bool((steps >= 0).all())
         chained = chained and self.start[0] == 0 and self.start[-1] == len(self.weight)
@@ -356,7 +358,11 @@ class SimilaritySums(CompiledModel):
                 and self.levels_fit(self.feature_input, self.feature_level)
                 and (not numbers or in_order)
             ),
-            "factor should be above 0": bool((self.factor > 0).all()),
+            # A feature of 0 times an input, and moved, never varies.
+            "factor should be above 0": bool(
+                (self.factor >= 0).all()
+                and (hasattr(self, "move") or (self.factor > 0).all())
+            ),
             "start should lead through all terms": chained,
             "term_row should be a row for each term, ascending within an anchor": (
                 chained and len(self.term_row) == len(self.weight) and self._rows_fit()

@@ -102,7 +102,7 @@ class UnitSums(SimilaritySums):
 
     def unscaled(self, features: np.ndarray) -> np.ndarray:
         """See `SimilaritySums.unscaled`."""
-        return (features - self.move) / self.factor
+        return super().unscaled(features - self.move)
 
     def tables(self) -> dict[str, np.ndarray]:
         """See `SimilaritySums.tables`; and ``move`` where it is not 0."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from smpcore.codegen.columns import fixed_features
 from smpcore.codegen.fold_sums import distinct_anchors
 from smpcore.codegen.kernels import KERNELS
 from smpcore.codegen.pooling import pooled_rows
@@ -23,7 +24,13 @@ def used_features(model: PrototypeModel) -> np.ndarray:
     Returns
     -------
     ndarray of bool, shape (n_features,)
+        None that has one value in all training rows.
     """
+    return seen_features(model) & ~fixed_features(model)
+
+
+def seen_features(model: PrototypeModel) -> np.ndarray:
+    """Features that could change a score, whether or not they vary in training."""
     if model.code_size:
         model = of_prototypes(model)
     if model.is_linear:
@@ -56,9 +63,7 @@ def used_inputs(model: PrototypeModel, preparation: Any) -> tuple[str, ...]:
     """
     used = used_features(model)
     return tuple(
-        given.name
-        for given in preparation.inputs
-        if used[given.first : given.first + given.width].any()
+        given.name for given in preparation.inputs if used[given.features].any()
     )
 
 

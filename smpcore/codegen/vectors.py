@@ -220,7 +220,7 @@ def _missing(
 
 
 def _between(compiled: CompiledModel, drawn: np.ndarray) -> dict[str, list[np.ndarray]]:
-    """Neighbouring float32 rows with different labels, and rows with equal scores.
+    """Neighbouring float32 rows with different labels, and rows with tied scores.
 
     Found by bisection between random rows that agree in their categories. For
     regression there are none.
@@ -238,8 +238,8 @@ def _between(compiled: CompiledModel, drawn: np.ndarray) -> dict[str, list[np.nd
     for _ in range(_HALVINGS):
         middle = left + (right - left) / 2
         same = (compiled.winners(middle) == start)[:, None]
-        top = np.sort(compiled.scores(middle), axis=1)[:, -2:]
-        for pair in np.flatnonzero(top[:, 0] == top[:, 1]):
+        near = compiled.margins(middle) <= np.float32(compiled.tie)
+        for pair in np.flatnonzero(near):
             ties.setdefault(int(pair), middle[pair])
         left, right = np.where(same, middle, left), np.where(same, right, middle)
     pairs = np.stack([left, right], axis=1).reshape(-1, drawn.shape[1])

@@ -10,9 +10,10 @@ from smpcore.datasets.checks import (
     MAX_CLASSES,
     check_fit,
     find_duplicates,
+    rows_of_known_groups,
     telling_features,
 )
-from smpcore.datasets.columns import as_numbers, as_text, listed, shown
+from smpcore.datasets.columns import as_numbers, as_text, listed, shorten_name, shown
 from smpcore.datasets.dataset import Dataset, Reading
 from smpcore.datasets.delimited import DECIMALS, DELIMITERS, ENCODINGS
 from smpcore.datasets.forbidding import (
@@ -68,7 +69,9 @@ __all__ = [
     "read_kernels",
     "read_table",
     "read_times",
+    "rows_of_known_groups",
     "search_openml",
+    "shorten_name",
     "shown",
     "split",
     "telling_features",

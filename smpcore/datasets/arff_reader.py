@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from smpcore.datasets.cells import parse_cell
 from smpcore.datasets.columns import framed, narrowed, shown
 from smpcore.datasets.dataset import Reading
 from smpcore.datasets.limits import check_size
@@ -261,13 +262,13 @@ def _converted(
     """One column of some rows."""
     name, number, levels, _ = attribute
     if number:
-        try:
-            known = ["nan" if cell is None else cell for cell in cells]
-            return np.array([float(cell) for cell in known])
-        except ValueError:
-            row = next(i for i, cell in enumerate(known) if not _is_number(cell))
-            words = f"Invalid numerical value {shown(known[row])} of {shown(name)}"
-            raise _refuse(numbers[row], words) from None
+        known = ["nan" if cell is None else cell for cell in cells]
+        values = np.array([parse_cell(cell) for cell in known])
+        for row in np.flatnonzero(np.isnan(values)):
+            if known[row].strip().lower() != "nan":
+                words = f"Invalid numerical value {shown(known[row])} of {shown(name)}"
+                raise _refuse(numbers[row], words)
+        return values
     if levels is None:
         return pa.array(cells, pa.large_string())
     try:
@@ -279,11 +280,3 @@ def _converted(
             f"Data value {str(cells[row])[:40]} not found in nominal declaration of "
             f"{shown(name)}, at line {numbers[row]}",
         ) from None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

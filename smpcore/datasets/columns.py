@@ -51,6 +51,18 @@ def shown(value: object, length: int = 40) -> str:
     return repr(text if len(text) <= length else text[: length - 1] + "…")
 
 
+def shorten_name(name: object, most: int) -> str:
+    """Cut a name to so many characters; of "column = level" the column is cut first."""
+    text = str(name)
+    if len(text) <= most:
+        return text
+    column, sign, level = text.partition(" = ")
+    room = most - len(sign + level) - 1
+    if sign and room > 0:
+        return f"{column[:room]}…{sign}{level}"
+    return text[: most - 1] + "…"
+
+
 def listed(values: Iterable[object], most: int = 5) -> str:
     """Several quoted values for a sentence, the rest counted."""
     values = list(values)
@@ -295,6 +307,13 @@ def _reason_to_ignore(column: pd.Series, kind: Kind) -> str:
     if whole and present.size == column.size and np.all(np.diff(present) == 1):
         return "it counts the rows"
     return ""
+
+
+def names_groups(column: pd.Series) -> bool:
+    """Whether a column looks like an identifier that several rows share."""
+    present = column.dropna()
+    named = _ID_NAMES.fullmatch(str(column.name)) is not None
+    return named and 1 < present.nunique() < present.size
 
 
 def _whole(present: pd.Series) -> bool:

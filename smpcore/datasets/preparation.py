@@ -27,18 +27,25 @@ class Input:
     name : str
         Name of the raw column.
     kind : {"number", "category"}
-        A number is one model feature; a category is one feature of 0 or 1 per level.
+        A number is one model feature; a category is one feature of 0 or 1 per level,
+        but for the level ``dropped``.
     median : float
         What a missing number becomes: the median of the training rows.
     levels : tuple of str
         Sorted values of a category in the training rows. Any other value, and a
-        missing one, makes all its features 0.
+        missing one, makes all its features 0: of two levels it counts as the commoner.
     low, high : float
         Range of the model features in the training rows.
     integer : bool
         All training values are whole numbers.
     first, width : int
         Position of the first model feature, and how many there are.
+    decimals : int
+        Digits after the point of a number: those of the training values, but no more
+        than four significant digits of their range need.
+    dropped : int
+        Position in ``levels`` of the level without a feature: of two levels the
+        commoner in the training rows, the first if both are equally common; -1: none.
     """
 
     name: str
@@ -50,6 +57,31 @@ class Input:
     integer: bool
     first: int
     width: int
+    decimals: int = 0
+    dropped: int = -1
+
+    @property
+    def features(self) -> slice:
+        """Positions of its model features."""
+        return slice(self.first, self.first + self.width)
+
+    @property
+    def feature_levels(self) -> tuple[int, ...]:
+        """Position in ``levels`` of the level of each feature; empty for a number."""
+        return tuple(i for i in range(len(self.levels)) if i != self.dropped)
+
+    def text(self, x: np.ndarray) -> str:
+        """The value of the column in a feature vector: a level, or a number's digits.
+
+        A number that needs more digits than the column's own has all of its digits.
+        """
+        if self.kind == "category":
+            places = [*np.array(self.feature_levels)[x[self.features] != 0]]
+            places += [self.dropped] * (not places and self.dropped >= 0)
+            return " or ".join(self.levels[i] for i in places) or "none of its levels"
+        value = float(x[self.first])
+        text = f"{value:.{self.decimals}f}"
+        return text if abs(value) < 1e15 and float(text) == value else repr(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +105,49 @@ class Preparation:
             for name in (
                 [given.name]
                 if given.kind == "number"
-                else [f"{given.name} = {level}" for level in given.levels]
+                else [f"{given.name} = {given.levels[i]}" for i in given.feature_levels]
             )
         )
+
+    @property
+    def column_of_feature(self) -> np.ndarray:
+        """Position in ``inputs`` of each model feature's column, (n_features,)."""
+        return np.repeat(np.arange(len(self.inputs)), [i.width for i in self.inputs])
+
+    @property
+    def has_level_features(self) -> bool:
+        """Whether a column is several features."""
+        return any(given.width > 1 for given in self.inputs)
+
+    def sum_by_column(self, values: np.ndarray) -> np.ndarray:
+        """Sum what belongs to features over the features of each column.
+
+        Parameters
+        ----------
+        values : ndarray of shape (..., n_features)
+
+        Returns
+        -------
+        ndarray of shape (..., n_inputs), float64
+        """
+        values = np.asarray(values, dtype=np.float64)
+        sums = np.zeros((*values.shape[:-1], len(self.inputs)))
+        columns, starts = np.unique(self.column_of_feature, return_index=True)
+        sums[..., columns] = np.add.reduceat(values, starts, axis=-1)
+        return sums
+
+    def used_columns(self, used: np.ndarray) -> np.ndarray:
+        """Which columns have a used feature.
+
+        Parameters
+        ----------
+        used : ndarray of bool, shape (..., n_features)
+
+        Returns
+        -------
+        ndarray of bool, shape (..., n_inputs)
+        """
+        return self.sum_by_column(used) > 0
 
     @property
     def n_features(self) -> int:
@@ -112,8 +184,7 @@ class Preparation:
         for given in self.inputs:
             if given.kind == "category":
                 levels = _level_codes(frame[given.name], given)
-                known = np.flatnonzero(levels >= 0)
-                X[known, given.first + levels[known]] = 1.0
+                X[:, given.features] = levels[:, None] == np.array(given.feature_levels)
         return X
 
     def report(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -217,21 +288,49 @@ def _number(column: pd.Series, first: int) -> Input:
     if not values.size:
         values = np.zeros(1)
     low, high = float(values.min()), float(values.max())
+    median, decimals = float(np.median(values)), _decimals(values)
     integer = bool(np.all(values == np.floor(values)))
-    median = float(np.median(values))
-    return Input(column.name, "number", median, (), low, high, integer, first, 1)
+    return Input(
+        column.name, "number", median, (), low, high, integer, first, 1, decimals
+    )
+
+
+def _decimals(values: np.ndarray) -> int:
+    """Digits after the point that all values need, four significant ones at most."""
+    spread = np.ptp(values) or np.abs(values[0]) or 1.0
+    most = int(np.clip(3 - np.floor(np.log10(spread)), 0, 300))
+    for decimals in range(most):
+        # Most columns of many digits show it in their first values.
+        if all(np.array_equal(v, np.round(v, decimals)) for v in (values[:8], values)):
+            return decimals
+    return most
 
 
 def _category(column: pd.Series, first: int) -> Input:
-    levels = tuple(sorted(as_text(column).dropna().unique()))
+    counts = as_text(column).dropna().value_counts()
+    levels = tuple(sorted(counts.index))
     if len(levels) > MAX_CATEGORY_LEVELS:
         raise DatasetError(
             f"Column {shown(column.name)} has {len(levels):,} different values, at "
             f"most {MAX_CATEGORY_LEVELS:,} are possible for a category; give it the "
             "role ignore, or read it as a number."
         )
-    width = len(levels)
-    return Input(column.name, "category", 0.0, levels, 0.0, 1.0, True, first, width)
+    dropped = -1
+    if len(levels) == 2:
+        dropped = int(counts[levels[1]] > counts[levels[0]])
+    width = len(levels) - (dropped >= 0)
+    return Input(
+        column.name,
+        "category",
+        0.0,
+        levels,
+        0.0,
+        1.0,
+        True,
+        first,
+        width,
+        dropped=dropped,
+    )
 
 
 def _numbers(frame: pd.DataFrame, names: list[str]) -> np.ndarray:

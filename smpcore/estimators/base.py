@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from smpcore.errors import SmpcoreError, checked
 from smpcore.estimators.features import FeatureImportances, feature_entries
 from smpcore.estimators.scaling import scaled_copy, validated
-from smpcore.model import History, PrototypeModel
+from smpcore.model import History, PrototypeModel, training_tie
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,7 +255,7 @@ class PrototypeClassifier(FeatureImportances, ClassifierMixin, BaseEstimator):
         return self.solve(self.problem(X, y, sample_weight))
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Score of each class; of two classes, second minus first.
+        """Score of each class; of two, second minus first minus the model's `tie`.
 
         Parameters
         ----------
@@ -274,10 +274,11 @@ class PrototypeClassifier(FeatureImportances, ClassifierMixin, BaseEstimator):
                 f"X holds values as large as {np.abs(X).max():.3g}, too large to be "
                 "scored; leave such rows out."
             )
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+        two = scores.shape[1] == 2
+        return scores[:, 1] - (scores[:, 0] + self.model_.tie) if two else scores
 
     def predict(self, X: Any) -> np.ndarray:
-        """Label of each row: the class with the highest score (ties: the first).
+        """Label of each row: the lowest class within `tie` of the highest score.
 
         Parameters
         ----------
@@ -288,7 +289,7 @@ class PrototypeClassifier(FeatureImportances, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         scores = self.decision_function(X)
-        codes = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
+        codes = scores > 0 if scores.ndim == 1 else self.model_.decide(scores)
         return self.classes_[np.asarray(codes, dtype=np.int64)]
 
     def _scaled_rows(
@@ -337,8 +338,17 @@ class PrototypeClassifier(FeatureImportances, ClassifierMixin, BaseEstimator):
         }
 
     def _keep(
-        self, problem: Problem, model: PrototypeModel, history: History, n_asked: int
+        self,
+        problem: Problem,
+        model: PrototypeModel,
+        history: History,
+        n_asked: int,
+        scores: np.ndarray | None = None,
     ) -> None:
-        """Set the attributes that every fitted classifier has."""
+        """Set what every fitted classifier has; `scores` of its rows, if known."""
+        if scores is None:
+            rows = problem.X[:, : problem.n_features]
+            scores = model.scores(rows * problem.scale + problem.center)
+        model = replace(model, tie=training_tie(scores))
         keep_fitted(self, problem, model, history, n_asked)
         self.classes_ = problem.classes

@@ -355,13 +355,13 @@ class IMKPLClassifier(PrototypeClassifier):
             code_size=int(self.code_size),
             gram=walk.gram,
         )
-        self._keep(problem, model, history, len(walk.U))
+        codes = np.empty((len(problem.order), len(walk.U)))
+        codes[problem.order] = walk.plain_codes()
+        self._keep(problem, model, history, len(walk.U), codes @ model.votes)
         self.state_ = walk.state
         self.kernel_weights_ = walk.beta
         self.dropped_ = np.flatnonzero(~problem.active)
         self.anchor_rows_ = problem.order[used]
-        codes = np.empty((len(problem.order), len(walk.U)))
-        codes[problem.order] = walk.plain_codes()
         self.assignment_ = codes.argmax(axis=1)
         self.ip_ = float(interpretability(model).mean())
         self.dr_ = float(np.nanmean(discrimination(codes, model.owner, problem.codes)))

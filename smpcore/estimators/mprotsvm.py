@@ -282,7 +282,9 @@ class MultiPrototypeSVC(PrototypeClassifier):
         self.state_ = replace(found.state, n_asked=len(problem.owners))
         self.free_objective_ = found.look.free
         model = self._pruned_model(problem, found.state, found.scores, history)
-        self._keep(problem, model, history, len(problem.owners))
+        linear = problem.gram is None
+        known = None if linear else model.pool(found.scores[self.kept_].T)
+        self._keep(problem, model, history, len(problem.owners), known)
         if self.n_init is None:
             self.automatic_["n_init"] = n_init
         if self.gamma is None:

@@ -47,7 +47,8 @@ class SMaLLClassifier(PrototypeClassifier):
               \qquad \|w_j\|_0 \le k .
 
     The convex relaxation is solved, its prototypes are rounded to k weights and solved
-    again. The relaxation's bound says how far the result is from the best.
+    again, and features are exchanged one at a time while that lowers the objective.
+    The relaxation's bound says how far the result is from the best.
 
     Parameters
     ----------
@@ -66,6 +67,9 @@ class SMaLLClassifier(PrototypeClassifier):
         Of two classes the one that has prototypes; None for the second.
     n_draws : int, default=10
         Random roundings tried besides the k largest; 0 is fastest.
+    n_swaps : int, default=12
+        Refits at most, of each rounding that is looked at, with one of its features
+        exchanged for another.
     tol : float, default=1e-3
         Stop when the relaxation is certified to be this close to its optimum,
         relatively.
@@ -141,6 +145,7 @@ class SMaLLClassifier(PrototypeClassifier):
         multiclass: str = "joint",
         positive_class: Any = None,
         n_draws: int = 10,
+        n_swaps: int = 12,
         tol: float = 1e-3,
         max_iter: int = 2000,
         random_state: Any = 0,
@@ -156,6 +161,7 @@ class SMaLLClassifier(PrototypeClassifier):
         self.multiclass = multiclass
         self.positive_class = positive_class
         self.n_draws = n_draws
+        self.n_swaps = n_swaps
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -227,8 +233,9 @@ class SMaLLClassifier(PrototypeClassifier):
         rounded = []
         if 0 < k < problem.n_features:
             random = check_random_state(self.random_state)
+            counts = self.n_draws, self.n_swaps
             rounded = round_all(
-                problem, relaxed, k, self.lam, self.n_draws, random, state, limits
+                problem, relaxed, k, self.lam, *counts, random, state, limits
             )
         history = joined_history(
             problem, relaxed, rounded, time.perf_counter() - started
@@ -360,6 +367,7 @@ class SMaLLClassifier(PrototypeClassifier):
         check_number("k", self.k, 0, integer=True)
         check_number("lam", self.lam, 0.0, 1e12, above=True)
         check_number("n_draws", self.n_draws, 0, 10**4, integer=True)
+        check_number("n_swaps", self.n_swaps, 0, 10**6, integer=True)
         check_number("tol", self.tol, 0.0, 1.0, above=True)
         check_number("max_iter", self.max_iter, 1, 10**7, integer=True)
         check_number("record", self.record, 0, integer=True)

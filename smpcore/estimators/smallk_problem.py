@@ -260,7 +260,9 @@ def joined_history(
     objective = _summed([solution.objective for solution in relaxed])
     gap = _summed([solution.gap for solution in relaxed])
     steps = side_by_side([solution.steps for solution in relaxed], problem)
+    phases: tuple[tuple[float, str], ...] = ()
     if rounded:
+        phases = (0.0, "relaxed"), (float(len(objective)), "rounded to k")
         refit = _summed([solution.objective for solution in rounded])
         last = side_by_side([solution.steps for solution in rounded], problem)
         gap = np.concatenate([gap, refit - (objective[-1] - gap[-1])])
@@ -276,6 +278,7 @@ def joined_history(
         status=max(solution.status for solution in relaxed + rounded),
         n_iter=len(objective) - 1,
         seconds=seconds,
+        phases=phases,
     )
 
 

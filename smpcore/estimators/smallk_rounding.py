@@ -13,6 +13,7 @@ from smpcore.estimators.smallk_problem import (
     Solution,
     Task,
 )
+from smpcore.estimators.smallk_swaps import swap_changes
 from smpcore.solvers.smallk import solve_smallk
 from smpcore.solvers.smallk_mirror_prox import solve_smallk_mirror_prox
 from smpcore.solvers.smp import STOPPED
@@ -20,6 +21,9 @@ from smpcore.solvers.support_norm import squared_support_norm
 
 #: A refit is that much more exact than the relaxation.
 REFIT = 0.1
+
+#: Swaps are tried if the quadratic model lets the objective rise by that part at most.
+PROMISING = 2e-3
 
 
 @dataclass(frozen=True)
@@ -255,6 +259,7 @@ def round_all(
     k: int,
     lam: float,
     n_draws: int,
+    n_swaps: int,
     random: np.random.RandomState,
     state: SMaLLState | None,
     limits: Limits,
@@ -270,6 +275,8 @@ def round_all(
     lam : float
     n_draws : int
         Random supports tried besides the largest shares.
+    n_swaps : int
+        Supports tried that differ from the best one in one feature.
     random : RandomState
     state : SMaLLState, optional
         An earlier fit: where a support has not changed, its prototypes are a better
@@ -283,10 +290,17 @@ def round_all(
     """
     none = [None] * len(relaxed)
     starts = none if state is None else state.rounded
-    return [
-        round_and_refit(problem, task, solution, k, lam, n_draws, random, limits, start)
-        for task, solution, start in zip(problem.tasks, relaxed, starts, strict=True)
-    ]
+    rounded = []
+    for task, solution, start in zip(problem.tasks, relaxed, starts, strict=True):
+        starts_of_swaps = round_and_refit(
+            problem, task, solution, k, lam, n_draws, random, limits, start
+        )
+        ends = [
+            swap_features(problem, task, found, lam, n_swaps, limits)
+            for found in starts_of_swaps
+        ]
+        rounded.append(min(ends, key=lambda end: end.objective[-1]))
+    return rounded
 
 
 def round_and_refit(
@@ -299,12 +313,16 @@ def round_and_refit(
     random: np.random.RandomState,
     limits: Limits,
     before: np.ndarray | None,
-) -> Solution:
-    """Round the relaxation of one task; `before` are an earlier fit's prototypes."""
+) -> list[Solution]:
+    """Round the relaxation of one task; `before` are an earlier fit's prototypes.
+
+    Returns the refit of the largest shares, and that of a draw if it is better.
+    """
     W = relaxed.W[:, : problem.n_features]
     share = shares(W, k)
     share[: task.first] = 0.0
     tried: set[bytes] = set()
+    first: Solution | None = None
     best: Solution | None = None
     for support in _supports(share, W, k, n_draws, random):
         support[: task.first] = False
@@ -318,9 +336,10 @@ def round_and_refit(
         )  # fmt: skip
         if best is None or found.objective[-1] < best.objective[-1]:
             best = found
+        first = first or found
         if found.status == STOPPED:
             break
-    return best
+    return [first] if best is first else [first, best]
 
 
 def _supports(
@@ -339,3 +358,37 @@ def _supports(
 def _same_support(W: np.ndarray, support: np.ndarray) -> bool:
     """Whether the weights of W are zero where the support says so, and only there."""
     return bool(((W[:, : support.shape[1]] != 0) == support).all())
+
+
+def swap_features(
+    problem: SMaLLProblem,
+    task: Task,
+    best: Solution,
+    lam: float,
+    n_swaps: int,
+    limits: Limits,
+) -> Solution:
+    """Exchange one feature of one prototype at a time while that lowers the objective.
+
+    At most `n_swaps` are tried, in the order of `swap_changes`, a quadratic model;
+    most refits end after some steps, when their bound reaches the best objective.
+    """
+    n, improved = problem.n_features, n_swaps > 0
+    while improved and best.status != STOPPED:
+        improved = False
+        support, lowest = best.W[:, :n] != 0, best.objective[-1]
+        changes = swap_changes(problem, task, best.W, lam)
+        order = np.argsort(changes, axis=None)[:n_swaps]
+        for place in order[changes.ravel()[order] < PROMISING * lowest]:
+            prototype, out, into = np.unravel_index(place, changes.shape)
+            swapped, start = support.copy(), best.W.copy()
+            swapped[prototype, [out, into]] = False, True
+            start[prototype, out] = 0.0
+            found = refit(
+                problem, task, swapped, lam, start, best.curvature, limits, lowest
+            )
+            n_swaps -= 1
+            if found.objective[-1] < lowest:
+                best, improved = found, n_swaps > 0
+                break
+    return best

@@ -6,6 +6,7 @@ from smpcore.evaluation.contest import (
     Difference,
     contend,
     holm,
+    holm_levels,
     paired_difference,
     title_of,
 )
@@ -20,15 +21,18 @@ from smpcore.evaluation.operating import (
     band_for_error,
     margins,
     operating_points,
+    rates_at,
     reject_curve,
     threshold_for_cost,
     threshold_for_sensitivity,
 )
+from smpcore.evaluation.out_of_fold import out_of_fold
 from smpcore.evaluation.pareto import (
     LEVEL,
     corrected_error,
     corrected_t_test,
     pareto_front,
+    smaller_and_as_good,
     summary,
 )
 from smpcore.evaluation.results import Subject, read_results
@@ -87,6 +91,7 @@ __all__ = [
     "evaluate",
     "folds",
     "holm",
+    "holm_levels",
     "known_rows",
     "labelled",
     "margins",
@@ -94,12 +99,15 @@ __all__ = [
     "measure",
     "n_draws",
     "operating_points",
+    "out_of_fold",
     "paired_difference",
     "pareto_front",
+    "rates_at",
     "read_results",
     "redraw",
     "refits",
     "reject_curve",
+    "smaller_and_as_good",
     "stability",
     "start_helpers",
     "summary",

@@ -15,7 +15,7 @@ from smpcore.datasets import Dataset, Preparation, prepare
 from smpcore.errors import SmpcoreError
 from smpcore.evaluation.clustered import mean_error
 from smpcore.evaluation.folds import Fold
-from smpcore.evaluation.pareto import summary
+from smpcore.evaluation.pareto import LEVEL, summary
 from smpcore.evaluation.sizes import measure, measure_baseline
 from smpcore.evaluation.sweep import (
     SCORES,
@@ -144,7 +144,7 @@ def _all_values(key: str, values: dict[str, Any], task: str) -> dict[str, Any]:
 def _sizes(key: str, estimator: Any, preparation: Preparation) -> dict[str, float]:
     if key in METHODS:
         return measure(estimator.model_, preparation)
-    sizes = measure_baseline(estimator, preparation.n_features)
+    sizes = measure_baseline(estimator, preparation)
     last = getattr(estimator, "regressor_", estimator)[-1]
     if hasattr(last, "support_"):  # of an SVM with a kernel
         sizes["n_support_vectors"] = len(last.support_)
@@ -204,7 +204,7 @@ class Difference:
     mean : float
         Of the losses: above 0, the first is better.
     low, high : float
-        95 % interval.
+        Interval of the same test: it excludes 0 exactly where ``p_value < level``.
     p_value : float
         Two-sided.
     test : str
@@ -219,12 +219,18 @@ class Difference:
 
 
 def paired_difference(
-    first: np.ndarray, second: np.ndarray, groups: np.ndarray | None = None
+    first: np.ndarray,
+    second: np.ndarray,
+    groups: np.ndarray | None = None,
+    level: float = LEVEL,
 ) -> Difference:
     """Compare two models' losses row by row.
 
-    Hits and misses of independent rows: McNemar's exact test and the interval of
-    Agresti and Min (Statistics in Medicine 24, 2005). Other losses, and rows in groups:
+    Hits and misses of independent rows: McNemar's exact test, and its inversion: of the
+    rows on which one model alone is right, the share of either has the interval of
+    Clopper and Pearson (Biometrika 26, 1934). That takes the number of these rows as
+    fixed, so the interval is widened to that of Agresti and Min (Statistics in Medicine
+    24, 2005), except across 0 where the test rejects. Other losses, and rows in groups:
     Student's t of the mean difference, by group where there are groups.
 
     Parameters
@@ -232,6 +238,8 @@ def paired_difference(
     first, second : ndarray of shape (n_rows,)
         Loss of each model on each row: 0 and 1, or absolute errors.
     groups : ndarray of shape (n_rows,), optional
+    level : float
+        Of the test: the interval covers 1 - level; see `holm_levels`.
 
     Returns
     -------
@@ -243,24 +251,37 @@ def paired_difference(
         raise SmpcoreError("There are no rows to compare on; give validation some.")
     if groups is None and np.isin(gain, (-1.0, 0.0, 1.0)).all():
         better, worse = int((gain > 0).sum()), int((gain < 0).sum())
-        both = better + worse
-        p_value = stats.binomtest(better, both).pvalue if both else 1.0
-        # Half a row is added to each of the four cells.
-        middle = (better - worse) / (n + 2)
-        variance = (both + 1) / (n + 2) - middle**2
-        half = stats.norm.ppf(0.975) * np.sqrt(variance / (n + 2))
-        mean = (better - worse) / n
-        return Difference(mean, middle - half, middle + half, p_value, "McNemar")
+        return _mcnemar(better, worse, n, level)
     error, count = mean_error(gain, np.arange(n) if groups is None else groups)
     test = "paired t" if groups is None else "paired t over groups"
     if count < 2:
         return Difference(float(gain.mean()), -np.inf, np.inf, 1.0, test)
     mean = float(gain.mean())
-    half = float(stats.t.ppf(0.975, count - 1) * error)
+    half = float(stats.t.ppf(1 - level / 2, count - 1) * error)
     if error == 0:
         return Difference(mean, mean, mean, 1.0 if mean == 0 else 0.0, test)
     p_value = float(2 * stats.t.sf(abs(mean) / error, count - 1))
     return Difference(mean, mean - half, mean + half, p_value, test)
+
+
+def _mcnemar(better: int, worse: int, n: int, level: float) -> Difference:
+    """McNemar's exact test of the rows on which one model alone is right."""
+    both = better + worse
+    # Agresti and Min: half a row is added to each of the four cells.
+    middle = (better - worse) / (n + 2)
+    variance = (both + 1) / (n + 2) - middle**2
+    half = stats.norm.isf(level / 2) * np.sqrt(variance / (n + 2))
+    wide = middle - half, middle + half
+    if not both:
+        return Difference(0.0, *wide, 1.0, "McNemar")
+    test = stats.binomtest(better, both)
+    exact = [(2 * end - 1) * both / n for end in test.proportion_ci(1 - level)]
+    low, high = min(exact[0], wide[0]), max(exact[1], wide[1])
+    if low <= 0 < exact[0]:
+        low = exact[0]
+    if exact[1] < 0 <= high:
+        high = exact[1]
+    return Difference((better - worse) / n, low, high, test.pvalue, "McNemar")
 
 
 def holm(p_values: Sequence[float]) -> np.ndarray:
@@ -280,3 +301,32 @@ def holm(p_values: Sequence[float]) -> np.ndarray:
     adjusted = np.empty_like(p_values)
     adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
     return adjusted
+
+
+def holm_levels(p_values: Sequence[float], level: float = LEVEL) -> np.ndarray:
+    """Level at which Holm's procedure decides about each p-value.
+
+    A test that is significant after the correction is so at its own step's level; the
+    others are judged at the level of the step that stops the procedure. An interval at
+    this level excludes no difference exactly where `holm` says p < level.
+
+    Parameters
+    ----------
+    p_values : sequence of float
+    level : float
+        Of all tests together.
+
+    Returns
+    -------
+    ndarray of shape (n_values,)
+    """
+    p_values = np.asarray(p_values, np.float64)
+    order = np.argsort(p_values, kind="stable")
+    steps = level / np.arange(len(p_values), 0, -1)
+    failed = np.flatnonzero(p_values[order] >= steps)
+    steps[failed[0] if len(failed) else len(steps) :] = (
+        steps[failed[0]] if len(failed) else level
+    )
+    levels = np.empty_like(p_values)
+    levels[order] = steps
+    return levels

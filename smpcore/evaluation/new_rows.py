@@ -90,7 +90,8 @@ def match_columns(
     if filled:
         notices.append(
             f"Not in the table: {listed(filled)}; all values count as missing, so that "
-            "the training median, or none of the categories, takes their place."
+            "the training median, or no level of a category (of two levels the "
+            "commoner), takes their place."
         )
     taken = {*found.values(), *beside}
     extra = [name for name in frame if name not in taken]
@@ -178,7 +179,7 @@ def answer_rows(
     if model.classes is None:
         table["answer"] = scores[:, 0]
     else:
-        table["answer"] = model.classes[scores.argmax(axis=1)]
+        table["answer"] = model.classes[model.decide(scores)]
         two_best = np.sort(scores, axis=1)[:, -2:]
         table["margin"] = two_best[:, 1] - two_best[:, 0]
         for name, column in zip(model.classes, scores.T, strict=True):
@@ -211,7 +212,8 @@ def labelled(
     rows = np.flatnonzero(~pd.isna(values))
     notices = []
     if lost := len(labels) - rows.size:
-        notices.append(f"{lost:,} rows without a readable label are not scored.")
+        what = "number to compare" if classes is None else "label"
+        notices.append(f"{lost:,} rows without a readable {what} are not scored.")
     y = np.asarray(values[rows], np.float64 if numeric else np.str_)
     if classes is not None:
         strange = np.setdiff1d(y, classes)

@@ -1,7 +1,8 @@
 """Where a binary model says yes: its threshold, and the band in which it is not sure.
 
-The *margin* of a row is the score of the positive class minus that of the other one; a
-model says yes above its threshold, which is 0 as it was fitted.
+The *margin* of a row is the score of the positive class minus that of the other one,
+less the model's `tie` where the positive class is the second, more where it is the
+first; a model says yes above its threshold, which is 0 as it was fitted.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import pandas as pd
 from sklearn.metrics import roc_curve
 
 from smpcore.errors import SmpcoreError
+from smpcore.evaluation.clustered import effective_rows
+from smpcore.evaluation.scores import wilson
 from smpcore.model import PrototypeModel
 
 
 def margins(model: PrototypeModel, X: np.ndarray, positive: int = 1) -> np.ndarray:
-    """How much more the positive class scores than the other.
+    """How much more the positive class scores than the other; above 0: the answer.
 
     Parameters
     ----------
@@ -41,7 +44,8 @@ def margins(model: PrototypeModel, X: np.ndarray, positive: int = 1) -> np.ndarr
             "A threshold needs a model of two classes; choose such data on Data."
         )
     scores = model.scores(X)
-    return scores[:, positive] - scores[:, 1 - positive]
+    lead = scores[:, 1] - (scores[:, 0] + model.tie)
+    return lead if positive else -lead
 
 
 def operating_points(margin: np.ndarray, truth: np.ndarray) -> pd.DataFrame:
@@ -89,6 +93,43 @@ def operating_points(margin: np.ndarray, truth: np.ndarray) -> pd.DataFrame:
             "false_negatives": (n_positive - hits).astype(int),
         }
     )[::-1].reset_index(drop=True)
+
+
+def rates_at(
+    margin: np.ndarray,
+    truth: np.ndarray,
+    threshold: float = 0.0,
+    band: float = 0.0,
+    clusters: np.ndarray | None = None,
+) -> dict[str, tuple[int, int, float, float]]:
+    """Sensitivity and specificity of rows that took no part in choosing a threshold.
+
+    Parameters
+    ----------
+    margin : ndarray of shape (n_samples,)
+    truth : ndarray of bool, shape (n_samples,)
+    threshold, band : float
+        Rows within the band count for neither rate.
+    clusters : ndarray of int, shape (n_samples,), optional
+        Which rows depend on each other.
+
+    Returns
+    -------
+    dict
+        ``sensitivity`` and ``specificity``: right answers, rows, and both ends of
+        Wilson's 95 % interval.
+    """
+    truth = np.asarray(truth, dtype=bool)
+    right, sure = (margin > threshold) == truth, np.abs(margin - threshold) > band
+    found = {}
+    for name, kind in (("sensitivity", truth), ("specificity", ~truth)):
+        rows = kind & sure
+        hits, n = int(right[rows].sum()), int(rows.sum())
+        counted = float(n)
+        if clusters is not None and n:
+            counted = effective_rows(right[rows], clusters[rows])
+        found[name] = hits, n, *wilson(hits / max(n, 1) * counted, counted)
+    return found
 
 
 def threshold_for_sensitivity(points: pd.DataFrame, wanted: float) -> float:

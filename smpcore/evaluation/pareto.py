@@ -186,6 +186,39 @@ def pareto_front(
     return points.assign(front=front, undecided=undecided, best=best, sparsest=sparsest)
 
 
+def smaller_and_as_good(
+    points: pd.DataFrame,
+    others: pd.DataFrame,
+    size: str,
+    larger_is_better: bool = True,
+) -> np.ndarray:
+    """Of other points the best one that each point is not preferable to.
+
+    Parameters
+    ----------
+    points, others : DataFrame
+        From `summary`.
+    size : str
+        One of `SIZES`.
+    larger_is_better : bool
+
+    Returns
+    -------
+    ndarray of int, shape (n_points,)
+        Place in `others` of the best one that is at most as large, at least as good
+        and better in one of both; -1: there is none.
+    """
+    sign = 1.0 if larger_is_better else -1.0
+    x, y = (points[name].to_numpy(np.float64)[:, None] for name in (size, "mean"))
+    x_other, y_other = (others[name].to_numpy(np.float64) for name in (size, "mean"))
+    y, y_other = sign * y, sign * y_other
+    as_good = (x_other <= x) & (y_other >= y) & ((x_other < x) | (y_other > y))
+    if not len(others):
+        return np.full(len(points), -1)
+    place = np.where(as_good, y_other, -np.inf).argmax(axis=1)
+    return np.where(as_good.any(axis=1), place, -1)
+
+
 def _undecided(
     points: pd.DataFrame,
     table: pd.DataFrame,

@@ -178,6 +178,6 @@ def evaluate(
     if model.classes is None:
         truth = np.asarray(y, dtype=np.float64)
         return RegressionScores(truth, model.predict(X), clusters)
-    answers = model.scores(X).argmax(axis=1)
+    answers = model.decide(model.scores(X))
     truth = class_numbers(y, model.classes)
     return count_answers(truth, answers, model.classes, clusters)

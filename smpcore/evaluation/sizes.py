@@ -50,11 +50,12 @@ def measure(
     Returns
     -------
     dict
-        `SIZES`; NaN for a number format that the model does not have.
+        `SIZES`; NaN for a number format that the model does not have. Features are
+        counted by table column: a category is one, whatever its levels.
     """
     found = dict.fromkeys(SIZES, np.nan) | {
         "n_nonzeros": model.n_nonzeros,
-        "n_features": int(model.support.sum()),
+        "n_features": int(preparation.used_columns(model.support).sum()),
         "n_prototypes": model.n_prototypes,
     }
     if not on_chip:
@@ -72,6 +73,31 @@ def measure(
     return found
 
 
+def measure_baseline(estimator: Any, preparation: Preparation) -> dict[str, float]:
+    """Count the columns that a baseline uses, and its weights if it has weights.
+
+    Parameters
+    ----------
+    estimator : fitted pipeline of a `Baseline`
+    preparation : Preparation
+
+    Returns
+    -------
+    dict
+        ``n_features`` by table column, and ``n_nonzeros`` of a linear one.
+    """
+    last = getattr(estimator, "regressor_", estimator)[-1]
+    parts = getattr(last, "estimators_", [last])
+    weights = [np.atleast_2d(p.coef_) for p in parts if hasattr(p, "coef_")]
+    if len(weights) == len(parts):
+        weights = np.vstack(weights)
+        used = preparation.used_columns((weights != 0).any(axis=0))
+        counts = np.count_nonzero(weights), np.count_nonzero(used)
+        return dict(zip(("n_nonzeros", "n_features"), map(int, counts), strict=True))
+    importances = getattr(last, "feature_importances_", np.ones(preparation.n_features))
+    return {"n_features": int(preparation.used_columns(importances != 0).sum())}
+
+
 def _costs(made: CompiledModel | QuantModel) -> tuple[float, float]:
     """Flash and cycles, as estimated."""
     told = estimated(made, CHIP)
@@ -79,27 +105,3 @@ def _costs(made: CompiledModel | QuantModel) -> tuple[float, float]:
         return float(told.flash), float(told.count)
     # A form without a table of costs: its tables, and the most that code adds.
     return float(made.table_bytes + made.code_bytes[CHIP][1]), np.nan
-
-
-def measure_baseline(estimator: Any, n_features: int) -> dict[str, float]:
-    """Count the features that a baseline uses, and its weights if it has weights.
-
-    Parameters
-    ----------
-    estimator : fitted pipeline of a `Baseline`
-    n_features : int
-
-    Returns
-    -------
-    dict
-        ``n_features``, and ``n_nonzeros`` of a linear one.
-    """
-    last = getattr(estimator, "regressor_", estimator)[-1]
-    parts = getattr(last, "estimators_", [last])
-    weights = [np.atleast_2d(p.coef_) for p in parts if hasattr(p, "coef_")]
-    if len(weights) == len(parts):
-        weights = np.vstack(weights)
-        used = int((weights != 0).any(axis=0).sum())
-        return {"n_nonzeros": int(np.count_nonzero(weights)), "n_features": used}
-    importances = getattr(last, "feature_importances_", np.ones(n_features))
-    return {"n_features": int(np.count_nonzero(importances))}

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import is_classifier
 
+from smpcore.datasets import Preparation
 from smpcore.errors import SmpcoreError
 from smpcore.evaluation.tasks import running
 from smpcore.model import PrototypeModel
@@ -141,7 +142,9 @@ class Stability:
     selected : ndarray of shape (n_prototypes, n_features)
         Share of the partners that use the feature.
     agrees : ndarray of shape (n_prototypes, n_features)
-        Share of those whose sign is the prototype's; NaN where none uses it.
+        Share of those whose sign is the prototype's; NaN where none uses it. Of a
+        column of several features: whose products with the prototype's sum to more
+        than 0.
     substitute : ndarray of int, shape (n_prototypes, n_features)
         The feature that partners gain most often when they do without this one; -1:
         none. There is one only where at least `FEWEST_REFITS` partners use this
@@ -170,7 +173,11 @@ def shapes_of(model: PrototypeModel) -> np.ndarray:
     return (share / np.maximum(share.sum(axis=0), 1e-300)).T @ model.anchors
 
 
-def stability(model: PrototypeModel, others: Sequence[PrototypeModel]) -> Stability:
+def stability(
+    model: PrototypeModel,
+    others: Sequence[PrototypeModel],
+    preparation: Preparation | None = None,
+) -> Stability:
     """Compare a model with its refits.
 
     Prototypes of one class are paired so that the cosines sum to the most.
@@ -180,6 +187,9 @@ def stability(model: PrototypeModel, others: Sequence[PrototypeModel]) -> Stabil
     model : PrototypeModel
     others : sequence of PrototypeModel
         At least one, with the same features and classes.
+    preparation : Preparation, optional
+        With it table columns are counted in place of features: a category is used
+        where one of its levels is.
 
     Returns
     -------
@@ -193,7 +203,11 @@ def stability(model: PrototypeModel, others: Sequence[PrototypeModel]) -> Stabil
     there = ~np.isnan(rows).any(axis=2)
     used = np.where(there[:, :, None], rows != 0, False)
     number = np.maximum(there.sum(axis=0), 1)
-    same = used & (np.sign(rows) == np.sign(own))
+    product, chosen = np.sign(rows) * np.sign(own), own != 0
+    if preparation is not None:
+        product = preparation.sum_by_column(rows * own)
+        used, chosen = map(preparation.used_columns, (used, chosen))
+    same = used & (product > 0)
     cosines = np.where(there, _cosines(np.nan_to_num(rows), own), 0.0)
     with np.errstate(invalid="ignore"):
         agrees = same.sum(axis=0) / used.sum(axis=0)
@@ -203,7 +217,7 @@ def stability(model: PrototypeModel, others: Sequence[PrototypeModel]) -> Stabil
         cosines.sum(axis=0) / number,
         used.sum(axis=0) / number[:, None],
         agrees,
-        np.array([_substitutes(own[j], used[there[:, j], j]) for j in range(len(own))]),
+        np.array([_substitutes(c, used[there[:, j], j]) for j, c in enumerate(chosen)]),
         there.sum(axis=0)[:, None] - used.sum(axis=0),
     )
 
@@ -230,10 +244,10 @@ def _partners(
     return found
 
 
-def _substitutes(own: np.ndarray, used: np.ndarray) -> np.ndarray:
+def _substitutes(chosen: np.ndarray, used: np.ndarray) -> np.ndarray:
     """Which feature comes in when one goes out, against how often it is in anyway."""
-    found = np.full(len(own), -1, dtype=np.int64)
-    for feature in np.flatnonzero(own):
+    found = np.full(len(chosen), -1, dtype=np.int64)
+    for feature in np.flatnonzero(chosen):
         without = used[~used[:, feature]]
         with_it = used[used[:, feature]]
         if min(len(without), len(with_it)) < FEWEST_REFITS:

@@ -363,7 +363,8 @@ def _fit_baseline(
     values = {**walk.values, walk.parameter: knot} if walk.parameter else walk.values
     estimator = BASELINES[walk.key].estimator(values, dataset.task)
     estimator.fit(X, dataset.y[fold.train])
-    found = measure_baseline(estimator, X.shape[1]) | {"status": "fitted"}
+    found = measure_baseline(estimator, shop.bench(chain).preparation)
+    found["status"] = "fitted"
     return state, estimator.predict(X_held_out), found
 
 

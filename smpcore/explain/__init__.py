@@ -12,13 +12,23 @@ from smpcore.explain.cases import (
 )
 from smpcore.explain.contributions import Contributions, contributions, speakers
 from smpcore.explain.embedding import embedding
-from smpcore.explain.flip import Flip, counterfactual
+from smpcore.explain.flip import Flip, changed_columns, counterfactual
+from smpcore.explain.points import (
+    PointsTable,
+    Rule,
+    column_effects,
+    points_rule,
+)
 from smpcore.explain.words import rule_in_words
 
 __all__ = [
     "Contributions",
     "Flip",
     "Oddities",
+    "PointsTable",
+    "Rule",
+    "changed_columns",
+    "column_effects",
     "contrasts",
     "contributions",
     "counterfactual",
@@ -28,6 +38,7 @@ __all__ = [
     "likeness",
     "measures_of_prototypes",
     "nearest_examples",
+    "points_rule",
     "rule_in_words",
     "speakers",
     "wins",

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from smpcore.datasets import Preparation
+from smpcore.datasets.columns import listed
 from smpcore.errors import SmpcoreError
 from smpcore.model import PrototypeModel
 
@@ -20,7 +22,7 @@ class Contributions:
 
     Parameters
     ----------
-    of : {"feature", "channel", "case", "prototype"}
+    of : {"column", "feature", "channel", "case", "prototype"}
         What a part belongs to.
     parts : ndarray of shape (n_parts,)
         Positive: speaks for the winner.
@@ -67,7 +69,7 @@ def speakers(model: PrototypeModel, activations: np.ndarray) -> np.ndarray:
     -------
     ndarray of int, shape (n_samples,)
     """
-    winner = model.pool(activations).argmax(axis=1)
+    winner = model.decide(model.pool(activations))
     if model.pooling == "sum":
         said = activations * model.votes[:, winner].T
         return (np.abs(said) if model.classes is None else said).argmax(axis=1)
@@ -80,7 +82,7 @@ def _vote(
 ) -> tuple[np.ndarray, float, int, int]:
     """Weights of activations in the lead, its constant, winner and runner-up."""
     scores = model.pool(activations)[0]
-    winner = int(scores.argmax())
+    winner = int(model.decide(scores[None])[0])
     if model.classes is None:
         return model.votes[:, 0], float(model.intercept[0]), 0, 0
     others = scores.copy()
@@ -97,7 +99,10 @@ def _vote(
 
 
 def contributions(
-    model: PrototypeModel, x: np.ndarray, by: str | None = None
+    model: PrototypeModel,
+    x: np.ndarray,
+    by: str | None = None,
+    preparation: Preparation | None = None,
 ) -> Contributions:
     """Split the lead of the winner over the runner-up.
 
@@ -105,10 +110,13 @@ def contributions(
     ----------
     model : PrototypeModel
     x : ndarray of shape (n_features,), user's units
-    by : {"feature", "case", "prototype"}, optional
+    by : {"column", "feature", "case", "prototype"}, optional
         What to split by; by default the finest split that is exact: features of a
         linear model, cases of a sum of similarities, prototypes of a code. Features
         are channels where the similarity is made of channels.
+    preparation : Preparation, optional
+        With it the default for a linear model is table columns: the parts of a
+        category's levels are summed. "column" needs it.
 
     Returns
     -------
@@ -127,10 +135,12 @@ def contributions(
             of="prototype", parts=parts, rest=lead, exact=True, rule=words, **made
         )
     if by is None:
-        by = "feature" if model.is_linear else "case"
+        by = "feature" if preparation is None else "column"
+        by = by if model.is_linear else "case"
         by = "prototype" if model.code_size else by
-    if by not in ("feature", "case", "prototype"):
-        raise SmpcoreError(f"by={by!r} should be 'feature', 'case' or 'prototype'.")
+    kinds = ("feature", "case", "prototype", *["column"] * (preparation is not None))
+    if by not in kinds:
+        raise SmpcoreError(f"by={by!r} should be {listed(kinds)}.")
     if by == "prototype":
         made |= {"rest": constant + float(vote @ model.bias)}
         parts = vote * (activations[0] - model.bias)
@@ -145,10 +155,14 @@ def contributions(
         made |= {"rest": constant + float(vote @ model.bias)}
         parts = (vote @ model.weights) * ((rows - model.center) / model.scale)[0]
         words = "Weight times value, in standard deviations from the training mean."
-        return Contributions(of="feature", parts=parts, exact=True, rule=words, **made)
-    if model.similarity.weights:
-        return _by_kernel(model, rows, vote, activations[0], constant, made)
-    return _by_resetting(model, rows, made)
+        found = Contributions(of="feature", parts=parts, exact=True, rule=words, **made)
+    elif model.similarity.weights:
+        found = _by_kernel(model, rows, vote, activations[0], constant, made)
+    else:
+        return _by_resetting(model, rows, preparation if by == "column" else None, made)
+    if by == "column" and found.of == "feature":
+        return replace(found, of=by, parts=preparation.sum_by_column(found.parts))
+    return found
 
 
 def _similarities(model: PrototypeModel, rows: np.ndarray) -> np.ndarray:
@@ -186,21 +200,27 @@ def _by_kernel(model, rows, vote, activations, constant, made) -> Contributions:
     return Contributions(of=of, parts=parts, rest=rest, exact=exact, rule=words, **made)
 
 
-def _by_resetting(model: PrototypeModel, rows: np.ndarray, made: dict) -> Contributions:
+def _by_resetting(
+    model: PrototypeModel, rows: np.ndarray, preparation: Preparation | None, made: dict
+) -> Contributions:
     """An approximation: what changes when one feature is set to its training mean."""
     middle = np.where(model.scale == 1.0, (model.low + model.high) / 2, model.center)
-    changed = np.repeat(rows, model.n_features, axis=0)
-    np.fill_diagonal(changed, middle)
+    of, features = "feature", np.arange(model.n_features)
+    place, n_parts = features, len(features)
+    if preparation is not None:
+        of, place = "column", preparation.column_of_feature
+        n_parts = len(preparation.inputs)
+    changed = np.repeat(rows, n_parts, axis=0)
+    changed[place, features] = middle
     scores = model.scores(changed)
     lead = scores[:, made["winner"]]
     if model.classes is not None:
         lead = lead - scores[:, made["runner_up"]]
     parts = made["lead"] - lead
+    what = "answer" if model.classes is None else "lead"
     words = (
-        "An approximation: how much the lead shrinks when one feature alone is set to "
-        "the middle of the training rows. These parts need not add up."
+        f"An approximation: how much the {what} shrinks when one {of} alone is "
+        "set to the middle of the training rows. These parts need not add up."
     )
     rest = made["lead"] - float(parts.sum())
-    return Contributions(
-        of="feature", parts=parts, rest=rest, exact=False, rule=words, **made
-    )
+    return Contributions(of=of, parts=parts, rest=rest, exact=False, rule=words, **made)

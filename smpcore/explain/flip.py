@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,6 +26,8 @@ from smpcore.model import PrototypeModel
 Norm = Literal["l2", "l1"]
 #: A search looks at so many of the nearest rows with another answer.
 _MOST_STARTS = 40
+#: Digits beyond those of its column that a number may need to be past the border.
+_MORE_DIGITS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +43,8 @@ class Flip:
     length : float
         Of the change, in the norm that was asked for, scaled units.
     exact : bool
-        Whether it is the smallest change there is that ends within the bounds.
+        Whether it is the smallest change there is that ends within the bounds, but
+        for rounding numbers to the digits of their columns.
     how : str
         How it was found, in words.
     """
@@ -83,7 +87,9 @@ def counterfactual(
     frozen : sequence of int
         Features that stay as they are; of a category all of them or none.
     preparation : Preparation, optional
-        With it, categories change as a whole and whole numbers stay whole.
+        With it, categories change as a whole, whole numbers stay whole, and others
+        are rounded past the border to the digits that the column has; to more of them
+        only where these do not give another answer.
     X : ndarray of shape (n_samples, n_features), optional
         Training rows, for the search.
 
@@ -110,11 +116,97 @@ def counterfactual(
     moved, exact, how = found
     moved = np.clip(moved, *ends)
     moved[whole.whole] = moved[whole.whole].round()
-    before, after = (int(model.scores(r[None])[0].argmax()) for r in (x, moved))
+    if preparation is not None:
+        sharp, moved = moved, _rounded(model, x, moved, ends, preparation)
+        how += ", rounded to the columns' digits" * bool((moved != sharp).any())
+    before, after = (int(model.decide(model.scores(r[None]))[0]) for r in (x, moved))
     if before == after:
         return None
     length = float(_lengths(model, norm)(moved[None] - x)[0])
     return Flip(moved, before, after, length, exact, how)
+
+
+def changed_columns(
+    model: PrototypeModel, preparation: Preparation, x: np.ndarray, flip: Flip
+) -> list[dict[str, Any]]:
+    """What a flip changes, a line per table column, the largest change first.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+    preparation : Preparation
+    x : ndarray of shape (n_features,), user's units
+    flip : Flip
+        Of x.
+
+    Returns
+    -------
+    list of dict
+        ``column``, ``now`` and ``then`` as text that reads back as the very value,
+        ``change in standard deviations`` of a number (the length, of a category).
+    """
+    apart, lines = (flip.x - x) / model.scale, []
+    for given in preparation.inputs:
+        part = apart[given.features]
+        if np.abs(part).max(initial=0.0) > 1e-12:
+            change = part[0] if given.kind == "number" else np.linalg.norm(part)
+            lines.append(
+                {
+                    "column": given.name,
+                    "now": given.text(x),
+                    "then": given.text(flip.x),
+                    "change in standard deviations": float(change),
+                }
+            )
+    size = "change in standard deviations"
+    return sorted(lines, key=lambda line: -abs(line[size]))
+
+
+def _rounded(model, x, moved, ends, preparation) -> np.ndarray:
+    """Changed numbers with the digits of their columns, past the border."""
+    own, (low, high) = model.decide(model.scores(x[None]))[0], ends
+    numbers = {i.first: i.decimals for i in preparation.inputs if i.kind == "number"}
+    places = [f for f in numbers if moved[f] != x[f]]
+    up = moved > x
+
+    def flips(row: np.ndarray) -> bool:
+        return model.decide(model.scores(row[None]))[0] != own
+
+    for more in range(_MORE_DIGITS):
+        outer, inner = moved.copy(), moved.copy()
+        for f in places:
+            args = numbers[f] + more, low[f], high[f]
+            outer[f] = _on_grid(moved[f], up[f], *args)
+            inner[f] = _on_grid(moved[f], not up[f], *args)
+        if flips(outer):
+            break
+    else:
+        return moved
+    inner = np.where(up, np.maximum(inner, x), np.minimum(inner, x))
+    inner = np.where((inner < low) | (inner > high), outer, inner)
+    # Where the other numbers go far enough, one stays on this side.
+    for f in sorted(places, key=lambda f: -abs(outer[f] - moved[f]) / model.scale[f]):
+        nearer = outer.copy()
+        nearer[f] = inner[f]
+        outer = nearer if flips(nearer) else outer
+    return outer
+
+
+def _on_grid(value: float, up: bool, decimals: int, low: float, high: float) -> float:
+    """The next number with so many digits, above or below, but within the ends."""
+    number = _cut(value, up, decimals)
+    if number > high:
+        return _cut(high, False, decimals)
+    return _cut(low, True, decimals) if number < low else number
+
+
+def _cut(value: float, up: bool, decimals: int) -> float:
+    """The next number with so many digits after the point, above or below."""
+    if not abs(value) * 10.0**decimals < 2**53:  # a float has no more digits
+        return value
+    rounding = ROUND_CEILING if up else ROUND_FLOOR
+    exact = Decimal(repr(float(value)))  # 2.3 is 2.3, and not a little less
+    return float(exact.quantize(Decimal(1).scaleb(-decimals), rounding))
 
 
 def _ends(model, x, low, high, frozen, preparation) -> tuple[np.ndarray, np.ndarray]:
@@ -126,8 +218,7 @@ def _ends(model, x, low, high, frozen, preparation) -> tuple[np.ndarray, np.ndar
     high[idle] = np.maximum(high, x)[idle]
     for given in () if preparation is None else preparation.inputs:
         if given.kind == "category":
-            part = slice(given.first, given.first + given.width)
-            low[part], high[part] = 0.0, 1.0
+            low[given.features], high[given.features] = 0.0, 1.0
     still = list(frozen)
     low[still] = high[still] = x[still]
     return low, high
@@ -139,9 +230,10 @@ def _whole(
     """What may take whole numbers only; a value that is not whole stays free."""
     whole, groups = np.zeros(len(x), dtype=bool), []
     for given in () if preparation is None else preparation.inputs:
-        part = slice(given.first, given.first + given.width)
+        part = given.features
         if given.kind == "category" and given.width:
-            groups.append((given.first, given.width))
+            if given.dropped < 0:
+                groups.append((given.first, given.width))
             whole[part] = True
         elif given.integer:
             whole[part] = x[part] == x[part].round()
@@ -182,10 +274,13 @@ def _linear(model, x, norm, ends, whole) -> tuple[np.ndarray, bool, str] | None:
     start = (x - model.center) / model.scale
     said = weights @ start + constants
     scores = np.array([said[owner == c].max() for c in range(model.n_outputs)])
-    current = owner == scores.argmax()
+    answer = model.decide(scores[None])[0]
+    current = owner == answer
     low, high = ((end - x) / model.scale for end in ends)
     length = _lengths(model, norm)
     rivals = []
+    # A class behind the answer in order has to lead by more than `tie`.
+    said = said - model.tie * (owner > answer)
     for piece in np.flatnonzero(~current):
         borders = _borders(weights, said, piece, current, low, high)
         move = None if borders is None else (nearest if norm == "l2" else taxi)(borders)
@@ -238,11 +333,11 @@ def _searched(model, x, norm, ends, whole, preparation, X):
     if X is None or not len(X):
         raise SmpcoreError("X should hold training rows: this model is searched.")
     blocks = _blocks(len(x), whole, preparation)
-    own = int(model.scores(x[None])[0].argmax())
+    own = model.decide(model.scores(x[None]))[0]
     length = _lengths(model, norm)
 
     def flips(rows: np.ndarray) -> np.ndarray:
-        return model.scores(rows).argmax(axis=1) != own
+        return model.decide(model.scores(rows)) != own
 
     x = np.clip(x, *ends)  # the way back into the bounds is gone in any case
     if flips(x[None])[0]:
@@ -263,10 +358,7 @@ def _blocks(n_features, whole, preparation) -> list[tuple[slice, bool]]:
     if preparation is None:
         return [(slice(f, f + 1), True) for f in range(n_features)]
     return [
-        (
-            slice(given.first, given.first + given.width),
-            not whole.whole[given.first : given.first + given.width].any(),
-        )
+        (given.features, not whole.whole[given.features].any())
         for given in preparation.inputs
         if given.width
     ]

@@ -80,7 +80,19 @@ def _sum(model: PrototypeModel, weights: np.ndarray, constant: float = 0.0) -> s
     return text
 
 
-def _alike(model: PrototypeModel) -> list[str]:
+def comparison_in_words(model: PrototypeModel) -> list[str]:
+    """Say how a model compares an input with its prototypes.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+        Not linear, or with a code.
+
+    Returns
+    -------
+    list of str
+        Sentences.
+    """
     n, kind = model.n_prototypes, model.kind_of_prototype
     plural = {"mix of real cases": "mixes of real cases"}.get(kind, f"{kind}s")
     what = f"one {kind}" if n == 1 else f"{n} {plural}"
@@ -96,6 +108,13 @@ def _alike(model: PrototypeModel) -> list[str]:
         lines.append("The class of the prototype that scores highest wins.")
     elif not model.code_size:
         lines.append("Each votes with its likeness times its weight.")
+    return lines
+
+
+def _alike(model: PrototypeModel) -> list[str]:
+    lines = comparison_in_words(model)
+    if model.classes is None:
+        return lines
     for j, output in enumerate(model.owner):
         weight = model.votes[j, output]
         said = f" (weight {weight:.3g})" if model.pooling == "sum" else ""

@@ -7,6 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from smpcore.datasets import Dataset, Split
+from smpcore.datasets.columns import shorten_name
 from smpcore.model import History
 
 #: Okabe and Ito's colours: told apart with any kind of colour vision.
@@ -80,8 +81,7 @@ _MOST_BARS = 40
 
 def words(text: object, most: int = 40) -> str:
     """Short text of a user, without the tags that plotly would obey."""
-    text = str(text)
-    text = text if len(text) <= most else text[: most - 1] + "…"
+    text = shorten_name(text, most)
     return text.replace("&", "&amp;").replace("<", "&lt;")
 
 

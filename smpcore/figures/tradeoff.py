@@ -14,7 +14,7 @@ from smpcore.figures.charts import OKABE_ITO, SYMBOLS
 GREY = "#7F858C"
 #: State of a point -> symbol's suffix, size, opacity, words.
 _STATES = {
-    "front": ("", 11, 1.0, "none smaller is better"),
+    "front": ("", 11, 1.0, "on the Pareto front of the methods"),
     "undecided": ("-open", 10, 1.0, "cannot be told from those"),
     "worse": ("", 6, 0.35, "a smaller one is better"),
     "reference": ("", 8, 0.8, "baseline"),
@@ -185,7 +185,7 @@ def roc(points: pd.DataFrame, threshold: float) -> go.Figure:
     _curve(figure, points, "alarms", "sensitivity", threshold)
     figure.update_xaxes(title="false alarms: 1 - specificity", range=(-0.02, 1.02))
     figure.update_yaxes(title="sensitivity", range=(-0.02, 1.02))
-    return _framed(figure, 340)
+    return _beside_others(figure)
 
 
 def precision_recall(points: pd.DataFrame, threshold: float) -> go.Figure:
@@ -205,7 +205,7 @@ def precision_recall(points: pd.DataFrame, threshold: float) -> go.Figure:
     _curve(figure, points, "sensitivity", "precision", threshold)
     figure.update_xaxes(title="recall: sensitivity", range=(-0.02, 1.02))
     figure.update_yaxes(title="precision", range=(-0.02, 1.02))
-    return _framed(figure, 340)
+    return _beside_others(figure)
 
 
 def coverage(curve: pd.DataFrame, band: float) -> go.Figure:
@@ -227,7 +227,7 @@ def coverage(curve: pd.DataFrame, band: float) -> go.Figure:
     _curve(figure, shown, "coverage", "error", band)
     figure.update_xaxes(title="share of rows that get an answer", tickformat=".0%")
     figure.update_yaxes(title="wrong answers among them", tickformat=".1%")
-    return _framed(figure, 340)
+    return _beside_others(figure)
 
 
 def _curve(
@@ -260,4 +260,11 @@ def _framed(figure: go.Figure, height: int) -> go.Figure:
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
         margin={"l": 10, "r": 10, "t": 30, "b": 40},
         dragmode=False,
+    )
+
+
+def _beside_others(figure: go.Figure) -> go.Figure:
+    """A chart of thresholds: its legend is below, as the toolbar is above."""
+    return _framed(figure, 360).update_layout(
+        legend={"yref": "container", "y": 0, "yanchor": "bottom"}, margin={"b": 90}
     )

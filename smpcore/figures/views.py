@@ -204,12 +204,12 @@ def decision_raster(model: PrototypeModel, view: View, n_nodes: int = 100) -> Ra
         scores = model.pool(activations)
     else:
         scores = model.scores(view.lift(points))
-    winner = scores.argmax(axis=1)
+    winner = model.decide(scores)
     rows = np.arange(len(scores))
     best = scores[rows, winner]
     scores[rows, winner] = -np.inf
     runner = scores.argmax(axis=1)
-    gap = best - scores[rows, runner]
+    gap = np.maximum(best - scores[rows, runner], 0.0)  # a tie may be below 0
     margin_max = float(gap.max()) or 1.0
     steps = np.ceil(np.sqrt(gap / margin_max) * 255)
     shape = (n_nodes, n_nodes)

@@ -62,7 +62,9 @@ SMP = Method(
             "bias",
             "Bias",
             "flag",
-            help="Without it regions are cones with their tip at the data's mean.",
+            help="Without it regions are cones with their tip at the data's mean. Its "
+            "ridge, μη but at least 0.001, raises the softmax of rare classes; class "
+            "weights or a threshold on Trade-off get them predicted.",
             advanced=True,
         ),
         Param(
@@ -178,6 +180,15 @@ SMALLK = Method(
             help="Sets of k features that are drawn and tried besides the k largest.",
             advanced=True,
         ),
+        Param(
+            "n_swaps",
+            "Swaps tried",
+            "int",
+            0,
+            100,
+            help="Fits at most with one feature of the best set exchanged for another.",
+            advanced=True,
+        ),
         CLASS_WEIGHT,
         Param(
             "solver",
@@ -194,6 +205,6 @@ SMALLK = Method(
     path="k",
     sparsity="k",
     from_right=False,
-    preview={"n_draws": 0},
+    preview={"n_draws": 0, "n_swaps": 0},
     reference="Garg, Dekel, Xiao: Learning SMaLL Predictors. NeurIPS 2018.",
 )

@@ -41,8 +41,8 @@ SUPERSPARSE = Method(
             "int",
             1,
             40,
-            help="How many invented cases, of all classes together; going down, the "
-            "cheapest is left out.",
+            help="How many invented cases in all; going down, the cheapest is left "
+            "out.",
         ),
         Param(
             "lam",

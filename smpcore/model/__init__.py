@@ -11,21 +11,24 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, fields
-from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
 
 from smpcore.errors import SmpcoreError, require_finite
+from smpcore.model.checks import check_parts
 from smpcore.model.history import STATUS as STATUS
 from smpcore.model.history import History
 from smpcore.model.text import plain, typed
+from smpcore.model.ties import lowest_within
+from smpcore.model.ties import training_tie as training_tie
 from smpcore.similarity import Similarity
 from smpcore.solvers.nqp import nqp_rows
 
 SCHEMA = 1
 
-#: Score of the fallback class for an input that nothing represents; others have 0.
+#: Score of the fallback class for an input that nothing represents, above two `tie`;
+#: others have 0.
 UNREPRESENTED = 1e-9
 
 
@@ -70,6 +73,9 @@ class PrototypeModel:
         Inner products of the prototypes, with a code only.
     band : float
         The answer is not sure where the two highest scores are no further apart.
+    tie : float
+        Scores that are no further apart are equal: the answer is the lowest class
+        within `tie` of the largest score.
     """
 
     center: np.ndarray
@@ -93,6 +99,7 @@ class PrototypeModel:
     code_size: int = 0
     gram: np.ndarray | None = None
     band: float = 0.0
+    tie: float = 0.0
 
     def __post_init__(self) -> None:
         for entry in fields(self):
@@ -101,7 +108,7 @@ class PrototypeModel:
                 view = value.view()
                 view.flags.writeable = False
                 object.__setattr__(self, entry.name, view)
-        _check_shapes(self)
+        check_parts(self)
 
     @property
     def n_features(self) -> int:
@@ -122,6 +129,11 @@ class PrototypeModel:
     def owner(self) -> np.ndarray:
         """Output that each prototype votes for most, shape (n_prototypes,)."""
         return self.votes.argmax(axis=1)
+
+    @property
+    def unrepresented(self) -> float:
+        """Score of the fallback class for an input that nothing represents."""
+        return UNREPRESENTED + 2 * self.tie
 
     @property
     def is_linear(self) -> bool:
@@ -248,7 +260,7 @@ class PrototypeModel:
         if self.pooling == "sum":
             scores = activations @ self.votes + self.intercept
             if self.code_size:
-                scores[~activations.any(axis=1), self.fallback] = UNREPRESENTED
+                scores[~activations.any(axis=1), self.fallback] = self.unrepresented
             return scores
         scores = np.empty((len(activations), self.n_outputs))
         for output in range(self.n_outputs):
@@ -257,8 +269,21 @@ class PrototypeModel:
         scores += self.intercept
         return scores
 
+    def decide(self, scores: np.ndarray) -> np.ndarray:
+        """Class number of each row of scores: the lowest within `tie` of the largest.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_samples, n_outputs)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int64
+        """
+        return lowest_within(scores, self.tie)
+
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Label (ties: the lowest class) or value of each row.
+        """Label (see `decide`) or value of each row.
 
         Parameters
         ----------
@@ -276,7 +301,7 @@ class PrototypeModel:
         scores = self.scores(require_finite(np.asarray(X, dtype=np.float64)))
         if self.classes is None:
             return scores[:, 0]
-        return self.classes[scores.argmax(axis=1)]
+        return self.classes[self.decide(scores)]
 
     def sure(self, X: np.ndarray) -> np.ndarray:
         """Whether an answer lies outside the band in which the model is not sure.
@@ -329,6 +354,7 @@ class PrototypeModel:
             raise SmpcoreError(
                 f"schema should be {SCHEMA}; save the model again with this version."
             )
+        content.setdefault("tie", 0.0)  # saved before models had one
         names = {entry.name for entry in fields(cls)}
         if set(content) != names:
             raise SmpcoreError(
@@ -339,56 +365,3 @@ class PrototypeModel:
             return cls(**{name: typed(name, content[name]) for name in content})
         except (TypeError, KeyError, IndexError) as error:
             raise SmpcoreError(f"The model has a wrong entry: {error}.") from None
-
-
-def _check_shapes(model: PrototypeModel) -> None:
-    """Refuse a model whose parts do not fit together."""
-    d, m, k = model.n_features, model.n_prototypes, model.n_outputs
-    expected = {
-        "center": (d,),
-        "scale": (d,),
-        "low": (d,),
-        "high": (d,),
-        "anchors": (len(model.anchors), d),
-        "mixing": (len(model.anchors), m),
-        "bias": (m,),
-        "votes": (m, k),
-        "counts": (m,),
-        "intercept": (k,),
-    }
-    for name, shape in expected.items():
-        array = getattr(model, name)
-        if array.shape != shape:
-            raise SmpcoreError(f"{name} should have shape {shape}, not {array.shape}.")
-        if not np.isfinite(array).all():
-            raise SmpcoreError(f"{name} should be finite everywhere.")
-    if len(model.feature_names) != d or int(np.prod(model.sample_shape)) != d:
-        raise SmpcoreError(f"feature_names and sample_shape should fit {d} features.")
-    if model.classes is not None and model.classes.shape != (k,):
-        raise SmpcoreError(f"classes should have {k} entries, one for each output.")
-    if model.pooling not in ("max", "sum"):
-        raise SmpcoreError(f"pooling={model.pooling!r} should be 'max' or 'sum'.")
-    if model.pooling == "max" and not (model.votes != 0).any(axis=0).all():
-        raise SmpcoreError("votes should give each output at least one prototype.")
-    if (model.scale <= 0).any():
-        raise SmpcoreError("scale should be positive everywhere.")
-    if not (isinstance(model.band, Real) and 0 <= model.band < np.inf):
-        raise SmpcoreError(f"band={model.band!r} should be a number of at least 0.")
-    _check_code(model)
-
-
-def _check_code(model: PrototypeModel) -> None:
-    """Refuse a coding stage that is not whole."""
-    m, size, gram = model.n_prototypes, model.code_size, model.gram
-    if not (isinstance(size, Integral) and size >= 0):
-        raise SmpcoreError(f"code_size={size!r} should be a whole number, 0 or more.")
-    if (size > 0) != (gram is not None):
-        raise SmpcoreError("gram should be given with a code_size above 0 only.")
-    if gram is None:
-        return
-    if gram.shape != (m, m) or not np.isfinite(gram).all():
-        raise SmpcoreError(f"gram should be finite, of shape ({m}, {m}).")
-    if model.pooling != "sum" or model.bias.any() or model.intercept.any():
-        raise SmpcoreError(
-            "A code is pooled with pooling='sum', without bias or intercept."
-        )

@@ -13,7 +13,7 @@ from smpcore.similarity import Similarity
 
 _INTEGERS = {"counts"}
 _TUPLES = {"feature_names", "sample_shape"}
-_SCALARS = {"pooling", "kind_of_prototype", "fallback", "code_size", "band"}
+_SCALARS = {"pooling", "kind_of_prototype", "fallback", "code_size", "band", "tie"}
 
 
 def plain(value: Any) -> Any:

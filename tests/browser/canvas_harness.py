@@ -69,6 +69,8 @@ def scene_of(state: dict) -> dict:
     features = [f"feature {i + 1}" for i in range(d)]
     if state["kind"] == "table":
         names, features[:3] = HOSTILE, HOSTILE
+        for i in range(3, d):
+            features[i] = f"treatment after the diagnosis, as said = level {i + 1}"
     if state["kind"] == "many":
         names = [f"letter {chr(65 + k)}, written by hand" for k in range(n_classes)]
     return {
@@ -142,7 +144,7 @@ def picture_of(state: dict, lam: float, canonical: bool = True) -> dict:
         "bias": coef[:, 2].astype("f4"),
         "caption": "A prototype is a direction: a weight for each feature.",
     }
-    lines = {"coef": coef.astype("f4"), "owner": owner.astype("u1")}
+    lines = {"coef": coef.astype("f4"), "owner": owner.astype("u1"), "tie": 0.0}
     if state["values"]["method"] == "d":
         made = np.flatnonzero(points["part"] == 0)[::7]
         prototypes |= {

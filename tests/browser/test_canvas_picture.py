@@ -121,6 +121,22 @@ def test_only_weights_that_are_not_zero_get_a_bar(visit: Callable[..., Page]) ->
     assert (weights == 0).all(axis=1).any(), "the last model has an empty prototype"
 
 
+def test_of_a_level_the_column_is_cut_and_the_level_stays(
+    visit: Callable[..., Page],
+) -> None:
+    page = visit("scene=table")
+    names = page.locator(".card .weight:not(.bias) .feature")
+    levels = [name for name in names.all() if " = level" in name.text_content()]
+    assert len({level.text_content() for level in levels}) > 2
+    for name in levels:
+        column, level = name.locator("span").all()
+        box, inner = name.bounding_box(), level.bounding_box()
+        assert inner["x"] + inner["width"] <= box["x"] + box["width"] + 1
+        assert level.evaluate("node => node.scrollWidth <= node.clientWidth")
+        assert column.evaluate("node => node.scrollWidth > node.clientWidth")
+        assert name.get_attribute("title") == name.text_content()
+
+
 def test_bars_rest_while_a_slider_moves(visit: Callable[..., Page]) -> None:
     page = visit("scene=table")
     names = page.locator(".card").first.locator(".weight:not(.bias) .feature")

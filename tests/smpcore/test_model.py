@@ -1,6 +1,7 @@
 """PrototypeModel: the decision by hand, and the way through JSON."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -42,6 +43,34 @@ def test_the_decision_by_hand():
 def test_a_tie_goes_to_the_lowest_class():
     tied = model(bias=np.array([0.25, 0.25, 0.25]))
     assert tied.predict([[1.0, 2.0]]) == ["no"]
+
+
+def test_scores_within_tie_are_equal_and_no_chain():
+    """Each of the classes 0, 1, 2 is within `tie` of the next; 1 and 2 of the best."""
+    wide = model(
+        bias=np.array([0.0, 0.75, 1.5]),
+        anchors=np.zeros((3, 2)),
+        votes=np.eye(3),
+        intercept=np.zeros(3),
+        classes=np.array(["a", "b", "c"]),
+    )
+    for tie, answer in ((0.0, "c"), (0.74, "c"), (0.75, "b"), (1.0, "b"), (1.5, "a")):
+        assert replace(wide, tie=tie).predict([[0.0, 0.0]]) == [answer]
+
+
+def test_an_infinite_score_is_within_any_tie_of_itself():
+    scores = np.array([[0.0, np.inf], [-np.inf, -np.inf], [1.0, 1.0 + 1e-9]])
+    assert model(tie=1e-6).decide(scores).tolist() == [1, 0, 0]
+
+
+def test_a_file_from_before_tie_reads_with_none():
+    content = json.loads(model(tie=1e-6).to_json())
+    assert content.pop("tie") == 1e-6
+    assert PrototypeModel.from_json(json.dumps(content)).tie == 0.0
+    with pytest.raises(
+        SmpcoreError, match=r"tie=-1\.0 should be a number of at least 0"
+    ):
+        model(tie=-1.0)
 
 
 def test_sum_pooling_weighs_all_prototypes():
@@ -157,6 +186,7 @@ def test_what_nothing_represents_gets_the_fallback(fallback):
     assert blank.represented(X).tolist() == [True, False, True]
     assert blank.predict(X).tolist() == ["no", ["no", "yes"][fallback], "yes"]
     assert model().represented(X).all()
+    assert coded(fallback=fallback, tie=0.5).predict(X[1:2]) == blank.predict(X[1:2])
 
 
 def test_a_code_goes_through_json():

@@ -4,7 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from smpcore import METHODS, Page, load_dataset, prepare, report, split
+from smpcore import (
+    METHODS,
+    Page,
+    PointsTable,
+    Rule,
+    load_dataset,
+    prepare,
+    report,
+    split,
+)
 from tests.smpcore.codegen.random_models import random_linear
 
 
@@ -24,6 +33,22 @@ def test_a_picture_per_prototype_and_nothing_to_load():
     assert "default-src 'none'" in text
     assert "<script" not in text
     assert np.all([tag not in text for tag in ("<x>", "<n>", "src=")])
+
+
+def test_the_rule_is_sentences_and_tables_before_the_formula():
+    model = random_linear(2, 2, 1, 1.0)
+    line = {"column": "<b>age", "level or step": "per 10 years", "points for": "0.4"}
+    table = PointsTable("<i>ill", 1, -1.25, (line,), 3)
+    rule = Rule(("<u>ill, where its points sum to more than 0.",), (table,), ())
+    page = Page("t", {}, model.weights, True, names={1: "<s>mine"}, rule=rule)
+    before, after = report(model, page).split("<details>")
+    assert "&lt;u&gt;ill, where its points" in before
+    assert "&lt;s&gt;mine: &lt;i&gt;ill, starts at -1.25" in before
+    assert "<td>&lt;b&gt;age</td><td>per 10 years</td><td>0.4</td>" in before
+    assert "3 lines of less effect" in before
+    assert "As a formula" in after
+    assert not any(tag in before for tag in ("<b>", "<i>", "<u>", "<s>"))
+    assert "points" not in report(model, replace(page, rule=None))
 
 
 def test_bars_that_are_left_out_are_counted_and_warnings_stand_by_their_prototype():

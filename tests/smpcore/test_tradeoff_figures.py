@@ -67,7 +67,10 @@ def test_curves_show_the_threshold_in_use():
     recall = figures.precision_recall(points, chosen["threshold"]).data[-1]
     assert (recall.x[0], recall.y[0]) == (chosen["sensitivity"], chosen["precision"])
     curve = reject_curve(margin, truth)
-    picture = figures.coverage(curve, curve["band"][3]).data[-1]
+    drawn = figures.coverage(curve, curve["band"][3])
+    legend = drawn.layout.legend  # below: the toolbar covers what is above
+    assert (legend.yref, legend.y, legend.yanchor) == ("container", 0, "bottom")
+    picture = drawn.data[-1]
     assert picture.x[0] == curve["coverage"][3]
 
 

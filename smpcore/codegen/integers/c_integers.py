@@ -15,6 +15,7 @@ from smpcore.codegen.c_parts import (
     margin_declaration,
     margin_functions,
     preamble,
+    predict_function,
 )
 from smpcore.codegen.c_tables import Tables, c_type, fetch, table, unsigned
 from smpcore.codegen.inputs import CompiledInput
@@ -60,7 +61,7 @@ def _x(quant: QuantModel, prefix: str) -> str:
 
 def _header(quant: QuantModel, prefix: str) -> str:
     m = prefix.upper()
-    rows = quant.source.n_training_rows
+    rows = quant.n_training_rows
     least, most = ends(quant.width)
     classes = f"#define {m}_CLASSES {quant.n_outputs}\n"
     before = f"""\
@@ -74,9 +75,8 @@ def _header(quant: QuantModel, prefix: str) -> str:
         if entry.levels:
             return f" /* {m}_IS_{entry.identifier.upper()}_..., or -1: unknown */"
         one = quant.inputs[place]
-        if one.exact:
-            return f" /* the number itself, {one.low:.6g} to {one.high:.6g} */"
-        return f" /* (value - {one.zero:.9g}) * {one.per_unit:.9g}, rounded */"
+        span = f", {one.low:.6g} to {one.high:.6g}" if one.exact else ""
+        return f" /* {one.formula}{span} */"
 
     return header(
         prefix,
@@ -107,7 +107,9 @@ void {prefix}_quantise(const float values[{m}_N], int{quant.width}_t x[{m}_N]);
     relative = ", less that of class 0" if quant.relative else ""
     margin = margin_declaration(prefix, x, f"u{score}", _not_sure(quant))
     return f"""\
-/* Class index of one row of inputs; ties go to the lowest. */
+/* Class index of one row of inputs: the lowest whose score is at most {m}_TIE below
+ * the largest. */
+#define {m}_TIE {quant.tie}{"UL" if quant.accumulator == 32 else "U"}
 {index} {prefix}_predict({x});
 
 /* Score of each class{relative}, in steps of {quant.step:.9g}. */
@@ -138,7 +140,18 @@ def _source(quant: QuantModel, prefix: str) -> str:
     return "\n".join(
         [
             *parts,
-            code.api or _api(quant, prefix, tables, code),
+            code.scores or _scores_function(quant, prefix, tables, code),
+            code.predict
+            or predict_function(
+                prefix,
+                class_type(quant),
+                quant.n_outputs,
+                x,
+                score,
+                f"(u{score})((u{score}){{best}} - (u{score}){{other}})"
+                f" > {prefix.upper()}_TIE",
+                "",
+            ),
             margin_functions(prefix, quant.n_outputs, x, score, f"u{score}", not_sure),
             saturated,
             label_function(quant.source.labels, class_type(quant), prefix),
@@ -158,29 +171,13 @@ int{quant.accumulator}_t {prefix}_predict({_x(quant, prefix)})
 """
 
 
-def _api(quant: QuantModel, prefix: str, tables: Tables, code: IntegerCode) -> str:
-    m, index, x = prefix.upper(), class_type(quant), _x(quant, prefix)
+def _scores_function(
+    quant: QuantModel, prefix: str, tables: Tables, code: IntegerCode
+) -> str:
+    m, x = prefix.upper(), _x(quant, prefix)
     row, score = unsigned(quant.n_rows), f"int{quant.accumulator}_t"
     owner = fetch(prefix, tables, "owner", "row")
     return f"""\
-{index} {prefix}_predict({x})
-{{
-    {score} best;
-    {index} winner;
-    {row} row = 0;
-{code.declare}
-{code.before}    best = {code.score};
-    winner = {owner};
-    for (row = 1; row < {m}_{code.count}; ++row) {{
-        const {score} score = {code.score};
-        if (score > best) {{
-            best = score;
-            winner = {owner};
-        }}
-    }}
-    return winner;
-}}
-
 void {prefix}_scores({x}, {score} scores[{m}_CLASSES])
 {{
     {unsigned(quant.n_outputs)} k;

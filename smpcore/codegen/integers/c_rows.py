@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
-from smpcore.codegen.c_parts import class_type
 from smpcore.codegen.c_tables import Tables, c_type, fetch, fetch_at, unsigned
 from smpcore.codegen.integers.c_sums import sums_functions
 from smpcore.codegen.integers.linear import QuantLinear
@@ -34,8 +33,10 @@ class IntegerCode(NamedTuple):
         Expression for the score of the row ``row``.
     count : str
         Which of the sizes is the number of rows that compete.
-    api : str
-        The public functions ``predict`` and ``scores``, where they need no loop.
+    scores : str
+        The public function ``scores``, where it needs no loop.
+    predict : str
+        The public function ``predict``, where it needs no array of scores.
     """
 
     tables: Tables
@@ -45,7 +46,8 @@ class IntegerCode(NamedTuple):
     before: str = ""
     score: str = ""
     count: str = "ROWS"
-    api: str = ""
+    scores: str = ""
+    predict: str = ""
 
 
 def integer_code(quant: QuantModel, prefix: str) -> IntegerCode:
@@ -74,7 +76,9 @@ def _linear(quant: QuantLinear, prefix: str) -> IntegerCode:
             steps = _written_out(quant, 0, "score")
             declare = f"    int{quant.accumulator}_t score;\n"
             return IntegerCode({}, {}, declare=declare, before=steps, score="score")
-        return IntegerCode({}, {}, api=_written_out_api(quant, prefix))
+        predict = _written_out_predict(quant, prefix) if quant.n_rows == 2 else ""
+        scores = _written_out_scores(quant, prefix)
+        return IntegerCode({}, {}, scores=scores, predict=predict)
     tables = quant.tables()
     return IntegerCode(
         tables,
@@ -203,35 +207,37 @@ def _written_out(quant: QuantLinear, row: int, target: str) -> str:
     return "".join(f"    {line}\n" for line in lines)
 
 
-def _written_out_api(quant: QuantLinear, prefix: str) -> str:
+def _written_out_predict(quant: QuantLinear, prefix: str) -> str:
+    """The answer of two rows, which are two classes."""
+    m, score = prefix.upper(), f"int{quant.accumulator}_t"
+    lead = "score > first"
+    lead += f"\n        && (u{score})((u{score})score - (u{score})first) > {m}_TIE"
+    first = f"    {score} first;\n"
+    steps = _written_out(quant, 0, "first")
+    if quant.relative:  # the first score is 0
+        lead, first, steps = f"score > ({score}){m}_TIE", "", ""
+    return f"""\
+uint8_t {prefix}_predict(const int{quant.width}_t x[{m}_N])
+{{
+{first}    {score} score;
+
+{steps}{_written_out(quant, 1, "score")}    return {lead};
+}}
+"""
+
+
+def _written_out_scores(quant: QuantLinear, prefix: str) -> str:
     m, score = prefix.upper(), f"int{quant.accumulator}_t"
     x = f"const int{quant.width}_t x[{m}_N]"
-    best, each, seen = _written_out(quant, 0, "best"), "", set()
+    each, seen = "", set()
     for row, owner in enumerate(quant.owner.tolist()):
         steps = _written_out(quant, row, "score")
-        if row:
-            best += f"""\
-{steps}\
-    if (score > best) {{
-        best = score;
-        winner = {owner};
-    }}
-"""
         if owner in seen:
             steps += f"    if (score > scores[{owner}]) {{\n    "
         each += f"{steps}    scores[{owner}] = score;\n"
         each += "    }\n" if owner in seen else ""
         seen.add(owner)
     return f"""\
-{class_type(quant)} {prefix}_predict({x})
-{{
-    {score} best;
-    {score} score;
-    {class_type(quant)} winner = 0;
-
-{best}    return winner;
-}}
-
 void {prefix}_scores({x}, {score} scores[{m}_CLASSES])
 {{
     {score} score;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -55,7 +55,7 @@ class QuantInput:
     missing : int
         What a missing value counts as.
     exact : bool
-        Whether the integer is the number itself: no conversion, no rounding.
+        Whether whole numbers lose nothing: `zero` is whole, `per_unit` a power of 2.
     unit : str
         As its user gave it.
     """
@@ -73,6 +73,19 @@ class QuantInput:
     def is_number(self) -> bool:
         """Whether it is not a category."""
         return self.given.kind == "number"
+
+    @property
+    def is_itself(self) -> bool:
+        """Whether the integer is the number itself: no conversion."""
+        return self.exact and self.zero == 0 and self.per_unit == 1
+
+    @property
+    def formula(self) -> str:
+        """How the integer of a number comes from its value."""
+        if self.is_itself:
+            return "the number itself"
+        value = f"(value - {self.zero:.9g})" if self.zero else "value"
+        return f"{value} * {self.per_unit:.9g}{'' if self.exact else ', rounded'}"
 
     def quantise(self, values: np.ndarray, width: int) -> np.ndarray:
         """Integers of raw values, as the generated ``quantise`` computes them.
@@ -142,11 +155,13 @@ def quant_inputs(
     width: int,
     ranges: Mapping[str, SensorRange] | None = None,
     widen: float = WIDEN,
+    multiplied: bool = False,
 ) -> tuple[QuantInput, ...]:
     """Choose zero and step of each input so that its range fits the container.
 
-    Whole numbers that fit are taken as they are. Everything else is centred on the
-    middle of its range and fills the container but for its two ends.
+    Whole numbers that fit are taken as they are, or multiplied by a power of 2 that
+    makes their integers as large as those of all others. Everything else is centred on
+    the middle of its range and fills the container but for its two ends.
 
     Parameters
     ----------
@@ -157,6 +172,8 @@ def quant_inputs(
         Name of a column -> what it can measure.
     widen : float, default 0.25
         Share added to the training range of all others, half on either side.
+    multiplied : bool, default False
+        Whether whole numbers are multiplied.
 
     Returns
     -------
@@ -177,16 +194,28 @@ def quant_inputs(
             )
     if not (np.isfinite(widen) and widen >= 0):
         raise ExportError(f"widen={widen!r} should be a number of at least 0.")
-    return tuple(
-        _quant_input(entry, width, ranges.get(entry.name), widen)
+    inputs = [
+        _quant_input(entry, width, ranges.get(entry.name), widen, multiplied)
         for entry in compiled.inputs
-    )
+    ]
+    if multiplied and all(one.exact for one in inputs):
+        # A power that is common to all gives no weight more digits.
+        common = min((one.per_unit for one in inputs if one.is_number), default=1.0)
+        inputs = [
+            replace(one, per_unit=one.per_unit / common if one.is_number else 1.0)
+            for one in inputs
+        ]
+    return tuple(_with_missing(one, width) for one in inputs)
 
 
 def _quant_input(
-    entry: CompiledInput, width: int, given: SensorRange | None, widen: float
+    entry: CompiledInput,
+    width: int,
+    given: SensorRange | None,
+    widen: float,
+    multiplied: bool,
 ) -> QuantInput:
-    least, most = ends(width)
+    most = ends(width)[1]
     if entry.levels:
         if len(entry.levels) > most:
             raise ExportError(
@@ -195,32 +224,47 @@ def _quant_input(
             )
         return QuantInput(entry, entry.low, entry.high, missing=-1, exact=True)
     low, high, whole = _range(entry, given, widen)
-    unit = given.unit if given else ""
-    if whole and least < low and high < most:
-        missing = 0 if entry.missing is None else round(entry.missing)
-        missing = int(np.clip(missing, least, most))
-        return QuantInput(entry, low, high, 0.0, 1.0, missing, True, unit)
-    zero = np.float32((low + high) / 2)
-    if whole:
-        zero = np.float32(np.round(zero))
+    zero = 0.0 if whole else float(np.float32((low + high) / 2))
     # The ends of the range stay a count inside those of the container.
-    reach = max(high - float(zero), float(zero) - low)
-    with np.errstate(over="ignore", divide="ignore"):
-        per_unit = np.float32((most - 1) / reach) if reach else np.float32(1)
-    if whole and per_unit >= 1:
-        per_unit = np.float32(1)
+    per_unit = _per_unit(low - zero, high - zero, width)
+    if whole:
+        middle = float(np.float32(np.round((low + high) / 2)))
+        centred = _per_unit(low - middle, high - middle, width)
+        if multiplied:
+            per_unit, centred = _power_of_2(per_unit), _power_of_2(centred)
+        # Without a zero it is simpler, where that costs a bit at most.
+        if per_unit < (centred / 2 if multiplied else 1):
+            zero, per_unit = middle, centred
+        if per_unit >= 1 and not multiplied:
+            per_unit = 1.0
     if not (np.isfinite(per_unit) and per_unit > 0 and np.isfinite(zero)):
         raise ExportError(
             f"Column {shorten(entry.name)} spans {high - low:.3g}, which 32-bit floats "
             "cannot scale; rescale that column (for instance in other units) and fit "
             "again."
         )
-    made = QuantInput(entry, low, high, float(zero), float(per_unit), unit=unit)
-    missing = 0.0 if entry.missing is None else entry.missing
-    counts = int(made.quantise(np.array([missing]), width)[0])
-    return QuantInput(
-        entry, low, high, float(zero), float(per_unit), counts, False, unit
-    )
+    unit, exact = given.unit if given else "", whole and per_unit >= 1
+    return QuantInput(entry, low, high, zero, per_unit, exact=exact, unit=unit)
+
+
+def _with_missing(one: QuantInput, width: int) -> QuantInput:
+    """The input with the integer of what a missing value counts as."""
+    if not one.is_number:
+        return one
+    missing = np.array([one.given.missing or 0.0])
+    return replace(one, missing=int(one.quantise(missing, width)[0]))
+
+
+def _power_of_2(per_unit: float) -> float:
+    """The next lower power of 2, from 1 on."""
+    return float(2.0 ** np.floor(np.log2(per_unit))) if per_unit >= 1 else per_unit
+
+
+def _per_unit(low: float, high: float, width: int) -> float:
+    """Counts of a unit, if this range is a count inside the ends of the container."""
+    reach = max(abs(low), abs(high))
+    with np.errstate(over="ignore", divide="ignore"):
+        return float(np.float32((ends(width)[1] - 1) / reach)) if reach else 1.0
 
 
 def _range(

@@ -19,6 +19,7 @@ def to_text(model: Any) -> str:
     """Write a `QuantModel`."""
     form = type(model).__name__
     content = {"schema": SCHEMA, "form": form, "arithmetic": model.ARITHMETIC}
+    content["zero_weights"] = model.zero_weights
     for entry in fields(model):
         value = getattr(model, entry.name)
         if entry.name == "source":
@@ -61,7 +62,8 @@ def from_text(text: str, forms: Mapping[str, type]) -> Any:
         raise ExportError(f"The model is not valid JSON: {error}.") from None
     if not isinstance(content, dict) or content.pop("schema", None) != SCHEMA:
         raise ExportError(f"schema should be {SCHEMA}; export the model again.")
-    content.pop("arithmetic", None)
+    for told in ("arithmetic", "zero_weights"):
+        content.pop(told, None)
     form = content.pop("form", None)
     if not (isinstance(form, str) and form in forms):
         raise ExportError(

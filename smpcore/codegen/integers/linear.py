@@ -19,6 +19,7 @@ where r is 1/2 count, 0 where the integer is the number itself.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +40,11 @@ from smpcore.errors import ExportError
 #: Share of weights that are not zero from which rows are written whole.
 _DENSE = 0.6
 
+#: Whole numbers are taken as they are if that moves scores less than so much of what
+#: they span, or hardly more than if they were multiplied.
+_HARMLESS = 2.0**-10
+_HARDLY_MORE = 1.25
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class QuantLinear(QuantModel):
@@ -57,9 +63,11 @@ class QuantLinear(QuantModel):
     ARITHMETIC = (
         "integers; score of a class = max over its rows of bias + sum of weight * q; "
         "q = round((x - zero) * per_unit), half away from 0, clamped to the container; "
-        "of a category 1 or 0 in place of q; real score = step * score + shift; ties: "
-        "lowest class"
+        "of a category 1 or 0 in place of q; real score = step * score + shift; "
+        "answer: lowest class within round(tie / step) of the largest score"
     )
+
+    ROUNDED = "weights"
 
     start: np.ndarray
     term_input: np.ndarray
@@ -178,6 +186,9 @@ class QuantLinear(QuantModel):
                     corner[place] = most if level < 0 else level
             yield corner
 
+    def _input_of_each(self) -> tuple[np.ndarray, np.ndarray]:
+        return _exact(self.source, self.inputs).place, self.term_input
+
     def tables(self) -> dict[str, np.ndarray]:
         """See `QuantModel.tables`.
 
@@ -218,13 +229,36 @@ def quantise_linear(
     -------
     QuantLinear
     """
-    inputs = quant_inputs(compiled, width, ranges, widen)
+    plain, multiplied = (
+        quant_inputs(compiled, width, ranges, widen, multiplied)
+        for multiplied in (False, True)
+    )
+    best, loss = _rounded(compiled, multiplied, width, accumulator)
+    if plain != multiplied:
+        with suppress(ExportError):
+            other, more = _rounded(compiled, plain, width, accumulator)
+            best = other if more <= max(_HARDLY_MORE * loss, _HARMLESS) else best
+    return best
+
+
+def _rounded(
+    compiled: LinearRows,
+    inputs: tuple[QuantInput, ...],
+    width: int,
+    accumulator: int | None,
+) -> tuple[QuantLinear, float]:
+    """The model over these inputs, and how much of what its scores span can be off."""
     exact = _exact(compiled, inputs)
     if accumulator is None:
         accumulator = _enough(exact, inputs, width)
     step, whole, bias = rounded(exact, width, accumulator)
+    spans = [one.per_unit * (one.high - one.low) for one in inputs]
+    spans = np.where(exact.level < 0, np.array(spans)[exact.place], 1.0)
+    span = np.bincount(exact.row, np.abs(exact.weight) * spans)
+    lost = np.add(*_lost(exact, inputs, width, step * whole))
+    loss = lost.max() / span.max()
     kept = whole != 0
-    return QuantLinear(
+    made = QuantLinear(
         source=compiled,
         inputs=inputs,
         width=width,
@@ -239,6 +273,7 @@ def quantise_linear(
         term_level=exact.level[kept],
         weight=whole[kept],
     )
+    return made, float(loss)
 
 
 def _exact(compiled: LinearRows, inputs: tuple[QuantInput, ...]) -> Rows:
@@ -265,15 +300,24 @@ def _enough(exact: Rows, inputs: tuple[QuantInput, ...], width: int) -> int:
     if width > 8:
         return 32
     try:
-        step, weight, bias = rounded(exact, width, 16)
+        step, weight, _ = rounded(exact, width, 16)
     except ExportError:
         return 32
-    counts = np.array([_most_counts(one, width) for one in inputs])
-    halves = np.array([0.0 if one.exact else 0.5 for one in inputs])
-    lost = np.abs(step * weight - exact.weight) * counts[exact.place]
-    from_weights = np.bincount(exact.row, lost, len(bias))
-    felt = np.abs(exact.weight) * halves[exact.place]
-    return 16 if (from_weights <= np.bincount(exact.row, felt, len(bias))).all() else 32
+    from_weights, from_inputs = _lost(exact, inputs, width, step * weight)
+    return 16 if (from_weights <= from_inputs).all() else 32
+
+
+def _lost(
+    exact: Rows, inputs: tuple[QuantInput, ...], width: int, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """How far rounding weights, and inputs, moves each row inside the ranges."""
+    counts = np.array([_most_counts(one, width) for one in inputs])[exact.place]
+    halves = np.array([0.0 if one.exact else 0.5 for one in inputs])[exact.place]
+    n_rows = len(exact.bias)
+    from_weights = np.bincount(
+        exact.row, np.abs(weight - exact.weight) * counts, n_rows
+    )
+    return from_weights, np.bincount(exact.row, np.abs(exact.weight) * halves, n_rows)
 
 
 def _most_counts(one: QuantInput, width: int) -> float:

@@ -8,21 +8,26 @@ that each back end gives each score of `QuantModel.scores` on any machine.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from smpcore.codegen.compiled import CompiledModel
+from smpcore.codegen.inputs import rows_given_away
 from smpcore.codegen.integers.inputs import QuantInput, ends
 from smpcore.codegen.integers.json_text import from_text, to_text
+from smpcore.codegen.names import shorten
 from smpcore.errors import ExportError
+from smpcore.model.ties import lowest_within
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class QuantModel(ABC):
     """Integer rows; the largest score among a class's rows counts.
+
+    The answer is the lowest class within `tie` of the largest score.
 
     A score of the real-valued model is ``step * score + shift``.
 
@@ -46,6 +51,8 @@ class QuantModel(ABC):
     INTEGERS: ClassVar[tuple[str, ...]] = ("owner", "bias")
     #: The formula, for a reader of the JSON text.
     ARITHMETIC: ClassVar[str]
+    #: What of an input can round to 0.
+    ROUNDED: ClassVar[str]
 
     source: CompiledModel
     inputs: tuple[QuantInput, ...]
@@ -118,6 +125,10 @@ class QuantModel(ABC):
         """Integer rows where a wrong number of the model shows, the best first."""
 
     @abstractmethod
+    def _input_of_each(self) -> tuple[np.ndarray, np.ndarray]:
+        """Input of each weight or feature, before rounding and of those left."""
+
+    @abstractmethod
     def tables(self) -> dict[str, np.ndarray]:
         """The numbers of the model, in the smallest types that hold them."""
 
@@ -132,6 +143,22 @@ class QuantModel(ABC):
         return self.source.n_outputs
 
     @property
+    def in_words(self) -> str:
+        """What the model is made of, and what of it rounds to 0."""
+        zeros = self.zero_weights_in_words()
+        return ". ".join(filter(None, [self.source.in_words, zeros]))
+
+    @property
+    def n_training_rows(self) -> int:
+        """See `CompiledModel.n_training_rows`."""
+        return 0
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """See `CompiledModel.warnings`."""
+        return rows_given_away(self.n_training_rows)
+
+    @property
     def is_regression(self) -> bool:
         """Whether the answer is a number."""
         return self.source.is_regression
@@ -139,7 +166,50 @@ class QuantModel(ABC):
     @property
     def converts(self) -> bool:
         """Whether some input is a number that becomes another one as an integer."""
-        return not all(one.exact for one in self.inputs)
+        return any(one.is_number and not one.is_itself for one in self.inputs)
+
+    @property
+    def zero_weights(self) -> dict[str, tuple[int, int]]:
+        """Column -> how many of its weights round to 0, and how many it has.
+
+        Columns without such weights are left out.
+        """
+        n = len(self.inputs)
+        before, left = (np.bincount(of, minlength=n) for of in self._input_of_each())
+        return {
+            one.given.name: (int(total - kept), int(total))
+            for one, total, kept in zip(self.inputs, before, left, strict=True)
+            if kept < total
+        }
+
+    def zero_weights_in_words(self, escape: Callable[[str], str] = str) -> str:
+        """Which weights round to 0, in a sentence; empty if none does.
+
+        Parameters
+        ----------
+        escape : callable, optional
+            What makes a column's name part of a text.
+
+        Returns
+        -------
+        str
+        """
+        columns = [
+            f"{zero} of {total} of {escape(shorten(name))}"
+            for name, (zero, total) in self.zero_weights.items()
+        ]
+        if not columns:
+            return ""
+        return (
+            f"{self.ROUNDED.capitalize()} too small for {self.width} bits, which count "
+            f"as 0: {', '.join(columns)}."
+        )
+
+    @property
+    def tie(self) -> int:
+        """`CompiledModel.tie` in steps of a score."""
+        tie = np.rint(self.source.tie / self.step)
+        return int(min(tie, 2.0 ** (self.accumulator - 1) - 1))
 
     @property
     def not_sure(self) -> int:
@@ -201,8 +271,8 @@ class QuantModel(ABC):
         return np.maximum.reduceat(self.row_scores(integers), first, axis=1)
 
     def winners(self, integers: np.ndarray) -> np.ndarray:
-        """Class index of each row: the first with the largest score."""
-        return self.scores(integers).argmax(axis=1)
+        """Class index of each row, see `decide`."""
+        return self.decide(self.scores(integers))
 
     def margins(self, integers: np.ndarray) -> np.ndarray:
         """How far the best class of each row is above the next, int64."""
@@ -223,8 +293,8 @@ class QuantModel(ABC):
         return self.scores(self.quantise(rows)) * self.step + self.shift
 
     def decide(self, scores: np.ndarray) -> np.ndarray:
-        """Class index of each row of scores; zeros for regression."""
-        return scores.argmax(axis=1)
+        """Lowest class within `tie` of the best of each row; zeros for regression."""
+        return lowest_within(scores, self.tie)
 
     def predict(self, rows: np.ndarray) -> np.ndarray:
         """Label or value of each raw row.

@@ -16,7 +16,7 @@ _TRIED = 4096
 def neighbours(
     quant: QuantModel, drawn: np.ndarray, n_pairs: int
 ) -> dict[str, list[np.ndarray]]:
-    """Rows one count apart with different labels, and rows with equal scores.
+    """Rows one count apart with different labels, and rows with scores within `tie`.
 
     Found by halving the way between rows that agree in their categories, first along
     all inputs together, then input by input. For regression there are none.
@@ -72,7 +72,7 @@ def _taken(left: np.ndarray, right: np.ndarray, count: np.ndarray) -> np.ndarray
 
 
 def _tied(quant: QuantModel, rows: np.ndarray) -> np.ndarray:
-    return quant.margins(rows) == 0
+    return quant.margins(rows) <= quant.tie
 
 
 def _around(quant: QuantModel, pairs: np.ndarray) -> np.ndarray:

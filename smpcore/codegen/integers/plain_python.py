@@ -44,6 +44,7 @@ def emit_plain_python(quant: QuantModel) -> str:
         "SHIFT": quant.shift,
         "OWNER": quant.owner,
         "NOT_SURE": quant.not_sure,
+        "TIE": quant.tie,
         "ZERO": [one.zero for one in quant.inputs],
         "PER_UNIT": [one.per_unit for one in quant.inputs],
         "MISSING": [one.missing for one in quant.inputs],
@@ -185,9 +186,10 @@ def scores(x):
 
 
 def predict(x):
-    """Index of the class; equal scores go to the lowest."""
+    """Index of the class: the lowest whose score is within TIE of the largest."""
     found = scores(x)
-    return found.index(max(found))
+    best = max(found)
+    return [best - score <= TIE for score in found].index(True)
 
 
 def margin(x):

@@ -100,7 +100,7 @@ def _what_it_is(quant: QuantModel, vectors: TestVectors, prefix: str) -> str:
         title, answers = "A regression model", ", one value."
         use = f"float value = {prefix}_predict(x) * {quant.step:.9g}f"
         use += f" + {quant.shift:.9g}f;"
-    warnings = "".join(f"\n**{text}**\n" for text in quant.source.warnings)
+    warnings = "".join(f"\n**{text}**\n" for text in quant.warnings)
     return f"""\
 # {title} in C, {width}-bit integers
 
@@ -123,6 +123,8 @@ values[{m}_IN_{first}] = ...;
 def _inputs(quant: QuantModel, prefix: str) -> str:
     m, (least, most) = prefix.upper(), ends(quant.width)
     lines = "\n".join(_input_row(one, m) for one in quant.inputs)
+    too_small = quant.zero_weights_in_words(markdown)
+    too_small = too_small and f"\n**{too_small}**\n"
     return f"""\
 ## Inputs
 
@@ -136,7 +138,7 @@ category is -1.
 | name in C | column | unit | range | integer in `x` | missing counts as |
 |---|---|---|---|---|---|
 {lines}
-"""
+{too_small}{parts.constants(quant.source)}"""
 
 
 def _conversion(quant: QuantModel, prefix: str) -> str:
@@ -170,9 +172,7 @@ def _input_row(one: QuantInput, m: str) -> str:
     span, gone = f"{one.low:.6g} to {one.high:.6g}", str(one.missing)
     if entry.missing is None:
         gone = "none may be missing"
-    how = f"(value - {one.zero:.9g}) * {one.per_unit:.9g}, rounded"
-    if one.exact:
-        how = "the number itself"
+    how = one.formula
     if entry.levels:
         span, how, gone = parts.levels(entry, m), "index of the level", "no level (-1)"
     name = f"`{m}_IN_{entry.identifier.upper()}`"

@@ -79,6 +79,8 @@ class QuantSums(QuantModel):
         *("start", "term_row", "weight"),
     )
 
+    ROUNDED = "features"
+
     feature: np.ndarray
     per_unit: float
     zero: np.ndarray
@@ -102,13 +104,19 @@ class QuantSums(QuantModel):
             f"+ origin) >> places, 0, top); d = sum of {apart}; coarse = d >> drop; "
             "u = (coarse * gain + half) >> down; s = 2^-(u / 4096) in Q.15 by table, 0 "
             "where coarse > last; score of a class = max over its rows of bias + sum "
-            "of weight * s; real score = step * score + shift; ties: lowest class"
+            "of weight * s; real score = step * score + shift; answer: lowest "
+            "class within round(tie / step) of the largest score"
         )
 
     @property
     def power(self) -> int:
         """Power of a difference that adds up."""
         return POWERS[self.source.similarity]
+
+    @property
+    def n_training_rows(self) -> int:
+        """Anchors that are rows of the training table."""
+        return self.n_anchors if self.source.real_anchors else 0
 
     @property
     def n_anchors(self) -> int:
@@ -246,6 +254,10 @@ class QuantSums(QuantModel):
         beside = np.array(list(self.source.telling_rows(self.values(drawn))))
         yield from self.quantise(beside)
         yield from self.farthest_rows
+
+    def _input_of_each(self) -> tuple[np.ndarray, np.ndarray]:
+        places = self.source.feature_input
+        return places, places[self.feature]
 
     def tables(self) -> dict[str, np.ndarray]:
         """See `QuantModel.tables`.

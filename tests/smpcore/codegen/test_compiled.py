@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from smpcore.codegen import (
@@ -16,6 +16,7 @@ from smpcore.codegen import (
 )
 from smpcore.errors import ExportError
 from smpcore.similarity import SIMILARITIES, Similarity
+from tests.smpcore.codegen.random_models import random_linear
 
 
 @given(
@@ -35,6 +36,8 @@ def test_scores_stay_within_the_bound(
     scale = model.scale * 10.0**exponent
     center = model.center * 10.0 ** (exponent + away)
     ends = {"low": center - 2 * scale, "high": center + 2 * scale}
+    # Columns with fewer steps of a float are refused, see the test of offsets.
+    assume((4 * scale > 64 * np.spacing(np.abs(center).astype(np.float32) * 2)).all())
     anchors = model.anchors * size
     model = replace(model, anchors=anchors, scale=scale, center=center, **ends)
     compiled = compile_model(model)
@@ -138,15 +141,21 @@ def test_raw_rows_give_the_same_labels(mixed, random_model):
     for frame in (table, strange):
         found = agreement(compiled, model, frame, preparation)
         assert found.n_equal == found.n_rows == 60
+    # Of two levels, no level counts as the commoner, in the page and in the export.
+    common = table["sex"].iloc[:40].value_counts().index[0]
+    for sex in ("other", None):
+        for x in (preparation.transform, lambda t: compiled.scores(compiled.rows(t))):
+            unseen, known = (x(table.assign(sex=word)) for word in (sex, common))
+            np.testing.assert_array_equal(unseen, known)
         expected = model.predict(preparation.transform(frame))
         np.testing.assert_array_equal(compiled.predict_frame(frame), expected)
 
 
 def test_a_preparation_of_another_model_is_refused(mixed, random_model):
     with pytest.raises(
-        ExportError, match="preparation gives 7 features, but the model"
+        ExportError, match="preparation gives 6 features, but the model"
     ):
-        compile_model(random_model(), mixed[1])
+        compile_model(random_model(n_features=7), mixed[1])
 
 
 def test_equal_scores_go_to_the_lowest_class(random_model):
@@ -167,7 +176,7 @@ def test_an_input_without_any_score_gets_the_fallback(random_model):
 def test_random_rows_stay_in_range_and_whole(mixed, random_model):
     _, preparation = mixed
     model = random_model(
-        n_features=7, density=1.0, feature_names=preparation.feature_names
+        n_features=6, density=1.0, feature_names=preparation.feature_names
     )
     compiled = compile_model(model, preparation)
     rows = sample(compiled, 1000)
@@ -183,7 +192,7 @@ def test_random_rows_stay_in_range_and_whole(mixed, random_model):
 
 def test_json_gives_the_model_back_bit_for_bit(mixed, random_model, same_bits):
     _, preparation = mixed
-    model = random_model(n_features=7, density=1.0, classes=np.array([-1, 0, 10]))
+    model = random_model(n_features=6, density=1.0, classes=np.array([-1, 0, 10]))
     compiled = compile_model(model, preparation, {"data": "abc", "accuracy": [1, 2]})
     back = CompiledModel.from_json(compiled.to_json())
     assert back.to_json() == compiled.to_json()
@@ -287,3 +296,14 @@ def test_an_input_is_checked(changes, words):
     good = {"index": 0, "name": "a", "identifier": "a", "kind": "number"}
     with pytest.raises(ExportError, match=words):
         CompiledInput(**{**good, "low": 0.0, "high": 1.0, **changes})
+
+
+def test_an_offset_that_takes_all_digits_of_a_float_is_refused():
+    def far(offset):
+        model = random_linear(n_features=4, density=1.0)
+        parts = {n: getattr(model, n) + offset for n in ("low", "high", "center")}
+        return compile_model(replace(model, **parts))
+
+    assert len(far(1e5).inputs) == 4
+    with pytest.raises(ExportError, match=r"Input .* goes from .*; subtract 1e\+09"):
+        far(1e9)

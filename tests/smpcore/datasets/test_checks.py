@@ -8,6 +8,7 @@ from smpcore.datasets import (
     find_duplicates,
     load_dataset,
     make_dataset,
+    rows_of_known_groups,
     split,
     telling_features,
 )
@@ -72,7 +73,7 @@ def test_a_leak_is_named(leak):
 HARMLESS = {
     "names": [f"n{i}" for i in range(200)],
     "numbers": np.arange(200.0),
-    "nearly": np.where(np.arange(200) % 20 == 0, RNG.permutation(CODE), CODE),
+    "often": np.where(np.arange(200) % 6 == 0, RNG.permutation(CODE), CODE),
     "constant": np.ones(200),
     "empty": np.full(200, np.nan),
 }
@@ -82,6 +83,43 @@ HARMLESS = {
 def test_what_is_no_leak_is_not_named(column):
     data = dataset(column=column)
     assert telling_features(data, split(data)) == []
+
+
+def clinic(n=400):
+    """Patients whose treatment follows from the diagnosis; a third come twice."""
+    random = np.random.default_rng(1)
+    sick = random.random(n) < 0.46
+    treated = np.where(random.random(n) < 0.06, ~sick, sick)
+    frame = pd.DataFrame(
+        {
+            "Patient ID": [f"p{i}" for i in np.arange(n) // 1.5],
+            "pulse": 70 + 15 * sick + 12 * random.normal(size=n),
+            "age": 60 + 9 * random.normal(size=n),
+            "treatment after diagnosis": np.where(treated, "PCI", "none"),
+            "y": np.where(sick, "sick", "healthy"),
+        }
+    )
+    return frame
+
+
+def test_a_feature_far_better_than_the_next_is_named():
+    data = make_dataset(clinic(), "t", roles={"y": "target"})
+    ((name, share),) = telling_features(data, split(data))
+    assert name == "treatment after diagnosis"
+    assert 0.9 < share < 0.97
+
+
+def test_rows_of_patients_in_training_are_counted():
+    frame = clinic()
+    data = make_dataset(frame, "t", roles={"y": "target"})
+    parts = split(data)
+    known = set(frame["Patient ID"].iloc[parts.train])
+    others = frame["Patient ID"].iloc[np.r_[parts.validation, parts.test]]
+    expected = sum(name in known for name in others)
+    assert expected > 20
+    assert rows_of_known_groups(data, parts) == [("Patient ID", expected)]
+    grouped = data.with_roles({"Patient ID": "group"})
+    assert rows_of_known_groups(grouped, split(grouped)) == []
 
 
 def test_a_rare_class_does_not_make_every_feature_telling():
@@ -105,6 +143,13 @@ def test_a_regression_target_in_other_units_is_named():
     frame["word"], frame["y"] = "u", y
     data = make_dataset(frame, "t", task="regression", roles={"y": "target"})
     assert [name for name, _ in telling_features(data, split(data))] == ["pounds"]
+
+
+def test_a_strong_cause_of_a_number_is_not_named():
+    frame = pd.DataFrame({"a": RNG.normal(size=400), "b": RNG.normal(size=400)})
+    frame["y"] = 2 * frame["a"] + 0.3 * frame["b"] + 0.3 * RNG.normal(size=400)
+    data = make_dataset(frame, "t", task="regression", roles={"y": "target"})
+    assert telling_features(data, split(data)) == []
 
 
 def test_few_rows_and_one_class_tell_nothing():

@@ -36,25 +36,59 @@ def test_medians_levels_and_ranges_are_those_of_the_training_rows():
     assert colour.levels == ("blue", "red")
     assert flag.levels == ("False", "True")
     assert [(i.first, i.width) for i in preparation.inputs] == [
-        *((0, 1), (1, 1), (2, 2), (4, 2))
+        *((0, 1), (1, 1), (2, 1), (3, 1))
     ]
     assert preparation.feature_names == (
-        *("number", "whole", "colour = blue", "colour = red"),
-        *("flag = False", "flag = True"),
+        *("number", "whole", "colour = red", "flag = False"),
     )
 
 
 def test_transform_fills_medians_and_makes_one_column_per_level():
-    data = dataset()
-    X = prepare(data, np.array([0, 1, 2])).transform(data.frame)
+    table = pd.concat([frame(), frame().assign(colour="green")])
+    data = dataset(table)
+    preparation = prepare(data, np.array([0, 1, 2, 4]))
+    assert preparation.feature_names[2:] == (
+        *("colour = blue", "colour = green", "colour = red"),
+        "flag = False",
+    )
+    assert preparation.column_of_feature.tolist() == [0, 1, 2, 2, 2, 3]
+    X = preparation.transform(data.frame.iloc[:4])
     assert X.dtype == np.float64
     assert X.flags.c_contiguous
-    assert X.tolist() == [
-        [1, 4, 0, 1, 0, 1],
-        [2, 2, 1, 0, 1, 0],
-        [3, 8, 0, 0, 0, 1],
-        [100, 1000, 0, 0, 1, 0],
-    ]
+    assert X[:, 2:].tolist() == [[0, 0, 1, 0], [1, 0, 0, 1], [0, 0, 0, 0], [0, 1, 0, 1]]
+    assert X[:, 1].tolist() == [4, 2, 8, 1000]
+
+
+def test_two_levels_are_one_feature_named_after_the_rarer():
+    words = ["f", "m", "m", "f", "m", None]
+    table = pd.DataFrame({"sex": words, "y": ["p", "q"] * 3})
+    data = make_dataset(table, "t", roles={"y": "target"})
+    new = pd.DataFrame({"sex": ["f", "m", "x", None]})
+    # Of the first four rows as many are m as f: then the later level has the feature.
+    for rows, name, values in (
+        (np.arange(6), "sex = f", [1, 0, 0, 0]),
+        (np.arange(4), "sex = m", [0, 1, 0, 0]),
+        (np.array([0, 3, 4]), "sex = m", [0, 1, 0, 0]),
+    ):
+        preparation = prepare(data, rows)
+        assert preparation.inputs[0].levels == ("f", "m")
+        assert preparation.feature_names == (name,)
+        assert preparation.transform(new)[:, 0].tolist() == values
+    assert preparation.report(new).loc["sex"].tolist() == [1, 1, 0]
+
+
+def test_numbers_keep_the_digits_of_their_column():
+    table = pd.DataFrame(
+        {
+            "tenths": [0.1, 0.3, 2.5, 17.0],
+            "long": [0.1234567, 1 / 3, 5.1, 17.0],
+            "tiny": [1e-7, 2.5e-7, 9e-7, 4.25e-7],
+            "wide": [1e9, 2e9, 3e9, 4.5],
+            "y": [0, 1, 0, 1],
+        }
+    )
+    inputs = prepare(make_dataset(table, "t"), np.arange(4)).inputs
+    assert [given_.decimals for given_ in inputs] == [1, 2, 9, 0]
 
 
 def test_test_rows_teach_nothing():
@@ -89,8 +123,8 @@ def test_new_rows_may_hold_anything():
     assert np.isfinite(X).all()
     assert X[:, 0].tolist() == [2, 2.5, 2, 2]
     assert X[:, 1].tolist() == [4, 4, 4, 4]
-    assert X[:, 3].tolist() == [0, 1, 0, 0]
-    assert X[:, 5].tolist() == [0, 1, 0, 0]
+    assert X[:, 2].tolist() == [0, 1, 0, 0]
+    assert X[:, 3].tolist() == [0, 0, 0, 0]
 
 
 def test_number_categories_match_however_they_are_written():
@@ -100,7 +134,7 @@ def test_number_categories_match_however_they_are_written():
     assert preparation.inputs[0].levels == ("1", "2")
     for zone in ([1, 2], [1.0, 2.0], ["1", "2"]):
         X = preparation.transform(pd.DataFrame({"zone": zone}))
-        assert X.tolist() == [[1, 0], [0, 1]]
+        assert X.tolist() == [[0], [1]]
 
 
 def test_absent_columns_are_named():

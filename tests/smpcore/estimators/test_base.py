@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
-from smpcore import SMPClassifier, SmpcoreError
+from smpcore import METHODS, SMPClassifier, SmpcoreError
 from smpcore.estimators.base import class_weights, sample_weights
 from smpcore.estimators.scaling import scaled_copy
 
@@ -148,10 +148,27 @@ def test_two_classes_have_one_score():
     fitted = fit(X[:100], Y[:100])
     scores = fitted.model_.scores(X)
     np.testing.assert_array_equal(
-        fitted.decision_function(X), scores[:, 1] - scores[:, 0]
+        fitted.decision_function(X), scores[:, 1] - (scores[:, 0] + fitted.model_.tie)
     )
     np.testing.assert_array_equal(fitted.predict(X), fitted.model_.predict(X))
     assert fit().decision_function(X).shape == (150, 3)
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_rows_that_tie_get_the_lowest_class(method):
+    """Two equal halves with other labels: no score tells the classes apart."""
+    rows = np.tile(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), (6, 1))
+    fitted = method.estimator(method.defaults())
+    fitted.fit(rows, np.repeat([0, 1], 12))
+    model, shuffled = fitted.model_, rows[::-1]
+    largest = np.abs(model.scores(rows)).max()
+    assert model.tie == pytest.approx(1e-6 * largest, rel=1e-9)
+    sides = fitted.decision_function(shuffled)
+    np.testing.assert_array_equal(fitted.predict(shuffled), (sides > 0).astype(int))
+    np.testing.assert_array_equal(fitted.predict(rows), model.predict(rows))
+    scores = model.scores(rows)
+    equal = np.abs(scores[:, 0] - scores[:, 1]) < 1e-9 * largest
+    assert not fitted.predict(rows)[equal].any()
 
 
 def test_names_of_columns_are_kept_and_forgotten():

@@ -64,7 +64,8 @@ def test_decision_of_two_classes_is_the_fitted_function():
     F, _, B, b = evaluate(rows, how, fitted.lam, fitted.state_.Z)
     g = how.values(problem.X, fitted.state_.Z) @ B + b
     g = g * rows.unit + rows.middle
-    np.testing.assert_allclose(fitted.decision_function(X), g[:, 0], atol=1e-9)
+    expected = g[:, 0] - fitted.model_.tie
+    np.testing.assert_allclose(fitted.decision_function(X), expected, atol=1e-9)
     assert fitted.objective_ == pytest.approx(F, rel=1e-12)
     assert np.isnan(fitted.gap_)
     left = (g[:, 0] - np.where(y == 1, 1.0, -1.0)) / rows.unit

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from smpcore import SIZES, pareto_front, summary
+from smpcore import SIZES, pareto_front, smaller_and_as_good, summary
 from smpcore.evaluation import corrected_error, corrected_t_test
 
 DIFFERENCES = np.array([0.02, 0.01, 0.03, 0.0, 0.04])
@@ -111,3 +111,18 @@ def test_nothing_yet_is_no_error():
     empty = _table(np.zeros((1, 2)), np.ones(1))[:0]
     points = summary(empty, "accuracy", 5)
     assert pareto_front(points, empty, "n_nonzeros", "accuracy").empty
+
+
+def test_the_best_of_other_points_that_are_smaller_and_as_good():
+    points = pd.DataFrame({"mean": [0.83, 0.9, 0.7], "n_nonzeros": [20, 30, 5]})
+    others = pd.DataFrame(
+        {"mean": [0.84, 0.87, 0.9, 0.99], "n_nonzeros": [9, 15, 30, np.nan]}
+    )
+    found = smaller_and_as_good(points, others, "n_nonzeros")
+    np.testing.assert_array_equal(found, [1, -1, -1])
+    errors = [frame.assign(mean=-frame["mean"]) for frame in (points, others)]
+    np.testing.assert_array_equal(
+        smaller_and_as_good(*errors, "n_nonzeros", False), found
+    )
+    nothing = smaller_and_as_good(points, others[:0], "n_nonzeros")
+    np.testing.assert_array_equal(nothing, -1)

@@ -1,21 +1,26 @@
 """What an answer is made of, and what prototypes are beside real rows."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from smpcore import (
     METHODS,
+    Dataset,
     SmpcoreError,
+    column_effects,
     contributions,
     facts_of_prototypes,
     load_dataset,
     nearest_examples,
+    points_rule,
     prepare,
     rule_in_words,
     split,
     wins,
 )
 from smpcore.explain import contrasts
+from smpcore.explain.points import usual_step
 
 DATA = ("moons", "iris", "digits", "series")
 
@@ -148,3 +153,171 @@ def test_a_wrong_call_is_a_sentence(model):
         contributions(model, np.zeros(3000))
     with pytest.raises(SmpcoreError, match="by='row' should be"):
         contributions(model, np.zeros(model.n_features), "row")
+
+
+@pytest.fixture(scope="module")
+def clinic():
+    """Three classes, and an amount, that depend on categories and numbers."""
+    rng, n = np.random.default_rng(0), 240
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(30, 77, n),
+            "sex": rng.choice(["male", "female"], n, p=[0.7, 0.3]),
+            "cp": rng.choice(["typical", "asympt", "none"], n),
+            "chol (mg/dl)": rng.normal(246, 50, n).round(),
+            "oldpeak": rng.exponential(1, n).round(1),
+        }
+    )
+    risk = (frame["cp"] == "asympt") * 1.5 + (frame["sex"] == "male") + frame["oldpeak"]
+    risk += (frame["chol (mg/dl)"] - 246) / 100
+    targets = {
+        "two": np.where(risk > risk.median(), "present", "absent"),
+        "three": np.digitize(risk, np.quantile(risk, [0.3, 0.7])),
+        "amount": 10 * risk + 50,
+    }
+    made = {}
+    for name, target in targets.items():
+        task = "regression" if name == "amount" else "classification"
+        roles = {**dict.fromkeys(frame, "feature"), name: "target"}
+        dataset = Dataset("clinic", frame.assign(**{name: target}), roles, task)
+        preparation = prepare(dataset, np.arange(n))
+        made[name] = preparation, preparation.transform(frame), dataset.y, task
+    return made
+
+
+def fitted(method, clinic, name):
+    preparation, X, y, task = clinic[name]
+    if task not in METHODS[method].estimators:
+        pytest.skip("a classifier only")
+    values = METHODS[method].defaults(task)
+    return preparation, X, METHODS[method].estimator(values, task).fit(X, y).model_
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_parts_are_of_table_columns_with_their_levels_summed(method, clinic):
+    preparation, X, model = fitted(method, clinic, "two")
+    for x in X[:10]:
+        column = contributions(model, x, "column", preparation)
+        feature = contributions(model, x, "feature")
+        assert column.of == "column" and column.exact == feature.exact
+        assert len(column.parts) == 5
+        if column.exact:
+            sums = [feature.parts[i.features].sum() for i in preparation.inputs]
+            np.testing.assert_allclose(column.parts, sums, rtol=0, atol=1e-12)
+        else:
+            one = np.array([0, 1, 5, 6])  # columns of one feature
+            np.testing.assert_allclose(column.parts[[0, 1, 3, 4]], feature.parts[one])
+            middle = np.where(
+                model.scale == 1.0, (model.low + model.high) / 2, model.center
+            )
+            part = preparation.inputs[2].features
+            row = x.copy()
+            row[part] = middle[part]
+            lead = np.diff(
+                model.scores(row[None])[0, [column.runner_up, column.winner]]
+            )
+            assert column.parts[2] == pytest.approx(column.lead - lead[0])
+    default = contributions(model, X[0], None, preparation)
+    assert default.of == ("column" if model.is_linear else default.of) != "feature"
+
+
+@pytest.mark.parametrize("name", ["two", "three"])
+@pytest.mark.parametrize("method", METHODS)
+def test_points_that_are_added_by_hand_give_the_answer(method, name, clinic):
+    """From what is printed alone: start, steps and points of three digits."""
+    preparation, X, model = fitted(method, clinic, name)
+    if not model.is_linear or model.code_size:
+        pytest.skip("its rule is made of cases")
+    rule = points_rule(model, preparation, X)
+    assert len(rule.sentences) == len(model.classes)
+    sums = np.zeros((len(X), len(model.classes)))
+    for c, label in enumerate(model.classes):
+        (sentence,) = [s for s in rule.sentences if s.startswith(str(label))]
+        totals = []
+        for table in rule.tables:
+            assert not table.n_left_out
+            if table.title == str(label):
+                totals.append(table.start + _added(table.lines, preparation, X))
+        assert bool(totals) == (not sentence.endswith("otherwise."))
+        sums[:, c] = np.max(totals, axis=0) if totals else 0.0
+    lead = np.abs(np.diff(np.sort(sums, axis=1)[:, -2:], axis=1))[:, 0]
+    clear = lead > 0.02 * np.abs(sums).max()
+    assert clear.mean() > 0.8
+    answers = model.classes[sums.argmax(axis=1)]
+    np.testing.assert_array_equal(answers[clear], model.predict(X)[clear])
+
+
+def _added(lines, preparation, X):
+    inputs, total = {given.name: given for given in preparation.inputs}, 0.0
+    for line in lines:
+        given, what = inputs[line["column"]], line["level or step"]
+        points = float(line["points for"] or "-" + line["points against"])
+        values = X[:, given.features]
+        if given.kind == "number":
+            unit = " mg/dl" if "chol" in given.name else ""
+            step, _, origin = what.removeprefix("per ").partition(" above ")
+            step = float(step.removesuffix(unit))
+            total = total + points * (values[:, 0] - float(origin or 0)) / step
+        else:
+            at = [given.levels[i] for i in given.feature_levels].index(what)
+            total = total + points * values[:, at]
+    return total
+
+
+def test_lines_are_in_order_of_effect_and_levels_stay_together(clinic):
+    preparation, X, model = fitted("smp", clinic, "two")
+    for j, table in enumerate(points_rule(model, preparation, X).tables):
+        columns = list(dict.fromkeys(line["column"] for line in table.lines))
+        effects = column_effects(model.weights[j] / model.scale, preparation, X)
+        order = [preparation.inputs[i].name for i in np.argsort(-effects)]
+        assert columns == order[: len(columns)]
+        places = [columns.index(line["column"]) for line in table.lines]
+        assert places == sorted(places)
+
+
+@pytest.mark.parametrize("name", ["two", "amount"])
+@pytest.mark.parametrize("method", METHODS)
+def test_the_rule_of_cases_names_their_values(method, name, clinic):
+    preparation, X, model = fitted(method, clinic, name)
+    if model.is_linear and not model.code_size:
+        pytest.skip("its rule is made of points")
+    rule = points_rule(model, preparation, X)
+    assert len(rule.tables) == model.n_prototypes
+    inputs = {given.name: given for given in preparation.inputs}
+    for table in rule.tables:
+        assert table.start is None
+        for line in table.lines:
+            given = inputs[line["column"]]
+            if given.kind == "category":
+                assert line["value"].startswith(given.levels)
+            else:
+                assert len(line["value"].partition(".")[2]) == given.decimals
+    if name == "amount":
+        assert "class" not in " ".join(rule.sentences)
+
+
+@pytest.mark.parametrize(
+    ("spread", "integer", "step"),
+    [(64, True, 50), (1.2, False, 1), (0.031, False, 0.02), (0.4, True, 1)],
+)
+def test_a_step_is_a_round_number_near_the_interquartile_range(spread, integer, step):
+    values = np.linspace(0, 2 * spread, 101)
+    assert usual_step(values, integer) == step
+    assert usual_step(np.full(9, 3.0)) == 1
+
+
+def test_the_points_of_a_regression_sum_to_its_answer(clinic):
+    """Also of a regression whose cases are compared by their linear products."""
+    preparation, X, y, task = clinic["amount"]
+    method = METHODS["supersparse"]
+    values = {**method.defaults(task), "similarity": "linear"}
+    model = method.estimator(values, task).fit(X, y).model_
+    rule = points_rule(model, preparation, X)
+    (sentence,), (table,) = rule.sentences, rule.tables
+    assert sentence.startswith("The answer is") and "class" not in sentence
+    lines = [
+        {**line, "points for": line["adds"], "points against": line["takes off"]}
+        for line in table.lines
+    ]
+    sums = table.start + _added(lines, preparation, X)
+    assert np.abs(sums - model.predict(X)).max() < 0.02 * np.ptp(y)

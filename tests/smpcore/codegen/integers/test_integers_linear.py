@@ -1,12 +1,23 @@
 """Linear models in integers: proofs, errors, and C that gives every score."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from smpcore import METHODS, ExportError, load_dataset, prepare, split
-from smpcore.codegen import SensorRange, agreement, compile_model, quantise, sample
+from smpcore import METHODS, ExportError, codegen, load_dataset, prepare, split
+from smpcore.codegen import (
+    QuantModel,
+    SensorRange,
+    agreement,
+    compile_model,
+    quantise,
+    sample,
+)
 from smpcore.codegen.integers.inputs import ends
 from tests.smpcore.codegen.integers.chips import integer_answers
+from tests.smpcore.codegen.integers.mixed_tables import mixed_columns
 
 SANITIZE = ["-fsanitize=undefined", "-fno-sanitize-recover=all"]
 LINEAR = ("smp", "smallk", "mprotsvm")
@@ -106,8 +117,8 @@ def test_the_largest_sum_is_reached_but_not_passed(random_model, width):
 
 
 def test_whole_numbers_that_fit_are_taken_as_they_are(fitted):
-    quant = quantise(fitted("digits", "smallk")[-1], 8)
-    assert all(one.exact for one in quant.inputs)
+    quant = quantise(fitted("digits", "smallk")[-1], 16)
+    assert all(one.is_itself for one in quant.inputs) and not quant.converts
     rows = quant.rows(fitted("digits", "smallk")[2])
     np.testing.assert_array_equal(quant.quantise(rows), rows)
 
@@ -118,6 +129,7 @@ def test_a_range_of_the_users_own_is_kept(fitted):
     given = {name: SensorRange(0, 1023, integer=True, unit="counts")}
     quant = quantise(compiled, 16, given)
     assert quant.inputs[0].exact and quant.inputs[0].unit == "counts"
+    assert quant.inputs[0].formula == "value * 32"  # beside inputs with a fraction
     narrow = quantise(compiled, 8, given)
     ends_8 = narrow.inputs[0].quantise(np.array([-1e6, 0, 1023, 1e6]), 8)
     assert ends_8[0] == -128 and ends_8[-1] == 127
@@ -157,3 +169,67 @@ def test_the_sums_have_the_bits_asked_for(fitted, tool, accumulator):
     values = sample(quant.source, len(integers))
     found = integer_answers(quant, integers, values, tool("gcc"), SANITIZE)
     np.testing.assert_array_equal(found.scores, quant.scores(integers))
+
+
+def fitted_to(dataset, method):
+    """Model, compiled model, and the rows held out, raw and transformed."""
+    parts = split(dataset, validation=0.0, test=0.5)
+    preparation = prepare(dataset, parts.train)
+    X = preparation.transform(dataset.frame)
+    estimator = METHODS[method].estimator(METHODS[method].defaults())
+    model = estimator.fit(X[parts.train], dataset.y[parts.train]).model_
+    compiled = compile_model(model, preparation)
+    return model, compiled, dataset.frame.iloc[parts.test], X[parts.test]
+
+
+@pytest.mark.parametrize("method", LINEAR)
+@pytest.mark.parametrize(
+    "name", ["flags, 12-bit counter, floats", "years, flags, floats"]
+)
+def test_whole_numbers_beside_others_leave_weights_their_digits(tool, name, method):
+    dataset = mixed_columns(name)
+    model, compiled, table, X = fitted_to(dataset, method)
+    for width, most in ((16, 0.005), (8, 0.03)):
+        quant = quantise(compiled, width)
+        differs = (quant.predict_frame(table) != model.predict(X)).mean()
+        assert differs <= most, f"{differs:.1%} in {width} bits"
+        assert width == 8 or not quant.zero_weights
+        rows = quant.rows(table)
+        integers = drawn_integers(quant, len(rows))
+        found = integer_answers(quant, integers, rows, tool("gcc"), SANITIZE)
+        np.testing.assert_array_equal(found.scores, quant.scores(integers))
+        np.testing.assert_array_equal(found.quantised, quant.quantise(rows))
+
+
+def test_a_weight_that_rounds_to_0_is_told(random_model):
+    model = random_model(3, 2, 1, 1.0)
+    anchors = model.anchors * [1.0, 1e-9, 1.0]
+    model = replace(model, anchors=anchors, feature_names=("a", "x|y", "c"))
+    for width in (8, 16):
+        quant = quantise(compile_model(model), width)
+        assert quant.zero_weights == {"x|y": (1, 1)}
+        text = quant.to_json()
+        assert json.loads(text)["zero_weights"] == {"x|y": [1, 1]}
+        assert QuantModel.from_json(text).to_json() == text
+        readme = codegen.readme(quant, codegen.test_vectors(quant))
+        assert f"Weights too small for {width} bits" in readme
+        assert "1 of 1 of 'x\\|y'" in readme
+
+
+@pytest.mark.parametrize("name", ["flags", "rare flags", "flags, floats"])
+def test_flags_keep_their_accuracy(name):
+    dataset = mixed_columns(name)
+    model, compiled, table, X = fitted_to(dataset, "mprotsvm")
+    truth = dataset.y[table.index]
+    right = (model.predict(X) == truth).mean()
+    for width in (16, 8):
+        answers = quantise(compiled, width).predict_frame(table)
+        assert (answers == truth).mean() >= right - 0.01
+
+
+def test_8_bits_multiply_pixels_of_uneven_ranges(fitted):
+    model, preparation, test, compiled = fitted("digits", "smallk")
+    quant = quantise(compiled, 8)
+    assert all(one.exact and one.zero == 0 for one in quant.inputs)
+    answers = model.predict(preparation.transform(test))
+    assert (quant.predict_frame(test) != answers).mean() <= 0.02  # .04 as they are

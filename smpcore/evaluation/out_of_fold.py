@@ -1,0 +1,133 @@
+"""Scores of training rows by models that were fitted without them (out of fold).
+
+A threshold, or a calibration, that is chosen on them leaves the validation rows to
+judge it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from smpcore.datasets import Dataset, Split, prepare
+from smpcore.errors import SmpcoreError
+from smpcore.evaluation.folds import Fold, folds
+from smpcore.evaluation.scores import class_numbers
+from smpcore.evaluation.tasks import running
+from smpcore.methods import METHODS
+
+#: Solver status of a fit that was asked to stop.
+_STOPPED = 2
+
+
+def out_of_fold(
+    method: str,
+    params: Mapping[str, Any],
+    dataset: Dataset,
+    split: Split,
+    *,
+    n_folds: int = 5,
+    n_jobs: int = -1,
+    stop: np.ndarray | None = None,
+    progress: np.ndarray | None = None,
+    here: bool = False,
+    rest: Callable[[], None] | None = None,
+) -> np.ndarray:
+    """Score each training row by a model of the other folds.
+
+    The preparation (medians, category levels, scaling) is learned inside each fold;
+    rows of a group stay together, and with a time column models learn from the past.
+
+    Parameters
+    ----------
+    method : str
+        Of `METHODS`.
+    params : mapping
+        Its parameters, where they are not the defaults.
+    dataset : Dataset
+    split : Split
+        Only its training rows are used.
+    n_folds : int
+        Fewer where there are fewer groups or rows, but at least 2.
+    n_jobs : int
+        Threads, where neither a cluster nor a helper does the fits.
+    stop : ndarray of int64, shape (1,), optional
+        Ends soon after this becomes non-zero.
+    progress : ndarray of float64, shape (1,), optional
+        Receives the share of the fits that are done.
+    here : bool
+        Keep the data on this machine.
+    rest : callable, optional
+        Called after each fit that a thread of this process has done.
+
+    Returns
+    -------
+    ndarray of shape (n_train, n_classes), or (n_train, 1) of a regression
+        In the order of ``split.train`` and ``dataset.classes``. NaN for rows that are
+        never held out (the earliest of a time column) and for classes that the rows
+        of a fold do not have.
+
+    Raises
+    ------
+    SmpcoreError
+        If the training rows cannot be divided, or it was stopped.
+    """
+    rows = split.train
+    stop = np.zeros(1, dtype=np.int64) if stop is None else stop
+    if dataset.times is None:
+        units = rows if dataset.groups is None else dataset.groups[rows]
+        n_folds = max(2, min(n_folds, np.unique(units).size))
+    drawn = [fold for fold in folds(dataset, rows, n_folds) if fold.repeat == 0]
+    values = {**METHODS[method].defaults(dataset.task), **params}
+    shared = _Shared(dataset, drawn, method, values, stop)
+    n_outputs = 1 if dataset.classes is None else len(dataset.classes)
+    found = np.full((rows.size, n_outputs), np.nan)
+    with running(_score_fold, shared, n_jobs, stop, here=here, rest=rest) as run:
+        tasks = ((number,) for number in range(len(drawn)))
+        for done, (number, scores) in enumerate(run(tasks), start=1):
+            if scores is None or stop[0]:
+                break
+            found[np.searchsorted(rows, drawn[number].held_out)] = scores
+            if progress is not None:
+                progress[0] = done / len(drawn)
+    if stop[0]:
+        raise SmpcoreError("The fits on folds were stopped; start them again.")
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Shared:
+    """What the fits of all folds have in common."""
+
+    dataset: Dataset
+    folds: list[Fold]
+    method: str
+    values: dict[str, Any]
+    stop: np.ndarray
+
+
+def _score_fold(shared: _Shared, task: tuple[int]) -> tuple[int, np.ndarray | None]:
+    """Fit without one fold and score its rows; None if it was asked to stop."""
+    (number,), dataset = task, shared.dataset
+    if shared.stop[0]:
+        return number, None
+    fold = shared.folds[number]
+    preparation = prepare(dataset, fold.train)
+    X, X_held_out = (
+        preparation.transform(dataset.frame.iloc[rows])
+        for rows in (fold.train, fold.held_out)
+    )
+    estimator = METHODS[shared.method].estimator(shared.values, dataset.task)
+    problem = estimator.problem(X, dataset.y[fold.train])
+    estimator.solve(problem, stop=shared.stop)
+    if estimator.history_.status == _STOPPED:
+        return number, None
+    scores = estimator.model_.scores(X_held_out)
+    if dataset.classes is None:
+        return number, scores.reshape(len(X_held_out), -1)
+    whole = np.full((len(X_held_out), len(dataset.classes)), np.nan)
+    whole[:, class_numbers(estimator.model_.classes, dataset.classes)] = scores
+    return number, whole

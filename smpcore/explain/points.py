@@ -1,0 +1,285 @@
+"""A model's rule as tables of points: what each column adds to a score."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from smpcore.datasets import Input, Preparation
+from smpcore.explain.flip import pieces
+from smpcore.explain.words import comparison_in_words, rule_in_words
+from smpcore.model import PrototypeModel
+
+#: A table has at most so many lines, a sentence so many terms.
+_MOST_LINES, _MOST_TERMS = 15, 4
+#: A unit at the end of a column's name: "chol (mg/dl)".
+_UNIT = re.compile(r"[(\[]([^()\[\]]{1,12})[)\]]$")
+
+
+@dataclass(frozen=True)
+class PointsTable:
+    """What one prototype, or one class, is made of.
+
+    Parameters
+    ----------
+    title : str
+    prototype : int or None
+        Its number, if the table is of one prototype.
+    start : float or None
+        Points before the first line; None where lines are values of a case.
+    lines : tuple of dict
+        In order of effect over the training rows, the largest first: text by
+        heading.
+    n_left_out : int
+        Lines of less effect that are not among them.
+    terms : tuple of (str, str)
+        Columns in order of effect, and what of them raises the score, in words.
+    """
+
+    title: str
+    prototype: int | None
+    start: float | None
+    lines: tuple[dict[str, str], ...]
+    n_left_out: int
+    terms: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a model decides, to be read aloud.
+
+    Parameters
+    ----------
+    sentences : tuple of str
+        One per class, after what there is to say of all.
+    tables : tuple of PointsTable
+    formula : tuple of str
+        The same as sums, numbers in the columns' own units.
+    """
+
+    sentences: tuple[str, ...]
+    tables: tuple[PointsTable, ...]
+    formula: tuple[str, ...]
+
+
+def points_rule(model: PrototypeModel, preparation: Preparation, X: np.ndarray) -> Rule:
+    """Write a model's rule as sentences and tables.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+    preparation : Preparation
+        It was fitted with.
+    X : ndarray of shape (n_samples, n_features), user's units
+        Training rows: they say what step of a number is usual, and how much a column
+        changes the score.
+
+    Returns
+    -------
+    Rule
+    """
+    formula = tuple(rule_in_words(model))
+    if model.is_linear and not model.code_size:
+        return Rule(*_linear(model, preparation, X), formula)
+    return Rule(*_cases(model, preparation), formula)
+
+
+def column_effects(
+    weights: np.ndarray, preparation: Preparation, X: np.ndarray
+) -> np.ndarray:
+    """How much each column changes a weighted sum of features over rows.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_features,), per unit of X
+    preparation : Preparation
+    X : ndarray of shape (n_samples, n_features)
+
+    Returns
+    -------
+    ndarray of shape (n_inputs,)
+        Standard deviation of the column's part of the sum: of a category, the parts of
+        its levels are summed.
+    """
+    effects = np.zeros(len(preparation.inputs))
+    for place, given in enumerate(preparation.inputs):
+        if weights[given.features].any():
+            effects[place] = (X[:, given.features] @ weights[given.features]).std()
+    return effects
+
+
+def usual_step(values: np.ndarray, integer: bool = False) -> float:
+    """The 1, 2 or 5 times a power of ten that is nearest to the interquartile range.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples,)
+    integer : bool, default False
+        Whether the step should be 1 at least.
+
+    Returns
+    -------
+    float
+        1 where all values are equal.
+    """
+    low, high = np.percentile(values, [25, 75])
+    spread = high - low or 1.35 * values.std() or 1.0
+    power = int(np.floor(np.log10(spread)))
+    steps = [float(f"{digit}e{power}") for digit in (1, 2, 5, 10)]
+    step = min(steps, key=lambda s: abs(np.log(s / spread)))
+    return max(step, 1.0) if integer else step
+
+
+def _linear(
+    model: PrototypeModel, preparation: Preparation, X: np.ndarray
+) -> tuple[tuple[str, ...], tuple[PointsTable, ...]]:
+    """Sentences, and a table for each score that counts."""
+    weights, constants, owner = pieces(model)
+    weights = weights / model.scale
+    constants = constants - weights @ model.center
+    prototypes: list[int | None] = [None] * len(owner)
+    if model.pooling == "max":
+        prototypes = np.nonzero(model.votes)[0].tolist()
+    names, alone = _names(model), -1
+    sizes = np.bincount(owner, minlength=len(names))
+    if len(names) == 2 and sizes.min() == 1:  # only differences to its score count
+        alone = int(sizes.argmin())
+        base = int(np.flatnonzero(owner == alone)[0])
+        weights, constants = weights - weights[base], constants - constants[base]
+    heads = ("points for", "points against")
+    heads = ("adds", "takes off") if model.classes is None else heads
+    tables: dict[int, list[PointsTable]] = {output: [] for output in range(len(names))}
+    for j, output in enumerate(owner.tolist()):
+        if output != alone:
+            about = names[output], prototypes[j], heads
+            made = _table(preparation, X, weights[j], constants[j], *about)
+            tables[output].append(made)
+    if model.classes is None:
+        start = _text(tables[0][0].start)
+        sentences = [f"The answer is {start} and what is added; {_most(tables[0])}."]
+    else:
+        sentences = [
+            f"{names[output]}, where {_where(output, len(own), alone)}; {_most(own)}."
+            for output, own in tables.items()
+            if own
+        ]
+    if alone >= 0:
+        sentences.append(f"{names[alone]} otherwise.")
+    return tuple(sentences), tuple(itertools.chain(*tables.values()))
+
+
+def _names(model: PrototypeModel) -> list[str]:
+    return ["the answer"] if model.classes is None else [*map(str, model.classes)]
+
+
+def _where(output: int, n_prototypes: int, alone: int) -> str:
+    """When a class is the answer."""
+    whose = "its points"
+    if n_prototypes > 1:
+        whose = f"the points of one of its {n_prototypes} prototypes"
+    if alone < 0:
+        return f"{whose} sum to the most of all"
+    return f"{whose} sum to {'more than 0' if output else '0 or more'}"
+
+
+def _most(tables: list[PointsTable]) -> str:
+    """The terms of most effect, of all tables in turn."""
+    words: dict[str, str] = {}
+    for turn in itertools.zip_longest(*(table.terms for table in tables)):
+        for column, term in filter(None, turn):
+            # Where prototypes differ in the direction, only the column is named.
+            words[column] = term if words.get(column, term) == term else column
+    terms = [*words.values()][:_MOST_TERMS]
+    *first, last = terms or ["nothing: no column is used"]
+    return f"most comes from {', '.join(first)}{' and ' * bool(first)}{last}"
+
+
+def _table(
+    preparation: Preparation,
+    X: np.ndarray,
+    weights: np.ndarray,
+    constant: float,
+    title: str,
+    prototype: int | None,
+    heads: tuple[str, str],
+) -> PointsTable:
+    """The lines of one weighted sum of features."""
+    effects, start = column_effects(weights, preparation, X), float(constant)
+    lines: list[dict[str, str]] = []
+    terms: dict[str, str] = {}
+    for place in np.argsort(-effects, kind="stable"):
+        given = preparation.inputs[place]
+        own = weights[given.features]
+        for i in np.argsort(-np.abs(own), kind="stable")[: np.count_nonzero(own)]:
+            if given.kind == "number":
+                step = usual_step(X[:, given.first], given.integer)
+                origin = step * round(given.median / step)
+                start += own[i] * origin
+                what, points = _step(given, step, origin), float(own[i] * step)
+                term = f"{'higher' if points > 0 else 'lower'} {given.name}"
+            else:
+                what, points = given.levels[given.feature_levels[i]], float(own[i])
+                term = f"{given.name} {'=' if points > 0 else '≠'} {what}"
+            terms.setdefault(given.name, term)
+            signs = zip(heads, (points > 0, points < 0), strict=True)
+            both = {head: _text(abs(points)) if sign else "" for head, sign in signs}
+            lines.append({"column": given.name, "level or step": what, **both})
+    shown = tuple(lines[:_MOST_LINES])
+    left_out = len(lines) - len(shown)
+    return PointsTable(title, prototype, start, shown, left_out, (*terms.items(),))
+
+
+def _step(given: Input, step: float, origin: float) -> str:
+    """A step of a number as words: per 10 mg/dl above 120."""
+    unit = _UNIT.search(given.name)
+    unit = f" {unit[1]}" if unit else ""
+    above = f" above {origin:.10g}" if origin else ""
+    return f"per {step:.10g}{unit}{above}"
+
+
+def _text(number: float) -> str:
+    """A number that is read aloud: three digits, large ones in full."""
+    return f"{number:.0f}" if 100 <= abs(number) < 1e7 else f"{number:.3g}"
+
+
+def _cases(
+    model: PrototypeModel, preparation: Preparation
+) -> tuple[tuple[str, ...], tuple[PointsTable, ...]]:
+    """Sentences, and the values of each case, or the mean of each mix."""
+    share = np.abs(model.mixing)
+    cases = (share / np.maximum(share.sum(axis=0), 1e-300)).T @ model.prototypes
+    apart, weights = (cases - model.center) / model.scale, model.similarity.weights
+    if len(weights) == model.n_features:
+        apart = apart * np.sqrt(weights)
+    tables, sentences, names = [], comparison_in_words(model), _names(model)
+    for j, case in enumerate(cases):
+        size = preparation.sum_by_column(apart[j] ** 2)
+        order = np.argsort(-size, kind="stable")[: np.count_nonzero(size)]
+        inputs = [preparation.inputs[i] for i in order[:_MOST_LINES]]
+        lines = tuple({"column": i.name, "value": _value(i, case)} for i in inputs)
+        title = names[model.owner[j]]
+        tables.append(PointsTable(title, j, None, lines, len(order) - len(lines)))
+    sides = {name: model.owner == output for output, name in enumerate(names)}
+    if model.classes is None:
+        sides = {"Raise it": model.votes[:, 0] > 0, "Lower it": model.votes[:, 0] < 0}
+    for name, side in sides.items():
+        own = ", ".join(str(j + 1) for j in np.flatnonzero(side)) or "none"
+        sentences.append(f"{name}: prototype{'s' * int(side.sum() > 1)} {own}.")
+    return tuple(sentences), tuple(tables)
+
+
+def _value(given: Input, case: np.ndarray) -> str:
+    """A column's value of a case; of a mix of levels the largest, with its value."""
+    part = case[given.features]
+    if given.kind == "number":
+        return f"{round(part[0], given.decimals) + 0.0:.{given.decimals}f}"
+    shares = np.zeros(len(given.levels))
+    shares[list(given.feature_levels)] = part
+    if given.dropped >= 0:
+        shares[given.dropped] = 1.0 - part.sum()
+    most = int(shares.argmax())
+    mixed = bool(abs(shares[most] - 1.0) > 5e-3)
+    return given.levels[most] + f" ({shares[most]:.2f})" * mixed
