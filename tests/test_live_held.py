@@ -29,7 +29,7 @@ def test_held_and_released_are_one_model(browser):
     ]
     for control in [c for c in sliders if c["shown"] and not c["advanced"]][:3]:
         low, high = control["low"], control["high"]
-        middle = np.sqrt(max(low, 1e-4 * high) * high)
+        middle = float(np.sqrt(max(low, 1e-4 * high) * high))
         value = round(middle) if control["scale"] == "int" else middle
         held = browser.drag(**{control["name"]: value})["picture"]
         _same(held, browser.drag(**{control["name"]: value}, release=True)["picture"])

@@ -10,6 +10,7 @@ import numpy as np
 
 from smpcore.codegen.c_parts import (
     FLOAT_RULES,
+    Answer,
     check_size,
     class_type,
     header,
@@ -19,9 +20,10 @@ from smpcore.codegen.c_parts import (
     margin_functions,
     preamble,
     predict_function,
+    scores_function,
 )
 from smpcore.codegen.c_rows import RowCode, row_code
-from smpcore.codegen.c_tables import Tables, c_type, fetch, table, unsigned
+from smpcore.codegen.c_tables import fetch, table, unsigned
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.names import c_float, check_prefix
@@ -120,34 +122,31 @@ def _source(compiled: CompiledModel, prefix: str) -> str:
         return "\n".join([*parts, _value_function(prefix, rows)])
     x = f"const float x[{prefix.upper()}_N]"
     not_sure = _not_sure(compiled)
+    answer = Answer(
+        prefix,
+        class_type(compiled),
+        compiled.n_outputs,
+        x,
+        number="float",
+        lowest="-FLT_MAX",
+        behind=f"{{other}} + {prefix.upper()}_TIE < {{best}}" if compiled.tie else "",
+        row=unsigned(compiled.n_rows),
+        owner=fetch(prefix, tables, "owner", "row"),
+        declare=rows.declare,
+        before=rows.before,
+        score=rows.score,
+        count=rows.count,
+        fallback=compiled.fallback,
+    )
     return "\n".join(
         [
             *parts,
-            _scores_function(compiled, prefix, tables, rows),
-            predict_function(
-                prefix,
-                class_type(compiled),
-                compiled.n_outputs,
-                x,
-                "float",
-                f"{{other}} + {prefix.upper()}_TIE < {{best}}",
-                _fallback(compiled),
-            ),
+            scores_function(answer),
+            predict_function(answer),
             margin_functions(prefix, compiled.n_outputs, x, "float", "float", not_sure),
             label_function(compiled.labels, class_type(compiled), prefix),
         ]
     )
-
-
-def _fallback(compiled: CompiledModel) -> str:
-    """Lines for inputs that give no score a number: all are the lowest."""
-    if not compiled.fallback:
-        return ""
-    return f"""\
-    if (!(best > -FLT_MAX)) {{
-        return {compiled.fallback};
-    }}
-"""
 
 
 def _value_function(prefix: str, rows: RowCode) -> str:
@@ -157,31 +156,5 @@ float {prefix}_predict(const float x[{prefix.upper()}_N])
     const uint8_t row = 0; /* the only one */
 {rows.declare}
 {rows.before}    return {rows.score};
-}}
-"""
-
-
-def _scores_function(
-    compiled: CompiledModel, prefix: str, tables: Tables, rows: RowCode
-) -> str:
-    m = prefix.upper()
-    row = unsigned(compiled.n_rows)
-    owner = fetch(prefix, tables, "owner", "row")
-    return f"""\
-void {prefix}_scores(const float x[{m}_N], float scores[{m}_CLASSES])
-{{
-    {unsigned(compiled.n_outputs)} k;
-    {row} row;
-{rows.declare}
-{rows.before}    for (k = 0; k < {m}_CLASSES; ++k) {{
-        scores[k] = -FLT_MAX;
-    }}
-    for (row = 0; row < {m}_{rows.count}; ++row) {{
-        const float score = {rows.score};
-        const {c_type(tables["owner"])} own = {owner};
-        if (score > scores[own]) {{
-            scores[own] = score;
-        }}
-    }}
 }}
 """

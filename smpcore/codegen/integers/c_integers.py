@@ -7,6 +7,7 @@ so that no intermediate value depends on the size of an ``int``.
 from __future__ import annotations
 
 from smpcore.codegen.c_parts import (
+    Answer,
     check_size,
     class_type,
     header,
@@ -16,11 +17,12 @@ from smpcore.codegen.c_parts import (
     margin_functions,
     preamble,
     predict_function,
+    scores_function,
 )
-from smpcore.codegen.c_tables import Tables, c_type, fetch, table, unsigned
+from smpcore.codegen.c_tables import fetch, table, unsigned
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.integers.c_quantise import quantise_source
-from smpcore.codegen.integers.c_rows import IntegerCode, integer_code
+from smpcore.codegen.integers.c_rows import IntegerCode, behind, integer_code
 from smpcore.codegen.integers.inputs import ends
 from smpcore.codegen.integers.model import QuantModel
 from smpcore.codegen.names import check_prefix
@@ -109,7 +111,7 @@ void {prefix}_quantise(const float values[{m}_N], int{quant.width}_t x[{m}_N]);
     return f"""\
 /* Class index of one row of inputs: the lowest whose score is at most {m}_TIE below
  * the largest. */
-#define {m}_TIE {quant.tie}{"UL" if quant.accumulator == 32 else "U"}
+#define {m}_TIE {quant.tie}{"L" if quant.accumulator == 32 else ""}
 {index} {prefix}_predict({x});
 
 /* Score of each class{relative}, in steps of {quant.step:.9g}. */
@@ -137,21 +139,26 @@ def _source(quant: QuantModel, prefix: str) -> str:
         return "\n".join([*parts, _value_function(quant, prefix, code), saturated])
     score = f"int{quant.accumulator}_t"
     not_sure, x = _not_sure(quant), _x(quant, prefix)
+    answer = Answer(
+        prefix,
+        class_type(quant),
+        quant.n_outputs,
+        x,
+        number=score,
+        lowest=f"-{2 ** (quant.accumulator - 1) - 1}",
+        behind=behind(quant, prefix),
+        row=unsigned(quant.n_rows),
+        owner=fetch(prefix, tables, "owner", "row") if tables else "",
+        declare=code.declare,
+        before=code.before,
+        score=code.score,
+        count=code.count,
+    )
     return "\n".join(
         [
             *parts,
-            code.scores or _scores_function(quant, prefix, tables, code),
-            code.predict
-            or predict_function(
-                prefix,
-                class_type(quant),
-                quant.n_outputs,
-                x,
-                score,
-                f"(u{score})((u{score}){{best}} - (u{score}){{other}})"
-                f" > {prefix.upper()}_TIE",
-                "",
-            ),
+            code.scores or scores_function(answer),
+            code.predict or predict_function(answer),
             margin_functions(prefix, quant.n_outputs, x, score, f"u{score}", not_sure),
             saturated,
             label_function(quant.source.labels, class_type(quant), prefix),
@@ -167,32 +174,6 @@ def _value_function(quant: QuantModel, prefix: str, code: IntegerCode) -> str:
 int{quant.accumulator}_t {prefix}_predict({_x(quant, prefix)})
 {{
 {declare}{code.before}    return {code.score};
-}}
-"""
-
-
-def _scores_function(
-    quant: QuantModel, prefix: str, tables: Tables, code: IntegerCode
-) -> str:
-    m, x = prefix.upper(), _x(quant, prefix)
-    row, score = unsigned(quant.n_rows), f"int{quant.accumulator}_t"
-    owner = fetch(prefix, tables, "owner", "row")
-    return f"""\
-void {prefix}_scores({x}, {score} scores[{m}_CLASSES])
-{{
-    {unsigned(quant.n_outputs)} k;
-    {row} row;
-{code.declare}
-{code.before}    for (k = 0; k < {m}_CLASSES; ++k) {{
-        scores[k] = -{2 ** (quant.accumulator - 1) - 1}; /* below every score */
-    }}
-    for (row = 0; row < {m}_{code.count}; ++row) {{
-        const {score} score = {code.score};
-        const {c_type(tables["owner"])} own = {owner};
-        if (score > scores[own]) {{
-            scores[own] = score;
-        }}
-    }}
 }}
 """
 

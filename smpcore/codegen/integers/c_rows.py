@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
+from smpcore.codegen.c_parts import class_type
 from smpcore.codegen.c_tables import Tables, c_type, fetch, fetch_at, unsigned
 from smpcore.codegen.integers.c_sums import sums_functions
 from smpcore.codegen.integers.linear import QuantLinear
@@ -76,7 +77,8 @@ def _linear(quant: QuantLinear, prefix: str) -> IntegerCode:
             steps = _written_out(quant, 0, "score")
             declare = f"    int{quant.accumulator}_t score;\n"
             return IntegerCode({}, {}, declare=declare, before=steps, score="score")
-        predict = _written_out_predict(quant, prefix) if quant.n_rows == 2 else ""
+        in_order = not quant.tie or quant.n_outputs == 2
+        predict = _written_out_predict(quant, prefix) if in_order else ""
         scores = _written_out_scores(quant, prefix)
         return IntegerCode({}, {}, scores=scores, predict=predict)
     tables = quant.tables()
@@ -207,21 +209,39 @@ def _written_out(quant: QuantLinear, row: int, target: str) -> str:
     return "".join(f"    {line}\n" for line in lines)
 
 
-def _written_out_predict(quant: QuantLinear, prefix: str) -> str:
-    """The answer of two rows, which are two classes."""
-    m, score = prefix.upper(), f"int{quant.accumulator}_t"
-    lead = "score > first"
-    lead += f"\n        && (u{score})((u{score})score - (u{score})first) > {m}_TIE"
-    first = f"    {score} first;\n"
-    steps = _written_out(quant, 0, "first")
-    if quant.relative:  # the first score is 0
-        lead, first, steps = f"score > ({score}){m}_TIE", "", ""
-    return f"""\
-uint8_t {prefix}_predict(const int{quant.width}_t x[{m}_N])
-{{
-{first}    {score} score;
+def behind(quant: QuantModel, prefix: str) -> str:
+    """See `Answer`; scores as large as can be leave an addition no room."""
+    tie, score = f"{prefix.upper()}_TIE", f"int{quant.accumulator}_t"
+    if not quant.tie:
+        return ""
+    if quant.largest + quant.tie < 2 ** (quant.accumulator - 1):
+        return f"{{other}} + {tie} < {{best}}"
+    lead = f"(u{score})((u{score}){{best}} - (u{score}){{other}})"
+    order = " && {best} > {other}" if quant.n_outputs == 2 else ""
+    return f"{lead} > (u{score}){tie}{order}"
 
-{steps}{_written_out(quant, 1, "score")}    return {lead};
+
+def _written_out_predict(quant: QuantLinear, prefix: str) -> str:
+    """The answer of rows in the order of their classes."""
+    score, index = f"int{quant.accumulator}_t", class_type(quant)
+    better, least = "score > best", behind(quant, prefix)
+    lines, winner = _written_out(quant, 0, "best"), f"    {index} winner = 0;\n"
+    if least:
+        winner = ""
+    for row, owner in enumerate(quant.owner.tolist()[1:], start=1):
+        lines += _written_out(quant, row, "score")
+        found = f"        best = score;\n        winner = {owner};\n"
+        if least:
+            found = "        return 1;\n" if owner else "        best = score;\n"
+        test = least.format(best="score", other="best") if least and owner else better
+        lines += f"    if ({test}) {{\n{found}    }}\n"
+    return f"""\
+{index} {prefix}_predict(const int{quant.width}_t x[{prefix.upper()}_N])
+{{
+    {score} best;
+    {score} score;
+{winner}
+{lines}    return {"0" if least else "winner"};
 }}
 """
 

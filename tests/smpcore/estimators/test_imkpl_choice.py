@@ -61,7 +61,7 @@ def test_rows_too_few_for_folds_and_a_stopped_fit_weigh_nearly_alike():
     rows = np.array([[0.0, 1.0], [0.3, 2.0], [1.0, 2.5], [1.2, 0.0]])
     few = IMKPLClassifier(n_prototypes=None).fit(rows, [0, 1, 1, 1])
     assert few.kappa_ == 100 and "too few training rows" in few.measures_["κ"][1]
-    X, y = WINE[0][::2], WINE[1][::2]
+    X, y = WINE[0][1::2], WINE[1][1::2]
     problem = IMKPLClassifier().problem(X, y)
     stopped = IMKPLClassifier().solve(problem, stop=np.ones(1, dtype=np.int64))
     assert stopped.kappa_ == 100

@@ -219,13 +219,19 @@ def _vectors(quant, n=48):
 
 
 def _written_out(source):
-    """The source with one number of a score changed; `predict` holds none."""
-    begin = source.index("void mdl_scores(const")
-    body = source[begin : source.index("\n}", begin)]
-    for number in re.finditer(r"(?<![\w.])\d+(?=L?\b)", body):
-        if number.start() > body.index("{"):
-            at, end = (begin + i for i in number.span())
-            yield "mdl_scores", source[:at] + str(int(number[0]) + 1) + source[end:]
+    """The source with one number of an expression changed; those of scores first."""
+    for function in ("void mdl_scores", "mdl_predict"):
+        begin = source.index(f"{function}(const")
+        body = source[begin : source.index("\n}", begin)]
+        skipped = body.index("{")
+        for number in re.finditer(r"(?<![\w.])\d+(?=L?\b)", body):
+            if (
+                number.start() > skipped
+                and "winner = 0" not in body[number.start() - 9 : number.end()]
+            ):
+                at, end = (begin + i for i in number.span())
+                changed = str(int(number[0]) + 1)
+                yield function.split()[-1], source[:at] + changed + source[end:]
 
 
 def _survivors(folder, tool, mutants):
