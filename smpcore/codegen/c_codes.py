@@ -8,7 +8,7 @@ import numpy as np
 
 from smpcore.codegen.c_tables import Tables, c_type, fetch, unsigned
 from smpcore.codegen.coded_rows import CodedRows
-from smpcore.codegen.coder import DEPENDENT, FLAT, GONE, LITTLE, most_steps
+from smpcore.codegen.coder import DEPENDENT, EQUAL, FLAT, GONE, LITTLE, most_steps
 from smpcore.codegen.names import c_float
 
 
@@ -37,6 +37,7 @@ def coder_functions(compiled: CodedRows, prefix: str, tables: Tables, fill: str)
         # Holds the product before it is halved; not a byte, which an int would widen.
         "place": unsigned(max(256, widest * (widest + 1))),
         "flat": c_float(FLAT),
+        "equal": c_float(EQUAL),
         "dependent": c_float(DEPENDENT),
         "little": c_float(LITTLE),
         "gone": c_float(GONE),
@@ -207,11 +208,13 @@ static @size@ @p@_code(const float x[@m@_N], @index@ support[@m@_CODE],
     float amount[@m@_CODE])
 {
     float alike[@m@_ROWS];
+    float slopes[@m@_ROWS];
     uint8_t taken[@m@_ROWS];
     float factor[@m@_FACTOR];
     float solved[@m@_CODE];
     float value = 0.0f;
     float flat = 0.0f;
+    float near;
     @size@ size = 0;
     @step@ step = 0;
     @index@ j;
@@ -225,11 +228,14 @@ static @size@ @p@_code(const float x[@m@_N], @index@ support[@m@_CODE],
             flat = most;
         }
     }
+    near = flat * @equal@;
     flat *= @flat@;
+    support[0] = 0; /* neither is read before it is set, but gcc warns of it */
+    amount[0] = 0.0f;
     while (step < @steps@) {
         float lowest = -flat;
         float lower = 0.0f;
-        @index@ chosen = @m@_ROWS;
+        @index@ chosen = 0;
 
         for (j = 0; j < @m@_ROWS; ++j) {
             if (!taken[j]) {
@@ -238,11 +244,16 @@ static @size@ @p@_code(const float x[@m@_N], @index@ support[@m@_CODE],
                 for (r = 0; r < size; ++r) {
                     slope += amount[r] * @p@_pair(support[r], j);
                 }
+                slopes[j] = slope;
                 if (slope < lowest) {
                     lowest = slope;
-                    chosen = j;
                 }
             }
+        }
+        lowest += near; /* up to here slopes are equal */
+        while (chosen < @m@_ROWS && (taken[chosen]
+                || !(slopes[chosen] <= lowest && slopes[chosen] < -flat))) {
+            ++chosen;
         }
         if (chosen == @m@_ROWS) {
             break;

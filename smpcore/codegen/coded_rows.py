@@ -105,11 +105,11 @@ class CodedRows(CompiledModel):
 
     @property
     def stack_bytes(self) -> int:
-        """Arrays of `mixed`, a similarity and a mark per prototype, and the factor."""
+        """Arrays of `mixed`; similarity, slope and mark per prototype; the factor."""
         m, limit = self.n_prototypes, self.limit
         index = np.min_scalar_type(m).itemsize
         # Similarity sums count the sums of all prototypes themselves.
-        sums = 0 if self.mixed.stack_bytes else 4 * m
+        sums = 4 * m if self.mixed.stack_bytes else 8 * m
         factor = 4 * (limit * (limit + 1) // 2)
         return self.mixed.stack_bytes + sums + m + (8 + index) * limit + factor
 

@@ -19,6 +19,10 @@ from smpcore.codegen.roots import inverse_root
 #: the 1e-10 of the float64 model.
 FLAT = np.float32(2.0**-20)
 
+#: Slopes no further apart, relative to the largest similarity, are equal: the lowest
+#: prototype enters. The float64 model has the same.
+EQUAL = np.float32(2.0**-16)
+
 #: Share of G_jj that is left of a prototype which depends on the others; the pivot of
 #: 10 prototypes is rounded by up to 2^-20 of it. The float64 model has the same.
 DEPENDENT = np.float32(2.0**-16)
@@ -89,15 +93,17 @@ class _Coder:
         self.value = np.zeros(n, dtype=np.float32)
         self.free = ~np.isnan(alike)
         sizes = np.where(self.free, np.abs(alike), zero)
-        self.flat = FLAT * sizes.max(axis=1, initial=zero)
+        largest = sizes.max(axis=1, initial=zero)
+        self.flat, self.near = FLAT * largest, EQUAL * largest
 
     def step(self, rows: np.ndarray) -> np.ndarray:
         """Let one prototype in and solve again; return the rows that go on."""
         rows = rows[self.steps[rows] < most_steps(self.limit)]
         slopes = self.slopes(rows)
-        chosen = slopes.argmin(axis=1)
-        found = slopes[np.arange(len(rows)), chosen] < -self.flat[rows]
-        rows, chosen = rows[found], chosen[found]
+        near = slopes.min(axis=1) + self.near[rows]
+        equal = (slopes <= near[:, None]) & (slopes < -self.flat[rows, None])
+        found = equal.any(axis=1)
+        rows, chosen = rows[found], equal.argmax(axis=1)[found]
         self.free[rows, chosen] = False
         pivot = np.empty(len(rows), dtype=np.float32)
         for size in np.unique(self.size[rows]):

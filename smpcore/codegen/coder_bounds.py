@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from smpcore.codegen.coder import DEPENDENT, FLAT, LITTLE
+from smpcore.codegen.coder import DEPENDENT, EQUAL, FLAT, LITTLE
 from smpcore.codegen.inputs import UNIT
 
 
@@ -83,17 +83,18 @@ def _follow(
     free = np.ones(len(s), dtype=bool)
     value, value_off = 0.0, 0.0
     flat = 1.01 * float(FLAT) * np.abs(s).max(initial=0.0)
+    room = off.max(initial=0.0) + 4 * UNIT * np.abs(s).max(initial=0.0)
+    near = float(EQUAL) * np.abs(s).max(initial=0.0) + np.array([-room, room])
     while True:
         support, z = now.support, now.z
         most = np.abs(s) + (z + now.wrong) @ np.abs(gram[support])
         rounded = (len(support) + 4) * UNIT * most
         slope_off = off + now.cause @ np.abs(now.shares) + rounded
         slope = np.where(free, -s + z @ gram[support], np.inf)
-        j = int(slope.argmin())
         if (slope > slope_off).all():
             return support, z, now.wrong
-        rivals = np.delete(slope - slope_off, j)
-        if not slope[j] + slope_off[j] < min(rivals.min(initial=np.inf), -flat):
+        j = _enters(slope, slope_off, near, flat)
+        if j is None:
             return None
         free[j] = False
         depends = _depends(gram, now, j)
@@ -115,6 +116,26 @@ def _follow(
         if not room > 1.01 * float(LITTLE) * (abs(lower) + lower_off):
             return None
         value, value_off = lower, lower_off
+
+
+def _enters(
+    slope: np.ndarray, off: np.ndarray, near: np.ndarray, flat: float
+) -> int | None:
+    """The lowest prototype with a slope equal to the lowest one; None if not certain.
+
+    Equal is what is no further above it than `near`, least and most.
+    """
+    free = np.isfinite(slope)
+    low, high = np.where(free, slope - off, np.inf), np.where(free, slope + off, np.inf)
+    within = (high <= low.min() + near[0]) & (high < -flat)
+    if not within.any():
+        # Of one alone it is certain where all others are farther above.
+        within = np.arange(len(slope)) == slope.argmin()
+        within &= high < min(np.delete(low, slope.argmin()).min(initial=np.inf), -flat)
+    if not within.any():
+        return None
+    j = int(within.argmax())
+    return j if (low[:j] > high.min() + near[1]).all() else None
 
 
 def _depends(gram: np.ndarray, now: _Solved, j: int) -> bool | None:

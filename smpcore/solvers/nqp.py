@@ -33,6 +33,10 @@ ZERO, NONE = np.int64(0), np.int64(-1)
 #: Slope, relative to the largest of c, that counts as none.
 FLAT = 1e-10
 
+#: Slopes no further apart than this, relative to the largest of c, are equal, and the
+#: lowest index enters: 32-bit code cannot tell them apart.
+EQUAL = 2.0**-16
+
 #: Share of Q_jj that is left of a column which depends on the others: 32-bit code, that
 #: has to find the same entries, cannot tell less than this from rounding.
 DEPENDENT = 2.0**-16
@@ -43,7 +47,7 @@ LITTLE = 1e-9
 
 @kernel
 def steepest(slope, flat):
-    """Index of the lowest slope, or -1 if it is not below -flat.
+    """Lowest index of a slope equal to the least one, or -1 if that is not below -flat.
 
     Eight minima at a time: one alone would make every number wait for the one before.
     """
@@ -63,8 +67,9 @@ def steepest(slope, flat):
         a = slope[i] if slope[i] < a else a
     lowest = min(min(min(a, b), min(c, d)), min(min(e, f), min(g, h)))
     if lowest < -flat:
+        near = min(lowest + (EQUAL / FLAT) * flat, -flat)
         for i in range(slope.size):
-            if slope[i] == lowest:
+            if slope[i] <= near:
                 return i
     return NONE
 

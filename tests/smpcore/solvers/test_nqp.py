@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from smpcore.solvers.nqp import DEPENDENT, FLAT, LITTLE, nqp_rows
+from smpcore.solvers.nqp import DEPENDENT, EQUAL, FLAT, LITTLE, nqp_rows
 
 
 def solve(Q, C, limit):
@@ -26,7 +26,7 @@ def slow_nqp(Q, c, limit):
         free = [j for j in range(len(c)) if j not in support and j not in blocked]
         if not free or slope[free].min() >= -FLAT * np.abs(c).max():
             break
-        j = free[slope[free].argmin()]
+        j = free[np.argmax(slope[free] <= slope[free].min() + EQUAL * np.abs(c).max())]
         before = Q[np.ix_(support, support)]
         rest = Q[j, j]
         if support:
