@@ -168,7 +168,7 @@ def parts(model: CompiledModel | QuantModel) -> dict[str, int]:
     -------
     dict of str to int
     """
-    counted = {"call": 1, "row": model.n_rows}
+    counted = {"call": 1, "row": model.n_rows, "tied class": _tied_classes(model)}
     if isinstance(model, LinearRows | QuantLinear):
         return counted | _linear_parts(model)
     return counted | _sum_parts(model)
@@ -216,6 +216,11 @@ def _shifts(model: QuantSums) -> dict[str, int]:
     }
 
 
+def _tied_classes(model: CompiledModel | QuantModel) -> int:
+    """Classes whose scores are kept in an array until the best is known."""
+    return model.n_outputs if model.tie and model.n_outputs > 2 else 0
+
+
 def code_parts(model: CompiledModel | QuantModel) -> dict[str, int]:
     """Which parts there is code of; each of them, where terms are written out."""
     counted = parts(model)
@@ -226,13 +231,14 @@ def code_parts(model: CompiledModel | QuantModel) -> dict[str, int]:
 
 def stack_parts(model: CompiledModel | QuantModel) -> dict[str, int]:
     """Calls, and bytes of arrays; terms, where a compiler keeps several at a time."""
+    score = model.accumulator // 8 if isinstance(model, QuantModel) else 4
+    array = score * _tied_classes(model)
     if not has_tables(model):
-        return {"call": 1, "term": model.n_terms}
-    array = 0
+        return {"call": 1, "array": array, "term": model.n_terms}
     if isinstance(model, QuantSums):
-        array = 4 * model.n_rows + model.width // 8 * model.n_features
+        array += 4 * model.n_rows + model.width // 8 * model.n_features
     elif isinstance(model, SimilaritySums):
-        array = model.stack_bytes
+        array += model.stack_bytes
     return {"call": 1, "array": array}
 
 

@@ -38,6 +38,7 @@ from smpcore.codegen.costs import (
 from smpcore.codegen.kernels import KERNELS
 from smpcore.errors import ExportError
 from smpcore.model import PrototypeModel
+from smpcore.model.ties import training_tie
 from tests.bench.export import fitted, kernel_fitted, svm
 from tests.smpcore.codegen.kernel_models import random_kernel_model
 from tests.smpcore.codegen.random_models import (
@@ -77,7 +78,10 @@ SUMS = (
 def random_models() -> Iterator[CompiledModel | QuantModel]:
     """Models of every form, of many sizes."""
     _, preparation = mixed_table()
-    linear = [random_linear(*sizes, seed=seed) for seed, sizes in enumerate(LINEAR)]
+    linear = [
+        _with_ties(random_linear(*sizes, seed=seed))
+        for seed, sizes in enumerate(LINEAR)
+    ]
     compiled = [compile_model(model) for model in linear]
     compiled += [
         mixed_linear(preparation, n, d) for n, d in ((1, 0.5), (2, 0.8), (4, 1))
@@ -89,7 +93,7 @@ def random_models() -> Iterator[CompiledModel | QuantModel]:
     for kind in KERNELS:
         widths = ((8, None), (16, None)) if kind in ("rbf", "laplacian") else ()
         for seed, sizes in enumerate(SUMS):
-            model = random_kernel_model(kind, *sizes, seed)
+            model = _with_ties(random_kernel_model(kind, *sizes, seed))
             if seed % 2 and kind != "intersection":
                 model = _far(model)
             one = compile_model(model)
@@ -99,10 +103,18 @@ def random_models() -> Iterator[CompiledModel | QuantModel]:
 def small_models() -> Iterator[CompiledModel | QuantModel]:
     """Models whose terms are written out."""
     for seed, sizes in enumerate(SMALL):
-        compiled = compile_model(random_linear(*sizes, seed=seed))
+        compiled = compile_model(_with_ties(random_linear(*sizes, seed=seed)))
         for model in _formats(compiled, ((8, 16), (8, 32), (16, 16), (16, 32))):
             if not has_tables(model):
                 yield model
+
+
+def _with_ties(model: PrototypeModel) -> PrototypeModel:
+    """The same with equal scores as fitted models have them."""
+    rows = np.random.default_rng(0).uniform(
+        model.low, model.high, (200, len(model.low))
+    )
+    return replace(model, tie=training_tie(model.scores(rows)))
 
 
 def _far(model: PrototypeModel) -> PrototypeModel:
@@ -245,17 +257,18 @@ def _stack(pairs: Pairs) -> dict[str, float]:
     that is written out is a leaf, and its smallest stack that of a call: on an AVR the
     return address, on a Cortex-M nothing.
     """
-    wanted = np.array([float(costs.stack) for _, costs in pairs])
     counts = [stack_parts(model) for model, _ in pairs]
+    array = np.array([count["array"] for count in counts])
+    wanted = np.array([costs.stack for _, costs in pairs]) - array
     if has_tables(pairs[0][0]):  # arrays, and the most that anything else took
-        array = np.array([count["array"] for count in counts])
-        return {"call": float((wanted - array).max()), "array": 1.0}
+        return {"call": float(wanted.max()), "array": 1.0}
     terms = np.array([count["term"] for count in counts], float)
     table = np.column_stack([np.ones(len(terms)), terms])
     least = [(float(wanted.min()), None), (0.0, None)]
     found = linprog(table.sum(axis=0), -table, -wanted, bounds=least).x
     upward = (math.ceil(1e3 * number - 1e-6) / 1e3 for number in found)
-    return {name: n for name, n in zip(("call", "term"), upward, strict=True) if n > 0}
+    named = zip(("call", "term"), upward, strict=True)
+    return {name: n for name, n in named if n > 0} | {"array": 1.0}
 
 
 def app_models() -> Iterator[tuple[str, CompiledModel | QuantModel]]:
