@@ -99,8 +99,11 @@ def test_the_proof_holds_on_test_rows_and_random_rows(fitted, data, method, widt
     first = np.searchsorted(quant.owner, np.arange(quant.n_outputs))
     bounds = np.maximum.reduceat(bounds, first, axis=1)
     assert (np.abs(quant.real_scores(rows) - exact) <= bounds).all()
-    if width == 16:
-        assert found.n_equal == found.n_rows
+    if width == 16:  # values far outside the training rows' are clipped
+        rows = compiled.rows(test)
+        integers = quant.quantise(rows)
+        same = quant.winners(integers) == compiled.winners(rows)
+        assert (same | (quant.saturated(integers) > 0)).all()
 
 
 @pytest.mark.parametrize("width", [8, 16])
