@@ -6,7 +6,6 @@ import pandas as pd
 import streamlit as st
 
 from pages.shared import links, operating, sweep_views, sweeps, tables
-from pages.shared.choice import Choice
 from pages.shared.jobs import live_turn
 from smpcore import SmpcoreError
 
@@ -34,10 +33,10 @@ def _progress(jobs: list) -> None:
         )
 
 
-def _clicked(choice: Choice, points: pd.DataFrame) -> None:
+def _clicked(asked: sweeps.Asked, points: pd.DataFrame) -> None:
     picked = st.session_state["tradeoff_chart"].selection.points
     if picked and picked[0].get("customdata") in points.index:
-        sweeps.use(choice, points.loc[picked[0]["customdata"]])
+        sweeps.use(asked, points.loc[picked[0]["customdata"]])
 
 
 @live_turn()
@@ -51,7 +50,7 @@ def _choose(found: sweeps.Found) -> None:
         "Use this model",
         key="use_point",
         on_click=sweeps.use,
-        args=(links.current(), texts[picked]),
+        args=(asked, texts[picked]),
         type="primary",
     )
     link.page_link("pages/explore.py", label="See it on Explore")
@@ -75,15 +74,14 @@ def _results() -> None:
         for sentence in sweep_views.failures(found, asked.score):
             st.warning(tables.plain(sentence))
         if len(found.points):
-            sweep_views.show(
-                found, asked, partial(_clicked, links.current(), found.of_methods)
-            )
+            sweep_views.show(found, asked, partial(_clicked, asked, found.of_methods))
             if len(found.of_methods):
                 _choose(found)
             sweep_views.table_twin(found, asked)
         if not pace and not problems and (late := sweep_views.unfinished(found, asked)):
             st.info(late)
-    if pace != polling:  # the whole page decides how often this is looked at
+    # The whole page decides how often this is looked at, and follows a point.
+    if pace != polling or links.current().key != choice.key:
         st.rerun()
 
 

@@ -113,11 +113,6 @@ def test_the_rounds_leave_no_data_set_out():
         ({"v.at0": "inf"}, "v.at0 in the link should be a number"),
         ({"seed": "one"}, "seed should be a number"),
         ({"validation": "0.6", "test": "0.6"}, "too few rows for training"),
-        *(
-            ({"p.compare_pinned": pin}, "pins a model that is not here")
-            for pin in ("{", "[]", '{"key": "os", "values": {}}', '{"key": "smp"}')
-        ),
-        ({"p.compare_pinned": "[" * 10_000}, "pins a model that is not here"),
     ],
 )
 def test_a_hostile_link_is_answered_in_words(query, words):

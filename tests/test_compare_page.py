@@ -122,7 +122,7 @@ def test_a_pinned_model_stays_while_another_is_chosen():
     assert not page.exception
 
 
-def test_a_link_brings_the_pinned_model_and_who_is_compared():
+def test_a_link_brings_who_is_compared_and_no_pinned_model():
     page = opened({"data": "iris", "lam": "0.02"}, "compare.py")
     page.button(key="pin").click().run()
     settled(page)
@@ -130,8 +130,10 @@ def test_a_link_brings_the_pinned_model_and_who_is_compared():
     page.selectbox(key="compare_b").select(b).run()
     link = dict(page.query_params)
     assert link["p.compare_b"] == b
+    assert not any("pin" in name for name in link)
     other = settled(opened(link | {"lam": "0.001"}, "compare.py"))
-    assert other.selectbox(key="compare_a").value.endswith("lam = 0.02")
+    assert "pinned" not in other.session_state
+    assert not other.selectbox(key="compare_a").value.endswith("lam = 0.02")
     assert other.selectbox(key="compare_b").value == b
     assert other.button(key="pin").label == "Pin as A"
     other.multiselect(key="compare_baselines_classification").set_value([]).run()

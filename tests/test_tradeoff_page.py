@@ -273,10 +273,29 @@ def test_points_that_the_pointer_cannot_reach_are_named():
     assert sweeps.in_use(unused, found, _asked()) == ""
 
 
+def test_returning_to_a_point_gives_the_model_that_was_swept(monkeypatch):
+    key, row = next(iter(METHODS.items()))
+    other = next(
+        k for k, m in METHODS.items() if k != key and "classification" in m.estimators
+    )
+    values = row.defaults("classification")
+    fixed = next(n for n, v in values.items() if n != row.sparsity and type(v) is float)
+    asked = dataclasses.replace(_asked(), values={key: values | {fixed: 0.0123}})
+    session = [Choice(data="iris", method=other, seed=3)]
+    monkeypatch.setattr(links, "chosen", lambda: session[-1])
+    monkeypatch.setattr(links, "choose", session.append)
+    point = next(_found([0.5], 4).of_methods.itertuples())
+    sweeps.use(asked, point)
+    used = session[-1]
+    assert (used.method, used.seed) == (key, 3)
+    assert used.values == {fixed: 0.0123, row.sparsity: 0.5}
+    assert used.all_values == values | used.values
+
+
 def test_a_threshold_of_an_earlier_model_does_not_bring_that_model_back(monkeypatch):
     before, now = Choice(data="breast_cancer", seed=1), Choice(data="breast_cancer")
     session = [now]
-    monkeypatch.setattr(links, "current", lambda: session[-1])
+    monkeypatch.setattr(links, "chosen", lambda: session[-1])
     monkeypatch.setattr(links, "choose", session.append)
     operating._set(before.key, 0.5, 0.0)
     assert session[-1].key == now.key and not session[-1].operating

@@ -9,13 +9,11 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import kept, links, private, saved, tables
+from pages.shared import links, private, saved, tables
 from pages.shared.choice import MINE, Choice
 from pages.shared.saved import Saved
 from smpcore import SmpcoreError
 
-#: Names the pinned model in a link.
-_PIN = "compare_pinned"
 #: What is kept for all browsers that were here in the last half hour.
 BUDGET_BYTES = 50_000_000
 
@@ -39,12 +37,6 @@ def current() -> Choice:
         _lay_out(found)
         choice = replace(choice, opened=_most(choice.opened, found.opened))
         st.session_state["choice"] = choice
-    if fresh and (text := kept.told(_PIN)):
-        try:
-            st.session_state["pinned"] = saved.read_pin(text)
-        except SmpcoreError as problem:
-            st.session_state["notices"].append(str(problem))
-    kept.tell(_PIN, saved.write_pin(st.session_state.get("pinned")))
     return choice
 
 

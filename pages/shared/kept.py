@@ -88,19 +88,6 @@ def say(key: str, value: Any) -> None:
     st.session_state[key] = st.session_state.setdefault("begun", {})[key] = value
 
 
-def told(key: str) -> str:
-    """What a link told under a name that is no control's; empty if nothing."""
-    return st.session_state.get("kept", {}).get(key, "")
-
-
-def tell(key: str, text: str) -> None:
-    """Have links tell this; nothing if it is empty or too long for one."""
-    kept = st.session_state.setdefault("kept", {})
-    kept.pop(key, None)
-    if 0 < len(text) <= LONGEST:
-        kept[key] = text
-
-
 def _one_of(options: Collection[Any]) -> Callable[[str], Any]:
     return {str(option): option for option in options}.get
 

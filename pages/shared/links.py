@@ -40,6 +40,11 @@ def current() -> Choice:
     return st.session_state["choice"]
 
 
+def chosen() -> Choice:
+    """The visitor's choice in a callback, which cannot run the page anew."""
+    return st.session_state["choice"]
+
+
 def _leave_a_lost_table(choice: Choice) -> None:
     """Choose the first data, and say why, where the visitor's table is gone.
 

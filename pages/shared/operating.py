@@ -115,7 +115,7 @@ def _curves(choice: Choice, data: cached.Parts, model: PrototypeModel) -> None:
         for table in (points, curve):
             st.dataframe(table, hide_index=True, column_config=tables.numbers(table))
     left, right = st.columns([2, 5], vertical_alignment="center")
-    args = choice, sign * threshold, band
+    args = choice.key, sign * threshold, band
     left.button("Use on every page", key="use_operating", on_click=_set, args=args)
     right.caption(f"On every page now: {choice.operating or 'as fitted'}.")
 
@@ -226,5 +226,8 @@ def _source(n_scored: int, data: cached.Parts) -> str:
     )
 
 
-def _set(choice: Choice, threshold: float, band: float) -> None:
-    links.choose(replace(choice, threshold=threshold, band=band, set_for=choice.key))
+def _set(key: str, threshold: float, band: float) -> None:
+    """Set them for the model of this key, unless another has been chosen since."""
+    choice = links.chosen()
+    if choice.key == key:
+        links.choose(replace(choice, threshold=threshold, band=band, set_for=key))

@@ -289,29 +289,6 @@ def _note(value: Any) -> dict[str, str]:
     }
 
 
-def write_pin(entry: Entry | None) -> str:
-    """A pinned model as a word of a link; empty if there is none."""
-    if entry is None:
-        return ""
-    return json.dumps({"key": entry.key, "values": dict(entry.values)})
-
-
-def read_pin(text: str) -> Entry:
-    """A pinned model from a link that may come from anywhere.
-
-    Raises
-    ------
-    SmpcoreError
-        If it is no model that could have been pinned.
-    """
-    try:
-        return _pinned(json.loads(text, parse_constant=_no_number))
-    except (SmpcoreError, RecursionError, ValueError):
-        raise SmpcoreError(
-            "The link pins a model that is not here; nothing is pinned."
-        ) from None
-
-
 def _pinned(value: Any) -> Entry:
     _record(value, "pinned", "key values")
     method = METHODS[_method(value["key"], "pinned: key")]

@@ -260,20 +260,21 @@ def stop(sweeps: list[SweepJob]) -> None:
         sweep.stop()
 
 
-def use(choice: Choice, point: Any) -> None:
-    """Make a point the model of every page.
+def use(asked: Asked, point: Any) -> None:
+    """Make a point the model of every page, with the values that it was swept at.
 
     Parameters
     ----------
-    choice : Choice
-        What is changed.
+    asked : Asked
+        Of the sweep: the visitor may have chosen another model since.
     point : row of `Found.points`
     """
     method = METHODS[point.method]
-    same = point.method == choice.method and not point.usual
-    values = dict(choice.values) if same else {}
+    usual = method.defaults(asked.task)
+    swept = {} if point.usual else asked.values.get(point.method, {})
+    values = {name: v for name, v in swept.items() if v != usual[name]}
     values[point.parameter] = method.param(point.parameter).clean(point.value)
-    links.choose(replace(choice, method=point.method, values=values))
+    links.choose(replace(links.chosen(), method=point.method, values=values))
 
 
 def in_use(choice: Choice, found: Found, asked: Asked) -> str:

@@ -303,30 +303,35 @@ def predict_function(answer: Answer) -> str:
     """
     if answer.behind and answer.n_classes > 2:
         return predict_of_scores(answer)
-    winner, last = f"{answer.index} winner = {answer.fallback}", "winner"
-    better = f"""\
+    better, last, first = (
+        f"""\
         if (score > best) {{
             best = score;
             winner = {answer.owner};
         }}
-"""
+""",
+        "winner",
+        answer.fallback,
+    )
     if answer.behind:  # rows come in the order of their classes
-        lead = answer.behind.format(best="score", other="best")
-        winner, last = "", f"!(best > {answer.lowest})" if answer.fallback else "0"
+        lead, first = answer.behind.format(best="score", other="best"), 0
+        if answer.fallback:
+            last = f"best > {answer.lowest} ? winner : 1"
         better = f"""\
         if ({answer.owner} == 0) {{
             if (score > best) {{
                 best = score;
             }}
         }} else if ({lead}) {{
-            return 1;
+            winner = 1;
         }}
 """
     return f"""\
 {answer.index} {answer.prefix}_predict({answer.x})
 {{
     {answer.number} best = {answer.lowest};
-{f"    {winner};{chr(10)}" if winner else ""}    {answer.row} row;
+    {answer.index} winner = {first};
+    {answer.row} row;
 {answer.declare}
 {answer.before}    for (row = 0; row < {answer.prefix.upper()}_{answer.count}; ++row) {{
         const {answer.number} score = {answer.score};

@@ -225,14 +225,12 @@ def _written_out_predict(quant: QuantLinear, prefix: str) -> str:
     """The answer of rows in the order of their classes."""
     score, index = f"int{quant.accumulator}_t", class_type(quant)
     better, least = "score > best", behind(quant, prefix)
-    lines, winner = _written_out(quant, 0, "best"), f"    {index} winner = 0;\n"
-    if least:
-        winner = ""
+    lines = _written_out(quant, 0, "best")
     for row, owner in enumerate(quant.owner.tolist()[1:], start=1):
         lines += _written_out(quant, row, "score")
         found = f"        best = score;\n        winner = {owner};\n"
         if least:
-            found = "        return 1;\n" if owner else "        best = score;\n"
+            found = "        winner = 1;\n" if owner else "        best = score;\n"
         test = least.format(best="score", other="best") if least and owner else better
         lines += f"    if ({test}) {{\n{found}    }}\n"
     return f"""\
@@ -240,8 +238,9 @@ def _written_out_predict(quant: QuantLinear, prefix: str) -> str:
 {{
     {score} best;
     {score} score;
-{winner}
-{lines}    return {"0" if least else "winner"};
+    {index} winner = 0;
+
+{lines}    return winner;
 }}
 """
 

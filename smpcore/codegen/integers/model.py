@@ -215,7 +215,9 @@ class QuantModel(ABC):
     def not_sure(self) -> int:
         """A margin up to this is inside the "not sure" band; -1 without a band."""
         band = self.source.band
-        return int(np.floor(band / self.step)) if band else -1
+        # Two scores are never further apart: the lowest number is unused.
+        most = 2.0**self.accumulator - 2
+        return int(min(np.floor(band / self.step), most)) if band else -1
 
     def rows(self, table: Any) -> np.ndarray:
         """Values of the inputs, see `CompiledModel.rows`."""
