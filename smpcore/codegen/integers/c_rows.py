@@ -224,17 +224,38 @@ def behind(quant: QuantModel, prefix: str) -> str:
 def _written_out_predict(quant: QuantLinear, prefix: str) -> str:
     """The answer of rows in the order of their classes."""
     score, index = f"int{quant.accumulator}_t", class_type(quant)
-    better, least = "score > best", behind(quant, prefix)
+    head = f"{index} {prefix}_predict(const int{quant.width}_t x[{prefix.upper()}_N])"
+    if least := behind(quant, prefix):
+        lines, seen = "", set()
+        for row, owner in enumerate(quant.owner.tolist()):
+            name = ("first", "second")[owner]
+            if owner not in seen:
+                lines += _written_out(quant, row, name)
+            else:
+                lines += _written_out(quant, row, "score")
+                lines += (
+                    f"    if (score > {name}) {{\n        {name} = score;\n    }}\n"
+                )
+            seen.add(owner)
+        score_too = ", score" if quant.n_rows > 2 else ""
+        return f"""\
+{head}
+{{
+    {score} first, second{score_too};
+
+{lines}    return {least.format(best="second", other="first")};
+}}
+"""
     lines = _written_out(quant, 0, "best")
     for row, owner in enumerate(quant.owner.tolist()[1:], start=1):
-        lines += _written_out(quant, row, "score")
-        found = f"        best = score;\n        winner = {owner};\n"
-        if least:
-            found = "        winner = 1;\n" if owner else "        best = score;\n"
-        test = least.format(best="score", other="best") if least and owner else better
-        lines += f"    if ({test}) {{\n{found}    }}\n"
+        lines += f"""\
+{_written_out(quant, row, "score")}    if (score > best) {{
+        best = score;
+        winner = {owner};
+    }}
+"""
     return f"""\
-{index} {prefix}_predict(const int{quant.width}_t x[{prefix.upper()}_N])
+{head}
 {{
     {score} best;
     {score} score;
