@@ -179,6 +179,22 @@ def test_a_threshold_is_set_linked_and_exported():
     assert other.operating == ""  # another model has not that threshold
 
 
+def _positive(app):
+    return next(box for box in app.selectbox if box.label == "Positive class")
+
+
+def test_the_positive_class_is_the_rarer_one_and_its_area_has_an_interval():
+    app = _operating({"data": "breast_cancer"})
+    assert _positive(app).value == 1  # 212 of 569 are malignant
+    assert _positive(app).options == ["malignant", "benign"]
+    assert "AUC 0." in said(app) and "95 % interval 0." in said(app)
+    assert "about as frequent" not in said(app)
+    _positive(app).select(0).run()
+    assert _positive(app).value == 0
+    other = _operating({"data": "moons"})
+    assert "about as frequent" in said(other)
+
+
 def test_a_threshold_is_chosen_on_training_rows_and_judged_on_validation_rows():
     app = _operating({"data": "breast_cancer"})
     told = _markdown(app)
@@ -189,7 +205,7 @@ def test_a_threshold_is_chosen_on_training_rows_and_judged_on_validation_rows():
     y = data.of("train")[1]
     assert f"chosen on {len(y)} of {len(y)} training rows" in said(app)
     scores = out_of_fold(choice.method, {}, data.dataset, data.split)
-    number = app.selectbox(key="positive").value
+    number = _positive(app).value
     points = operating_points(
         scores[:, number] - scores[:, 1 - number], y == data.dataset.classes[number]
     )

@@ -23,10 +23,13 @@ from smpcore import (
     out_of_fold,
     rates_at,
     reject_curve,
+    roc_area,
     threshold_for_cost,
     threshold_for_sensitivity,
 )
 
+#: Where the commoner class has less than this share, either may be the one to find.
+IN_DOUBT = 0.6
 WAYS = ("as fitted", "by wanted sensitivity", "by cost")
 #: A page waits so long for the fits on folds, then shows how far they are.
 WAIT_SECONDS = 2.0
@@ -67,12 +70,17 @@ def _curves(choice: Choice, data: cached.Parts, model: PrototypeModel) -> None:
     X, y = data.of("validation")
     margin = margins(model, X)
     columns = st.columns(4)
+    shares = [float((data.of("train")[1] == name).mean()) for name in model.classes]
+    rarer = int(shares[1] <= shares[0])
     positive = columns[0].selectbox(
         "Positive class",
-        (1, 0),
+        (rarer, 1 - rarer),
         format_func=lambda number: tables.short(model.classes[number]),
-        key="positive",
+        key=f"positive {data.dataset.digest}",
+        help="The one to be found. First the rarer one of the training rows.",
     )
+    if max(shares) < IN_DOUBT:
+        columns[0].caption("Both classes are about as frequent: which is to be found?")
     sign = 1 if positive else -1
     margin, truth = sign * margin, y == model.classes[positive]
     points = operating_points(margin, truth)
@@ -103,14 +111,14 @@ def _curves(choice: Choice, data: cached.Parts, model: PrototypeModel) -> None:
     _told(margin, truth, threshold, band, data.clusters("validation"))
     st.caption(_source(len(own) if chosen else 0, data))
     pictures = (
-        ("ROC", figures.roc(points, threshold)),
-        ("Precision and recall", figures.precision_recall(points, threshold)),
-        ("Answered rows and errors", figures.coverage(curve, band)),
+        ("ROC", figures.roc(points, threshold), _area(margin, truth, data)),
+        ("Precision and recall", figures.precision_recall(points, threshold), ""),
+        ("Answered rows and errors", figures.coverage(curve, band), ""),
     )
-    for column, (title, figure) in zip(st.columns(3), pictures, strict=True):
+    for column, (title, figure, more) in zip(st.columns(3), pictures, strict=True):
         words = f"{title} on {len(y)} validation rows"
         column.plotly_chart(figure, key=f"operating_{title}", alt=words)
-        column.caption(f"{words}.")
+        column.caption(f"{words}.{more}")
     with st.expander("These curves as tables", icon=":material/table:"):
         for table in (points, curve):
             st.dataframe(table, hide_index=True, column_config=tables.numbers(table))
@@ -118,6 +126,14 @@ def _curves(choice: Choice, data: cached.Parts, model: PrototypeModel) -> None:
     args = choice.key, sign * threshold, band
     left.button("Use on every page", key="use_operating", on_click=_set, args=args)
     right.caption(f"On every page now: {choice.operating or 'as fitted'}.")
+
+
+def _area(margin: np.ndarray, truth: np.ndarray, data: cached.Parts) -> str:
+    """The area under the ROC curve in words."""
+    share, low, high = roc_area(margin, truth, data.clusters("validation"))
+    if np.isnan(share):
+        return ""
+    return f" AUC {share:.3f}, 95 % interval {low:.3f} to {high:.3f} (DeLong's)."
 
 
 def _rule(columns: Any, fixed: bool) -> Callable[[pd.DataFrame], float] | None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from smpcore.codegen.c_answer import Answer, predict_function, scores_function
 from smpcore.codegen.c_parts import (
     FLOAT_RULES,
-    Answer,
     check_size,
     class_type,
     header,
@@ -19,8 +19,6 @@ from smpcore.codegen.c_parts import (
     margin_declaration,
     margin_functions,
     preamble,
-    predict_function,
-    scores_function,
 )
 from smpcore.codegen.c_rows import RowCode, row_code
 from smpcore.codegen.c_tables import fetch, table, unsigned

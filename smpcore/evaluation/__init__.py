@@ -23,6 +23,7 @@ from smpcore.evaluation.operating import (
     operating_points,
     rates_at,
     reject_curve,
+    roc_area,
     threshold_for_cost,
     threshold_for_sensitivity,
 )
@@ -107,6 +108,7 @@ __all__ = [
     "redraw",
     "refits",
     "reject_curve",
+    "roc_area",
     "smaller_and_as_good",
     "stability",
     "start_helpers",

@@ -6,8 +6,8 @@ so that no intermediate value depends on the size of an ``int``.
 
 from __future__ import annotations
 
+from smpcore.codegen.c_answer import Answer, predict_function, scores_function
 from smpcore.codegen.c_parts import (
-    Answer,
     check_size,
     class_type,
     header,
@@ -16,8 +16,6 @@ from smpcore.codegen.c_parts import (
     margin_declaration,
     margin_functions,
     preamble,
-    predict_function,
-    scores_function,
 )
 from smpcore.codegen.c_tables import fetch, table, unsigned
 from smpcore.codegen.inputs import CompiledInput
