@@ -53,8 +53,10 @@ def _two(found: list, maps: comparing.Maps, part: str) -> None:
     st.plotly_chart(figure, key="difference", alt="Where A and B answer differently")
     table = comparing.differences(found, a, data, part)
     st.caption(
-        f"Every model against A on the same {len(a.loss)} {part} rows; p-values are "
-        "corrected for their number. Choosing by these rows makes the winner look "
+        f"Every model against A on the same {len(a.loss)} {part} rows; intervals and "
+        "p-values are of one test, corrected for the number of models (Holm). Only "
+        "this table says whether two models differ: the intervals of single models "
+        "may overlap all the same. Choosing by these rows makes the winner look "
         "better than it is: the test rows are for that."
         + comparing.dependence(data.dataset)
     )

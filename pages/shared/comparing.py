@@ -24,6 +24,7 @@ from smpcore import (
     Dataset,
     RegressionScores,
     Scores,
+    SmpcoreError,
     class_numbers,
     count_answers,
     figures,
@@ -204,16 +205,11 @@ def scored(
 ) -> list[Scored]:
     """Those that are fitted, the best first; the chosen one as every page shows it."""
     X, y = data.of(part)
-    chosen = Entry(choice.method, _values(choice, choice.method))
     found, classes, groups = [], data.dataset.classes, data.clusters(part)
     for entry, job in jobs.items():
         if job.contender is None:
             continue
-        contender, operating = job.contender, ""
-        if choice.operating and entry == chosen and not contender.searched:
-            estimator = choice.at_work(contender.estimator)
-            contender = replace(contender, estimator=estimator)
-            operating = choice.operating
+        contender, operating = _as_shown(entry, job.contender, choice)
         answers = contender.answers(X)
         if classes is None:
             errors = RegressionScores(y, answers, groups)
@@ -224,6 +220,22 @@ def scored(
         loss = (answers != y).astype(float)
         found.append(Scored(entry, contender, loss, operating, counts))
     return sorted(found, key=lambda one: one.loss.mean())
+
+
+def _as_shown(
+    entry: Entry, contender: Contender, choice: Choice
+) -> tuple[Contender, str]:
+    """The contender with the threshold moved on Trade-off, and that in words."""
+    own = Entry(choice.method, _values(choice, choice.method))
+    if contender.searched or entry != own or not choice.operating:
+        return contender, ""
+    try:
+        moved = choice.at_work(contender.estimator)
+    except SmpcoreError:  # a link may ask it of a model that cannot have it
+        return contender, ""
+    if moved is contender.estimator:
+        return contender, ""
+    return replace(contender, estimator=moved), choice.operating
 
 
 def to_beat(data: cached.Parts, part: str) -> str:
