@@ -374,3 +374,13 @@ def test_fewer_rows_of_a_class_than_prototypes_is_said_on_the_page():
     told = " ".join(notice["text"] for notice in header["notices"])
     assert "n_prototypes=6" in told
     assert header["picture"]["canonical"]
+
+
+def test_reset_resets_all_and_can_be_undone():
+    browser = Browser(data="iris", values={"mu": 0.07}, view={"kind": "axes"})
+    browser.drag(lam=0.01, release=True)
+    answer = browser.send("reset")
+    assert browser.choice.values == {} and browser.choice.view == {}
+    assert answer["picture"]["canonical"] and answer["undo"] == "the reset"
+    browser.send("edit", op="undo")
+    assert browser.choice.values == {"mu": 0.07, "lam": 0.01}

@@ -210,6 +210,12 @@ class LiveFigure {
     this.send({ kind: "set", values: { [name]: value }, dragging });
   }
 
+  /** All settings of the method as they were before the first was changed, and the view. */
+  reset() {
+    this.forget();
+    this.send({ kind: "reset", dragging: false });
+  }
+
   /** What does not go with an edit is undefined, and left out of the message. */
   edit({ op, x = null, y = null, label = null, row = null, places = null, value, dx, dy, dragging = false }) {
     this.forget();

@@ -49,8 +49,12 @@ export class Hand {
     const zoom = el("span", { class: "group" },
       button("−", "Zoom out", () => plot.zoom(1 / 1.5)),
       button("+", "Zoom in", () => plot.zoom(1.5)),
-      button("Reset", "Reset the zoom", () => plot.resetView()));
-    const back = el("span", { class: "group" }, this.undo);
+      button("Fit", "Show everything: end the zoom", () => plot.resetView()));
+    const reset = button("Reset", "Reset all settings, the view and the zoom", () => {
+      plot.resetView();
+      this.app.reset();
+    });
+    const back = el("span", { class: "group" }, this.undo, reset);
     this.bar = el("div", { class: "bar", role: "group", "aria-label": "Figure tools" }, this.editing, back, zoom);
     this.flags = el("div", { class: "flags" });
     this.boxes = {};

@@ -17,6 +17,7 @@ import logging
 import secrets
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -131,6 +132,8 @@ def _applied(choice: Choice, message: Mapping[str, Any] | None, kind: str) -> Ch
     """Apply what the message changes."""
     if kind == "set":
         return controls.set_values(choice, message.get("values", {}))
+    if kind == "reset":
+        return replace(choice, values={}, view={}, threshold=0.0, band=0.0)
     if kind == "edit" and message["seq"] != st.session_state["live"].get("edit"):
         # The browser repeats an edit whose answer got lost: it counts once.
         choice = edited(choice, message, st.session_state["live"])
@@ -178,7 +181,7 @@ def _respond(
     if not dragging:
         estimator, job, canonical = _canonical(choice, data, live, kind == "stop")
     if (dragging and _takes_long(choice, data)) or (
-        job and kind in ("set", "edit", "full")
+        job and kind in ("set", "reset", "edit", "full")
     ):
         estimator, part = _coarse(choice, data, live.get("state") if dragging else None)
     elif dragging:

@@ -59,7 +59,7 @@ def _values(value: Any) -> bool:
 
 #: Field -> rule; other fields there are none.
 FIELDS: dict[str, Rule] = {
-    "kind": _one_of("set", "edit", "knots", "poll", "stop"),
+    "kind": _one_of("set", "reset", "edit", "knots", "poll", "stop"),
     "seq": _integer,
     "have": _text(LONGEST_NAME),
     "dragging": _flag,

@@ -69,13 +69,14 @@ def follow(
     kind = (message or {}).get("kind")
     if kind == "edit":
         live.pop("drag_from", None)
-    if kind != "set":
+    if kind not in ("set", "reset"):
         return
     start = live.setdefault("drag_from", before)
     if message.get("dragging"):
         return
     del live["drag_from"]
     if what := _changed(start, after):
+        what = "the reset" if kind == "reset" else what
         points, digest = None, ""
         if start.data == MINE and after.source != start.source:
             dataset, division = private.visit(start.token)
