@@ -62,6 +62,7 @@ def test_the_keyboard_shows_where_it_is_and_passes_maps_by(visit):  # noqa: F811
     link = page.get_by_role("link", name="Prototypes")
     for _ in range(8):
         page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.getBoundingClientRect().x") >= 0
         if link.evaluate("node => node === document.activeElement"):
             break
     assert link.evaluate("node => getComputedStyle(node).outlineStyle") == "solid"
