@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.shared import cached, comparing, links, tables
+from pages.shared import cached, comparing, contests, links, tables
 from smpcore import SmpcoreError, figures
 
 POLL_SECONDS = 0.4
@@ -52,14 +52,7 @@ def _two(found: list, maps: comparing.Maps, part: str) -> None:
     figure = maps.difference(a, b)
     st.plotly_chart(figure, key="difference", alt="Where A and B answer differently")
     table = comparing.differences(found, a, data, part)
-    st.caption(
-        f"Every model against A on the same {len(a.loss)} {part} rows; intervals and "
-        "p-values are of one test, corrected for the number of models (Holm). Only "
-        "this table says whether two models differ: the intervals of single models "
-        "may overlap all the same. Choosing by these rows makes the winner look "
-        "better than it is: the test rows are for that."
-        + comparing.dependence(data.dataset)
-    )
+    st.caption(contests.about_differences(len(a.loss), part, data.dataset))
     st.dataframe(table, hide_index=True)
 
 

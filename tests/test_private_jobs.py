@@ -36,7 +36,7 @@ def _refit(data, monkeypatch):
     X, y = data.of("train")
     model = method.estimator(method.defaults()).fit(X, y).model_
     job = steadiness._job(SimpleNamespace(data=data, choice=choice, model=model))
-    assert job.result().n_refits == 2
+    assert [each.n_refits for each in job.result()] == [2, 2]
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

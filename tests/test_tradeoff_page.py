@@ -329,7 +329,7 @@ def test_a_method_without_a_point_is_named_and_swept_again(monkeypatch):
     monkeypatch.undo()
     monkeypatch.setattr(sweep_jobs, "COARSE_SECONDS", 30.0)
     again = _open(busy)
-    assert "No point" not in said(again)
+    assert f"No point yet of {title}" not in said(again)
     assert again.selectbox(key="point").options
 
 

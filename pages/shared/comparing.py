@@ -21,7 +21,6 @@ from smpcore import (
     LEVEL,
     METHODS,
     Contender,
-    Dataset,
     RegressionScores,
     Scores,
     SmpcoreError,
@@ -352,16 +351,6 @@ class Maps:
             words = ["A is nearer", "B is nearer", "equally near"]
             where = "the further apart, the darker"
         return figures.difference_map(self.view, differ, self.xy, only, [*words, where])
-
-
-def dependence(dataset: Dataset) -> str:
-    """Which rows the intervals take as dependent, where that is by time."""
-    if dataset.times is None:
-        return ""
-    return (
-        " Short blocks in time are the groups of these tests: rows near each other in "
-        "time depend on each other, those of different blocks are taken as independent."
-    )
 
 
 def differences(

@@ -109,3 +109,21 @@ class ContenderJob:
     def stop(self) -> None:
         """End soon."""
         self._job.stop()
+
+
+def about_differences(n_rows: int, part: str, dataset: Dataset) -> str:
+    """What the table of differences holds, and which rows it takes as dependent."""
+    words = (
+        f"Every model against A on the same {n_rows} {part} rows; intervals and "
+        "p-values are of one test, corrected for the number of models (Holm). Only "
+        "this table says whether two models differ: the intervals of single models "
+        "may overlap all the same. Choosing by these rows makes the winner look "
+        "better than it is: the test rows are for that."
+    )
+    if dataset.times is None:
+        return words
+    return (
+        f"{words} Short blocks in time are the groups of these tests: rows near each "
+        "other in time depend on each other, those of different blocks are taken as "
+        "independent."
+    )

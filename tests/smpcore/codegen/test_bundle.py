@@ -210,7 +210,7 @@ def test_the_readme_says_what_matters(mixed, random_model):
     text = codegen.readme(compiled, real)
     assert f"Test vectors: {real.n_real} real rows of mi\\_xed." in text
     assert r"| data, name | a\|b \<img\> |" in text
-    assert "| accuracy, test | 137 of 143 |" in text
+    assert "| accuracy in 64-bit floats, test | 137 of 143 |" in text
     assert "| test set opened | 2 |" in text
     assert r"| 0 | \`ok\` |" in text
     assert "| `MDL_IN_SIZE_CM` | size, cm | 1" in text
