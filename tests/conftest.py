@@ -17,6 +17,18 @@ def pytest_configure(config):
     settings.load_profile("all" if config.getoption("--all") else "short")
 
 
+@pytest.fixture(scope="session")
+def in_turns(request):
+    """Of a list every so-many-th from a place on; all of it by `tests/run --all`.
+
+    For the cells of a matrix that all go through the same list.
+    """
+    whole = request.config.getoption("--all")
+    return lambda found, turn, of: list(found)[
+        slice(None) if whole else slice(turn, None, of)
+    ]
+
+
 #: Fixtures that are servers: tests that visit the same one share a worker.
 SERVERS = ("address", "harness_address")
 

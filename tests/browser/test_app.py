@@ -110,8 +110,15 @@ def drag(page: Page, name: str, *shares: float) -> None:
     page.mouse.up()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 375])
+@pytest.mark.parametrize(
+    ("width", "theme"),
+    [
+        (1280, "light"),
+        (375, "dark"),
+        pytest.param(1280, "dark", marks=pytest.mark.exhaustive),
+        pytest.param(375, "light", marks=pytest.mark.exhaustive),
+    ],
+)
 @pytest.mark.parametrize("path", PAGES)
 def test_every_page_fits_its_window_in_both_themes(visit, path, width, theme):
     size = {"width": width, "height": 800}

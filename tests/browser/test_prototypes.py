@@ -14,8 +14,15 @@ def section(page, name):
     ).first.click()
 
 
-@pytest.mark.parametrize("query", ["data=digits", "data=iris&method=imkpl"])
-@pytest.mark.parametrize("width", [1280, 375])
+@pytest.mark.parametrize(
+    ("query", "width"),
+    [
+        ("data=digits", 1280),
+        ("data=iris&method=imkpl", 375),
+        pytest.param("data=digits", 375, marks=pytest.mark.exhaustive),
+        pytest.param("data=iris&method=imkpl", 1280, marks=pytest.mark.exhaustive),
+    ],
+)
 def test_every_section_draws_without_an_error(visit, query, width):
     page = visit(f"prototypes?{query}", viewport={"width": width, "height": 900})
     charts = page.locator(".js-plotly-plot")

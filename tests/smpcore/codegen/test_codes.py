@@ -1,6 +1,7 @@
 """Models with a code: the emulator beside float64, and C beside the emulator."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -49,8 +50,8 @@ def _models():
 
 
 @pytest.mark.parametrize(("compiler", "level"), [("gcc", "-O2"), ("clang", "-O3")])
-def test_c_equals_the_emulator_bit_for_bit(tool, same_bits, compiler, level):
-    for _, compiled in _models():
+def test_c_equals_the_emulator_bit_for_bit(tool, same_bits, in_turns, compiler, level):
+    for _, compiled in in_turns(_models(), compiler == "clang", 2):
         rows = _rows(compiled, 300)
         scores, winners = answers_in_c(compiled, rows, tool(compiler), [level])
         same_bits(scores, compiled.scores(rows))
@@ -98,7 +99,8 @@ def test_it_fits_the_chip(simulated, chip):
         assert ram == 0
 
 
-def test_it_is_plain_c_without_a_library(tool, tmp_path):
+def test_it_is_plain_c_without_a_library(tool, tmp_path, in_turns):
+    ways = in_turns(product(("gcc", "clang"), ("-Os", "-O3")), 0, 3)
     ignored = ["--suppress=missingIncludeSystem", "--suppress=unusedFunction"]
     check = [tool("cppcheck"), "--std=c99", "--enable=all", "--error-exitcode=1"]
     for name, compiled in _models():
@@ -107,11 +109,10 @@ def test_it_is_plain_c_without_a_library(tool, tmp_path):
         write_sources(tmp_path, compiled)
         if name != "wide":
             run(*check, "--quiet", *ignored, "model.c", cwd=tmp_path)
-        for compiler in ("gcc", "clang"):
-            for level in ("-Os", "-O3"):
-                flags = [*STRICT, level, "-ffreestanding", "-fno-pic", "-c", "model.c"]
-                run(tool(compiler), *flags, cwd=tmp_path)
-                assert run(tool("nm"), "-u", "model.o", cwd=tmp_path) == b"", name
+        for compiler, level in ways:
+            flags = [*STRICT, level, "-ffreestanding", "-fno-pic", "-c", "model.c"]
+            run(tool(compiler), *flags, cwd=tmp_path)
+            assert run(tool("nm"), "-u", "model.o", cwd=tmp_path) == b"", name
         flags = [flag for flag in STRICT if flag != "-std=c99"]
         command = [tool("g++"), "-x", "c++", "-std=c++98", *flags]
         run(*command, "-c", "model.c", "-o", "model.o", cwd=tmp_path)
@@ -255,7 +256,9 @@ def test_spoiled_parts_are_refused_in_words(change, words):
         replace(compile_model(coded_model()), **change)
 
 
-@pytest.mark.parametrize("kind", ["features", "cosine"])
+@pytest.mark.parametrize(
+    "kind", ["features", pytest.param("cosine", marks=pytest.mark.exhaustive)]
+)
 def test_the_self_test_catches_what_is_wrong(tool, tmp_path, kind):
     compiled = compile_model(coded_model(kind, 5, n_features=3, n_anchors=6))
     vectors = codegen.test_vectors(compiled, n=64)

@@ -128,7 +128,10 @@ def test_its_files_are_strict(kind, model_of, tool, tmp_path):
     assert "class" not in source.lower()
 
 
-@pytest.mark.parametrize("kind", ["linear", "laplacian", "ncc"])
+@pytest.mark.parametrize(
+    "kind",
+    ["linear", "laplacian", pytest.param("ncc", marks=pytest.mark.exhaustive)],
+)
 def test_the_self_test_catches_what_is_wrong(kind, model_of, tool, tmp_path):
     # A large intercept would hide the last digits of what is added to it.
     compiled = compile_model(model_of(kind, intercept=np.array([0.1])))
