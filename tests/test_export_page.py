@@ -50,7 +50,7 @@ def _page(number_format="float32", data="iris", target="c99", **more):
 
 
 def _table(page):
-    return page.dataframe[0].value.set_index("number format")
+    return page.dataframe[0].value.T
 
 
 def _made(number_format, ranges=None, **choice):

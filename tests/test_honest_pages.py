@@ -80,7 +80,7 @@ def test_apply_says_what_a_dead_model_is_worth(rare):
 def test_export_says_what_one_answer_would_reach(rare):
     page = opened(rare, "export.py")
     assert USUAL in said(page)
-    table = page.dataframe[0].value.set_index("number format")
+    table = page.dataframe[0].value.T
     assert table["Training: right"]["always the most frequent class"] == "95.0 %"
     silent = said(opened(rare | {"mu": "0.03"}, "export.py"))
     assert "Never the answer, though rows have it: ill." in silent
@@ -97,8 +97,8 @@ def test_apply_and_export_of_numbers_name_the_training_median():
     metrics = {metric.label: metric.value for metric in page.metric}
     usual = float(metrics["Always the training median"])
     assert usual > float(metrics["Mean absolute error"])
-    table = opened({"data": "diabetes"}, "export.py").dataframe[0].value
-    error = table.set_index("number format")["Validation: mean error"].astype(float)
+    table = opened({"data": "diabetes"}, "export.py").dataframe[0].value.T
+    error = table["Validation: mean error"].astype(float)
     assert error["always the training median"] > error["float32"]
 
 

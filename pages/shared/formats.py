@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from pages.shared import costs, exports, tables
@@ -26,13 +27,8 @@ from smpcore import (
     quantise,
 )
 
-#: What the inputs are, in the title of a cost -> what it takes in.
-_INPUTS = {
-    ", whole numbers": "The prediction alone: enough where every input comes as the "
-    "whole number that the model takes, for instance as counts of a converter.",
-    ", from floats": "With the conversion of floats to the model's integers, which "
-    "computes in floats. float32 takes floats as they are.",
-}
+#: Ends of the names of costs: what the inputs are.
+ENDS = (", whole numbers", ", from floats")
 #: Rows that differ are listed up to so many.
 MOST_LISTED = 200
 
@@ -199,18 +195,16 @@ def lines(
 
 
 def table(lines: list[dict[str, Any]], chip: str) -> None:
-    """Show the lines; the format stays in sight, however narrow the screen."""
-    column = st.column_config.Column
-    told = {"number format": column(pinned=True)}
-    for name in lines[0]:
-        for end, words in _INPUTS.items():
-            if end in name:
-                told[name] = column(help=words)
-    st.dataframe(lines, hide_index=True, column_config=told)
-    if len(told) > 1:
+    """Show the formats as columns: those of a line would run out of a window."""
+    shown = pd.DataFrame(lines).set_index("number format").T
+    st.dataframe(shown)
+    if any(end in name for end in ENDS for name in shown.index):
         st.caption(
-            f"Costs are estimated, for {chip}. Whole numbers: the prediction alone. "
-            "From floats: integers with the conversion of their inputs as well."
+            f"Costs are estimated, for {chip}. Whole numbers: the prediction alone, "
+            "enough where every input comes as the whole number that the model takes, "
+            "for instance as counts of a converter. From floats: with the conversion "
+            "of floats to those integers, which computes in floats; float32 takes "
+            "floats as they are."
         )
 
 
@@ -221,7 +215,7 @@ def _takes(form: Form, chip: str) -> dict[str, str]:
         return {}
     found = {}
     needless = form.is_whole and not costs.converts(form.model)
-    for end, cost in zip(_INPUTS, (both.alone, both.linked), strict=True):
+    for end, cost in zip(ENDS, (both.alone, both.linked), strict=True):
         gone = "no conversion" if needless and cost is both.linked else ""
         found |= {
             f"flash{end}": gone or f"{cost.flash:,} B",
