@@ -62,7 +62,8 @@ def test_the_chosen_model_has_the_threshold_that_every_page_applies():
 
 
 def test_search_is_the_same_budget_for_all():
-    page = opened({"data": "iris"}, "compare.py")
+    some = {"p.compare_baselines_classification": "l1_logistic,tree"}
+    page = opened({"data": "iris"} | some, "compare.py")
     (settings,) = page.get("button_group")
     settings.set_value([True]).run()
     settled(page)

@@ -96,7 +96,7 @@ def show(found: Found, asked: Asked, on_click: Callable[[], None]) -> None:
         "the table below has the same numbers",
     )
     st.caption(
-        "Filled: on the Pareto front of the methods, baselines left out. Hollow: "
+        "Filled: on the Pareto front of the methods, without baselines. Hollow: "
         "cannot be told from those (corrected resampled t-test, 5 %). Small: a smaller "
         "one is better. Bars: one standard error (SE), corrected for folds that share "
         "training rows. Grey: baselines at usual settings. "

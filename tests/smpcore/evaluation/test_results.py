@@ -26,6 +26,7 @@ from smpcore import (
     walk_baselines,
     walk_method,
 )
+from smpcore.evaluation import __main__ as command
 from smpcore.evaluation import journal as journals
 from smpcore.evaluation.journal import Journal
 from smpcore.evaluation.results import Subject, write_results
@@ -315,7 +316,7 @@ def test_a_killed_run_does_only_what_is_missing(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_command_reads_tables_and_says_what_is_wrong(tmp_path):
+def test_the_command_reads_tables_and_says_what_is_wrong(tmp_path, capsys):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=["a", "b", "c"])
     frame["kind"] = np.where(frame["a"] + frame["b"] > 0, "yes", "no")
@@ -343,7 +344,9 @@ def test_the_command_reads_tables_and_says_what_is_wrong(tmp_path):
         (("--out", str(tmp_path)), own, "is a folder"),
         (("--out", "no/such/folder/r.parquet"), own, "no folder no/such"),
     ):
-        wrong = _batch(out, *options, data=data)
-        assert wrong.returncode == 2
-        assert words in wrong.stderr and "Traceback" not in wrong.stderr
+        with pytest.raises(SystemExit) as ended:  # of argparse, or as `python -m` ends
+            own = "--data", data, "--out", str(out), "--folds", "3", *options
+            sys.exit(command.main(own))
+        assert ended.value.code == 2
+        assert words in capsys.readouterr().err
         assert out.read_bytes() == before
