@@ -16,7 +16,10 @@ def _progress(jobs: dict) -> bool:
     done = len(jobs) - len(running)
     bar, button = st.columns([5, 1], vertical_alignment="center")
     words = f"{done} of {len(jobs)} are fitted"
-    bar.progress(done / len(jobs), text=words) if running else bar.caption(f"{words}.")
+    if running:
+        bar.progress(done / len(jobs), text=words)
+    else:
+        bar.caption(f"{words}.")
     if running and button.button("Stop", key="compare_stop", width="stretch"):
         for job in running:
             job.stop()

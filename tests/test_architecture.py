@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -161,3 +162,14 @@ def test_the_visible_top_level_is_the_agreed_one():
     seen = {p.name for p in ROOT.iterdir() if not p.name.startswith(".")}
     agreed = {"app.py", "pages", "smpcore", "assets", "tests"}
     assert seen - {"__pycache__"} == agreed | {"requirements.txt", "README.md"}
+
+
+def test_no_value_shows_itself():
+    """Streamlit would print what an expression gives, an object with all methods."""
+    settings = tomllib.loads((ROOT / ".streamlit/config.toml").read_text("utf-8"))
+    assert settings["runner"]["magicEnabled"] is False
+    for path in (ROOT / "pages").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Expr):
+                kind = type(node.value)
+                assert kind in (ast.Call, ast.Constant, ast.Yield), (path, node.lineno)
