@@ -45,7 +45,8 @@ st.caption(tables.plain(readouts.worth(model, data)))
 shown = st.segmented_control(
     "Show",
     list(SECTIONS),
+    required=True,
     **kept.press("prototypes_section", SECTIONS, "All"),
     label_visibility="collapsed",
 )
-SECTIONS[shown or "All"](Sight(choice, data, model))
+SECTIONS[shown](Sight(choice, data, model))

@@ -116,6 +116,7 @@ def _parts(sight: Sight, x: np.ndarray) -> None:
         f"Split the {split} by",
         list(_SPLITS)[:n_shown],
         default="",
+        required=True,
         format_func=_SPLITS.get,
         key="why_by",
     )
@@ -158,7 +159,12 @@ def _flip(sight: Sight, x: np.ndarray, frozen: list[int]) -> None:
     st.markdown("**The smallest change with which the model's answer would change**")
     left, right = st.columns(2, vertical_alignment="bottom")
     norm = left.segmented_control(
-        "Change", list(_NORMS), default="l2", format_func=_NORMS.get, key="why_norm"
+        "Change",
+        list(_NORMS),
+        default="l2",
+        required=True,
+        format_func=_NORMS.get,
+        key="why_norm",
     )
     inside = right.toggle("Stay within the training rows' ranges", True, key="why_in")
     model = sight.model
@@ -169,7 +175,7 @@ def _flip(sight: Sight, x: np.ndarray, frozen: list[int]) -> None:
     flip = counterfactual(
         model,
         x,
-        norm or "l2",
+        norm,
         frozen=frozen,
         preparation=sight.data.preparation,
         X=sight.rows[0],
