@@ -9,8 +9,11 @@ import streamlit as st
 # the time of a fit. scikit-learn reads this when it is loaded.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from pages.shared import cached, desk, forbidding, links, own, tables
-from pages.shared.choice import MINE
+from pages.state import links
+from pages.state.choice import MINE
+from pages.ui import notices, workspace
+from pages.ui.text import escape_markdown
+from pages.work import cache
 
 st.set_page_config(
     page_title="Sparse Prototype Explorer",
@@ -19,7 +22,7 @@ st.set_page_config(
     initial_sidebar_state="collapsed",
 )
 st.html(Path("assets/style.css"))
-cached.start_up()
+cache.start_up()
 page = st.navigation(
     [
         st.Page(
@@ -39,15 +42,15 @@ page = st.navigation(
     ],
     position="top",
 )
-choice = desk.current()
+choice = workspace.current()
 links.show_url(choice)
-desk.entrance(choice)
+workspace.entrance(choice)
 if choice.data == MINE:
-    own.announce_expiry(choice.token)
+    notices.announce_expiry(choice.token)
 if page.url_path:  # the figure of the first page says all of this itself, as it changes
-    forbidding.remind(choice)
+    notices.remind(choice)
     for notice in links.take_notices():
-        st.warning(tables.plain(notice))
+        st.warning(escape_markdown(notice))
 page.run()
 links.show_url(links.current())  # what the page was told is linked and kept too
-desk.keep(links.current())
+workspace.keep(links.current())

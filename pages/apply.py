@@ -2,17 +2,19 @@
 
 import streamlit as st
 
-from pages.shared import links, new_file, new_rows, tables
+from pages.apply import new_file, new_rows
+from pages.state import links
+from pages.ui.text import escape_markdown
 from smpcore import METHODS, SmpcoreError, clusters_like, used_inputs
 
 choice = links.current()
 st.subheader("Apply")
 try:
     data = choice.parts()
-    name = tables.plain(data.dataset.name)
+    name = escape_markdown(data.dataset.name)
     st.caption(f"{METHODS[choice.method].title}, learned on {name}.")
     file = new_file.upload(data)
-    model = new_rows.model(choice, data)
+    model = choice.model(data)
     used = used_inputs(model, data.preparation)
     if file is None:
         new_rows.expected(data, used)
@@ -22,10 +24,10 @@ try:
         st.stop()
     answers = new_rows.answers(model, data, matched)
 except SmpcoreError as problem:
-    st.error(tables.plain(str(problem)))
+    st.error(escape_markdown(str(problem)))
     st.stop()
 for notice in matched.notices:
-    st.warning(tables.plain(notice))
+    st.warning(escape_markdown(notice))
 new_rows.summary(model, answers)
 where = new_rows.known(file, data, matched)
 open_test = choice.open_test or data.dataset.open_test

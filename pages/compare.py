@@ -2,7 +2,11 @@
 
 import streamlit as st
 
-from pages.shared import cached, comparing, contests, links, tables
+from pages.compare import contenders
+from pages.state import links
+from pages.ui import pin
+from pages.ui.text import escape_markdown
+from pages.work import cache, comparisons
 from smpcore import SmpcoreError, figures
 
 POLL_SECONDS = 0.4
@@ -32,30 +36,30 @@ def _progress(jobs: dict) -> bool:
     return bool(running)
 
 
-def _panels(found: list, maps: comparing.Maps) -> None:
+def _panels(found: list, maps: contenders.Maps) -> None:
     if maps.classes is not None:
         legend = figures.class_legend(maps.classes)
         st.plotly_chart(legend, key="classes", alt="Marks of the classes", config=BARE)
     for place, one in enumerate(found):
         if place % COLUMNS == 0:
             columns = st.columns(COLUMNS)
-        name = comparing.name_of(one.entry)
+        name = one.entry.title
         with columns[place % COLUMNS]:
-            st.markdown(f"**{tables.plain(name)}**")
+            st.markdown(f"**{escape_markdown(name)}**")
             alt, key = f"Regions of {name}", f"map {one.entry}"
             st.plotly_chart(maps.of(one), key=key, alt=alt, config=BARE)
-            st.caption(tables.plain(comparing.told(one, data)))
+            st.caption(escape_markdown(contenders.told(one, data)))
 
 
-def _two(found: list, maps: comparing.Maps, part: str) -> None:
-    two = comparing.two(asked, found)
+def _two(found: list, maps: contenders.Maps, part: str) -> None:
+    two = contenders.two(asked, found)
     if two is None:
         return
     a, b = two
     figure = maps.difference(a, b)
     st.plotly_chart(figure, key="difference", alt="Where A and B answer differently")
-    table = comparing.differences(found, a, data, part)
-    st.caption(contests.about_differences(len(a.loss), part, data.dataset))
+    table = contenders.differences(found, a, data, part)
+    st.caption(comparisons.about_differences(len(a.loss), part, data.dataset))
     st.dataframe(table, hide_index=True)
 
 
@@ -64,13 +68,13 @@ def _results() -> None:
     if running and search:
         for words in {job.where for job in jobs.values() if job.where}:
             st.caption(words)
-    for problem in comparing.problems(jobs):
-        st.info(tables.plain(problem))
-    part = comparing.judged_by(data)
-    found = comparing.scored(jobs, choice, data, part)
+    for problem in contenders.problems(jobs):
+        st.info(escape_markdown(problem))
+    part = contenders.judged_by(data)
+    found = contenders.scored(jobs, choice, data, part)
     if found:
-        maps = comparing.Maps(choice, data, part)
-        st.caption(tables.plain(comparing.note(maps, data, part)))
+        maps = contenders.Maps(choice, data, part)
+        st.caption(escape_markdown(contenders.note(maps, data, part)))
         _panels(found, maps)
         if len(found) > 1:
             _two(found, maps, part)
@@ -83,15 +87,13 @@ choice = links.current()
 try:
     data = choice.parts()
 except SmpcoreError as problem:
-    st.info(tables.plain(str(problem)))
+    st.info(escape_markdown(str(problem)))
     st.stop()
 left, right = st.columns([1, 5], vertical_alignment="center")
-comparing.pin(choice, left)
+pin.button(choice, left)
 if pinned := st.session_state.get("pinned"):
-    right.caption(
-        tables.plain(f"A: {comparing.name_of(pinned)}, fitted on these data.")
-    )
-asked, search = comparing.entries(choice, data)
-jobs = {entry: cached.contender(data, entry, search) for entry in asked}
+    right.caption(escape_markdown(f"A: {pinned.title}, fitted on these data."))
+asked, search = contenders.entries(choice, data)
+jobs = {entry: cache.contender(data, entry, search) for entry in asked}
 polling = any(job.running for job in jobs.values())
 st.fragment(_results, run_every=POLL_SECONDS if polling else None)()

@@ -2,7 +2,10 @@
 
 import streamlit as st
 
-from pages.shared import data_charts, data_checks, desk, links, openml, tables, uploads
+from pages.data import charts, checks, editor, openml, uploads
+from pages.state import links
+from pages.ui import workspace
+from pages.ui.text import escape_markdown, number_columns, short_label
 from smpcore import Dataset, SmpcoreError, Split
 
 
@@ -21,21 +24,23 @@ def _facts(dataset: Dataset, division: Split) -> None:
     with st.container(horizontal=True):
         for name, count in facts.items():
             st.metric(name, f"{count:,}", width=110)
-    st.caption(tables.plain(f"{dataset.description} Source: {dataset.source}.".strip()))
+    st.caption(
+        escape_markdown(f"{dataset.description} Source: {dataset.source}.".strip())
+    )
 
 
 def _columns(dataset: Dataset) -> None:
     uploads.reading(dataset)
     if dataset.private:
         st.caption(
-            tables.plain(
-                f"What is predicted: {tables.short(dataset.target)}. If that is not "
+            escape_markdown(
+                f"What is predicted: {short_label(dataset.target)}. If that is not "
                 'it, give another column the role "target". A column that says which '
                 'rows belong together (a patient, a machine) gets the role "group".'
             )
         )
-    tables.task(dataset)
-    tables.roles(dataset)
+    editor.task(dataset)
+    editor.roles(dataset)
     if not dataset.private:
         st.caption("Roles can be changed in a table of your own.")
         uploads.copy(dataset)
@@ -48,33 +53,33 @@ with st.expander("Bring a table of your own", icon=":material/upload:"):
 with st.expander("Fetch from OpenML", icon=":material/cloud_download:"):
     openml.controls()
 openml.problem()
-desk.await_table(links.current())
+workspace.await_table(links.current())
 with picker:
-    tables.pick()
+    editor.pick()
 try:
-    table, drawn = tables.shown()
-    dataset = tables.posed(table)
-    tables.divide(dataset, drawn)
-    division = tables.division_of(dataset, drawn)
+    table, drawn = editor.shown()
+    dataset = editor.posed(table)
+    editor.divide(dataset, drawn)
+    division = editor.division_of(dataset, drawn)
 except SmpcoreError as problem:
-    st.error(tables.plain(str(problem)))
+    st.error(escape_markdown(str(problem)))
     st.stop()
 _facts(dataset, division)
-data_checks.remarks(dataset, division, table)
+checks.remarks(dataset, division, table)
 names = ["Columns", "Table", "Classes", "Missing values", "Two columns"]
 tabs = st.tabs([*names, "Series"] if dataset.channels else names)
 with tabs[0]:
     _columns(table)
 some = dataset.frame.iloc[:200, :200]
-tabs[1].dataframe(some, key="table", column_config=tables.numbers(some))
+tabs[1].dataframe(some, key="table", column_config=number_columns(some))
 tabs[1].caption("At most the first 200 rows and columns.")
 with tabs[2]:
-    data_charts.balance(dataset, division)
+    charts.balance(dataset, division)
 with tabs[3]:
-    data_charts.missing(dataset)
+    charts.missing(dataset)
 with tabs[4]:
-    data_charts.scatter(dataset, division)
+    charts.scatter(dataset, division)
 if dataset.channels:
     with tabs[5]:
-        data_charts.series(dataset, division)
+        charts.series(dataset, division)
 links.show_url(links.current())

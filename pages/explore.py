@@ -4,8 +4,12 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.shared import cached, comparing, exports, links, live, tables
-from pages.shared.canvas import live_figure
+from pages.explore import live
+from pages.explore.canvas import live_figure
+from pages.state import links
+from pages.ui import exports, pin
+from pages.ui.text import escape_markdown, number_columns
+from pages.work import cache
 from smpcore import METHODS, SmpcoreError, figures
 
 
@@ -40,9 +44,9 @@ def _downloads() -> None:
         disabled=bool(refused),
         help=refused or usual,
     )
-    comparing.pin(released, row)
+    pin.button(released, row)
     row.page_link("pages/export.py", label="Sizes, agreement, Python")
-    if waiting := cached.start_up().waiting:
+    if waiting := cache.start_up().waiting:
         row.caption(f"Still being compiled: {', '.join(waiting)}.")
     choice = links.current()
     if choice.operating:
@@ -54,9 +58,9 @@ def _downloads() -> None:
 def _convergence() -> None:
     choice = links.current()
     try:
-        fit = cached.fit(choice.parts(), choice.method, choice.all_values)
+        fit = cache.fit(choice.parts(), choice.method, choice.all_values)
     except SmpcoreError as error:
-        st.info(tables.plain(str(error)))
+        st.info(escape_markdown(str(error)))
         return
     if not fit.wait(0.0):
         st.info("The fit is still running.")
@@ -68,13 +72,10 @@ def _convergence() -> None:
         alt="Objective and certified gap against iterations",
     )
     st.caption(f"{history.n_iter} iterations, {history.status_text}.")
-    table = {
-        "iteration": history.iteration,
-        "objective": history.objective,
-        "gap": history.gap,
-    }
+    names = ("iteration", "objective", "gap")
+    table = {name: getattr(history, name) for name in names}
     with st.popover("As a table"):
-        st.dataframe(table, hide_index=True, column_config=tables.numbers(table))
+        st.dataframe(table, hide_index=True, column_config=number_columns(table))
 
 
 def _story() -> None:

@@ -4,22 +4,16 @@ from functools import partial
 
 import streamlit as st
 
-from pages.shared import (
-    boards,
-    exports,
-    formats,
-    links,
-    ranges,
-    settings,
-    tables,
-    usage,
-)
+from pages.export import boards, formats, ranges, settings, usage
+from pages.state import links, session
+from pages.ui import exports
+from pages.ui.text import escape_markdown
 from smpcore import EMITTERS, METHODS, PACKERS, ExportError, SmpcoreError
 
 
 def _compare(form: formats.Form, found: dict[str, formats.Form]) -> None:
     if problem := found[asked.number_format].problem:
-        st.info(tables.plain(f"{problem} {form.name} is shown."))
+        st.info(escape_markdown(f"{problem} {form.name} is shown."))
     formats.table(formats.lines(made, found, target.chip), target.chip)
     st.caption(f"On all rows that are open. **{form.name}:** {formats.told(form)}")
     st.caption(formats.worth(form, made))
@@ -38,10 +32,10 @@ def _files(form: formats.Form) -> None:
     try:
         files = EMITTERS[target.files](model, asked.prefix)
     except ExportError as error:
-        st.error(tables.plain(str(error)))
+        st.error(escape_markdown(str(error)))
         return
     make = partial(made.vectors, model, real)
-    vectors = tables.remembered("vectors", (key, form.name, real), make)
+    vectors = session.remembered("vectors", (key, form.name, real), make)
     told = f"{vectors.n_real} of them real" if vectors.n_real else "all synthetic"
     if held := model.n_training_rows:
         told += f"; the model itself holds {held} training rows"
@@ -65,18 +59,18 @@ def _files(form: formats.Form) -> None:
 choice = links.current()
 st.subheader("Export")
 try:
-    learned_on = tables.plain(choice.dataset().name)
+    learned_on = escape_markdown(choice.dataset().name)
     said = f"{METHODS[choice.method].title}, learned on {learned_on}."
     st.caption(said + (f" {choice.operating}." if choice.operating else ""))
     choice.parts()
 except SmpcoreError as problem:
-    st.info(tables.plain(str(problem)))
+    st.info(escape_markdown(str(problem)))
     st.stop()
 asked = settings.ask()
 target = settings.TARGETS[asked.target]
 try:
     key = settings.key(choice)
-    made = tables.remembered("export", key, partial(exports.export, choice))
+    made = session.remembered("export", key, partial(exports.export, choice))
     place = st.container()
     given = ranges.editor(made)
     key = key, tuple(given.items())
@@ -89,10 +83,10 @@ try:
             boards.section(made, shown, target.chip, key)
         _files(shown)
 except SmpcoreError as problem:  # the Python below can be had all the same
-    st.info(tables.plain(str(problem)))
+    st.info(escape_markdown(str(problem)))
 with st.expander("The same model in Python"):
     try:
         st.code(exports.python_of_choice(choice), language="python")
     except SmpcoreError as problem:
-        st.info(tables.plain(str(problem)))
+        st.info(escape_markdown(str(problem)))
 links.show_url(links.current())

@@ -2,20 +2,11 @@
 
 import streamlit as st
 
-from pages.shared import (
-    answers,
-    forbidding,
-    kept,
-    links,
-    new_rows,
-    portraits,
-    readouts,
-    reports,
-    rules,
-    steadiness,
-    tables,
-)
-from pages.shared.sight import Sight
+from pages.prototypes import answers, forbidden, portraits, report, rules, stability
+from pages.prototypes.context import ModelContext
+from pages.state import links, widget_state
+from pages.ui import readouts
+from pages.ui.text import escape_markdown
 from smpcore import METHODS, SmpcoreError
 
 SECTIONS = {
@@ -23,30 +14,30 @@ SECTIONS = {
     "One by one": portraits.single,
     "Rule in words": rules.section,
     "Why this answer": answers.why,
-    "How stable": steadiness.section,
-    "Report": reports.section,
+    "How stable": stability.section,
+    "Report": report.section,
 }
 
 choice = links.current()
 st.subheader("Prototypes")
 try:
     data = choice.parts()
-    forbidding.control(choice)
-    model = new_rows.model(choice, data)
+    forbidden.control(choice)
+    model = choice.model(data)
 except SmpcoreError as problem:
-    st.error(tables.plain(str(problem)))
+    st.error(escape_markdown(str(problem)))
     st.stop()
-name = tables.plain(data.dataset.name)
+name = escape_markdown(data.dataset.name)
 st.caption(
     f"{METHODS[choice.method].title}, learned on {name}. "
     f"{readouts.KINDS[model.kind_of_prototype]}"
 )
-st.caption(tables.plain(readouts.worth(model, data)))
+st.caption(escape_markdown(readouts.worth(model, data)))
 shown = st.segmented_control(
     "Show",
     list(SECTIONS),
     required=True,
-    **kept.press("prototypes_section", SECTIONS, "All"),
+    **widget_state.press("prototypes_section", SECTIONS, "All"),
     label_visibility="collapsed",
 )
-SECTIONS[shown](Sight(choice, data, model))
+SECTIONS[shown](ModelContext(choice, data, model))

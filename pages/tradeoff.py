@@ -5,8 +5,10 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from pages.shared import links, operating, sweep_views, sweeps, tables
-from pages.shared.jobs import live_turn
+from pages.state import links
+from pages.tradeoff import charts, operating_point, sweeps
+from pages.ui.text import escape_markdown
+from pages.work.jobs import live_turn
 from smpcore import SmpcoreError
 
 
@@ -68,17 +70,17 @@ def _results() -> None:
     for words in dict.fromkeys(job.where for job in jobs if job.where):
         st.caption(words)
     for problem in problems:
-        st.info(tables.plain(problem))
+        st.info(escape_markdown(problem))
     if pairs:
         found = sweeps.gather(asked, pairs)
-        for sentence in sweep_views.failures(found, asked.score):
-            st.warning(tables.plain(sentence))
+        for sentence in charts.failures(found, asked.score):
+            st.warning(escape_markdown(sentence))
         if len(found.points):
-            sweep_views.show(found, asked, partial(_clicked, asked, found.of_methods))
+            charts.show(found, asked, partial(_clicked, asked, found.of_methods))
             if len(found.of_methods):
                 _choose(found)
-            sweep_views.table_twin(found, asked)
-        if not pace and not problems and (late := sweep_views.unfinished(found, asked)):
+            charts.table_twin(found, asked)
+        if not pace and not problems and (late := charts.unfinished(found, asked)):
             st.info(late)
     # The whole page decides how often this is looked at, and follows a point.
     if pace != polling or links.current().key != choice.key:
@@ -90,9 +92,9 @@ try:
     choice = links.current()
     data = choice.parts()
 except SmpcoreError as problem:
-    st.info(tables.plain(str(problem)))
+    st.info(escape_markdown(str(problem)))
     st.stop()
 asked = sweeps.ask(choice, data)
 polling = sweeps.pace(asked.jobs())
 st.fragment(_results, run_every=polling)()
-operating.section()
+operating_point.section()

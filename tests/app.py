@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import cached, startup
+from pages.work import cache, warmup
 
 # What a test puts in place of something is not there in another process.
-startup.N_HELPERS = 0
+warmup.N_HELPERS = 0
 APP = str(Path(__file__).parents[1] / "app.py")
 
 
@@ -18,10 +18,10 @@ APP = str(Path(__file__).parents[1] / "app.py")
 def kernels():
     """Compiled, and patient: on a busy machine a fit would otherwise become a job."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(startup, "BACKGROUND_SECONDS", 0.0)
-        patch.setattr(cached, "QUICK_SECONDS", 30.0)
+        patch.setattr(warmup, "BACKGROUND_SECONDS", 0.0)
+        patch.setattr(cache, "QUICK_SECONDS", 30.0)
         AppTest.from_file(APP, default_timeout=120).run()
-        while startup.uncompiled:
+        while warmup.uncompiled:
             time.sleep(0.1)
         yield
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import cached, sweep_jobs
-from pages.shared.choice import Choice
+from pages.state.choice import Choice
+from pages.work import cache, sweep_jobs
 from smpcore import METHODS, list_datasets
 from tests.app import kernels, opened, said
 
@@ -39,7 +39,7 @@ def _able(method: str) -> list[str]:
 
 #: Pages that show a model, with every method at both ends of its sliders. The data
 #: take turns; those with many rows and features are left to the defaults.
-LARGE = {"digits", "series"}
+LARGE = {"digits", "series", "friedman", "checkerboard"}
 ROUNDS = [
     (page, method, able[(3 * p + 4 * end) % len(able)], end)
     for m, method in enumerate(METHODS)
@@ -55,8 +55,19 @@ def _payload(app: AppTest) -> dict:
     return json.loads(body[4 : 4 + length])
 
 
-@pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("data", DATA)
+#: One of each kind: the others differ from these in their points only.
+KINDS = {"moons", "iris", "digits", "series", "sine", "diabetes", "drawn"}
+
+
+@pytest.mark.parametrize(
+    ("page", "data"),
+    [
+        pytest.param(page, data, marks=() if usual else pytest.mark.exhaustive)
+        for page in PAGES
+        for data in DATA
+        for usual in [data in KINDS or page in ("explore.py", "data.py")]
+    ],
+)
 def test_every_page_with_every_data_set(page, data):
     opened({"data": data}, page)
 
@@ -89,7 +100,7 @@ def test_every_model_page_with_every_method_at_slider_ends(
 ):
     monkeypatch.setattr(sweep_jobs, "COARSE_SECONDS", 0.1)
     choice, row = Choice(data=data, method=method), METHODS[method]
-    ends = cached.bounds(choice.parts(), method, choice.all_values)
+    ends = cache.bounds(choice.parts(), method, choice.all_values)
     params = {param.name: param for param in row.controls(choice.task)}
     query = {name: f"{params[name].clean(ends[name][end]):.6g}" for name in ends}
     app = opened({"method": method, "data": data} | query, page)

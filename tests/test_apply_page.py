@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.shared import new_rows, private
-from pages.shared.choice import MINE
-from pages.shared.new_rows import as_csv
+from pages.apply import new_rows
+from pages.apply.new_rows import as_csv
+from pages.state import table_store
+from pages.state.choice import MINE
 from smpcore import METHODS, load_dataset, make_dataset
 from tests.app import kernels, opened, said, sound, until
 
@@ -87,9 +88,9 @@ def grouped():
     frame = alike.assign(patient=np.arange(569) // 5)
     roles = {bundled.target: "target", "patient": "group"}
     dataset = make_dataset(frame, "patients", roles=roles, private=True)
-    token = private.keep(dataset)
+    token = table_store.keep(dataset)
     yield {"data": MINE, "mine": token}, dataset.frame
-    private.delete(token)
+    table_store.delete(token)
 
 
 def test_rows_of_a_group_count_together(grouped):

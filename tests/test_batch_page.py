@@ -5,7 +5,7 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import sweep_jobs
+from pages.work import sweep_jobs
 from smpcore import (
     METHODS,
     Subject,

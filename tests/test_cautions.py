@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pages.shared import cached
-from pages.shared.choice import Choice
+from pages.state.choice import Choice
+from pages.work import cache
 from smpcore import METHODS, Caution, SMaLLClassifier, cautions
 
 X, Y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
@@ -53,7 +53,7 @@ def test_visitors_who_fit_at_the_same_time_hear_their_own(monkeypatch):
     data = Choice(data="iris").parts()
 
     def visit(n_prototypes):
-        return cached.cautions(data, method, {"n_prototypes": n_prototypes})
+        return cache.cautions(data, method, {"n_prototypes": n_prototypes})
 
     def nobody():
         estimator(n_prototypes=90).problem(*data.named("train"))

@@ -6,8 +6,8 @@ from collections import Counter
 import pandas as pd
 import pytest
 
-from pages.shared import private
-from pages.shared.choice import MINE
+from pages.state import table_store
+from pages.state.choice import MINE
 from smpcore import METHODS
 from smpcore.datasets import make_dataset
 from tests.app import kernels, opened, said, until
@@ -78,7 +78,7 @@ def test_a_handful_of_rows_is_answered_in_words():
         roles={"y": "target"},
         private=True,
     )
-    query = {"data": MINE, "mine": private.keep(dataset)}
+    query = {"data": MINE, "mine": table_store.keep(dataset)}
     page = settled(opened(query, "compare.py"))
     assert "cannot answer from 4 training rows" in said(page)
     assert said(page).count("k nearest neighbours") == 1
@@ -98,7 +98,7 @@ def test_one_validation_row_has_no_interval():
         task="regression",
         private=True,
     )
-    query = {"data": MINE, "mine": private.keep(dataset)}
+    query = {"data": MINE, "mine": table_store.keep(dataset)}
     page = settled(opened(query, "compare.py"))
     assert "error of the only row" in said(page)
     assert "nan" not in said(page)

@@ -7,8 +7,11 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import cached, controls, exports, links, private, shelf, tables
-from pages.shared.choice import BUNDLED, Choice
+from pages.data import editor
+from pages.state import links, table_store
+from pages.state.choice import BUNDLED, Choice
+from pages.ui import controls, exports
+from pages.work import cache, server_files
 from smpcore import load_dataset, make_dataset, read_table, split
 from tests.app import APP, said, sound
 
@@ -65,14 +68,14 @@ def test_every_data_set_that_a_method_can_learn(key):
 
 
 def test_what_was_chosen_for_other_data_comes_into_the_range_of_these(monkeypatch):
-    monkeypatch.setattr(cached, "uncompiled", set())
+    monkeypatch.setattr(cache, "uncompiled", set())
     page = AppTest.from_file(PAGE, default_timeout=60)
     page.session_state["choice"] = Choice(data="wine", values=BEYOND)
     sound(page.run())
     assert choice(page).values == BEYOND
     sound(page.selectbox(key="data_pick").select("breast_cancer").run())
     now = choice(page)
-    low, high = cached.bounds(now.parts(), now.method, now.all_values)["lam"]
+    low, high = cache.bounds(now.parts(), now.method, now.all_values)["lam"]
     assert low < now.values["lam"] < high < BEYOND["lam"]
     (told,) = page.session_state["notices"]
     assert "λ fusion stood beyond its new end" in told
@@ -136,7 +139,7 @@ def test_a_numeric_target_waits_for_a_method():
     page = bring(
         opened(), "a,price\n" + "".join(f"{i % 7},{1.7 * i}\n" for i in range(60))
     )
-    if all("regression" not in m.estimators for m in tables.METHODS.values()):
+    if all("regression" not in m.estimators for m in editor.METHODS.values()):
         assert "No method here does regression yet" in said(page)
         assert choice(page).data == Choice.data
     assert facts(page)["Rows"] == "60"
@@ -193,9 +196,9 @@ def test_a_foreign_token_is_answered_in_words():
 def test_delete_forgets_the_table_at_once():
     page = bring(opened(), GOOD)
     token = choice(page).token
-    assert token in private._entries
+    assert token in table_store._entries
     sound(page.button(key="delete_table").click().run())
-    assert token not in private._entries
+    assert token not in table_store._entries
     assert choice(page).data == Choice.data
     assert choice(page).token == ""
     assert facts(page)["Rows"] == "300"
@@ -224,8 +227,8 @@ def test_a_leak_and_repeated_rows_are_named():
 def test_test_rows_are_drawn_only_when_they_are_open():
     frame = pd.DataFrame({"a": range(50), "y": [0, 1] * 25})
     division = split(make_dataset(frame, "t"))
-    assert len(tables.visible_rows(division, open_test=False)) == 40
-    assert len(tables.visible_rows(division, open_test=True)) == 50
+    assert len(editor.visible_rows(division, open_test=False)) == 40
+    assert len(editor.visible_rows(division, open_test=True)) == 50
 
 
 LONG = "who,when,x,kind\n" + "".join(
@@ -269,7 +272,7 @@ def test_the_python_of_a_series_model_reads_the_same_series():
     page = bring(opened(), LONG)
     sound(page.toggle(key="long_0").set_value(True).run())
     sound(page.number_input(key="long_times_0").set_value(8).run())
-    dataset = private._entries[choice(page).token].dataset
+    dataset = table_store._entries[choice(page).token].dataset
     source = exports._brought(choice(page))
     again = read_table(LONG.encode(), source["file"], **source["params"])
     assert source["file"] == "t.csv"
@@ -331,10 +334,10 @@ def test_an_operator_s_file_is_read_anew_when_it_changes(tmp_path, monkeypatch):
     file = tmp_path / "good.csv"
     file.write_text(GOOD)
     monkeypatch.setenv("SPE_DATA", str(tmp_path))
-    before = shelf.load("file:good.csv")
-    assert shelf.load("file:good.csv") is before
+    before = server_files.load("file:good.csv")
+    assert server_files.load("file:good.csv") is before
     file.write_text(GOOD + "9,9,z,x\n")
-    assert shelf.load("file:good.csv").n_samples == before.n_samples + 1
+    assert server_files.load("file:good.csv").n_samples == before.n_samples + 1
     page = opened()
     sound(page.selectbox(key="data_pick").select("file:good.csv").run())
     file.unlink()
@@ -364,7 +367,7 @@ def test_a_link_opens_no_file_but_those_listed(tmp_path, monkeypatch, name):
     (home / "nothing.csv").symlink_to(tmp_path / "absent.csv")
     (home / "itself.csv").symlink_to("itself.csv")
     monkeypatch.setenv("SPE_DATA", str(home))
-    assert shelf.files() == {}
+    assert server_files.files() == {}
     wanted, notices = links.read_url({"data": f"file:{name}"})
     assert wanted.data == Choice.data
     assert "is not in this server's folder" in notices[0]
@@ -372,9 +375,9 @@ def test_a_link_opens_no_file_but_those_listed(tmp_path, monkeypatch, name):
 
 def test_without_a_folder_there_are_no_files(tmp_path, monkeypatch):
     monkeypatch.delenv("SPE_DATA", raising=False)
-    assert shelf.listed() == []
+    assert server_files.listed() == []
     monkeypatch.setenv("SPE_DATA", str(tmp_path / "absent"))
-    assert shelf.listed() == []
+    assert server_files.listed() == []
 
 
 DATED = "when,a,b,class\n" + "".join(
@@ -392,7 +395,7 @@ def test_a_time_column_makes_blocks_in_time_and_python_says_so():
     assert "test from '2021-03-09' to '2021-03-20'" in told
     assert facts(page)["Features"] == "2"
     assert (facts(page)["Training"], facts(page)["Validation"]) == ("36", "12")
-    dataset = private._entries[choice(page).token].dataset
+    dataset = table_store._entries[choice(page).token].dataset
     source = exports._brought(choice(page))
     again = read_table(DATED.encode(), source["file"], **source["params"])
     assert source["params"]["roles"]["when"] == "time"

@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 import streamlit as st
 
-from pages.shared import desk, links, private, saved
-from pages.shared.choice import MINE, Choice
-from pages.shared.contests import Entry
-from pages.shared.saved import Saved
+from pages.state import links, state_file, table_store
+from pages.state.choice import MINE, Choice
+from pages.state.state_file import Saved
+from pages.ui import workspace
+from pages.work.comparisons import Entry
 from smpcore import METHODS, SmpcoreError, load_dataset, make_dataset, split
 from tests.app import kernels, opened
 
@@ -30,8 +31,8 @@ def session(monkeypatch):
     """A visit without a browser's page."""
     state = {"choice": Choice()}
     monkeypatch.setattr(st, "session_state", state)
-    monkeypatch.setattr(private, "browser", lambda: "b")
-    monkeypatch.setattr(desk, "_desks", {})
+    monkeypatch.setattr(table_store, "browser", lambda: "b")
+    monkeypatch.setattr(workspace, "_desks", {})
     return state
 
 
@@ -55,10 +56,10 @@ def choice_of(method, data):
 
 
 def keep_and_open(choice, session, **more):
-    content = saved.write(desk.gather(choice, with_points=True))
+    content = state_file.write(workspace.gather(choice, with_points=True))
     session.clear()
     session["choice"] = Choice()
-    assert desk.put(saved.read(content), session["choice"]) == ""
+    assert workspace.put(state_file.read(content), session["choice"]) == ""
     return session["choice"]
 
 
@@ -88,7 +89,7 @@ def test_names_pin_counts_and_operating_point_come_back(session):
 
 def test_a_count_of_opened_test_parts_never_falls(session):
     before = Choice(opened={"a": 2})
-    desk.put(Saved({"data": "moons"}, opened={"a": 1, "b": 5}), before)
+    workspace.put(Saved({"data": "moons"}, opened={"a": 1, "b": 5}), before)
     assert session["choice"].opened == {"a": 2, "b": 5}
 
 
@@ -98,18 +99,20 @@ def test_drawn_points_come_back_only_if_they_were_asked_for(data, session):
     names = dataset.feature_columns
     X = dataset.frame[names].to_numpy()[:40] / 3
     drawn = dataset.with_points(X, dataset.y[:40])
-    token = private.keep(drawn, split(drawn))
+    token = table_store.keep(drawn, split(drawn))
     choice = Choice(data=MINE, token=token).settled()[0]
-    without = saved.read(saved.write(desk.gather(choice, with_points=False)))
+    without = state_file.read(
+        state_file.write(workspace.gather(choice, with_points=False))
+    )
     assert without.points is None
     after = keep_and_open(choice, session)
     assert after.token != token
-    back, division = private.visit(after.token)
+    back, division = table_store.visit(after.token)
     assert back.digest == drawn.digest
     assert division.key == split(drawn).key
     assert after.method == choice.method
-    private.delete(token)
-    assert "Upload that table" in desk.put(without, Choice())
+    table_store.delete(token)
+    assert "Upload that table" in workspace.put(without, Choice())
     assert session["choice"] == after, "nothing is applied before the table is there"
 
 
@@ -117,21 +120,21 @@ def test_rows_of_an_upload_are_never_in_the_file(session, tmp_path):
     frame = pd.DataFrame({"a": np.arange(40) + 0.125, "b": np.arange(40) % 7})
     frame["kind"] = np.where(frame["a"] > 20, "secret", "other")
     mine = make_dataset(frame, name="mine.csv", private=True)
-    token = private.keep(mine)
-    content = saved.write(desk.gather(Choice(data=MINE, token=token), True))
+    token = table_store.keep(mine)
+    content = state_file.write(workspace.gather(Choice(data=MINE, token=token), True))
     assert b"secret" not in content and b"20.125" not in content
     assert token.encode() not in content
-    found = saved.read(content)
+    found = state_file.read(content)
     assert found.table == {"name": "mine.csv", "digest": mine.digest}
-    private.delete(token)
-    assert desk.put(found, Choice())
-    again = private.keep(mine)
+    table_store.delete(token)
+    assert workspace.put(found, Choice())
+    again = table_store.keep(mine)
     session["choice"] = Choice(data=MINE, token=again)
-    assert desk.put(session["awaited"], session["choice"]) == ""
+    assert workspace.put(session["awaited"], session["choice"]) == ""
     assert session["choice"].token == again
 
 
-GOOD = json.loads(saved.write(Saved({"data": "moons"})))
+GOOD = json.loads(state_file.write(Saved({"data": "moons"})))
 MODEL = {"data": "d", "split": "s", "method": next(iter(METHODS)), "values": {}}
 
 
@@ -143,7 +146,7 @@ def points(**changes):
 
 
 def test_points_that_are_right_are_read():
-    found = saved.read(json.dumps(GOOD | {"points": points()}).encode())
+    found = state_file.read(json.dumps(GOOD | {"points": points()}).encode())
     assert found.points[0].n_samples == 6
 
 
@@ -196,7 +199,7 @@ WRONG = {
 def test_what_is_wrong_is_one_clear_sentence(name):
     changes, words = WRONG[name]
     with pytest.raises(SmpcoreError) as caught:
-        saved.read(json.dumps(GOOD | changes).encode())
+        state_file.read(json.dumps(GOOD | changes).encode())
     said = str(caught.value)
     assert words in said
     assert len(said) < 300
@@ -220,7 +223,7 @@ def test_what_is_wrong_is_one_clear_sentence(name):
 )
 def test_a_file_that_is_no_state_is_refused(text, words):
     with pytest.raises(SmpcoreError, match=words):
-        saved.read(text.encode("latin-1"))
+        state_file.read(text.encode("latin-1"))
 
 
 @pytest.mark.parametrize(
@@ -237,37 +240,37 @@ def test_a_file_that_is_no_state_is_refused(text, words):
 def test_a_link_edited_by_hand_changes_nothing(link, words, session):
     file = GOOD | {"link": link, "opened": {"a": 1}}
     with pytest.raises(SmpcoreError, match=words):
-        desk.put(saved.read(json.dumps(file).encode()), session["choice"])
+        workspace.put(state_file.read(json.dumps(file).encode()), session["choice"])
     assert session == {"choice": Choice()}
 
 
 def test_notes_survive_a_reload_of_the_same_browser_only(session, monkeypatch):
     key = ("d", "s", next(iter(METHODS)), ())
     session["prototype_notes"] = {key: {0: {"name": "n", "note": ""}}}
-    desk.keep(replace(session["choice"], opened={"a": 3}))
+    workspace.keep(replace(session["choice"], opened={"a": 3}))
 
     def after_a_reload():
         session.clear()
         monkeypatch.setattr(links, "read_url", lambda _: (Choice(), []))
-        return desk.current()
+        return workspace.current()
 
     assert after_a_reload().opened == {"a": 3}
     assert session["prototype_notes"][key][0]["name"] == "n"
-    monkeypatch.setattr(private, "browser", lambda: "another")
+    monkeypatch.setattr(table_store, "browser", lambda: "another")
     assert after_a_reload().opened == {}
     assert "prototype_notes" not in session
-    monkeypatch.setattr(private, "browser", lambda: "b")
-    monkeypatch.setattr(private, "KEEP_SECONDS", -1)
+    monkeypatch.setattr(table_store, "browser", lambda: "b")
+    monkeypatch.setattr(table_store, "KEEP_SECONDS", -1)
     assert after_a_reload().opened == {}
 
 
 def test_what_is_kept_for_browsers_is_bounded(session, monkeypatch):
-    monkeypatch.setattr(desk, "BUDGET_BYTES", 2000)
+    monkeypatch.setattr(workspace, "BUDGET_BYTES", 2000)
     for number in range(20):
-        monkeypatch.setattr(private, "browser", lambda name=f"b{number}": name)
-        desk.keep(Choice(opened={"a": 1}))
-    assert sum(len(kept.content) for kept in desk._desks.values()) <= 2000
-    assert "b19" in desk._desks
+        monkeypatch.setattr(table_store, "browser", lambda name=f"b{number}": name)
+        workspace.keep(Choice(opened={"a": 1}))
+    assert sum(len(kept.content) for kept in workspace._desks.values()) <= 2000
+    assert "b19" in workspace._desks
 
 
 @pytest.mark.usefixtures(kernels.__name__)
@@ -276,7 +279,7 @@ def test_the_file_is_saved_and_opened_on_every_page(page):
     app = opened({"data": "iris", "mu": "0.03"}, page)
     app.button(key="desk").click().run()
     assert not app.exception
-    content = saved.write(Saved({"data": "wine", "seed": "7"}))
+    content = state_file.write(Saved({"data": "wine", "seed": "7"}))
     app.session_state["desk_asked"] = True  # a run of the fragment alone, as it were
     app.file_uploader(key="desk_file_1").set_value(("s.json", content, "json")).run()
     app.session_state["desk_asked"] = True

@@ -10,19 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.shared import (
-    boards,
-    costs,
-    exports,
-    formats,
-    private,
-    ranges,
-    settings,
-    tables,
-    usage,
-)
-from pages.shared.choice import Choice
-from pages.shared.settings import FORMATS, TARGETS
+from pages.export import boards, costs, formats, ranges, settings, usage
+from pages.export.settings import FORMATS, TARGETS
+from pages.state import table_store
+from pages.state.choice import Choice
+from pages.ui import exports
+from pages.ui.text import escape_markdown
 from smpcore import (
     EMITTERS,
     METHODS,
@@ -320,7 +313,11 @@ def test_uploads_give_no_rows_away():
     frame.columns = ["p", "q"]
     roles = {"p": "feature", "q": "feature", "y": "target"}
     dataset = Dataset("mine", frame.assign(y=y), roles, "classification", private=True)
-    link = {"data": "mine", "mine": private.keep(dataset), "p.export_format": "int8"}
+    link = {
+        "data": "mine",
+        "mine": table_store.keep(dataset),
+        "p.export_format": "int8",
+    }
     page = opened(link, "export.py")
     assert "64 test vectors, all synthetic" in said(page)
 
@@ -334,7 +331,7 @@ def _flags_and_floats(constant=1e30):
 
 
 def test_captions_are_of_the_format_that_is_shown():
-    link = {"data": "mine", "mine": private.keep(_flags_and_floats())}
+    link = {"data": "mine", "mine": table_store.keep(_flags_and_floats())}
     shown = {}
     for name in ("float32", "int8"):
         choice = {"method": "supersparse", "p.export_format": name}
@@ -352,4 +349,4 @@ def test_a_column_without_any_weight_left_is_named_and_not_needed(monkeypatch):
     name, n = form.model.inputs[0].given.name, len(form.model.inputs)
     monkeypatch.setattr(QuantModel, "zero_weights", {name: (2, 2)})
     assert form.n_inputs == n - 1
-    assert f"2 of 2 of {tables.plain(repr(name))}" in formats.told(form)
+    assert f"2 of 2 of {escape_markdown(repr(name))}" in formats.told(form)

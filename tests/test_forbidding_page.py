@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import cached, desk, exports, links, reports, saved, undo
-from pages.shared.choice import Choice
-from pages.shared.controls import set_values
-from pages.shared.edits import edited
-from pages.shared.sight import Sight
+from pages.explore.edits import edited
+from pages.prototypes import report
+from pages.prototypes.context import ModelContext
+from pages.state import links, state_file, undo
+from pages.state.choice import Choice
+from pages.ui import exports, workspace
+from pages.ui.controls import set_values
+from pages.work import cache
 from smpcore import METHODS, SmpcoreError
 from tests.app import APP, kernels, opened, said, sound
 
@@ -35,8 +38,8 @@ def chosen(page):
 
 def sight_of(choice):
     data = choice.parts()
-    fit = cached.fit(data, choice.method, choice.all_values)
-    return Sight(choice, data, fit.finished().model_)
+    fit = cache.fit(data, choice.method, choice.all_values)
+    return ModelContext(choice, data, fit.finished().model_)
 
 
 def at(section, query):
@@ -105,11 +108,11 @@ def test_of_a_series_the_button_forbids_the_channel():
 def test_editing_it_is_without_effect_and_the_page_says_so():
     page = at("Why this answer", {"data": "iris", "without": without(PETAL)})
     assert "no value changes the answer: petal width (cm)" in words(page)
-    sight = sight_of(chosen(page))
-    assert [given.name for given in sight.forbidden] == [PETAL]
-    row = sight.data.dataset.frame.iloc[[3]]
+    context = sight_of(chosen(page))
+    assert [given.name for given in context.forbidden] == [PETAL]
+    row = context.data.dataset.frame.iloc[[3]]
     other = row.assign(**{PETAL: 99.0})
-    prepared = [sight.data.preparation.transform(r) for r in (row, other)]
+    prepared = [context.data.preparation.transform(r) for r in (row, other)]
     assert np.array_equal(*prepared)
 
 
@@ -171,13 +174,13 @@ def test_what_is_known_of_a_link_is_still_forbidden():
 def test_the_state_file_keeps_it():
     page = opened({"data": "iris", "without": without(PETAL)}, "prototypes.py")
     assert chosen(page).forbidden == (PETAL,)
-    content = saved.Saved(link=links.write_url(chosen(page)))
-    back = saved.read(saved.write(content))
-    assert desk._understood(back.link).forbidden == (PETAL,)
+    content = state_file.Saved(link=links.write_url(chosen(page)))
+    back = state_file.read(state_file.write(content))
+    assert workspace._understood(back.link).forbidden == (PETAL,)
     with pytest.raises(
         SmpcoreError, match="forbids features that these data do not have"
     ):
-        desk._understood({**back.link, "without": without("size")})
+        workspace._understood({**back.link, "without": without("size")})
 
 
 def test_notes_and_opened_tests_stay():
@@ -196,12 +199,12 @@ def test_pictures_and_channels_stay():
     for data in ("digits", "series"):
         start = Choice(data=data)
         column = next(iter(start.dataset().feature_columns)).split("_t")[0]
-        sight = sight_of(Choice(data=data, forbidden=(column,)))
-        assert sight.shape == start.dataset().sample_shape
-        drawn = sight.in_place(sight.portraits)
-        assert drawn.shape[1] == np.prod(sight.shape)
+        context = sight_of(Choice(data=data, forbidden=(column,)))
+        assert context.shape == start.dataset().sample_shape
+        drawn = context.in_place(context.portraits)
+        assert drawn.shape[1] == np.prod(context.shape)
         assert np.isnan(drawn).any()
-        html = reports.html(sight, reports.facts_of(sight), real=True)
+        html = report.html(context, report.facts_of(context), real=True)
         assert "Forbidden features" in html
         assert not re.search(r"\bnan\b", html)
 

@@ -8,8 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.shared import exports, private, reports, saved, sweep_jobs
-from pages.shared.sight import Sight
+from pages.prototypes import report
+from pages.prototypes.context import ModelContext
+from pages.state import state_file, table_store
+from pages.ui import exports
+from pages.work import sweep_jobs
 from smpcore import Dataset, load_dataset
 from tests.app import kernels, opened, said, until
 from tests.test_app import _payload
@@ -30,7 +33,7 @@ def rare():
     frame.columns = [*"abc"]
     roles = {**dict.fromkeys("abc", "feature"), "y": "target"}
     dataset = Dataset("rare", frame.assign(y=y), roles, "classification", private=True)
-    return {"data": "mine", "mine": private.keep(dataset)}
+    return {"data": "mine", "mine": table_store.keep(dataset)}
 
 
 def test_explore_says_what_a_dead_model_is_worth(rare):
@@ -66,7 +69,7 @@ def test_trade_off_says_what_a_dead_model_is_worth(rare, monkeypatch):
 
 def test_apply_says_what_a_dead_model_is_worth(rare):
     page = opened(rare | DEAD, "apply.py")
-    frame = private.visit(rare["mine"])[0].frame
+    frame = table_store.visit(rare["mine"])[0].frame
     frame[frame.columns[0]] += 1e-3  # rows of the data set itself are not scored
     table = frame.to_csv(index=False).encode()
     page.file_uploader[0].set_value(("new.csv", table, "text/csv")).run()
@@ -131,7 +134,7 @@ def test_opening_the_test_set_is_in_state_file_report_and_bundle(times):
     assert ("test" in told["accuracy"]) == bool(times)
     readme = files.read(at["README.md"]).decode().replace("\\", "")
     assert f"| test_set_opened | {times} |" in readme
-    facts = reports.facts_of(Sight(choice, export.data, export.estimator.model_))
+    facts = report.facts_of(ModelContext(choice, export.data, export.estimator.model_))
     assert facts["Test set opened"] == (f"{times} times" if times else "never")
-    state = saved.read(saved.write(saved.Saved(opened=choice.opened)))
+    state = state_file.read(state_file.write(state_file.Saved(opened=choice.opened)))
     assert state.opened == ({digest: times} if times else {})

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pages.shared import jobs, sweep_jobs
-from pages.shared.sweep_jobs import SweepJob
+from pages.work import jobs, sweep_jobs
+from pages.work.sweep_jobs import SweepJob
 from smpcore import load_dataset
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pages.shared import sweep_jobs
+from pages.work import sweep_jobs
 from smpcore import METHODS
 from tests.app import kernels, opened, said, sound
 

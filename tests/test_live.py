@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import cached, links, live, private, readouts
-from pages.shared.choice import MINE, Choice
+from pages.explore import live
+from pages.state import links, table_store
+from pages.state.choice import MINE, Choice
+from pages.ui import readouts
+from pages.work import cache
 from smpcore import METHODS
 
 
@@ -36,7 +39,7 @@ def kernels():
     for method in METHODS.values():
         method.warm_up()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cached, "QUICK_SECONDS", 30.0)
+        patch.setattr(cache, "QUICK_SECONDS", 30.0)
         yield
 
 
@@ -44,7 +47,7 @@ def _script():
     """What the page does with a message, in a session of its own."""
     import streamlit as st
 
-    from pages.shared import live
+    from pages.explore import live
 
     st.session_state["payload"] = live.answer(st.session_state["message"])
 
@@ -255,23 +258,23 @@ def test_a_hostile_message_changes_nothing_and_is_answered_in_words(browser, mes
 
 def test_a_private_table_is_shown_to_its_browser_only(monkeypatch):
     browser = Browser()
-    monkeypatch.setattr(private, "browser", lambda: "one")
+    monkeypatch.setattr(table_store, "browser", lambda: "one")
     browser.send("edit", op="add", x=0.0, y=0.0, label=0)
     token = browser.choice.token
     query = links.write_url(browser.choice)
     assert query["mine"] == token
     choice, notices = links.read_url(query)
     assert choice.data == MINE and not notices
-    monkeypatch.setattr(private, "browser", lambda: "another")
+    monkeypatch.setattr(table_store, "browser", lambda: "another")
     choice, notices = links.read_url(query)
     assert choice.data != MINE
     assert "only in the browser that brought them" in notices[0]
-    private.delete(token)
-    monkeypatch.setattr(private, "browser", lambda: "one")
-    assert private.visit(token)[0].private
-    private.delete(token)
+    table_store.delete(token)
+    monkeypatch.setattr(table_store, "browser", lambda: "one")
+    assert table_store.visit(token)[0].private
+    table_store.delete(token)
     with pytest.raises(ValueError, match="not on the server"):
-        private.visit(token)
+        table_store.visit(token)
 
 
 def test_the_link_gives_the_same_choice_back():
@@ -307,7 +310,7 @@ def test_what_a_link_sets_in_vain_is_named():
 
 
 def test_a_long_fit_runs_in_a_job_that_can_be_stopped_and_taken_up_again(monkeypatch):
-    monkeypatch.setattr(cached, "QUICK_VALUES", 10)
+    monkeypatch.setattr(cache, "QUICK_VALUES", 10)
     browser = Browser(data="xor", data_values={"seed": 4321})
     assert browser.last["job"]["text"].startswith("Fitting")
     assert not browser.last["picture"]["canonical"]
@@ -320,19 +323,19 @@ def test_a_long_fit_runs_in_a_job_that_can_be_stopped_and_taken_up_again(monkeyp
 
 
 def test_a_method_without_machine_code_yet_is_fitted_in_a_job(monkeypatch):
-    monkeypatch.setattr(cached, "uncompiled", {"smp"})
+    monkeypatch.setattr(cache, "uncompiled", {"smp"})
     monkeypatch.setattr(live, "uncompiled", {"smp"})
     browser = Browser(data="xor", data_values={"seed": 77})
     assert browser.last["job"]["text"].startswith("Compiling and fitting")
     assert "picture" not in browser.drag(mu=0.02), "and nothing is previewed"
-    monkeypatch.setattr(cached, "uncompiled", set())
+    monkeypatch.setattr(cache, "uncompiled", set())
     monkeypatch.setattr(live, "uncompiled", set())
     assert browser.drag(mu=0.02, release=True)["picture"]["canonical"]
 
 
 def test_a_stopped_fit_is_never_taken_for_the_canonical_one(monkeypatch):
-    monkeypatch.setattr(cached, "QUICK_VALUES", 10)
-    monkeypatch.setattr(cached, "QUICK_SECONDS", 0.3)
+    monkeypatch.setattr(cache, "QUICK_VALUES", 10)
+    monkeypatch.setattr(cache, "QUICK_SECONDS", 0.3)
     slow = {"start": "each", "lam": 1e-6, "mu": 0.0}
     many = {"seed": 99, "n_samples": 1000}
     browser = Browser(data="xor", data_values=many, values=slow)

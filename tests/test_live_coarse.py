@@ -5,8 +5,9 @@ import time
 import numpy as np
 import pytest
 
-from pages.shared import cached, coarse, live
-from pages.shared.choice import Choice
+from pages.explore import live, subsampled
+from pages.state.choice import Choice
+from pages.work import cache
 from smpcore import METHODS
 from tests.test_live import Browser, kernels  # noqa: F401
 
@@ -16,7 +17,7 @@ ALL, FEW = 341, 300
 
 @pytest.fixture(params=METHODS)
 def browser(request, monkeypatch):
-    monkeypatch.setattr(cached, "QUICK_VALUES", 10)
+    monkeypatch.setattr(cache, "QUICK_VALUES", 10)
     # A split that no other test fits: what is cached needs no coarse answer.
     return Browser(method=request.param, data="breast_cancer", seed=7)
 
@@ -51,7 +52,7 @@ def test_a_long_fit_is_first_answered_coarsely_and_then_as_always(browser):
     data = choice.parts()
     method = METHODS[choice.method]
     direct = method.estimator(choice.all_values).fit(*data.named("train"))
-    scene = live.Scene(choice, data, cached.view(data, choice.view_of(data)))
+    scene = live.Scene(choice, data, cache.view(data, choice.view_of(data)))
     predicted = direct.model_.scores(scene.X).argmax(axis=1)
     np.testing.assert_array_equal(done["predicted"], predicted)
 
@@ -76,9 +77,9 @@ def test_a_drag_is_coarse_too_and_letting_go_starts_the_long_fit(browser):
 
 def test_what_is_coarse_is_never_what_is_kept(browser):
     choice = browser.choice
-    part = coarse.part_of(choice.parts(), choice.method)
+    part = subsampled.part_of(choice.parts(), choice.method)
     assert len(part.split.train) == FEW
-    fit = cached.fit(choice.parts(), choice.method, choice.all_values)
+    fit = cache.fit(choice.parts(), choice.method, choice.all_values)
     assert fit.wait(60)
     # Compare, Export and the link's reader take this one.
     direct = METHODS[choice.method].estimator(choice.all_values)
@@ -90,8 +91,8 @@ def test_what_is_coarse_is_never_what_is_kept(browser):
 
 
 def test_where_nothing_is_quick_there_is_progress_alone(monkeypatch):
-    monkeypatch.setattr(cached, "QUICK_VALUES", 10)
-    monkeypatch.setattr(coarse, "MOST_VALUES", 30 * (coarse.LEAST_ROWS - 1))
+    monkeypatch.setattr(cache, "QUICK_VALUES", 10)
+    monkeypatch.setattr(subsampled, "MOST_VALUES", 30 * (subsampled.LEAST_ROWS - 1))
     browser = Browser(data="breast_cancer", seed=8)
     assert browser.last["job"] and "picture" not in browser.last
     assert "picture" not in browser.drag(mu=0.01)
@@ -100,7 +101,7 @@ def test_where_nothing_is_quick_there_is_progress_alone(monkeypatch):
 
 
 def test_a_part_that_cannot_be_fitted_leaves_the_long_fit_alone(monkeypatch):
-    monkeypatch.setattr(cached, "QUICK_VALUES", 10)
+    monkeypatch.setattr(cache, "QUICK_VALUES", 10)
 
     def fails(*_):
         raise live.SmpcoreError("too few")
@@ -116,14 +117,14 @@ def test_comparing_all_rows_counts_as_work():
     for method in METHODS.values():
         assert method.effort(100, 8) == 800
         assert method.effort(5000, 8) >= 8 * 5000
-    assert METHODS["imkpl"].effort(1078, 64) < cached.QUICK_VALUES
-    assert METHODS["imkpl"].effort(3000, 64) > cached.QUICK_VALUES
+    assert METHODS["imkpl"].effort(1078, 64) < cache.QUICK_VALUES
+    assert METHODS["imkpl"].effort(3000, 64) > cache.QUICK_VALUES
 
 
 def test_the_whole_is_its_own_part_where_rows_are_few():
     data = Choice(data="moons").parts()
-    part = coarse.part_of(data, "smp")
+    part = subsampled.part_of(data, "smp")
     np.testing.assert_array_equal(part.split.train, data.split.train)
-    assert coarse.words(part, data) == "coarse: a short fit"
+    assert subsampled.words(part, data) == "coarse: a short fit"
     few = Choice(data="moons", data_values={"n_samples": 20}).parts()
-    assert coarse.part_of(few, "smp") is None
+    assert subsampled.part_of(few, "smp") is None

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from pages.shared import cached, links
-from pages.shared.choice import Choice
+from pages.state import links
+from pages.state.choice import Choice
+from pages.work import cache
 from tests.test_live import Browser, kernels
 
 fixtures = (kernels,)
@@ -27,7 +28,7 @@ def _control(browser, name):
 
 def _natural(choice):
     """The end of λ that the data give."""
-    return cached.bounds(choice.parts(), choice.method, choice.all_values)["lam"][1]
+    return cache.bounds(choice.parts(), choice.method, choice.all_values)["lam"][1]
 
 
 def _same(picture, other):
@@ -111,12 +112,12 @@ def test_another_option_leaves_what_was_chosen(browser):
 
 def test_a_count_at_its_default_follows_the_data_and_is_the_same_model():
     choice = Choice(method="smallk", data="moons")
-    usual = cached.fit(choice.parts(), choice.method, choice.all_values).estimator
+    usual = cache.fit(choice.parts(), choice.method, choice.all_values).estimator
     browser = Browser(method="smallk", data="moons")
     k = _control(browser, "k")
     assert (k["value"], k["high"]) == (2, 2)
     now = browser.choice
-    shown = cached.fit(now.parts(), now.method, now.all_values).estimator
+    shown = cache.fit(now.parts(), now.method, now.all_values).estimator
     scores = [
         one.decision_function(choice.parts().of("train")[0]) for one in (usual, shown)
     ]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pages.shared import live
+from pages.explore import live
 from smpcore import METHODS
 from tests.test_live import Browser, kernels  # noqa: F401
 

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from sklearn.neighbors import NearestNeighbors
 
-from pages.shared import cached, links, scene
-from pages.shared.choice import Choice
+from pages.explore import scene
+from pages.state import links
+from pages.state.choice import Choice
+from pages.work import cache
 from smpcore import METHODS, IMKPLClassifier
 from tests.test_live import Browser, kernels  # noqa: F401
 
@@ -127,7 +129,7 @@ def test_there_is_no_path_where_its_control_means_nothing():
 def _fitted(browser):
     """The fit that the picture shows."""
     choice = browser.choice
-    return cached.fit(choice.parts(), choice.method, choice.all_values).estimator
+    return cache.fit(choice.parts(), choice.method, choice.all_values).estimator
 
 
 def test_what_an_estimator_measures_stands_between_size_and_solver(browser):
@@ -195,7 +197,7 @@ def test_a_star_says_how_much_a_case_weighs_and_for_whom(data):
 
 def test_cases_off_the_data_are_those_far_from_every_training_row():
     browser = Browser(method="supersparse", data="iris")
-    rows = cached.problem(
+    rows = cache.problem(
         browser.choice.parts(), "supersparse", browser.choice.all_values
     ).rows.cases
     near = NearestNeighbors(n_neighbors=2).fit(rows)
@@ -221,7 +223,7 @@ def test_ways_begin_where_the_solver_did_also_of_cases_that_fell_together():
     assert len(shown["mark_start"]) == len(shown["marks"]) == fitted.model_.n_prototypes
     model = fitted.model_
     starts = fitted.start_ * model.scale + model.center
-    view = cached.view(data, browser.choice.view_of(data))
+    view = cache.view(data, browser.choice.view_of(data))
     for j in range(model.n_prototypes):
         first = np.flatnonzero(fitted.merged_ == j)[:1]
         place = view.project(starts[first])[0]

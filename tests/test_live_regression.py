@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from pages.shared import cached, comparing, links, private
-from pages.shared.choice import ANSWERS, Choice
+from pages.compare import contenders
+from pages.state import links, table_store
+from pages.state.choice import ANSWERS, Choice
+from pages.work import cache
 from smpcore import METHODS, evaluate, list_datasets
 from tests.test_live import Browser, kernels  # noqa: F401
 
@@ -18,12 +20,12 @@ def _open(data="hills", **more):
 
 def _fitted(browser):
     choice = browser.choice
-    return cached.fit(choice.parts(), choice.method, choice.all_values).estimator
+    return cache.fit(choice.parts(), choice.method, choice.all_values).estimator
 
 
 def _drawn(browser):
     """Inputs, targets and parts of the visitor's own points."""
-    dataset, division = private.visit(browser.choice.token)
+    dataset, division = table_store.visit(browser.choice.token)
     return dataset.frame[dataset.feature_columns].to_numpy(), dataset.y, division
 
 
@@ -77,7 +79,7 @@ def test_the_picture_is_what_the_model_predicts(data):
     picture, scene = browser.last["picture"], browser.scene
     assert picture["canonical"] and scene["classes"] == []
     model, parts = _fitted(browser).model_, browser.choice.parts()
-    view = cached.view(parts, browser.choice.view_of(parts))
+    view = cache.view(parts, browser.choice.view_of(parts))
     n, m = picture["grid"]
     x = np.linspace(*view.x, n)
     assert scene["target"]["curve"] == (m == 1) == (parts.X.shape[1] == 1)
@@ -262,11 +264,11 @@ def test_links_know_the_task():
 
 
 def test_a_pinned_model_is_kept_where_its_task_has_all_its_values():
-    entry = comparing.Entry("supersparse", (("lam", 1e-3),))
-    assert all(comparing._learns(entry, task) for task in ANSWERS)
-    entry = comparing.Entry("supersparse", (("class_weight", "balanced"),))
-    assert comparing._learns(entry, "classification")
-    assert not comparing._learns(entry, "regression")
-    entry = comparing.Entry("supersparse", (("target", "ridge"),))
-    assert not comparing._learns(entry, "classification")
-    assert not comparing._learns(comparing.Entry("smp", ()), "regression")
+    entry = contenders.Entry("supersparse", (("lam", 1e-3),))
+    assert all(contenders._learns(entry, task) for task in ANSWERS)
+    entry = contenders.Entry("supersparse", (("class_weight", "balanced"),))
+    assert contenders._learns(entry, "classification")
+    assert not contenders._learns(entry, "regression")
+    entry = contenders.Entry("supersparse", (("target", "ridge"),))
+    assert not contenders._learns(entry, "classification")
+    assert not contenders._learns(contenders.Entry("smp", ()), "regression")

@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from pages.shared import cached, jobs, live
+from pages.explore import live
+from pages.work import cache, jobs
 from smpcore import SmpcoreError
 from tests.app import kernels, opened
 from tests.test_live import Browser
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.usefixtures(kernels.__name__)
 def line(monkeypatch):
     """Every fit is a job, and none begins before the line is opened."""
     browsers = Browser(), Browser()
-    monkeypatch.setattr(cached, "is_slow", lambda *_: True)
+    monkeypatch.setattr(cache, "is_slow", lambda *_: True)
     opened = threading.Event()
     held = [jobs.Job(lambda *_: opened.wait(60)) for _ in range(jobs.N_CORES)]
     yield *browsers, opened.set
@@ -29,7 +30,7 @@ def line(monkeypatch):
 def fit_of(browser):
     """The canonical fit of what the visitor released last."""
     choice = browser.choice
-    return cached.fit(choice.parts(), choice.method, choice.all_values)
+    return cache.fit(choice.parts(), choice.method, choice.all_values)
 
 
 def shown(browser):
@@ -71,7 +72,7 @@ def test_a_page_that_needs_a_fit_keeps_it(line, monkeypatch):
     browser.drag(mu=0.0331, release=True)
     needed = fit_of(browser)
     with monkeypatch.context() as patch, pytest.raises(SmpcoreError, match="still"):
-        patch.setattr(cached, "PATIENCE", 0.0)
+        patch.setattr(cache, "PATIENCE", 0.0)
         needed.finished()
     browser.drag(mu=0.0332, release=True)
     start()
@@ -84,7 +85,7 @@ def test_what_was_called_off_begins_anew_for_who_asks_again(line):
         browser.drag(mu=mu, release=True)
     start()
     assert shown(browser)["canonical"]
-    assert fit_of(browser).finished().history_.status != cached.STOPPED
+    assert fit_of(browser).finished().history_.status != cache.STOPPED
 
 
 def test_a_fit_under_way_is_stopped(line, monkeypatch):
@@ -98,7 +99,7 @@ def test_a_fit_under_way_is_stopped(line, monkeypatch):
         stopped.set()
 
     with monkeypatch.context() as patch:
-        patch.setattr(cached.Fit, "_work", work)
+        patch.setattr(cache.Fit, "_work", work)
         browser.drag(mu=0.0351, release=True)
         start()
         assert began.wait(60.0)
@@ -109,14 +110,14 @@ def test_a_fit_under_way_is_stopped(line, monkeypatch):
 
 def test_the_page_begins_no_canonical_fit_while_a_slider_moves(monkeypatch):
     page = opened({"data": "moons"})
-    asked, fit = [], cached.fit
+    asked, fit = [], cache.fit
 
     def spy(data, method, values):
         asked.append(values["mu"])
         return fit(data, method, values)
 
     answer = live.answer
-    monkeypatch.setattr(cached, "fit", spy)
+    monkeypatch.setattr(cache, "fit", spy)
     monkeypatch.setattr(live, "answer", lambda _: answer(message))
     for seq, dragging in enumerate((True, False), 1):
         message = {"seq": seq, "kind": "set", "values": {"mu": 0.0361}, "have": ""}

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from pages.shared import edits, undo
-from pages.shared.choice import MINE
+from pages.explore import edits
+from pages.state import undo
+from pages.state.choice import MINE
 from smpcore import METHODS
 from tests.test_live import Browser, kernels
 

@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from pages.shared import live, messages
+from pages.explore import live, messages
 from tests.test_live import Browser, kernels
 
 fixtures = (kernels,)

@@ -5,8 +5,9 @@ import io
 import numpy as np
 import pytest
 
-from pages.shared import fetched, links, private
-from pages.shared.choice import MINE
+from pages.state import links, table_store
+from pages.state.choice import MINE
+from pages.work import openml_sets
 from smpcore import read_table, split
 from tests.app import kernels, opened, said, until
 from tests.smpcore.datasets.openml_server import Served, serving
@@ -23,8 +24,8 @@ PQ = np.array(["p", "q"] * 10)
 def service(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENML_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setattr(fetched, "_errands", {})
-    monkeypatch.setattr(fetched, "PATIENCE", 60.0)  # a busy machine is no reason
+    monkeypatch.setattr(openml_sets, "_errands", {})
+    monkeypatch.setattr(openml_sets, "PATIENCE", 60.0)  # a busy machine is no reason
     sets = [
         Served(61, "small <b>kinds</b>", arff=MANY, target="kind", rows=80, columns=3),
         Served(62, "huge", rows=10**8),
@@ -75,7 +76,7 @@ def test_a_copy_gets_other_roles_and_python_fetches_it_again(service):
     assert not any(button.key == "copy_table" for button in page.button)
     assert page.segmented_control[0].value == "classification"
     mended = choice.table().with_roles(roles={"z": "target"}, task="regression")
-    query = {"data": MINE, "mine": private.keep(mended, token=choice.token)}
+    query = {"data": MINE, "mine": table_store.keep(mended, token=choice.token)}
     page = opened(query, "export.py")
     (script,) = [code.value for code in page.code if "fetch_openml" in code.value]
     told = {}
@@ -90,7 +91,7 @@ def test_a_set_that_cannot_be_learned_is_mended_in_a_copy(service):
     fetch(page, 65)
     until(page, lambda p: "one class only" in said(p))
     page.button(key="copy_table").click().run()
-    draft = private.visit(page.session_state["draft"])[0]
+    draft = table_store.visit(page.session_state["draft"])[0]
     tables = draft.with_roles(roles={"kind": "ignore", "z": "target"})
     assert tables.private and tables.n_samples == 80
 
@@ -98,7 +99,7 @@ def test_a_set_that_cannot_be_learned_is_mended_in_a_copy(service):
 def test_moved_points_of_a_file_have_no_python_that_forgets_them(service):
     table = read_table(io.BytesIO(b"a,b,y\n" + b"1,2,p\n3,1,q\n" * 9), "t.csv")
     points = table.with_points(np.random.default_rng(0).normal(size=(20, 2)), PQ)
-    token = private.keep(points, split(points))
+    token = table_store.keep(points, split(points))
     page = opened({"data": MINE, "mine": token}, "export.py")
     assert "Drawn points" in said(page)
     assert not any("read_table" in code.value for code in page.code)

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import links, own, private
-from pages.shared.choice import MINE
+from pages.state import links, table_store, user_tables
+from pages.state.choice import MINE
 from smpcore import SmpcoreError, load_dataset, read_table, split
 from tests.app import opened as visited
 from tests.app import said, sound
@@ -22,11 +22,11 @@ PLACE = {"op": "add", "x": 0.5, "y": 0.5, "label": 1}
 @pytest.fixture
 def browser():
     """A visitor with an upload, who has chosen Moons."""
-    token = private.keep(read_table(io.BytesIO(GOOD.encode()), "t.csv"))
+    token = table_store.keep(read_table(io.BytesIO(GOOD.encode()), "t.csv"))
     browser = Browser(data=MINE, token=token)
     browser.drag(data="moons", release=True)
     yield browser
-    private.delete(token)
+    table_store.delete(token)
 
 
 def _listed(browser):
@@ -38,11 +38,11 @@ def _listed(browser):
 def test_an_edit_of_other_data_leaves_the_upload(browser, data):
     browser.drag(data=data, release=True)
     upload = browser.choice.token
-    before = private.visit(upload)[0].digest
+    before = table_store.visit(upload)[0].digest
     browser.send("edit", **PLACE)
     drawing = browser.choice.token
     assert (browser.choice.data, browser.choice.others) == (MINE, (upload,))
-    assert private.visit(upload)[0].digest == before
+    assert table_store.visit(upload)[0].digest == before
     assert _listed(browser) == {"My table": f"mine:{upload}", "My drawing": MINE}
     browser.send("edit", **PLACE)
     assert browser.choice.token == drawing, "the same drawing goes on"
@@ -64,8 +64,8 @@ def test_an_edit_of_the_upload_leaves_it_as_it_was(browser):
     upload, before = browser.choice.token, browser.choice.dataset().digest
     browser.send("edit", **PLACE)
     assert browser.choice.token != upload
-    assert private.visit(upload)[0].digest == before
-    assert private.visit(upload)[1] is None, "its parts can still be drawn anew"
+    assert table_store.visit(upload)[0].digest == before
+    assert table_store.visit(upload)[1] is None, "its parts can still be drawn anew"
     assert len(_listed(browser)) == 2
     back(browser)
     assert browser.choice.token == upload
@@ -79,7 +79,7 @@ GONE = "The table of this link is not on the server"
 def test_explore_goes_on_without_a_table_that_another_tab_deleted(browser):
     browser.drag(data=MINE, release=True)
     browser.drag(mu=0.05, release=True)
-    private.delete(browser.choice.token)
+    table_store.delete(browser.choice.token)
     answer = browser.drag(mu=0.07)
     assert GONE in answer["notices"][0]["text"]
     assert answer["kind"] == "full"
@@ -91,9 +91,9 @@ def test_explore_goes_on_without_a_table_that_another_tab_deleted(browser):
 
 @pytest.mark.parametrize("page", ["explore.py", "export.py"])
 def test_every_page_says_that_a_table_has_expired(page):
-    token = private.keep(read_table(io.BytesIO(GOOD.encode()), "t.csv"))
+    token = table_store.keep(read_table(io.BytesIO(GOOD.encode()), "t.csv"))
     app = visited({"data": MINE, "mine": token}, page)
-    private._entries[token].visited -= private.KEEP_SECONDS
+    table_store._entries[token].visited -= table_store.KEEP_SECONDS
     if page == "explore.py":  # the figure itself says it
         assert sound(app.run()).session_state["choice"].data == "moons"
     else:
@@ -102,31 +102,31 @@ def test_every_page_says_that_a_table_has_expired(page):
 
 
 def test_a_table_about_to_expire_is_announced_and_can_be_kept():
-    token = private.keep(read_table(io.BytesIO(GOOD.encode()), "t.csv"))
+    token = table_store.keep(read_table(io.BytesIO(GOOD.encode()), "t.csv"))
     app = AppTest.from_function(_watch, args=(token,)).run()
     assert not app.warning
-    private._entries[token].visited -= private.KEEP_SECONDS - 100
+    table_store._entries[token].visited -= table_store.KEEP_SECONDS - 100
     assert "expires in 2 minutes" in sound(app.run()).warning[0].value
     app.button(key="keep_table").click().run()
     assert not sound(app.run()).warning
-    private.delete(token)
+    table_store.delete(token)
     assert not sound(app.run()).warning
 
 
 def _watch(token):
-    from pages.shared import own
+    from pages.state import user_tables
 
-    own.announce_expiry(token)
+    user_tables.announce_expiry(token)
 
 
 def test_a_second_drawing_leaves_the_first_and_the_lists_do_not_grow_for_ever(browser):
     upload = browser.choice.token
-    for _ in range(own.MOST_DRAWINGS + 3):
+    for _ in range(user_tables.MOST_DRAWINGS + 3):
         browser.send("edit", **PLACE)
         browser.drag(data="xor", release=True)
     listed = [*_listed(browser)]
     assert listed[:3] == ["My table", "My drawing", "My drawing (2)"]
-    assert len(listed) == own.MOST_DRAWINGS + 1
+    assert len(listed) == user_tables.MOST_DRAWINGS + 1
     assert upload in browser.choice.own
 
 
@@ -141,8 +141,8 @@ def test_a_file_replaces_the_upload_and_no_drawing():
     page = bring(opened(), GOOD)
     first = choice(page).token
     drawn = replace(load_dataset("moons"), private=True)
-    drawing = private.keep(drawn, split(drawn))
-    page.session_state["choice"] = own.show(choice(page), drawing)
+    drawing = table_store.keep(drawn, split(drawn))
+    page.session_state["choice"] = user_tables.show(choice(page), drawing)
     page.run()
     names = page.selectbox(key="data_pick").options
     assert names[:2] == ["My table", "My drawing"]
@@ -154,24 +154,24 @@ def test_a_file_replaces_the_upload_and_no_drawing():
     assert facts(page)["Rows"] == "300"
     page.button(key="delete_table").click().run()
     assert choice(page).own == ()
-    assert not {first, drawing} & set(private._entries)
+    assert not {first, drawing} & set(table_store._entries)
 
 
 def test_one_visitor_does_not_push_out_the_tables_of_others(monkeypatch):
-    monkeypatch.setattr(private, "_entries", {})
+    monkeypatch.setattr(table_store, "_entries", {})
     table = read_table(b"a,class\n1,x\n2,y\n3,x\n", "t.csv")
-    monkeypatch.setattr(private, "VISITOR_BYTES", 4 * table.n_bytes)
-    monkeypatch.setattr(private, "BUDGET_BYTES", 6 * table.n_bytes)
+    monkeypatch.setattr(table_store, "VISITOR_BYTES", 4 * table.n_bytes)
+    monkeypatch.setattr(table_store, "BUDGET_BYTES", 6 * table.n_bytes)
     tokens = {}
     for visitor in ("a", "b", *"ccccccccc"):
-        monkeypatch.setattr(private, "browser", lambda name=visitor: name)
-        tokens[visitor] = private.keep(table)
-    owners = [entry.browser for entry in private._entries.values()]
+        monkeypatch.setattr(table_store, "browser", lambda name=visitor: name)
+        tokens[visitor] = table_store.keep(table)
+    owners = [entry.browser for entry in table_store._entries.values()]
     assert owners == ["a", "b", *"cccc"]
-    monkeypatch.setattr(private, "browser", lambda: "d")
-    private.keep(table)
-    owners = [entry.browser for entry in private._entries.values()]
+    monkeypatch.setattr(table_store, "browser", lambda: "d")
+    table_store.keep(table)
+    owners = [entry.browser for entry in table_store._entries.values()]
     assert owners == ["a", "b", *"ccc", "d"]
-    monkeypatch.setattr(private, "VISITOR_BYTES", table.n_bytes - 1)
+    monkeypatch.setattr(table_store, "VISITOR_BYTES", table.n_bytes - 1)
     with pytest.raises(SmpcoreError, match="for each visitor"):
-        private.keep(table)
+        table_store.keep(table)

@@ -7,8 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from pages.shared import contests, steadiness, sweep_jobs
-from pages.shared.parts import Parts
+from pages.prototypes import stability
+from pages.work import comparisons, sweep_jobs
+from pages.work.parts import Parts
 from smpcore import METHODS, load_dataset, prepare, split
 
 engine = sys.modules["smpcore.evaluation.engine"]
@@ -22,20 +23,20 @@ def _sweep(data):
 
 
 def _compare(data):
-    entry = contests.Entry("smallk")
-    job = contests.ContenderJob(data.dataset, data.split.train, entry, True)
+    entry = comparisons.Entry("smallk")
+    job = comparisons.ContenderJob(data.dataset, data.split.train, entry, True)
     while job.running:
         time.sleep(0.05)
     assert job.contender, job.problem
 
 
 def _refit(data, monkeypatch):
-    monkeypatch.setattr(steadiness, "N_REFITS", 2)
+    monkeypatch.setattr(stability, "N_REFITS", 2)
     method = METHODS["smallk"]
     choice = SimpleNamespace(method=method.key, all_values=method.defaults())
     X, y = data.of("train")
     model = method.estimator(method.defaults()).fit(X, y).model_
-    job = steadiness._job(SimpleNamespace(data=data, choice=choice, model=model))
+    job = stability._job(SimpleNamespace(data=data, choice=choice, model=model))
     assert [each.n_refits for each in job.result()] == [2, 2]
 
 

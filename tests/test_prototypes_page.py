@@ -10,9 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.shared import cached, portraits, private, reports, rules, scene
-from pages.shared.choice import MINE, Choice
-from pages.shared.sight import Sight
+from pages.explore import scene
+from pages.prototypes import portraits, report, rules
+from pages.prototypes.context import ModelContext
+from pages.state import table_store
+from pages.state.choice import MINE, Choice
+from pages.work import cache
 from smpcore import METHODS, Dataset, make_dataset, prepare, split
 from tests.app import kernels, opened, said, sound, until
 
@@ -71,7 +74,7 @@ def test_an_edited_row_is_answered_anew():
 def test_values_outside_the_ranges_are_said_and_come_back():
     choice = Choice(data="breast_cancer")
     data = choice.parts()
-    model = cached.fit(data, choice.method, choice.all_values).finished().model_
+    model = cache.fit(data, choice.method, choice.all_values).finished().model_
     X = data.of("validation")[0]
     out = model.support & ((X < model.low) | (X > model.high))
     row = int(np.flatnonzero(out.any(axis=1))[0])
@@ -122,9 +125,9 @@ def hostile():
     dataset = make_dataset(
         frame, name=NASTY, roles=roles, task="classification", private=True
     )
-    token = private.keep(dataset)
+    token = table_store.keep(dataset)
     yield {"data": MINE, "mine": token}, dataset
-    private.delete(token)
+    table_store.delete(token)
 
 
 @pytest.mark.parametrize("section", SECTIONS)
@@ -160,14 +163,14 @@ def test_the_report_is_text_and_pictures_only(method, hostile, monkeypatch):
     division = split(dataset)
     preparation = prepare(dataset, division.train)
     X = preparation.transform(dataset.frame)
-    data = cached.Parts(dataset, division, preparation, X, dataset.y)
+    data = cache.Parts(dataset, division, preparation, X, dataset.y)
     row = METHODS[method]
     model = row.estimator(row.defaults()).fit(*data.named("train")).model_
-    sight = Sight(Choice(method=method), data, model)
-    monkeypatch.setattr("pages.shared.sight.st.session_state", {})
-    sight.notes[0] = {"name": NASTY, "note": f"note {NASTY}"}
-    facts = reports.facts_of(sight)
-    closed, full = (reports.html(sight, facts, real) for real in (False, True))
+    context = ModelContext(Choice(method=method), data, model)
+    monkeypatch.setattr("pages.prototypes.context.st.session_state", {})
+    context.notes[0] = {"name": NASTY, "note": f"note {NASTY}"}
+    facts = report.facts_of(context)
+    closed, full = (report.html(context, facts, real) for real in (False, True))
     for text in (closed, full):
         tags = Tags(text)
         assert not tags.seen & {"script", "img", "iframe", "link", "i", "b"}
@@ -175,8 +178,10 @@ def test_the_report_is_text_and_pictures_only(method, hostile, monkeypatch):
         assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
     assert "nearest to" in full
     assert "nearest to" not in closed
-    assert "As a formula" in closed and rules.rule(sight).sentences[0] in unescape(full)
-    if sight.model.kind_of_prototype == "mix of real cases":
+    assert "As a formula" in closed and rules.rule(context).sentences[0] in unescape(
+        full
+    )
+    if context.model.kind_of_prototype == "mix of real cases":
         assert "Portraits are left out" in closed
         # The values of real rows are in the rule's tables.
         assert "<th>column</th><th>value</th>" in full
@@ -197,9 +202,9 @@ def test_the_report_says_how_good_it_is_and_that_the_test_set_was_open(
     digest = choice.dataset().digest
     choice = replace(choice, opened={digest: 2}, open_test=True)
     parts = choice.parts()
-    fit = cached.fit(parts, method, choice.all_values)
+    fit = cache.fit(parts, method, choice.all_values)
     assert fit.wait(60)
-    facts = reports.facts_of(Sight(choice, parts, fit.estimator.model_))
+    facts = report.facts_of(ModelContext(choice, parts, fit.estimator.model_))
     assert facts["Test set opened"] == "2 times"
     told = [value for name, value in facts.items() if name.startswith("Test ")]
     assert any(words in value for value in told)
@@ -219,7 +224,7 @@ def test_another_category_is_another_answer():
     frame["y"] = np.where(colours == "red", "yes", "no")
     roles = {"colour": "feature", "size": "feature", "y": "target"}
     dataset = Dataset("hues", frame, roles, "classification", private=True)
-    query = {"data": "mine", "mine": private.keep(dataset)}
+    query = {"data": "mine", "mine": table_store.keep(dataset)}
     page = at("Why this answer", query)
 
     def answer():
@@ -282,9 +287,9 @@ def small():
     frame["y"] = np.where(frame["tiny"] > 4e-7, "a", "b")
     roles = {"tiny": "feature", "people": "feature", "y": "target"}
     dataset = Dataset("small", frame, roles, "classification", private=True)
-    token = private.keep(dataset)
+    token = table_store.keep(dataset)
     yield {"data": MINE, "mine": token}, dataset
-    private.delete(token)
+    table_store.delete(token)
 
 
 def _styles(table):
@@ -314,15 +319,15 @@ def test_small_numbers_keep_their_digits_and_values(small):
 def test_the_report_warns_as_the_page_does(monkeypatch):
     choice = Choice(data="breast_cancer", method="smp")
     parts = choice.parts()
-    fit = cached.fit(parts, "smp", choice.all_values)
+    fit = cache.fit(parts, "smp", choice.all_values)
     assert fit.wait(60)
-    monkeypatch.setattr("pages.shared.sight.st.session_state", {})
-    sight = Sight(choice, parts, fit.estimator.model_)
-    odd = [j for j, fact in enumerate(sight.facts) if fact.opposing]
+    monkeypatch.setattr("pages.prototypes.context.st.session_state", {})
+    context = ModelContext(choice, parts, fit.estimator.model_)
+    odd = [j for j, fact in enumerate(context.facts) if fact.opposing]
     assert odd
-    text = unescape(reports.html(sight, reports.facts_of(sight), False))
+    text = unescape(report.html(context, report.facts_of(context), False))
     for j in odd:
-        (warning,) = portraits.oddities(sight, j)
+        (warning,) = portraits.oddities(context, j)
         _, section = text.split(f"<section><h3>Prototype {j + 1}:")
         assert "sign opposite to the feature's own" in warning
         assert warning in section.split("</section>")[0]

@@ -7,16 +7,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import (
-    cached,
-    exports,
-    links,
-    operating,
-    sweep_jobs,
-    sweep_views,
-    sweeps,
-)
-from pages.shared.choice import Choice
+from pages.state import links
+from pages.state.choice import Choice
+from pages.tradeoff import charts, operating_point, sweeps
+from pages.ui import exports
+from pages.work import cache, sweep_jobs
 from smpcore import (
     METHODS,
     SCORES,
@@ -53,7 +48,19 @@ def _button(app: AppTest, key: str):
     return next(button for button in app.button if button.key == key)
 
 
-@pytest.mark.parametrize("data", [info.key for info in list_datasets()])
+#: One of each kind; the others differ in their points only.
+SWEPT = {"moons", "iris", "series", "sine", "diabetes", "drawn"}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(
+            info.key, marks=() if info.key in SWEPT else pytest.mark.exhaustive
+        )
+        for info in list_datasets()
+    ],
+)
 def test_every_data_set_is_swept(data):
     app = _open({"data": data})
     assert app.get("plotly_chart") or app.info
@@ -99,7 +106,7 @@ def test_a_chosen_point_stays_on_explore_and_the_refined_sweep_with_it():
     _button(app, "use_point").click().run()
     used = app.session_state["choice"]
     data, values = used.parts(), used.all_values
-    assert cached.bounds(data, used.method, values)["lam"][1] < values["lam"]
+    assert cache.bounds(data, used.method, values)["lam"][1] < values["lam"]
     link = dict(app.query_params)
     for page in ("explore.py", "export.py", "explore.py"):
         app.switch_page(f"pages/{page}").run()
@@ -261,13 +268,13 @@ def test_a_smaller_baseline_is_named_and_so_is_one_without_a_point():
     path = next(walk for walk in walk_baselines("classification") if walk.parameter)
     title = title_of(path.key)
     found = _found([1.0], 4, path.key)
-    told = sweep_views.rivals(found.points)
+    told = charts.rivals(found.points)
     assert f"Smaller and as good here: {title} (than 1 of the 1 points" in told
-    remarks = sweep_views.as_table(found, _asked())["Remarks"]
+    remarks = charts.as_table(found, _asked())["Remarks"]
     assert sum(f"smaller and as good: {title}" in remark for remark in remarks) == 1
-    assert sweep_views.rivals(_found([1.0], 4).points) == ""
+    assert charts.rivals(_found([1.0], 4).points) == ""
     asked = dataclasses.replace(_asked(), baselines=True)
-    late = sweep_views.unfinished(found, asked)
+    late = charts.unfinished(found, asked)
     for walk in walk_baselines("classification"):
         assert (title_of(walk.key) in late) == (walk.key != path.key)
 
@@ -313,9 +320,9 @@ def test_a_threshold_of_an_earlier_model_does_not_bring_that_model_back(monkeypa
     session = [now]
     monkeypatch.setattr(links, "chosen", lambda: session[-1])
     monkeypatch.setattr(links, "choose", session.append)
-    operating._set(before.key, 0.5, 0.0)
+    operating_point._set(before.key, 0.5, 0.0)
     assert session[-1].key == now.key and not session[-1].operating
-    operating._set(now.key, 0.5, 0.0)
+    operating_point._set(now.key, 0.5, 0.0)
     assert session[-1].key == now.key and "0.5" in session[-1].operating
 
 

@@ -54,6 +54,23 @@ class View:
         """
         return (X - self.origin) @ self.reading
 
+    def places(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Where rows are drawn: as `project`, but on a curve at their target.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+        y : ndarray of shape (n_samples,)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+        """
+        xy = self.project(X)
+        if self.of_target:
+            xy[:, 1] = y
+        return xy
+
     def lift(self, points: np.ndarray) -> np.ndarray:
         """The inputs that points of the window stand for.
 

@@ -110,25 +110,19 @@ def drag(page: Page, name: str, *shares: float) -> None:
     page.mouse.up()
 
 
-@pytest.mark.parametrize(
-    ("width", "theme"),
-    [
-        (1280, "light"),
-        (375, "dark"),
-        pytest.param(1280, "dark", marks=pytest.mark.exhaustive),
-        pytest.param(375, "light", marks=pytest.mark.exhaustive),
-    ],
-)
 @pytest.mark.parametrize("path", PAGES)
-def test_every_page_fits_its_window_in_both_themes(visit, path, width, theme):
-    size = {"width": width, "height": 800}
-    page = visit(path, viewport=size, color_scheme=theme)
+def test_every_page_fits_its_window_in_both_themes(visit, path):
+    page = visit(path, viewport={"width": 1280, "height": 800}, color_scheme="light")
     page.locator(".stMainBlockContainer").wait_for(timeout=60_000)
     if path == "":
         figure(page)
-    rested(page)
-    page.wait_for_timeout(300)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        for width in (1280, 375):
+            page.set_viewport_size({"width": width, "height": 800})
+            rested(page)
+            page.wait_for_timeout(300)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
     expect(page.locator(".stException")).to_have_count(0)
 
 
@@ -298,7 +292,9 @@ def test_the_choice_survives_a_change_of_page(visit):
     assert field.input_value() == "0.04"
 
 
-@pytest.mark.parametrize("data", ["moons", "breast_cancer"])
+@pytest.mark.parametrize(
+    "data", ["moons", pytest.param("breast_cancer", marks=pytest.mark.exhaustive)]
+)
 def test_the_downloaded_c_compiles_and_agrees_with_itself(visit, tmp_path, data):
     page = visit(f"?data={data}&mu=0.03")
     settled(page)
@@ -336,7 +332,9 @@ def test_an_upload_is_explored_and_deleted(visit, tmp_path):
     )
 
 
-@pytest.mark.parametrize("path", ["", "compare"])
+@pytest.mark.parametrize(
+    "path", [pytest.param("", marks=pytest.mark.exhaustive), "compare"]
+)
 def test_the_pin_can_be_read_beside_an_open_sidebar(visit, path):
     page = visit(path, viewport={"width": 1280, "height": 900})
     pin = page.get_by_role("button", name="Pin as A")

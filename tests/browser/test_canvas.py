@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from pages.shared.canvas import pack, script
+from pages.explore.canvas import pack, script
 from tests.browser import canvas_harness as harness
 from tests.browser.canvas_page import (
     at,

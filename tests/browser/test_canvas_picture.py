@@ -75,7 +75,10 @@ def test_nothing_jumps_and_nothing_overflows(
         assert tops["figure"] < tops["scrub"] < tops["row"]
 
 
-@pytest.mark.parametrize("kind", ["toy", "table", "digits"])
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param("toy", marks=pytest.mark.exhaustive), "table", "digits"],
+)
 def test_regions_are_exact_between_the_nodes(
     visit: Callable[..., Page], kind: str
 ) -> None:
@@ -298,8 +301,15 @@ def test_a_picture_without_such_weights_has_no_chart(
     expect(page.locator(".sheet")).to_be_visible()
 
 
-@pytest.mark.parametrize("width", [375, 1280])
-@pytest.mark.parametrize("scene", ["table", "digits"])
+@pytest.mark.parametrize(
+    ("scene", "width"),
+    [
+        ("table", 1280),
+        ("digits", 375),
+        pytest.param("table", 375, marks=pytest.mark.exhaustive),
+        pytest.param("digits", 1280, marks=pytest.mark.exhaustive),
+    ],
+)
 def test_a_mix_shows_its_heaviest_cases(
     visit: Callable[..., Page], scene: str, width: int
 ) -> None:

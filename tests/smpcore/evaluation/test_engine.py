@@ -157,6 +157,7 @@ def test_a_lost_cluster_is_told_and_what_came_is_kept(mortal):
     assert len(list(sweep(dataset, drawn, walks[:1], quick=True))) == 30 * len(drawn)
 
 
+@pytest.mark.exhaustive
 def test_a_cluster_lost_before_it_has_the_data_is_told(mortal, monkeypatch):
     dataset, drawn, walks = _asked("smp", n_points=2)
     found = engine()
@@ -166,6 +167,7 @@ def test_a_cluster_lost_before_it_has_the_data_is_told(mortal, monkeypatch):
         list(sweep(dataset, drawn, walks))
 
 
+@pytest.mark.exhaustive
 def test_the_last_worker_may_go_if_another_comes(monkeypatch):
     cluster = Cluster(1)
     monkeypatch.setenv(place.VARIABLE, cluster.address)
@@ -198,6 +200,7 @@ def test_a_cluster_without_workers_is_told_in_the_end(monkeypatch):
         _ended(cluster)
 
 
+@pytest.mark.exhaustive
 def test_who_finds_it_unfit_leaves_the_work_of_others_alone(mortal, monkeypatch):
     dataset, drawn, walks = _asked("smp", n_points=10)
     n_fits, unfit = 0, place._here("Unfit.")
@@ -335,6 +338,7 @@ def test_the_client_of_a_notebook_is_used(cluster, monkeypatch):
     assert engine().client is None
 
 
+@pytest.mark.exhaustive
 def test_a_notebook_whose_cluster_is_lost_works_here(mortal, monkeypatch):
     from distributed import Client
 

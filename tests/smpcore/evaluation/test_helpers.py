@@ -247,7 +247,14 @@ time.sleep(600)
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="looks into /proc")
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "how",
+    [
+        signal.SIGKILL,
+        pytest.param(signal.SIGTERM, marks=pytest.mark.exhaustive),
+        pytest.param(signal.SIGINT, marks=pytest.mark.exhaustive),
+    ],
+)
 def test_a_helper_goes_with_its_parent(how):
     parent = subprocess.Popen(
         [sys.executable, "-c", _PARENT],

@@ -1,0 +1,1 @@
+"""Apply: new rows from a file, matched, answered and scored."""

@@ -1,0 +1,1 @@
+"""Compare: who takes part, how they are judged, and where they differ."""

@@ -1,0 +1,1 @@
+"""Data: the picker, uploads, OpenML, roles of columns, checks and charts."""

@@ -1,0 +1,59 @@
+"""The charts of the Data page."""
+
+import streamlit as st
+
+from pages.data import editor
+from pages.state import links
+from pages.ui.text import short_label
+from smpcore import Dataset, Split, figures
+
+
+def balance(dataset: Dataset, division: Split) -> None:
+    """Rows of each class in each part; of a number to predict, its distribution."""
+    figure = figures.class_balance(dataset, division)
+    of = (
+        "each class" if dataset.task == "classification" else "each range of the target"
+    )
+    st.plotly_chart(figure, key="balance", alt=f"Rows of {of} in each part")
+
+
+def missing(dataset: Dataset) -> None:
+    """Which values are missing, and what becomes of them."""
+    if dataset.frame[dataset.feature_columns].isna().any(axis=None):
+        figure = figures.missing_values(dataset)
+        st.plotly_chart(figure, key="missing", alt="Share of missing values by column")
+        st.caption(
+            "A missing number becomes the median of the training rows; a missing "
+            "category is none of the levels (of two it counts as the commoner)."
+        )
+    else:
+        st.success("No value is missing.")
+
+
+@st.fragment
+def scatter(dataset: Dataset, division: Split) -> None:
+    """Two columns against each other."""
+    names = dataset.feature_columns
+    if not names:
+        return
+    open_test = dataset.open_test or links.current().open_test
+    across, up = st.columns(2)
+    first = across.selectbox("Across", names, 0, short_label, key="scatter_x")
+    last = min(1, len(names) - 1)
+    second = up.selectbox("Up", names, last, short_label, key="scatter_y")
+    rows = editor.visible_rows(division, open_test)
+    figure = figures.scatter(dataset, rows, first, second)
+    words = f"{short_label(first)} against {short_label(second)}, by target"
+    st.plotly_chart(figure, key="scatter", alt=words)
+    if not open_test:
+        st.caption("The test rows are not drawn: they stay closed.")
+
+
+def series(dataset: Dataset, division: Split) -> None:
+    """A few series of each class."""
+    open_test = dataset.open_test or links.current().open_test
+    rows = editor.visible_rows(division, open_test)
+    words = "A few series of each class against time, a panel for each channel"
+    st.plotly_chart(figures.series(dataset, rows), key="series", alt=words)
+    closed = "" if open_test else " The test rows are not drawn: they stay closed."
+    st.caption(f"At most three series of each class, spread over its rows.{closed}")

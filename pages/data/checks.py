@@ -1,0 +1,72 @@
+"""What is wrong, or too good to be true, about the table of the Data page."""
+
+import streamlit as st
+
+from pages.data import editor
+from pages.state import session
+from pages.ui.text import escape_markdown, short_label
+from smpcore import (
+    Dataset,
+    Split,
+    find_duplicates,
+    rows_of_known_groups,
+    telling_features,
+)
+
+
+def remarks(dataset: Dataset, division: Split, table: Dataset) -> None:
+    """What reading found, what stands in the way, and what is too good to be true.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        With the question that is asked of it.
+    division : Split
+    table : Dataset
+        As its columns have their roles.
+    """
+    if problem := editor.obstacle(dataset):
+        st.warning(
+            escape_markdown(
+                f"{problem} Until then the other pages show another table."
+            ),
+            icon=":material/block:",
+        )
+    repeated, telling, groups = session.remembered(
+        "checked",
+        (dataset.digest, division.key),
+        lambda: (
+            find_duplicates(dataset, division),
+            telling_features(dataset, division),
+            rows_of_known_groups(dataset, division),
+        ),
+    )
+    for name, known in groups:
+        _offer_group(table, division, name, known)
+    if repeated:
+        st.warning(
+            f"Rows of the validation and test parts that also stand in training: "
+            f"{repeated:,}. A model may know them by heart."
+        )
+    for name, share in telling:
+        words = f"{short_label(name)} alone predicts {share:.1%} of the training rows"
+        st.warning(escape_markdown(f"{words}: is it known before the answer is?"))
+    notices = [*dataset.notices, *division.notices]
+    if notices:
+        st.info("\n".join(f"- {escape_markdown(notice)}" for notice in notices))
+
+
+def _offer_group(table: Dataset, division: Split, name: str, known: int) -> None:
+    """Say how many rows a model may know by their patient, and how to mend it."""
+    held_out = division.validation.size + division.test.size
+    st.warning(
+        escape_markdown(
+            f"{known:,} of {held_out:,} validation and test rows have a "
+            f"{short_label(name)} that stands in training too: a model may know them "
+            "by that, and looks better than it is."
+        )
+    )
+    if table.private:
+        words = escape_markdown(f"Keep the rows of one {short_label(name)} together")
+        if st.button(words, key=f"group_{name}", icon=":material/group_work:"):
+            editor.apply_roles(table, roles={name: "group"})

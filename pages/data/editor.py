@@ -1,0 +1,305 @@
+"""The visitor's own table: brought, read, given roles, and taken away again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.state import links, session, table_store, user_tables
+from pages.state.choice import BUNDLED, MINE, Choice
+from pages.ui.controls import set_values
+from pages.ui.text import escape_markdown
+from pages.work import cache, sources
+from smpcore import (
+    METHODS,
+    Dataset,
+    Param,
+    SmpcoreError,
+    Split,
+    check_fit,
+)
+
+ROLES = ("feature", "target", "group", "time", "ignore")
+KINDS = ("number", "category")
+
+
+def pick() -> None:
+    """Which table: a bundled one with its parameters, or the visitor's own."""
+    choice = links.current()
+    draft = st.session_state.get("draft", "")
+    # A draft stands in the list in place of the table that was shown last.
+    mine = user_tables.titles(choice) | ({MINE: "My table"} if draft else {})
+    others = sources.listed()
+    if choice.data not in (MINE, *BUNDLED, *others):  # its file is gone
+        start = {"data_values": {}, "two_classes": False, "forbidden": ()}
+        choice = replace(choice, data=Choice.data, **start)
+        links.choose(choice)
+        st.warning("The chosen file is no longer on this server: other data are shown.")
+    left, right = st.columns([4, 1], vertical_alignment="bottom")
+    st.session_state["data_pick"] = MINE if draft else choice.data
+    left.selectbox(
+        "Data",
+        [*mine, *BUNDLED, *others],
+        format_func=lambda key: mine.get(key) or _title(key),
+        key="data_pick",
+        on_change=_picked,
+    )
+    if mine:
+        right.button(
+            "Delete",
+            help="Delete my tables and drawings from the server, now.",
+            icon=":material/delete:",
+            key="delete_table",
+            on_click=forget,
+            width="stretch",
+        )
+    params = BUNDLED[choice.data].params if choice.data in BUNDLED else ()
+    if params and not draft:
+        links.choose(set_values(choice, _generated(choice, params)))
+
+
+def _title(key: str) -> str:
+    return BUNDLED[key].title if key in BUNDLED else sources.title(key)
+
+
+def _picked() -> None:
+    if draft := st.session_state.pop("draft", ""):
+        table_store.delete(draft)
+    value = {"data": st.session_state["data_pick"]}
+    links.choose_data(set_values(links.current(), value))
+
+
+def _generated(choice: Choice, params: tuple[Param, ...]) -> dict[str, Any]:
+    """What the controls of a generated set say."""
+    values = {}
+    for column, param in zip(st.columns(len(params)), params, strict=True):
+        value = choice.data_values.get(param.name, param.start)
+        number = type(param.start)
+        chosen = column.number_input(
+            param.label,
+            number(param.low),
+            number(param.high),
+            number(value),
+            step=1 if param.scale == "int" else 0.05,
+            key=f"{choice.data}.{param.name}.{links.edition()}",
+            help=param.help or None,
+        )
+        if chosen != value:
+            values[f"d.{param.name}"] = chosen
+    return values
+
+
+def _has_method(task: str) -> bool:
+    return any(task in method.estimators for method in METHODS.values())
+
+
+def visible_rows(division: Split, open_test: bool) -> np.ndarray:
+    """Rows that may be drawn: the test rows only if they are open."""
+    parts = [division.train, division.validation, *([division.test] * open_test)]
+    return np.sort(np.concatenate(parts))
+
+
+def shown() -> tuple[Dataset, Split | None]:
+    """The table of this page: one that cannot be fitted yet, or the chosen one.
+
+    Its number to predict is still a number: see `posed`.
+    """
+    choice = links.current()
+    token = st.session_state.get("draft") or (
+        choice.token if choice.data == MINE else ""
+    )
+    if token:
+        try:
+            return table_store.visit(token)
+        except SmpcoreError as error:
+            st.session_state["draft"] = ""
+            links.choose(Choice())
+            st.warning(escape_markdown(str(error)))
+    return links.current().table(), None
+
+
+def posed(dataset: Dataset) -> Dataset:
+    """The table with the question that is asked of it: two classes, if so chosen."""
+    if links.current().two_classes and dataset.task == "regression":
+        return cache.two_classes(dataset)
+    return dataset
+
+
+def _cut(dataset: Dataset) -> None:
+    """A switch that makes two classes of a number to predict."""
+    if dataset.task != "regression":
+        return
+    chosen = st.toggle(
+        "Two classes: below the mean 'P', else 'N'",
+        links.current().two_classes,
+        key=f"two_{dataset.digest}",
+        help="The papers' binary versions of such tables. The mean is that of all "
+        "rows, test rows included: it belongs to the question.",
+    )
+    if chosen != links.current().two_classes:
+        links.choose(replace(links.current(), two_classes=chosen))
+        st.rerun()
+
+
+def divide(dataset: Dataset, drawn: Split | None) -> None:
+    """Let the visitor choose the shares of the parts and the seed."""
+    choice = links.current()
+    if drawn is not None:
+        st.caption("The parts stay as they were when the first point was moved.")
+        return
+    columns = st.columns(3)
+    validation = columns[0].slider("Validation share", 0.0, 0.6, choice.validation)
+    most = round(min(0.6, 0.9 - validation), 2)
+    start, fixed = min(choice.test, most), dataset.test_rows is not None
+    test = columns[1].slider("Test share", 0.0, most, start, disabled=fixed)
+    ends = int(links.SEED.low), int(links.SEED.high)
+    seed = columns[2].number_input("Seed of the split", *ends, choice.seed)
+    links.choose(replace(choice, validation=validation, test=test, seed=seed))
+
+
+def division_of(dataset: Dataset, drawn: Split | None) -> Split:
+    """The parts of a table: as drawn by hand, or by shares and seed."""
+    choice = links.current()
+    if drawn is not None:
+        return drawn
+    return cache.split_of(dataset, choice.validation, choice.test, choice.seed)
+
+
+def obstacle(dataset: Dataset) -> str:
+    """Why no method can learn from this table yet; empty if one can."""
+    if not _has_method(dataset.task):
+        return (
+            f"No method here does {dataset.task} yet; choose another target, or the "
+            "task classification."
+        )
+    try:
+        check_fit(dataset, division_of(dataset, None))
+    except SmpcoreError as error:
+        return str(error)
+    return ""
+
+
+def take(dataset: Dataset, brought: bool = False) -> None:
+    """Keep a visitor's table; as soon as it can be fitted, every page works with it.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    brought : bool
+        From elsewhere; else it is the shown table, read otherwise.
+    """
+    choice, draft = links.current(), st.session_state.get("draft", "")
+    if obstacle(dataset):
+        st.session_state["draft"] = table_store.keep(dataset, token=draft)
+        return
+    if draft:
+        table_store.delete(draft)
+        st.session_state["draft"] = ""
+    same = choice.data == MINE and not (draft or brought)
+    token = choice.token if same else user_tables.upload_of(choice)
+    token = table_store.keep(dataset, token=token)
+    links.choose_data(
+        replace(
+            user_tables.show(choice, token),
+            data_values={},
+            two_classes=choice.two_classes and choice.data == MINE,
+            forbidden=choice.forbidden if choice.data == MINE else (),
+            view={},
+            open_test=False,
+        )
+    )
+
+
+def forget() -> None:
+    """Delete the visitor's table from the server."""
+    choice = links.current()
+    for token in {*choice.own, st.session_state.get("draft", "")} - {""}:
+        table_store.delete(token)
+    for name in ("draft", "read", "read_test", "live", "checked", "columns"):
+        st.session_state.pop(name, None)
+    st.session_state["uploads"] = st.session_state.get("uploads", 0) + 1
+    start = {
+        "data": Choice.data,
+        "token": "",
+        "others": (),
+        "data_values": {},
+        "view": {},
+    }
+    links.choose(replace(choice, **start, two_classes=False, forbidden=()))
+
+
+def roles(dataset: Dataset) -> None:
+    """A table of the columns, in which roles and kinds can be changed."""
+    table = session.remembered("columns", dataset.digest, lambda: _overview(dataset))
+    select = st.column_config.SelectboxColumn
+    edited = st.data_editor(
+        table,
+        key=f"roles_{dataset.digest}",
+        hide_index=True,
+        disabled=["column", "values", "missing", *_fixed(dataset)],
+        column_config={
+            "role": select(options=list(ROLES), required=True),
+            "read as": select(options=list(KINDS), required=True),
+        },
+    )
+    changed = edited["role"] != table["role"], edited["read as"] != table["read as"]
+    new_roles = dict(edited[changed[0]][["column", "role"]].to_numpy())
+    new_kinds = dict(edited[changed[1]][["column", "read as"]].to_numpy())
+    apply_roles(dataset, roles=new_roles, kinds=new_kinds)
+
+
+def _overview(dataset: Dataset) -> pd.DataFrame:
+    frame = dataset.frame
+    return pd.DataFrame(
+        {
+            "column": list(frame),
+            "role": list(dataset.roles.values()),
+            "read as": list(dataset.kinds.values()),
+            "values": [_summary(frame[name]) for name in frame],
+            "missing": frame.isna().sum().to_numpy(),
+        }
+    )
+
+
+def task(dataset: Dataset) -> None:
+    """A choice of what the target is."""
+    tasks = ["classification", "regression"]
+    chosen = st.segmented_control(
+        "Task",
+        tasks,
+        default=dataset.task,
+        required=True,
+        disabled=bool(_fixed(dataset)),
+        key=f"task_{dataset.digest}",
+    )
+    _cut(dataset)
+    apply_roles(dataset, task=None if chosen == dataset.task else chosen)
+
+
+def _fixed(dataset: Dataset) -> list[str]:
+    return [] if dataset.private else ["role", "read as"]
+
+
+def apply_roles(dataset: Dataset, **changes: Any) -> None:
+    if not any(changes.values()):
+        return
+    try:
+        take(dataset.with_roles(**changes))
+    except SmpcoreError as error:
+        st.error(escape_markdown(str(error)))
+        return
+    st.rerun()
+
+
+def _summary(column: pd.Series) -> str:
+    if column.isna().all():
+        return "nothing"
+    if column.dtype.kind in "if":
+        return f"{column.min():.6g} to {column.max():.6g}"
+    different = column.dropna().unique()
+    words = ", ".join(str(value)[:20] for value in sorted(different)[:4])
+    return words if len(different) <= 4 else f"{len(different):,}: {words}, …"

@@ -1,0 +1,104 @@
+"""The controls that search OpenML and fetch from it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.state import links
+from pages.ui.controls import set_values
+from pages.ui.text import escape_markdown
+from pages.work import openml_sets
+from pages.work.downloads import Errand
+
+POLL_SECONDS = 0.4
+
+
+def _search() -> None:
+    openml_sets.search(st.session_state["openml_text"])
+
+
+def _fetch(number: int) -> None:
+    st.session_state["openml_wanted"] = number
+    openml_sets.begin(number)
+
+
+def controls() -> None:
+    """Search by name or id, choose, fetch."""
+    with st.form("openml", border=False):
+        left, right = st.columns([4, 1], vertical_alignment="bottom")
+        left.text_input(
+            "Name, a part of it, or OpenML's id",
+            key="openml_text",
+            max_chars=100,
+            help="Only this asks anything of the internet: openml.org gets your search "
+            "once a day as a request for its whole list, and the id that you fetch.",
+        )
+        right.form_submit_button("Search", on_click=_search, width="stretch")
+    search = st.session_state.get("openml_search")
+    wanted = st.session_state.get("openml_wanted")
+    errand = None if wanted is None else openml_sets.begin_once(wanted)
+    waiting = [one for one in (search, errand) if one is not None and one.running]
+    st.fragment(_shown, run_every=POLL_SECONDS if waiting else None)(search, errand)
+
+
+def _shown(search: Errand | None, errand: Errand | None) -> None:
+    running = [one for one in (search, errand) if one is not None and one.running]
+    for place, one in enumerate(running):
+        left, right = st.columns([4, 1], vertical_alignment="center")
+        left.caption(f"{one.doing} … {one.seconds:.0f} s")
+        right.button("Stop", key=f"openml_stop_{place}", on_click=one.stop)
+    if search is not None and not search.running:
+        _results(search)
+    if errand is not None and not errand.running:
+        _arrived(errand)
+    elif st.session_state.pop("openml_polled", False) and not running:
+        st.rerun()
+    st.session_state["openml_polled"] = bool(running)
+
+
+def _results(search: Errand) -> None:
+    if search.problem:
+        st.warning(escape_markdown(search.problem))
+        return
+    found = dict(search.result)
+    if not found:
+        st.info(
+            "OpenML lists no active data set of that name that is small enough to be "
+            "read here; try a part of the name, or the id."
+        )
+        return
+    left, right = st.columns([4, 1], vertical_alignment="bottom")
+    number = left.selectbox(
+        f"Found: {len(found)}"
+        + ("" if len(found) < openml_sets.MOST_FOUND else " or more"),
+        found,
+        format_func=found.get,
+        key="openml_choice",
+    )
+    right.button(
+        "Fetch",
+        key="openml_fetch",
+        on_click=_fetch,
+        args=(number,),
+        type="primary",
+        width="stretch",
+    )
+
+
+def _arrived(errand: Errand) -> None:
+    """Choose what was fetched; or say why nothing came."""
+    wanted = st.session_state.pop("openml_wanted")
+    if errand.problem:
+        st.session_state["openml_problem"] = errand.problem
+    else:
+        key = f"{openml_sets.PREFIX}{wanted}"
+        openml_sets.load(key)
+        choice = set_values(links.current(), {"data": key})
+        links.choose_data(choice)
+    st.rerun()
+
+
+def problem() -> None:
+    """What went wrong with the last fetch, said once."""
+    if words := st.session_state.pop("openml_problem", ""):
+        st.warning(escape_markdown(words))

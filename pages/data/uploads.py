@@ -1,0 +1,202 @@
+"""Files that a visitor brings: how they are read, and what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Any
+
+import streamlit as st
+
+from pages.data import editor
+from pages.state import links, session
+from pages.state.choice import BUNDLED
+from pages.ui import files
+from pages.ui.text import escape_markdown, short_label
+from smpcore import (
+    DECIMALS,
+    DELIMITERS,
+    ENCODINGS,
+    Dataset,
+    SmpcoreError,
+    long_roles,
+    read_frame,
+    read_table,
+)
+
+_DETECT = "as detected"
+_NAMES = {"\t": "tab", True: "yes", False: "no"}
+
+
+def uploads() -> None:
+    """Two file pickers: the table, and a second one as its test part."""
+    number = st.session_state.get("uploads", 0)
+    left, right = st.columns(2)
+    file = left.file_uploader(
+        "Your table: CSV, ARFF or Parquet; series: also .ts",
+        files.ENDINGS,
+        key=f"upload_{number}",
+        help="It stays in the memory of this server for 30 minutes after your last "
+        "visit, only your browser can see it, and Delete removes it at once.",
+    )
+    test = right.file_uploader(
+        "Its test rows, if they are in a second file",
+        files.ENDINGS,
+        key=f"upload_test_{number}",
+        help="The same columns. These rows become the test part and stay closed.",
+    )
+    series = _series(file, number)
+    _once(
+        "read",
+        file,
+        series,
+        lambda settings: read_table(file, file.name, **settings),
+    )
+    _once("read_test", test, {}, lambda settings: _with_test(test, settings))
+
+
+def _series(file: Any, number: int) -> dict[str, Any]:
+    """What the visitor says about series: settings for `read_table`."""
+    long = st.toggle(
+        "This table is a long table of series",
+        key=f"long_{number}",
+        help="A row for each sample and time, a column for each channel, and a label "
+        "that is the same in all rows of a sample. A .ts file holds series anyway.",
+    )
+    if file is None or not (long or _is_ts(file)):
+        return {}
+    columns = st.columns(4)
+    settings: dict[str, Any] = {}
+    if long and not _is_ts(file):
+        try:
+            key = file.file_id, tuple(_chosen().items())
+            names = session.remembered(
+                "long_names",
+                key,
+                lambda: list(read_frame(file, file.name, **_chosen())[0]),
+            )
+        except SmpcoreError:
+            return {}  # reading it as a table says what is wrong
+        settings["series"] = tuple(
+            column.selectbox(
+                f"Column of the {what}",
+                names,
+                names.index(guess),
+                short_label,
+                key=f"long_{what}_{number}",
+            )
+            for column, what, guess in zip(
+                columns[:3], ("sample", "time", "label"), _guess(names), strict=True
+            )
+        )
+    n_times = columns[3].number_input(
+        "Length of all series",
+        1,
+        10_000,
+        None,
+        placeholder="their median",
+        key=f"long_times_{number}",
+        help="Series of other lengths are resampled to this one, linearly.",
+    )
+    return settings | ({} if n_times is None else {"n_times": n_times})
+
+
+def _is_ts(file: Any) -> bool:
+    return PurePath(file.name).suffix.lower() == ".ts"
+
+
+def _guess(names: list[str]) -> tuple[str, str, str]:
+    """Columns of the sample, the time and the label: by name, else by place."""
+    try:
+        return long_roles(names)
+    except SmpcoreError:
+        return names[0], names[min(1, len(names) - 1)], names[-1]
+
+
+def _chosen() -> dict[str, Any]:
+    """Settings of a text table that the visitor has chosen."""
+    names = ("delimiter", "decimal", "encoding", "header")
+    values = {name: st.session_state.get(f"reading_{name}", _DETECT) for name in names}
+    return {name: value for name, value in values.items() if value != _DETECT}
+
+
+def _with_test(file: Any, settings: Mapping[str, Any]) -> Dataset:
+    dataset = editor.shown()[0]
+    options = {**settings, **files.like(dataset)}
+    frame, _, notices = read_frame(file, file.name, **options)
+    return dataset.with_test(frame, notices)
+
+
+def _once(
+    name: str,
+    file: Any,
+    series: Mapping[str, Any],
+    read: Callable[[Mapping[str, Any]], Dataset],
+) -> None:
+    """Read a file when it or its settings are new, and say what is wrong with it."""
+    if file is None:
+        st.session_state.pop(name, None)
+        return
+    settings = {**_chosen(), **series}
+    key = (file.file_id, tuple(settings.items()))
+    done, problem = st.session_state.get(name, (None, ""))
+    if done != key:
+        try:
+            editor.take(read(settings), brought=name == "read")
+            problem = ""
+        except SmpcoreError as error:
+            problem = str(error)
+        st.session_state[name] = (key, problem)
+        if name == "read":  # the test rows belong under the table as read now
+            st.session_state.pop("read_test", None)
+    if problem:
+        st.error(escape_markdown(problem))
+
+
+def reading(dataset: Dataset) -> None:
+    """How the file was read, each setting to be chosen otherwise."""
+    found = dataset.reading
+    if found is None or found.format != "CSV":
+        return
+    options = {
+        "delimiter": DELIMITERS,
+        "decimal": DECIMALS,
+        "encoding": ENCODINGS,
+        "header": (True, False),
+    }
+    file_is_here = st.session_state.get("read") is not None
+    for column, (name, values) in zip(st.columns(4), options.items(), strict=True):
+        used = _NAMES.get(getattr(found, name), getattr(found, name))
+        column.selectbox(
+            f"{name.capitalize()}: {used}",
+            [_DETECT, *values],
+            format_func=lambda value: _NAMES.get(value, str(value)),
+            key=f"reading_{name}",
+            disabled=not file_is_here,
+            help=None if file_is_here else "Upload the file again to change this.",
+        )
+
+
+def copy(dataset: Dataset) -> None:
+    """A button that makes a table from elsewhere the visitor's own, to be mended."""
+    if links.current().data in BUNDLED:
+        return
+    st.button(
+        "Copy it to a table of my own",
+        key="copy_table",
+        icon=":material/content_copy:",
+        on_click=_want_copy,
+        help="Then its columns can get other roles: another target, or none at all.",
+    )
+    if st.session_state.pop("copy_wanted", False):
+        try:
+            editor.take(replace(dataset, private=True), brought=True)
+        except SmpcoreError as error:
+            st.error(escape_markdown(str(error)))
+            return
+        st.rerun()
+
+
+def _want_copy() -> None:
+    st.session_state["copy_wanted"] = True

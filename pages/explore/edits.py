@@ -1,0 +1,233 @@
+"""Points by hand: added, moved, erased; the table becomes the visitor's own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pages.state import state_file, table_store, undo, user_tables
+from pages.state.choice import MINE, Choice
+from pages.work import cache
+from smpcore import Dataset, SmpcoreError, Split, figures
+
+#: Points that a spray makes at each place, and places in one message at most.
+SPRAYED, MOST_PLACES = 4, 200
+#: Training points that a regression needs.
+LEAST_ROWS = 3
+#: What an edit changes, in words.
+STEPS = {
+    "add": "the added point",
+    "spray": "the sprayed points",
+    "move": "the move",
+    "erase": "the erased points",
+}
+GONE = "The point to change is no longer there."
+UNEXPECTED = "The page sent something unexpected; reload it."
+
+
+def is_editable(data: cache.Parts, view: figures.View | None = None) -> bool:
+    """Whether points can be added and moved: two plain numbers, and what they are of.
+
+    Parameters
+    ----------
+    data : Parts
+    view : View, optional
+        A curve is drawn on where the numbers are the feature and the target.
+
+    Returns
+    -------
+    bool
+    """
+    numbers = [entry.kind == "number" for entry in data.preparation.inputs]
+    # Of a forbidden feature a drawn point would have no value.
+    few = (
+        data.dataset.n_samples <= state_file.EDITABLE_ROWS
+        and not data.dataset.forbidden
+    )
+    if data.dataset.task == "regression" and numbers == [True]:
+        return few
+    flat = view is None or not view.of_target
+    return flat and numbers == [True, True] and few
+
+
+def edited(choice: Choice, message: Mapping[str, Any], live: dict[str, Any]) -> Choice:
+    """Apply an edit.
+
+    Parameters
+    ----------
+    choice : Choice
+    message : mapping
+        ``op`` and what it needs (untrusted).
+    live : dict
+        The session's state of the figure: undo steps are kept in it.
+
+    Returns
+    -------
+    Choice
+    """
+    op, row = message.get("op"), message.get("row")
+    gesture = op, row if op == "move" else None
+    goes_on = op in ("move", "erase", "spray") and live.get("gesture") == gesture
+    live["gesture"] = None
+    if op == "undo":
+        return undo.back(choice, live)
+    data = choice.parts()
+    drawn = choice.data == MINE and user_tables.is_drawing(choice.token)
+    dataset, division = _changed(data, message, goes_on)
+    # A drag or a sweep is one step to undo, however many messages it took.
+    if not goes_on:
+        points = (data.dataset, data.split) if drawn else None
+        digest = data.dataset.digest
+        undo.push(live, undo.Step(STEPS[op], choice, points, digest, moved=True))
+    live["gesture"] = gesture if message.get("dragging") else None
+    # What is drawn on other data, or on an upload, leaves them and the upload alone.
+    token = table_store.keep(dataset, division, choice.token if drawn else "")
+    live["edited"] = token
+    return replace(user_tables.show(choice, token), data_values={})
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value) if isinstance(value, int | float) else np.nan
+    except OverflowError:
+        return np.nan
+
+
+def _changed(
+    data: cache.Parts, message: Mapping[str, Any], goes_on: bool
+) -> tuple[Dataset, Split]:
+    """Apply one message to the table; ``goes_on`` if it continues a gesture."""
+    if not is_editable(data):
+        raise SmpcoreError("Points can be edited in data with two numeric features.")
+    X, y, division = data.X.copy(), data.y.copy(), data.split
+    op, row = message.get("op"), message.get("row")
+    upright = X.shape[1] == 1  # one feature: a point's height is its target
+    if op == "erase":
+        rows = _spared(_rows(data, message), data, goes_on)
+        X, y = np.delete(X, rows, axis=0), np.delete(y, rows)
+        for gone in rows[::-1]:
+            division = division.without_row(gone)
+    elif op == "spray":
+        added = _sprayed(message, len(y))
+        if not len(added) and not goes_on:
+            raise SmpcoreError(UNEXPECTED)
+        if len(y) + len(added) > state_file.EDITABLE_ROWS:
+            raise SmpcoreError(
+                f"At most {state_file.EDITABLE_ROWS:,} points can be drawn."
+            )
+        y = np.append(y, added[:, 1] if upright else _answers(data, message, added))
+        X = np.vstack([X, added[:, : X.shape[1]]])
+        for row in range(len(data.y), len(y)):
+            division = division.with_row(row)
+    elif op in ("add", "move"):
+        xy = np.array([_number(message.get(name)) for name in ("x", "y")])
+        if not (np.abs(xy) <= state_file.FAR).all():
+            raise SmpcoreError(
+                f"A point needs two coordinates up to {state_file.FAR:g}."
+            )
+        if op == "move":
+            if not _is_row(row, y):
+                raise SmpcoreError(GONE)
+            X[row] = xy[: X.shape[1]]
+            y[row] = xy[1] if upright else y[row]
+        else:
+            answer = xy[1] if upright else _answer(data, message)
+            X, y = np.vstack([X, xy[: X.shape[1]]]), np.append(y, answer)
+            division = division.with_row(len(y) - 1)
+    else:
+        raise SmpcoreError(UNEXPECTED)
+    return data.dataset.with_points(X, y), division
+
+
+def _answer(data: cache.Parts, message: Mapping[str, Any]) -> Any:
+    """Class or value of a new point."""
+    if data.dataset.task == "regression":
+        value = _number(message.get("value"))
+        if not abs(value) <= state_file.FAR:
+            raise SmpcoreError(f"A new point needs a value up to {state_file.FAR:g}.")
+        return value
+    classes, label = np.unique(data.y), message.get("label")
+    if not isinstance(label, int) or not 0 <= label < len(classes):
+        raise SmpcoreError("A new point needs one of the classes.")
+    return classes[label]
+
+
+def _answers(
+    data: cache.Parts, message: Mapping[str, Any], points: np.ndarray
+) -> np.ndarray:
+    return np.repeat(_answer(data, message), len(points))
+
+
+def _sprayed(message: Mapping[str, Any], seed: int) -> np.ndarray:
+    """Points spread evenly over an ellipse around each place, (n_points, 2)."""
+    places = message.get("places")
+    if not isinstance(places, list) or len(places) > MOST_PLACES:
+        raise SmpcoreError(UNEXPECTED)
+    pairs = [place for place in places if isinstance(place, list) and len(place) == 2]
+    middles = np.array([[*map(_number, pair)] for pair in pairs]).reshape(-1, 2)
+    radii = np.array([_number(message.get(name)) for name in ("dx", "dy")])
+    if (
+        not (np.abs(middles) <= state_file.FAR).all()
+        or not (np.abs(radii) <= state_file.FAR).all()
+    ):
+        raise SmpcoreError(f"A point needs two coordinates up to {state_file.FAR:g}.")
+    # The number of points before: the same strokes give the same points.
+    draw = np.random.default_rng(seed)
+    shape = len(middles), SPRAYED
+    turn, far = 2 * np.pi * draw.random(shape), np.sqrt(draw.random(shape))
+    around = np.stack([far * np.cos(turn), far * np.sin(turn)], axis=2)
+    return (middles[:, None] + radii * around).reshape(-1, 2)
+
+
+def _is_row(row: Any, y: np.ndarray) -> bool:
+    return type(row) is int and 0 <= row < len(y)
+
+
+def _rows(data: cache.Parts, message: Mapping[str, Any]) -> np.ndarray:
+    """Rows to erase, sorted: one by its number, or as many as places are listed.
+
+    A sweep lists places, because rows get new numbers while it lasts: a message that
+    repeats what is erased already is then right, and never takes another point. Of
+    points at one place the last is taken first.
+    """
+    row, places = message.get("row"), message.get("places")
+    if places is None:
+        return np.array([row] if _is_row(row, data.y) else [], dtype=int)
+    if not isinstance(places, list) or len(places) > state_file.EDITABLE_ROWS:
+        raise SmpcoreError(UNEXPECTED)
+    pairs = [place for place in places if isinstance(place, list) and len(place) == 2]
+    wanted = Counter((_number(x), _number(y)) for x, y in pairs)
+    rows = []
+    xy = data.X if data.X.shape[1] == 2 else np.column_stack([data.X, data.y])
+    # The browser knows single precision only.
+    for number, place in reversed([*enumerate(xy.astype(np.float32).tolist())]):
+        if wanted[tuple(place)] > 0:
+            wanted[tuple(place)] -= 1
+            rows.append(number)
+    return np.array(rows[::-1], dtype=int)
+
+
+def _spared(rows: np.ndarray, data: cache.Parts, goes_on: bool) -> np.ndarray:
+    """The rows to erase without those that must stay: a training row of each class,
+    or of a regression two with different targets.
+    """
+    if len(rows) == 0 and not goes_on:
+        raise SmpcoreError(GONE)
+    train = data.split.train
+    left = np.setdiff1d(train, rows)
+    if data.dataset.task == "regression":
+        enough = len(left) >= LEAST_ROWS and np.ptp(data.y[left]) > 0
+        spared = rows if enough else np.setdiff1d(rows, train)
+        if len(rows) and len(spared) == 0 and not goes_on:
+            raise SmpcoreError(f"The last {LEAST_ROWS} training points stay.")
+        return spared
+    lost = np.setdiff1d(data.y[train], data.y[left])
+    last = [train[data.y[train] == label][0] for label in lost]
+    spared = np.setdiff1d(rows, last)
+    if len(rows) and len(spared) == 0 and not goes_on:
+        raise SmpcoreError("This is the last training point of its class: it stays.")
+    return spared

@@ -1,0 +1,36 @@
+"""A first answer where a fit takes long: the same method on a part of the rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pages.work import cache
+
+#: Training rows of a coarse answer, and numbers in them, at most.
+MOST_ROWS, MOST_VALUES = 300, 100_000
+#: Fewer rows than this tell nothing.
+LEAST_ROWS = 30
+
+
+def part_of(data: cache.Parts, method: str) -> cache.Parts | None:
+    """The same data with fewer training rows, which keep the shares of the classes.
+
+    Returns
+    -------
+    Parts or None
+        None where no fit would be quick: rows too wide, or no machine code yet.
+    """
+    X, y = data.of("train")
+    n_rows = min(MOST_ROWS, MOST_VALUES // max(X.shape[1], 1))
+    if method in cache.uncompiled or min(n_rows, len(y)) < LEAST_ROWS:
+        return None
+    classify = data.dataset.task == "classification"
+    return replace(data, split=data.split.thinned(data.y, n_rows, classify))
+
+
+def words(part: cache.Parts, data: cache.Parts) -> str:
+    """What a coarse answer is, beside its picture."""
+    few, all_rows = len(part.split.train), len(data.split.train)
+    if few == all_rows:
+        return "coarse: a short fit"
+    return f"coarse: fitted on {few:,} of {all_rows:,} rows"

@@ -1,0 +1,1 @@
+"""Export: settings, number formats, boards, ranges and the lines to paste."""

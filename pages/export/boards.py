@@ -1,0 +1,203 @@
+"""What a model takes on boards: does it fit, how long does it think, at what charge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from pages.export import costs, settings
+from pages.export.costs import Cost, Costs
+from pages.export.formats import Form
+from pages.export.ranges import kept_table
+from pages.ui.exports import Export
+from pages.ui.readouts import percent
+from pages.ui.text import escape_markdown
+from smpcore import CHIPS
+
+_NUMBERS = ("flash, kB", "RAM, kB", "MHz", "mA per MHz")
+#: Boards to begin with. The current is of the right size; the data sheet knows better.
+_START = pd.DataFrame(
+    [
+        ("Arduino Uno", "ATmega328P", 32.0, 2.0, 16.0, 0.6),
+        ("Small Cortex-M0", "Cortex-M0", 32.0, 4.0, 48.0, 0.3),
+        ("Cortex-M4F", "Cortex-M4F", 256.0, 64.0, 64.0, 0.1),
+    ],
+    columns=["board", "chip", *_NUMBERS],
+)
+_KILO = 1024
+
+
+def section(made: Export, form: Form, chip: str, key: Any) -> None:
+    """What a format of the model needs and takes, on a chip and on boards.
+
+    Parameters
+    ----------
+    made : Export
+    form : Form
+    chip : str
+        The one that the files are for.
+    key : object
+        The same for the same model only.
+    """
+    known, how = costs.estimates(form.model), "Estimated from a table of measured code."
+    if st.session_state.get("measure") == (key, form.name):
+        work = partial(costs.measured, form.model)
+        job = settings.begun("measured", (key, form.name), work)
+        words = "Compiling, and asking the simulated chips"
+        if not settings.waits(job, words):
+            found, problems = job.result()
+            known |= found
+            how = "Measured on simulated chips, over rows of all kinds."
+            for problem in problems:
+                st.info(escape_markdown(problem))
+    _metrics(made, form, chip, known.get(chip))
+    if chip in known and form.is_whole:
+        st.caption(inputs_in_words(form, known[chip]))
+    for warning in form.model.warnings:
+        st.warning(warning)
+    if chip not in known:
+        how = "Code and time of this form have no table of costs."
+    left, right = st.columns([3, 1], vertical_alignment="center")
+    left.caption(f"{how} Cortex-M: instructions, each of which takes a cycle or more.")
+    if costs.can_measure():
+        right.button(
+            "Measure",
+            key="measure_costs",
+            icon=":material/timer:",
+            on_click=st.session_state.update,
+            args=({"measure": (key, form.name)},),
+            help="Compiles these very files and runs them on simulated chips.",
+        )
+    if known:
+        _boards(known)
+
+
+def inputs_in_words(form: Form, both: Costs) -> str:
+    """What the costs take in of what a model of integers needs for its inputs."""
+    if not costs.converts(form.model):
+        return (
+            "All inputs are whole numbers that the model takes as they are: a program "
+            "links no conversion, and the boards below are judged without it."
+        )
+    alone, advice = both.alone, ""
+    if not all(one.exact for one in form.model.inputs):
+        advice = (
+            f" If your sensor gives whole numbers that fit into {form.name}, say so "
+            "under *Ranges and units of the inputs*."
+        )
+    return (
+        "With the conversion from floats, which a program links unless its inputs come "
+        f"as whole numbers. The prediction alone: {alone.flash:,} B of flash, "
+        f"{alone.count:,} {alone.counted}. The boards below are judged with the "
+        f"conversion.{advice}"
+    )
+
+
+def _metrics(made: Export, form: Form, chip: str, both: Costs | None) -> None:
+    needed = f"{form.n_inputs} of {len(made.data.preparation.inputs)}"
+    words, size = form.model.in_words, f"{form.model.table_bytes:,} B"
+    with st.container(horizontal=True):
+        st.metric("Inputs needed", needed, help=_constants(made), width=150)
+        st.metric("Prototypes", made.n_prototypes, help=words, width=150)
+        if both is None:
+            st.metric("Tables in flash", size, width=150)
+            return
+        cost = both.linked
+        st.metric(f"Flash, {chip}", f"{cost.flash:,} B", help=cost.how, width=190)
+        st.metric("RAM + stack", f"{cost.ram} + {cost.stack:,} B", width=150)
+        st.metric(f"{cost.counted.capitalize()} an answer", f"{cost.count:,}")
+
+
+def _constants(made: Export) -> str | None:
+    """Which columns are not needed because they never vary, if there are such."""
+    if names := made.provenance.get("constant_in_training"):
+        text = "Not needed, as they have one value in all training rows: "
+        return escape_markdown(f"{text}{', '.join(names)}.")
+    return None
+
+
+def _boards(known: Mapping[str, Costs]) -> None:
+    place = st.container()
+    found = lines(editor(), known)
+    with place:
+        st.dataframe(found, hide_index=True)
+        if large := [one["board"] for one in found if one["fits"] != "yes"]:
+            names = ", ".join(large)
+            st.warning(
+                escape_markdown(
+                    f"Too large for {names}. It can be exported all the same."
+                )
+            )
+
+
+def editor() -> list[dict[str, Any]]:
+    """Let the visitor say which boards there are; those without a gap."""
+    with st.expander("Boards, clock and current", icon=":material/developer_board:"):
+        st.caption(
+            "Change or add boards. Charge of an answer = cycles times mA per MHz: an "
+            "estimate, for which the data sheet of your chip should give the current."
+        )
+        number = st.column_config.NumberColumn
+        edited = kept_table(
+            "export_boards",
+            "",
+            _START,
+            hide_index=True,
+            num_rows="dynamic",
+            column_config={
+                "board": st.column_config.TextColumn(max_chars=40),
+                "chip": st.column_config.SelectboxColumn(options=list(CHIPS)),
+                **{name: number(min_value=0) for name in _NUMBERS},
+            },
+        )
+        whole = edited.dropna()
+        whole = whole[(whole[list(_NUMBERS)] > 0).all(axis=1)]
+        if left_out := len(edited) - len(whole):
+            st.info(
+                f"Boards with a gap or a zero are left out: {left_out}. Fill in every "
+                "cell of theirs."
+            )
+    return whole.to_dict("records")
+
+
+def lines(
+    boards: list[dict[str, Any]], known: Mapping[str, Costs]
+) -> list[dict[str, str]]:
+    """The boards with what the model takes on them."""
+    return [
+        _line(board, known[board["chip"]].linked)
+        for board in boards
+        if board["chip"] in known
+    ]
+
+
+def _line(board: Mapping[str, Any], cost: Cost) -> dict[str, str]:
+    room = {"flash": board["flash, kB"] * _KILO, "RAM": board["RAM, kB"] * _KILO}
+    takes = {"flash": cost.flash, "RAM": cost.ram + cost.stack}
+    lacks = [memory for memory in room if takes[memory] > room[memory]]
+    shares = ", ".join(f"{m} {percent(takes[m] / room[m])}" for m in room)
+    # An instruction takes a cycle or more.
+    least = "" if cost.counted == "cycles" else "≥ "
+    return {
+        "board": str(board["board"]),
+        "fits": f"no: too little {' and '.join(lacks)}" if lacks else "yes",
+        "of its memory": shares,
+        "an answer takes": f"{least}{_time(cost.count / board['MHz'])}",
+        "charge (estimate)": f"{least}{_charge(cost.count * board['mA per MHz'])}",
+    }
+
+
+def _time(microseconds: float) -> str:
+    if microseconds < 1000:
+        return f"{microseconds:.3g} µs"
+    return f"{microseconds / 1000:.3g} ms"
+
+
+def _charge(nanocoulombs: float) -> str:
+    if nanocoulombs < 1000:
+        return f"{nanocoulombs:.3g} nC"
+    return f"{nanocoulombs / 1000:.3g} µC"

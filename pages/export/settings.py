@@ -1,0 +1,134 @@
+"""How the files of a model are to be made: number format, target, prefix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from pages.state import session, widget_state
+from pages.state.choice import Choice
+from pages.work import jobs
+
+#: Number format of files -> bits of its integers; None: floats.
+FORMATS = {"float32": None, "int16": 16, "int8": 8}
+
+
+class Target(NamedTuple):
+    """What the files are for: its name, whose costs are shown, how they are packed."""
+
+    title: str
+    chip: str
+    files: str
+
+
+TARGETS = {
+    "c99": Target("Generic C99", "Cortex-M0", "c99"),
+    "arduino": Target("Arduino library", "ATmega328P", "arduino"),
+    "avr": Target("ATmega328P", "ATmega328P", "c99"),
+    "m0": Target("Cortex-M0", "Cortex-M0", "c99"),
+    "m4f": Target("Cortex-M4F", "Cortex-M4F", "c99"),
+}
+#: Characters that a prefix can have while it is typed: what is wrong with it is said.
+LONGEST_PREFIX = 40
+
+#: Work that is not done after this long shows its progress, looked at this often.
+QUICK_SECONDS, POLL_SECONDS = 1.0, 0.4
+_FORMAT_HELP = (
+    "float32 for every model. Integers answer many times sooner on a chip without "
+    "floats; with 8 bits an input has 256 steps, with 16 bits 65,536. Inputs that come "
+    "as floats are converted first, which computes in floats and can take more than "
+    "the rest."
+)
+_TARGET_HELP = (
+    "The same code for all. An Arduino library comes with sketches and is added in the "
+    "IDE as it is; all others come with a Makefile."
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the files of a model are to be made.
+
+    Parameters
+    ----------
+    number_format : str
+        Of `FORMATS`.
+    target : str
+        Of `TARGETS`.
+    prefix : str
+        As typed.
+    """
+
+    number_format: str
+    target: str
+    prefix: str
+
+
+def ask() -> Settings:
+    """Let the visitor choose; links and other pages keep it."""
+    columns = st.columns([3, 2, 1], vertical_alignment="bottom")
+    number_format = columns[0].segmented_control(
+        "Number format",
+        list(FORMATS),
+        required=True,
+        **widget_state.press("export_format", FORMATS, "float32"),
+        help=_FORMAT_HELP,
+    )
+    target = columns[1].selectbox(
+        "Target",
+        list(TARGETS),
+        format_func=lambda key: TARGETS[key].title,
+        **widget_state.pick("export_target", TARGETS, "c99"),
+        help=_TARGET_HELP,
+    )
+    prefix = columns[2].text_input(
+        "Prefix of every name",
+        max_chars=LONGEST_PREFIX,
+        **widget_state.words("export_prefix", LONGEST_PREFIX, "mdl"),
+    )
+    return Settings(number_format, target, prefix)
+
+
+def key(choice: Choice) -> Any:
+    """The same for the same model with the same open rows only."""
+    opened = choice.open_test, choice.opened and choice.times_opened
+    return choice.key, choice.operating, opened
+
+
+def begun(name: str, key: Any, work: Callable[..., Any]) -> jobs.Job:
+    """The job of this name; one for another key is stopped and this one begun.
+
+    Parameters
+    ----------
+    name : str
+    key : object
+        The same for the same work only.
+    work : callable
+        See `jobs.Job`.
+
+    Returns
+    -------
+    Job
+    """
+    before = st.session_state.get(name, (key, None))
+    if before[0] != key:
+        before[1].stop()
+    return session.remembered(name, key, partial(jobs.Job, work))
+
+
+def waits(job: jobs.Job, words: str) -> bool:
+    """Whether a job goes on for long; if so its progress is shown until it is done."""
+    if job.wait(QUICK_SECONDS):
+        return False
+
+    def look() -> None:
+        if job.wait(0.0):
+            st.rerun()
+        st.progress(min(1.0, float(job.progress[0])), text=words)
+
+    st.fragment(look, run_every=POLL_SECONDS)()
+    return True

@@ -1,0 +1,243 @@
+"""Why this answer: a row, picked or edited; its scores, parts and smallest flip."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from pages.prototypes import edited_rows
+from pages.prototypes.context import ModelContext
+from pages.prototypes.portraits import draw
+from pages.state import widget_state
+from pages.ui.readouts import TITLES
+from pages.ui.text import escape_markdown, number_columns, short_label
+from smpcore import (
+    Contributions,
+    PrototypeModel,
+    changed_columns,
+    contributions,
+    counterfactual,
+    figures,
+)
+
+_SPLITS = {
+    "": "the finest exact split",
+    "prototype": "prototypes",
+    "column": "columns",
+    "feature": "levels one by one",
+}
+_NORMS = {"l2": "as short as possible", "l1": "few features"}
+
+
+@st.fragment
+def why(context: ModelContext) -> None:
+    """Pick a row, edit it, and see what its answer is made of."""
+    model = context.model
+    place, about, words = _picked(context)
+    row, frozen, changed = edited_rows.edit(context, place)
+    told = (
+        "You edited this row: the target of the original is"
+        if changed
+        else "Its target is"
+    )
+    label = escape_markdown(short_label(context.data.dataset.y[place]))
+    about.caption(words.format(f"{told} **{label}**."))
+    x = context.data.preparation.transform(row)[0]
+    draw(context, x[None], ["this row"], "this_row")
+    found = contributions(model, x, None, context.data.preparation)
+    _verdict(context, x, found)
+    _parts(context, x)
+    if model.classes is not None:
+        _flip(context, x, frozen)
+
+
+def _picked(context: ModelContext) -> tuple[int, Any, str]:
+    """A row of an open part, where to say what it is, and that but for its target."""
+    choice, division = context.choice, context.data.split
+    opened = choice.open_test or context.data.dataset.open_test
+    parts = [
+        part
+        for part in ("train", "validation", *(["test"] if opened else []))
+        if getattr(division, part).size
+    ]
+    left, right, about = st.columns([1, 1, 3], vertical_alignment="bottom")
+    part = left.selectbox(
+        "Rows",
+        parts,
+        format_func=TITLES.get,
+        **widget_state.pick("why_part", parts, parts[0]),
+    )
+    rows = getattr(division, part)
+    every = range(1, len(rows) + 1)
+    begun = widget_state.enter(f"why_row_{division.key}_{part}", every, 1)
+    number = right.number_input("Row", 1, len(rows), **begun)
+    place = int(rows[number - 1])
+    words = f"Of {len(rows):,}; row {place} of the table. {{}}"
+    return place, about.empty(), words + " The test rows stay closed." * (not opened)
+
+
+def _verdict(context: ModelContext, x: np.ndarray, found: Contributions) -> None:
+    """The answer, its lead, and what every prototype says."""
+    model = context.model
+    winner, runner = (context.outputs[i] for i in (found.winner, found.runner_up))
+    plain = [escape_markdown(short_label(name)) for name in (winner, runner)]
+    if model.classes is None:
+        st.markdown(f"The model's answer is **{found.lead:.5g}**.")
+    else:
+        st.markdown(
+            f"The model's answer is **{plain[0]}**, {found.lead:.4g} ahead of "
+            f"**{plain[1]}**, the runner-up."
+        )
+    said = model.activations(x[None])[0]
+    order = np.argsort(-said, kind="stable")
+    table = [
+        {
+            "prototype": context.name(j),
+            context.side_title: context.side(j),
+            "says": float(said[j]),
+            "vote": float(model.votes[j, model.owner[j]]),
+        }
+        for j in order
+    ]
+    with st.expander("What every prototype says", icon=":material/list:"):
+        _shown(table)
+        if model.classes is not None:
+            scores = model.scores(x[None])[0]
+            lines = [
+                {"class": label, "score": float(score)}
+                for label, score in zip(context.outputs, scores, strict=True)
+            ]
+            _shown(lines)
+
+
+def _parts(context: ModelContext, x: np.ndarray) -> None:
+    """The lead of the winner, or the number that is answered, split."""
+    split = "answer" if context.model.classes is None else "lead"
+    preparation = context.data.preparation
+    n_shown = len(_SPLITS) - (not preparation.has_level_features)
+    by = st.segmented_control(
+        f"Split the {split} by",
+        list(_SPLITS)[:n_shown],
+        default="",
+        required=True,
+        format_func=_SPLITS.get,
+        key="why_by",
+    )
+    found = contributions(context.model, x, by or None, preparation)
+    names = part_names(context, found, x)
+    if not found.parts.any():
+        st.caption(f"{found.rule} Nothing to split: the rest is {found.rest:.4g}.")
+        return
+    figure = figures.signed_bars(found.parts, names, f"part of the {split}")
+    meaning = "blue for the winner, vermilion against"
+    if context.model.classes is None:
+        meaning = "blue raises it, vermilion lowers it"
+    words = f"Parts of the {split} by {found.of}: {meaning}"
+    st.plotly_chart(figure, key="parts", alt=words)
+    total = (
+        f"The parts sum to {found.parts.sum():.5g}; with biases ({found.rest:.5g}) "
+        f"that is the {split}, {found.lead:.5g}, exactly. "
+    )
+    st.caption(f"{total if found.exact else ''}{found.rule}")
+    with st.popover("As a table"):
+        order = np.argsort(-np.abs(found.parts), kind="stable")
+        lines = [{found.of: names[i], "part": float(found.parts[i])} for i in order]
+        _shown([*lines, {found.of: "the rest", "part": found.rest}])
+
+
+def part_names(context: ModelContext, found: Contributions, x: np.ndarray) -> list[str]:
+    """Names of the parts of a lead; of a column with the row's own value."""
+    if found.of == "column":
+        inputs = context.data.preparation.inputs
+        return [f"{given.name} = {given.text(x)}" for given in inputs]
+    if found.of == "feature":
+        return list(context.model.feature_names)
+    if found.of == "prototype":
+        return [context.name(j) for j in range(len(found.parts))]
+    return [f"{found.of} {i + 1}" for i in range(len(found.parts))]
+
+
+def _flip(context: ModelContext, x: np.ndarray, frozen: list[int]) -> None:
+    """The smallest change with which the answer would change."""
+    st.markdown("**The smallest change with which the model's answer would change**")
+    left, right = st.columns(2, vertical_alignment="bottom")
+    norm = left.segmented_control(
+        "Change",
+        list(_NORMS),
+        default="l2",
+        required=True,
+        format_func=_NORMS.get,
+        key="why_norm",
+    )
+    inside = right.toggle("Stay within the training rows' ranges", True, key="why_in")
+    model = context.model
+    ends = {"low": model.low, "high": model.high} if inside else {}
+    out = outside(model, x)
+    if inside and out.any():
+        st.warning(escape_markdown(_told_outside(model, x, out, frozen)))
+    flip = counterfactual(
+        model,
+        x,
+        norm,
+        frozen=frozen,
+        preparation=context.data.preparation,
+        X=context.rows[0],
+        **ends,
+    )
+    if flip is None:
+        st.info("No such change was found: let more columns move, or further.")
+        return
+    how = flip.how + (_bounded(out, frozen) if inside else "")
+    before, after = (
+        escape_markdown(context.outputs[i]) for i in (flip.before, flip.after)
+    )
+    length = "standard deviations"
+    st.markdown(
+        f"The model's answer would change from **{before}** to **{after}**: "
+        f"{flip.length:.4g} {length} in all ({how}). It says what the model looks "
+        "at, not what would happen."
+    )
+    draw(context, np.stack([x, flip.x]), ["before", "after"], "flipped")
+    _shown(changed_columns(model, context.data.preparation, x, flip))
+
+
+def _shown(lines: list[dict[str, Any]]) -> None:
+    st.dataframe(lines, hide_index=True, column_config=number_columns(lines))
+
+
+def outside(model: PrototypeModel, x: np.ndarray) -> np.ndarray:
+    """Which features that the model uses lie outside the training rows' range."""
+    return model.support & ((x < model.low) | (x > model.high))
+
+
+def _bounded(out: np.ndarray, frozen: list[int]) -> str:
+    """Of what changes a flip is the smallest, where it stays within the ranges."""
+    held = np.isin(np.flatnonzero(out), frozen)
+    words = ", within the training rows' ranges"
+    words += " but for what is held" if held.any() else ""
+    return words + (", the way back into them included" if (~held).any() else "")
+
+
+def _told_outside(
+    model: PrototypeModel, x: np.ndarray, out: np.ndarray, frozen: list[int]
+) -> str:
+    """What becomes of values outside the training rows' ranges, in sentences."""
+    held = set(frozen)
+    groups = {
+        "The change brings them back into them": [],
+        "They are held, and so stay where they are": [],
+    }
+    moves, stays = groups.values()
+    for f in np.flatnonzero(out):
+        name = short_label(model.feature_names[f])
+        words = f"{name} = {x[f]:.6g} ({model.low[f]:.6g} to {model.high[f]:.6g})"
+        (stays if f in held else moves).append(words)
+    told = []
+    for what, names in groups.items():
+        if names:
+            more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+            listed = f"{', '.join(names[:5])}{more}"
+            told.append(f"Outside the training rows' ranges: {listed}. {what}.")
+    return " ".join(told)

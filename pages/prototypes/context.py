@@ -1,0 +1,148 @@
+"""A model beside its training rows: what the sections of Prototypes look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import streamlit as st
+
+from pages.state.choice import Choice
+from pages.ui import readouts
+from pages.work import cache
+from smpcore import (
+    Input,
+    Oddities,
+    PrototypeModel,
+    class_numbers,
+    facts_of_prototypes,
+    holds_cases,
+    in_place,
+)
+
+
+@dataclass(frozen=True)
+class ModelContext:
+    """A model and the training rows beside which it is looked at.
+
+    Parameters
+    ----------
+    choice : Choice
+    data : Parts
+    model : PrototypeModel
+    """
+
+    choice: Choice
+    data: cache.Parts
+    model: PrototypeModel
+
+    @cached_property
+    def key(self) -> tuple:
+        """What is the same for the same model only."""
+        values = cache.pairs(self.choice.all_values)
+        data = self.data
+        return data.dataset.digest, data.split.key, self.choice.method, values
+
+    @cached_property
+    def notes_key(self) -> tuple:
+        """The same with every feature allowed: notes outlive what is forbidden."""
+        return self.choice.whole().digest, *self.key[1:]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of a sample: a picture's or a series', if its values are the features."""
+        dataset, n_features = self.data.dataset, self.model.n_features
+        one_each = len(dataset.feature_columns) == n_features
+        drawn = one_each and len(dataset.sample_shape) > 1
+        return dataset.sample_shape if drawn else (n_features,)
+
+    def in_place(self, rows: np.ndarray) -> np.ndarray:
+        """Rows fit to be drawn in `shape`: NaN where a feature is forbidden."""
+        return in_place(self.data.dataset, rows) if len(self.shape) > 1 else rows
+
+    @cached_property
+    def forbidden(self) -> tuple[Input, ...]:
+        """The columns that the model does not get, as it would have had them."""
+        dataset = self.data.dataset
+        if not dataset.forbidden:
+            return ()
+        whole = cache.parts(cache.forbidding(dataset, ()), self.data.split)
+        inputs = whole.preparation.inputs
+        return tuple(given for given in inputs if given.name in dataset.forbidden)
+
+    @cached_property
+    def channels(self) -> list[str]:
+        """Names of the channels, if a sample is a series and drawn as one."""
+        return self.data.dataset.channels if len(self.shape) == 2 else []
+
+    @cached_property
+    def rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Training inputs, and their class numbers (a regression: all 0)."""
+        X, y = self.data.of("train")
+        if self.model.classes is None:
+            return X, np.zeros(len(X), dtype=np.int64)
+        return X, class_numbers(y, self.model.classes)
+
+    @cached_property
+    def outputs(self) -> list[str]:
+        """Names of the outputs."""
+        classes = self.model.classes
+        return [self.data.dataset.target] if classes is None else [*map(str, classes)]
+
+    @cached_property
+    def notes(self) -> dict[int, dict[str, str]]:
+        """What the visitor wrote: prototype -> name and note. It may be written to."""
+        kept = st.session_state.setdefault("prototype_notes", {})
+        return kept.setdefault(self.notes_key, {})
+
+    def label(self, prototype: int) -> str:
+        """A prototype's number and class, or what it does to the number predicted."""
+        return f"{prototype + 1} · {self.side(prototype)}"
+
+    def side(self, prototype: int) -> str:
+        """The class it speaks for; of a regression, which way it moves the answer."""
+        if self.model.classes is None:
+            return readouts.effect(self.model.votes[prototype, 0])
+        return self.outputs[self.model.owner[prototype]]
+
+    @property
+    def side_title(self) -> str:
+        """What `side` is, as the heading of a table."""
+        return "effect" if self.model.classes is None else "speaks for"
+
+    def name(self, prototype: int) -> str:
+        """The visitor's name of a prototype, or its number and class."""
+        own = self.notes.get(prototype, {}).get("name", "")
+        return f"{prototype + 1} · {own}" if own else self.label(prototype)
+
+    @cached_property
+    def signed(self) -> bool:
+        """Whether portraits are weights, for and against, and not values."""
+        model = self.model
+        return model.kind_of_prototype == "direction" or (
+            model.is_linear and not holds_cases(model)
+        )
+
+    @cached_property
+    def portraits(self) -> np.ndarray:
+        """One row per prototype: weights, the case, or the mean of the cases."""
+        model = self.model
+        if self.signed:
+            return model.weights
+        share = np.abs(model.mixing)
+        return (share / np.maximum(share.sum(axis=0), 1e-300)).T @ model.prototypes
+
+    @cached_property
+    def what(self) -> str:
+        """What the portraits show, in words."""
+        if self.signed:
+            return "Weights per standard deviation: blue for, vermilion against."
+        if holds_cases(self.model):
+            return "Values of the case."
+        return "The mean of the cases it is mixed from, by their weights."
+
+    @cached_property
+    def facts(self) -> list[Oddities]:
+        """What is unusual about each prototype."""
+        return facts_of_prototypes(self.model, *self.rows)

@@ -1,0 +1,87 @@
+"""Features that an expert forbids: every method learns without them, on every page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from pages.prototypes.context import ModelContext
+from pages.state import links, undo
+from pages.state.choice import Choice
+from pages.ui.text import escape_markdown, short_label
+from smpcore import MOST_FORBIDDEN, forbiddable
+
+_KEY = "forbidden_features"
+
+
+def control(choice: Choice) -> None:
+    """Say which features must not be used; the model is learned anew without them."""
+    known = forbiddable(choice.whole())
+    if len(known) < 2:
+        return
+    label = "Forbid features"
+    if n := len(choice.forbidden):
+        label = f"{n} feature{'s' * (n > 1)} forbidden"
+    with st.expander(label, icon=":material/block:"):
+        # Another page, a button or a link may have changed it.
+        st.session_state[_KEY] = list(choice.forbidden)
+        st.multiselect(
+            "These must not be used",
+            list(known),
+            format_func=short_label,
+            key=_KEY,
+            on_change=_chosen,
+            args=(choice,),
+            max_selections=min(MOST_FORBIDDEN, len(known) - 1),
+            placeholder="None: every feature may be used",
+        )
+        what = "A category goes with all its levels."
+        if channels := choice.whole().channels:
+            what = "A channel goes with all its moments."
+            if len(channels) < 2:
+                what = "Each moment of the series can be forbidden."
+        st.caption(
+            "On every page models are learned as if the table had no such column. "
+            f"{what} Names, notes and how often test rows were opened stay."
+        )
+
+
+def _chosen(choice: Choice) -> None:
+    _set(choice, tuple(st.session_state[_KEY]))
+
+
+def button(context: ModelContext, feature: int) -> None:
+    """Forbid one feature of the model, beside where it is shown."""
+    choice, name = context.choice, _source(context, feature)
+    known = forbiddable(choice.whole())
+    full = len(choice.forbidden) >= min(MOST_FORBIDDEN, len(known) - 1)
+    st.button(
+        "Forbid and refit",
+        key="forbid_feature",
+        icon=":material/block:",
+        on_click=_set,
+        args=(choice, (*choice.forbidden, name)),
+        disabled=full,
+        help=escape_markdown(f"Learn anew without {short_label(name)}."),
+    )
+
+
+def _source(context: ModelContext, feature: int) -> str:
+    """What a feature of the model is forbidden with: its column, or its channel."""
+    preparation = context.data.preparation
+    column = preparation.inputs[preparation.column_of_feature[feature]].name
+    known = forbiddable(context.data.dataset)
+    return next(name for name, columns in known.items() if column in columns)
+
+
+def _set(choice: Choice, names: tuple[str, ...]) -> None:
+    """Forbid exactly these."""
+    known = forbiddable(choice.whole())
+    # Places of features among those that are left say nothing any more.
+    view = {name: kind for name, kind in choice.view.items() if name == "kind"}
+    undo.push(
+        st.session_state.setdefault("live", {}), undo.Step("what is forbidden", choice)
+    )
+    forbidden = tuple(name for name in known if name in names)
+    links.choose(replace(choice, forbidden=forbidden, view=view))

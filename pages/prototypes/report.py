@@ -1,0 +1,118 @@
+"""The report: one HTML file to take away."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from pages.prototypes import rules
+from pages.prototypes.context import ModelContext
+from pages.prototypes.portraits import lines, oddities
+from pages.ui import readouts
+from pages.ui.readouts import TITLES
+from smpcore import METHODS, Page, evaluate, nearest_examples, report
+
+_NEAREST = 3
+
+
+def section(context: ModelContext) -> None:
+    """Say what the report will hold, and offer it."""
+    dataset = context.data.dataset
+    real = st.checkbox(
+        "Quote the nearest real training rows",
+        value=not dataset.private,
+        key=f"report_rows_{dataset.digest}",
+        help="Your own data leave the app only if you ask for it.",
+    )
+    made_of_rows = "real case" in context.model.kind_of_prototype
+    hidden = dataset.private and made_of_rows and not real
+    if hidden:
+        st.warning(
+            "These prototypes are made of your rows: their portraits are left out "
+            "unless rows may be quoted."
+        )
+    st.download_button(
+        "Download the report",
+        data=partial(html, context, facts_of(context), real),
+        file_name="prototypes.html",
+        mime="text/html",
+        icon=":material/download:",
+        on_click="ignore",
+        key="report_download",
+        help="One file: the rule, the prototypes, your names and notes. No script, no "
+        "network.",
+    )
+    st.caption(
+        "It holds the model's rule, every prototype with your name and note, and its "
+        + ("nearest training rows." if real else "facts; no table of real rows.")
+    )
+
+
+def html(context: ModelContext, facts: dict[str, str], real: bool) -> str:
+    """The report of a model as a whole HTML document.
+
+    A button calls this in a thread without a session: what needs one is there already.
+    """
+    model, notes = context.model, context.notes
+    hidden = not real and "real case" in model.kind_of_prototype
+    hidden = hidden and context.data.dataset.private
+    page = Page(
+        title=f"Prototypes of {context.data.dataset.name}",
+        facts=facts,
+        portraits=context.in_place(context.portraits * (not hidden)),
+        signed=context.signed or hidden,
+        shape=context.shape,
+        what="Portraits are left out: they are real rows." if hidden else context.what,
+        names={j: note["name"] for j, note in notes.items()},
+        notes={j: note["note"] for j, note in notes.items()},
+        warnings={j: oddities(context, j) for j in range(model.n_prototypes)},
+        prototypes=lines(context),
+        rows=_rows(context) if real else (),
+        rule=None if hidden else rules.rule(context),
+    )
+    return report(model, page)
+
+
+def facts_of(context: ModelContext) -> dict[str, str]:
+    """Where the model comes from and how good it is; reads the visitor's notes too."""
+    choice, data, _ = context.choice, context.data, context.notes
+    values = ", ".join(f"{name}={v}" for name, v in choice.all_values.items())
+    facts = {
+        "Data": f"{data.dataset.name} ({data.dataset.n_samples} rows)",
+        "Digest": data.dataset.digest,
+        "Split": f"{data.split.train.size} training rows, key {data.split.key}",
+        "Method": METHODS[choice.method].title,
+        "Parameters": values,
+    }
+    if choice.forbidden:
+        facts["Forbidden features"] = ", ".join(choice.forbidden)
+    if len(data.split.test) and not data.dataset.open_test:
+        times = choice.times_opened
+        facts["Test set opened"] = f"{times} times" if times else "never"
+    parts = ["train", "validation"]
+    if choice.open_test or data.dataset.open_test:
+        parts.append("test")
+    for part in parts:
+        X, y = data.of(part)
+        if len(y):
+            scores = evaluate(context.model, X, y, data.clusters(part))
+            for told in readouts.of_part(TITLES[part], scores, data):
+                facts[told["name"]] = f"{told['value']} ({told['detail']})"
+    if choice.opened and (times := choice.times_opened):
+        facts["Test set opened"] = f"{times} time{'s' * (times > 1)}"
+    return facts
+
+
+def _rows(context: ModelContext) -> list[dict[str, Any]]:
+    """Training rows nearest to each prototype, of at most 20 columns."""
+    dataset, found = context.data.dataset, []
+    near = nearest_examples(context.model, context.rows[0], _NEAREST)
+    columns = [*dataset.feature_columns[:20], dataset.target]
+    for j, places in enumerate(near):
+        for row in context.data.split.train[places]:
+            values = dataset.frame[columns].iloc[row]
+            line = {"nearest to": context.name(j), "row": int(row)}
+            found.append(line | {str(name): values[name] for name in columns})
+    return found

@@ -1,0 +1,50 @@
+"""The rule in words: sentences, a table of points per prototype, and the formula."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.prototypes.context import ModelContext
+from pages.prototypes.portraits import MOST_DRAWN
+from pages.ui.text import escape_markdown
+from smpcore import PointsTable, Rule, points_rule
+
+
+def rule(context: ModelContext) -> Rule:
+    """The rule of a model beside its training rows."""
+    return points_rule(context.model, context.data.preparation, context.rows[0])
+
+
+def section(context: ModelContext) -> None:
+    """Sentences, one per class; then what each prototype is made of."""
+    found = rule(context)
+    st.markdown("\n".join(f"- {escape_markdown(words)}" for words in found.sentences))
+    for table in found.tables[:MOST_DRAWN]:
+        st.markdown(f"**{escape_markdown(title(context, table))}**")
+        if table.lines:
+            st.dataframe(list(table.lines), hide_index=True, height="content")
+        st.caption(about(table))
+    if more := found.tables[MOST_DRAWN:]:
+        st.caption(f"{len(more)} more are in the report.")
+    with st.expander("As a formula", icon=":material/function:"):
+        st.code("\n".join(found.formula), language=None, wrap_lines=True)
+        st.caption(
+            "Numbers are in the columns' own units. A sum that leaves out small terms "
+            "says how many; the model itself uses them all."
+        )
+
+
+def title(context: ModelContext, table: PointsTable) -> str:
+    """What a table is of: a prototype by its name, or a class."""
+    return table.title if table.prototype is None else context.name(table.prototype)
+
+
+def about(table: PointsTable) -> str:
+    """Where the points start, and what is left out, in a sentence or two."""
+    left_out, words = table.n_left_out, "Farthest from the training mean first."
+    if table.start is not None:
+        order = "largest effect over the training rows first"
+        words = f"Starts at {table.start:.3g}; {order if table.lines else 'no column'}."
+    if left_out:
+        words += f" {left_out} line{'s' * (left_out > 1)} of less effect left out."
+    return words

@@ -1,0 +1,162 @@
+"""How stable the prototypes are: a job of refits, its progress, and its tables."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from pages.prototypes.context import ModelContext
+from pages.ui.text import escape_markdown
+from pages.work import jobs
+from smpcore import (
+    FEWEST_REFITS,
+    METHODS,
+    SmpcoreError,
+    Stability,
+    figures,
+    refits,
+    stability,
+)
+
+N_REFITS = 100
+#: A running job is looked at this often.
+LOOK_SECONDS = 1.0
+_MOST_LINES = 50
+
+
+def section(context: ModelContext) -> None:
+    """Offer the refits; show how they go, and what came."""
+    pairs = "Prototypes" if context.model.classes is None else "Prototypes of a class"
+    st.caption(
+        f"{N_REFITS} refits, each on training rows drawn anew with replacement "
+        "(groups, and neighbours in time, stay together) and, where the method "
+        f"draws at random, with another seed. {pairs} are paired with their likest "
+        "partner."
+    )
+    kept = st.session_state.get("steadiness", (None, None))
+    job = kept[1] if kept[0] == context.key else None
+    if job is not None and not job.wait(0.0):
+        _progress(job)
+        return
+    icon = ":material/replay:"
+    st.button("Refit", key="refit", icon=icon, on_click=_start, args=(context,))
+    if job is not None:
+        _result(context, job)
+
+
+def _start(context: ModelContext) -> None:
+    st.session_state["steadiness"] = (context.key, _job(context))
+
+
+@st.fragment(run_every=LOOK_SECONDS)
+def _progress(job: jobs.Job) -> None:
+    """How far it is; the whole page comes anew when it is done."""
+    if job.wait(0.0):
+        st.rerun()
+    left, right = st.columns([1, 3], vertical_alignment="center")
+    left.button("Stop", key="stop_refits", on_click=job.stop)
+    done = int(job.progress[0])
+    right.progress(done / N_REFITS, f"{done} of {N_REFITS} refits")
+    if job.where:
+        st.caption(job.where)
+
+
+def _result(context: ModelContext, job: jobs.Job) -> None:
+    try:
+        found = job.result()
+    except SmpcoreError as problem:
+        st.error(escape_markdown(str(problem)))
+        return
+    if found is None:
+        st.info("Stopped before the first refit was done.")
+        return
+    _show(context, *found)
+
+
+def _job(context: ModelContext) -> jobs.Job:
+    """Refit in a thread: all it needs is looked up now."""
+    data, model = context.data, context.model
+    values, task = context.choice.all_values, data.dataset.task
+    method = METHODS[context.choice.method]
+    X, y = data.of("train")
+    groups = data.clusters("train")
+
+    make = partial(method.estimator, values, task)
+
+    def work(
+        stop: np.ndarray, progress: np.ndarray
+    ) -> tuple[Stability, Stability] | None:
+        models = []
+        options = {"n_refits": N_REFITS, "n_jobs": max(1, jobs.N_CORES - 1)}
+        # What a visitor has uploaded stays on this machine.
+        options |= {"here": data.dataset.private, "rest": jobs.give_way}
+        try:
+            for other in refits(make, X, y, groups, stop=stop, **options):
+                models.append(other)
+                progress[0] = len(models)
+        except SmpcoreError:
+            if not models:  # fewer refits tell less, but they tell
+                raise
+        if not models:
+            return None
+        return stability(model, models, data.preparation), stability(model, models)
+
+    return jobs.Job(work, study=data.dataset)
+
+
+def _show(context: ModelContext, found: Stability, by_level: Stability) -> None:
+    """The prototypes, and how often columns are selected; levels on request."""
+    model, preparation = context.model, context.data.preparation
+    st.caption(f"Of {found.n_refits} refits:")
+    lines = [
+        {
+            "prototype": context.name(j),
+            "found again %": 100 * float(found.matched[j]),
+            "likeness to its partners": float(found.likeness[j]),
+        }
+        for j in range(model.n_prototypes)
+    ]
+    st.dataframe(lines, hide_index=True)
+    if not context.signed:
+        return
+    numbers = range(model.n_prototypes)
+    key = f"steady_{context.choice.method}_{context.data.dataset.digest}"
+    j = st.selectbox("Prototype", numbers, format_func=context.label, key=key)
+    names = [given.name for given in preparation.inputs]
+    used = model.weights[j] != 0
+    if preparation.has_level_features and st.toggle("Levels one by one", key="levels"):
+        names, found, what = list(model.feature_names), by_level, "features"
+    else:
+        used, what = preparation.used_columns(used), "columns"
+    chosen = np.flatnonzero(used)
+    if not chosen.size:
+        st.caption("All its weights are zero.")
+        return
+    share = 100 * found.selected[j]
+    shown = np.zeros(len(share))
+    shown[chosen] = share[chosen]
+    figure = figures.signed_bars(shown, names, "selected in % of the refits")
+    words = f"How often refits select the {what} of prototype {j + 1}"
+    st.plotly_chart(figure, key="steady", alt=words)
+    order = chosen[np.argsort(-share[chosen], kind="stable")][:_MOST_LINES]
+    table = [
+        {
+            "column": names[f],
+            "selected %": float(share[f]),
+            "same sign %": 100 * float(found.agrees[j, f]),
+            "closest substitute": ""
+            if found.substitute[j, f] < 0
+            else names[found.substitute[j, f]],
+            "refits without it": int(found.without[j, f]),
+        }
+        for f in order
+    ]
+    st.dataframe(table, hide_index=True)
+    st.caption(
+        "The closest substitute is the one that refits take more often when they "
+        f"do without this one: told where at least {FEWEST_REFITS} refits do without "
+        "it, at least as many use it, and the difference is beyond two standard "
+        "errors. It is the largest of many, so it may be chance all the same."
+    )

@@ -1,0 +1,302 @@
+"""The visitor's choice in the session and in the address bar."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
+
+from pages.state import slider_ranges, table_store, widget_state
+from pages.state.choice import BUNDLED, MINE, Choice
+from pages.work import sources
+from smpcore import METHODS, Param, SmpcoreError, forbiddable
+
+SHARE = Param("share", "share", "linear", 0.0, 0.6)
+LARGEST_SHARES = 0.9
+SEED = Param("seed", "seed", "int", 0, 9999)
+OPERATING = (
+    Param("threshold", "threshold", "linear", -1e9, 1e9),
+    Param("band", "band", "linear", 0.0, 1e9),
+)
+
+
+def current() -> Choice:
+    """The visitor's choice; at the first visit it is read from the URL."""
+    _force_navigation()
+    if "choice" not in st.session_state:
+        query = st.query_params.to_dict()
+        widget_state.open_link(query)
+        choice, notices = read_url(
+            {
+                name: v
+                for name, v in query.items()
+                if not name.startswith(widget_state.PREFIX)
+            }
+        )
+        st.session_state["choice"] = choice
+        st.session_state["notices"] = notices
+    _leave_a_lost_table(st.session_state["choice"])
+    return st.session_state["choice"]
+
+
+def chosen() -> Choice:
+    """The visitor's choice in a callback, which cannot run the page anew."""
+    return st.session_state["choice"]
+
+
+def _leave_a_lost_table(choice: Choice) -> None:
+    """Choose the first data, and say why, where the visitor's table is gone.
+
+    It may have expired, or another tab of the same browser may have deleted it.
+    """
+    if choice.data != MINE:
+        return
+    try:
+        table_store.visit(choice.token)
+    except SmpcoreError as error:
+        others = tuple(token for token in choice.own if token != choice.token)
+        st.session_state["choice"] = Choice(others=others, opened=choice.opened)
+        st.session_state.setdefault("notices", []).append(str(error))
+
+
+def _force_navigation() -> None:
+    """Run app.py first when a link straight to a page is the server's first request.
+
+    Streamlit takes a folder named pages for its older kind of multipage app until
+    app.py has called st.navigation, and runs the page alone.
+    """
+    if PagesManager.uses_pages_directory:
+        PagesManager.uses_pages_directory = False
+        st.rerun()
+
+
+def choose(choice: Choice) -> None:
+    """Make this the visitor's choice, with a method that can learn its data."""
+    try:
+        choice, said = choice.settled()
+    except SmpcoreError:  # the table is gone: the page that needs it says so
+        said = ""
+    st.session_state["choice"] = choice
+    if said:
+        st.session_state.setdefault("notices", []).append(said)
+
+
+def choose_data(choice: Choice) -> None:
+    """Make this the visitor's choice, of data that its values were not chosen for."""
+    choose(choice)
+    try:
+        choice, said = slider_ranges.within(current(), ())
+    except SmpcoreError:  # the page that needs these data says what is wrong
+        return
+    choose(choice)
+    st.session_state.setdefault("notices", []).extend(said)
+
+
+def edition() -> int:
+    """How often a saved state was opened.
+
+    It is part of the keys of controls that would else go on saying what they said.
+    """
+    return st.session_state.get("edition", 0)
+
+
+def take_notices() -> list[str]:
+    """Sentences to show once."""
+    notices = st.session_state.get("notices", [])
+    st.session_state["notices"] = []
+    return notices
+
+
+def show_url(choice: Choice) -> None:
+    """Write choice and controls into the address bar, where they differ from it."""
+    wanted = write_url(choice) | widget_state.query()
+    if st.query_params.to_dict() != wanted:
+        st.query_params.from_dict(wanted)
+
+
+def write_url(choice: Choice) -> dict[str, str]:
+    """The choice as URL parameters; defaults are left out."""
+    start = Choice()
+    query = {"data": choice.data}
+    if choice.data == MINE:
+        query["mine"] = choice.token
+    if choice.two_classes:
+        query["two"] = "1"
+    if choice.forbidden:
+        query["without"] = json.dumps(choice.forbidden, ensure_ascii=False)
+    if choice.method != start.method:
+        query["method"] = choice.method
+    for name in ("validation", "test", "seed"):
+        if getattr(choice, name) != getattr(start, name):
+            query[name] = _text(getattr(choice, name))
+    for name, value in choice.data_values.items():
+        query[f"d.{name}"] = _text(value)
+    if choice.opened and choice.times_opened:
+        query["opened"] = str(choice.times_opened)
+        if choice.open_test:
+            query["open"] = "1"
+    defaults = METHODS[choice.method].defaults(choice.task)
+    for name, value in choice.values.items():
+        if value != defaults.get(name):
+            query[name] = _text(value)
+    if choice.operating:
+        for name in ("threshold", "band"):
+            query[name] = _text(getattr(choice, name))
+    for name in ("kind", "first", "second"):
+        if name in choice.view:
+            query[f"v.{name}"] = str(choice.view[name])
+    for index, value in choice.view.get("at", {}).items():
+        query[f"v.at{index}"] = _text(value)
+    return query
+
+
+def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
+    """Read URL parameters from anywhere.
+
+    Parameters
+    ----------
+    query : mapping of str to str
+
+    Returns
+    -------
+    choice : Choice
+        Valid whatever the URL said.
+    notices : list of str
+        What was not understood, in sentences.
+    """
+    notices: list[str] = []
+    choice = Choice(view=_read_view(query, notices))
+    data = query.get("data", choice.data)
+    if data == MINE:
+        choice = replace(choice, data=MINE, token=query.get("mine", "")[:64])
+        try:
+            choice.dataset()
+        except SmpcoreError as error:
+            notices.append(str(error))
+            choice = replace(choice, data=Choice.data, token="")
+    elif data in BUNDLED:
+        choice = replace(choice, data=data)
+    elif sources.is_source(data):
+        try:
+            sources.load(data)
+            choice = replace(choice, data=data)
+        except SmpcoreError as error:
+            notices.append(str(error))
+    else:
+        notices.append("The link names a data set that is not here; moons is shown.")
+    choice = replace(choice, two_classes=query.get("two") == "1")
+    method = query.get("method", choice.method)
+    if method not in METHODS:
+        notices.append("The link names a method that is not here.")
+        method = choice.method
+    choice, said = replace(choice, method=method).settled()
+    notices += [said] if said and "method" in query else []
+    data_params = BUNDLED[choice.data].params if choice.data in BUNDLED else ()
+    shares = [replace(SHARE, name=name) for name in ("validation", "test")]
+    choice = replace(
+        choice,
+        values=_read(METHODS[choice.method].controls(choice.task), query, "", notices),
+        data_values=_read(data_params, query, "d.", notices),
+        **_read((*shares, SEED), query, "", notices),
+    )
+    if choice.validation + choice.test > LARGEST_SHARES:
+        notices.append("The link leaves too few rows for training: shares of 0.2 each.")
+        choice = replace(choice, validation=Choice.validation, test=Choice.test)
+    if "without" in query:
+        choice = _without(choice, query["without"], notices)
+    if found := _read(OPERATING, query, "", notices):
+        choice = replace(choice, **found, set_for=choice.key)
+    if unknown := sorted(name[:40] for name in set(query) - _names(choice)):
+        named = ", ".join(unknown[:5])
+        notices.append(f"The link sets what is not here and was left out: {named}.")
+    opened = query.get("opened", "")
+    if opened.isdecimal() and len(opened) < 4 and int(opened):
+        choice = replace(
+            choice,
+            opened={choice.table().digest: int(opened)},
+            open_test=query.get("open") == "1",
+        )
+    return choice, notices
+
+
+def _names(choice: Choice) -> set[str]:
+    """What a link to this choice may set."""
+    own = {"data", "mine", "two", "method", "validation", "test", "seed", "opened"}
+    own |= {"open", "without"} | {param.name for param in OPERATING}
+    own |= {param.name for param in METHODS[choice.method].controls(choice.task)}
+    if choice.data in BUNDLED:
+        own |= {f"d.{param.name}" for param in BUNDLED[choice.data].params}
+    places = {f"v.at{index}" for index in choice.view.get("at", {})}
+    return own | {"v.kind", "v.first", "v.second"} | places
+
+
+def _without(choice: Choice, text: str, notices: list[str]) -> Choice:
+    """The choice with the features forbidden that the link names."""
+    try:
+        names = json.loads(text)
+    except (ValueError, RecursionError):
+        names = None
+    if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
+        notices.append(
+            'The link should name what is forbidden as in ["age", "height"]; nothing '
+            "is forbidden."
+        )
+        return choice
+    known = forbiddable(choice.whole())
+    if unknown := [name[:40] for name in names if name not in known]:
+        notices.append(
+            "The link forbids features that these data do not have, which were left "
+            f"out: {', '.join(unknown[:5])}."
+        )
+    wanted = replace(choice, forbidden=tuple(n for n in known if n in set(names)))
+    try:
+        wanted.dataset()
+    except SmpcoreError as error:
+        notices.append(f"The link was not understood in one place: {error}")
+        return choice
+    return wanted
+
+
+def _read(
+    params: tuple[Param, ...], query: Mapping[str, str], prefix: str, notices: list
+) -> dict[str, Any]:
+    values = {}
+    for param in params:
+        if (text := query.get(prefix + param.name)) is None:
+            continue
+        try:
+            values[param.name] = param.clean(text)
+        except SmpcoreError as error:
+            notices.append(f"The link was not understood in one place: {error}")
+    return values
+
+
+def _read_view(query: Mapping[str, str], notices: list) -> dict[str, Any]:
+    view: dict[str, Any] = {}
+    if query.get("v.kind") in ("pca", "axes", "curve"):
+        view["kind"] = query["v.kind"]
+    for name in ("first", "second"):
+        if (text := query.get(f"v.{name}", "")).isdecimal() and len(text) < 6:
+            view[name] = int(text)
+    at = {}
+    for name, text in query.items():
+        if name.startswith("v.at") and name[4:].isdecimal() and len(name) < 10:
+            try:
+                value = float(text)
+            except ValueError:
+                value = np.nan
+            if np.isfinite(value) and abs(value) < 1e15:
+                at[int(name[4:])] = value
+            else:
+                notices.append(f"{name} in the link should be a number.")
+    return {**view, "at": at} if at else view
+
+
+def _text(value: Any) -> str:
+    """Every digit: a link gives the very same model."""
+    return repr(float(value)) if isinstance(value, float) else str(value)

@@ -1,0 +1,158 @@
+"""Steps back on Explore: over points and settings, in the order they were made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pages.state import table_store, user_tables
+from pages.state.choice import MINE, Choice
+from smpcore import METHODS, Dataset, SmpcoreError, Split
+
+#: Steps that can be taken back.
+MOST_STEPS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """What was before a step.
+
+    Parameters
+    ----------
+    what : str
+        What the step changed, in words.
+    choice : Choice
+    points : (Dataset, Split), optional
+        The visitor's table, if its points were drawn or are about to be.
+    digest : str
+        Of the visitor's table, if it came from a file: it is not held here.
+    moved : bool
+        Whether the step changed points; else it changed settings.
+    """
+
+    what: str
+    choice: Choice
+    points: tuple[Dataset, Split] | None = None
+    digest: str = ""
+    moved: bool = False
+
+
+def push(live: dict[str, Any], step: Step) -> None:
+    """Remember a step."""
+    steps = live.setdefault("undo", [])
+    steps.append(step)
+    del steps[:-MOST_STEPS]
+
+
+def told(live: Mapping[str, Any]) -> str:
+    """What the next undo takes back, in words; empty if there is nothing."""
+    steps = live.get("undo")
+    return steps[-1].what if steps else ""
+
+
+def follow(
+    live: dict[str, Any],
+    before: Choice,
+    after: Choice,
+    message: Mapping[str, Any] | None,
+) -> None:
+    """Remember the settings that a message changed: a whole drag is one step.
+
+    Parameters
+    ----------
+    live : dict
+        The session's state of the figure.
+    before, after : Choice
+    message : mapping or None
+    """
+    kind = (message or {}).get("kind")
+    if kind == "edit":
+        live.pop("drag_from", None)
+    if kind not in ("set", "reset"):
+        return
+    start = live.setdefault("drag_from", before)
+    if message.get("dragging"):
+        return
+    del live["drag_from"]
+    if what := _changed(start, after):
+        what = "the reset" if kind == "reset" else what
+        points, digest = None, ""
+        if start.data == MINE and after.source != start.source:
+            dataset, division = table_store.visit(start.token)
+            points = (dataset, division) if division is not None else None
+            digest = dataset.digest
+        push(live, Step(what, start, points, digest))
+
+
+def _changed(before: Choice, after: Choice) -> str:
+    """Which setting differs, in words; views and the test set are none."""
+    if before.source != after.source:
+        return "the choice of data"
+    if before.data_values != after.data_values:
+        return "a setting of the data"
+    if before.method != after.method:
+        return "the choice of method"
+    if before.values == after.values:
+        return ""
+    params = METHODS[after.method].controls(after.task)
+    old, new = before.all_values, after.all_values
+    labels = [p.label for p in params if old.get(p.name) != new.get(p.name)]
+    return labels[0] if labels else ""
+
+
+def back(choice: Choice, live: dict[str, Any]) -> Choice:
+    """Take the last step back.
+
+    Raises
+    ------
+    SmpcoreError
+        If there is none, or its table is gone.
+    """
+    if not live.get("undo"):
+        raise SmpcoreError("There is nothing to undo.")
+    step = live["undo"].pop()
+    before = step.choice
+    if before.data == MINE and step.points is None:
+        _check_table(step)
+    if step.moved and step.points is None:
+        # The first edit made a drawing of other data: it is no more.
+        left = [token for token in choice.own if token != live.get("edited")]
+        choice = replace(choice, token="", others=tuple(left))
+        live["edited"] = None
+    if step.moved and before.data != MINE:
+        was = {"data": before.data, "data_values": before.data_values}
+        return replace(choice, **was, **_own(choice, before.token))
+    if step.points is not None:
+        token = table_store.keep(*step.points, before.token)
+        live["edited"] = token
+        start = choice if step.moved else replace(before, **_own(choice, token))
+        return replace(
+            user_tables.show(start, token), data_values={}, opened=choice.opened
+        )
+    same = step.moved or choice.source == before.source
+    view = choice.view if same else before.view
+    seen = {"view": view, "open_test": same and choice.open_test}
+    # How often a test part was opened is never taken back.
+    seen |= _own(choice, before.token) | {"opened": choice.opened}
+    return replace(before, **seen)
+
+
+def _check_table(step: Step) -> None:
+    """Refuse a step back to a table that is gone or was replaced."""
+    try:
+        table, _ = table_store.visit(step.choice.token)
+    except SmpcoreError:
+        raise SmpcoreError(
+            f"Undo cannot take back {step.what}: the table before this step was "
+            "deleted or has expired. Nothing is changed; bring the table again on Data."
+        ) from None
+    if step.digest and table.digest != step.digest:
+        raise SmpcoreError("The table before this step is replaced; bring it again.")
+
+
+def _own(choice: Choice, token: str) -> dict[str, Any]:
+    """The visitor's own tables as they are now, this one first if it was one."""
+    tokens = [token] * bool(token) + [one for one in choice.own if one != token]
+    first, *others = tokens or [""]
+    return {"token": first, "others": tuple(others)}

@@ -1,0 +1,64 @@
+"""The visitor's own tables, uploads and drawings: each keeps its place in the lists."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from pages.state import table_store
+from pages.state.choice import MINE, Choice
+from smpcore import SmpcoreError
+
+#: Drawings that stay in the lists; the oldest goes first, an upload never.
+MOST_DRAWINGS = 8
+
+
+def is_drawing(token: str) -> bool:
+    """Whether points of this table were drawn; False too if it is gone."""
+    try:
+        return table_store.visit(token)[1] is not None
+    except SmpcoreError:
+        return False
+
+
+def show(choice: Choice, token: str) -> Choice:
+    """The choice with this table of the visitor's own; the others stay at hand."""
+    others = [one for one in choice.own if one != token]
+    drawings = [one for one in others if is_drawing(one)]
+    gone = drawings[: max(0, len(drawings) - MOST_DRAWINGS + 1)]
+    others = [one for one in others if one not in gone]
+    return replace(choice, data=MINE, token=token, others=tuple(others))
+
+
+def titles(choice: Choice) -> dict[str, str]:
+    """Own tables in the lists of data: how a choice names them -> name for people.
+
+    Looking at them keeps them: what is in a list is not forgotten.
+    """
+    found, seen = {}, Counter()
+    for token in sorted(choice.own, key=is_drawing):
+        title = _title(token)
+        if not title and token != choice.token:
+            continue
+        title = title or "My table"
+        seen[title] += 1
+        key = MINE if token == choice.token else f"{MINE}:{token}"
+        found[key] = title if seen[title] == 1 else f"{title} ({seen[title]})"
+    return found
+
+
+def _title(token: str) -> str:
+    try:
+        dataset, division = table_store.visit(token)
+    except SmpcoreError:
+        return ""
+    if division is None:
+        return "My table"
+    if dataset.reading is not None:
+        return "My table, edited"
+    return "My drawing"
+
+
+def upload_of(choice: Choice) -> str:
+    """Token of the table that a new file replaces: never that of a drawing."""
+    return next((one for one in choice.own if not is_drawing(one)), "")

@@ -1,0 +1,252 @@
+"""Where the chosen model of two classes says yes, and where it is not sure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.state import links, widget_state
+from pages.state.choice import Choice
+from pages.ui import readouts
+from pages.ui.text import escape_markdown, number_columns, short_label
+from pages.work import cache, jobs
+from smpcore import (
+    PrototypeModel,
+    SmpcoreError,
+    band_for_error,
+    figures,
+    margins,
+    operating_points,
+    out_of_fold,
+    rates_at,
+    reject_curve,
+    roc_area,
+    threshold_for_cost,
+    threshold_for_sensitivity,
+)
+
+#: Where the commoner class has less than this share, either may be the one to find.
+IN_DOUBT = 0.6
+WAYS = ("as fitted", "by wanted sensitivity", "by cost")
+#: A page waits so long for the fits on folds, then shows how far they are.
+WAIT_SECONDS = 2.0
+#: The fits on folds are looked at this often.
+LOOK_SECONDS = 1.0
+
+
+@st.fragment
+def section() -> None:
+    """Curves on the validation rows, and the threshold and band that are set."""
+    begun = widget_state.enter("operate", (False, True), False)
+    wanted = st.toggle("Threshold and “not sure” band of the model", **begun)
+    choice = links.current()
+    links.show_url(choice)
+    if not wanted:
+        return
+    try:
+        data = choice.parts()
+        if data.dataset.classes is None or len(data.dataset.classes) != 2:
+            st.info("A threshold needs data of two classes; choose such on Data.")
+            return
+        if not len(data.split.validation):
+            st.info(
+                "A threshold is judged on validation rows, and there are none: give "
+                "them a share on Data."
+            )
+            return
+        fit = cache.fit(data, choice.method, choice.all_values)
+        if fit.wait(5.0):
+            _curves(choice, data, fit.estimator.model_)
+        else:
+            st.info("The fit is still running.")
+    except SmpcoreError as problem:
+        st.info(escape_markdown(str(problem)))
+
+
+def _curves(choice: Choice, data: cache.Parts, model: PrototypeModel) -> None:
+    X, y = data.of("validation")
+    margin = margins(model, X)
+    columns = st.columns(4)
+    shares = [float((data.of("train")[1] == name).mean()) for name in model.classes]
+    rarer = int(shares[1] <= shares[0])
+    positive = columns[0].selectbox(
+        "Positive class",
+        (rarer, 1 - rarer),
+        format_func=lambda number: short_label(model.classes[number]),
+        key=f"positive {data.dataset.digest}",
+        help="The one to be found. First the rarer one of the training rows.",
+    )
+    if max(shares) < IN_DOUBT:
+        columns[0].caption("Both classes are about as frequent: which is to be found?")
+    sign = 1 if positive else -1
+    margin, truth = sign * margin, y == model.classes[positive]
+    points = operating_points(margin, truth)
+    rule = _rule(columns[1:3], fixed=model.code_size > 0)
+    wanted = columns[3].number_input(
+        "Wrong answers, % at most",
+        0.0,
+        100.0,
+        100.0,
+        key="wanted_error",
+        help="Below 100 a band opens in which the model says “not sure”.",
+    )
+    threshold = band = 0.0
+    if chosen := rule is not None or wanted < 100:
+        scores = _training_scores(choice, data)
+        if scores is None:
+            return
+        own = scores[:, positive] - scores[:, 1 - positive]
+        scored = np.isfinite(own)
+        own, own_truth = (
+            own[scored],
+            (data.of("train")[1] == model.classes[positive])[scored],
+        )
+        if rule:
+            threshold = rule(operating_points(own, own_truth))
+        band = band_for_error(reject_curve(own, own_truth, threshold), wanted / 100)
+    curve = reject_curve(margin, truth, threshold)
+    _told(margin, truth, threshold, band, data.clusters("validation"))
+    st.caption(_source(len(own) if chosen else 0, data))
+    pictures = (
+        ("ROC", figures.roc(points, threshold), _area(margin, truth, data)),
+        ("Precision and recall", figures.precision_recall(points, threshold), ""),
+        ("Answered rows and errors", figures.coverage(curve, band), ""),
+    )
+    for column, (title, figure, more) in zip(st.columns(3), pictures, strict=True):
+        words = f"{title} on {len(y)} validation rows"
+        column.plotly_chart(figure, key=f"operating_{title}", alt=words)
+        column.caption(f"{words}.{more}")
+    with st.expander("These curves as tables", icon=":material/table:"):
+        for table in (points, curve):
+            st.dataframe(table, hide_index=True, column_config=number_columns(table))
+    left, right = st.columns([2, 5], vertical_alignment="center")
+    args = choice.key, sign * threshold, band
+    left.button("Use on every page", key="use_operating", on_click=_set, args=args)
+    right.caption(f"On every page now: {choice.operating or 'as fitted'}.")
+
+
+def _area(margin: np.ndarray, truth: np.ndarray, data: cache.Parts) -> str:
+    """The area under the ROC curve in words."""
+    share, low, high = roc_area(margin, truth, data.clusters("validation"))
+    if np.isnan(share):
+        return ""
+    return f" AUC {share:.3f}, 95 % interval {low:.3f} to {high:.3f} (DeLong's)."
+
+
+def _rule(columns: Any, fixed: bool) -> Callable[[pd.DataFrame], float] | None:
+    """How the controls choose a threshold of `operating_points`; None: as fitted."""
+    way = columns[0].selectbox("Threshold", WAYS[:1] if fixed else WAYS, key="way")
+    if way == WAYS[1]:
+        wanted = columns[1].number_input(
+            "Sensitivity, % at least", 0.0, 100.0, 95.0, key="wanted_sensitivity"
+        )
+        return partial(threshold_for_sensitivity, wanted=wanted / 100)
+    if way == WAYS[2]:
+        price = columns[1].number_input(
+            "A miss costs so many false alarms", 0.01, 1000.0, 5.0, key="price"
+        )
+        return partial(threshold_for_cost, miss=price, alarm=1.0)
+    columns[1].caption("0: the class with the higher score")
+    return None
+
+
+def _training_scores(choice: Choice, data: cache.Parts) -> np.ndarray | None:
+    """Out-of-fold scores of the training rows; None while they are on their way."""
+    values = choice.all_values
+    key = data.dataset.digest, data.split.key, choice.method, cache.pairs(values)
+    before, job = st.session_state.get("out_of_fold", (None, None))
+    if before != key:
+        if job:
+            job.stop()
+        job = _job(choice.method, values, data)
+        st.session_state["out_of_fold"] = key, job
+    if not job.wait(WAIT_SECONDS):
+        _progress(job)
+        return None
+    try:
+        return job.result()
+    except SmpcoreError as problem:
+        st.info(escape_markdown(str(problem)))
+        st.button(
+            "Fit the folds again",
+            key="refit_folds",
+            on_click=st.session_state.pop,
+            args=("out_of_fold",),
+        )
+        return None
+
+
+def _job(method: str, values: dict[str, Any], data: cache.Parts) -> jobs.Job:
+    def work(stop: np.ndarray, progress: np.ndarray) -> np.ndarray:
+        options = {"stop": stop, "progress": progress, "rest": jobs.give_way}
+        # What a visitor has uploaded stays on this machine.
+        options |= {"n_jobs": max(1, jobs.N_CORES - 1), "here": data.dataset.private}
+        return out_of_fold(method, values, data.dataset, data.split, **options)
+
+    return jobs.Job(work, study=data.dataset)
+
+
+@st.fragment(run_every=LOOK_SECONDS)
+def _progress(job: jobs.Job) -> None:
+    """How far the fits on folds are; the whole page comes anew when they are done."""
+    if job.wait(0.0):
+        st.rerun()
+    left, right = st.columns([1, 3], vertical_alignment="center")
+    left.button("Stop", key="stop_folds", on_click=job.stop)
+    done = float(job.progress[0])
+    right.progress(done, f"Fits on folds of the training rows: {100 * done:.0f} %")
+    if job.where:
+        st.caption(job.where)
+
+
+def _told(
+    margin: np.ndarray,
+    truth: np.ndarray,
+    threshold: float,
+    band: float,
+    clusters: np.ndarray | None,
+) -> None:
+    """Count what these settings do on the validation rows, with intervals."""
+    sure, yes = np.abs(margin - threshold) > band, margin > threshold
+    words = (
+        f"Threshold {threshold:.4g}, band ±{band:.4g}: {sure.sum()} of {len(margin)} "
+        f"validation rows get an answer, {(yes != truth)[sure].sum()} of them wrong."
+    )
+    rates = rates_at(margin, truth, threshold, band, clusters)
+    for name, (hits, n, low, high) in rates.items():
+        words += f" {name.capitalize()}: " + (
+            f"{100 * hits / n:.0f} % ({hits} of {n}, 95 % interval {100 * low:.0f} to "
+            f"{100 * high:.0f} %)."
+            if n
+            else "no row of that class gets an answer."
+        )
+    st.markdown(words)
+
+
+def _source(n_scored: int, data: cache.Parts) -> str:
+    """Which rows the settings are chosen on, and which judge them."""
+    chosen = "The threshold is as fitted."
+    if n_scored:
+        chosen = (
+            f"Threshold and band are chosen on {n_scored} of "
+            f"{len(data.split.train)} training rows, each scored by a model of other "
+            "folds; the validation rows took no part in that."
+        )
+    return (
+        f"{chosen} Intervals are Wilson's{readouts.together(data)}. Where the method "
+        "or its parameters were chosen by validation rows, "
+        "their figures are optimistic; those of the test rows are not."
+    )
+
+
+def _set(key: str, threshold: float, band: float) -> None:
+    """Set them for the model of this key, unless another has been chosen since."""
+    choice = links.chosen()
+    if choice.key == key:
+        links.choose(replace(choice, threshold=threshold, band=band, set_for=key))

@@ -1,0 +1,302 @@
+"""What the trade-off page asks for, and what it has found so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.state import links, widget_state
+from pages.state.choice import Choice
+from pages.tradeoff import batch
+from pages.work import cache, jobs
+from pages.work.sweep_jobs import REFERENCE, SweepJob
+from smpcore import (
+    BASELINES,
+    METHODS,
+    SCORES,
+    pareto_front,
+    smaller_and_as_good,
+    title_of,
+)
+
+SIZE_TITLES = {
+    "n_nonzeros": "Non-zeros",
+    "n_features": "Columns used",
+    "n_prototypes": "Prototypes",
+    "flash_bytes": "Flash bytes, float32",
+    "flash_int16": "Flash bytes, int16",
+    "flash_int8": "Flash bytes, int8",
+    "cycles_float32": "Cycles, float32",
+    "cycles_int16": "Cycles, int16",
+    "cycles_int8": "Cycles, int8",
+}
+SCORE_TITLES = {
+    "balanced_accuracy": "Balanced accuracy",
+    "accuracy": "Accuracy",
+    "mae": "Mean absolute error",
+    "r2": "R²",
+}
+#: A running sweep is looked at this often until there is a chart, and from then on; a
+#: fine one adds to a chart that is there.
+FIRST_SECONDS, NEXT_SECONDS, FINE_SECONDS = 0.25, 0.5, 1.0
+
+
+#: First and fine sweep of a method; in place of the first one a file.
+Pair = tuple[SweepJob | batch.Opened, SweepJob | None]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What to sweep and how to show it.
+
+    Parameters
+    ----------
+    data : Parts
+    values : dict
+        Method -> its values, the swept one at its default.
+    score, size : str
+    n_folds : int
+    baselines : bool
+    opened : Opened, optional
+        Results of a batch run.
+    """
+
+    data: cache.Parts
+    values: dict[str, dict[str, Any]]
+    score: str
+    size: str
+    n_folds: int
+    baselines: bool
+    opened: batch.Opened | None = None
+
+    @property
+    def task(self) -> str:
+        """Of the data."""
+        return self.data.dataset.task
+
+    @property
+    def larger_is_better(self) -> bool:
+        """Of the score."""
+        return SCORES[self.task][self.score]
+
+    def jobs(self) -> list[Pair]:
+        """First and fine sweep of each method; first ones that are missing begin.
+
+        So do those that another visitor's busy moment left without a point, once.
+        """
+        refined = st.session_state.setdefault("refined", set())
+        met = st.session_state.setdefault("met", set())
+        for key, where in self._sweeps().items():
+            if key not in met and cache.swept(*where, False).futile:
+                cache.swept(*where, False).start()
+            met.add(key)
+        found: list[Pair] = [
+            (
+                cache.swept(*where, False),
+                cache.swept(*where, True) if key in refined else None,
+            )
+            for key, where in self._sweeps().items()
+        ]
+        return found + ([(self.opened, None)] if self.opened else [])
+
+    def refine(self) -> None:
+        """Begin the fine sweep of each method, again where it was stopped."""
+        st.session_state["refined"] |= set(self._sweeps())
+        for _, fine in self.jobs():
+            if fine and not (fine.running or fine.complete):
+                fine.start()
+
+    def _sweeps(self) -> dict[Any, tuple]:
+        """What names a sweep -> how to ask for it."""
+        wanted = dict(self.values)
+        if self.baselines:
+            wanted[REFERENCE] = {}
+        there = self.opened.keys if self.opened else set()
+        wanted = {key: v for key, v in wanted.items() if key not in there}
+        if there.intersection(BASELINES):
+            wanted.pop(REFERENCE, None)
+        of = self.data.dataset.digest, self.data.split.key, self.n_folds
+        return {
+            (*of, key, pairs): (self.data, key, pairs, self.n_folds)
+            for key, pairs in ((k, cache.pairs(v)) for k, v in wanted.items())
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What sweeps have found so far.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One line per fit.
+    points : DataFrame
+        One line per point, those of the methods as `pareto_front` marks them; ``rival``
+        names a baseline that is at most as large and at least as good; ``usual`` says
+        that the other parameters are at their defaults, as in a file.
+    """
+
+    table: pd.DataFrame
+    points: pd.DataFrame
+
+    @property
+    def of_methods(self) -> pd.DataFrame:
+        """The points that can be opened, those worth it first."""
+        own = self.points[self.points["method"].isin(METHODS)]
+        return own.sort_values(["sparsest", "best", "front"], ascending=False)
+
+
+def ask(choice: Choice, data: cache.Parts) -> Asked:
+    """The page's controls."""
+    task = data.dataset.task
+    able = [key for key, method in METHODS.items() if task in method.estimators]
+    first = [choice.method] if choice.method in able else able[:1]
+    columns = st.columns([4, 2, 2, 1])
+    chosen = columns[0].multiselect(
+        "Methods",
+        able,
+        format_func=lambda key: METHODS[key].title,
+        **widget_state.several(f"sweep_methods_{task}", able, first),
+    )
+    score = columns[1].selectbox(
+        "Score",
+        SCORES[task],
+        format_func=SCORE_TITLES.get,
+        **widget_state.pick(
+            f"sweep_score_{task}", SCORES[task], next(iter(SCORES[task]))
+        ),
+    )
+    size = columns[2].selectbox(
+        "Against",
+        SIZE_TITLES,
+        format_func=SIZE_TITLES.get,
+        **widget_state.pick("sweep_size", SIZE_TITLES, next(iter(SIZE_TITLES))),
+        help="Flash and cycles of integers are those of the prediction alone. Inputs "
+        "that come as floats have to be converted, which Export counts.",
+    )
+    baselines = st.toggle(
+        "Baselines: l1 path, RBF-SVM, tree, forest, neighbours"
+        if task == "classification"
+        else "Baselines: lasso path, RBF-SVM, tree, forest, neighbours, ridge",
+        **widget_state.enter("sweep_baselines", (False, True), True),
+    )
+    values = {key: _values(choice, key, task) for key in chosen}
+    opened = batch.section(data)
+    n_folds = _folds(columns[3], opened)
+    return Asked(data, values, score, size, n_folds, baselines, opened)
+
+
+def _folds(place: Any, opened: batch.Opened | None) -> int:
+    """The control of folds; scores of an opened file are beside those of its folds."""
+    if opened:
+        n_folds = opened.subject.n_folds
+        help_ = "As in the file that is open: only scores of the same folds compare."
+        place.number_input("Folds", value=n_folds, disabled=True, help=help_)
+        return n_folds
+    begun = widget_state.enter("sweep_folds", range(2, 11), 5)
+    return int(place.number_input("Folds", 2, 10, **begun))
+
+
+def _values(choice: Choice, key: str, task: str) -> dict[str, Any]:
+    """A method's values, the swept one at its default: it is the same sweep."""
+    start = METHODS[key].defaults(task)
+    if key == choice.method:
+        mine = {name: v for name, v in choice.all_values.items() if name in start}
+        swept = METHODS[key].sparsity
+        return {**start, **mine, swept: start[swept]}
+    return start
+
+
+def pace(pairs: list[Pair]) -> float | None:
+    """How often to look at sweeps; None if none is running."""
+    running = [(first, fine) for first, fine in pairs if (fine or first).running]
+    if not running:
+        return None
+    if not any(first.n_found for first, _ in pairs):
+        return jobs.pace(FIRST_SECONDS)
+    fine = all(fine for _, fine in running)
+    return jobs.pace(FINE_SECONDS if fine else NEXT_SECONDS)
+
+
+@jobs.live_turn()
+def gather(asked: Asked, pairs: list[Pair]) -> Found:
+    """Put sweeps together: of each method the fine one, once it has a point."""
+    looks = []
+    for first, fine in pairs:
+        look = fine.look(asked.score) if fine else None
+        if look is None or look[1].empty:
+            look = first.look(asked.score)
+        looks.append(look)
+    table = pd.concat([fits for fits, _ in looks], ignore_index=True)
+    parts = [points for _, points in looks]
+    points = pd.concat([part for part in parts if len(part)] or parts[:1])
+    mine = points["method"].isin(METHODS)
+    how = table, asked.size, asked.score, asked.larger_is_better
+    own, reference = pareto_front(points[mine], *how), points[~mine]
+    rivals = smaller_and_as_good(own, reference, asked.size, asked.larger_is_better)
+    titles = [title_of(key) for key in reference["method"]]
+    own["rival"] = [titles[i] if i >= 0 else "" for i in rivals]
+    points = pd.concat([own, reference.assign(rival="")])
+    marks = ["front", "undecided", "best", "sparsest"]
+    points[marks] = points[marks].eq(True)
+    points["usual"] = points["method"].isin(asked.opened.keys if asked.opened else ())
+    # A click may come back when there are more points: a name says which was meant.
+    points.index = [f"{p.method} {p.value!r}" for p in points.itertuples()]
+    return Found(table, points)
+
+
+def label(point: Any) -> str:
+    """A point in words."""
+    if not point.parameter:
+        return title_of(point.method)
+    known = METHODS.get(point.method)
+    named = known.param(point.parameter).label if known else point.parameter
+    return f"{title_of(point.method)}: {named} = {point.value:.6g}"
+
+
+def stop(sweeps: list[SweepJob]) -> None:
+    """End them soon; what is finished is kept."""
+    for sweep in sweeps:
+        sweep.stop()
+
+
+def use(asked: Asked, point: Any) -> None:
+    """Make a point the model of every page, with the values that it was swept at.
+
+    Parameters
+    ----------
+    asked : Asked
+        Of the sweep: the visitor may have chosen another model since.
+    point : row of `Found.points`
+    """
+    method = METHODS[point.method]
+    usual = method.defaults(asked.task)
+    swept = {} if point.usual else asked.values.get(point.method, {})
+    values = {name: v for name, v in swept.items() if v != usual[name]}
+    values[point.parameter] = method.param(point.parameter).clean(point.value)
+    links.choose(replace(links.chosen(), method=point.method, values=values))
+
+
+def in_use(choice: Choice, found: Found, asked: Asked) -> str:
+    """Which point is the model of every page now, in words; empty if none is.
+
+    The pointer reaches one of several points on one spot: the others are named.
+    """
+    own = found.of_methods
+    for place, point in own[own["method"] == choice.method].iterrows():
+        rest = {n: v for n, v in choice.all_values.items() if n != point.parameter}
+        usual = METHODS[choice.method].defaults(asked.task).items()
+        if choice.all_values.get(point.parameter) != point.value or (
+            point.usual and not rest.items() <= usual
+        ):
+            continue
+        spot = [asked.size, "mean"]
+        near = np.isclose(own[spot], point[spot].astype(float), rtol=1e-9).all(axis=1)
+        same = [label(p) for p in own[near].itertuples() if p.Index != place]
+        told = f"On every page now: {label(point)}, fitted on all training rows."
+        return told + f" On the same spot of the chart: {'; '.join(same)}." * bool(same)
+    return ""

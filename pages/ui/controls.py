@@ -1,0 +1,239 @@
+"""Controls of the live figure: made from the registry, read back with care."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pages.state import user_tables
+from pages.state.choice import ANSWERS, BUNDLED, MINE, Choice, view_kinds
+from pages.work import cache, sources
+from smpcore import METHODS, Param, SmpcoreError, shorten_name
+
+#: Sliders for features that stand still in an axis view, at most.
+MAX_SLICES = 12
+
+
+def set_values(choice: Choice, values: Mapping[str, Any]) -> Choice:
+    """Apply what the live figure's controls say.
+
+    Parameters
+    ----------
+    choice : Choice
+    values : mapping
+        Control name -> value, as `live_controls` names them.
+
+    Returns
+    -------
+    Choice
+
+    Raises
+    ------
+    SmpcoreError
+        If a value is not one a control can have.
+    """
+    for name, value in values.items():
+        choice = _set(choice, str(name), value)
+    return choice
+
+
+def _set(choice: Choice, name: str, value: Any) -> Choice:
+    if name == "data":
+        if value not in dict(_data_options(choice)):
+            raise SmpcoreError("data should be one of the listed data sets.")
+        _, mine, token = str(value).partition(f"{MINE}:")
+        choice = (
+            user_tables.show(choice, token) if mine else replace(choice, data=value)
+        )
+        choice = replace(choice, data_values={}, two_classes=False)
+        return replace(choice, view={}, open_test=False, forbidden=())
+    if name == "method":
+        if value not in METHODS or choice.task not in METHODS[value].estimators:
+            raise SmpcoreError("method should be one of the listed methods.")
+        return replace(choice, method=value, values={})
+    if name == "open_test":
+        opened = dict(choice.opened)
+        if value and not choice.open_test:
+            digest = choice.table().digest
+            opened[digest] = opened.get(digest, 0) + 1
+        return replace(choice, open_test=bool(value), opened=opened)
+    group, _, inner = name.partition(".")
+    if group == "d" and choice.data in BUNDLED:
+        param = _named(BUNDLED[choice.data].params, inner)
+        values = {**choice.data_values, inner: param.clean(value)}
+        return replace(choice, data_values=values)
+    if group == "v":
+        return replace(
+            choice, view={**choice.view, **_view_value(choice, inner, value)}
+        )
+    param = _named(METHODS[choice.method].controls(choice.task), name)
+    return replace(choice, values={**choice.values, name: param.clean(value)})
+
+
+def _named(params: tuple[Param, ...], name: str) -> Param:
+    for param in params:
+        if param.name == name:
+            return param
+    raise SmpcoreError(f"{name[:40]} is no control here; reload the page.")
+
+
+def _view_value(choice: Choice, name: str, value: Any) -> dict[str, Any]:
+    if name == "kind" and value in ("pca", "axes", "curve"):
+        return {"kind": value}
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not np.isfinite(number):
+        raise SmpcoreError(f"{name} should be a finite number.")
+    if name in ("first", "second"):
+        return {name: max(0, int(number))}
+    if name.startswith("at") and name[2:].isdecimal():
+        return {"at": {**choice.view.get("at", {}), int(name[2:]): number}}
+    raise SmpcoreError(f"{name[:40]} is no control of the view.")
+
+
+def live_controls(
+    choice: Choice,
+    data: cache.Parts,
+    bounds: Mapping[str, tuple[float, float]],
+    support: np.ndarray,
+    automatic: Mapping[str, float],
+) -> list[dict[str, Any]]:
+    """The controls as the live figure wants them.
+
+    Parameters
+    ----------
+    choice : Choice
+    data : Parts
+    bounds : mapping
+        Range of the method's numbers.
+    support : ndarray of bool, shape (n_features,)
+        Features the shown model uses: they get a slider in an axis view.
+    automatic : mapping
+        What the shown model took where nothing was chosen.
+
+    Returns
+    -------
+    list of dict
+    """
+    method, values = METHODS[choice.method], choice.all_values
+    rows = [_picker("data", "Data", "data", choice.data, _data_options(choice))]
+    if choice.data in BUNDLED:
+        for param in BUNDLED[choice.data].params:
+            value = choice.data_values.get(param.name, param.start)
+            rows.append(
+                _control(param, f"d.{param.name}", "data", value, param.low, param.high)
+            )
+    rows.append(_methods(choice))
+    labels = [] if data.dataset.classes is None else _labels(data)
+    n_classes = len(labels)
+    for param in method.controls(choice.task):
+        low, high = bounds.get(param.name, (param.low, param.high))
+        value = values[param.name]
+        if param.scale == "class":
+            options = (("", "the last one"), *((label, label) for label in labels))
+            param = replace(param, scale="choice", options=options)
+            value = "" if value is None else str(value)
+        elif value is None and param.scale not in ("choice", "flag"):
+            value = automatic.get(param.name, low)
+        control = _control(param, param.name, "method", value, low, high)
+        control["scrub"] = param.name == method.path
+        fewest, most = param.n_classes
+        counts = fewest <= n_classes <= most or not labels
+        control["shown"] = param.shown_if(values) and counts
+        rows.append(control)
+    rows += _view_controls(choice, data, support)
+    if not data.dataset.open_test and len(data.split.test):
+        flag = Param("open_test", "Open the test set", "flag", help=_OPEN_HELP)
+        rows.append(_control(flag, "open_test", "data", choice.open_test, 0, 1))
+    return rows
+
+
+_OPEN_HELP = (
+    "Choose with the validation rows; open the test rows once, at the end. How often "
+    "they were opened is recorded with the model."
+)
+
+
+def _labels(data: cache.Parts) -> list[str]:
+    return list(map(str, np.unique(data.of("train")[1])))
+
+
+def _methods(choice: Choice) -> dict[str, Any]:
+    """The picker of methods: those that learn these data, and why others do not."""
+    able = {key: m for key, m in METHODS.items() if choice.task in m.estimators}
+    titles = [(key, method.title) for key, method in able.items()]
+    row = _picker("method", "Method", "method", choice.method, titles)
+    missing = [METHODS[key].title for key in METHODS if key not in able]
+    if missing:
+        asked = ANSWERS[choice.task]
+        row["remark"] = (
+            f"These data ask for {asked}. Not offered, since they do not answer with "
+            f"{asked}: {', '.join(missing)}."
+        )
+    return row
+
+
+def _data_options(choice: Choice) -> list[tuple[str, str]]:
+    options = [(key, info.title) for key, info in BUNDLED.items()]
+    options += [(key, sources.title(key)) for key in sources.listed()]
+    return [*options, *user_tables.titles(choice).items()]
+
+
+def _view_controls(
+    choice: Choice, data: cache.Parts, support: np.ndarray
+) -> list[dict[str, Any]]:
+    names = data.preparation.feature_names
+    kinds = view_kinds(len(names), choice.task)
+    if len(kinds) == 1:
+        return []
+    shown = choice.view_of(data)
+    rows = [_picker("v.kind", "Picture of", "view", shown["kind"], [*kinds.items()])]
+    if shown["kind"] == "pca" or (shown["kind"] == "axes" and len(names) <= 2):
+        return rows
+    options = [(i, shorten_name(name, 60)) for i, name in enumerate(names)]
+    rows.append(_picker("v.first", "Across", "view", shown["first"], options))
+    if shown["kind"] == "axes":
+        rows.append(_picker("v.second", "Up", "view", shown["second"], options))
+    X = data.of("train")[0]
+    low, high, middle = X.min(axis=0), X.max(axis=0), np.median(X, axis=0)
+    at = dict(shown["at"])
+    across = shown["first"], shown["second"]
+    others = [i for i in np.flatnonzero(support) if i not in across]
+    for i in others[:MAX_SLICES]:
+        param = Param(f"at{i}", shorten_name(names[i], 40), "linear")
+        value = at.get(i, float(middle[i]))
+        rows.append(_control(param, f"v.at{i}", "view", value, low[i], high[i]))
+    return rows
+
+
+def _picker(
+    name: str, label: str, group: str, value: Any, options: list[tuple[Any, str]]
+) -> dict[str, Any]:
+    param = Param(name, label, "choice", options=tuple(options))
+    return _control(param, name, group, value, 0, 0)
+
+
+def _control(
+    param: Param, name: str, group: str, value: Any, low: float, high: float
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "group": group,
+        "label": param.label,
+        "scale": param.scale,
+        "low": float(low),
+        "high": float(high),
+        "zero": param.zero,
+        "value": value,
+        "options": [{"value": v, "label": text} for v, text in param.options],
+        "help": param.help,
+        "advanced": param.advanced,
+        "scrub": False,
+        "shown": True,
+        "marks": [],
+    }

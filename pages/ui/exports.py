@@ -1,0 +1,283 @@
+"""The very model on the screen as files: C in a zip, and the Python that makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from pages.state import table_store
+from pages.state.choice import BUNDLED, MINE, Choice
+from pages.work import cache, openml_sets
+from smpcore import (
+    METHODS,
+    CompiledModel,
+    QuantModel,
+    RegressionScores,
+    Scores,
+    SmpcoreError,
+    TestVectors,
+    bundle,
+    check_supported,
+    compile_model,
+    emit_python,
+    evaluate,
+    test_vectors,
+)
+
+VERSIONS = ("numpy", "numba", "scikit-learn")
+
+
+@dataclass(frozen=True, eq=False)
+class Export:
+    """A canonical model, compiled.
+
+    Parameters
+    ----------
+    choice : Choice
+    data : Parts
+    estimator : fitted estimator
+    compiled : CompiledModel
+    """
+
+    choice: Choice
+    data: cache.Parts
+    estimator: Any
+    compiled: CompiledModel
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """Where the model comes from, and its scores on every open part."""
+        return self.compiled.provenance
+
+    @property
+    def parts(self) -> list[str]:
+        """Parts whose rows may be looked at, as far as they have rows."""
+        return list(self.provenance["accuracy"])
+
+    @property
+    def n_prototypes(self) -> int:
+        """Prototypes that can win; of a regression all of those it adds up."""
+        if self.compiled.is_regression:
+            return self.estimator.model_.n_prototypes
+        return self.compiled.n_rows
+
+    def vectors(self, model: CompiledModel | QuantModel, real: bool) -> TestVectors:
+        """Test vectors; real training rows are in them only when asked for."""
+        # Integers are small: so many that every prototype has a corner of its own.
+        n = 64 if isinstance(model, QuantModel) else 32
+        if not real:
+            return test_vectors(model, n=n)
+        dataset = self.data.dataset
+        train = dataset.frame.iloc[self.data.split.train]
+        return test_vectors(model, model.rows(train), n, source=dataset.name)
+
+    def zip(self, real: bool, prefix: str = "mdl") -> bytes:
+        """The bundle in 32-bit floats: the same bytes for the same model."""
+        return bundle(self.compiled, self.vectors(self.compiled, real), prefix)
+
+
+def export(choice: Choice) -> Export:
+    """Compile the canonical model of a choice.
+
+    Raises
+    ------
+    SmpcoreError
+        If its fit is still running, or no target can express it.
+    """
+    data = choice.parts()
+    fit = cache.fit(data, choice.method, choice.all_values)
+    return _compiled(choice, data, fit)
+
+
+def _compiled(choice: Choice, data: cache.Parts, fit: cache.Fit) -> Export:
+    estimator = choice.at_work(fit.finished())
+    compiled = compile_model(
+        estimator.model_, data.preparation, _provenance(choice, data, estimator)
+    )
+    return Export(choice, data, estimator, compiled)
+
+
+def _provenance(choice: Choice, data: cache.Parts, estimator: Any) -> dict[str, Any]:
+    """Where the model comes from; no date, so that the bytes repeat."""
+    parts = ["train", "validation"]
+    if choice.open_test or data.dataset.open_test:
+        parts.append("test")
+    accuracy = {}
+    for part in parts:
+        X, y = data.of(part)
+        if len(y):
+            scores = evaluate(estimator.model_, X, y, data.clusters(part))
+            accuracy[part] = measured(scores, data)
+    return {
+        "data": {"name": data.dataset.name, "digest": data.dataset.digest},
+        "split": {
+            "seed": data.split.seed,
+            "validation": data.split.validation_share,
+            "test": data.split.test_share,
+            "key": data.split.key,
+        },
+        "forbidden": list(choice.forbidden),
+        "method": METHODS[choice.method].title,
+        "parameters": choice.all_values,
+        "objective": float(estimator.objective_),
+        "operating_point": {
+            "threshold": choice.threshold if choice.operating else 0.0,
+            "not_sure_within": choice.band if choice.operating else 0.0,
+        },
+        "accuracy": accuracy,
+        "test_set_opened": choice.times_opened,
+        "versions": {name: version(name) for name in VERSIONS},
+    }
+
+
+def measured(scores: Scores | RegressionScores, data: cache.Parts) -> dict[str, Any]:
+    """Scores as they go into the bundle.
+
+    Parameters
+    ----------
+    scores : Scores or RegressionScores
+    data : Parts
+        The median of its training rows is what a regression must beat.
+
+    Returns
+    -------
+    dict
+    """
+    low, high = scores.interval
+    about = {"interval_note": data.together} if data.together else {}
+    if isinstance(scores, Scores):
+        silent = [str(label) for label in scores.never_answered]
+        return (
+            {
+                "hits": scores.hits,
+                "rows": scores.rows,
+                "interval_95": [round(low, 4), round(high, 4)],
+                "balanced": round(scores.balanced_accuracy, 4),
+                "most_frequent_class": round(scores.majority, 4),
+                "hits_of_most_frequent_class": round(scores.majority * scores.rows),
+            }
+            | ({"never_answered": silent} if silent else {})
+            | about
+        )
+    numbers = {
+        "mean_absolute_error": scores.mae,
+        "root_mean_squared_error": scores.rmse,
+        "r2": scores.r2,
+        "always_the_training_median": scores.always(
+            float(np.median(data.of("train")[1]))
+        ),
+    }
+    known = {name: float(f"{v:.6g}") for name, v in numbers.items() if np.isfinite(v)}
+    ends = [float(f"{end:.6g}") for end in (low, high) if np.isfinite(end)]
+    return {"rows": scores.rows, "interval_95": ends} | known | about
+
+
+def carries_real_rows(data: cache.Parts) -> bool:
+    """Whether a bundle has real rows by default: never a visitor's own."""
+    return not data.dataset.private
+
+
+def offer(choice: Choice) -> tuple[str, Callable[[], bytes]]:
+    """Say whether the model of a choice can be exported, and promise its zip.
+
+    A button calls the promise in a thread without a session, so what the choice stands
+    for is looked up now; the work waits.
+
+    Parameters
+    ----------
+    choice : Choice
+
+    Returns
+    -------
+    (str, callable)
+        Why it cannot, as far as seen (empty if it can), and what makes the zip.
+    """
+    kept = st.session_state.get("offer")
+    if kept and kept[0] is choice:  # asked anew for every picture of a drag
+        return kept[1]
+    try:
+        data = choice.parts()
+        fit = cache.fit(data, choice.method, choice.all_values)
+    except SmpcoreError as error:
+        return str(error), bytes
+
+    def make() -> bytes:
+        return _compiled(choice, data, fit).zip(carries_real_rows(data))
+
+    if not fit.wait(0.0):
+        return "", make
+    refused = ""
+    try:
+        check_supported(fit.estimator.model_)
+    except SmpcoreError as error:
+        refused = str(error)
+    st.session_state["offer"] = choice, (refused, make)
+    return refused, make
+
+
+def _brought(choice: Choice) -> dict[str, Any]:
+    """How a table that is not bundled is read, or fetched, the same way again."""
+    dataset, drawn = choice.table(), None
+    if choice.data == MINE:
+        dataset, drawn = table_store.visit(choice.token)
+    reading = dataset.reading
+    if reading is None or drawn is not None or dataset.test_rows is not None:
+        raise SmpcoreError(
+            "Drawn points and a second file for testing have no short Python; the "
+            "C bundle's model.json holds the whole model."
+        )
+    words = {
+        "delimiter": reading.delimiter,
+        "decimal": reading.decimal,
+        "encoding": reading.encoding,
+    }
+    options = {name: value for name, value in words.items() if value}
+    if not reading.header:
+        options["header"] = False
+    if dataset.channels:
+        series = {"series": reading.series, "n_times": reading.n_times}
+        options |= {name: value for name, value in series.items() if value}
+    arranged = {"roles": dict(dataset.roles), "kinds": dict(dataset.kinds)}
+    arranged["task"] = dataset.task
+    if (number := openml_sets.number_behind(dataset)) is not None:
+        return {"openml": number, "params": arranged}
+    name = reading.filename or dataset.name
+    return {"file": name, "params": options | arranged}
+
+
+def python_of_choice(choice: Choice) -> str:
+    """Python that fits the same model with the library."""
+    data = choice.parts()
+    method = METHODS[choice.method]
+    estimator = method.estimators[data.dataset.task]
+    defaults = method.defaults(data.dataset.task)
+    if (number := openml_sets.number_of(choice.data)) is not None:
+        source = {"openml": number}
+    elif choice.data not in BUNDLED:
+        source = _brought(choice)
+    else:
+        info = BUNDLED[choice.data]
+        start = {param.name: param.start for param in info.params}
+        changed = {n: v for n, v in choice.data_values.items() if v != start[n]}
+        source = {"key": choice.data, "params": changed}
+    if data.dataset.task != choice.table().task:
+        source["two_classes"] = True
+    if choice.forbidden:
+        source["forbidden"] = choice.forbidden
+    return emit_python(
+        {
+            "dataset": source,
+            "split": {
+                "validation": choice.validation,
+                "test": choice.test,
+                "seed": choice.seed,
+            },
+            "estimator": estimator.__name__,
+            "params": {n: v for n, v in choice.all_values.items() if v != defaults[n]},
+        }
+    )

@@ -1,0 +1,44 @@
+"""What every page says above itself."""
+
+from __future__ import annotations
+
+import math
+
+import streamlit as st
+
+from pages.state import table_store, user_tables
+from pages.state.choice import Choice
+from pages.ui.text import escape_markdown, short_label
+
+#: From so long before a table expires its visitor is told.
+WARNED_SECONDS = 5 * 60
+
+
+@st.fragment(run_every=60)
+def announce_expiry(token: str) -> None:
+    """Say a few minutes before a table expires that it will, and offer to keep it."""
+    left = table_store.seconds_left(token)
+    if 0 < left < WARNED_SECONDS:
+        minutes = max(1, math.ceil(left / 60))
+        st.warning(
+            f"Your table expires in {minutes} minute{'s' * (minutes > 1)}, as nothing "
+            "was done here for a while."
+        )
+        st.button(
+            "Keep my table",
+            key="keep_table",
+            on_click=user_tables.is_drawing,
+            args=(token,),
+        )
+
+
+def remind(choice: Choice) -> None:
+    """Say on a page what its models do without."""
+    if not choice.forbidden:
+        return
+    named = ", ".join(short_label(name) for name in choice.forbidden[:8])
+    more = f" and {len(choice.forbidden) - 8} more" if len(choice.forbidden) > 8 else ""
+    st.caption(
+        f":material/block: Learned without {escape_markdown(named)}{more}, forbidden "
+        "on Prototypes."
+    )

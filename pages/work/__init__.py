@@ -1,0 +1,1 @@
+"""What the app computes, by plain arguments: caches, jobs, downloads, warm-up."""

@@ -1,0 +1,392 @@
+"""The only file with caches: one thin wrapper per verb of smpcore.
+
+Keys are digests and plain values, never arrays. What belongs to a visitor (an upload,
+a drawing) is kept in that visitor's session cache, everything else is shared: thirty
+students who ask for the same thing have it computed once.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+import smpcore
+from pages.work import jobs
+from pages.work.comparisons import ContenderJob, Entry
+from pages.work.parts import Parts
+from pages.work.paths import Path
+from pages.work.sweep_jobs import SweepJob
+from pages.work.warmup import StartUp, uncompiled
+from smpcore import (
+    METHODS,
+    Dataset,
+    SmpcoreError,
+    Split,
+    check_fit,
+    figures,
+    forbid,
+    load_dataset,
+    prepare,
+    split,
+)
+
+#: Fits that are not done after this long go on as a job with progress and Stop.
+QUICK_SECONDS = 0.3
+#: A page that needs a model waits this long for its fit.
+PATIENCE = 20.0
+#: Solver status of a fit that was asked to stop.
+STOPPED = 2
+#: Tables with more numbers to go through are fitted in a job from the start.
+QUICK_VALUES = 1_000_000
+
+Pairs = tuple[tuple[str, Any], ...]
+
+
+def pairs(values: Mapping[str, Any]) -> Pairs:
+    """Values as a cache key."""
+    return tuple(sorted(values.items()))
+
+
+def _cached(max_entries: int) -> Callable[[Callable], Callable]:
+    """Cache a function of (dataset, ...) for everybody, or for its owner only."""
+
+    def decorate(function: Callable) -> Callable:
+        shared = st.cache_resource(max_entries=max_entries, show_spinner=False)(
+            function
+        )
+        own = st.cache_resource(
+            max_entries=max(4, max_entries // 8), show_spinner=False, scope="session"
+        )(function)
+
+        # By name: for each argument without one, the cache reads the signature again.
+        names = tuple(inspect.signature(function).parameters)
+
+        def call(dataset: Dataset, *key: Any) -> Any:
+            named = dict(zip(names, (dataset.digest, *key, dataset), strict=True))
+            return (own if dataset.private else shared)(**named)
+
+        call.__doc__ = function.__doc__
+        return call
+
+    return decorate
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def bundled(key: str, values: Pairs) -> Dataset:
+    """A bundled or generated data set."""
+    return load_dataset(key, **dict(values))
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def table_file(state: tuple[str, int, int], _read: Callable) -> Dataset | str:
+    """An operator's file as it was changed last, or what is wrong with it."""
+    return _read()
+
+
+@_cached(max_entries=32)
+def two_classes(digest: str, _dataset: Dataset) -> Dataset:
+    """A data set whose number to predict is cut at its mean; called with it alone."""
+    return _dataset.two_classes()
+
+
+@_cached(max_entries=32)
+def forbidding(digest: str, names: tuple[str, ...], _dataset: Dataset) -> Dataset:
+    """A data set without features; called with it and their names."""
+    return forbid(_dataset, names)
+
+
+@_cached(max_entries=32)
+def _parts(digest: str, split_key: str, _split: Split, _dataset: Dataset) -> Parts:
+    check_fit(_dataset, _split)
+    preparation = prepare(_dataset, _split.train)
+    X = preparation.transform(_dataset.frame)
+    return Parts(_dataset, _split, preparation, X, _dataset.y)
+
+
+def parts(dataset: Dataset, division: Split) -> Parts:
+    """Split and prepare a data set."""
+    return _parts(dataset, division.key, division)
+
+
+@_cached(max_entries=64)
+def _split_of(
+    digest: str, validation: float, test: float, seed: int, _dataset: Dataset
+) -> Split:
+    return split(_dataset, validation, test, seed)
+
+
+def split_of(dataset: Dataset, validation: float, test: float, seed: int) -> Split:
+    """Training, validation and test rows."""
+    return _split_of(dataset, validation, test, seed)
+
+
+@_cached(max_entries=32)
+def _problem(
+    digest: str,
+    split_key: str,
+    method: str,
+    values: Pairs,
+    _parts_: Parts,
+    _dataset: Dataset,
+) -> Any:
+    estimator = METHODS[method].estimator(dict(values), _dataset.task)
+    with smpcore.cautions() as heard:
+        found = estimator.problem(*_parts_.named("train"))
+    return found, heard
+
+
+def problem(data: Parts, method: str, values: Mapping[str, Any]) -> Any:
+    """Scaled training rows with their start assignment.
+
+    It is keyed by the parameters it depends on only, so that dragging any other
+    control finds it ready.
+    """
+    return _found(data, method, values)[0]
+
+
+def cautions(data: Parts, method: str, values: Mapping[str, Any]) -> list[str]:
+    """What the method warned of: counts clipped to the data, say."""
+    return [] if is_slow(data, method) else _found(data, method, values)[1]
+
+
+def _found(
+    data: Parts, method: str, values: Mapping[str, Any]
+) -> tuple[Any, list[str]]:
+    needed = METHODS[method].estimators[data.dataset.task].problem_params
+    key = pairs({name: values[name] for name in needed if name in values})
+    return _problem(data.dataset, data.split.key, method, key, data)
+
+
+@_cached(max_entries=256)
+def _bounds(
+    digest: str,
+    split_key: str,
+    method: str,
+    values: Pairs,
+    _problem_: Any,
+    _dataset: Dataset,
+) -> dict[str, tuple[float, float]]:
+    return METHODS[method].bounds(_problem_, dict(values))
+
+
+def bounds(
+    data: Parts, method: str, values: Mapping[str, Any]
+) -> dict[str, tuple[float, float]]:
+    """Slider ends for these data at these values."""
+    row = METHODS[method]
+    fixed = row.off_path(values, data.dataset.task)
+    found = problem(data, method, values)
+    return _bounds(data.dataset, data.split.key, method, pairs(fixed), found)
+
+
+def is_slow(data: Parts, method: str) -> bool:
+    """Whether even a start takes so long that only jobs touch the training rows."""
+    effort = METHODS[method].effort(*data.of("train")[0].shape)
+    return effort > QUICK_VALUES or method in uncompiled
+
+
+class Fit:
+    """A canonical fit: ready, or on its way in a job.
+
+    Parameters
+    ----------
+    data : Parts
+    method : str
+    values : dict
+
+    Attributes
+    ----------
+    estimator : fitted estimator or None
+    bounds : dict or None
+        Slider ends for these rows, once the estimator is there.
+    job : Job or None
+    """
+
+    def __init__(self, data: Parts, method: str, values: dict[str, Any]) -> None:
+        self._data, self._method, self._values = data, METHODS[method], values
+        self._lock = threading.Lock()
+        self._waiting: set[object] = set()
+        self._called_off = False
+        self.job: jobs.Job | None = None
+        self.estimator: Any = None
+        self.bounds: Any = None
+        if not is_slow(data, method):
+            found = problem(data, method, values)
+            with jobs.stopped_after(QUICK_SECONDS) as stop:
+                quick = self._unfitted().solve(found, stop=stop)
+            if quick.history_.status != STOPPED:
+                self.estimator = quick
+                self.bounds = bounds(data, method, values)
+                return
+        self.restart()
+
+    def restart(self) -> None:
+        """Fit in a job, from the start: it must not depend on how far another came."""
+        self.estimator = self.bounds = None
+        self._called_off = False
+        self.job = jobs.Job(self._work)
+
+    def join(self, visitor: object) -> None:
+        """Count who waits for it."""
+        with self._lock:
+            self._waiting.add(visitor)
+        self.resume()
+
+    def resume(self) -> None:
+        """Begin anew if it was called off."""
+        with self._lock:
+            if self._called_off:
+                self.restart()
+
+    def leave(self, visitor: object) -> None:
+        """Call it off if it is on its way and nobody else waits for it."""
+        with self._lock:
+            self._waiting.discard(visitor)
+            if self.job and not self._waiting and not self.job.wait(0.0):
+                self._called_off = True
+                self.job.call_off()
+
+    def _unfitted(self) -> Any:
+        return self._method.estimator(self._values, self._data.dataset.task)
+
+    def _work(self, stop: np.ndarray, progress: np.ndarray) -> Any:
+        estimator = self._unfitted()
+        found = estimator.problem(*self._data.named("train"))
+        ends = self._method.bounds(found, self._values)
+        return estimator.solve(found, stop=stop, progress=progress), ends
+
+    def wait(self, seconds: float) -> bool:
+        """Wait that long at most; whether the estimator is there now."""
+        job = self.job
+        if self.estimator is None and job.wait(seconds):
+            with self._lock:
+                if self.job is job and not self._called_off:
+                    self.estimator, self.bounds = job.result()
+        return self.estimator is not None
+
+    def finished(self) -> Any:
+        """The canonical estimator, after a wait if its job has not ended.
+
+        Raises
+        ------
+        SmpcoreError
+            If it goes on for long, or was stopped.
+        """
+        self.join(self)  # for good: a page that gives up is opened again later
+        if not self.wait(PATIENCE):
+            raise SmpcoreError("The fit is still running; come back when it is done.")
+        if self.was_stopped:
+            raise SmpcoreError("The fit was stopped; let it finish on Explore first.")
+        return self.estimator
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether a visitor stopped it: what there is, is not canonical."""
+        return self.estimator is not None and self.estimator.history_.status == STOPPED
+
+
+@_cached(max_entries=256)
+def _fit(
+    digest: str,
+    split_key: str,
+    method: str,
+    values: Pairs,
+    _data: Parts,
+    _dataset: Dataset,
+) -> Fit:
+    return Fit(_data, method, dict(values))
+
+
+def fit(data: Parts, method: str, values: Mapping[str, Any]) -> Fit:
+    """The canonical fit: fixed seed, standard tolerance, from a cold start."""
+    found = _fit(data.dataset, data.split.key, method, pairs(values), data)
+    found.resume()
+    return found
+
+
+@_cached(max_entries=128)
+def _view(
+    digest: str, split_key: str, chosen: Pairs, _data: Parts, _dataset: Dataset
+) -> figures.View:
+    choice = dict(chosen)
+    X = _data.of("train")[0]
+    if choice["kind"] == "pca":
+        return figures.pca_view(X)
+    names, rest = _data.preparation.feature_names, _standing(X, choice["at"])
+    if choice["kind"] == "curve":
+        y, target = _data.of("train")[1], _dataset.target
+        return figures.curve_view(X, y, names, choice["first"], target, rest)
+    return figures.axis_view(X, names, choice["first"], choice["second"], rest)
+
+
+def _standing(X: np.ndarray, at: Pairs) -> np.ndarray:
+    rest = np.median(X, axis=0)
+    for index, value in at:
+        rest[index] = value
+    return rest
+
+
+def view(data: Parts, chosen: Mapping[str, Any]) -> figures.View:
+    """The window that is painted."""
+    return _view(data.dataset, data.split.key, pairs(chosen), data)
+
+
+@_cached(max_entries=48)
+def _path(
+    digest: str,
+    split_key: str,
+    method: str,
+    values: Pairs,
+    knots: tuple[float, ...],
+    _data: Parts,
+    _dataset: Dataset,
+) -> Path:
+    fixed = dict(values)
+    return Path(method, problem(_data, method, fixed), fixed, knots)
+
+
+def path(
+    data: Parts, method: str, values: Mapping[str, Any], knots: tuple[float, ...]
+) -> Path:
+    """The scrubbed path at the other controls' values."""
+    row = METHODS[method]
+    others = row.off_path(values, data.dataset.task)
+    return _path(data.dataset, data.split.key, method, pairs(others), knots, data)
+
+
+@_cached(max_entries=128)
+def _contender(
+    digest: str,
+    split_key: str,
+    entry: Entry,
+    search: bool,
+    _data: Parts,
+    _dataset: Dataset,
+) -> ContenderJob:
+    return ContenderJob(_dataset, _data.split.train, entry, search)
+
+
+def contender(data: Parts, entry: Entry, search: bool) -> ContenderJob:
+    """A method or baseline on the training rows, on its way or fitted."""
+    return _contender(data.dataset, data.split.key, entry, search, data)
+
+
+@_cached(max_entries=64)
+def _swept(digest: str, key: str, asked: tuple, _data: Parts, _: Dataset) -> SweepJob:
+    return SweepJob(_data.dataset, _data.split.train, *asked)
+
+
+def swept(data: Parts, *asked: Any) -> SweepJob:
+    """A sweep over folds of the training rows, on its way or finished."""
+    return _swept(data.dataset, data.split.key, asked, data)
+
+
+@st.cache_resource(show_spinner="Preparing the solvers (once after installation) …")
+def start_up() -> StartUp:
+    """Once per process."""
+    return StartUp()

@@ -1,0 +1,117 @@
+"""Data sets of OpenML: fetched once for everybody, a few of them kept at hand."""
+
+from __future__ import annotations
+
+import re
+import threading
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from pages.work.downloads import Errand
+from smpcore import Dataset, SmpcoreError, fetch_openml, search_openml
+
+#: What the key of such a data set begins with, in links as well.
+PREFIX = "openml:"
+#: Data sets at hand; the one that was asked for longest ago goes.
+MOST_KEPT = 8
+#: A link waits so long for its data before another set is shown.
+PATIENCE = 4.0
+#: Data sets of a search that are listed.
+MOST_FOUND = 100
+
+_errands: dict[int, Errand] = {}
+_lock = threading.Lock()
+
+
+def number_of(key: str) -> int | None:
+    """OpenML's id in a key; None if it is none."""
+    text = key.removeprefix(PREFIX)
+    good = key.startswith(PREFIX) and text.isascii() and text.isdecimal()
+    return int(text) if good and len(text) < 10 else None
+
+
+def number_behind(dataset: Dataset) -> int | None:
+    """OpenML's id of a copy of one of its data sets; None of any other table."""
+    told = re.match(r"OpenML (\d{1,9}), version ", dataset.source)
+    from_here = told is not None and dataset.reading and not dataset.reading.filename
+    return int(told[1]) if from_here else None
+
+
+def begin(number: int) -> Errand:
+    """Fetch a data set, or find it fetched; one that failed is tried again."""
+    with _lock:
+        errand = _errands.pop(number, None)
+        if errand is None or errand.problem:
+            errand = Errand(partial(fetch_openml, number))
+        _errands[number] = errand
+        finished = [n for n, one in _errands.items() if not one.running and n != number]
+        for old in finished[: max(0, len(_errands) - MOST_KEPT)]:
+            del _errands[old]
+    return errand
+
+
+def begin_once(number: int) -> Errand:
+    """The errand of a data set, begun if it never was; a failed one stays failed."""
+    return _errands.get(number) or begin(number)
+
+
+def load(key: str) -> Dataset:
+    """The data set of a key, after a short wait if it must be fetched.
+
+    Raises
+    ------
+    SmpcoreError
+        If it is not there yet, or why it cannot be had.
+    """
+    number = number_of(key)
+    if number is None:
+        raise SmpcoreError("The link names no data set of OpenML that there can be.")
+    errand = begin(number)
+    if not errand.wait(PATIENCE):
+        raise SmpcoreError(
+            f"OpenML's data set {number} is being fetched; choose it on Data, under "
+            "Fetch from OpenML, to see how far it is."
+        )
+    if errand.result is None:
+        raise SmpcoreError(errand.problem)
+    st.session_state.setdefault("fetched", set()).add(key)
+    return errand.result
+
+
+def listed() -> list[str]:
+    """Keys that this visitor has asked for."""
+    return sorted(st.session_state.get("fetched", ()))
+
+
+def title(key: str) -> str:
+    """Name of a data set for people."""
+    number = number_of(key)
+    errand = _errands.get(number)
+    fetched = None if errand is None else errand.result
+    return f"OpenML {number}" + (f": {fetched.name[:60]}" if fetched else "")
+
+
+def search(text: str) -> None:
+    """Begin to look for a name or an id."""
+    st.session_state["openml_search"] = Errand(partial(_found, text))
+
+
+def _found(text: str, **options: Any) -> list[tuple[int, str]]:
+    """What a search gives, in words for a list."""
+    frame = search_openml(text, **options).head(MOST_FOUND)
+    number = number_of(PREFIX + text.strip())
+    if frame.empty and number:  # fetching it says what it is that stands in the way
+        return [(number, f"{number} · not among the data sets that fit here")]
+    return [
+        (int(row.id), _line(row._asdict())) for row in frame.itertuples(index=False)
+    ]
+
+
+def _line(row: dict[str, Any]) -> str:
+    words = f"{row['id']} · {str(row['name'])[:60]}, version {row['version']}: "
+    words += f"{row['rows']:,.0f} rows, {row['columns']:,.0f} columns"
+    if row["classes"] and row["classes"] > 1:
+        words += f", {row['classes']:.0f} classes"
+    return words

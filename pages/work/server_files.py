@@ -1,0 +1,94 @@
+"""Tables that the operator of this server has put into the folder SPE_DATA.
+
+They stand in the data list for every visitor and are only ever read. Which file is
+meant is found by comparing names with the folder's listing: no text from a visitor
+becomes a path.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from pages.work import cache
+from smpcore import Dataset, SmpcoreError, read_table
+
+#: What the key of such a table begins with, in links as well.
+PREFIX = "file:"
+ENDINGS = {".csv", ".tsv", ".arff", ".parquet", ".pq", ".ts"}
+#: More would not fit into a list to choose from.
+MOST_FILES = 200
+#: Python 3.11 and 3.12 raise RuntimeError where a link leads to itself.
+_UNREADABLE = (OSError, RuntimeError)
+
+
+def files() -> dict[str, Path]:
+    """The folder's tables by key, sorted by name.
+
+    Links that lead out of the folder are left out, and so are hidden files.
+    """
+    folder = os.environ.get("SPE_DATA", "")
+    try:
+        home = Path(folder).resolve(strict=True)
+        found = sorted(home.iterdir()) if folder else []
+    except _UNREADABLE:
+        return {}
+    return {PREFIX + path.name: path for path in found if _is_table(path, home)}
+
+
+def _is_table(path: Path, home: Path) -> bool:
+    plain = not path.name.startswith(".") and path.suffix.lower() in ENDINGS
+    try:
+        inside = path.resolve(strict=True).is_relative_to(home)
+        return plain and inside and path.is_file()
+    except _UNREADABLE:  # a link to nothing, or to itself
+        return False
+
+
+def listed() -> list[str]:
+    """Keys of the tables that can be chosen."""
+    return [*files()][:MOST_FILES]
+
+
+def title(key: str) -> str:
+    """Name of a table for people."""
+    return key.removeprefix(PREFIX)
+
+
+def load(key: str) -> Dataset:
+    """Read a table, anew if its file has changed.
+
+    Raises
+    ------
+    SmpcoreError
+        If it is no longer there, or what is wrong with it.
+    """
+    path = files().get(key)
+    try:
+        if path is None:
+            raise FileNotFoundError
+        state = path.stat()
+    except OSError:
+        raise SmpcoreError(
+            f"The file {title(key)[:80]!r} is not in this server's folder of tables; "
+            "choose other data."
+        ) from None
+    changed = path.name, state.st_mtime_ns, state.st_size
+    found = cache.table_file(changed, lambda: _read(path))
+    if isinstance(found, str):
+        raise SmpcoreError(
+            f"The file {title(key)!r} of this server cannot be read: {found}"
+        )
+    return found
+
+
+def _read(path: Path) -> Dataset | str:
+    try:
+        with path.open("rb") as file:
+            dataset = read_table(file, path.name)
+    except OSError:
+        return "it cannot be opened; let the operator look at it."
+    except SmpcoreError as error:
+        return str(error)
+    return replace(dataset, private=False, source=f"{dataset.source} of this server")

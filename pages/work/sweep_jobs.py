@@ -1,0 +1,171 @@
+"""A sweep in a job: its fits are there to be looked at while they come in."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pages.work import jobs
+from pages.work.warmup import uncompiled
+from smpcore import (
+    METHODS,
+    Dataset,
+    SmpcoreError,
+    engine,
+    folds,
+    summary,
+    sweep,
+    sweep_table,
+    walk_baselines,
+    walk_method,
+)
+
+#: In place of a method's key: the baselines, all in one sweep.
+REFERENCE = "reference"
+#: Points of a first sweep, and of a fine one.
+COARSE, FINE = 8, 30
+#: A first sweep takes at most this long; the rest of it waits for a fine one.
+COARSE_SECONDS = 2.0
+#: One core stays free for those who drag sliders.
+N_THREADS = max(1, jobs.N_CORES - 1)
+
+
+class SweepJob:
+    """One method's sweep over the folds of the training rows.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    rows : ndarray of int
+        The training rows.
+    key : str
+        Of a method, or `REFERENCE`.
+    values : tuple of (str, value)
+        Of the method's other parameters.
+    n_folds : int
+    fine : bool
+        Many points and whole fits; or a few points, quick fits and one draw of the
+        folds, for two seconds.
+
+    Attributes
+    ----------
+    n_folds_drawn, n_fits : int
+        Folds, repeats counted, and fits in all; 0 before they are known.
+    problem : str
+        Why there is nothing to show; empty if there is something.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        rows: np.ndarray,
+        key: str,
+        values: tuple[tuple[str, Any], ...],
+        n_folds: int,
+        fine: bool,
+    ) -> None:
+        self.key, self.fine = key, fine
+        self._dataset, self._rows = dataset, rows
+        self._values, self._n_folds = dict(values), n_folds
+        self.start()
+
+    def start(self) -> None:
+        """Sweep from the beginning."""
+        self._looked: dict[str, tuple[pd.DataFrame, pd.DataFrame]] = {}
+        self._found: list[dict[str, Any]] = []
+        self.n_folds_drawn = self.n_fits = 0
+        self.problem = ""
+        self._began = time.monotonic()
+        self._job = jobs.Job(self._work, study=self._dataset)
+
+    def _work(self, stop: np.ndarray, progress: np.ndarray) -> None:
+        try:
+            if self.key in uncompiled:
+                METHODS[self.key].warm_up()
+            drawn = folds(self._dataset, self._rows, self._n_folds)
+            if not self.fine:
+                drawn = [fold for fold in drawn if fold.repeat == 0]
+            walks = self._walks()
+            self.n_folds_drawn = len(drawn)
+            self.n_fits = len(drawn) * sum(len(walk.knots) for walk in walks)
+            timer = threading.Timer(COARSE_SECONDS, stop.fill, [1])
+            timer.daemon = True
+            self._began = time.monotonic()
+            # What a visitor has uploaded stays on this machine.
+            here = self._dataset.private
+            # Workers that are new compile before their first fit.
+            ready = here or engine().client is None
+            if ready and not self.fine:
+                timer.start()
+            options = {"quick": not self.fine, "n_jobs": N_THREADS, "stop": stop}
+            options |= {"here": here, "rest": jobs.give_way}
+            for walk in walks:  # one after the other: the slowest last
+                for row in sweep(self._dataset, drawn, [walk], **options):
+                    if not (ready or self.fine or self._found):
+                        timer.start()
+                    self._found.append(row)
+                    progress[0] = len(self._found) / self.n_fits
+            timer.cancel()
+        except SmpcoreError as error:
+            self.problem = str(error)
+
+    def _walks(self) -> list[Any]:
+        if self.key == REFERENCE:
+            return walk_baselines(self._dataset.task)
+        points = FINE if self.fine else COARSE
+        where = self._dataset, self._rows
+        return [walk_method(self.key, *where, self._values, points)]
+
+    @property
+    def where(self) -> str:
+        """On which machines it runs, if that is worth saying."""
+        return self._job.where
+
+    @property
+    def running(self) -> bool:
+        """Whether fits may still come."""
+        return not self._job.wait(0.0)
+
+    @property
+    def futile(self) -> bool:
+        """Whether it ended before its first point was done: too busy a moment."""
+        return not (self.running or self.problem or self.n_found >= self.n_folds_drawn)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every fit is there."""
+        return 0 < self.n_fits == len(self._found)
+
+    @property
+    def n_found(self) -> int:
+        """Fits so far."""
+        return len(self._found)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """At the pace so far; None before there is one."""
+        done = self.n_found
+        if not done:
+            return None
+        return (time.monotonic() - self._began) / done * (self.n_fits - done)
+
+    def stop(self) -> None:
+        """End soon; what is finished is kept."""
+        self._job.stop()
+
+    def look(self, score: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """The fits so far, and the points that all folds have seen.
+
+        Who looks again while nothing has come in gets the same tables.
+        """
+        found = list(self._found)
+        fits, points = self._looked.get(score, (None, None))
+        if fits is None or len(fits) != len(found):
+            fits = sweep_table(found, self._dataset.task)
+            points = summary(fits, score, self.n_folds_drawn or 1)
+            self._looked[score] = fits, points
+        return fits, points

@@ -1,0 +1,57 @@
+"""Once per process: machine code for the methods."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import warnings
+
+from threadpoolctl import threadpool_limits
+
+from pages.work import jobs
+from smpcore import METHODS, Caution, start_helpers
+
+#: The other kernels are compiled this long after the first.
+BACKGROUND_SECONDS = 8.0
+#: Processes beside this one that compute studies; each takes some 350 MB.
+N_HELPERS = min(4, max(1, jobs.N_CORES - 1))
+#: Methods without machine code yet: their fits run as jobs, with something to see.
+uncompiled: set[str] = set()
+
+
+class StartUp:
+    """Compile or load machine code: the default method first, the others behind it."""
+
+    def __init__(self) -> None:
+        # The page says how each fit ended and what it changed; the log need not.
+        warnings.simplefilter("ignore", Caution)
+        warnings.filterwarnings("ignore", message=".*raise max_iter or tol")
+        # One core a visitor, as app.py says; numpy may have been loaded before it.
+        threadpool_limits(1, user_api="blas")
+        gc.disable()  # a compiler makes millions of objects, and hardly any garbage
+        next(iter(METHODS.values())).warm_up()
+        gc.enable()
+        self._freeze()
+        self.waiting = [method.title for method in METHODS.values()]
+        uncompiled.update(list(METHODS)[1:])
+        # Compiling holds the GIL: the first visitors see their pictures before it.
+        later = threading.Timer(BACKGROUND_SECONDS, self._rest)
+        later.daemon = True
+        later.start()
+
+    def _rest(self) -> None:
+        for key, method in METHODS.items():
+            method.warm_up()
+            uncompiled.discard(key)
+        for method in METHODS.values():
+            method.warm_up(every_option=True)
+            self.waiting.remove(method.title)
+        self._freeze()
+        start_helpers(N_HELPERS)  # they load what is compiled now
+
+    @staticmethod
+    def _freeze() -> None:
+        # Streamlit collects garbage after every rerun; what lives for ever need not
+        # be looked at each time (173-190 ms with numba, scipy and scikit-learn).
+        gc.collect()
+        gc.freeze()
