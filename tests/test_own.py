@@ -114,9 +114,9 @@ def test_a_table_about_to_expire_is_announced_and_can_be_kept():
 
 
 def _watch(token):
-    from pages.state import user_tables
+    from pages.ui import notices
 
-    user_tables.announce_expiry(token)
+    notices.announce_expiry(token)
 
 
 def test_a_second_drawing_leaves_the_first_and_the_lists_do_not_grow_for_ever(browser):
