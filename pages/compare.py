@@ -26,8 +26,8 @@ def _progress(jobs: dict) -> bool:
         bar.caption(f"{words}.")
     if running and button.button("Stop", key="compare_stop", width="stretch"):
         for job in running:
-            job.stop()
-    stopped = [job for job in jobs.values() if not job.running and job.problem]
+            job.leave()
+    stopped = [job for job in jobs.values() if job.missing]
     if stopped and not running:
         if button.button("Again", key="compare_again", width="stretch"):
             for job in stopped:

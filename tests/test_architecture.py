@@ -6,6 +6,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import streamlit
+
 from smpcore import METHODS
 
 ROOT = Path(__file__).parents[1]
@@ -60,6 +62,8 @@ HOUSE = {
 }
 #: Rooms that several pages share, bottom up; every other room is of one page.
 SHARED_ROOMS = ("work", "state", "ui")
+#: Rooms of the library that the README's picture names.
+LIBRARY = ("evaluation", "methods", "chips", "codegen", "datasets", "solvers")
 SOLVER_START = {"hashlib", "os", "pathlib", "tempfile"}
 
 
@@ -140,6 +144,23 @@ def test_a_page_takes_from_its_own_room_and_from_shared_ones_below():
         if room in SHARED_ROOMS:
             below = SHARED_ROOMS[: SHARED_ROOMS.index(room)]
         assert target.split(".")[1] in (room, *below), (name, target)
+
+
+def test_the_readmes_picture_names_the_floors_in_their_order():
+    text = (ROOT / "README.md").read_text("utf-8")
+    picture = text.split("## How it is built")[1].split("```")[1]
+    shared = [picture.index(f"pages/{room}/") for room in SHARED_ROOMS]
+    assert shared == sorted(shared, reverse=True)
+    library = picture[picture.index("evaluation") :]
+    found = [min(map(library.index, floor & {*LIBRARY})) for floor in FLOORS[:6]]
+    assert found == sorted(found, reverse=True)
+
+
+def test_one_file_takes_what_streamlit_does_not_document():
+    deep = {name for name, target in ARROWS if target.startswith("streamlit.")}
+    assert deep == {"pages/work/visitors.py"}
+    version = tuple(map(int, streamlit.__version__.split(".")[:2]))
+    assert (1, 67) <= version < (1, 70), "try a closed tab and a first visit of /data"
 
 
 def test_no_page_or_figure_names_a_method():

@@ -2,8 +2,6 @@
 
 import threading
 import time
-from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -144,14 +142,3 @@ def test_a_sweep_stands_still_during_a_live_turn(monkeypatch):
     while job.running:
         time.sleep(0.01)
     assert job.n_found > 1
-
-
-@pytest.mark.parametrize("private", [True, False])
-def test_a_study_says_where_it_runs_unless_its_rows_stay_here(monkeypatch, private):
-    monkeypatch.setattr(jobs, "engine", lambda: SimpleNamespace(words="On a cluster."))
-    dataset = replace(load_dataset("iris"), private=private)
-    job = jobs.Job(lambda *_: None, study=dataset)
-    assert job.wait(10.0)
-    assert job.where == ("" if private else "On a cluster.")
-    job = jobs.Job(lambda *_: None)
-    assert job.wait(10.0) and not job.where

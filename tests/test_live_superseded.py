@@ -7,6 +7,7 @@ import pytest
 
 from pages.explore import live
 from pages.work import cache, jobs
+from pages.work.tasks import Task
 from smpcore import SmpcoreError
 from tests.app import kernels, opened
 from tests.test_live import Browser
@@ -20,7 +21,7 @@ def line(monkeypatch):
     browsers = Browser(), Browser()
     monkeypatch.setattr(cache, "is_slow", lambda *_: True)
     opened = threading.Event()
-    held = [jobs.Job(lambda *_: opened.wait(60)) for _ in range(jobs.N_CORES)]
+    held = [Task(lambda *_: opened.wait(60)) for _ in range(jobs.N_CORES)]
     yield *browsers, opened.set
     opened.set()
     for job in held:
@@ -53,7 +54,7 @@ def test_only_the_newest_release_is_fitted(line):
     assert shown(browser)["canonical"]
     assert fits[2].estimator is not None
     for older in fits[:2]:
-        assert older.job.wait(60.0), "it left the line"
+        assert older.task.wait(60.0), "it left the line"
         assert not older.wait(0.0), "and nothing came of it"
 
 

@@ -139,8 +139,8 @@ def problems(jobs: dict[Entry, ContenderJob]) -> list[str]:
     """Why there is no model, in a sentence for all contenders of the same reason."""
     names: dict[str, list[str]] = {}
     for entry, job in jobs.items():
-        if job.problem:  # who it is stands before it, with the settings
-            problem = job.problem.removeprefix(f"{title_of(entry.key)} ")
+        if job.missing:  # who it is stands before it, with the settings
+            problem = job.missing.removeprefix(f"{title_of(entry.key)} ")
             names.setdefault(problem, []).append(entry.title)
     return [f"{', '.join(found)}: {problem}" for problem, found in names.items()]
 

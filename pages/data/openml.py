@@ -8,7 +8,7 @@ from pages.state import links
 from pages.ui.controls import set_values
 from pages.ui.text import escape_markdown
 from pages.work import openml_sets
-from pages.work.downloads import Errand
+from pages.work.downloads import Download
 
 POLL_SECONDS = 0.4
 
@@ -36,31 +36,31 @@ def controls() -> None:
         right.form_submit_button("Search", on_click=_search, width="stretch")
     search = st.session_state.get("openml_search")
     wanted = st.session_state.get("openml_wanted")
-    errand = None if wanted is None else openml_sets.begin_once(wanted)
-    waiting = [one for one in (search, errand) if one is not None and one.running]
-    st.fragment(_shown, run_every=POLL_SECONDS if waiting else None)(search, errand)
+    download = None if wanted is None else openml_sets.begin_once(wanted)
+    waiting = [one for one in (search, download) if one is not None and one.running]
+    st.fragment(_shown, run_every=POLL_SECONDS if waiting else None)(search, download)
 
 
-def _shown(search: Errand | None, errand: Errand | None) -> None:
-    running = [one for one in (search, errand) if one is not None and one.running]
+def _shown(search: Download | None, download: Download | None) -> None:
+    running = [one for one in (search, download) if one is not None and one.running]
     for place, one in enumerate(running):
         left, right = st.columns([4, 1], vertical_alignment="center")
-        left.caption(f"{one.doing} … {one.seconds:.0f} s")
-        right.button("Stop", key=f"openml_stop_{place}", on_click=one.stop)
+        left.caption(f"{one.doing or 'Waiting'} … {one.seconds:.0f} s")
+        right.button("Stop", key=f"openml_stop_{place}", on_click=one.leave)
     if search is not None and not search.running:
         _results(search)
-    if errand is not None and not errand.running:
-        _arrived(errand)
+    if download is not None and not download.running:
+        _arrived(download)
     elif st.session_state.pop("openml_polled", False) and not running:
         st.rerun()
     st.session_state["openml_polled"] = bool(running)
 
 
-def _results(search: Errand) -> None:
+def _results(search: Download) -> None:
     if search.problem:
         st.warning(escape_markdown(search.problem))
         return
-    found = dict(search.result)
+    found = dict(search.found)
     if not found:
         st.info(
             "OpenML lists no active data set of that name that is small enough to be "
@@ -85,11 +85,14 @@ def _results(search: Errand) -> None:
     )
 
 
-def _arrived(errand: Errand) -> None:
+def _arrived(download: Download) -> None:
     """Choose what was fetched; or say why nothing came."""
     wanted = st.session_state.pop("openml_wanted")
-    if errand.problem:
-        st.session_state["openml_problem"] = errand.problem
+    if not download.done:
+        others = "Stopped here; another visitor still waits for this data set."
+        st.session_state["openml_problem"] = others
+    elif download.problem:
+        st.session_state["openml_problem"] = download.problem
     else:
         key = f"{openml_sets.PREFIX}{wanted}"
         openml_sets.load(key)

@@ -31,6 +31,7 @@ from pages.state import links, slider_ranges, undo
 from pages.state.choice import MINE, Choice
 from pages.ui import controls
 from pages.work import cache, jobs
+from pages.work.visitors import visitor
 from pages.work.warmup import uncompiled
 from smpcore import METHODS, SmpcoreError, figures
 
@@ -289,14 +290,14 @@ def _canonical(
 ) -> tuple[Any, dict[str, Any] | None, bool]:
     """The canonical fit, or None with what its job says; whether it is canonical."""
     fit = cache.fit(data, choice.method, choice.all_values)
-    _wait_for(fit, live)
+    owner = _wait_for(fit, live)
     # Knots of a path that is slow to solve would keep the visitor waiting.
-    live["quick"] = fit.job is None
-    if stop and fit.job is not None:
-        fit.job.stop()
+    live["quick"] = fit.task is None
+    if stop and fit.task is not None:
+        fit.stop(owner)
     elif fit.was_stopped:
-        fit.restart()
-    if fit.wait(1.0 if stop else 0.0):
+        fit.restart(owner)
+    if fit.wait(0.0):
         live.update(bounds=fit.bounds, bounds_of=choice.method)
         live["seconds"] = fit.estimator.history_.seconds
         # What was chosen on folds beforehand takes its time once only.
@@ -304,22 +305,24 @@ def _canonical(
         live["quick"] = quick and not cache.is_slow(data, choice.method)
         return choice.at_work(fit.estimator), None, not fit.was_stopped
     doing = "Compiling and fitting" if choice.method in uncompiled else "Fitting"
+    others = ", goes on: another visitor waits for it" if stop else ""
     job = {
-        "text": f"{doing} {METHODS[choice.method].title}",
-        "progress": float(fit.job.progress[0]),
-        "seconds": time.monotonic() - fit.job.started,
+        "text": f"{doing} {METHODS[choice.method].title}{others}",
+        "progress": float(fit.task.progress[0]),
+        "seconds": fit.task.seconds,
     }
     return None, job, False
 
 
-def _wait_for(fit: cache.Fit, live: dict[str, Any]) -> None:
-    """Wait for this fit and for no older one, which may be called off then."""
-    visitor = live.setdefault("visitor", object())
-    fit.join(visitor)
+def _wait_for(fit: cache.Fit, live: dict[str, Any]) -> object:
+    """Wait for this fit and for no older one, which may end then; who waits."""
+    owner = live.setdefault("visitor", visitor() or object())
+    fit.join(owner)
     older = live.get("waits_for", fit)
     live["waits_for"] = fit
     if older is not fit:
-        older.leave(visitor)
+        older.leave(owner)
+    return owner
 
 
 def _widest(choice: Choice) -> dict[str, tuple[float, float]]:

@@ -100,7 +100,7 @@ def measured(
     ----------
     model : CompiledModel or QuantModel
     stop, progress : ndarray of shape (1,)
-        See `jobs.Job`.
+        See `tasks.Task`.
 
     Returns
     -------

@@ -108,7 +108,7 @@ def forms(
     ranges : mapping
         See `smpcore.quantise`.
     stop, progress : ndarray of shape (1,)
-        See `jobs.Job`.
+        See `tasks.Task`.
 
     Returns
     -------

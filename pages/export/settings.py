@@ -11,7 +11,7 @@ import streamlit as st
 
 from pages.state import session, widget_state
 from pages.state.choice import Choice
-from pages.work import jobs
+from pages.work.tasks import Task
 
 #: Number format of files -> bits of its integers; None: floats.
 FORMATS = {"float32": None, "int16": 16, "int8": 8}
@@ -99,7 +99,7 @@ def key(choice: Choice) -> Any:
     return choice.key, choice.operating, opened
 
 
-def begun(name: str, key: Any, work: Callable[..., Any]) -> jobs.Job:
+def begun(name: str, key: Any, work: Callable[..., Any]) -> Task:
     """The job of this name; one for another key is stopped and this one begun.
 
     Parameters
@@ -108,7 +108,7 @@ def begun(name: str, key: Any, work: Callable[..., Any]) -> jobs.Job:
     key : object
         The same for the same work only.
     work : callable
-        See `jobs.Job`.
+        See `tasks.Task`.
 
     Returns
     -------
@@ -116,11 +116,11 @@ def begun(name: str, key: Any, work: Callable[..., Any]) -> jobs.Job:
     """
     before = st.session_state.get(name, (key, None))
     if before[0] != key:
-        before[1].stop()
-    return session.remembered(name, key, partial(jobs.Job, work))
+        before[1].leave()
+    return session.remembered(name, key, partial(Task, work))
 
 
-def waits(job: jobs.Job, words: str) -> bool:
+def waits(job: Task, words: str) -> bool:
     """Whether a job goes on for long; if so its progress is shown until it is done."""
     if job.wait(QUICK_SECONDS):
         return False

@@ -10,6 +10,7 @@ import streamlit as st
 from pages.prototypes.context import ModelContext
 from pages.ui.text import escape_markdown
 from pages.work import jobs
+from pages.work.tasks import Task
 from smpcore import (
     FEWEST_REFITS,
     METHODS,
@@ -51,19 +52,19 @@ def _start(context: ModelContext) -> None:
 
 
 @st.fragment(run_every=LOOK_SECONDS)
-def _progress(job: jobs.Job) -> None:
+def _progress(job: Task) -> None:
     """How far it is; the whole page comes anew when it is done."""
     if job.wait(0.0):
         st.rerun()
     left, right = st.columns([1, 3], vertical_alignment="center")
-    left.button("Stop", key="stop_refits", on_click=job.stop)
+    left.button("Stop", key="stop_refits", on_click=job.leave)
     done = int(job.progress[0])
     right.progress(done / N_REFITS, f"{done} of {N_REFITS} refits")
     if job.where:
         st.caption(job.where)
 
 
-def _result(context: ModelContext, job: jobs.Job) -> None:
+def _result(context: ModelContext, job: Task) -> None:
     try:
         found = job.result()
     except SmpcoreError as problem:
@@ -75,7 +76,7 @@ def _result(context: ModelContext, job: jobs.Job) -> None:
     _show(context, *found)
 
 
-def _job(context: ModelContext) -> jobs.Job:
+def _job(context: ModelContext) -> Task:
     """Refit in a thread: all it needs is looked up now."""
     data, model = context.data, context.model
     values, task = context.choice.all_values, data.dataset.task
@@ -103,7 +104,7 @@ def _job(context: ModelContext) -> jobs.Job:
             return None
         return stability(model, models, data.preparation), stability(model, models)
 
-    return jobs.Job(work, study=data.dataset)
+    return Task(work, study=data.dataset)
 
 
 def _show(context: ModelContext, found: Stability, by_level: Stability) -> None:

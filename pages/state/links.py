@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
-from streamlit.runtime.pages_manager import PagesManager
 
 from pages.state import slider_ranges, table_store, widget_state
 from pages.state.choice import BUNDLED, MINE, Choice
-from pages.work import sources
+from pages.work import sources, visitors
 from smpcore import METHODS, Param, SmpcoreError, forbiddable
 
 SHARE = Param("share", "share", "linear", 0.0, 0.6)
@@ -27,7 +26,7 @@ OPERATING = (
 
 def current() -> Choice:
     """The visitor's choice; at the first visit it is read from the URL."""
-    _force_navigation()
+    visitors.force_navigation()
     if "choice" not in st.session_state:
         query = st.query_params.to_dict()
         widget_state.open_link(query)
@@ -62,17 +61,6 @@ def _leave_a_lost_table(choice: Choice) -> None:
         others = tuple(token for token in choice.own if token != choice.token)
         st.session_state["choice"] = Choice(others=others, opened=choice.opened)
         st.session_state.setdefault("notices", []).append(str(error))
-
-
-def _force_navigation() -> None:
-    """Run app.py first when a link straight to a page is the server's first request.
-
-    Streamlit takes a folder named pages for its older kind of multipage app until
-    app.py has called st.navigation, and runs the page alone.
-    """
-    if PagesManager.uses_pages_directory:
-        PagesManager.uses_pages_directory = False
-        st.rerun()
 
 
 def choose(choice: Choice) -> None:

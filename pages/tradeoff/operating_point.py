@@ -16,6 +16,7 @@ from pages.state.choice import Choice
 from pages.ui import readouts
 from pages.ui.text import escape_markdown, number_columns, short_label
 from pages.work import cache, jobs
+from pages.work.tasks import Task
 from smpcore import (
     PrototypeModel,
     SmpcoreError,
@@ -163,7 +164,7 @@ def _training_scores(choice: Choice, data: cache.Parts) -> np.ndarray | None:
     before, job = st.session_state.get("out_of_fold", (None, None))
     if before != key:
         if job:
-            job.stop()
+            job.leave()
         job = _job(choice.method, values, data)
         st.session_state["out_of_fold"] = key, job
     if not job.wait(WAIT_SECONDS):
@@ -182,23 +183,23 @@ def _training_scores(choice: Choice, data: cache.Parts) -> np.ndarray | None:
         return None
 
 
-def _job(method: str, values: dict[str, Any], data: cache.Parts) -> jobs.Job:
+def _job(method: str, values: dict[str, Any], data: cache.Parts) -> Task:
     def work(stop: np.ndarray, progress: np.ndarray) -> np.ndarray:
         options = {"stop": stop, "progress": progress, "rest": jobs.give_way}
         # What a visitor has uploaded stays on this machine.
         options |= {"n_jobs": max(1, jobs.N_CORES - 1), "here": data.dataset.private}
         return out_of_fold(method, values, data.dataset, data.split, **options)
 
-    return jobs.Job(work, study=data.dataset)
+    return Task(work, study=data.dataset)
 
 
 @st.fragment(run_every=LOOK_SECONDS)
-def _progress(job: jobs.Job) -> None:
+def _progress(job: Task) -> None:
     """How far the fits on folds are; the whole page comes anew when they are done."""
     if job.wait(0.0):
         st.rerun()
     left, right = st.columns([1, 3], vertical_alignment="center")
-    left.button("Stop", key="stop_folds", on_click=job.stop)
+    left.button("Stop", key="stop_folds", on_click=job.leave)
     done = float(job.progress[0])
     right.progress(done, f"Fits on folds of the training rows: {100 * done:.0f} %")
     if job.where:

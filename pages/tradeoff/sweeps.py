@@ -90,24 +90,23 @@ class Asked:
         """
         refined = st.session_state.setdefault("refined", set())
         met = st.session_state.setdefault("met", set())
+        found: list[Pair] = []
         for key, where in self._sweeps().items():
-            if key not in met and cache.swept(*where, False).futile:
-                cache.swept(*where, False).start()
+            first = cache.swept(*where, False)
+            if key not in met and first.futile:
+                first.start()
             met.add(key)
-        found: list[Pair] = [
-            (
-                cache.swept(*where, False),
-                cache.swept(*where, True) if key in refined else None,
-            )
-            for key, where in self._sweeps().items()
-        ]
+            fine = cache.swept(*where, True) if key in refined else None
+            for sweep in filter(None, (first, fine)):
+                sweep.join()
+            found.append((first, fine))
         return found + ([(self.opened, None)] if self.opened else [])
 
     def refine(self) -> None:
         """Begin the fine sweep of each method, again where it was stopped."""
         st.session_state["refined"] |= set(self._sweeps())
         for _, fine in self.jobs():
-            if fine and not (fine.running or fine.complete):
+            if fine and not fine.complete:
                 fine.start()
 
     def _sweeps(self) -> dict[Any, tuple]:
@@ -261,7 +260,7 @@ def label(point: Any) -> str:
 def stop(sweeps: list[SweepJob]) -> None:
     """End them soon; what is finished is kept."""
     for sweep in sweeps:
-        sweep.stop()
+        sweep.leave()
 
 
 def use(asked: Asked, point: Any) -> None:

@@ -8,7 +8,6 @@ students who ask for the same thing have it computed once.
 from __future__ import annotations
 
 import inspect
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -21,6 +20,7 @@ from pages.work.comparisons import ContenderJob, Entry
 from pages.work.parts import Parts
 from pages.work.paths import Path
 from pages.work.sweep_jobs import SweepJob
+from pages.work.tasks import Task
 from pages.work.warmup import StartUp, uncompiled
 from smpcore import (
     METHODS,
@@ -39,6 +39,8 @@ from smpcore import (
 QUICK_SECONDS = 0.3
 #: A page that needs a model waits this long for its fit.
 PATIENCE = 20.0
+#: A fit that is stopped has so long to end.
+STOP_SECONDS = 1.0
 #: Solver status of a fit that was asked to stop.
 STOPPED = 2
 #: Tables with more numbers to go through are fitted in a job from the start.
@@ -191,7 +193,7 @@ def is_slow(data: Parts, method: str) -> bool:
 
 
 class Fit:
-    """A canonical fit: ready, or on its way in a job.
+    """A canonical fit: ready, or on its way in a task.
 
     Parameters
     ----------
@@ -204,15 +206,12 @@ class Fit:
     estimator : fitted estimator or None
     bounds : dict or None
         Slider ends for these rows, once the estimator is there.
-    job : Job or None
+    task : Task or None
     """
 
     def __init__(self, data: Parts, method: str, values: dict[str, Any]) -> None:
         self._data, self._method, self._values = data, METHODS[method], values
-        self._lock = threading.Lock()
-        self._waiting: set[object] = set()
-        self._called_off = False
-        self.job: jobs.Job | None = None
+        self.task: Task | None = None
         self.estimator: Any = None
         self.bounds: Any = None
         if not is_slow(data, method):
@@ -223,33 +222,22 @@ class Fit:
                 self.estimator = quick
                 self.bounds = bounds(data, method, values)
                 return
-        self.restart()
+        self.task = Task(self._work)
 
-    def restart(self) -> None:
-        """Fit in a job, from the start: it must not depend on how far another came."""
+    def join(self, owner: object = None) -> None:
+        """Wait for it with others; begin anew if nobody waited for it any more."""
+        if not self.wait(0.0):
+            self.task.start(owner)
+
+    def restart(self, owner: object = None) -> None:
+        """Fit from the start: it must not depend on how far a stopped one came."""
         self.estimator = self.bounds = None
-        self._called_off = False
-        self.job = jobs.Job(self._work)
+        self.task.start(owner)
 
-    def join(self, visitor: object) -> None:
-        """Count who waits for it."""
-        with self._lock:
-            self._waiting.add(visitor)
-        self.resume()
-
-    def resume(self) -> None:
-        """Begin anew if it was called off."""
-        with self._lock:
-            if self._called_off:
-                self.restart()
-
-    def leave(self, visitor: object) -> None:
-        """Call it off if it is on its way and nobody else waits for it."""
-        with self._lock:
-            self._waiting.discard(visitor)
-            if self.job and not self._waiting and not self.job.wait(0.0):
-                self._called_off = True
-                self.job.call_off()
+    def leave(self, owner: object = None) -> None:
+        """Wait for it no longer; the last one who leaves ends it."""
+        if self.task:
+            self.task.leave(owner)
 
     def _unfitted(self) -> Any:
         return self._method.estimator(self._values, self._data.dataset.task)
@@ -262,22 +250,26 @@ class Fit:
 
     def wait(self, seconds: float) -> bool:
         """Wait that long at most; whether the estimator is there now."""
-        job = self.job
-        if self.estimator is None and job.wait(seconds):
-            with self._lock:
-                if self.job is job and not self._called_off:
-                    self.estimator, self.bounds = job.result()
+        if self.estimator is None and self.task.wait(seconds):
+            if not self.task.stop_flag[0]:  # else everybody had left
+                self.estimator, self.bounds = self.task.result()
         return self.estimator is not None
 
+    def stop(self, owner: object = None) -> None:
+        """Leave it; the last one who does has what there is by then."""
+        self.leave(owner)
+        if self.task.wait(STOP_SECONDS) and (found := self.task.result()):
+            self.estimator, self.bounds = found
+
     def finished(self) -> Any:
-        """The canonical estimator, after a wait if its job has not ended.
+        """The canonical estimator, after a wait if its task has not ended.
 
         Raises
         ------
         SmpcoreError
             If it goes on for long, or was stopped.
         """
-        self.join(self)  # for good: a page that gives up is opened again later
+        self.join()  # a page that gives up is opened again later
         if not self.wait(PATIENCE):
             raise SmpcoreError("The fit is still running; come back when it is done.")
         if self.was_stopped:
@@ -286,7 +278,7 @@ class Fit:
 
     @property
     def was_stopped(self) -> bool:
-        """Whether a visitor stopped it: what there is, is not canonical."""
+        """Whether the last visitor stopped it: what there is, is not canonical."""
         return self.estimator is not None and self.estimator.history_.status == STOPPED
 
 
@@ -304,9 +296,7 @@ def _fit(
 
 def fit(data: Parts, method: str, values: Mapping[str, Any]) -> Fit:
     """The canonical fit: fixed seed, standard tolerance, from a cold start."""
-    found = _fit(data.dataset, data.split.key, method, pairs(values), data)
-    found.resume()
-    return found
+    return _fit(data.dataset, data.split.key, method, pairs(values), data)
 
 
 @_cached(max_entries=128)
@@ -373,7 +363,9 @@ def _contender(
 
 def contender(data: Parts, entry: Entry, search: bool) -> ContenderJob:
     """A method or baseline on the training rows, on its way or fitted."""
-    return _contender(data.dataset, data.split.key, entry, search, data)
+    job = _contender(data.dataset, data.split.key, entry, search, data)
+    job.join()
+    return job
 
 
 @_cached(max_entries=64)

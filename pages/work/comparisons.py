@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pages.work import jobs
+from pages.work.tasks import Task
 from pages.work.warmup import uncompiled
 from smpcore import (
     METHODS,
@@ -22,8 +20,6 @@ from smpcore import (
     folds,
     title_of,
 )
-
-log = logging.getLogger(__name__)
 
 #: What it is called not to search for settings.
 AS_THEY_ARE = "as they are"
@@ -60,7 +56,7 @@ def settings_in_words(values: Mapping[str, Any]) -> list[str]:
     ]
 
 
-class ContenderJob:
+class ContenderJob(Task):
     """Fit one contender on the training rows.
 
     Parameters
@@ -75,8 +71,6 @@ class ContenderJob:
     Attributes
     ----------
     contender : Contender or None
-    problem : str
-        Why there is none; empty if there is one, or none yet.
     """
 
     def __init__(
@@ -84,32 +78,23 @@ class ContenderJob:
     ) -> None:
         self._entry, self._search = entry, search
         self._dataset, self._rows = dataset, rows
-        self.start()
-
-    def start(self) -> None:
-        """Fit from the beginning."""
         self.contender: Contender | None = None
-        self.problem = ""
-        self._began = time.monotonic()
-        self._job = jobs.Job(self._work, study=self._dataset)
+        super().__init__(self._fit, study=dataset)
 
-    def _work(self, stop: np.ndarray, progress: np.ndarray) -> None:
+    def _fit(self, stop: np.ndarray, progress: np.ndarray) -> None:
         entry = self._entry
-        if stop[0]:
-            self.problem = "Stopped before it began."
-            return
-        try:
-            if entry.key in uncompiled:
-                METHODS[entry.key].warm_up()
-            drawn = self._drawn() if self._search else ()
-            of = self._dataset, self._rows, dict(entry.values), drawn, stop
-            # What a visitor has uploaded stays on this machine.
-            self.contender = contend(entry.key, *of, here=self._dataset.private)
-        except SmpcoreError as error:
-            self.problem = str(error)
-        except Exception:
-            log.exception("%s failed in a comparison", entry.key)
-            self.problem = "Something went wrong; the server's log says more."
+        if entry.key in uncompiled:
+            METHODS[entry.key].warm_up()
+        drawn = self._drawn() if self._search else ()
+        of = self._dataset, self._rows, dict(entry.values), drawn, stop
+        # What a visitor has uploaded stays on this machine.
+        self.contender = contend(entry.key, *of, here=self._dataset.private)
+
+    @property
+    def missing(self) -> str:
+        """Why there is no contender; empty if there is one, or may still be."""
+        gone = self.contender is None and not self.running
+        return self.problem or "Stopped." * gone
 
     def _drawn(self) -> list[Fold]:
         try:
@@ -120,20 +105,6 @@ class ContenderJob:
                 f'on; take the settings "{AS_THEY_ARE}", or give training a larger '
                 "share on Data."
             ) from error
-
-    @property
-    def where(self) -> str:
-        """On which machines it runs, if that is worth saying."""
-        return self._job.where
-
-    @property
-    def running(self) -> bool:
-        """Whether it may still come."""
-        return not self._job.wait(0.0)
-
-    def stop(self) -> None:
-        """End soon."""
-        self._job.stop()
 
 
 def about_differences(n_rows: int, part: str, dataset: Dataset) -> str:

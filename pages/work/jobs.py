@@ -1,34 +1,21 @@
-"""Long work and many visitors: who computes when.
+"""Many visitors on few cores: live turns, and work that gives way to them.
 
-Three lines of waiting. *Live turns* are short (a preview while a slider moves): one
-for every two cores at once, first come, first served, and a visitor has one message in
-flight, so nobody is served twice while another waits. *Jobs* are long: they run in
-threads, report progress and can be stopped. A fit that somebody waits for and a
-*study* (a sweep, refits, a comparison) have lines of their own, each at most one
-thread less than there are cores: a fit never waits behind a study. What a study
-computes is done by processes beside this one, once they are there, or else by threads,
-which give way to live turns (those of a comparison do not). The compiled kernels
-release the GIL.
+*Live turns* are short (a preview while a slider moves): one for every two cores at
+once, first come, first served, and a visitor has one message in flight, so nobody is
+served twice while another waits. Studies in threads give way to them between their
+pieces (those of a comparison do not). The compiled kernels release the GIL.
 """
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import wait as wait_for
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
-
-from smpcore import Dataset, engine
-
-log = logging.getLogger(__name__)
 
 N_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
 
@@ -50,9 +37,6 @@ _idle = threading.Condition(_lock)
 _waiting: deque[threading.Event] = deque()
 _running = 0
 _crowded_until = 0.0
-_N_THREADS = max(1, N_CORES - 1)
-_fits = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="fit")
-_studies = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="study")
 
 
 @contextmanager
@@ -125,66 +109,6 @@ def give_way() -> None:
     with _idle:
         _idle.wait_for(lambda: not _running, timeout=moment)
     _own.rested = time.monotonic()
-
-
-class Job:
-    """One piece of long work in a thread.
-
-    Parameters
-    ----------
-    work : callable
-        ``work(stop, progress)`` with a one-element int64 flag that asks it to stop
-        and a one-element float64 array for its share done.
-    study : Dataset, optional
-        What is studied; such a job stands in the line of studies, and a cluster may
-        do its tasks.
-
-    Attributes
-    ----------
-    where : str
-        On which machines a study runs, if that is worth saying.
-    """
-
-    def __init__(
-        self,
-        work: Callable[[np.ndarray, np.ndarray], Any],
-        study: Dataset | None = None,
-    ) -> None:
-        self.where = ""
-        self.stop_flag = np.zeros(1, dtype=np.int64)
-        self.progress = np.zeros(1)
-        self.started = time.monotonic()
-        line = _fits if study is None else _studies
-        self._future = line.submit(self._run, work, study)
-        self._future.add_done_callback(self._told)
-
-    def _run(
-        self, work: Callable[[np.ndarray, np.ndarray], Any], study: Dataset | None
-    ) -> Any:
-        # What a visitor has uploaded stays on this machine.
-        if study is not None and not study.private:
-            self.where = engine().words
-        return work(self.stop_flag, self.progress)
-
-    def _told(self, _: object) -> None:
-        log.info("a job took %.1f s", time.monotonic() - self.started)
-
-    def wait(self, seconds: float) -> bool:
-        """Wait that long at most; whether it is done now."""
-        return bool(wait_for([self._future], timeout=seconds).done)
-
-    def result(self) -> Any:
-        """What the work returned; what it raised is raised again."""
-        return self._future.result()
-
-    def stop(self) -> None:
-        """Ask the work to stop at its next step."""
-        self.stop_flag[0] = 1
-
-    def call_off(self) -> None:
-        """Do not begin, or stop at the next step; nobody asks for the result."""
-        self._future.cancel()
-        self.stop()
 
 
 @contextmanager

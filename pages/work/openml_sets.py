@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.work.downloads import Errand
+from pages.work.downloads import Download
 from smpcore import Dataset, SmpcoreError, fetch_openml, search_openml
 
 #: What the key of such a data set begins with, in links as well.
@@ -21,7 +21,7 @@ PATIENCE = 4.0
 #: Data sets of a search that are listed.
 MOST_FOUND = 100
 
-_errands: dict[int, Errand] = {}
+_downloads: dict[int, Download] = {}
 _lock = threading.Lock()
 
 
@@ -39,22 +39,22 @@ def number_behind(dataset: Dataset) -> int | None:
     return int(told[1]) if from_here else None
 
 
-def begin(number: int) -> Errand:
+def begin(number: int) -> Download:
     """Fetch a data set, or find it fetched; one that failed is tried again."""
     with _lock:
-        errand = _errands.pop(number, None)
-        if errand is None or errand.problem:
-            errand = Errand(partial(fetch_openml, number))
-        _errands[number] = errand
-        finished = [n for n, one in _errands.items() if not one.running and n != number]
-        for old in finished[: max(0, len(_errands) - MOST_KEPT)]:
-            del _errands[old]
-    return errand
+        download = _downloads.pop(number, None)
+        if download is None or download.problem:
+            download = Download(partial(fetch_openml, number))
+        _downloads[number] = download
+        finished = [n for n, one in _downloads.items() if one.done and n != number]
+        for old in finished[: max(0, len(_downloads) - MOST_KEPT)]:
+            del _downloads[old]
+    return download
 
 
-def begin_once(number: int) -> Errand:
-    """The errand of a data set, begun if it never was; a failed one stays failed."""
-    return _errands.get(number) or begin(number)
+def begin_once(number: int) -> Download:
+    """The download of a data set, begun if it never was; a failed one stays failed."""
+    return _downloads.get(number) or begin(number)
 
 
 def load(key: str) -> Dataset:
@@ -68,16 +68,16 @@ def load(key: str) -> Dataset:
     number = number_of(key)
     if number is None:
         raise SmpcoreError("The link names no data set of OpenML that there can be.")
-    errand = begin(number)
-    if not errand.wait(PATIENCE):
+    download = begin(number)
+    if not download.wait(PATIENCE):
         raise SmpcoreError(
             f"OpenML's data set {number} is being fetched; choose it on Data, under "
             "Fetch from OpenML, to see how far it is."
         )
-    if errand.result is None:
-        raise SmpcoreError(errand.problem)
+    if download.found is None:
+        raise SmpcoreError(download.problem)
     st.session_state.setdefault("fetched", set()).add(key)
-    return errand.result
+    return download.found
 
 
 def listed() -> list[str]:
@@ -88,14 +88,14 @@ def listed() -> list[str]:
 def title(key: str) -> str:
     """Name of a data set for people."""
     number = number_of(key)
-    errand = _errands.get(number)
-    fetched = None if errand is None else errand.result
+    download = _downloads.get(number)
+    fetched = None if download is None else download.found
     return f"OpenML {number}" + (f": {fetched.name[:60]}" if fetched else "")
 
 
 def search(text: str) -> None:
     """Begin to look for a name or an id."""
-    st.session_state["openml_search"] = Errand(partial(_found, text))
+    st.session_state["openml_search"] = Download(partial(_found, text))
 
 
 def _found(text: str, **options: Any) -> list[tuple[int, str]]:

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from pages.work import jobs
+from pages.work.tasks import Task
 from pages.work.warmup import uncompiled
 from smpcore import (
     METHODS,
     Dataset,
-    SmpcoreError,
     engine,
     folds,
     summary,
@@ -34,7 +34,7 @@ COARSE_SECONDS = 2.0
 N_THREADS = max(1, jobs.N_CORES - 1)
 
 
-class SweepJob:
+class SweepJob(Task):
     """One method's sweep over the folds of the training rows.
 
     Parameters
@@ -55,8 +55,6 @@ class SweepJob:
     ----------
     n_folds_drawn, n_fits : int
         Folds, repeats counted, and fits in all; 0 before they are known.
-    problem : str
-        Why there is nothing to show; empty if there is something.
     """
 
     def __init__(
@@ -71,47 +69,42 @@ class SweepJob:
         self.key, self.fine = key, fine
         self._dataset, self._rows = dataset, rows
         self._values, self._n_folds = dict(values), n_folds
-        self.start()
-
-    def start(self) -> None:
-        """Sweep from the beginning."""
         self._looked: dict[str, tuple[pd.DataFrame, pd.DataFrame]] = {}
         self._found: list[dict[str, Any]] = []
         self.n_folds_drawn = self.n_fits = 0
-        self.problem = ""
         self._began = time.monotonic()
-        self._job = jobs.Job(self._work, study=self._dataset)
+        super().__init__(self._sweep, study=dataset)
 
-    def _work(self, stop: np.ndarray, progress: np.ndarray) -> None:
-        try:
-            if self.key in uncompiled:
-                METHODS[self.key].warm_up()
-            drawn = folds(self._dataset, self._rows, self._n_folds)
-            if not self.fine:
-                drawn = [fold for fold in drawn if fold.repeat == 0]
-            walks = self._walks()
-            self.n_folds_drawn = len(drawn)
-            self.n_fits = len(drawn) * sum(len(walk.knots) for walk in walks)
-            timer = threading.Timer(COARSE_SECONDS, stop.fill, [1])
-            timer.daemon = True
-            self._began = time.monotonic()
-            # What a visitor has uploaded stays on this machine.
-            here = self._dataset.private
-            # Workers that are new compile before their first fit.
-            ready = here or engine().client is None
-            if ready and not self.fine:
-                timer.start()
-            options = {"quick": not self.fine, "n_jobs": N_THREADS, "stop": stop}
-            options |= {"here": here, "rest": jobs.give_way}
-            for walk in walks:  # one after the other: the slowest last
-                for row in sweep(self._dataset, drawn, [walk], **options):
-                    if not (ready or self.fine or self._found):
-                        timer.start()
-                    self._found.append(row)
-                    progress[0] = len(self._found) / self.n_fits
-            timer.cancel()
-        except SmpcoreError as error:
-            self.problem = str(error)
+    def _sweep(self, stop: np.ndarray, progress: np.ndarray) -> None:
+        # A list of its own: one that was stopped may still add a fit to the former.
+        found = self._found = []
+        self._looked = {}
+        if self.key in uncompiled:
+            METHODS[self.key].warm_up()
+        drawn = folds(self._dataset, self._rows, self._n_folds)
+        if not self.fine:
+            drawn = [fold for fold in drawn if fold.repeat == 0]
+        walks = self._walks()
+        self.n_folds_drawn = len(drawn)
+        self.n_fits = n_fits = len(drawn) * sum(len(walk.knots) for walk in walks)
+        timer = threading.Timer(COARSE_SECONDS, stop.fill, [1])
+        timer.daemon = True
+        self._began = time.monotonic()
+        # What a visitor has uploaded stays on this machine.
+        here = self._dataset.private
+        # Workers that are new compile before their first fit.
+        ready = here or engine().client is None
+        if ready and not self.fine:
+            timer.start()
+        options = {"quick": not self.fine, "n_jobs": N_THREADS, "stop": stop}
+        options |= {"here": here, "rest": jobs.give_way}
+        for walk in walks:  # one after the other: the slowest last
+            for row in sweep(self._dataset, drawn, [walk], **options):
+                if not (ready or self.fine or found):
+                    timer.start()
+                found.append(row)
+                progress[0] = len(found) / n_fits
+        timer.cancel()
 
     def _walks(self) -> list[Any]:
         if self.key == REFERENCE:
@@ -121,19 +114,9 @@ class SweepJob:
         return [walk_method(self.key, *where, self._values, points)]
 
     @property
-    def where(self) -> str:
-        """On which machines it runs, if that is worth saying."""
-        return self._job.where
-
-    @property
-    def running(self) -> bool:
-        """Whether fits may still come."""
-        return not self._job.wait(0.0)
-
-    @property
     def futile(self) -> bool:
         """Whether it ended before its first point was done: too busy a moment."""
-        return not (self.running or self.problem or self.n_found >= self.n_folds_drawn)
+        return self.done and not self.problem and self.n_found < self.n_folds_drawn
 
     @property
     def complete(self) -> bool:
@@ -152,10 +135,6 @@ class SweepJob:
         if not done:
             return None
         return (time.monotonic() - self._began) / done * (self.n_fits - done)
-
-    def stop(self) -> None:
-        """End soon; what is finished is kept."""
-        self._job.stop()
 
     def look(self, score: str) -> tuple[pd.DataFrame, pd.DataFrame]:
         """The fits so far, and the points that all folds have seen.

@@ -1,0 +1,192 @@
+"""Work that lasts: a fit, a sweep, a comparison, refits, a download, a measurement.
+
+However many visitors start a task, it runs once, and ends when nobody is left who wants
+it. A fit that somebody waits for and a *study* (a sweep, refits, a comparison) have
+lines of their own, each at most one thread less than there are cores: a fit never waits
+behind a study. What a study computes is done by processes beside this one, once they
+are there, or else by threads. A download needs no core and waits in a third line.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
+from typing import Any
+
+import numpy as np
+
+from pages.work.jobs import N_CORES
+from pages.work.visitors import is_here, visitor
+from smpcore import Dataset, SmpcoreError, engine
+
+log = logging.getLogger(__name__)
+
+_N_THREADS = max(1, N_CORES - 1)
+FITS = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="fit")
+STUDIES = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="study")
+DOWNLOADS = ThreadPoolExecutor(4, thread_name_prefix="download")
+#: Running tasks are looked through this often for tabs that were closed; a tab that
+#: was closed twice in a row has left (a connection may be lost for a moment).
+LOOK_SECONDS = 5.0
+
+_running: set[Task] = set()
+_watch_lock = threading.Lock()
+
+
+class Task:
+    """A piece of work with owners, begun at once.
+
+    Parameters
+    ----------
+    work : callable
+        ``work(stop, progress)`` with a one-element int64 flag that asks it to stop
+        and a one-element float64 array for its share done.
+    study : Dataset, optional
+        What is studied; such a task stands in the line of studies, and a cluster may
+        do its pieces.
+    line : Executor, optional
+        Another line to stand in.
+
+    Attributes
+    ----------
+    problem : str
+        What went wrong, for the page; empty if nothing did.
+    doing : str
+        What it does at the moment, where its work says so.
+    where : str
+        On which machines a study runs, if that is worth saying.
+    started : float
+        When it began last.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[np.ndarray, np.ndarray], Any],
+        study: Dataset | None = None,
+        line: ThreadPoolExecutor | None = None,
+    ) -> None:
+        self._work, self._study = work, study
+        self._line = line or (FITS if study is None else STUDIES)
+        self._lock = threading.Lock()
+        self._owners: set[object] = set()
+        self._left: set[object] = set()
+        self._future: Future | None = None
+        self.start()
+
+    def start(self, owner: object = None) -> None:
+        """Want it: begin anew, unless it is under way."""
+        owner = visitor() if owner is None else owner
+        with self._lock:
+            self._left.discard(owner)
+            self._owners.add(owner)
+            if not (self.done or self.stop_flag[0]):
+                return
+            self.where = self.problem = self.doing = ""
+            self.stop_flag = np.zeros(1, dtype=np.int64)
+            self.progress = np.zeros(1)
+            self.started = time.monotonic()
+            self._future = self._line.submit(self._run, self.stop_flag, self.progress)
+            self._future.add_done_callback(self._ended)
+        _watch(self)
+
+    def join(self, owner: object = None) -> None:
+        """Want it too while it runs; who left it has to start it."""
+        owner = visitor() if owner is None else owner
+        with self._lock:
+            if owner not in self._left and not self.done:
+                self._owners.add(owner)
+
+    def leave(self, owner: object = None) -> None:
+        """Want it no longer; the last owner who leaves ends it."""
+        owner = visitor() if owner is None else owner
+        with self._lock:
+            self._left.add(owner)
+            self._owners.discard(owner)
+            if not self._owners and not self.done:
+                self._future.cancel()
+                self.stop_flag[0] = 1
+
+    def _run(self, stop: np.ndarray, progress: np.ndarray) -> Any:
+        problem, found = "", None
+        try:
+            # What a visitor has uploaded stays on this machine.
+            if self._study is not None and not self._study.private:
+                self.where = engine().words
+            found = self._work(stop, progress)
+        except SmpcoreError as error:
+            problem = str(error)
+        except Exception:
+            log.exception("a task failed")
+            problem = "Something went wrong; the server's log says more."
+        if stop is self.stop_flag:  # else it was begun anew meanwhile
+            self.problem = problem
+        return found
+
+    def _ended(self, _: Future) -> None:
+        log.info("a task took %.1f s", time.monotonic() - self.started)
+
+    @property
+    def owners(self) -> frozenset[object]:
+        """Who wants it: browser tabs, as a rule."""
+        with self._lock:
+            return frozenset(self._owners)
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing more may come."""
+        return self._future is None or self._future.done()
+
+    @property
+    def running(self) -> bool:
+        """Whether something may still come to this visitor."""
+        return not self.done and visitor() in self._owners
+
+    @property
+    def seconds(self) -> float:
+        """Since it began."""
+        return time.monotonic() - self.started
+
+    def wait(self, seconds: float) -> bool:
+        """Wait that long at most; whether it is done now."""
+        return bool(wait_for([self._future], timeout=seconds).done)
+
+    def result(self) -> Any:
+        """What the work returned; None if it never began.
+
+        Raises
+        ------
+        SmpcoreError
+            If it failed.
+        """
+        found = None if self._future.cancelled() else self._future.result()
+        if self.problem:
+            raise SmpcoreError(self.problem)
+        return found
+
+
+def _watch(task: Task) -> None:
+    """Look from now on whether anybody is left who wants it."""
+    with _watch_lock:
+        _running.add(task)
+        if len(_running) == 1:
+            threading.Thread(target=_look, name="watch", daemon=True).start()
+
+
+def _look() -> None:
+    suspected: set[tuple[Task, object]] = set()
+    while True:
+        time.sleep(LOOK_SECONDS)
+        with _watch_lock:
+            _running.difference_update([task for task in _running if task.done])
+            if not _running:
+                return
+            running = list(_running)
+        gone = {(t, owner) for t in running for owner in t.owners if not is_here(owner)}
+        for task, owner in gone & suspected:
+            log.info("a tab was closed: its task is left")
+            task.leave(owner)
+        suspected = gone

@@ -1,0 +1,179 @@
+"""Work that visitors share: once however many start it, until the last one leaves."""
+
+import logging
+import threading
+import time
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from pages.work import sweep_jobs, tasks, visitors
+from pages.work.sweep_jobs import SweepJob
+from pages.work.tasks import Task
+from smpcore import SmpcoreError, load_dataset
+
+
+class Held:
+    """Work that ends when it is let go, or stopped."""
+
+    def __init__(self):
+        self.begun, self.ended = 0, 0
+        self.go = threading.Event()
+
+    def __call__(self, stop, progress):
+        self.begun += 1
+        while not (self.go.is_set() or stop[0]):
+            time.sleep(0.002)
+        self.ended += 1
+        return "stopped" if stop[0] else "done"
+
+
+def ended(task):
+    assert task.wait(30.0)
+    return task
+
+
+def test_started_by_many_at_once_it_runs_once():
+    work, barrier = Held(), threading.Barrier(8)
+    task = Task(work)
+
+    def start(owner):
+        barrier.wait()
+        task.start(owner)
+
+    threads = [threading.Thread(target=start, args=(f"v{i}",)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    work.go.set()
+    assert ended(task).result() == "done"
+    assert work.begun == 1
+    assert task.owners >= {f"v{i}" for i in range(8)}
+
+
+def test_it_ends_with_the_last_owner_who_leaves():
+    work = Held()
+    task = Task(work)
+    task.join("other")
+    task.leave()
+    assert not task.wait(0.2), "another one waits"
+    task.leave("other")
+    assert ended(task).result() == "stopped"
+
+
+def test_who_left_does_not_come_back_by_looking():
+    work = Held()
+    task = Task(work)
+    task.join("other")
+    task.leave()
+    task.join()
+    assert not task.running and not task.done
+    task.start()
+    assert task.running
+    work.go.set()
+    assert ended(task).result() == "done" and work.begun == 1
+
+
+def test_what_everybody_left_begins_anew_for_who_starts_it():
+    work = Held()
+    task = Task(work)
+    task.leave()
+    task.start("other")
+    work.go.set()
+    assert ended(task).result() == "done"
+
+
+def test_nobody_needs_what_never_began():
+    first, never = Held(), Held()
+    ahead = [Task(first) for _ in range(tasks._N_THREADS)]
+    task = Task(never)
+    task.leave()
+    first.go.set()
+    for one in (*ahead, task):
+        ended(one)
+    assert task.result() is None and not never.begun
+
+
+def test_a_closed_tab_leaves(monkeypatch):
+    monkeypatch.setattr(tasks, "LOOK_SECONDS", 0.05)
+    here = {"tab", "lost for a moment"}
+    looks = []
+
+    def is_here(owner):
+        looks.append(owner)
+        return owner in here and not (
+            owner == "lost for a moment" and looks.count(owner) == 2
+        )
+
+    monkeypatch.setattr(tasks, "is_here", is_here)
+    work, other = Held(), Held()
+    monkeypatch.setattr(tasks, "visitor", lambda: "tab")
+    task = Task(work)
+    monkeypatch.setattr(tasks, "visitor", lambda: "lost for a moment")
+    steady = Task(other, line=tasks.DOWNLOADS)
+    time.sleep(0.3)
+    assert not task.done and not steady.done
+    here.discard("tab")
+    assert ended(task).result() == "stopped"
+    assert not steady.done
+    other.go.set()
+    ended(steady)
+
+
+def test_who_is_no_tab_is_always_here():
+    assert visitors.is_here(object()) and visitors.is_here("")
+    assert visitors.visitor() == ""
+
+
+def test_what_goes_wrong_is_said_and_logged(caplog):
+    def refuse(stop, progress):
+        raise SmpcoreError("k=0 should be 1 or more.")
+
+    def break_down(stop, progress):
+        raise ValueError("a secret of the program")
+
+    assert ended(Task(refuse)).problem == "k=0 should be 1 or more."
+    with caplog.at_level(logging.ERROR):
+        task = ended(Task(break_down))
+    assert "log says more" in task.problem and "secret" not in task.problem
+    assert "a secret of the program" in caplog.text
+    with pytest.raises(SmpcoreError, match="log says more"):
+        task.result()
+
+
+@pytest.mark.parametrize("private", [True, False])
+def test_a_study_says_where_it_runs_unless_its_rows_stay_here(monkeypatch, private):
+    monkeypatch.setattr(tasks, "engine", lambda: SimpleNamespace(words="On a cluster."))
+    dataset = replace(load_dataset("iris"), private=private)
+    task = ended(Task(lambda *_: None, study=dataset))
+    assert task.where == ("" if private else "On a cluster.")
+    assert not ended(Task(lambda *_: None)).where
+
+
+def test_a_sweep_started_twice_at_once_has_every_fit_once(monkeypatch):
+    """Two lines of threads would have put their fits into one list."""
+    monkeypatch.setattr(sweep_jobs, "COARSE_SECONDS", 60.0)
+    monkeypatch.setattr(
+        tasks, "STUDIES", tasks.ThreadPoolExecutor(2, thread_name_prefix="study")
+    )
+    dataset = load_dataset("iris")
+    sweep = SweepJob(dataset, np.arange(dataset.n_samples), "smp", (), 3, False)
+    for owner in ("one", "other"):
+        threading.Thread(target=sweep.start, args=(owner,)).start()
+    ended(sweep)
+    time.sleep(0.1)
+    assert sweep.complete and sweep.n_found == sweep.n_fits
+
+
+def test_a_sweep_that_breaks_says_so(monkeypatch):
+    def break_down(*_, **__):
+        raise ValueError("anything")
+
+    monkeypatch.setattr(sweep_jobs, "sweep", break_down)
+    dataset = load_dataset("iris")
+    sweep = SweepJob(dataset, np.arange(dataset.n_samples), "smp", (), 3, False)
+    assert "log says more" in ended(sweep).problem
+    assert not sweep.futile
