@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.base import PrototypeClassifier, check_choice, check_number
-from smpcore.estimators.imkpl_choice import choose_kappa
+from smpcore.estimators.imkpl_choice import COUNTS, choose
 from smpcore.estimators.imkpl_kernels import base_kernels, model_kernel, refuse_large
 from smpcore.estimators.imkpl_measures import (
     case_centres,
@@ -51,9 +51,9 @@ class IMKPLClassifier(PrototypeClassifier):
     ----------
     code_size : int, default=10
         Cases in a prototype, and prototypes in a code, at most.
-    n_prototypes : int or None, default=10
-        Prototypes of each class; None for `code_size`. A class of fewer rows gets
-        fewer.
+    n_prototypes : int or None, default=None
+        Prototypes of each class; a class of fewer rows gets fewer. None chooses 1, 2,
+        5 or 10 on folds of the training rows, like `kappa`.
     lam : float, default=0.2
         Keeps codes to prototypes of the row's own class.
     mu : float, default=0.2
@@ -62,8 +62,8 @@ class IMKPLClassifier(PrototypeClassifier):
         Makes the cases of a prototype alike, and fewer.
     kappa : float or None, default=None
         Evenness of the kernel weights: 0 keeps one kernel, infinity weighs all alike;
-        None chooses it on folds of the training rows, at the defaults of the other
-        parameters but the kernels.
+        None chooses it on folds of the training rows. What is chosen depends on the
+        rows and kernels, not on the other parameters.
     kernels : {"features", "rbf", "linear", "precomputed", "gak"}, default="features"
         A Gaussian kernel per feature, one of all features, the cosine; kernels that
         stand side by side in X, ``(n_samples, n_samples * n_kernels)`` to fit,
@@ -103,8 +103,8 @@ class IMKPLClassifier(PrototypeClassifier):
         Prototypes.
     n_iter_ : int
     history_ : History
-    kappa_ : float
-        Evenness of the kernel weights that was used.
+    kappa_, n_prototypes_ : float, int
+        Evenness of the kernel weights and prototypes of each class that were used.
     kernel_weights_ : ndarray of shape (n_kernels,)
         Sum 1.
     dropped_ : ndarray of int
@@ -114,8 +114,7 @@ class IMKPLClassifier(PrototypeClassifier):
     assignment_ : ndarray of int, shape (n_samples,)
         Prototype with the largest weight in each training row's code.
     ip_, dr_ : float
-        Interpretability, and discrimination on the training rows, in percent; means
-        over prototypes (that are used).
+        Mean interpretability and, on training rows, discrimination, in percent.
     state_ : IMKPLState
         Start for the next `solve`.
 
@@ -147,7 +146,7 @@ class IMKPLClassifier(PrototypeClassifier):
     def __init__(
         self,
         code_size: int = 10,
-        n_prototypes: int | None = 10,
+        n_prototypes: int | None = None,
         lam: float = 0.2,
         mu: float = 0.2,
         tau: float = 0.2,
@@ -229,8 +228,7 @@ class IMKPLClassifier(PrototypeClassifier):
         )
         variance, active, K = screen(kernels)
         pairs = neighbour_pairs(K, owners, self.n_neighbors or self.code_size)
-        per_class = self.n_prototypes or self.code_size
-        U = medoid_prototypes(K, owners, per_class, self.code_size)
+        per_class = self.n_prototypes or COUNTS[-1]
         if self.n_prototypes is not None:
             sizes = np.minimum(np.bincount(owners), per_class)
             of_class = np.repeat(np.arange(len(sizes)), sizes)
@@ -245,7 +243,7 @@ class IMKPLClassifier(PrototypeClassifier):
             K=K,
             neighbours=kernels.pair_sums(*pairs),
             n_same=int((pairs[2] < 0).sum()),
-            U=U,
+            U=medoid_prototypes(K, owners, per_class, self.code_size),
         )
 
     def solve(
@@ -274,7 +272,9 @@ class IMKPLClassifier(PrototypeClassifier):
         self._check_parameters()
         stop = np.zeros(1, dtype=np.int64) if stop is None else stop
         progress = np.zeros(1) if progress is None else progress
-        choice = choose_kappa(self, problem, state, stop)
+        choice = choose(self, problem, state, stop)
+        if self.n_prototypes is None and choice.n_prototypes != COUNTS[-1]:
+            problem = problem.with_prototypes(choice.n_prototypes, self.code_size)
         started = time.perf_counter()
         numbers = map(float, (self.lam, self.mu, self.tau, choice.kappa))
         how = Weights(*numbers, int(self.code_size), self.solver == "path")
@@ -302,9 +302,9 @@ class IMKPLClassifier(PrototypeClassifier):
         )
         self._finish(problem, walk, history)
         self.kappa_ = how.kappa
-        if choice.reason:
-            self.automatic_ = {"kappa": how.kappa}
-            self.measures_["κ"] = f"{how.kappa:.3g}", choice.reason
+        self.n_prototypes_ = choice.n_prototypes
+        self.automatic_ |= choice.automatic
+        self.measures_ |= choice.measures
         if start:
             self.measures_["Start"] = start
         return self

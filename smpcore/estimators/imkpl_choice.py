@@ -1,4 +1,4 @@
-"""The evenness of IMKPL's kernel weights, chosen on folds of the training rows."""
+"""Parameters of IMKPL that are chosen on folds of the training rows."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from smpcore.solvers.nqp import nqp_rows
 
 #: Values of kappa that are compared, from even weights to few kernels.
 KAPPAS = 100.0 / 2.0 ** np.arange(9)
+#: Numbers of prototypes of a class that are compared; kappa is chosen with the last.
+COUNTS = (1, 2, 5, 10)
 #: The other parameters of the fits that are compared, which are short.
 SETTINGS = {"lam": 0.2, "mu": 0.2, "tau": 0.2, "code_size": 10, "path": True}
 MOST_STEPS = 3
@@ -30,25 +32,42 @@ HOPELESS = 3.0
 MOST_CHOICES = 256
 
 
-class KappaChoice(NamedTuple):
-    """A chosen evenness, and why in one sentence."""
+class Choice(NamedTuple):
+    """Evenness and prototypes of a class; why in a sentence, "" for a given value."""
 
     kappa: float
-    reason: str
+    n_prototypes: int
+    kappa_reason: str
+    count_reason: str
+
+    @property
+    def automatic(self) -> dict[str, float]:
+        """Parameters that were not given."""
+        reasons = {"kappa": self.kappa_reason, "n_prototypes": self.count_reason}
+        return {name: getattr(self, name) for name in reasons if reasons[name]}
+
+    @property
+    def measures(self) -> dict[str, tuple[str, str]]:
+        """Label -> (value, reason) of what was not given."""
+        lines = {
+            "κ": (f"{self.kappa:.3g}", self.kappa_reason),
+            "Prototypes per class": (str(self.n_prototypes), self.count_reason),
+        }
+        return {label: line for label, line in lines.items() if line[1]}
 
 
 class _Remembered:
     """The last choices, by a digest of all that they depend on."""
 
     def __init__(self) -> None:
-        self._choices: dict[bytes, KappaChoice] = {}
+        self._choices: dict[bytes, Choice] = {}
         self._lock = threading.Lock()
 
-    def get(self, key: bytes) -> KappaChoice | None:
+    def get(self, key: bytes) -> Choice | None:
         with self._lock:
             return self._choices.get(key)
 
-    def keep(self, key: bytes, choice: KappaChoice) -> None:
+    def keep(self, key: bytes, choice: Choice) -> None:
         with self._lock:
             self._choices[key] = choice
             if len(self._choices) > MOST_CHOICES:
@@ -80,6 +99,11 @@ class Fold:
         self._state: IMKPLState | None = None
         self.n_kernels = 0
 
+    def with_prototypes(self, count: int) -> Fold:
+        """The start of a path with this number of prototypes of each class."""
+        part = self._part.with_prototypes(count, SETTINGS["code_size"])
+        return Fold(part, self._kernels, self._X, self._y)
+
     def correct(self, kappa: float, stop: np.ndarray) -> np.ndarray:
         """Move on to this kappa; which of the held-out rows are predicted right."""
         part, how = self._part, Weights(**SETTINGS, kappa=kappa)
@@ -99,36 +123,51 @@ class Fold:
         return found == self._y
 
 
-def choose_kappa(
+def choose(
     estimator: Any, problem: IMKPLProblem, state: Any, stop: np.ndarray
-) -> KappaChoice:
-    """The given evenness, or that of fewest kernels among those that predict best.
+) -> Choice:
+    """Evenness and prototypes of a class: those given, the others chosen on folds.
 
     Folds of the training rows are predicted along a path from even weights to few
     kernels, and the accuracy of each value is averaged with its neighbours'. Of the
     values at most one standard error below the best, the one that keeps fewest kernels
-    is chosen, and the most accurate of several. All other parameters but the kernels
-    are at their defaults: the choice is the same wherever those stand.
+    is chosen, and the most accurate of several. At that evenness the number of
+    prototypes that predicts best is chosen, the smallest of several. All other
+    parameters but the kernels are at their defaults: the choice is the same wherever
+    those stand, and the same for one of the two when the other is given.
 
     Parameters
     ----------
     estimator : IMKPLClassifier
     problem : IMKPLProblem
     state : IMKPLState or None
-        Start of a fit of as many rows and kernels, whose evenness is kept.
+        Start of a fit of as many rows and kernels, whose values are kept.
     stop : ndarray of int64, shape (1,)
-        Once non-zero, the largest kappa is returned, and not remembered.
+        Once non-zero, the largest values are returned, and not remembered.
 
     Returns
     -------
-    KappaChoice
+    Choice
     """
-    if estimator.kappa is not None:
-        return KappaChoice(estimator.kappa, "")
-    if problem.active.sum() == 1:
-        return KappaChoice(math.inf, "")
+    kappa, count = estimator.kappa, estimator.n_prototypes
+    if kappa is None and problem.active.sum() == 1:
+        kappa = math.inf
+    if kappa is not None and count is not None:
+        return Choice(kappa, count, "", "")
     if isinstance(state, IMKPLState) and state.fits(problem):
-        return KappaChoice(state.kappa, "as in the fit that this one started from")
+        why = "as in the fit that this one started from"
+        choice = Choice(state.kappa, state.n_prototypes(problem), why, why)
+    else:
+        choice = _on_folds(estimator, problem, stop)
+    if kappa is not None:
+        choice = choice._replace(kappa=kappa, kappa_reason="")
+    if count is not None:
+        choice = choice._replace(n_prototypes=count, count_reason="")
+    return choice
+
+
+def _on_folds(estimator: Any, problem: IMKPLProblem, stop: np.ndarray) -> Choice:
+    """The choice for these rows and kernels, from memory if it was made before."""
     kernels = {name: getattr(estimator, name) for name in KERNEL_PARAMETERS}
     digest = hashlib.blake2b(repr((kernels, problem.X.shape)).encode())
     digest.update(np.ascontiguousarray(problem.X))
@@ -136,7 +175,7 @@ def choose_kappa(
     key = digest.digest()
     choice = _remembered.get(key)
     if choice is None:
-        quick = type(estimator)(**kernels, n_prototypes=None, standardize=False)
+        quick = type(estimator)(**kernels, n_prototypes=COUNTS[-1], standardize=False)
         choice = _chosen(problem, quick, stop)
         if not stop[0]:
             _remembered.keep(key, choice)
@@ -167,20 +206,47 @@ def _folds(problem: IMKPLProblem, quick: Any) -> tuple[list[Fold], int]:
     return folds, len(rows)
 
 
-def _chosen(problem: IMKPLProblem, quick: Any, stop: np.ndarray) -> KappaChoice:
+def _chosen(problem: IMKPLProblem, quick: Any, stop: np.ndarray) -> Choice:
+    """Compare values of kappa, then numbers of prototypes at the chosen one."""
     folds, n_rows = _folds(problem, quick)
     if len(folds) < N_FOLDS:
-        why = "too few training rows for folds: kernels weigh nearly alike"
-        return KappaChoice(float(KAPPAS[0]), why)
+        why = "too few training rows for folds"
+        return Choice(
+            float(KAPPAS[0]), COUNTS[-1], f"{why}: kernels weigh nearly alike", why
+        )
+    one_kernel = problem.active.sum() == 1
+    compared = np.array([math.inf]) if one_kernel else KAPPAS
+    index, right, reason = _best_kappa(folds, compared, stop)
+    kappa = float(f"{compared[index]:.3g}")
+    rates = {COUNTS[-1]: right.mean()}
+    for count in COUNTS[:-1]:
+        if stop[0]:
+            break
+        fewer = [fold.with_prototypes(count).correct(kappa, stop) for fold in folds]
+        rates[count] = np.concatenate(fewer).mean()
+    if stop[0]:
+        why = "stopped before one was chosen"
+        return Choice(float(KAPPAS[0]), COUNTS[-1], why, why)
+    best = max(rates, key=lambda count: (rates[count], -count))
+    start = f"chosen on {N_FOLDS} folds of {n_rows} training rows: "
+    others = [f"{100 * rates[n]:.1f} % with {n}" for n in COUNTS if n != best]
+    right_of = f"{100 * rates[best]:.1f} % right; {', '.join(others)}"
+    return Choice(kappa, best, start + reason, start + right_of)
+
+
+def _best_kappa(
+    folds: list[Fold], compared: np.ndarray, stop: np.ndarray
+) -> tuple[int, np.ndarray, str]:
+    """Index of the chosen value, its correct predictions and why it was chosen."""
     right: list[np.ndarray] = []
     kept: list[int] = []
-    for kappa in KAPPAS:
+    for kappa in compared:
         right.append(
             np.concatenate([fold.correct(float(kappa), stop) for fold in folds])
         )
         kept.append(sum(fold.n_kernels for fold in folds))
         if stop[0]:
-            return KappaChoice(float(KAPPAS[0]), "stopped before one was chosen")
+            return 0, right[0], ""
         accuracy, error = _smoothed(right)
         least = accuracy.max() - HOPELESS * error - 1e-12
         # On the way to fewer kernels accuracy does not come back from far below.
@@ -191,12 +257,11 @@ def _chosen(problem: IMKPLProblem, quick: Any, stop: np.ndarray) -> KappaChoice:
     as_good = np.flatnonzero(accuracy >= accuracy[best] - error - 1e-12)
     index = int(min(as_good, key=lambda i: (kept[i], -accuracy[i], -i)))
     rate = [f"{100 * value:.1f} %" for value in accuracy]
-    reason = f"chosen on {N_FOLDS} folds of {n_rows} training rows: {rate[index]} right"
+    reason = f"{rate[index]} right"
     if accuracy[index] < accuracy[best]:
         reason += f", within a standard error of the best ({rate[best]} at "
-        reason += f"{KAPPAS[best]:.3g}), with fewer kernels"
-    reason += "; averaged with the values next to it"
-    return KappaChoice(float(f"{KAPPAS[index]:.3g}"), reason)
+        reason += f"{compared[best]:.3g}), with fewer kernels"
+    return index, right[index], reason + "; averaged with the values next to it"
 
 
 def _smoothed(right: list[np.ndarray]) -> tuple[np.ndarray, float]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -57,6 +58,11 @@ class IMKPLProblem(Problem):
     def blocks(self) -> list[slice]:
         """Sorted rows of each class."""
         return class_blocks(self.owners)
+
+    def with_prototypes(self, per_class: int, size: int) -> Self:
+        """The same rows with other first prototypes; see `medoid_prototypes`."""
+        U = medoid_prototypes(self.K, self.owners, per_class, size)
+        return replace(self, U=U)
 
     def votes(self, U: np.ndarray) -> np.ndarray:
         """Weight of each class in each prototype, shape (n_prototypes, n_classes)."""

@@ -61,6 +61,13 @@ class IMKPLState:
         shapes = self.U.shape[1], len(self.beta)
         return shapes == (problem.U.shape[1], len(problem.active))
 
+    def n_prototypes(self, problem: IMKPLProblem) -> int:
+        """Prototypes of each class, of which a smaller class has fewer."""
+        sizes = np.bincount(problem.owners)
+        counts = np.arange(1, len(self.U) + 1)
+        total = np.minimum(sizes, counts[:, None]).sum(axis=1)
+        return int(counts[min(np.searchsorted(total, len(self.U)), len(counts) - 1)])
+
 
 @dataclass(eq=False)
 class Alternation:

@@ -186,7 +186,8 @@ IMKPL = Method(
             "int",
             1,
             20,
-            help="A class of fewer rows gets as many as it has.",
+            help="A class of fewer rows gets as many as it has. At first the number is "
+            "chosen on folds of the training rows.",
         ),
         Param(
             "lam",

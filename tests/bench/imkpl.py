@@ -4,7 +4,7 @@ accuracy  five folds: accuracy, kernels kept, IP, DR, seconds; beside kNN and an
 noise     the same with features of pure noise
 series    channels that matter, noise and constants, by alignment kernels
 nqp       codes beside brute force and a NumPy search, and their time
-choice    kappa as chosen on folds: toys, a balance, noise, and tables beside an SVM
+choice    what is chosen on folds: toys, a balance, noise, and tables beside an SVM
 speed     problem, cold fit, warm moves of kappa, first answer; one thread
 memory    peak of a fit, and of compiling in a fresh process
 
@@ -176,7 +176,7 @@ def tables() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
 
 
 def choice() -> None:
-    """Print what comes of choosing kappa on folds of the training rows."""
+    """Print what comes of choosing on folds of the training rows."""
 
     def toys() -> Iterator[list]:
         for key in ("moons", "xor", "circles"):
@@ -186,7 +186,8 @@ def choice() -> None:
             fitted = IMKPLClassifier().fit(X[rows.train], found.y[rows.train])
             score = fitted.score(X[rows.validation], found.y[rows.validation])
             kept = np.count_nonzero(fitted.kernel_weights_)
-            yield [key, f"{fitted.kappa_:g}", kept, f"{100 * score:.1f}"]
+            count = fitted.n_prototypes_
+            yield [key, f"{fitted.kappa_:g}", count, kept, f"{100 * score:.1f}"]
 
     def noisy() -> Iterator[list]:
         X, y = datasets.load_wine(return_X_y=True)
@@ -195,34 +196,34 @@ def choice() -> None:
             fitted = IMKPLClassifier().fit(np.hstack([X, more]), y)
             weights = fitted.kernel_weights_
             kept = np.count_nonzero(weights), np.count_nonzero(weights[13:])
-            yield [f"seed {seed}", f"{fitted.kappa_:g}", *kept]
+            count = fitted.n_prototypes_
+            yield [f"seed {seed}", f"{fitted.kappa_:g}", count, *kept]
 
     def beside() -> Iterator[list]:
-        ours, svms = [], []
+        totals = []
         for name, X, y in [("balance scale", *balance()), *tables()]:
-            chosen, right, svm = [], [], []
+            chosen, counts, right = [], [], []
             for train, test in folds(X, y):
                 fitted = IMKPLClassifier().fit(X[train], y[train])
                 chosen.append(f"{fitted.kappa_:.3g}")
-                right.append(100 * fitted.score(X[test], y[test]))
-                peer = PEERS["SVC, RBF, C=1"]().fit(X[train], y[train])
-                svm.append(100 * peer.score(X[test], y[test]))
-            yield [
-                name,
-                " ".join(chosen),
-                f"{np.mean(right):.1f}",
-                f"{np.mean(svm):.1f}",
-            ]
+                counts.append(str(fitted.n_prototypes_))
+                ten = IMKPLClassifier(n_prototypes=10).fit(X[train], y[train])
+                svm = PEERS["SVC, RBF, C=1"]().fit(X[train], y[train])
+                models = fitted, ten, svm
+                right.append([100 * model.score(X[test], y[test]) for model in models])
+            means = np.mean(right, axis=0)
+            rates = [f"{mean:.1f}" for mean in means]
+            yield [name, " ".join(chosen), " ".join(counts), *rates]
             if name != "balance scale":
-                ours.append(np.mean(right))
-                svms.append(np.mean(svm))
-        means = f"{np.mean(ours):.1f}", f"{np.mean(svms):.1f}"
-        yield [f"mean of {len(ours)} without the scale", "", *means]
+                totals.append(means)
+        rates = [f"{mean:.1f}" for mean in np.mean(totals, axis=0)]
+        yield [f"mean of {len(totals)} without the scale", "", "", *rates]
 
-    show("Toys", ["data", "kappa", "kernels", "validation %"], toys())
-    show("Wine and 50 of noise", ["noise", "kappa", "kernels", "of noise"], noisy())
-    head = ["data", "kappa", "IMKPL %", "SVC, RBF, C=1, standardised %"]
-    show("Five folds, kappa chosen in each", head, beside())
+    head = ["data", "kappa", "prototypes a class", "kernels"]
+    show("Toys", [*head, "validation %"], toys())
+    show("Wine and 50 of noise", [*head, "of noise"], noisy())
+    head = [*head[:3], "IMKPL %", "10 a class %", "SVC, RBF, C=1, standardised %"]
+    show("Five folds, kappa and prototypes chosen in each", head, beside())
 
 
 def waves(n: int, n_times: int = 40) -> tuple[np.ndarray, np.ndarray]:

@@ -20,7 +20,7 @@ SMALL = CANCER[0][::3], CANCER[1][::3]
 
 VARIANTS = [
     IMKPLClassifier(),
-    IMKPLClassifier(kappa=10.0),
+    IMKPLClassifier(kappa=10.0, n_prototypes=10),
     IMKPLClassifier(kernels="rbf", n_prototypes=2),
     IMKPLClassifier(kernels="linear", standardize=False),
     IMKPLClassifier(kappa=np.inf, solver="paper", code_size=3),
@@ -196,7 +196,7 @@ def test_small_and_strange_data():
     X, y = IRIS
     one = np.vstack([X[:60], X[-1:]]), np.append(y[:60], 2)
     with pytest.warns(UserWarning, match="n_prototypes=10 is more than .* 2 gets 1"):
-        fitted = IMKPLClassifier().fit(*one)
+        fitted = IMKPLClassifier(n_prototypes=10).fit(*one)
     assert fitted.predict(one[0])[-1] == 2 and fitted.n_asked_ == 10 + 10 + 1
     single = IMKPLClassifier(code_size=1).fit(X, y)
     assert (np.count_nonzero(single.model_.mixing, axis=0) == 1).all()
@@ -290,7 +290,7 @@ def test_a_quick_first_answer_says_that_it_is_one():
 def test_recorded_steps_are_centres_of_the_cases():
     fitted = IMKPLClassifier(record=2).fit(*IRIS)
     steps, model = fitted.history_.steps, fitted.model_
-    assert steps.shape == (fitted.n_iter_ // 2 + 1, 30, 5)
+    assert steps.shape == (fitted.n_iter_ // 2 + 1, fitted.n_asked_, 5)
     assert not steps[:, :, 4].any()
     if fitted.n_iter_ % 2 == 0:
         centres = (model.mixing / model.mixing.sum(axis=0)).T @ model.anchors

@@ -72,8 +72,8 @@ def test_listed_kernels_give_the_model_of_kernels_on_the_fly():
     Xs = (X - X[train].mean(axis=0)) / X[train].std(axis=0)
     side = np.hstack(feature_kernels(Xs[train], Xs[train]))
     side_test = np.hstack(feature_kernels(Xs[test], Xs[train]))
-    streamed = IMKPLClassifier().fit(X[train], y[train])
-    listed = IMKPLClassifier(kernels="precomputed", standardize=False)
+    streamed = IMKPLClassifier(n_prototypes=10).fit(X[train], y[train])
+    listed = IMKPLClassifier(n_prototypes=10, kernels="precomputed", standardize=False)
     listed.fit(7.0 * side, y[train])
     assert listed.objective_ == pytest.approx(streamed.objective_, rel=1e-10)
     np.testing.assert_allclose(listed.kernel_weights_, streamed.kernel_weights_)
@@ -216,7 +216,7 @@ def test_series_are_told_apart_by_the_channel_that_matters():
 def test_a_constant_channel_beside_classes_smaller_than_a_prototype():
     X, y = waves(0, n=4)
     estimator = IMKPLClassifier(
-        kernels="gak", n_channels=3, standardize=False, code_size=20, n_prototypes=None
+        kernels="gak", n_channels=3, standardize=False, code_size=20, n_prototypes=20
     )
     fitted = estimator.fit(X, y)
     assert fitted.dropped_.tolist() == [2] and fitted.kernel_weights_[2] == 0.0
