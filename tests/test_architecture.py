@@ -37,7 +37,15 @@ ALLOWED = {
     "smpcore/codegen": {"numpy"},
     "smpcore/chips": {"numpy"},
     "smpcore": REQUIRED,
-    "pages": {"streamlit", "pandas", "numpy", "plotly", "threadpoolctl"},
+    "pages": {
+        "streamlit",
+        "pandas",
+        "numpy",
+        "plotly",
+        "threadpoolctl",
+        "cachetools",
+        "pyarrow",
+    },
     "app.py": {"streamlit"},
 }
 #: Besides the standard library, what a folder may take from the house.

@@ -24,7 +24,7 @@ PQ = np.array(["p", "q"] * 10)
 def service(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENML_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setattr(openml_sets, "_errands", {})
+    monkeypatch.setattr(openml_sets, "_downloads", {})
     monkeypatch.setattr(openml_sets, "PATIENCE", 60.0)  # a busy machine is no reason
     sets = [
         Served(61, "small <b>kinds</b>", arff=MANY, target="kind", rows=80, columns=3),

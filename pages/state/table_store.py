@@ -17,9 +17,13 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from pages.work import memo
+from pages.work.memory import give_back
 from smpcore import Dataset, SmpcoreError, Split
 
 KEEP_SECONDS = 30 * 60
+#: Old tables are looked for this often, whether or not anybody comes.
+LOOK_SECONDS = 30.0
 BUDGET_BYTES = 1_000_000_000
 #: Of one browser's tables.
 VISITOR_BYTES = 400_000_000
@@ -36,6 +40,7 @@ class _Entry:
 
 _entries: dict[str, _Entry] = {}
 _lock = threading.Lock()
+_watching = False
 
 
 def browser() -> str:
@@ -85,9 +90,43 @@ def keep(dataset: Dataset, split: Split | None = None, token: str = "") -> str:
         old = _entries.get(token)
         if old is None or old.browser != browser():
             token = secrets.token_urlsafe(16)
+        elif old.dataset is not dataset:
+            _drop(token)
         _entries[token] = _Entry(dataset, split, browser(), time.monotonic(), size)
         _make_room(browser())
+        _watch()
     return token
+
+
+def _drop(token: str) -> _Entry:
+    """Forget a table, with all that was made from it."""
+    entry = _entries.pop(token)
+    memo.forget(entry.dataset)
+    return entry
+
+
+def _watch() -> None:
+    """Forget old tables from now on also while nobody comes."""
+    global _watching
+    if not _watching:
+        _watching = True
+        threading.Thread(target=_look, name="tables", daemon=True).start()
+
+
+def _look() -> None:
+    global _watching
+    n_before = 0
+    while True:
+        time.sleep(LOOK_SECONDS)
+        with _lock:
+            _forget_old()
+            fewer, n_before = len(_entries) < n_before, len(_entries)
+            _watching = bool(_entries)
+            if not _entries:
+                break
+        if fewer:
+            give_back()
+    give_back()
 
 
 def _make_room(visitor: str) -> None:
@@ -99,7 +138,7 @@ def _make_room(visitor: str) -> None:
         if sizes[visitor] <= VISITOR_BYTES:
             visitor = max(sizes, key=sizes.__getitem__)
         kept = [key for key, entry in _entries.items() if entry.browser == visitor]
-        oldest = _entries.pop(min(kept, key=lambda key: _entries[key].visited))
+        oldest = _drop(min(kept, key=lambda key: _entries[key].visited))
         sizes[visitor] -= oldest.size
 
 
@@ -139,10 +178,10 @@ def delete(token: str) -> None:
     with _lock:
         entry = _entries.get(token)
         if entry is not None and entry.browser == browser():
-            del _entries[token]
+            _drop(token)
 
 
 def _forget_old() -> None:
     limit = time.monotonic() - KEEP_SECONDS
     for token in [key for key, entry in _entries.items() if entry.visited < limit]:
-        del _entries[token]
+        _drop(token)

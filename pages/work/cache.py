@@ -1,13 +1,12 @@
-"""The only file with caches: one thin wrapper per verb of smpcore.
+"""What is computed once: one thin wrapper per verb of smpcore.
 
 Keys are digests and plain values, never arrays. What belongs to a visitor (an upload,
-a drawing) is kept in that visitor's session cache, everything else is shared: thirty
+a drawing) is kept with that visitor's data set, everything else is shared: thirty
 students who ask for the same thing have it computed once.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,6 +16,7 @@ import streamlit as st
 import smpcore
 from pages.work import jobs
 from pages.work.comparisons import ContenderJob, Entry
+from pages.work.memo import memo
 from pages.work.parts import Parts
 from pages.work.paths import Path
 from pages.work.sweep_jobs import SweepJob
@@ -54,30 +54,6 @@ def pairs(values: Mapping[str, Any]) -> Pairs:
     return tuple(sorted(values.items()))
 
 
-def _cached(max_entries: int) -> Callable[[Callable], Callable]:
-    """Cache a function of (dataset, ...) for everybody, or for its owner only."""
-
-    def decorate(function: Callable) -> Callable:
-        shared = st.cache_resource(max_entries=max_entries, show_spinner=False)(
-            function
-        )
-        own = st.cache_resource(
-            max_entries=max(4, max_entries // 8), show_spinner=False, scope="session"
-        )(function)
-
-        # By name: for each argument without one, the cache reads the signature again.
-        names = tuple(inspect.signature(function).parameters)
-
-        def call(dataset: Dataset, *key: Any) -> Any:
-            named = dict(zip(names, (dataset.digest, *key, dataset), strict=True))
-            return (own if dataset.private else shared)(**named)
-
-        call.__doc__ = function.__doc__
-        return call
-
-    return decorate
-
-
 @st.cache_resource(max_entries=64, show_spinner=False)
 def bundled(key: str, values: Pairs) -> Dataset:
     """A bundled or generated data set."""
@@ -90,19 +66,19 @@ def table_file(state: tuple[str, int, int], _read: Callable) -> Dataset | str:
     return _read()
 
 
-@_cached(max_entries=32)
+@memo(32)
 def two_classes(digest: str, _dataset: Dataset) -> Dataset:
     """A data set whose number to predict is cut at its mean; called with it alone."""
     return _dataset.two_classes()
 
 
-@_cached(max_entries=32)
+@memo(32)
 def forbidding(digest: str, names: tuple[str, ...], _dataset: Dataset) -> Dataset:
     """A data set without features; called with it and their names."""
     return forbid(_dataset, names)
 
 
-@_cached(max_entries=32)
+@memo(32)
 def _parts(digest: str, split_key: str, _split: Split, _dataset: Dataset) -> Parts:
     check_fit(_dataset, _split)
     preparation = prepare(_dataset, _split.train)
@@ -115,7 +91,7 @@ def parts(dataset: Dataset, division: Split) -> Parts:
     return _parts(dataset, division.key, division)
 
 
-@_cached(max_entries=64)
+@memo(64)
 def _split_of(
     digest: str, validation: float, test: float, seed: int, _dataset: Dataset
 ) -> Split:
@@ -127,7 +103,7 @@ def split_of(dataset: Dataset, validation: float, test: float, seed: int) -> Spl
     return _split_of(dataset, validation, test, seed)
 
 
-@_cached(max_entries=32)
+@memo(32)
 def _problem(
     digest: str,
     split_key: str,
@@ -164,7 +140,7 @@ def _found(
     return _problem(data.dataset, data.split.key, method, key, data)
 
 
-@_cached(max_entries=256)
+@memo(256)
 def _bounds(
     digest: str,
     split_key: str,
@@ -239,6 +215,11 @@ class Fit:
         if self.task:
             self.task.leave(owner)
 
+    def end(self) -> None:
+        """Its data are to be forgotten."""
+        if self.task:
+            self.task.end()
+
     def _unfitted(self) -> Any:
         return self._method.estimator(self._values, self._data.dataset.task)
 
@@ -282,7 +263,7 @@ class Fit:
         return self.estimator is not None and self.estimator.history_.status == STOPPED
 
 
-@_cached(max_entries=256)
+@memo(256)
 def _fit(
     digest: str,
     split_key: str,
@@ -299,7 +280,7 @@ def fit(data: Parts, method: str, values: Mapping[str, Any]) -> Fit:
     return _fit(data.dataset, data.split.key, method, pairs(values), data)
 
 
-@_cached(max_entries=128)
+@memo(128)
 def _view(
     digest: str, split_key: str, chosen: Pairs, _data: Parts, _dataset: Dataset
 ) -> figures.View:
@@ -326,7 +307,7 @@ def view(data: Parts, chosen: Mapping[str, Any]) -> figures.View:
     return _view(data.dataset, data.split.key, pairs(chosen), data)
 
 
-@_cached(max_entries=48)
+@memo(48)
 def _path(
     digest: str,
     split_key: str,
@@ -349,7 +330,7 @@ def path(
     return _path(data.dataset, data.split.key, method, pairs(others), knots, data)
 
 
-@_cached(max_entries=128)
+@memo(128)
 def _contender(
     digest: str,
     split_key: str,
@@ -368,7 +349,7 @@ def contender(data: Parts, entry: Entry, search: bool) -> ContenderJob:
     return job
 
 
-@_cached(max_entries=64)
+@memo(64)
 def _swept(digest: str, key: str, asked: tuple, _data: Parts, _: Dataset) -> SweepJob:
     return SweepJob(_data.dataset, _data.split.train, *asked)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
@@ -33,7 +34,8 @@ DOWNLOADS = ThreadPoolExecutor(4, thread_name_prefix="download")
 #: was closed twice in a row has left (a connection may be lost for a moment).
 LOOK_SECONDS = 5.0
 
-_running: set[Task] = set()
+#: Weakly: a task ends with the data set that it works on.
+_watched: weakref.WeakSet[Task] = weakref.WeakSet()
 _watch_lock = threading.Lock()
 
 
@@ -106,9 +108,20 @@ class Task:
         with self._lock:
             self._left.add(owner)
             self._owners.discard(owner)
-            if not self._owners and not self.done:
-                self._future.cancel()
-                self.stop_flag[0] = 1
+            if not self._owners:
+                self._stop()
+
+    def end(self) -> None:
+        """Stop it, whoever wants it: what it works on is to be forgotten."""
+        with self._lock:
+            self._left |= self._owners
+            self._owners.clear()
+            self._stop()
+
+    def _stop(self) -> None:
+        if not self.done:
+            self._future.cancel()
+            self.stop_flag[0] = 1
 
     def _run(self, stop: np.ndarray, progress: np.ndarray) -> Any:
         problem, found = "", None
@@ -171,22 +184,30 @@ class Task:
 def _watch(task: Task) -> None:
     """Look from now on whether anybody is left who wants it."""
     with _watch_lock:
-        _running.add(task)
-        if len(_running) == 1:
+        _watched.add(task)
+        if len(_watched) == 1:
             threading.Thread(target=_look, name="watch", daemon=True).start()
 
 
 def _look() -> None:
-    suspected: set[tuple[Task, object]] = set()
+    suspected: set[tuple[int, object]] = set()
     while True:
         time.sleep(LOOK_SECONDS)
         with _watch_lock:
-            _running.difference_update([task for task in _running if task.done])
-            if not _running:
+            _watched.difference_update([task for task in _watched if task.done])
+            if not _watched:
                 return
-            running = list(_running)
-        gone = {(t, owner) for t in running for owner in t.owners if not is_here(owner)}
-        for task, owner in gone & suspected:
-            log.info("a tab was closed: its task is left")
-            task.leave(owner)
-        suspected = gone
+        suspected = _let_go(suspected)
+
+
+def _let_go(suspected: set[tuple[int, object]]) -> set[tuple[int, object]]:
+    """Let tabs leave that were gone the last time and still are; who is gone now."""
+    gone = set()
+    for task in list(_watched):
+        for owner in task.owners:
+            if not is_here(owner):
+                gone.add((id(task), owner))
+                if (id(task), owner) in suspected:
+                    log.info("a tab was closed: its task is left")
+                    task.leave(owner)
+    return gone

@@ -1,0 +1,127 @@
+"""What is computed once, and what goes with a visitor's table."""
+
+import gc
+import io
+import threading
+import time
+
+import pytest
+
+from pages.state import table_store
+from pages.state.choice import MINE, Choice
+from pages.work import cache, memo, tasks
+from pages.work.parts import Parts
+from smpcore import Dataset, load_dataset, read_table
+
+ROWS = "\n".join(f"{i % 7},{(i * 3) % 5},{'ab'[i % 7 > 3]}" for i in range(80))
+
+
+def upload():
+    return read_table(io.BytesIO(f"x,y,label\n{ROWS}".encode()), "t.csv")
+
+
+def made_from_tables():
+    """What is alive of visitors' tables."""
+    gc.collect()
+    found = gc.get_objects()
+    tables = [o for o in found if type(o) is Dataset and o.private]
+    return len(tables) + sum(type(o) is Parts and o.dataset.private for o in found)
+
+
+@pytest.fixture
+def browser(monkeypatch):
+    monkeypatch.setattr(table_store, "_entries", {})
+    monkeypatch.setattr(table_store, "browser", lambda: "this one")
+
+
+def test_many_at_once_compute_once():
+    computed, barrier = [], threading.Barrier(6)
+
+    @memo.memo(4)
+    def slow(digest, number, _dataset):
+        computed.append(number)
+        time.sleep(0.1)
+        return object()
+
+    data, found = load_dataset("iris"), []
+
+    def ask():
+        barrier.wait()
+        found.append(slow(data, 1))
+
+    threads = [threading.Thread(target=ask) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert computed == [1] and len(set(map(id, found))) == 1
+    for number in range(2, 7):
+        slow(data, number)
+    slow(data, 1)
+    assert computed.count(1) == 2, "the oldest went"
+
+
+def test_equal_rows_of_two_visitors_share_nothing():
+    one, other = upload(), upload()
+    assert one.digest == other.digest
+    found = [cache.split_of(data, 0.2, 0.2, 0) for data in (one, one, other)]
+    assert found[0] is found[1] is not found[2]
+    for data in (one, other):
+        memo.forget(data)
+
+
+def test_after_delete_nothing_is_left_of_a_table(browser):
+    before = made_from_tables()
+    token = table_store.keep(upload())
+    choice = Choice(data=MINE, token=token, forbidden=("x",))
+    data = choice.parts()
+    assert cache.fit(data, choice.method, choice.all_values).finished()
+    assert cache.fit(Choice(data=MINE, token=token).parts(), "smp", {}).finished()
+    assert made_from_tables() >= before + 4
+    del data
+    table_store.delete(token)
+    assert made_from_tables() == before
+
+
+def test_delete_ends_what_is_under_way(browser):
+    token = table_store.keep(upload())
+    data = Choice(data=MINE, token=token).parts()
+    begun = threading.Event()
+
+    @memo.memo(4)
+    def study(digest, _dataset):
+        def work(stop, progress):
+            begun.set()
+            while not stop[0]:
+                time.sleep(0.002)
+
+        return tasks.Task(work, study=_dataset)
+
+    task = study(data.dataset)
+    assert begun.wait(10.0)
+    table_store.delete(token)
+    assert task.wait(10.0)
+
+
+def test_an_idle_server_forgets_in_time(browser, monkeypatch):
+    before = made_from_tables()
+    monkeypatch.setattr(table_store, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(table_store, "KEEP_SECONDS", 0.2)
+    monkeypatch.setattr(table_store, "_watching", False)
+    token = table_store.keep(upload())
+    Choice(data=MINE, token=token).parts()
+    deadline = time.monotonic() + 20
+    while table_store._entries and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(0.1)
+    assert not table_store._entries
+    assert made_from_tables() == before
+
+
+def test_what_a_new_version_of_a_table_replaces_is_forgotten(browser):
+    before = made_from_tables()
+    token = table_store.keep(upload())
+    Choice(data=MINE, token=token).parts()
+    assert table_store.keep(upload(), token=token) == token
+    assert made_from_tables() == before + 1
+    table_store.delete(token)
