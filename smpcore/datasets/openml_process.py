@@ -2,25 +2,33 @@
 
 The openml package waits without limit and holds whole answers in memory. In a process
 that can be ended at any time, with limits of its own, neither can harm the server.
-It prints one JSON object a line: ``{"doing": words}`` and at last ``{"done": ...}`` or
-``{"failed": kind, "said": text}``.
+It reads requests from stdin, one JSON object a line, and answers one after another. It
+prints one JSON object a line: ``{"doing": words}`` and at last ``{"done": ...}`` or
+``{"failed": kind, "said": text}``. It ends when stdin closes.
 """
 
 import fcntl
 import hashlib
+import importlib
 import json
 import os
 import resource
 import shutil
 import sys
+import threading
 import time
 import zlib
 from collections.abc import Iterable
 from contextlib import contextmanager
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from urllib.parse import urlparse
 
-os.environ["OPENML_SKIP_PARQUET"] = "true"  # its ARFF files have checksums
+#: Environment variables of this process, whatever the request says.
+ENVIRONMENT = {
+    "OPENML_SKIP_PARQUET": "true",  # its ARFF files have checksums
+    "ARROW_DEFAULT_MEMORY_POOL": "system",  # others reserve 1 GB of MEMORY_BYTES
+}
 MEMORY_BYTES = 4_000_000_000
 DAY_SECONDS = 86_400
 COLUMNS = (
@@ -101,8 +109,11 @@ def read_body(blocks: Iterable[bytes], encoding: str, max_bytes: int) -> bytes:
     return bytes(body)
 
 
-def limit_requests(server: str, max_bytes: int) -> None:
+@contextmanager
+def limit_requests(server: str, max_bytes: int):
     """Let this process ask the service's own machines only, and read so much at most.
+
+    The limits hold inside the ``with`` block.
 
     Parameters
     ----------
@@ -128,6 +139,10 @@ def limit_requests(server: str, max_bytes: int) -> None:
         return response
 
     HTTPAdapter.send = limited
+    try:
+        yield
+    finally:
+        HTTPAdapter.send = send
 
 
 def listing(openml) -> dict:
@@ -218,24 +233,34 @@ def _same_owner(url: str | None, server: str) -> bool:
     return is_name and f".{there.hostname}".endswith(f".{owner}")
 
 
-def main(verb: str, settings: dict) -> None:
-    """Do what was asked and say what came of it."""
-    limit = (MEMORY_BYTES, MEMORY_BYTES)
-    resource.setrlimit(resource.RLIMIT_AS, limit)
-    import openml
-
-    if settings["server"]:
-        openml.config.server = settings["server"]
+def configure(openml, environment: dict[str, str], server: str) -> None:
+    """Give openml the settings that it has in a new process with that environment."""
+    os.environ.clear()
+    os.environ.update(environment | ENVIRONMENT)
+    importlib.reload(openml.config)
+    if server:
+        openml.config.server = server
     openml.config.set_retry_policy("human", 2)
+
+
+def answer(
+    openml,
+    verb: str,
+    environment: dict[str, str],
+    server: str,
+    max_bytes: int,
+    **settings: int,
+) -> None:
+    """Do what a request asks for and print the result."""
+    configure(openml, environment, server)
+    folder = Path(openml.config.get_cache_directory())
     try:
-        limit_requests(openml.config.server, settings["max_bytes"])
-        folder = Path(openml.config.get_cache_directory())
-        with alone(folder, str(settings.get("number", verb))):
-            if verb == "listing":
-                say(done=listing(openml))
-            else:
-                sizes = settings["max_rows"], settings["max_cells"]
-                say(done=fetch(openml, settings["number"], *sizes))
+        with (
+            limit_requests(openml.config.server, max_bytes),
+            alone(folder, str(settings.get("number", verb))),
+        ):
+            function = {"listing": listing, "fetch": fetch}[verb]
+            say(done=function(openml, **settings))
     except Exception as error:
         names = [of.__name__ for of in type(error).__mro__]
         kind = next((KINDS[name] for name in names if name in KINDS), "broken")
@@ -248,5 +273,48 @@ def main(verb: str, settings: dict) -> None:
         say(failed=kind, said=said[:300])
 
 
+def read_requests(requests: SimpleQueue) -> None:
+    """Put the lines of stdin into a queue, and end the process when stdin closes."""
+    for line in sys.stdin:
+        requests.put(line)
+    os._exit(0)
+
+
+def address_space() -> int:
+    """Bytes of this process that count against RLIMIT_AS."""
+    pages = Path("/proc/self/statm").read_text("ascii").split()[0]
+    return int(pages) * resource.getpagesize()
+
+
+def main(idle_seconds: float, max_growth: int) -> None:
+    """Answer requests until none comes for a while, or one left much memory in use.
+
+    Parameters
+    ----------
+    idle_seconds : float
+        How long to wait for a request.
+    max_growth : int
+        Bytes of address space by which the process may be larger than at its start.
+    """
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    requests: SimpleQueue[str] = SimpleQueue()
+    threading.Thread(target=read_requests, args=(requests,), daemon=True).start()
+    os.environ.update(ENVIRONMENT)
+    import openml
+
+    at_start = address_space()
+    while True:
+        try:
+            request = requests.get(timeout=idle_seconds)
+        except Empty:
+            return
+        answer(openml, **json.loads(request))
+        if address_space() - at_start > max_growth:
+            return
+
+
 if __name__ == "__main__":
-    main(sys.argv[1], json.loads(sys.argv[2]))
+    try:
+        main(float(sys.argv[1]), int(sys.argv[2]))
+    finally:
+        os._exit(0)  # an ordinary exit would wait for the thread that reads stdin

@@ -2,20 +2,18 @@
 
 The package runs in a process of its own (`openml_process`): that one can be stopped,
 has a time limit and a memory limit, and keeps what it fetched in openml's own cache.
+Importing the package takes seconds, so a process answers one request after another.
 """
 
 from __future__ import annotations
 
-import json
+import atexit
 import logging
 import os
-import subprocess
-import sys
-import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -26,6 +24,7 @@ from smpcore.datasets.columns import shown
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.limits import MAX_BYTES, MAX_CELLS, MAX_ROWS, read_bytes
 from smpcore.datasets.names import clean_names
+from smpcore.datasets.process_pool import ProcessPool
 from smpcore.datasets.tables import make_dataset
 from smpcore.errors import DatasetError
 
@@ -42,7 +41,12 @@ COLUMNS = {
     "NumberOfClasses": "classes",
     "NumberOfMissingValues": "missing values",
 }
-_PROCESS = Path(__file__).with_name("openml_process.py")
+_SCRIPT = Path(__file__).with_name("openml_process.py")
+#: After so many seconds without a request a process ends, and after one that left it
+#: so much larger than it was; else the next one would have less memory.
+IDLE_SECONDS, MAX_GROWTH_BYTES = 60.0, 100_000_000
+_pool = ProcessPool(_SCRIPT, IDLE_SECONDS, MAX_GROWTH_BYTES)
+atexit.register(_pool.close)
 #: Environment variable: another service that speaks OpenML's language.
 SERVER = "SPE_OPENML_SERVER"
 _SENTENCES = {
@@ -224,58 +228,31 @@ def _ask(
     stop: np.ndarray | None,
     doing: Doing,
 ) -> dict:
-    """Run the process, pass on what it does, and return what it found."""
-    settings |= {"server": os.environ.get(SERVER, ""), "max_bytes": MAX_BYTES}
-    command = [sys.executable, "-P", str(_PROCESS), verb, json.dumps(settings)]
+    """Send a request, pass on what the process does, and return what it found."""
+    # The environment names openml's cache, its settings, proxies and certificates.
+    request = settings | {"verb": verb, "environment": dict(os.environ)}
+    request |= {"server": os.environ.get(SERVER, ""), "max_bytes": MAX_BYTES}
     start = time.monotonic()
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        encoding="utf-8",
-    ) as process:
-        lines: SimpleQueue[str] = SimpleQueue()
-        reader = threading.Thread(target=_pass_on, args=(process.stdout, lines))
-        reader.daemon = True
-        reader.start()
-        try:
-            while True:
-                if stop is not None and stop[0]:
-                    raise DatasetError(f"Stopped; nothing of {what} was kept.")
-                if time.monotonic() - start > seconds:
-                    raise DatasetError(
-                        f"OpenML did not send {what} within {seconds:.0f} s; nothing "
-                        "was kept, try again later or choose a smaller one."
-                    )
-                try:
-                    message = lines.get(timeout=0.05)
-                except Empty:
-                    continue
-                if message is None:
-                    raise DatasetError(_SENTENCES["broken"].format(what=what, said=""))
-                if "doing" in message:
-                    doing(message["doing"])
-                elif "done" in message:
-                    log.info("OpenML: %s in %.1f s", what, time.monotonic() - start)
-                    return message["done"]
-                else:
-                    said = shown(message["said"], 120)
-                    log.info("OpenML: %s failed: %s", what, message)
-                    sentence = _SENTENCES[message["failed"]]
-                    words = sentence.format(what=what, said=said)
-                    raise DatasetError(words[0].upper() + words[1:])
-        finally:
-            process.kill()
-            reader.join()  # leaving closes what it reads from
-
-
-def _pass_on(stdout: Any, lines: SimpleQueue) -> None:
-    """Put each message of the process into the queue, and None at its end."""
-    for line in stdout:
-        try:
-            lines.put(json.loads(line))
-        except ValueError:
-            continue
-    lines.put(None)
+    with closing(_pool.messages(request)) as messages:
+        for message in messages:
+            if stop is not None and stop[0]:
+                raise DatasetError(f"Stopped; nothing of {what} was kept.")
+            if time.monotonic() - start > seconds:
+                raise DatasetError(
+                    f"OpenML did not send {what} within {seconds:.0f} s; nothing "
+                    "was kept, try again later or choose a smaller one."
+                )
+            if message is None:
+                continue
+            if "doing" in message:
+                doing(message["doing"])
+            elif "done" in message:
+                log.info("OpenML: %s in %.1f s", what, time.monotonic() - start)
+                return message["done"]
+            else:
+                said = shown(message["said"], 120)
+                log.info("OpenML: %s failed: %s", what, message)
+                sentence = _SENTENCES[message["failed"]]
+                words = sentence.format(what=what, said=said)
+                raise DatasetError(words[0].upper() + words[1:])
+    raise DatasetError(_SENTENCES["broken"].format(what=what, said=""))

@@ -11,6 +11,7 @@ import pytest
 
 from smpcore import DatasetError, check_fit, fetch_openml, find_openml, search_openml
 from smpcore.datasets import openml_process, openml_sets
+from smpcore.datasets.process_pool import ProcessPool
 from tests.smpcore.datasets.openml_server import IRIS, Served, serving
 
 HOSTILE = "<b>x</b>'; drop table, ../../etc"
@@ -63,6 +64,33 @@ def service(tmp_path, monkeypatch):
     with serving(*sets) as service:
         monkeypatch.setenv("SPE_OPENML_SERVER", service.url)
         yield service
+
+
+class RecordingPool(ProcessPool):
+    """Knows the processes that it started."""
+
+    def __init__(self, idle_seconds=60, max_growth=openml_sets.MAX_GROWTH_BYTES):
+        super().__init__(openml_sets._SCRIPT, idle_seconds, max_growth)
+        self.started = []
+
+    def _start(self):
+        self.started.append(super()._start())
+        return self.started[-1]
+
+
+@pytest.fixture
+def new_pool(monkeypatch):
+    pools = []
+
+    def replace(**settings):
+        pools.append(RecordingPool(**settings))
+        monkeypatch.setattr(openml_sets, "_pool", pools[-1])
+        return pools[-1]
+
+    yield replace
+    for pool in pools:
+        pool.close()
+        assert all(process.poll() is not None for process in pool.started)
 
 
 def test_a_data_set_comes_with_its_target_and_without_what_is_ignored(service):
@@ -153,24 +181,28 @@ def test_a_file_that_ends_too_early_is_not_kept(service, tmp_path):
 
 def test_a_slow_service_is_left_in_time(service):
     start = time.monotonic()
-    with pytest.raises(DatasetError, match="within 3 s"):
-        fetch_openml(22, seconds=3)
-    assert time.monotonic() - start < 6
+    with pytest.raises(DatasetError, match="within 1 s"):
+        fetch_openml(22, seconds=1)
+    assert time.monotonic() - start < 10
 
 
 def test_stop_is_obeyed_at_once(service):
     flag = np.zeros(1, dtype=np.int64)
-    told = []
+    told, stopped = [], []
+
+    def stop():
+        stopped.append(time.monotonic())
+        flag[0] = 1
 
     def doing(words):
         told.append(words)
         if words == "Fetching the rows":
-            threading.Timer(0.2, flag.fill, [1]).start()
+            threading.Timer(0.2, stop).start()
 
-    start = time.monotonic()
+    # The service never sends the rows.
     with pytest.raises(DatasetError, match="Stopped"):
-        fetch_openml(22, stop=flag, doing=doing)
-    assert time.monotonic() - start < 20
+        fetch_openml(22, seconds=500, stop=flag, doing=doing)
+    assert time.monotonic() - stopped[0] < 15
     assert told == ["Fetching the description", "Fetching the rows"]
 
 
@@ -207,7 +239,8 @@ def test_a_redirect_leads_to_the_same_host_and_port_only(service):
             fetch_openml(number)
 
 
-def test_a_slow_data_set_keeps_no_other_waiting(service):
+def test_a_slow_data_set_keeps_no_other_waiting(service, new_pool):
+    pool = new_pool()
     slow = threading.Event()
     stop = np.zeros(1, dtype=np.int64)
 
@@ -217,15 +250,18 @@ def test_a_slow_data_set_keeps_no_other_waiting(service):
 
     def fetch():
         with pytest.raises(DatasetError, match="Stopped"):
-            fetch_openml(22, stop=stop, doing=doing)
+            fetch_openml(22, seconds=500, stop=stop, doing=doing)
 
     thread = threading.Thread(target=fetch)
     thread.start()
-    assert slow.wait(60)
-    assert fetch_openml(61, seconds=20).n_samples == 6
-    assert thread.is_alive()
-    stop[0] = 1
-    thread.join()
+    try:
+        assert slow.wait(120)
+        assert fetch_openml(61).n_samples == 6
+        assert thread.is_alive()  # the service never sends its rows
+        assert len(pool.started) == 2
+    finally:
+        stop[0] = 1
+        thread.join()
 
 
 def test_names_are_data(service):
@@ -258,3 +294,100 @@ def test_offline_is_a_calm_sentence(tmp_path, monkeypatch):
         fetch_openml(61)
     with pytest.raises(DatasetError, match="cannot be reached"):
         search_openml("iris")
+
+
+def test_the_same_process_answers_again(service, new_pool):
+    pool = new_pool()
+    assert fetch_openml(61).n_samples == 6
+    assert search_openml("iris")["id"].tolist() == [61]
+    with pytest.raises(DatasetError, match="has no data set 999"):
+        fetch_openml(999)
+    assert fetch_openml(9).n_samples == 6
+    assert len(pool.started) == 1
+
+
+def test_nothing_of_a_request_holds_for_the_next(
+    service, new_pool, tmp_path, monkeypatch
+):
+    pool = new_pool()
+    monkeypatch.setattr(openml_sets, "MAX_BYTES", 20_000)
+    fetch_openml(61)
+    monkeypatch.setattr(openml_sets, "MAX_BYTES", 50_000_000)
+    assert fetch_openml(10).n_samples == 10_000  # has more than 20 000 bytes
+    monkeypatch.delenv("OPENML_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
+    file = service.url.replace("/api/v1/xml", "/download/61")
+    with serving(Served(61, "of another"), Served(62, "x", url=file)) as another:
+        monkeypatch.setenv("SPE_OPENML_SERVER", another.url)
+        assert fetch_openml(61).name == "of another"
+        assert list(tmp_path.glob("other/**/61/dataset.arff"))
+        with pytest.raises(DatasetError, match="cannot be read"):
+            fetch_openml(62)
+    monkeypatch.setenv("SPE_OPENML_SERVER", service.url)
+    monkeypatch.setattr(openml_sets, "MAX_BYTES", 100)
+    with pytest.raises(DatasetError, match="too large"):
+        fetch_openml(61)
+    (process,) = pool.started
+    assert process.poll() is not None  # out of memory: not used again
+
+
+def test_a_stopped_process_is_gone_and_another_one_answers(service, new_pool):
+    pool = new_pool()
+    flag = np.zeros(1, dtype=np.int64)
+    with pytest.raises(DatasetError, match="Stopped"):
+        fetch_openml(22, stop=flag, doing=lambda words: flag.fill(1))
+    with pytest.raises(DatasetError, match="within 0 s"):
+        fetch_openml(22, seconds=0)
+    assert [process.poll() for process in pool.started] == [-9, -9]
+    assert fetch_openml(61).n_samples == 6
+    assert len(pool.started) == 3
+
+
+def test_an_idle_process_ends_itself(service, new_pool):
+    pool = new_pool(idle_seconds=0.5)
+    fetch_openml(61)
+    assert pool.started[0].wait(60) == 0
+    assert fetch_openml(61).n_samples == 6
+
+
+@pytest.mark.parametrize("noticed", [True, False])
+def test_a_killed_idle_process_is_replaced(service, new_pool, monkeypatch, noticed):
+    pool = new_pool()
+    fetch_openml(61)
+    (process,) = pool.started
+    process.kill()
+    process.wait()
+    if not noticed:  # it ends between the look at it and the request
+        monkeypatch.setattr(process, "poll", lambda: None)
+    assert fetch_openml(61).n_samples == 6
+    assert len(pool.started) == 2
+    monkeypatch.undo()
+
+
+def test_a_process_that_has_grown_ends_itself(service, new_pool):
+    pool = new_pool(max_growth=-(10**9))
+    for _ in range(3):
+        assert fetch_openml(61).n_samples == 6
+    assert pool.started[0].wait(60) == 0
+    assert len(pool.started) == 3
+
+
+def test_a_process_ends_with_the_one_that_asked(service, new_pool):
+    pool = new_pool()
+
+    def doing(words):
+        if words == "Fetching the rows":  # the service never sends them
+            pool.started[0].stdin.close()
+            assert pool.started[0].wait(60) == 0
+
+    with pytest.raises(DatasetError, match="cannot be read"):
+        fetch_openml(22, seconds=500, doing=doing)
+
+
+def test_one_idle_process_is_kept_of_two(new_pool):
+    pool = new_pool()
+    first, second = pool._start(), pool._start()
+    pool._give_back(first)
+    pool._give_back(second)
+    assert first.poll() is None
+    assert second.poll() is not None
