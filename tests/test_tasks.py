@@ -94,7 +94,9 @@ def test_nobody_needs_what_never_began():
     first.go.set()
     for one in (*ahead, task):
         ended(one)
-    assert task.result() is None and not never.begun
+    with pytest.raises(SmpcoreError, match="before it began"):
+        task.result()
+    assert not never.begun
 
 
 def test_a_closed_tab_leaves(monkeypatch):

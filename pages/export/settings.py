@@ -117,7 +117,10 @@ def begun(name: str, key: Any, work: Callable[..., Any]) -> Task:
     before = st.session_state.get(name, (key, None))
     if before[0] != key:
         before[1].leave()
-    return session.remembered(name, key, partial(Task, work))
+    task = session.remembered(name, key, partial(Task, work))
+    if task.was_left:  # the tab lost its connection for a while
+        task.start()
+    return task
 
 
 def waits(job: Task, words: str) -> bool:

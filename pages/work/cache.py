@@ -232,15 +232,15 @@ class Fit:
     def wait(self, seconds: float) -> bool:
         """Wait that long at most; whether the estimator is there now."""
         if self.estimator is None and self.task.wait(seconds):
-            if not self.task.stop_flag[0]:  # else everybody had left
+            if not self.task.was_left:
                 self.estimator, self.bounds = self.task.result()
         return self.estimator is not None
 
     def stop(self, owner: object = None) -> None:
         """Leave it; the last one who does has what there is by then."""
         self.leave(owner)
-        if self.task.wait(STOP_SECONDS) and (found := self.task.result()):
-            self.estimator, self.bounds = found
+        if self.task.wait(STOP_SECONDS) and not self.task.problem:
+            self.estimator, self.bounds = self.task.result()
 
     def finished(self) -> Any:
         """The canonical estimator, after a wait if its task has not ended.

@@ -37,6 +37,7 @@ LOOK_SECONDS = 5.0
 #: Weakly: a task ends with the data set that it works on.
 _watched: weakref.WeakSet[Task] = weakref.WeakSet()
 _watch_lock = threading.Lock()
+_watching = False
 
 
 class Task:
@@ -120,8 +121,9 @@ class Task:
 
     def _stop(self) -> None:
         if not self.done:
-            self._future.cancel()
             self.stop_flag[0] = 1
+            if self._future.cancel():
+                self.problem = "Stopped before it began."
 
     def _run(self, stop: np.ndarray, progress: np.ndarray) -> Any:
         problem, found = "", None
@@ -159,6 +161,11 @@ class Task:
         return not self.done and visitor() in self._owners
 
     @property
+    def was_left(self) -> bool:
+        """Whether nobody wanted it any more before it had ended."""
+        return bool(self.stop_flag[0])
+
+    @property
     def seconds(self) -> float:
         """Since it began."""
         return time.monotonic() - self.started
@@ -168,34 +175,38 @@ class Task:
         return bool(wait_for([self._future], timeout=seconds).done)
 
     def result(self) -> Any:
-        """What the work returned; None if it never began.
+        """What the work returned.
 
         Raises
         ------
         SmpcoreError
-            If it failed.
+            If it failed, or never began.
         """
-        found = None if self._future.cancelled() else self._future.result()
+        wait_for([self._future])
         if self.problem:
             raise SmpcoreError(self.problem)
-        return found
+        return self._future.result()
 
 
 def _watch(task: Task) -> None:
     """Look from now on whether anybody is left who wants it."""
+    global _watching
     with _watch_lock:
         _watched.add(task)
-        if len(_watched) == 1:
-            threading.Thread(target=_look, name="watch", daemon=True).start()
+        if not _watching:
+            _watching = True
+            threading.Thread(target=_look, name="tasks", daemon=True).start()
 
 
 def _look() -> None:
+    global _watching
     suspected: set[tuple[int, object]] = set()
     while True:
         time.sleep(LOOK_SECONDS)
         with _watch_lock:
             _watched.difference_update([task for task in _watched if task.done])
             if not _watched:
+                _watching = False
                 return
         suspected = _let_go(suspected)
 
