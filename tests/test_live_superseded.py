@@ -4,9 +4,10 @@ import threading
 import time
 
 import pytest
+import streamlit as st
 
 from pages.explore import live
-from pages.work import cache, jobs
+from pages.work import cache, jobs, tasks
 from pages.work.tasks import Task
 from smpcore import SmpcoreError
 from tests.app import kernels, opened
@@ -19,6 +20,10 @@ pytestmark = pytest.mark.usefixtures(kernels.__name__)
 def line(monkeypatch):
     """Every fit is a job, and none begins before the line is opened."""
     browsers = Browser(), Browser()
+    # Streamlit's tests are one session; in the app each tab is one.
+    for browser, name in zip(browsers, ("one", "other"), strict=True):
+        browser.app.session_state["name"] = name
+    monkeypatch.setattr(tasks, "visitor", lambda: st.session_state.get("name", ""))
     monkeypatch.setattr(cache, "is_slow", lambda *_: True)
     opened = threading.Event()
     held = [Task(lambda *_: opened.wait(60)) for _ in range(jobs.N_CORES)]
@@ -62,10 +67,24 @@ def test_a_fit_that_somebody_else_waits_for_goes_on(line):
     browser, other, start = line
     for visitor in line[:2]:
         visitor.drag(mu=0.0321, release=True)
+    task = fit_of(other).task
+    begun = task.started
     browser.drag(mu=0.0322, release=True)
     start()
     assert shown(other)["canonical"] and shown(browser)["canonical"]
-    assert not fit_of(other).was_stopped
+    assert not fit_of(other).was_stopped and task.started == begun
+
+
+def test_stop_is_of_the_visitor_who_pressed_it(line):
+    browser, other, start = line
+    for visitor in (browser, other):
+        visitor.drag(mu=0.0323, release=True)
+    fit = fit_of(browser)
+    begun = fit.task.started
+    assert "another visitor waits" in browser.send("stop")["job"]["text"]
+    start()
+    assert shown(other)["canonical"]
+    assert not fit.was_stopped and fit.task.started == begun
 
 
 def test_a_page_that_needs_a_fit_keeps_it(line, monkeypatch):

@@ -31,7 +31,6 @@ from pages.state import links, slider_ranges, undo
 from pages.state.choice import MINE, Choice
 from pages.ui import controls
 from pages.work import cache, jobs
-from pages.work.visitors import visitor
 from pages.work.warmup import uncompiled
 from smpcore import METHODS, SmpcoreError, figures
 
@@ -290,13 +289,13 @@ def _canonical(
 ) -> tuple[Any, dict[str, Any] | None, bool]:
     """The canonical fit, or None with what its job says; whether it is canonical."""
     fit = cache.fit(data, choice.method, choice.all_values)
-    owner = _wait_for(fit, live)
+    _wait_for(fit, live)
     # Knots of a path that is slow to solve would keep the visitor waiting.
     live["quick"] = fit.task is None
     if stop and fit.task is not None:
-        fit.stop(owner)
+        fit.stop()
     elif fit.was_stopped:
-        fit.restart(owner)
+        fit.restart()
     if fit.wait(0.0):
         live.update(bounds=fit.bounds, bounds_of=choice.method)
         live["seconds"] = fit.estimator.history_.seconds
@@ -314,15 +313,13 @@ def _canonical(
     return None, job, False
 
 
-def _wait_for(fit: cache.Fit, live: dict[str, Any]) -> object:
-    """Wait for this fit and for no older one, which may end then; who waits."""
-    owner = live.setdefault("visitor", visitor() or object())
-    fit.join(owner)
+def _wait_for(fit: cache.Fit, live: dict[str, Any]) -> None:
+    """Wait for this fit and for no older one, which may end then."""
+    fit.join()
     older = live.get("waits_for", fit)
     live["waits_for"] = fit
     if older is not fit:
-        older.leave(owner)
-    return owner
+        older.leave()
 
 
 def _widest(choice: Choice) -> dict[str, tuple[float, float]]:

@@ -200,20 +200,20 @@ class Fit:
                 return
         self.task = Task(self._work)
 
-    def join(self, owner: object = None) -> None:
+    def join(self) -> None:
         """Wait for it with others; begin anew if nobody waited for it any more."""
         if not self.wait(0.0):
-            self.task.start(owner)
+            self.task.start()
 
-    def restart(self, owner: object = None) -> None:
+    def restart(self) -> None:
         """Fit from the start: it must not depend on how far a stopped one came."""
         self.estimator = self.bounds = None
-        self.task.start(owner)
+        self.task.start()
 
-    def leave(self, owner: object = None) -> None:
+    def leave(self) -> None:
         """Wait for it no longer; the last one who leaves ends it."""
         if self.task:
-            self.task.leave(owner)
+            self.task.leave()
 
     def end(self) -> None:
         """Its data are to be forgotten."""
@@ -236,9 +236,9 @@ class Fit:
                 self.estimator, self.bounds = self.task.result()
         return self.estimator is not None
 
-    def stop(self, owner: object = None) -> None:
+    def stop(self) -> None:
         """Leave it; the last one who does has what there is by then."""
-        self.leave(owner)
+        self.leave()
         if self.task.wait(STOP_SECONDS) and not self.task.problem:
             self.estimator, self.bounds = self.task.result()
 
