@@ -2,6 +2,7 @@
 
 import json
 import struct
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -41,11 +42,12 @@ def _able(method: str) -> list[str]:
 #: take turns; those with many rows and features are left to the defaults.
 LARGE = {"digits", "series", "friedman", "checkerboard"}
 ROUNDS = [
-    (page, method, able[(3 * p + 4 * end) % len(able)], end)
+    (page, method, able[(number + m) % len(able)], end)
     for m, method in enumerate(METHODS)
     for able in [[data for data in _able(method) if data not in LARGE]]
-    for p, page in enumerate(sorted(set(PAGES) - {"explore.py", "data.py"}))
-    for end in (0, 1)
+    for number, (page, end) in enumerate(
+        product(sorted(set(PAGES) - {"explore.py", "data.py"}), (0, 1))
+    )
 ]
 
 

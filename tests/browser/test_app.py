@@ -318,6 +318,7 @@ def test_an_upload_is_explored_and_deleted(visit, tmp_path):
     page = visit("data")
     # A page that is still being drawn may draw its file picker anew, without the file.
     expect(page.get_by_text("Roles can be changed")).to_be_visible(timeout=60_000)
+    rested(page)
     page.locator("input[type=file]").first.set_input_files(file)
     told = page.get_by_text("own table.csv").filter(has_text="Source")
     expect(told).to_be_visible(timeout=60_000)
