@@ -38,7 +38,9 @@ def way_d(page: Page) -> None:
     expect(page.locator("canvas.strip")).to_be_hidden()
 
 
-@pytest.mark.parametrize("scene", ["toy", "table", "many"])
+@pytest.mark.parametrize(
+    "scene", [pytest.param("toy", marks=pytest.mark.exhaustive), "table", "many"]
+)
 def test_on_a_phone_the_settings_follow_the_picture(
     visit: Callable[..., Page], scene: str
 ) -> None:
@@ -98,7 +100,9 @@ def test_a_turned_phone_gets_its_settings_back_in_place(
     assert rows == ["data", "method", "mu", "n", "bias"]
 
 
-@pytest.mark.parametrize("width", [375, 1280])
+@pytest.mark.parametrize(
+    "width", [375, pytest.param(1280, marks=pytest.mark.exhaustive)]
+)
 def test_sliders_of_other_features_are_folded(
     visit: Callable[..., Page], width: int
 ) -> None:
@@ -129,7 +133,9 @@ def test_many_settings_do_not_push_the_read_outs_down(
     assert top(many, ".numbers") - top(few, ".numbers") < 100
 
 
-@pytest.mark.parametrize("width", [375, 1280])
+@pytest.mark.parametrize(
+    "width", [pytest.param(375, marks=pytest.mark.exhaustive), 1280]
+)
 def test_many_classes_keep_a_legend_of_fixed_height(
     visit: Callable[..., Page], width: int
 ) -> None:

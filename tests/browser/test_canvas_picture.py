@@ -42,7 +42,9 @@ def test_theme_change_repaints_and_keeps_all(visit: Callable[..., Page]) -> None
     )
 
 
-@pytest.mark.parametrize("width", [375, 720, 1280])
+@pytest.mark.parametrize(
+    "width", [375, pytest.param(720, marks=pytest.mark.exhaustive), 1280]
+)
 def test_nothing_jumps_and_nothing_overflows(
     visit: Callable[..., Page], width: int
 ) -> None:
@@ -156,7 +158,9 @@ def test_bars_rest_while_a_slider_moves(visit: Callable[..., Page]) -> None:
     assert len(names.all_inner_texts()) < len(before)
 
 
-@pytest.mark.parametrize("scene", ["toy", "digits"])
+@pytest.mark.parametrize(
+    "scene", [pytest.param("toy", marks=pytest.mark.exhaustive), "digits"]
+)
 def test_a_method_without_weights_is_shown_in_words(
     visit: Callable[..., Page], scene: str
 ) -> None:

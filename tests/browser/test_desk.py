@@ -33,7 +33,9 @@ def open_file(page, content):
     return dialog
 
 
-@pytest.mark.parametrize("width", [1280, 375])
+@pytest.mark.parametrize(
+    "width", [pytest.param(1280, marks=pytest.mark.exhaustive), 375]
+)
 def test_a_saved_state_is_opened_by_another_visitor(visit, width):
     options = {"viewport": {"width": width, "height": 800}}
     page = visit("?data=wine&mu=0.0371234567891", **options)

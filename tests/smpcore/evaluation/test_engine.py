@@ -213,6 +213,7 @@ def test_who_finds_it_unfit_leaves_the_work_of_others_alone(mortal, monkeypatch)
     assert n_fits == 10 * len(drawn)
 
 
+@pytest.mark.exhaustive
 def test_a_worker_that_hangs_holds_nobody_for_long(monkeypatch):
     cluster = Cluster(1)
     monkeypatch.setenv(place.VARIABLE, cluster.address)
