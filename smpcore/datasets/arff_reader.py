@@ -28,6 +28,8 @@ _KEY = re.compile(r"\s*+(\d{1,9})\s++(?=[^\s,])")
 _ESCAPED = re.compile(r"\\([0-9]{1,3}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPES = dict(zip("tnrbf", "\t\n\r\b\f", strict=True))
 _CELLS_AT_ONCE = 200_000
+#: Lines before @data, at most: comments among them.
+_MOST_HEADER_LINES = 5_000_000
 
 Cells = list[str | None]
 
@@ -101,13 +103,18 @@ def _header(numbered: Iterator[tuple[int, bytes]]) -> tuple[list[_Attribute], in
     seen: dict[str, int] = {}
     problem: DatasetError | None = None
     for number, line in numbered:
-        start = line[:200].lstrip().lower()
+        start = line[:200].lstrip()
+        if not start.startswith(b"@"):  # a comment or an empty line: there may be many
+            if number < _MOST_HEADER_LINES:
+                continue
+            break
+        start = start.lower()
         if re.match(rb"@data\b", start) and (found or problem):
             if problem:  # said now: a file that is cut off has another one
                 raise problem
             return found, number
         if not re.match(rb"@attribute\s", start):
-            continue  # a comment, the name of the relation, an empty line
+            continue  # the name of the relation
         try:
             attribute = _attribute(line.strip()[len("@attribute") :].decode().strip())
         except _Wrong as error:
@@ -121,8 +128,8 @@ def _header(numbered: Iterator[tuple[int, bytes]]) -> tuple[list[_Attribute], in
         found.append(attribute)
         check_size(0, len(found))
     raise DatasetError(
-        "The ARFF file has no @DATA line after its attributes, it seems to be cut off; "
-        "fetch it again."
+        "The ARFF file has no @DATA line after its attributes, or only far down; if "
+        "it is cut off, fetch it again, else remove its comments."
     )
 
 

@@ -96,6 +96,14 @@ def test_the_work_on_a_column_is_small_and_does_not_grow_with_their_number():
     assert many < 800 * 800
 
 
+def test_a_header_has_so_many_lines_at_most(monkeypatch):
+    monkeypatch.setattr("smpcore.datasets.arff_reader._MOST_HEADER_LINES", 10)
+    table = b"%\n" * 6 + HEADER + b"1,p\n2,q\n"
+    assert read_table(table, "t.arff").n_samples == 2
+    with pytest.raises(DatasetError, match=r"only far down.*remove its comments"):
+        read_table(b"%\n" * 5 + table, "t.arff")
+
+
 def test_a_line_is_cut_into_no_more_cells_than_there_are_columns():
     data = HEADER + b"1," * 1_000_000
     tracemalloc.start()
