@@ -64,6 +64,18 @@ def test_it_ends_with_the_last_owner_who_leaves():
     assert ended(task).result() == "stopped"
 
 
+def test_what_was_stopped_runs_until_it_has_ended():
+    """A page that took it for ended would show a result that is not there yet."""
+    go = threading.Event()
+    task = Task(lambda stop, progress: go.wait(30.0))
+    while not task._future.running():
+        time.sleep(0.002)
+    task.leave()
+    assert task.running
+    go.set()
+    assert not ended(task).running
+
+
 def test_who_left_does_not_come_back_by_looking():
     work = Held()
     task = Task(work)

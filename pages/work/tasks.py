@@ -157,8 +157,11 @@ class Task:
 
     @property
     def running(self) -> bool:
-        """Whether something may still come to this visitor."""
-        return not self.done and visitor() in self._owners
+        """Whether something may still come to this visitor.
+
+        Who left it to others waits no longer; what everybody left has yet to end.
+        """
+        return not self.done and (self.was_left or visitor() in self._owners)
 
     @property
     def was_left(self) -> bool:
