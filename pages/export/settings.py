@@ -100,7 +100,7 @@ def key(choice: Choice) -> Any:
 
 
 def begun(name: str, key: Any, work: Callable[..., Any]) -> Task:
-    """The job of this name; one for another key is stopped and this one begun.
+    """The task of this name; one for another key is left and this one begun.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def begun(name: str, key: Any, work: Callable[..., Any]) -> Task:
 
     Returns
     -------
-    Job
+    Task
     """
     before = st.session_state.get(name, (key, None))
     if before[0] != key:
