@@ -316,10 +316,11 @@ def test_an_upload_is_explored_and_deleted(visit, tmp_path):
     file = tmp_path / "own table.csv"
     file.write_text("\n".join(["erste;zweite;<b>Klasse</b>", *rows]), "utf-8")
     page = visit("data")
-    # A page that is still being drawn may draw its file picker anew, without the file.
     expect(page.get_by_text("Roles can be changed")).to_be_visible(timeout=60_000)
-    rested(page)
-    page.locator("input[type=file]").first.set_input_files(file)
+    page.get_by_text("Bring a table of your own").click()
+    # By name: the picker of the test rows may be drawn first.
+    picker = page.get_by_test_id("stFileUploader").filter(has_text="Your table")
+    picker.locator("input[type=file]").set_input_files(file)
     told = page.get_by_text("own table.csv").filter(has_text="Source")
     expect(told).to_be_visible(timeout=60_000)
     page.get_by_role("link", name="Explore").first.click()
