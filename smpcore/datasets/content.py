@@ -1,7 +1,8 @@
 """What a table must be to become a data set, and the bytes that make it what it is."""
 
 from collections.abc import Iterator, Mapping
-from typing import get_args
+from dataclasses import fields, replace
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -98,6 +99,32 @@ def _address(column: pd.Series) -> int:
     texts = pa.array(column.array)
     texts = texts.chunk(0) if isinstance(texts, pa.ChunkedArray) else texts
     return texts.buffers()[-1].address if len(texts) else id(column)
+
+
+def pickled(dataset: Any) -> tuple:
+    """What a data set's pickle holds: each column once, as in memory."""
+    values = {field.name: getattr(dataset, field.name) for field in fields(dataset)}
+    values |= {"roles": dict(dataset.roles), "kinds": dict(dataset.kinds)}
+    frame, whole = dataset.frame, dataset.whole
+    same = [
+        name
+        for name in whole
+        if name in frame
+        and len(frame) == len(whole)
+        and _address(frame[name]) == _address(whole[name])
+    ]
+    if dataset.origin is not None:
+        others = whole.drop(columns=same)
+        values["origin"] = replace(dataset.origin, frame=others)
+    return _unpickled, (type(dataset), values, same, list(whole))
+
+
+def _unpickled(kind: type, values: dict, same: list[str], names: list[str]) -> Any:
+    frame, origin = values["frame"], values["origin"]
+    if origin is not None:
+        columns = {n: (frame if n in same else origin.frame)[n] for n in names}
+        values["origin"] = replace(origin, frame=pd.DataFrame(columns, copy=False))
+    return kind(**values)
 
 
 def bytes_of(column: pd.Series) -> Iterator[bytes | np.ndarray]:

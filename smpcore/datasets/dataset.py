@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
@@ -24,6 +24,7 @@ from smpcore.datasets.content import (
     bytes_together,
     check_content,
     check_labels,
+    pickled,
     read_only,
     stored,
 )
@@ -154,10 +155,7 @@ class Dataset:
         )
 
     def __reduce__(self):
-        # A mapping proxy cannot be pickled; everything else is derived again.
-        values = [getattr(self, field.name) for field in fields(self)]
-        plain = [dict(v) if isinstance(v, MappingProxyType) else v for v in values]
-        return Dataset, tuple(plain)
+        return pickled(self)
 
     @cached_property
     def digest(self) -> str:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smpcore.datasets import Dataset, load_dataset, make_dataset
+from smpcore.datasets import Dataset, load_dataset, make_dataset, read_table
 from smpcore.errors import DatasetError
 
 ROLES = {"a": "feature", "b": "feature", "y": "target"}
@@ -66,6 +66,17 @@ def test_pickle_and_replace_keep_everything(key):
         assert copy.digest == data.digest
         assert copy.sample_shape == data.sample_shape
         pd.testing.assert_frame_equal(copy.frame, data.frame)
+
+
+@pytest.mark.parametrize("rows", ["1,u,p\n2,,q\n", "1.5,u,p\nw,v,q\n", "1,u,p\n2,v,\n"])
+def test_a_pickle_takes_each_column_once(rows):
+    data = read_table(("a,b,y\n" + rows + "3,u,q\n" * 40).encode(), "t.csv")
+    copy = pickle.loads(pickle.dumps(data))
+    assert copy.n_bytes <= data.n_bytes
+    pd.testing.assert_frame_equal(copy.whole, data.whole)
+    assert copy.with_roles({"b": "ignore"}).digest == (
+        data.with_roles({"b": "ignore"}).digest
+    )
 
 
 CHANGES = {
