@@ -27,7 +27,9 @@ _NOT_PLAIN = re.compile(r"""["'{}\s]""")
 _KEY = re.compile(r"\s*+(\d{1,9})\s++(?=[^\s,])")
 _ESCAPED = re.compile(r"\\([0-9]{1,3}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPES = dict(zip("tnrbf", "\t\n\r\b\f", strict=True))
-_CELLS_AT_ONCE = 200_000
+_CELLS_AT_ONCE = 500_000
+#: That one attribute may name; the commas inside quotation marks count, too.
+_MOST_LEVELS = 200_000
 #: Lines before @data, at most: comments among them.
 _MOST_HEADER_LINES = 5_000_000
 
@@ -39,7 +41,7 @@ class _Attribute(NamedTuple):
 
     name: str
     number: bool
-    levels: dict[str | None, str | None] | None
+    levels: frozenset[str | None] | None
     zero: str | None  # what a sparse row does not name
 
 
@@ -140,9 +142,10 @@ def _attribute(words: str) -> _Attribute:
     _, quoted, first, bare, second = named.groups()
     name, kind = (quoted, first) if bare is None else (bare, second)
     if kind.startswith("{") and kind.endswith("}"):
+        if kind.count(",") >= _MOST_LEVELS:
+            raise _Wrong(f"more than {_MOST_LEVELS:,} levels; call it a string")
         values = _values(kind[1:-1])
-        levels = {value: value for value in values}
-        return _Attribute(name, False, {**levels, None: None}, values[0])
+        return _Attribute(name, False, frozenset([*values, None]), values[0])
     word, _, rest = kind.partition("[")[0].lower().partition(" ")
     if word in ("real", "numeric", "integer") and not rest.strip():
         return _Attribute(name, True, None, "0")
@@ -276,14 +279,11 @@ def _converted(
                 words = f"Invalid numerical value {shown(known[row])} of {shown(name)}"
                 raise _refuse(numbers[row], words)
         return values
-    if levels is None:
-        return pa.array(cells, pa.large_string())
-    try:
-        return pa.array([levels[cell] for cell in cells], pa.large_string())
-    except KeyError:
+    if levels is not None and not levels.issuperset(cells):
         row = next(i for i, cell in enumerate(cells) if cell not in levels)
         raise _refuse(
             numbers[row],
             f"Data value {str(cells[row])[:40]} not found in nominal declaration of "
             f"{shown(name)}, at line {numbers[row]}",
-        ) from None
+        )
+    return pa.array(cells, pa.large_string())

@@ -11,9 +11,11 @@ from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 from pandas.api.extensions import ExtensionArray
 
-from smpcore.datasets.cells import parse_cell
+from smpcore.datasets.cells import MAYBE_NUMBER, parse_cell
 from smpcore.errors import DatasetError
 
 Kind = Literal["number", "category"]
@@ -142,7 +144,11 @@ def parsed_numbers(column: pd.Series) -> np.ndarray:
         return column.to_numpy(np.float64, copy=True)
     # Each different text once: a text column of a million rows has few of them.
     codes, texts = pd.factorize(column)
-    return np.array([*map(parse_cell, texts), np.nan])[codes]
+    maybe = pc.match_substring_regex(pa.array(texts, pa.large_string()), MAYBE_NUMBER)
+    maybe = maybe.to_numpy(zero_copy_only=False)
+    numbers = np.full(len(texts) + 1, np.nan)
+    numbers[:-1][maybe] = [*map(parse_cell, texts[maybe])]
+    return numbers[codes]
 
 
 def converted(column: pd.Series, kind: Kind) -> tuple[pd.Series, list[str]]:

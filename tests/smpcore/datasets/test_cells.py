@@ -5,12 +5,15 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from smpcore import compile_model, quantise, read_table
 from smpcore.codegen.inputs import _number
 from smpcore.codegen.integers.plain_python import emit_plain_python
 from smpcore.datasets import as_numbers
 from smpcore.datasets.cells import parse_cell
+from smpcore.datasets.columns import parsed_numbers
 from tests.smpcore.codegen.random_models import random_linear
 
 NONE = math.nan
@@ -66,6 +69,14 @@ def test_a_column_of_texts_is_numbers_only_if_each_cell_is():
         read = read_table(f'x,y\n"{text}",a\n"4",b\n'.encode(), "cells.csv")
         number = not math.isnan(parse_cell(text))
         assert (read.kinds["x"] == "number") == number, (text, wanted)
+
+
+@given(
+    st.lists(st.text("0123456789+-.eEinftyINFTY\u0130 \t\v\x1c\x85\u2003x"), min_size=1)
+)
+def test_a_column_is_read_as_its_cells_are(texts):
+    found = parsed_numbers(pd.Series(texts, dtype="str"))
+    np.testing.assert_array_equal(found, [parse_cell(text) for text in texts])
 
 
 def test_a_truth_value_is_no_number():

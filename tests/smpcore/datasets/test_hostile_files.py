@@ -104,6 +104,14 @@ def test_a_header_has_so_many_lines_at_most(monkeypatch):
         read_table(b"%\n" * 5 + table, "t.arff")
 
 
+def test_an_attribute_names_so_many_levels_at_most(monkeypatch):
+    table = b"@relation r\n@attribute a real\n@attribute y {p,q,r}\n@data\n1,p\n2,q\n"
+    assert read_table(table, "t.arff").n_samples == 2
+    monkeypatch.setattr("smpcore.datasets.arff_reader._MOST_LEVELS", 2)
+    with pytest.raises(DatasetError, match=r"line 3 .more than 2 levels; call it a"):
+        read_table(table, "t.arff")
+
+
 def test_a_line_is_cut_into_no_more_cells_than_there_are_columns():
     data = HEADER + b"1," * 1_000_000
     tracemalloc.start()
