@@ -30,7 +30,7 @@ def _facts(dataset: Dataset, division: Split) -> None:
 
 
 def _columns(dataset: Dataset) -> None:
-    uploads.reading(dataset)
+    uploads.how_read(dataset)
     if dataset.private:
         st.caption(
             escape_markdown(

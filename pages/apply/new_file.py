@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.ui import files
 from pages.ui.text import escape_markdown, short_label
-from pages.work import cache
+from pages.work import cache, reading
 from smpcore import read_frame
 
 
@@ -79,7 +79,8 @@ def upload(data: cache.Parts) -> NewFile | None:
 
 
 def _read(file: Any, data: cache.Parts) -> NewFile:
-    frame, _, _ = read_frame(file, file.name, **files.like(data.dataset))
+    how = files.like(data.dataset)
+    frame, _, _ = reading.read(read_frame, file, file.name, **how)
     kept = NewFile((file.file_id, data.dataset.digest), file.name, frame)
     st.session_state["new_rows"] = kept
     return kept

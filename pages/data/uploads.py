@@ -14,6 +14,7 @@ from pages.state import links, session
 from pages.state.choice import BUNDLED
 from pages.ui import files
 from pages.ui.text import escape_markdown, short_label
+from pages.work import reading
 from smpcore import (
     DECIMALS,
     DELIMITERS,
@@ -51,7 +52,7 @@ def uploads() -> None:
         "read",
         file,
         series,
-        lambda settings: read_table(file, file.name, **settings),
+        lambda settings: reading.read(read_table, file, file.name, **settings),
     )
     _once("read_test", test, {}, lambda settings: _with_test(test, settings))
 
@@ -74,7 +75,7 @@ def _series(file: Any, number: int) -> dict[str, Any]:
             names = session.remembered(
                 "long_names",
                 key,
-                lambda: list(read_frame(file, file.name, **_chosen())[0]),
+                lambda: list(reading.read(read_frame, file, file.name, **_chosen())[0]),
             )
         except SmpcoreError:
             return {}  # reading it as a table says what is wrong
@@ -124,7 +125,7 @@ def _chosen() -> dict[str, Any]:
 def _with_test(file: Any, settings: Mapping[str, Any]) -> Dataset:
     dataset = editor.shown()[0]
     options = {**settings, **files.like(dataset)}
-    frame, _, notices = read_frame(file, file.name, **options)
+    frame, _, notices = reading.read(read_frame, file, file.name, **options)
     return dataset.with_test(frame, notices)
 
 
@@ -154,7 +155,7 @@ def _once(
         st.error(escape_markdown(problem))
 
 
-def reading(dataset: Dataset) -> None:
+def how_read(dataset: Dataset) -> None:
     """How the file was read, each setting to be chosen otherwise."""
     found = dataset.reading
     if found is None or found.format != "CSV":

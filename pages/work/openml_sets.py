@@ -9,6 +9,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.work import reading
 from pages.work.downloads import Download
 from smpcore import Dataset, SmpcoreError, fetch_openml, search_openml
 
@@ -44,7 +45,7 @@ def begin(number: int) -> Download:
     with _lock:
         download = _downloads.pop(number, None)
         if download is None or download.problem:
-            download = Download(partial(fetch_openml, number))
+            download = Download(partial(fetch_openml, number, read=reading.read))
         _downloads[number] = download
         finished = [n for n, one in _downloads.items() if one.done and n != number]
         for old in finished[: max(0, len(_downloads) - MOST_KEPT)]:

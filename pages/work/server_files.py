@@ -11,7 +11,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from pages.work import cache
+from pages.work import cache, reading
 from smpcore import Dataset, SmpcoreError, read_table
 
 #: What the key of such a table begins with, in links as well.
@@ -85,8 +85,7 @@ def load(key: str) -> Dataset:
 
 def _read(path: Path) -> Dataset | str:
     try:
-        with path.open("rb") as file:
-            dataset = read_table(file, path.name)
+        dataset = reading.read(read_table, path, path.name)
     except OSError:
         return "it cannot be opened; let the operator look at it."
     except SmpcoreError as error:

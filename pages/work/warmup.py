@@ -8,7 +8,7 @@ import warnings
 
 from threadpoolctl import threadpool_limits
 
-from pages.work import jobs
+from pages.work import jobs, reading
 from smpcore import METHODS, Caution, start_helpers
 
 #: The other kernels are compiled this long after the first.
@@ -40,6 +40,7 @@ class StartUp:
         later.start()
 
     def _rest(self) -> None:
+        reading.warm_up()
         for key, method in METHODS.items():
             method.warm_up()
             uncompiled.discard(key)

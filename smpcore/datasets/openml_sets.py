@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -138,12 +138,18 @@ def find_openml(name: str, version: int | None = None, **options: Any) -> int:
     return int(same.sort_values("version")["id"].iloc[0])
 
 
+def _read_here(reader: Callable[..., Dataset], path: Path, *args: Any) -> Dataset:
+    with path.open("rb") as file:
+        return reader(file, *args)
+
+
 def fetch_openml(
     number: int,
     *,
     seconds: float = 120.0,
     stop: np.ndarray | None = None,
     doing: Doing = lambda words: None,
+    read: Callable[..., Dataset] = _read_here,
 ) -> Dataset:
     """Load a data set of OpenML, from openml's cache if it was loaded before.
 
@@ -157,6 +163,9 @@ def fetch_openml(
         Give up when it is not 0.
     doing : callable
         Told in words what is being done.
+    read : callable
+        ``read(reader, path, *args)`` opens the file and returns what
+        ``reader(file, *args)`` does, maybe in another process.
 
     Returns
     -------
@@ -183,15 +192,14 @@ def fetch_openml(
             f"{MAX_ROWS:,} rows and {MAX_CELLS:,} cells are read; choose a smaller one."
         )
     doing("Reading the rows")
-    with open(done["path"], "rb") as file:
-        try:
-            frame, reading = read_arff(read_bytes(file))
-        except DatasetError as error:
-            raise DatasetError(f"OpenML's {what} cannot be read. {error}") from error
-    return _dataset(number, done, frame, reading)
+    try:
+        return read(_dataset, Path(done["path"]), number, done)
+    except DatasetError as error:
+        raise DatasetError(f"OpenML's {what} cannot be read. {error}") from error
 
 
-def _dataset(number: int, done: dict, frame: pd.DataFrame, reading: Any) -> Dataset:
+def _dataset(file: BinaryIO, number: int, done: dict) -> Dataset:
+    frame, reading = read_arff(read_bytes(file))
     names, _ = clean_names(frame.columns)
     new_name = dict(zip(map(str, frame.columns), names, strict=True))
     notices = []
