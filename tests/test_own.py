@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.state import links, table_store, user_tables
 from pages.state.choice import MINE
+from pages.work import visitors
 from smpcore import SmpcoreError, load_dataset, read_table, split
 from tests.app import opened as visited
 from tests.app import said, sound
@@ -111,6 +112,18 @@ def test_a_table_about_to_expire_is_announced_and_can_be_kept():
     assert not sound(app.run()).warning
     table_store.delete(token)
     assert not sound(app.run()).warning
+
+
+def test_when_a_table_expires_the_file_it_came_from_goes(monkeypatch):
+    dropped = []
+    monkeypatch.setattr(visitors, "drop_files", lambda: dropped.append(1))
+    token = table_store.keep(read_table(io.BytesIO(GOOD.encode()), "t.csv"))
+    app = sound(AppTest.from_function(_watch, args=(token,)).run())
+    assert not dropped
+    table_store._entries[token].visited -= table_store.KEEP_SECONDS
+    sound(app.run())
+    sound(app.run())
+    assert dropped == [1]
 
 
 def _watch(token):

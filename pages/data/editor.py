@@ -13,7 +13,7 @@ from pages.state import links, session, table_store, user_tables
 from pages.state.choice import BUNDLED, MINE, Choice
 from pages.ui.controls import set_values
 from pages.ui.text import escape_markdown
-from pages.work import cache, sources
+from pages.work import cache, sources, visitors
 from smpcore import (
     METHODS,
     Dataset,
@@ -222,6 +222,7 @@ def forget() -> None:
     for name in ("draft", "read", "read_test", "live", "checked", "columns"):
         st.session_state.pop(name, None)
     st.session_state["uploads"] = st.session_state.get("uploads", 0) + 1
+    visitors.drop_files()
     start = {
         "data": Choice.data,
         "token": "",

@@ -9,6 +9,7 @@ import streamlit as st
 from pages.state import table_store, user_tables
 from pages.state.choice import Choice
 from pages.ui.text import escape_markdown, short_label
+from pages.work import visitors
 
 #: From so long before a table expires its visitor is told.
 WARNED_SECONDS = 5 * 60
@@ -16,8 +17,16 @@ WARNED_SECONDS = 5 * 60
 
 @st.fragment(run_every=60)
 def announce_expiry(token: str) -> None:
-    """Say a few minutes before a table expires that it will, and offer to keep it."""
+    """Say a few minutes before a table expires that it will, and offer to keep it.
+
+    When it has expired, the file that it came from goes, too, and the page says so.
+    """
     left = table_store.seconds_left(token)
+    if not left and st.session_state.pop("kept_table", "") == token:
+        visitors.drop_files()
+        st.rerun()
+    if left:
+        st.session_state["kept_table"] = token
     if 0 < left < WARNED_SECONDS:
         minutes = max(1, math.ceil(left / 60))
         st.warning(

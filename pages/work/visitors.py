@@ -25,6 +25,15 @@ def is_here(owner: object) -> bool:
     return get_instance().is_active_session(owner)
 
 
+def drop_files() -> None:
+    """Forget the files that this tab has uploaded: Streamlit keeps them as they came.
+
+    Their pickers are empty when they are drawn again.
+    """
+    if exists():
+        get_instance().uploaded_file_mgr.remove_session_files(visitor())
+
+
 def force_navigation() -> None:
     """Run app.py first when a link straight to a page is the server's first request.
 

@@ -15,6 +15,7 @@ from smpcore.datasets.columns import (
     Task,
     canonical_columns,
     check_words,
+    framed,
     is_numeric,
     listed,
     shown,
@@ -106,24 +107,24 @@ def pickled(dataset: Any) -> tuple:
     values = {field.name: getattr(dataset, field.name) for field in fields(dataset)}
     values |= {"roles": dict(dataset.roles), "kinds": dict(dataset.kinds)}
     frame, whole = dataset.frame, dataset.whole
-    same = [
-        name
-        for name in whole
-        if name in frame
-        and len(frame) == len(whole)
-        and _address(frame[name]) == _address(whole[name])
-    ]
+    same: set[str] = set()
+    if frame.shape == whole.shape:
+        both = zip(frame.items(), whole.items(), strict=True)
+        same = {name for (name, a), (_, b) in both if _address(a) == _address(b)}
     if dataset.origin is not None:
-        others = whole.drop(columns=same)
+        others = whole.drop(columns=list(same))
         values["origin"] = replace(dataset.origin, frame=others)
     return _unpickled, (type(dataset), values, same, list(whole))
 
 
-def _unpickled(kind: type, values: dict, same: list[str], names: list[str]) -> Any:
+def _unpickled(kind: type, values: dict, same: set[str], names: list[str]) -> Any:
     frame, origin = values["frame"], values["origin"]
     if origin is not None:
-        columns = {n: (frame if n in same else origin.frame)[n] for n in names}
-        values["origin"] = replace(origin, frame=pd.DataFrame(columns, copy=False))
+        whole = frame.copy(deep=False)
+        if len(same) < len(names):
+            columns = [(frame if n in same else origin.frame)[n].array for n in names]
+            whole = framed(columns, names)
+        values["origin"] = replace(origin, frame=whole)
     return kind(**values)
 
 

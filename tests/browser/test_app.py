@@ -8,6 +8,7 @@ import subprocess
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import (
@@ -311,7 +312,14 @@ def test_the_downloaded_c_compiles_and_agrees_with_itself(visit, tmp_path, data)
     assert "0 of" in told.stdout
 
 
-def test_an_upload_is_explored_and_deleted(visit, tmp_path):
+def raw_bytes(address: str) -> int:
+    """Bytes of uploaded files that the server keeps as they came."""
+    with urlopen(f"{address}_stcore/metrics") as answer:
+        lines = answer.read().decode().splitlines()
+    return sum(int(line.split()[-1]) for line in lines if "UploadedFile" in line)
+
+
+def test_an_upload_is_explored_and_deleted(visit, address, tmp_path):
     rows = [f"{i % 7};{(i * 3) % 5},5;{'a' if i % 7 > 3 else 'b'}" for i in range(80)]
     file = tmp_path / "own table.csv"
     file.write_text("\n".join(["erste;zweite;<b>Klasse</b>", *rows]), "utf-8")
@@ -332,6 +340,10 @@ def test_an_upload_is_explored_and_deleted(visit, tmp_path):
     expect(stranger.get_by_text("only in the browser that brought them")).to_be_visible(
         timeout=20_000
     )
+    before = raw_bytes(address)
+    page.get_by_role("link", name="Data").first.click()
+    page.get_by_role("button", name="Delete").click()
+    wait_until(page, lambda: raw_bytes(address) < before)
 
 
 @pytest.mark.parametrize(
