@@ -11,14 +11,14 @@ export const TINTS = { light: [0.13, 0.25, 0.38, 0.52], dark: [0.2, 0.34, 0.48, 
 export const FLAT = 0.42;
 const LABELLED_ARROWS = 12; // more prototypes than this are drawn faintly and without numbers
 
-const probe = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-
+let probe;
 const parsed = new Map();
 
 /** Any CSS colour as [r, g, b]. */
 function rgb(colour) {
   if (!parsed.has(colour)) {
-    probe.canvas.width = probe.canvas.height = 1;
+    probe ??= el("canvas", { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
+    probe.clearRect(0, 0, 1, 1);
     probe.fillStyle = colour;
     probe.fillRect(0, 0, 1, 1);
     parsed.set(colour, [...probe.getImageData(0, 0, 1, 1).data.slice(0, 3)]);

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import struct
 from collections.abc import Callable
 from functools import cache
@@ -13,10 +12,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-ASSETS = Path(__file__).parents[2] / "assets" / "canvas"
-#: The script's modules, each after those that it imports.
-MODULES = ("payload", "elements", "marks", "regions", "surface", "messages", "controls")
-MODULES += ("plot", "hand", "strip", "prototypes", "report", "figure")
+ASSETS = Path(__file__).parents[2] / "assets"
 #: Array types of a payload, by the kind of the numpy array.
 ARRAY_TYPES = {"b": "u1", "u": "u1", "i": "i4", "f": "f4"}
 
@@ -52,27 +48,13 @@ def pack(header: dict[str, Any]) -> bytes:
     return start + bytes(-len(start) % 8) + bytes(blob)
 
 
-def script() -> str:
-    """Write the modules as one: Streamlit takes a component's script as one text.
-
-    It also sends that text with every answer, so comments and indentation stay here.
-
-    Returns
-    -------
-    str
-    """
-    text = "\n".join((ASSETS / f"{name}.js").read_text("utf-8") for name in MODULES)
-    text = re.sub(r"^import [^;]*;$", "", text, flags=re.MULTILINE)
-    text = re.sub(r"^export (?!default)", "", text, flags=re.MULTILINE)
-    text = re.sub(r"^\s*/\*.*?\*/$", "", text, flags=re.MULTILINE | re.DOTALL)
-    text = re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE)
-    return re.sub(r"\n\s+", "\n", text)
-
-
 @cache
 def _component() -> Callable[..., Any]:
-    css = (ASSETS / "figure.css").read_text("utf-8")
-    return st.components.v2.component("live_figure", css=css, js=script())
+    css = (ASSETS / "canvas" / "figure.css").read_text("utf-8")
+    # Built from the modules of assets/canvas: Streamlit takes a script as one text, and
+    # sends it with every answer.
+    js = (ASSETS / "canvas.js").read_text("utf-8")
+    return st.components.v2.component("live_figure", css=css, js=js)
 
 
 def live_figure(

@@ -42,7 +42,7 @@ from smpcore.datasets import (
 from smpcore.errors import SmpcoreError
 
 #: Longest a file may take here before it is ended.
-PATIENCE = 60.0
+PATIENCE = 120.0
 TICK = 0.005
 N = MAX_BYTES - 1000
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from pages.explore.canvas import pack, script
+from pages.explore.canvas import pack
 from tests.browser import canvas_harness as harness
 from tests.browser.canvas_page import (
     at,
@@ -41,12 +41,6 @@ def test_payload_is_aligned_and_says_what_it_holds() -> None:
     assert floats.tolist() == [1.5, -2.0]
     with pytest.raises(ValueError, match="JSON"):
         pack({"value": float("nan")})
-
-
-def test_script_is_one_module() -> None:
-    text = script()
-    assert text.count("export ") == text.count("export default") == 1
-    assert "import " not in text and "/**" not in text
 
 
 def test_scrub_paints_in_the_browser_alone(visit: Callable[..., Page]) -> None:

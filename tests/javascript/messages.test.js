@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { Messenger } from "../../assets/canvas/messages.js";
+
+/** Timers that a test sets off by hand. */
+function clock(t) {
+  const timers = new Map();
+  const { setTimeout, clearTimeout } = globalThis;
+  let now = 0;
+  let made = 0;
+  globalThis.setTimeout = (call, ms) => (timers.set(++made, { call, at: now + ms }), made);
+  globalThis.clearTimeout = (id) => timers.delete(id);
+  t.after(() => Object.assign(globalThis, { setTimeout, clearTimeout }));
+  return (ms) => {
+    now += ms;
+    for (const [id, { call, at }] of [...timers]) if (at <= now && timers.delete(id)) call();
+  };
+}
+
+function messenger(t) {
+  const wait = clock(t);
+  const heard = { sent: [], stale: [], lost: 0 };
+  const line = new Messenger(
+    (message) => heard.sent.push(structuredClone(message)),
+    (stale) => heard.stale.push(stale),
+    () => (heard.lost += 1),
+  );
+  return { line, heard, wait };
+}
+
+const set = (values, dragging = true) => ({ kind: "set", values, dragging });
+
+test("one message is in flight, and the latest value wins", (t) => {
+  const { line, heard } = messenger(t);
+  line.send(set({ mu: 1 }));
+  line.send(set({ mu: 2 }));
+  line.send(set({ mu: 3, k: 5 }, false));
+  assert.equal(heard.sent.length, 1);
+  line.answered(1);
+  assert.deepEqual(heard.sent[1], { ...set({ mu: 3, k: 5 }, false), seq: 2 });
+  line.answered(2);
+  assert.equal(heard.sent.length, 2);
+  assert.ok(!line.busy);
+});
+
+test("an old answer does not free the line", (t) => {
+  const { line, heard } = messenger(t);
+  line.send(set({ mu: 1 }));
+  line.answered(1);
+  line.send(set({ mu: 2 }));
+  line.send(set({ mu: 3 }));
+  line.answered(1);
+  assert.equal(heard.sent.length, 2);
+});
+
+test("a visitor's message does not wait for knots", (t) => {
+  const { line, heard } = messenger(t);
+  line.send({ kind: "knots", want: 4 });
+  assert.ok(!line.busy);
+  line.send(set({ mu: 1 }));
+  assert.deepEqual(heard.sent.map((message) => message.kind), ["knots", "set"]);
+});
+
+test("sprayed points add up, moves and sweeps keep the last", (t) => {
+  const { line, heard } = messenger(t);
+  const edit = (op, more) => ({ kind: "edit", op, dragging: true, ...more });
+  line.send(set({ mu: 1 }));
+  line.send(edit("spray", { places: [[0, 0]] }));
+  line.send(edit("spray", { places: [[1, 1]] }));
+  line.send(edit("move", { row: 3, to: [1, 2] }));
+  line.send(edit("move", { row: 3, to: [4, 5] }));
+  line.send(edit("move", { row: 4, to: [6, 7] }));
+  for (const seq of [1, 2, 3, 4]) line.answered(seq);
+  const [, spray, first, second] = heard.sent;
+  assert.deepEqual(spray.places, [[0, 0], [1, 1]]);
+  assert.deepEqual([first.row, first.to], [3, [4, 5]]);
+  assert.deepEqual([second.row, second.to], [4, [6, 7]]);
+});
+
+test("without an answer values go again with what waits", (t) => {
+  const { line, heard, wait } = messenger(t);
+  line.send(set({ mu: 1, k: 2 }));
+  wait(300);
+  assert.deepEqual(heard.stale, [true]);
+  line.send(set({ mu: 9 }));
+  wait(10_000);
+  assert.deepEqual(heard.sent[1].values, { mu: 9, k: 2 });
+});
+
+test("an edit keeps its number when it goes again, so that it counts once", (t) => {
+  const { line, heard, wait } = messenger(t);
+  line.send({ kind: "edit", op: "add", at: [0, 0] });
+  assert.equal(line.waiting("add", 0), 1);
+  wait(10_000);
+  assert.deepEqual(heard.sent.map((message) => message.seq), [1, 1]);
+  line.answered(1);
+  assert.equal(line.waiting("add", 1), 0);
+});
+
+test("knots that do not come are said to be lost", (t) => {
+  const { line, heard, wait } = messenger(t);
+  line.send({ kind: "knots", want: 4 });
+  wait(3_000);
+  assert.equal(heard.lost, 1);
+  assert.equal(heard.sent.length, 1);
+});

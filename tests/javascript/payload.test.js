@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import test from "node:test";
+
+import { decode, sameBytes } from "../../assets/canvas/payload.js";
+
+const bytes = new Uint8Array(readFileSync(new URL("payload.bin", import.meta.url)));
+
+test("a payload written by Python is read with its shapes and types", () => {
+  const read = decode(bytes);
+  assert.equal(read.seq, 7);
+  assert.equal(read.name, "Prüfung ±");
+  assert.deepEqual([...read.winner], [0, 1, 2, 255, 1, 0]);
+  assert.deepEqual(read.winner.shape, [2, 3]);
+  assert.ok(read.winner instanceof Uint8Array);
+  assert.deepEqual([...read.deep[0].coef], [1.5, -2]);
+  assert.ok(read.deep[0].coef instanceof Float32Array);
+  assert.deepEqual([...read.deep[0].owner], [-1, 70000]);
+  assert.ok(read.deep[0].owner instanceof Int32Array);
+  assert.deepEqual(read.nothing.shape, [0, 2]);
+});
+
+test("a payload that lies anywhere in a larger buffer is read alike", () => {
+  const larger = new Uint8Array(bytes.length + 3);
+  larger.set(bytes, 3);
+  assert.deepEqual(decode(larger.subarray(3)), decode(bytes));
+});
+
+test("payloads are compared by their bytes", () => {
+  assert.ok(sameBytes(bytes, bytes.slice()));
+  assert.ok(!sameBytes(bytes, bytes.slice(1)));
+  assert.ok(!sameBytes(bytes, null) && !sameBytes(undefined, bytes));
+  const other = bytes.slice();
+  other[other.length - 1] ^= 1;
+  assert.ok(!sameBytes(bytes, other));
+});
