@@ -54,6 +54,7 @@ class LiveFigure {
   build() {
     const { plot, hand, report, controls, strip, prototypes } = this;
     plot.box.append(report.news, report.job);
+    plot.canvas.setAttribute("aria-details", report.twin.id);
     hand.editing.after(report.note);
     this.stage = el("section", { class: "stage", "aria-label": "Figure" },
       hand.bar, plot.box, plot.keys, report.here, report.spoken, controls.scrubPlace, strip.canvas,

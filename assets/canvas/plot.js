@@ -19,7 +19,7 @@ export class Plot {
     this.show = { bands: true, arrows: true, points: true };
     this.raster = el("canvas", { class: "raster", "aria-hidden": "true" });
     this.keys = el("p", { class: "unseen", id: newId() });
-    this.canvas = el("canvas", { class: "marks", tabindex: 0, role: "img", "aria-describedby": this.keys.id });
+    this.canvas = el("canvas", { class: "marks", tabindex: 0, role: "application", "aria-roledescription": "figure", "aria-describedby": this.keys.id });
     this.cross = el("div", { class: "cross", hidden: true });
     this.halo = el("div", { class: "halo", hidden: true });
     this.badge = el("span", { class: "badge", hidden: true }, "preview");

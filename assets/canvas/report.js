@@ -1,6 +1,6 @@
 /** Everything that the figure says in words. */
 
-import { brief, clamp, el, keepChildren, percent, say, setText, signed } from "./elements.js";
+import { brief, clamp, el, keepChildren, newId, percent, say, setText, signed } from "./elements.js";
 import { BANDS, TINTS, UNKNOWN, classColour, css, markIcon, mix } from "./marks.js";
 import { casesOf } from "./prototypes.js";
 import { SQUARES } from "./regions.js";
@@ -44,7 +44,7 @@ export class Report {
     stop.addEventListener("click", () => app.send({ kind: "stop" }));
     this.job = el("div", { class: "job", role: "status", hidden: true }, this.work, this.bar, stop);
     this.table = el("div", { class: "tables" });
-    this.twin = el("details", { class: "twin" }, el("summary", {}, "Show as a table"), this.table);
+    this.twin = el("details", { class: "twin", id: newId() }, el("summary", {}, "Show as a table"), this.table);
     this.twin.addEventListener("toggle", () => this.tables());
   }
 

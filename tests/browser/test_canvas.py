@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 import time
 from collections.abc import Callable
@@ -223,3 +224,21 @@ def test_page_runs_around_it_change_nothing(visit: Callable[..., Page]) -> None:
     page.wait_for_timeout(800)
     assert node.evaluate("node => node.isConnected")
     assert state(page)["zoom"] == "1.5"
+
+
+def test_who_does_not_see_the_figure_can_work_with_it(
+    visit: Callable[..., Page],
+) -> None:
+    page = visit()
+    figure = canvas(page)
+    # Arrow keys are the figure's, and not those of a screen reader's own cursor.
+    expect(figure).to_have_role("application")
+    expect(figure).to_have_accessible_name(re.compile(r"\w+"))
+    expect(figure).to_have_accessible_description(re.compile("Arrow keys move"))
+    told = page.locator("[aria-live=polite].unseen")
+    before = told.inner_text()
+    figure.press("]")
+    expect(told).not_to_have_text(before)
+    details = page.locator("#" + figure.get_attribute("aria-details"))
+    details.locator("summary").press("Enter")
+    expect(details.get_by_role("table", name="Prototypes")).to_be_visible()
