@@ -22,6 +22,7 @@ from smpcore.errors import DatasetError
 _NAMED = re.compile(r"""(["'])(.*?)(?<!\\)\1\s+(.*)|([^\s"'{}%,]+)\s+(.*)""")
 # No repeat gives back what it has taken ("++"), so that a line is read once.
 _VALUE = re.compile(r"""\s*+(?:'([^'\\]*+)'|"([^"\\]*+)"|([^\s,"'{}]*+))\s*+(,|$)""")
+_CLOSING = {q: re.compile(rf"(?:[^{q}\\]++|\\.)*+{q}", re.DOTALL) for q in "'\""}
 _BLANKS = re.compile(r"\s*+")
 _NOT_PLAIN = re.compile(r"""["'{}\s]""")
 _KEY = re.compile(r"\s*+(\d{1,9})\s++(?=[^\s,])")
@@ -30,6 +31,8 @@ _ESCAPES = dict(zip("tnrbf", "\t\n\r\b\f", strict=True))
 _CELLS_AT_ONCE = 500_000
 #: That one attribute may name; the commas inside quotation marks count, too.
 _MOST_LEVELS = 200_000
+#: Of a value in quotation marks that has escaped ones.
+_MOST_CHARACTERS = 1_000_000
 #: Lines before @data, at most: comments among them.
 _MOST_HEADER_LINES = 5_000_000
 
@@ -229,13 +232,12 @@ def _value(text: str, place: int) -> tuple[str | None, int, bool]:
 
 def _closing(text: str, start: int) -> int:
     """Where the quotation mark stands that closes the one at a place."""
-    last = start
-    while (end := text.find(text[start], last + 1)) >= 0:
-        before = text[last + 1 : end]
-        if (len(before) - len(before.rstrip("\\"))) % 2 == 0:
-            return end
-        last = end
-    raise _Wrong(f"{shown(text[start:])} has no closing quotation mark")
+    found = _CLOSING[text[start]].match(text, start + 1)
+    if found is None:
+        raise _Wrong(f"{shown(text[start:])} has no closing quotation mark")
+    if found.end() - start > _MOST_CHARACTERS:
+        raise _Wrong(f"{shown(text[start:])} has more than {_MOST_CHARACTERS:,} signs")
+    return found.end() - 1
 
 
 def _unescaped(text: str) -> str:

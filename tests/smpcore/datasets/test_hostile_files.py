@@ -32,7 +32,7 @@ FILES = (
         + b"x\\'" * 1_000_000
         + b"',p\n' ',q\n",
         "t.arff",
-        "2",
+        "more than 1,000,000 signs",
     ),
 )
 
@@ -102,6 +102,16 @@ def test_a_header_has_so_many_lines_at_most(monkeypatch):
     assert read_table(table, "t.arff").n_samples == 2
     with pytest.raises(DatasetError, match=r"only far down.*remove its comments"):
         read_table(b"%\n" * 5 + table, "t.arff")
+
+
+@pytest.mark.parametrize("sign", ["'", '"'])
+def test_a_quoted_value_ends_at_the_first_mark_that_is_not_escaped(sign, monkeypatch):
+    table = HEADER.replace(b"a real", b"a string") + b"Qx\\Q, \\\\Q,p\nv,q\n"
+    table = table.replace(b"Q", sign.encode())
+    assert read_table(table, "t.arff").frame["a"][0] == f"x{sign}, \\"
+    monkeypatch.setattr("smpcore.datasets.arff_reader._MOST_CHARACTERS", 4)
+    with pytest.raises(DatasetError, match="more than 4 signs"):
+        read_table(table, "t.arff")
 
 
 def test_an_attribute_names_so_many_levels_at_most(monkeypatch):
