@@ -18,6 +18,7 @@ import { Strip } from "./strip.js";
 
 const CHUNK = 8; // knots asked for at a time
 const NARROW = 640; // px: less is one column, as in figure.css
+const LEAVING_MS = 3_000; // that another page takes at most until it is there
 const POLL = 400; // ms between two looks at a fit that takes long
 
 /** What a picture of this scene holds: regions, a surface or a curve. */
@@ -26,6 +27,7 @@ const kindOf = (scene) => (scene?.target ? `${scene.target.curve}` : "regions");
 /** Owns the state; a payload or a scrub step changes it, one animation frame paints it. */
 class LiveFigure {
   constructor(host) {
+    this.leaving = 0; // until when nothing is sent
     this.stopper = new AbortController();
     this.signal = this.stopper.signal;
     this.knots = new Map(); // index on the path -> picture
@@ -69,6 +71,11 @@ class LiveFigure {
     this.resized.observe(this.root);
     this.resized.observe(plot.box);
     this.resized.observe(strip.canvas);
+    // A message behind a click on a page's link would name this page: Streamlit draws the
+    // other one and then an empty one.
+    document.addEventListener("click", ({ target }) => {
+      if (target.closest?.("a[href]")) this.leaving = performance.now() + LEAVING_MS;
+    }, { capture: true, signal: this.signal });
     this.root.addEventListener("keydown", (event) => {
       // Letters typed into a field are not Streamlit's shortcuts.
       if (event.target.matches("input, select") && !event.ctrlKey && !event.metaKey) event.stopPropagation();
@@ -199,6 +206,7 @@ class LiveFigure {
 
   /** Hand a message over; its values are the server's until the visitor changes them again. */
   post(message) {
+    if (performance.now() < this.leaving) return; // it goes again if the page stays
     for (const name of Object.keys(message.values ?? {})) {
       const waits = this.messenger.queue.some((other) => name in (other.values ?? {}));
       if (!waits) this.touched.set(name, message.seq);

@@ -312,6 +312,25 @@ def test_the_downloaded_c_compiles_and_agrees_with_itself(visit, tmp_path, data)
     assert "0 of" in told.stdout
 
 
+def test_a_page_stays_that_was_opened_while_the_figure_was_at_work(visit):
+    page = visit()
+    settled(page)
+    page.evaluate(
+        """() => {
+          [...document.querySelectorAll("a[href]")]
+            .find((link) => link.textContent.includes("Data")).click();
+          const slider = document.querySelector("[data-name=mu] input[type=range]");
+          setTimeout(() => {
+            slider.value = String(Number(slider.value) + 1);
+            slider.dispatchEvent(new Event("input", { bubbles: true }));
+          });
+        }"""
+    )
+    expect(page.get_by_text("Roles can be changed")).to_be_visible(timeout=60_000)
+    page.wait_for_timeout(1_500)  # an answer to the figure would empty the page
+    expect(page.get_by_text("Validation share").first).to_be_visible()
+
+
 def raw_bytes(address: str) -> int:
     """Bytes of uploaded files that the server keeps as they came."""
     with urlopen(f"{address}_stcore/metrics") as answer:

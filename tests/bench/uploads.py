@@ -1,0 +1,94 @@
+"""What uploads leave behind: ``python -m tests.bench.uploads [visitors]``.
+
+Each visitor brings 30 MB of CSV in a browser of their own and looks at it on Explore.
+Printed is the memory of the server and of its processes: at the start, with all tables,
+and after Delete.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.bench.classroom import free_port, megabytes, start_server
+from tests.bench.live import FLAGS
+
+N_BYTES = 30_000_000
+
+
+def _file() -> Path:
+    rng = np.random.default_rng(0)
+    rows = [
+        ",".join(f"{value:.4f}" for value in row) + f",{'ab'[number % 2]}\n"
+        for number, row in enumerate(rng.normal(size=(2_000, 12)))
+    ]
+    text = "".join(rows)
+    path = Path(tempfile.mkdtemp(), "large.csv")
+    path.write_text((text * (1 + N_BYTES // len(text)))[:N_BYTES].rsplit("\n", 1)[0])
+    return path
+
+
+def _processes(pid: int) -> dict[int, float]:
+    """Memory of a server and of the processes that it started, in MB."""
+    found = {pid: megabytes(pid)}
+    for file in Path("/proc", str(pid), "task").glob("*/children"):
+        for child in file.read_text().split():
+            found |= _processes(int(child))
+    return found
+
+
+def _say(what: str, pid: int) -> None:
+    own, *others = _processes(pid).values()
+    together = ", ".join(f"{value:.0f}" for value in others)
+    print(f"{what:<42} {own:6.0f} MB, its processes {together}", flush=True)
+
+
+def _bring(browser: Browser, address: str, path: Path) -> Page:
+    page = browser.new_context().new_page()
+    page.goto(f"{address}data")
+    page.get_by_text("Bring a table of your own").click()
+    picker = page.get_by_test_id("stFileUploader").filter(has_text="Your table")
+    picker.locator("input[type=file]").set_input_files(path)
+    page.get_by_text("large.csv").filter(has_text="Source").wait_for(timeout=120_000)
+    page.get_by_role("link", name="Explore").first.click()
+    page.locator("canvas[data-paint-count]").first.wait_for(timeout=120_000)
+    page.get_by_role("link", name="Data").first.click()
+    page.get_by_role("button", name="Delete").wait_for(timeout=120_000)
+    return page
+
+
+def main(n_visitors: int) -> None:
+    """Print the table."""
+    port = free_port()
+    server = start_server(port)
+    address, path = f"http://127.0.0.1:{port}/", _file()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path="/usr/bin/chromium", args=FLAGS
+        )
+        first = browser.new_page()
+        first.goto(address)
+        first.locator("canvas[data-paint-count]").first.wait_for(timeout=120_000)
+        time.sleep(60)  # kernels are compiled, processes have started
+        _say("start", server.pid)
+        pages = [_bring(browser, address, path) for _ in range(n_visitors)]
+        _say(f"{n_visitors} tables of {path.stat().st_size / 1e6:.0f} MB", server.pid)
+        for page in pages[::2]:
+            page.get_by_role("button", name="Delete").click()
+        time.sleep(40)
+        _say(f"{len(pages[::2])} deleted", server.pid)
+        for page in pages[1::2]:
+            page.get_by_role("button", name="Delete").click()
+        time.sleep(40)
+        _say("all deleted", server.pid)
+        browser.close()
+    server.kill()
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:2] or ["10"]))
