@@ -109,7 +109,11 @@ class Method:
 
     def param(self, name: str) -> Param:
         """The first control of that name."""
-        return next(param for param in self.params if param.name == name)
+        return self._named[name]
+
+    @functools.cached_property
+    def _named(self) -> dict[str, Param]:
+        return {param.name: param for param in reversed(self.params)}
 
     def estimator(
         self, values: Values, task: str = "classification", preview: bool = False

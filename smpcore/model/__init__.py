@@ -116,7 +116,7 @@ class PrototypeModel:
         """Length of an input."""
         return len(self.center)
 
-    @property
+    @cached_property
     def n_prototypes(self) -> int:
         """Prototypes after merging."""
         return len(self.bias)
