@@ -10,6 +10,8 @@ from typing import Any, Literal
 from smpcore.errors import SmpcoreError
 
 Values = Mapping[str, Any]
+#: What there may be to learn.
+TASKS = ("classification", "regression")
 
 
 def _always(values: Values) -> bool:
@@ -60,7 +62,7 @@ class Param:
     advanced: bool = False
     shown_if: Callable[[Values], bool] = _always
     n_classes: tuple[float, float] = (1, math.inf)
-    tasks: tuple[str, ...] = ("classification", "regression")
+    tasks: tuple[str, ...] = TASKS
 
     def allows(self, value: Any) -> bool:
         """Whether a choice has this value; other controls allow what `clean` made."""

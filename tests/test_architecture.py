@@ -44,6 +44,7 @@ ALLOWED = {
         "plotly",
         "threadpoolctl",
         "cachetools",
+        "jsonschema",
         "pyarrow",
     },
     "app.py": {"streamlit"},

@@ -213,7 +213,8 @@ FORGED = "The page sent something unexpected; reload it."
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        *((v, "A new point needs a value up to 1e+09.") for v in (None, np.nan, 1e300)),
+        *((v, "A new point needs a value up to 1e+09.") for v in (None, 1e300)),
+        (np.nan, FORGED),
         ("7", FORGED),
     ],
 )

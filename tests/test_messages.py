@@ -6,6 +6,7 @@ import logging
 import pytest
 
 from pages.explore import live, messages
+from pages.explore.edits import UNEXPECTED
 from tests.test_live import Browser, kernels
 
 fixtures = (kernels,)
@@ -34,6 +35,14 @@ FORGED = {
     "a long number": {"kind": "set", "seq": 10**400},
     "want 5": {"kind": "knots", "seq": 1, "want": 5},
     "want null": {"kind": "knots", "seq": 1, "want": None},
+    "a want of a million": {"kind": "knots", "seq": 1, "want": [0] * 10**6},
+    "10 MB": {"kind": "set", "seq": 1, "have": "x" * 10**7},
+    "10 MB in a value": {"kind": "set", "seq": 1, "values": {"mu": "x" * 10**7}},
+    "no number at all": {"kind": "set", "seq": 1, "values": {"mu": float("nan")}},
+    "an undefined place": EDIT | {"op": "add", "x": float("nan"), "y": 0, "label": 0},
+    "1e308": {"kind": "set", "seq": 1, "values": {"mu": 1e308}},
+    "5,000 digits": {"kind": "set", "seq": 1, "values": {"v.at1": 10**5000}},
+    "a number of 5,000 digits": {"kind": "set", "seq": 10**5000},
     "400 digits": {"kind": "set", "seq": 1, "values": {"mu": 10**400}},
     "a name of 5,000 digits": {
         "kind": "set",
@@ -64,5 +73,6 @@ def test_what_is_forged_is_dropped_with_one_line_in_the_log(caplog):
         (line,) = [r for r in caplog.records if r.name == live.log.name]
         assert not line.exc_info and len(line.getMessage()) < 200, name
         assert header["kind"] == "notice", name
+        assert header["notices"] == [{"level": "error", "text": UNEXPECTED}], name
         assert browser.choice == before, name
     assert browser.drag(mu=0.05)["kind"] == "picture"

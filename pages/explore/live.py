@@ -27,12 +27,13 @@ from pages.explore import messages, subsampled
 from pages.explore.canvas import pack
 from pages.explore.edits import UNEXPECTED, edited
 from pages.explore.scene import Scene, picture
-from pages.state import links, slider_ranges, undo
+from pages.state import links, undo
 from pages.state.choice import MINE, Choice
+from pages.state.context import Context, Ends, resolve
 from pages.ui import controls
 from pages.work import cache, jobs
 from pages.work.warmup import uncompiled
-from smpcore import METHODS, SmpcoreError, figures
+from smpcore import Method, SmpcoreError, figures
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +59,7 @@ def answer(message: Mapping[str, Any] | None) -> bytes:
         The payload.
     """
     chosen = st.session_state.get("choice")
-    before = links.current()
+    before = links.current(first_run=message is None)
     lost = chosen is not None and chosen != before
     header: dict[str, Any] = {"v": 1, "seq": 0, "busy": 0}
     notices = [{"level": "warning", "text": t} for t in links.take_notices()]
@@ -72,19 +73,23 @@ def answer(message: Mapping[str, Any] | None) -> bytes:
             message, kind = None, "full"
         with jobs.live_turn() as ahead:
             header["busy"] = ahead if ahead > 2 * jobs.N_CORES else 0
-            choice, said = _applied(before, message, kind).settled()
-            notices += [{"level": "info", "text": said}] if said else []
-            choice, said = _within(before, choice, message)
+            context, said = _moved(before, message, kind, live), []
+            goes_on = context is not None
+            if not goes_on:
+                context, said = _resolved(before, message, kind)
             notices += [{"level": "info", "text": text} for text in said]
-            _respond(header, choice, message or {}, kind)
-            links.choose(choice)
-            undo.follow(live, before, choice, message)
-            header["undo"] = undo.told(live)
+            _respond(header, context, message or {}, kind)
+            dragging = kind == "set" and message.get("dragging")
+            live["drag"] = context if dragging else None
+            st.session_state["choice"] = context.choice
+            if not goes_on:
+                undo.follow(live, before, context.choice, message)
+            header["undo"] = context.once("undo", lambda: undo.told(live))
             if kind != "knots":
                 if not (message or {}).get("dragging"):
-                    live["released"] = links.current()
-                    key = choice.method, choice.all_values
-                    live["cautions"] = cache.cautions(choice.parts(), *key)
+                    live["released"] = context.choice
+                    key = context.method.key, context.values
+                    live["cautions"] = cache.cautions(context.data, *key)
                 told = live.get("cautions", [])
                 notices += [{"level": "warning", "text": text} for text in told]
     except SmpcoreError as error:
@@ -93,7 +98,7 @@ def answer(message: Mapping[str, Any] | None) -> bytes:
         header["kind"] = "notice"
         if message is None:
             links.choose(Choice(token=before.token, others=before.others))
-            _respond(header, links.current(), {}, "full")
+            _respond(header, resolve(links.current()), {}, "full")
     except Exception:
         # A bug: all of it in the log, a sentence to find it by for the visitor.
         number = secrets.token_hex(3)
@@ -122,6 +127,39 @@ def _read(message: Mapping[str, Any] | None) -> tuple[int, str]:
     return message["seq"], message["kind"]
 
 
+def _moved(
+    before: Choice,
+    message: Mapping[str, Any] | None,
+    kind: str,
+    live: dict[str, Any],
+) -> Context | None:
+    """What the last message of a drag left, with sliders moved; None: resolve anew."""
+    context = live.pop("drag", None)
+    # Another page may have made another choice meanwhile.
+    if context is None or context.choice is not before:
+        return None
+    if kind != "set" or not message.get("dragging"):
+        return None
+    return context.moved(message.get("values", {}))
+
+
+def _resolved(
+    before: Choice, message: Mapping[str, Any] | None, kind: str
+) -> tuple[Context, list[str]]:
+    """What the message makes of a choice, and what was changed besides, in words."""
+    choice, said = _applied(before, message, kind).settled()
+    context, moved = resolve(choice), []
+    chosen = set((message or {}).get("values", ()))
+    options = {param.name for param in context.params if param.scale == "choice"}
+    if message is None:  # another page or a link: the figure shows what was chosen
+        context, moved = context.within(context.values)
+    elif chosen and (before.source, before.method) != (choice.source, choice.method):
+        context, moved = context.within(chosen)
+    elif chosen & options:  # they may move the ends of its sliders by much
+        context, moved = context.within(chosen | set(before.values))
+    return context, [said] * bool(said) + moved
+
+
 def _applied(choice: Choice, message: Mapping[str, Any] | None, kind: str) -> Choice:
     """Apply what the message changes."""
     if kind == "set":
@@ -135,95 +173,75 @@ def _applied(choice: Choice, message: Mapping[str, Any] | None, kind: str) -> Ch
     return choice
 
 
-def _within(
-    before: Choice, choice: Choice, message: Mapping[str, Any] | None
-) -> tuple[Choice, list[str]]:
-    """Bring into range what was not chosen for these data and this method.
-
-    A figure that comes back, by another page or a link, shows what was chosen.
-    """
-    if message is None:
-        return slider_ranges.within(choice, choice.all_values)
-    together = set(message.get("values", ()))
-    if together and (before.source, before.method) != (choice.source, choice.method):
-        return slider_ranges.within(choice, together)
-    if together & slider_ranges.options(choice):
-        return slider_ranges.within(choice, together | set(before.values))
-    return choice, []  # points drawn by hand, and steps back, move no setting
-
-
 def _respond(
-    header: dict[str, Any],
-    choice: Choice,
-    message: Mapping[str, Any],
-    kind: str,
+    header: dict[str, Any], context: Context, message: Mapping[str, Any], kind: str
 ) -> None:
     """Fill in what the message asks for."""
-    data = choice.parts()
     live = st.session_state["live"]
-    scene_id = _digest(data.dataset.digest, data.split.key, choice)
-    scene = live.get("scene")
-    if scene is None or live.get("scene_id") != scene_id:
-        scene = Scene(choice, data, _view(choice, data, live))
-        live.update(scene=scene, scene_id=scene_id)
+    scene = context.once("scene", lambda: _scene(context, live))
     if kind == "knots":
-        header.update(kind="knots", knots=_knots(choice, data, scene, message))
+        header.update(kind="knots", knots=_knots(context, scene, message))
         return
     dragging = bool(message.get("dragging"))
     started = time.perf_counter()
-    part, job, canonical = data, None, False
+    data, job, canonical = context.data, None, False
     if not dragging:
-        estimator, job, canonical = _canonical(choice, data, live, kind == "stop")
-    if (dragging and _takes_long(choice, data)) or (
+        estimator, job, canonical = _canonical(context, live, kind == "stop")
+    # The last canonical fit was a job, or this one is bound to be.
+    slow = context.once("slow", lambda: cache.is_slow(data, context.method.key))
+    if (dragging and (slow or not live.get("quick", True))) or (
         job and kind in ("set", "reset", "edit", "full")
     ):
-        estimator, part = _coarse(choice, data, live.get("state") if dragging else None)
+        estimator, data = _coarse(context, live.get("state") if dragging else None)
     elif dragging:
-        estimator = _held(choice, data, live) if kind == "set" else None
-        estimator = estimator or _preview(choice, data, live.get("state"))
-    if "bounds" not in live or live["bounds_of"] != choice.method:
-        live.update(bounds=_widest(choice), bounds_of=choice.method)
-    live["bounds"] = slider_ranges.holding(live["bounds"], choice)
-    n_features = len(data.preparation.feature_names)
+        estimator = _held(context, live) if kind == "set" else None
+        estimator = estimator or _preview(context, context.problem(), live.get("state"))
+    if "bounds" not in live or live["bounds_of"] != context.method.key:
+        # Before a fit has told better ones.
+        widest = {name: (p.low, p.high) for name, p in context.sliders().items()}
+        live.update(bounds=widest, bounds_of=context.method.key)
+    live["bounds"] = bounds = context.holding(live["bounds"])
     automatic: Mapping[str, float] = {}
-    support = np.ones(n_features, dtype=bool)
+    support = np.ones(context.data.X.shape[1], dtype=bool)
     if estimator is not None:
         live["state"] = estimator.state_
         support, automatic = estimator.model_.support, estimator.automatic_
         seconds = time.perf_counter() - started
-        header["picture"] = picture(estimator, scene, part)
-        header["picture"] |= {
+        value = context.values.get(context.method.path)
+        header["picture"] = picture(estimator, scene, data) | {
             "canonical": canonical,
-            "coarse": None if part is data else subsampled.words(part, data),
+            "coarse": None
+            if data is context.data
+            else subsampled.words(data, context.data),
             "ms": 1000 * seconds,
-            "chain": _chain(choice, scene_id, live["bounds"]),
+            "chain": _chain(context, scene, bounds),
             "knot": None,
-            "value": _standing(choice, automatic),
+            "value": automatic.get(context.method.path) if value is None else value,
         }
     header["job"] = job
-    scrubs = live.get("quick") and METHODS[choice.method].scrubs(choice.all_values)
-    header["path"] = _path(choice, live["bounds"]) if scrubs else None
-    header["controls"] = controls.live_controls(
-        choice, data, live["bounds"], support, automatic
-    )
-    known = message.get("have") == scene_id
+    scrubs = live.get("quick") and context.method.scrubs(context.values)
+    header["path"] = _path(context.method, bounds) if scrubs else None
+    header["controls"] = controls.live_controls(context, bounds, support, automatic)
+    known = message.get("have") == scene.header["id"]
     header["kind"] = "picture" if known else "full"
     if not known:
-        header["scene"] = scene.header | {"id": scene_id}
+        header["scene"] = scene.header
     if not dragging:
-        links.show_url(choice)
+        links.show_url(context.choice)
 
 
-def _standing(choice: Choice, automatic: Mapping[str, float]) -> Any:
-    """Where the scrubbed parameter stands; None without one."""
-    path = METHODS[choice.method].path
-    value = choice.all_values.get(path)
-    return automatic.get(path) if value is None else value
-
-
-def _digest(digest: str, split_key: str, choice: Choice) -> str:
-    parts = (digest, split_key, choice.open_test, sorted(choice.view.items(), key=str))
-    return hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
+def _scene(context: Context, live: dict[str, Any]) -> Scene:
+    """Rows and window of a choice: those on the screen where they are the same."""
+    choice, data = context.choice, context.data
+    view = sorted(choice.view.items(), key=str)
+    parts = (data.dataset.digest, data.split.key, choice.open_test, view)
+    key = hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
+    scene = live.get("scene")
+    if scene is None or scene.header["id"] != key:
+        scene = Scene(choice, data, _view(choice, data, live))
+        scene.header["id"] = key
+        live["scene"] = scene
+    return scene
 
 
 def _view(choice: Choice, data: cache.Parts, live: dict[str, Any]) -> figures.View:
@@ -243,52 +261,44 @@ def _view(choice: Choice, data: cache.Parts, live: dict[str, Any]) -> figures.Vi
     return view
 
 
-def _takes_long(choice: Choice, data: cache.Parts) -> bool:
-    """Whether the last canonical fit was a job, or this one is bound to be."""
-    quick = st.session_state["live"].get("quick", True)
-    return not quick or cache.is_slow(data, choice.method)
-
-
-def _coarse(
-    choice: Choice, data: cache.Parts, state: Any
-) -> tuple[Any, cache.Parts | None]:
+def _coarse(context: Context, state: Any) -> tuple[Any, cache.Parts | None]:
     """A quick fit on a part of the rows, and that part; None where there is none."""
-    part = subsampled.part_of(data, choice.method)
+    method = context.method.key
+    part = subsampled.part_of(context.data, method)
     if part is None:
         return None, None
     try:
-        return _preview(choice, part, state), part
+        problem = cache.problem(part, method, context.values)
+        return _preview(context, problem, state), part
     except SmpcoreError as error:
         log.info("no coarse answer: %s", error)  # all of the rows may do
         return None, None
 
 
-def _held(choice: Choice, data: cache.Parts, live: dict[str, Any]) -> Any:
+def _held(context: Context, live: dict[str, Any]) -> Any:
     """The canonical fit, as a release gives it; None where it takes too long."""
     if live.get("seconds", np.inf) > HELD_SECONDS:
         return None
-    problem = cache.problem(data, choice.method, choice.all_values)
-    unfitted = METHODS[choice.method].estimator(choice.all_values, data.dataset.task)
+    problem = context.problem()
+    unfitted = context.method.estimator(context.values, problem.task)
     with jobs.stopped_after(HELD_SECONDS) as flag:
         fitted = unfitted.solve(problem, stop=flag)
     return None if fitted.history_.status == cache.STOPPED else fitted
 
 
-def _preview(choice: Choice, data: cache.Parts, state: Any) -> Any:
+def _preview(context: Context, problem: Any, state: Any) -> Any:
     """A quick fit from where the last one ended."""
-    values = choice.all_values
-    problem = cache.problem(data, choice.method, values)
-    method = METHODS[choice.method]
-    estimator = method.estimator(values, data.dataset.task, preview=True)
+    estimator = context.method.estimator(context.values, problem.task, preview=True)
     with jobs.stopped_after(cache.QUICK_SECONDS) as flag:
         return estimator.solve(problem, state, stop=flag)
 
 
 def _canonical(
-    choice: Choice, data: cache.Parts, live: dict[str, Any], stop: bool
+    context: Context, live: dict[str, Any], stop: bool
 ) -> tuple[Any, dict[str, Any] | None, bool]:
     """The canonical fit, or None with what its job says; whether it is canonical."""
-    fit = cache.fit(data, choice.method, choice.all_values)
+    method = context.method
+    fit = cache.fit(context.data, method.key, context.values)
     _wait_for(fit, live)
     # Knots of a path that is slow to solve would keep the visitor waiting.
     live["quick"] = fit.task is None
@@ -297,16 +307,16 @@ def _canonical(
     elif fit.was_stopped:
         fit.restart()
     if fit.wait(0.0):
-        live.update(bounds=fit.bounds, bounds_of=choice.method)
+        live.update(bounds=fit.bounds, bounds_of=method.key)
         live["seconds"] = fit.estimator.history_.seconds
         # What was chosen on folds beforehand takes its time once only.
         quick = live["seconds"] < cache.QUICK_SECONDS
-        live["quick"] = quick and not cache.is_slow(data, choice.method)
-        return choice.at_work(fit.estimator), None, not fit.was_stopped
-    doing = "Compiling and fitting" if choice.method in uncompiled else "Fitting"
+        live["quick"] = quick and not cache.is_slow(context.data, method.key)
+        return context.choice.at_work(fit.estimator), None, not fit.was_stopped
+    doing = "Compiling and fitting" if method.key in uncompiled else "Fitting"
     others = ", goes on: another visitor waits for it" if stop else ""
     job = {
-        "text": f"{doing} {METHODS[choice.method].title}{others}",
+        "text": f"{doing} {method.title}{others}",
         "progress": float(fit.task.progress[0]),
         "seconds": fit.task.seconds,
     }
@@ -322,23 +332,16 @@ def _wait_for(fit: cache.Fit, live: dict[str, Any]) -> None:
         older.leave()
 
 
-def _widest(choice: Choice) -> dict[str, tuple[float, float]]:
-    """Slider ends before a fit has told better ones."""
-    params = METHODS[choice.method].controls(choice.task)
-    numbers = [p for p in params if p.scale in ("linear", "log", "int")]
-    return {p.name: (p.low, p.high) for p in numbers}
-
-
-def _chain(choice: Choice, scene_id: str, bounds: slider_ranges.Ends) -> str:
+def _chain(context: Context, scene: Scene, bounds: Ends) -> str:
     """Name of the path that the shown knots belong to."""
-    row = METHODS[choice.method]
-    values = cache.pairs(row.off_path(choice.all_values, choice.task))
-    text = repr((scene_id, choice.method, values, bounds.get(row.path)))
+    method = context.method
+    values = method.off_path(context.values, context.data.dataset.task)
+    others = scene.header["id"], method.key, tuple(sorted(values.items()))
+    text = repr((*others, bounds.get(method.path)))
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def _path(choice: Choice, bounds: slider_ranges.Ends) -> dict[str, Any]:
-    method = METHODS[choice.method]
+def _path(method: Method, bounds: Ends) -> dict[str, Any]:
     return {
         "param": method.path,
         "values": method.knots(bounds[method.path]).tolist(),
@@ -347,20 +350,17 @@ def _path(choice: Choice, bounds: slider_ranges.Ends) -> dict[str, Any]:
 
 
 def _knots(
-    choice: Choice,
-    data: cache.Parts,
-    scene: Scene,
-    message: Mapping[str, Any],
+    context: Context, scene: Scene, message: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """Solve and paint the knots that the browser asks for."""
-    method, values = METHODS[choice.method], choice.all_values
+    data, method, values = context.data, context.method, context.values
     if not method.scrubs(values):
         return []
-    bounds = slider_ranges.holding(cache.bounds(data, choice.method, values), choice)
+    bounds = context.holding(cache.bounds(data, method.key, values))
     knots = method.knots(bounds[method.path])
     wanted = [i for i in message.get("want", ()) if type(i) is int]
-    path = cache.path(data, choice.method, values, tuple(knots))
-    chain = _chain(choice, st.session_state["live"]["scene_id"], bounds)
+    path = cache.path(data, method.key, values, tuple(knots))
+    chain = _chain(context, scene, bounds)
     pictures: list[dict[str, Any]] = []
     started = time.perf_counter()
     for index in wanted[:16]:

@@ -1,81 +1,46 @@
-"""The messages of the live figure: which there are, and what a field may hold.
-
-A table of rules rather than a JSON schema: libraries for these put what they refuse
-into the text of their error, which fails for what is nested deeply.
-"""
+"""The messages of the live figure: which there are, and what a field may hold."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-#: Far below what no float holds.
-LARGEST = 1e300
-#: As many points as can be drawn; what is in such a list is checked where it is used.
-LONGEST = 3000
-MOST_VALUES, LONGEST_NAME, LONGEST_TEXT = 200, 64, 10_000
+from jsonschema import Draft202012Validator, validators
 
-Rule = Callable[[Any], bool]
-
-
-def _number(value: Any) -> bool:
-    # An infinite or undefined number is refused where it is used, in words.
-    return type(value) is float or (type(value) is int and abs(value) <= LARGEST)
-
-
-def _integer(value: Any) -> bool:
-    return type(value) is int and 0 <= value < 2**53
-
-
-def _list(value: Any) -> bool:
-    return type(value) is list and len(value) <= LONGEST
-
-
-def _text(longest: int) -> Rule:
-    return lambda value: type(value) is str and len(value) <= longest
-
-
-def _one_of(*words: str) -> Rule:
-    return lambda value: type(value) is str and value in words
-
-
-def _or_null(rule: Rule) -> Rule:
-    return lambda value: value is None or rule(value)
-
-
-def _flag(value: Any) -> bool:
-    return type(value) is bool
-
-
-def _values(value: Any) -> bool:
-    named, text = _text(LONGEST_NAME), _text(LONGEST_TEXT)
-    return (
-        type(value) is dict
-        and len(value) <= MOST_VALUES
-        and all(map(named, value))
-        and all(v is None or _flag(v) or _number(v) or text(v) for v in value.values())
-    )
-
-
-#: Field -> rule; other fields there are none.
-FIELDS: dict[str, Rule] = {
-    "kind": _one_of("set", "reset", "edit", "knots", "poll", "stop"),
-    "seq": _integer,
-    "have": _text(LONGEST_NAME),
-    "dragging": _flag,
-    "values": _values,
-    "want": _list,
-    "op": _text(LONGEST_NAME),
-    "x": _or_null(_number),
-    "y": _or_null(_number),
-    "value": _or_null(_number),
-    "dx": _or_null(_number),
-    "dy": _or_null(_number),
-    "label": _or_null(_integer),
-    "row": _or_null(_integer),
-    "places": _or_null(_list),
+#: Numbers as the figure sends them; the standard takes NaN, and 1.0 for an integer.
+TYPES = {
+    "integer": lambda _, value: type(value) is int and 0 <= value < 2**53,
+    "number": lambda _, value: type(value) in (int, float) and abs(value) <= 1e300,
 }
-REQUIRED = ("kind", "seq")
+NAME = {"type": "string", "maxLength": 64}
+#: As many points as can be drawn; what is in such a list is checked where it is used.
+LIST = {"type": "array", "maxItems": 3000}
+SCHEMA = {
+    "type": "object",
+    "required": ["kind", "seq"],
+    "additionalProperties": False,
+    "properties": {
+        "kind": {"enum": ["set", "reset", "edit", "knots", "poll", "stop"]},
+        "seq": {"type": "integer"},
+        "have": NAME,
+        "dragging": {"type": "boolean"},
+        "values": {
+            "type": "object",
+            "maxProperties": 200,
+            "propertyNames": NAME,
+            "additionalProperties": {
+                "type": ["number", "string", "boolean", "null"],
+                "maxLength": 10_000,
+            },
+        },
+        "want": LIST,
+        "op": NAME,
+        **{n: {"type": ["number", "null"]} for n in ("x", "y", "value", "dx", "dy")},
+        **{name: {"type": ["integer", "null"]} for name in ("label", "row")},
+        "places": LIST | {"type": ["array", "null"]},
+    },
+}
+_checker = Draft202012Validator.TYPE_CHECKER.redefine_many(TYPES)
+_validator = validators.extend(Draft202012Validator, type_checker=_checker)(SCHEMA)
 
 
 def problem(message: Any) -> str:
@@ -91,14 +56,12 @@ def problem(message: Any) -> str:
     str
         It never contains what the message holds.
     """
-    if type(message) is not dict:
-        return f"a {type(message).__name__} should be an object of JSON"
-    for name in REQUIRED:
-        if name not in message:
-            return f"{name} is missing"
-    for name, value in message.items():
-        if name not in FIELDS:
-            return "it has a field that there is not"
-        if not FIELDS[name](value):
-            return f"{name} is out of range or of another type"
-    return ""
+    try:
+        error = next(_validator.iter_errors(message), None)
+    except (RecursionError, ValueError):
+        # The text of an error holds what is refused: too deep, or too many digits.
+        return "what it holds is too long or too deep to be shown"
+    if error is None:
+        return ""
+    field = error.path[0] if error.path else "it"
+    return f"{field} should fulfil {error.validator} of the schema"

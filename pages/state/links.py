@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from pages.state import slider_ranges, table_store, widget_state
+from pages.state import context, table_store, widget_state
 from pages.state.choice import BUNDLED, MINE, Choice
 from pages.work import sources, visitors
 from smpcore import METHODS, Param, SmpcoreError, forbiddable
@@ -24,9 +24,20 @@ OPERATING = (
 )
 
 
-def current() -> Choice:
-    """The visitor's choice; at the first visit it is read from the URL."""
-    visitors.force_navigation()
+def current(first_run: bool = True) -> Choice:
+    """The visitor's choice; at the first visit it is read from the URL.
+
+    Parameters
+    ----------
+    first_run : bool
+        False for the message of a figure, which a run of the page has drawn before.
+
+    Returns
+    -------
+    Choice
+    """
+    if first_run:
+        visitors.force_navigation()
     if "choice" not in st.session_state:
         query = st.query_params.to_dict()
         widget_state.open_link(query)
@@ -39,7 +50,8 @@ def current() -> Choice:
         )
         st.session_state["choice"] = choice
         st.session_state["notices"] = notices
-    _leave_a_lost_table(st.session_state["choice"])
+    if st.session_state["choice"].data == MINE:
+        _leave_a_lost_table(st.session_state["choice"])
     return st.session_state["choice"]
 
 
@@ -53,8 +65,6 @@ def _leave_a_lost_table(choice: Choice) -> None:
 
     It may have expired, or another tab of the same browser may have deleted it.
     """
-    if choice.data != MINE:
-        return
     try:
         table_store.visit(choice.token)
     except SmpcoreError as error:
@@ -78,10 +88,10 @@ def choose_data(choice: Choice) -> None:
     """Make this the visitor's choice, of data that its values were not chosen for."""
     choose(choice)
     try:
-        choice, said = slider_ranges.within(current(), ())
+        found, said = context.resolve(current()).within(())
     except SmpcoreError:  # the page that needs these data says what is wrong
         return
-    choose(choice)
+    choose(found.choice)
     st.session_state.setdefault("notices", []).extend(said)
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from pages.state import user_tables
 from pages.state.choice import ANSWERS, BUNDLED, MINE, Choice, view_kinds
-from pages.work import cache, sources
+from pages.state.context import Context, Ends
+from pages.work import sources
 from smpcore import METHODS, Param, SmpcoreError, shorten_name
 
 #: Sliders for features that stand still in an axis view, at most.
@@ -97,9 +98,8 @@ def _view_value(choice: Choice, name: str, value: Any) -> dict[str, Any]:
 
 
 def live_controls(
-    choice: Choice,
-    data: cache.Parts,
-    bounds: Mapping[str, tuple[float, float]],
+    context: Context,
+    bounds: Ends,
     support: np.ndarray,
     automatic: Mapping[str, float],
 ) -> list[dict[str, Any]]:
@@ -107,8 +107,7 @@ def live_controls(
 
     Parameters
     ----------
-    choice : Choice
-    data : Parts
+    context : Context
     bounds : mapping
         Range of the method's numbers.
     support : ndarray of bool, shape (n_features,)
@@ -120,37 +119,101 @@ def live_controls(
     -------
     list of dict
     """
-    method, values = METHODS[choice.method], choice.all_values
+    values = context.values
+    data, own, view, slices, test = context.once("rows", lambda: _rows(context))
+    rows = [*data]
+    for param, row in zip(context.params, own, strict=True):
+        low, high = bounds.get(param.name, (param.low, param.high))
+        value = values[param.name]
+        if param.scale == "class":
+            value = "" if value is None else str(value)
+        elif value is None and param.scale not in ("choice", "flag"):
+            value = automatic.get(param.name, low)
+        shown = param.shown_if(values) and row["shown"]
+        now = {"low": float(low), "high": float(high), "value": value, "shown": shown}
+        rows.append(row | now)
+    shown = [slices[i] for i in np.flatnonzero(support) if i in slices]
+    return rows + view + shown[:MAX_SLICES] + test
+
+
+def _rows(context: Context) -> tuple[Any, ...]:
+    """The rows of the controls as they stand while sliders of the method move."""
+    own, view, test = _own_rows(context), _view_rows(context), _test_rows(context)
+    return _data_rows(context), own, *view, test
+
+
+def _data_rows(context: Context) -> list[dict[str, Any]]:
+    """Which data, how they are made, and which method."""
+    choice, task = context.choice, context.data.dataset.task
     rows = [_picker("data", "Data", "data", choice.data, _data_options(choice))]
     if choice.data in BUNDLED:
         for param in BUNDLED[choice.data].params:
             value = choice.data_values.get(param.name, param.start)
-            rows.append(
-                _control(param, f"d.{param.name}", "data", value, param.low, param.high)
-            )
-    rows.append(_methods(choice))
-    labels = [] if data.dataset.classes is None else _labels(data)
-    n_classes = len(labels)
-    for param in method.controls(choice.task):
-        low, high = bounds.get(param.name, (param.low, param.high))
-        value = values[param.name]
+            rows.append(_control(param, f"d.{param.name}", "data", value))
+    able = [(key, m.title) for key, m in METHODS.items() if task in m.estimators]
+    rows.append(_picker("method", "Method", "method", choice.method, able))
+    if missing := [m.title for m in METHODS.values() if task not in m.estimators]:
+        asked = ANSWERS[task]
+        rows[-1]["remark"] = (
+            f"These data ask for {asked}. Not offered, since they do not answer with "
+            f"{asked}: {', '.join(missing)}."
+        )
+    return rows
+
+
+def _own_rows(context: Context) -> list[dict[str, Any]]:
+    """A row for each parameter of the method, still without range and value."""
+    labels = []
+    if context.data.dataset.classes is not None:
+        labels = list(map(str, np.unique(context.data.of("train")[1])))
+    rows = []
+    for param in context.params:
+        name, (fewest, most) = param.name, param.n_classes
         if param.scale == "class":
             options = (("", "the last one"), *((label, label) for label in labels))
             param = replace(param, scale="choice", options=options)
-            value = "" if value is None else str(value)
-        elif value is None and param.scale not in ("choice", "flag"):
-            value = automatic.get(param.name, low)
-        control = _control(param, param.name, "method", value, low, high)
-        control["scrub"] = param.name == method.path
-        fewest, most = param.n_classes
-        counts = fewest <= n_classes <= most or not labels
-        control["shown"] = param.shown_if(values) and counts
-        rows.append(control)
-    rows += _view_controls(choice, data, support)
-    if not data.dataset.open_test and len(data.split.test):
-        flag = Param("open_test", "Open the test set", "flag", help=_OPEN_HELP)
-        rows.append(_control(flag, "open_test", "data", choice.open_test, 0, 1))
+        row = _control(param, name, "method", None)
+        row["scrub"] = name == context.method.path
+        row["shown"] = fewest <= len(labels) <= most or not labels
+        rows.append(row)
     return rows
+
+
+def _view_rows(
+    context: Context,
+) -> tuple[list[dict[str, Any]], dict[int, dict[str, Any]]]:
+    """What is shown in the window, and a slider for each feature that stands still."""
+    data = context.data
+    names = data.preparation.feature_names
+    kinds = view_kinds(len(names), data.dataset.task)
+    if len(kinds) == 1:
+        return [], {}
+    shown = context.choice.view_of(data)
+    rows = [_picker("v.kind", "Picture of", "view", shown["kind"], [*kinds.items()])]
+    if shown["kind"] == "pca" or (shown["kind"] == "axes" and len(names) <= 2):
+        return rows, {}
+    options = [(i, shorten_name(name, 60)) for i, name in enumerate(names)]
+    rows.append(_picker("v.first", "Across", "view", shown["first"], options))
+    if shown["kind"] == "axes":
+        rows.append(_picker("v.second", "Up", "view", shown["second"], options))
+    X = data.of("train")[0]
+    low, high, middle = X.min(axis=0), X.max(axis=0), np.median(X, axis=0)
+    at, slices = dict(shown["at"]), {}
+    for i, name in enumerate(names):
+        if i not in (shown["first"], shown["second"]):
+            label, value = shorten_name(name, 40), at.get(i, float(middle[i]))
+            param = Param(f"at{i}", label, "linear", low[i], high[i])
+            slices[i] = _control(param, f"v.at{i}", "view", value)
+    return rows, slices
+
+
+def _test_rows(context: Context) -> list[dict[str, Any]]:
+    """The switch that opens the test part, where it is closed at first."""
+    data = context.data
+    if data.dataset.open_test or not len(data.split.test):
+        return []
+    flag = Param("open_test", "Open the test set", "flag", help=_OPEN_HELP)
+    return [_control(flag, "open_test", "data", context.choice.open_test)]
 
 
 _OPEN_HELP = (
@@ -159,75 +222,27 @@ _OPEN_HELP = (
 )
 
 
-def _labels(data: cache.Parts) -> list[str]:
-    return list(map(str, np.unique(data.of("train")[1])))
-
-
-def _methods(choice: Choice) -> dict[str, Any]:
-    """The picker of methods: those that learn these data, and why others do not."""
-    able = {key: m for key, m in METHODS.items() if choice.task in m.estimators}
-    titles = [(key, method.title) for key, method in able.items()]
-    row = _picker("method", "Method", "method", choice.method, titles)
-    missing = [METHODS[key].title for key in METHODS if key not in able]
-    if missing:
-        asked = ANSWERS[choice.task]
-        row["remark"] = (
-            f"These data ask for {asked}. Not offered, since they do not answer with "
-            f"{asked}: {', '.join(missing)}."
-        )
-    return row
-
-
 def _data_options(choice: Choice) -> list[tuple[str, str]]:
     options = [(key, info.title) for key, info in BUNDLED.items()]
     options += [(key, sources.title(key)) for key in sources.listed()]
     return [*options, *user_tables.titles(choice).items()]
 
 
-def _view_controls(
-    choice: Choice, data: cache.Parts, support: np.ndarray
-) -> list[dict[str, Any]]:
-    names = data.preparation.feature_names
-    kinds = view_kinds(len(names), choice.task)
-    if len(kinds) == 1:
-        return []
-    shown = choice.view_of(data)
-    rows = [_picker("v.kind", "Picture of", "view", shown["kind"], [*kinds.items()])]
-    if shown["kind"] == "pca" or (shown["kind"] == "axes" and len(names) <= 2):
-        return rows
-    options = [(i, shorten_name(name, 60)) for i, name in enumerate(names)]
-    rows.append(_picker("v.first", "Across", "view", shown["first"], options))
-    if shown["kind"] == "axes":
-        rows.append(_picker("v.second", "Up", "view", shown["second"], options))
-    X = data.of("train")[0]
-    low, high, middle = X.min(axis=0), X.max(axis=0), np.median(X, axis=0)
-    at = dict(shown["at"])
-    across = shown["first"], shown["second"]
-    others = [i for i in np.flatnonzero(support) if i not in across]
-    for i in others[:MAX_SLICES]:
-        param = Param(f"at{i}", shorten_name(names[i], 40), "linear")
-        value = at.get(i, float(middle[i]))
-        rows.append(_control(param, f"v.at{i}", "view", value, low[i], high[i]))
-    return rows
-
-
 def _picker(
     name: str, label: str, group: str, value: Any, options: list[tuple[Any, str]]
 ) -> dict[str, Any]:
-    param = Param(name, label, "choice", options=tuple(options))
-    return _control(param, name, group, value, 0, 0)
+    param = Param(name, label, "choice", 0, 0, options=tuple(options))
+    return _control(param, name, group, value)
 
 
-def _control(
-    param: Param, name: str, group: str, value: Any, low: float, high: float
-) -> dict[str, Any]:
+def _control(param: Param, name: str, group: str, value: Any) -> dict[str, Any]:
     return {
         "name": name,
         "group": group,
         "label": param.label,
         "scale": param.scale,
-        "low": float(low),
-        "high": float(high),
+        "low": float(param.low),
+        "high": float(param.high),
         "zero": param.zero,
         "value": value,
         "options": [{"value": v, "label": text} for v, text in param.options],

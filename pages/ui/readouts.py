@@ -116,7 +116,14 @@ def of_part(
     """How good a model is on one part, beside what one answer to all would reach."""
     if isinstance(scores, RegressionScores):
         return _errors(title, scores, data)
-    return [_accuracy(title, scores, data)]
+    low, high = scores.interval
+    detail = (
+        f"{scores.hits} of {scores.rows} rows, 95 % interval {100 * low:.0f}–"
+        f"{100 * high:.0f} %{together(data)}; balanced "
+        f"{percent(scores.balanced_accuracy)}; always the most frequent class: "
+        f"{percent(scores.majority)}"
+    )
+    return [_text(f"{title} accuracy", percent(scores.accuracy), detail)]
 
 
 def worth(model: PrototypeModel, data: cache.Parts) -> str:
@@ -155,17 +162,6 @@ def shortcomings(scores: Scores | RegressionScores, train: np.ndarray) -> list[s
 def together(data: cache.Parts) -> str:
     """What an interval counts together, in brackets; empty if nothing."""
     return f" ({data.together})" if data.together else ""
-
-
-def _accuracy(title: str, scores: Scores, data: cache.Parts) -> dict[str, str]:
-    low, high = scores.interval
-    detail = (
-        f"{scores.hits} of {scores.rows} rows, 95 % interval {100 * low:.0f}–"
-        f"{100 * high:.0f} %{together(data)}; balanced "
-        f"{percent(scores.balanced_accuracy)}; always the most frequent class: "
-        f"{percent(scores.majority)}"
-    )
-    return _text(f"{title} accuracy", percent(scores.accuracy), detail)
 
 
 def _errors(
@@ -214,12 +210,10 @@ def _classes(
 ) -> list[dict[str, str]]:
     known = np.flatnonzero(np.isfinite(scores.recall))
     order = known[np.argsort(scores.recall[known], kind="stable")]
-    found = [f"class {scores.classes[i]!s:.24}" for i in order[:4]]
+    names = [f"class {scores.classes[i]!s:.24}" for i in order[:4]]
     shares = [f"{100 * scores.recall[i]:.0f} %" for i in order[:4]]
-    others = "; ".join(
-        f"{name}: {share}" for name, share in zip(found[1:], shares[1:], strict=True)
-    )
-    detail = f"{found[0]}" + (f"; then {others}" if others else "")
+    others = "; ".join(map("{}: {}".format, names[1:], shares[1:]))
+    detail = f"{names[0]}; then {others}" if others else names[0]
     rows = [_text("Lowest recall", shares[0], detail)]
     silent = [f"{label!s:.20}" for label in training.never_answered[:5]]
     if silent:

@@ -46,7 +46,7 @@ class Parts:
         names = ("train", "validation", "test")
         return {n: clusters(self.dataset, getattr(self.split, n)) for n in names}
 
-    @property
+    @cached_property
     def together(self) -> str:
         """Which rows intervals count together, for a sentence; empty if none."""
         if self.dataset.times is not None:

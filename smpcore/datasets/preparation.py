@@ -109,12 +109,12 @@ class Preparation:
             )
         )
 
-    @property
+    @cached_property
     def column_of_feature(self) -> np.ndarray:
         """Position in ``inputs`` of each model feature's column, (n_features,)."""
         return np.repeat(np.arange(len(self.inputs)), [i.width for i in self.inputs])
 
-    @property
+    @cached_property
     def has_level_features(self) -> bool:
         """Whether a column is several features."""
         return any(given.width > 1 for given in self.inputs)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -57,7 +58,7 @@ class Problem:
     named: bool
     task: ClassVar[str] = "classification"
 
-    @property
+    @cached_property
     def n_features(self) -> int:
         """Features of an input; the bias is none."""
         return len(self.center)
@@ -111,9 +112,11 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     ------
     SmpcoreError
     """
-    if not any(type(value) is type(c) and value == c for c in choices):
-        named = ", ".join(repr(choice) for choice in choices)
-        raise SmpcoreError(f"{name}={value!r} should be one of {named}; choose one.")
+    for choice in choices:
+        if type(value) is type(choice) and value == choice:  # True is no 1
+            return
+    named = ", ".join(repr(choice) for choice in choices)
+    raise SmpcoreError(f"{name}={value!r} should be one of {named}; choose one.")
 
 
 def sample_weights(sample_weight: Any, n_samples: int) -> np.ndarray:

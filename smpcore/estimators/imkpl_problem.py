@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -54,7 +55,7 @@ class IMKPLProblem(Problem):
     n_same: int
     U: np.ndarray
 
-    @property
+    @cached_property
     def blocks(self) -> list[slice]:
         """Sorted rows of each class."""
         return class_blocks(self.owners)

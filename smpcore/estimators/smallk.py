@@ -23,7 +23,6 @@ from smpcore.estimators.smallk_problem import (
     one_sided,
     side_by_side,
     tied_rows,
-    voters,
 )
 from smpcore.estimators.smallk_rounding import Limits, relax_all, round_all
 from smpcore.estimators.smp import TOO_LARGE
@@ -340,7 +339,7 @@ class SMaLLClassifier(PrototypeClassifier):
     ) -> PrototypeModel:
         """Wrap prototypes with their bias in the last column."""
         n = problem.n_features
-        labels, order = voters(problem)
+        labels, order = problem.voters
         return PrototypeModel(
             center=problem.center,
             scale=problem.scale,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -56,10 +57,20 @@ class SMaLLProblem(Problem):
     tasks: tuple[Task, ...]
     lipschitz: float
 
-    @property
+    @cached_property
     def n_bias(self) -> int:
         """Columns of ones: 1 or 0."""
         return self.X.shape[1] - self.n_features
+
+    @cached_property
+    def voters(self) -> tuple[np.ndarray, np.ndarray]:
+        """Class of each prototype of all tasks, and which of them the model has.
+
+        The class is -1 for one that the model leaves out; the others are by class.
+        """
+        labels = np.concatenate([task.labels for task in self.tasks])
+        order = np.argsort(labels, kind="stable")
+        return labels, order[labels[order] >= 0]
 
     def ridge(self, lam: float) -> np.ndarray:
         """Ridge of each column, shape (n_columns,)."""
@@ -171,25 +182,6 @@ def one_sided(
     )
 
 
-def voters(problem: SMaLLProblem) -> tuple[np.ndarray, np.ndarray]:
-    """Class of each prototype of all tasks, and which of them the model has.
-
-    Parameters
-    ----------
-    problem : SMaLLProblem
-
-    Returns
-    -------
-    labels : ndarray of int, shape (n_solved,)
-        -1 for one that the model leaves out.
-    order : ndarray of int, shape (n_prototypes,)
-        Those that it has, by class.
-    """
-    labels = np.concatenate([task.labels for task in problem.tasks])
-    order = np.argsort(labels, kind="stable")
-    return labels, order[labels[order] >= 0]
-
-
 def tied_rows(problem: SMaLLProblem) -> np.ndarray:
     """Prototype of the model that each training row is tied to.
 
@@ -201,7 +193,7 @@ def tied_rows(problem: SMaLLProblem) -> np.ndarray:
     -------
     ndarray of int, shape (n_samples,)
     """
-    labels, order = voters(problem)
+    labels, order = problem.voters
     place = np.empty(len(labels), dtype=np.int64)
     place[order] = np.arange(len(order))
     assignment = np.empty(len(problem.codes), dtype=np.int64)
@@ -226,13 +218,13 @@ def side_by_side(parts: list[np.ndarray], problem: SMaLLProblem) -> np.ndarray:
     -------
     ndarray of shape (n_steps, n_prototypes, n_features + 1)
     """
-    longest = max(len(part) for part in parts)
+    longest = max(map(len, parts))
     padded = [
         part[np.minimum(np.arange(longest), len(part) - 1)] if longest else part
         for part in parts
     ]
     missing = problem.n_features + 1 - problem.X.shape[1]
-    steps = np.concatenate(padded, axis=1)[:, voters(problem)[1]]
+    steps = np.concatenate(padded, axis=1)[:, problem.voters[1]]
     return np.pad(steps, ((0, 0), (0, 0), (0, missing)))
 
 
@@ -275,7 +267,7 @@ def joined_history(
         objective=objective,
         gap=gap,
         steps=steps,
-        status=max(solution.status for solution in relaxed + rounded),
+        status=max([solution.status for solution in relaxed + rounded]),
         n_iter=len(objective) - 1,
         seconds=seconds,
         phases=phases,
@@ -285,4 +277,4 @@ def joined_history(
 def _summed(curves: list[np.ndarray]) -> np.ndarray:
     """Sum of curves; a shorter one stays at its last value."""
     longest = max(map(len, curves))
-    return sum(np.pad(c, (0, longest - len(c)), mode="edge") for c in curves)
+    return sum([np.pad(c, (0, longest - len(c)), mode="edge") for c in curves])

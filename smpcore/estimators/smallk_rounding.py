@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -324,7 +323,8 @@ def round_and_refit(
     tried: set[bytes] = set()
     first: Solution | None = None
     best: Solution | None = None
-    for support in _supports(share, W, k, n_draws, random):
+    for draw in range(n_draws + 1):
+        support = draw_support(share, random) if draw else largest_shares(share, W, k)
         support[: task.first] = False
         if support.tobytes() in tried or not support.any():
             continue
@@ -340,19 +340,6 @@ def round_and_refit(
         if found.status == STOPPED:
             break
     return [first] if best is first else [first, best]
-
-
-def _supports(
-    share: np.ndarray,
-    W: np.ndarray,
-    k: int,
-    n_draws: int,
-    random: np.random.RandomState,
-) -> Iterable[np.ndarray]:
-    """The supports to try: the largest shares first."""
-    yield largest_shares(share, W, k)
-    for _ in range(n_draws):
-        yield draw_support(share, random)
 
 
 def _same_support(W: np.ndarray, support: np.ndarray) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import stdtrit
@@ -29,22 +30,22 @@ class RegressionScores:
     answers: np.ndarray
     clusters: np.ndarray | None = None
 
-    @property
+    @cached_property
     def rows(self) -> int:
         """How many rows were answered."""
         return len(self.truth)
 
-    @property
+    @cached_property
     def errors(self) -> np.ndarray:
         """Distance of each answer from the truth, shape (n_samples,)."""
         return np.abs(self.answers - self.truth)
 
-    @property
+    @cached_property
     def mae(self) -> float:
         """Mean absolute error."""
         return float(self.errors.mean())
 
-    @property
+    @cached_property
     def rmse(self) -> float:
         """Root of the mean squared error: large errors count for more."""
         return math.sqrt(np.mean(self.errors**2))

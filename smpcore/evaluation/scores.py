@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -54,17 +55,17 @@ class Scores:
     classes: np.ndarray
     effective: float | None = None
 
-    @property
+    @cached_property
     def rows(self) -> int:
         """How many rows were answered."""
         return int(self.confusion.sum())
 
-    @property
+    @cached_property
     def hits(self) -> int:
         """How many answers were right."""
         return int(np.trace(self.confusion))
 
-    @property
+    @cached_property
     def accuracy(self) -> float:
         """Share of right answers."""
         return self.hits / self.rows
@@ -76,7 +77,7 @@ class Scores:
             return wilson(self.hits, self.rows)
         return wilson(self.accuracy * self.effective, self.effective)
 
-    @property
+    @cached_property
     def recall(self) -> np.ndarray:
         """Share of each class that is found, NaN for a class without rows."""
         of_class = self.confusion.sum(axis=1)

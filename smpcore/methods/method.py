@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from smpcore.parameters import Param, Values
+from smpcore.parameters import TASKS, Param, Values
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,24 @@ class Method:
 
     def defaults(self, task: str = "classification") -> dict[str, Any]:
         """Values of the controls as the estimator's signature gives them."""
-        signature = _defaults(self.estimators[task])
-        return {param.name: signature[param.name] for param in self.controls(task)}
+        return self._defaults[task].copy()
 
     def controls(self, task: str = "classification") -> tuple[Param, ...]:
         """The controls that there are for a task."""
-        return tuple(param for param in self.params if task in param.tasks)
+        return self._controls[task]
+
+    @functools.cached_property
+    def _controls(self) -> dict[str, tuple[Param, ...]]:
+        return {t: tuple(p for p in self.params if t in p.tasks) for t in TASKS}
+
+    @functools.cached_property
+    def _defaults(self) -> dict[str, dict[str, Any]]:
+        defaults = {}
+        for task, estimator in self.estimators.items():
+            signature = inspect.signature(estimator).parameters
+            names = [param.name for param in self.controls(task)]
+            defaults[task] = {name: signature[name].default for name in names}
+        return defaults
 
     def scrubs(self, values: Values) -> bool:
         """Whether there is a path at these values."""
@@ -97,7 +109,11 @@ class Method:
 
     def param(self, name: str) -> Param:
         """The first control of that name."""
-        return next(param for param in self.params if param.name == name)
+        return self._named[name]
+
+    @functools.cached_property
+    def _named(self) -> dict[str, Param]:
+        return {param.name: param for param in reversed(self.params)}
 
     def estimator(
         self, values: Values, task: str = "classification", preview: bool = False
@@ -163,13 +179,6 @@ class Method:
         if not param.zero:
             return np.geomspace(low, high, n_knots)
         return np.concatenate([[0.0], np.geomspace(low, high, n_knots - 1)])
-
-
-@functools.cache
-def _defaults(estimator: type) -> dict[str, Any]:
-    """What a constructor's signature says; reading it takes a while."""
-    signature = inspect.signature(estimator).parameters
-    return {name: parameter.default for name, parameter in signature.items()}
 
 
 def solve_path(

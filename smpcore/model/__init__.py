@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -115,12 +116,12 @@ class PrototypeModel:
         """Length of an input."""
         return len(self.center)
 
-    @property
+    @cached_property
     def n_prototypes(self) -> int:
         """Prototypes after merging."""
         return len(self.bias)
 
-    @property
+    @cached_property
     def n_outputs(self) -> int:
         """Classes, or 1 for regression."""
         return len(self.intercept)
@@ -135,18 +136,20 @@ class PrototypeModel:
         """Score of the fallback class for an input that nothing represents."""
         return UNREPRESENTED + 2 * self.tie
 
-    @property
+    @cached_property
     def is_linear(self) -> bool:
         """Whether activations are linear in the input."""
         return self.similarity.kind == "linear"
 
-    @property
+    @cached_property
     def weights(self) -> np.ndarray:
         """Linear weights per scaled unit, shape (n_prototypes, n_features).
 
         Of a linear model only: with another similarity no such weights exist.
         """
-        return self.mixing.T @ self.anchors
+        weights = self.mixing.T @ self.anchors
+        weights.flags.writeable = False
+        return weights
 
     @property
     def prototypes(self) -> np.ndarray:
@@ -171,7 +174,7 @@ class PrototypeModel:
             return np.repeat(used, self.n_features // len(used))
         return np.ones(self.n_features, dtype=bool)
 
-    @property
+    @cached_property
     def n_nonzeros(self) -> int:
         """Numbers that the prototypes are made of; the bias is not counted.
 
@@ -205,7 +208,7 @@ class PrototypeModel:
         """
         scaled = (np.asarray(X, dtype=np.float64) - self.center) / self.scale
         if self.is_linear:
-            mixed = self.similarity.values(scaled, self.weights) + self.bias
+            mixed = scaled @ self.weights.T + self.bias
         else:
             mixed = self.similarity.values(scaled, self.anchors) @ self.mixing
             mixed += self.bias
