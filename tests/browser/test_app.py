@@ -315,11 +315,10 @@ def test_the_downloaded_c_compiles_and_agrees_with_itself(visit, tmp_path, data)
 def test_a_page_stays_that_was_opened_while_the_figure_was_at_work(visit):
     page = visit()
     settled(page)
-    page.evaluate(
-        """() => {
+    slider(page, "mu").evaluate(
+        """(slider) => {
           [...document.querySelectorAll("a[href]")]
             .find((link) => link.textContent.includes("Data")).click();
-          const slider = document.querySelector("[data-name=mu] input[type=range]");
           setTimeout(() => {
             slider.value = String(Number(slider.value) + 1);
             slider.dispatchEvent(new Event("input", { bubbles: true }));
