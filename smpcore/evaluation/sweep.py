@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -205,7 +205,9 @@ def _size(value: Any) -> int:
         return value.nbytes
     if isinstance(value, tuple | list):
         return sum(map(_size, value))
-    return _size(list(vars(value).values())) if is_dataclass(value) else 0
+    # Its fields: what it has computed and kept since is found again.
+    own = fields(value) if is_dataclass(value) else ()
+    return _size([getattr(value, field.name) for field in own])
 
 
 @cache
