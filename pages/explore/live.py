@@ -310,8 +310,8 @@ def _canonical(
         live.update(bounds=fit.bounds, bounds_of=method.key)
         live["seconds"] = fit.estimator.history_.seconds
         # What was chosen on folds beforehand takes its time once only.
-        quick = live["seconds"] < cache.QUICK_SECONDS
-        live["quick"] = quick and not cache.is_slow(context.data, method.key)
+        quick = live["seconds"] < cache.QUICK_SECONDS or not fit.compiled
+        live["quick"] = quick and not cache.is_large(context.data, method.key)
         return context.choice.at_work(fit.estimator), None, not fit.was_stopped
     doing = "Compiling and fitting" if method.key in uncompiled else "Fitting"
     others = ", goes on: another visitor waits for it" if stop else ""

@@ -162,10 +162,14 @@ def bounds(
     return _bounds(data.dataset, data.split.key, method, pairs(fixed), found)
 
 
+def is_large(data: Parts, method: str) -> bool:
+    """Whether the training rows are too many for a quick fit of this method."""
+    return METHODS[method].effort(*data.of("train")[0].shape) > QUICK_VALUES
+
+
 def is_slow(data: Parts, method: str) -> bool:
     """Whether even a start takes so long that only jobs touch the training rows."""
-    effort = METHODS[method].effort(*data.of("train")[0].shape)
-    return effort > QUICK_VALUES or method in uncompiled
+    return is_large(data, method) or method in uncompiled
 
 
 class Fit:
@@ -190,6 +194,8 @@ class Fit:
         self.task: Task | None = None
         self.estimator: Any = None
         self.bounds: Any = None
+        #: Whether its seconds are the solver's alone.
+        self.compiled = method not in uncompiled
         if not is_slow(data, method):
             found = problem(data, method, values)
             with jobs.stopped_after(QUICK_SECONDS) as stop:
