@@ -28,7 +28,8 @@ FLOORS = (
     {"papers"},
 )
 REQUIRED = {"plotly", "numpy", "scipy", "sklearn", "numba", "pandas"}
-REQUIRED |= {"pyarrow", "requests", "openml", "joblib", "tqdm", "threadpoolctl"}
+REQUIRED |= {"pyarrow", "requests", "openml", "joblib", "tqdm", "cloudpickle"}
+REQUIRED |= {"threadpoolctl"}
 #: Only who has a cluster installs it.
 REQUIRED |= {"distributed"}
 ALLOWED = {
@@ -44,6 +45,7 @@ ALLOWED = {
         "plotly",
         "threadpoolctl",
         "cachetools",
+        "joblib",
         "pyarrow",
     },
     "app.py": {"streamlit"},
