@@ -1,56 +1,12 @@
-"""Sparse Prototype Explorer: start-up and navigation."""
+"""Sparse Prototype Explorer: ``streamlit run app.py``."""
 
 import os
-from pathlib import Path
 
-import streamlit as st
+if __name__ == "__main__":  # the processes of studies import this module too
+    # One core a visitor: threads that wait for their share of a small product take most
+    # of the time of a fit. scikit-learn reads this when it is loaded.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# One core a visitor: threads that wait for their share of a small product take most of
-# the time of a fit. scikit-learn reads this when it is loaded.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+    from pages.ui import navigation
 
-from pages.state import links
-from pages.state.choice import MINE
-from pages.ui import notices, workspace
-from pages.ui.text import escape_markdown
-from pages.work import cache
-
-st.set_page_config(
-    page_title="Sparse Prototype Explorer",
-    page_icon="assets/icon.svg",
-    layout="wide",
-    initial_sidebar_state="collapsed",
-)
-st.html(Path("assets/style.css"))
-cache.start_up()
-page = st.navigation(
-    [
-        st.Page(
-            "pages/explore.py",
-            title="Explore",
-            icon=":material/explore:",
-            default=True,
-        ),
-        st.Page("pages/data.py", title="Data", icon=":material/table:"),
-        st.Page("pages/prototypes.py", title="Prototypes", icon=":material/interests:"),
-        st.Page("pages/compare.py", title="Compare", icon=":material/compare:"),
-        st.Page(
-            "pages/tradeoff.py", title="Trade-off", icon=":material/stacked_line_chart:"
-        ),
-        st.Page("pages/apply.py", title="Apply", icon=":material/fact_check:"),
-        st.Page("pages/export.py", title="Export", icon=":material/memory:"),
-    ],
-    position="top",
-)
-choice = workspace.current()
-links.show_url(choice)
-workspace.entrance(choice)
-if choice.data == MINE:
-    notices.announce_expiry(choice.token)
-if page.url_path:  # the figure of the first page says all of this itself, as it changes
-    notices.remind(choice)
-    for notice in links.take_notices():
-        st.warning(escape_markdown(notice))
-page.run()
-links.show_url(links.current())  # what the page was told is linked and kept too
-workspace.keep(links.current())
+    navigation.run()

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from joblib import parallel_config
 from threadpoolctl import OpenBLASController, ThreadpoolController
+
+#: A piece of work: ``work(shared, task)``, with a tuple for a task.
+Work = Callable[[Any, tuple], Any]
 
 
 class _OneCore:
@@ -50,3 +55,22 @@ def _controller() -> ThreadpoolController:
 
 
 one_core = _OneCore()
+
+
+def alone(task: tuple, work: Work, shared: Any) -> Any:
+    """Do one task on one core, in this thread.
+
+    Parameters
+    ----------
+    task : tuple
+    work : callable
+        ``work(shared, task)``.
+    shared : object
+
+    Returns
+    -------
+    object
+        What ``work`` returns.
+    """
+    with one_core, parallel_config("sequential"):
+        return work(shared, task)

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.work import cache, warmup
+from pages.work import cache, study_pool, warmup
 
 # What a test puts in place of something is not there in another process.
-warmup.N_HELPERS = 0
+study_pool.N_WORKERS = 0
 APP = str(Path(__file__).parents[1] / "app.py")
 
 

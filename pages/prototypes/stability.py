@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.prototypes.context import ModelContext
 from pages.ui.text import escape_markdown
-from pages.work import jobs
+from pages.work import study_pool
 from pages.work.tasks import Task
 from smpcore import (
     FEWEST_REFITS,
@@ -90,13 +90,12 @@ def _job(context: ModelContext) -> Task:
         stop: np.ndarray, progress: np.ndarray
     ) -> tuple[Stability, Stability] | None:
         models = []
-        options = {"n_refits": N_REFITS, "n_jobs": max(1, jobs.N_CORES - 1)}
-        # What a visitor has uploaded stays on this machine.
-        options |= {"here": data.dataset.private, "rest": jobs.give_way}
         try:
-            for other in refits(make, X, y, groups, stop=stop, **options):
-                models.append(other)
-                progress[0] = len(models)
+            with study_pool.executor_for(data.dataset) as executor:
+                where = {"executor": executor, "stop": stop}
+                for other in refits(make, X, y, groups, n_refits=N_REFITS, **where):
+                    models.append(other)
+                    progress[0] = len(models)
         except SmpcoreError:
             if not models:  # fewer refits tell less, but they tell
                 raise

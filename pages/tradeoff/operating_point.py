@@ -15,7 +15,7 @@ from pages.state import links, widget_state
 from pages.state.choice import Choice
 from pages.ui import readouts
 from pages.ui.text import escape_markdown, number_columns, short_label
-from pages.work import cache, jobs
+from pages.work import cache, study_pool
 from pages.work.tasks import Task
 from smpcore import (
     PrototypeModel,
@@ -185,10 +185,10 @@ def _training_scores(choice: Choice, data: cache.Parts) -> np.ndarray | None:
 
 def _job(method: str, values: dict[str, Any], data: cache.Parts) -> Task:
     def work(stop: np.ndarray, progress: np.ndarray) -> np.ndarray:
-        options = {"stop": stop, "progress": progress, "rest": jobs.give_way}
-        # What a visitor has uploaded stays on this machine.
-        options |= {"n_jobs": max(1, jobs.N_CORES - 1), "here": data.dataset.private}
-        return out_of_fold(method, values, data.dataset, data.split, **options)
+        of = method, values, data.dataset, data.split
+        options = {"stop": stop, "progress": progress}
+        with study_pool.executor_for(data.dataset) as executor:
+            return out_of_fold(*of, executor=executor, **options)
 
     return Task(work, study=data.dataset)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pages.work import study_pool
 from pages.work.tasks import Task
 from pages.work.warmup import uncompiled
 from smpcore import (
@@ -87,8 +88,11 @@ class ContenderJob(Task):
             METHODS[entry.key].warm_up()
         drawn = self._drawn() if self._search else ()
         of = self._dataset, self._rows, dict(entry.values), drawn, stop
-        # What a visitor has uploaded stays on this machine.
-        self.contender = contend(entry.key, *of, here=self._dataset.private)
+        if not drawn:
+            self.contender = contend(entry.key, *of)
+            return
+        with study_pool.executor_for(self._dataset) as executor:
+            self.contender = contend(entry.key, *of, executor)
 
     @property
     def missing(self) -> str:

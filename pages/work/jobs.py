@@ -1,9 +1,8 @@
-"""Many visitors on few cores: live turns, and work that gives way to them.
+"""Many visitors on few cores: live turns.
 
-*Live turns* are short (a preview while a slider moves): one for every two cores at
-once, first come, first served, and a visitor has one message in flight, so nobody is
-served twice while another waits. Studies in threads give way to them between their
-pieces (those of a comparison do not). The compiled kernels release the GIL.
+They are short (a preview while a slider moves): one for every two cores at once, first
+come, first served, and a visitor has one message in flight, so nobody is served twice
+while another waits. The compiled kernels release the GIL.
 """
 
 from __future__ import annotations
@@ -22,18 +21,12 @@ N_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 
 #: Live turns at once. Half of a turn is Python, which one thread does at a time: two
 #: turns on two cores were a quarter slower together than one after the other.
 N_LIVE = max(1, N_CORES // 2)
-#: Between two of its pieces a job waits for live turns for so many times as long as
-#: its last piece took: a full class leaves it a third of the time. Within these bounds.
-GIVE_WAY_TIMES, GIVE_WAY_SECONDS = 2.0, (0.05, 1.0)
-
 #: Who comes when so many wait already is in a crowd, which lasts for so long. Pages
 #: look at what goes on so much less often then.
 CROWD, CROWD_SECONDS, CROWDED_TIMES = 1, 5.0, 4
 
 _own = threading.local()
 _lock = threading.Lock()
-#: Told when the last live turn has ended and nobody waits for one.
-_idle = threading.Condition(_lock)
 _waiting: deque[threading.Event] = deque()
 _running = 0
 _crowded_until = 0.0
@@ -76,7 +69,6 @@ def live_turn() -> Iterator[int]:
                 _waiting.popleft().set()
             else:
                 _running -= 1
-                _idle.notify_all()
 
 
 def pace(seconds: float) -> float:
@@ -94,21 +86,6 @@ def pace(seconds: float) -> float:
         several of their pictures.
     """
     return seconds * (CROWDED_TIMES if time.monotonic() < _crowded_until else 1)
-
-
-def give_way() -> None:
-    """Let live turns go before the next piece of a job, for a moment at most.
-
-    What a job does in Python, between compiled kernels, holds the GIL. The moment has
-    an end, so that a full class slows jobs down and does not halt them.
-    """
-    least, most = GIVE_WAY_SECONDS
-    now = time.monotonic()
-    worked = now - getattr(_own, "rested", now)
-    moment = min(max(GIVE_WAY_TIMES * worked, least), most)
-    with _idle:
-        _idle.wait_for(lambda: not _running, timeout=moment)
-    _own.rested = time.monotonic()
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pages.work import jobs
+from pages.work import study_pool
 from pages.work.tasks import Task
 from pages.work.warmup import uncompiled
 from smpcore import (
@@ -30,8 +30,6 @@ REFERENCE = "reference"
 COARSE, FINE = 8, 30
 #: A first sweep takes at most this long; the rest of it waits for a fine one.
 COARSE_SECONDS = 2.0
-#: One core stays free for those who drag sliders.
-N_THREADS = max(1, jobs.N_CORES - 1)
 
 
 class SweepJob(Task):
@@ -90,20 +88,18 @@ class SweepJob(Task):
         timer = threading.Timer(COARSE_SECONDS, stop.fill, [1])
         timer.daemon = True
         self._began = time.monotonic()
-        # What a visitor has uploaded stays on this machine.
-        here = self._dataset.private
-        # Workers that are new compile before their first fit.
-        ready = here or engine().client is None
+        # Workers of a cluster that are new compile before their first fit.
+        ready = self._dataset.private or engine().client is None
         if ready and not self.fine:
             timer.start()
-        options = {"quick": not self.fine, "n_jobs": N_THREADS, "stop": stop}
-        options |= {"here": here, "rest": jobs.give_way}
-        for walk in walks:  # one after the other: the slowest last
-            for row in sweep(self._dataset, drawn, [walk], **options):
-                if not (ready or self.fine or found):
-                    timer.start()
-                found.append(row)
-                progress[0] = len(found) / n_fits
+        options = {"quick": not self.fine, "stop": stop}
+        with study_pool.executor_for(self._dataset) as options["executor"]:
+            for walk in walks:  # one after the other: the slowest last
+                for row in sweep(self._dataset, drawn, [walk], **options):
+                    if not (ready or self.fine or found):
+                        timer.start()
+                    found.append(row)
+                    progress[0] = len(found) / n_fits
         timer.cancel()
 
     def _walks(self) -> list[Any]:

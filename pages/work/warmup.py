@@ -8,13 +8,11 @@ import warnings
 
 from threadpoolctl import threadpool_limits
 
-from pages.work import jobs, reading
-from smpcore import METHODS, Caution, start_helpers
+from pages.work import reading, study_pool
+from smpcore import METHODS, Caution
 
 #: The other kernels are compiled this long after the first.
 BACKGROUND_SECONDS = 8.0
-#: Processes beside this one that compute studies; each takes some 350 MB.
-N_HELPERS = min(4, max(1, jobs.N_CORES - 1))
 #: Methods without machine code yet: their fits run as jobs, with something to see.
 uncompiled: set[str] = set()
 
@@ -48,7 +46,7 @@ class StartUp:
             method.warm_up(every_option=True)
             self.waiting.remove(method.title)
         self._freeze()
-        start_helpers(N_HELPERS)  # they load what is compiled now
+        study_pool.start()  # its processes load what is compiled now
 
     @staticmethod
     def _freeze() -> None:

@@ -13,7 +13,6 @@ from smpcore.evaluation.contest import (
 from smpcore.evaluation.engine import Engine, edition, engine
 from smpcore.evaluation.errors import RegressionScores
 from smpcore.evaluation.folds import Fold, clusters, clusters_like, folds, n_draws
-from smpcore.evaluation.helpers import start_helpers
 from smpcore.evaluation.known_rows import known_rows
 from smpcore.evaluation.new_rows import Matched, answer_rows, labelled, match_columns
 from smpcore.evaluation.operating import (
@@ -111,7 +110,6 @@ __all__ = [
     "roc_area",
     "smaller_and_as_good",
     "stability",
-    "start_helpers",
     "summary",
     "sweep",
     "sweep_table",

@@ -11,8 +11,10 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 
+import joblib
 import numpy as np
 from tqdm import tqdm
 
@@ -127,9 +129,12 @@ def _run(asked: argparse.Namespace) -> int:
     with Journal(asked.out, Subject(*of, edition())) as journal:
         for notice in (*dataset.notices, *parts.notices, *journal.notices):
             print(notice, file=sys.stderr)
-        if words := engine().words:
-            print(words, file=sys.stderr)
-        stopped = _swept(asked, journal, (dataset, drawn, walks))
+        cluster = engine()
+        if cluster.words:
+            print(cluster.words, file=sys.stderr)
+        n_threads = joblib.cpu_count() if asked.jobs == -1 else asked.jobs
+        executor = cluster.executor or ThreadPoolExecutor(n_threads)
+        stopped = _swept(asked, journal, (dataset, drawn, walks), executor)
     if stopped:
         print("Stopped; the same command goes on.", file=sys.stderr)
     return int(stopped)
@@ -144,7 +149,9 @@ def _grouped(dataset: Dataset) -> str:
     return "each row by itself"
 
 
-def _swept(asked: argparse.Namespace, journal: Journal, of: tuple) -> bool:
+def _swept(
+    asked: argparse.Namespace, journal: Journal, of: tuple, executor: Executor
+) -> bool:
     """Fit what is missing; whether it was stopped before its end."""
     *_, drawn, walks = of
     stop = np.zeros(1, dtype=np.int64)
@@ -159,7 +166,7 @@ def _swept(asked: argparse.Namespace, journal: Journal, of: tuple) -> bool:
     n_fits = len(drawn) * len(wanted)
     bar = tqdm(total=n_fits, desc="fits", unit="fit", dynamic_ncols=True)
     bar.update(sum(key[:3] in wanted for key in done))
-    options = {"warm": False, "n_jobs": asked.jobs, "stop": stop, "done": done}
+    options = {"warm": False, "executor": executor, "stop": stop, "done": done}
     written, before = time.monotonic(), len(done)
     try:
         for row in sweep(*of, **options):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,7 +77,7 @@ def contend(
     values: Mapping[str, Any] | None = None,
     drawn: Sequence[Fold] = (),
     stop: np.ndarray | None = None,
-    here: bool = False,
+    executor: Executor | None = None,
 ) -> Contender:
     """Fit a method or baseline on the training rows.
 
@@ -93,8 +94,8 @@ def contend(
         If given, the best of `BUDGET` settings on these folds is taken.
     stop : ndarray of int64, shape (1,), optional
         Ends a search early.
-    here : bool
-        Keep the data on this machine.
+    executor : Executor, optional
+        Where the fits of a search run, see `sweep`.
 
     Returns
     -------
@@ -108,7 +109,7 @@ def contend(
     values = dict(values or {})
     searched = bool(drawn)
     if searched:
-        values |= _best(key, dataset, rows, values, drawn, stop, here)
+        values |= _best(key, dataset, rows, values, drawn, stop, executor)
     preparation = prepare(dataset, rows)
     X = preparation.transform(dataset.frame.iloc[rows])
     estimator = (METHODS.get(key) or BASELINES[key]).estimator(
@@ -158,14 +159,14 @@ def _best(
     values: dict[str, Any],
     drawn: Sequence[Fold],
     stop: np.ndarray | None,
-    here: bool,
+    executor: Executor | None,
 ) -> dict[str, Any]:
     """The setting with the best mean over folds; of equal ones, the first."""
     walk = _walk(key, dataset, rows, values)
     if not walk.parameter:
         return {}
     table = sweep_table(
-        list(sweep(dataset, drawn, [walk], n_jobs=1, stop=stop, here=here)),
+        list(sweep(dataset, drawn, [walk], executor=executor, stop=stop)),
         dataset.task,
     )
     score, larger = next(iter(SCORES[dataset.task].items()))

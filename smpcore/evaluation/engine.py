@@ -1,8 +1,8 @@
-"""Where work runs: in threads of this process, or on the workers of a Dask cluster.
+"""The Dask cluster that studies run on, if there is one.
 
-The cluster is named by whoever started this process (``SPE_DASK=tcp://host:8786``), or
-by the client that is active in a notebook. What is wrong with it is said, and the work
-runs here.
+Whoever started this process names it (``SPE_DASK=tcp://host:8786``). What is wrong with
+it is said, and the work runs here. The app and the command ask for it; a function of
+the library takes the executor that it is given.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import version
@@ -39,7 +39,7 @@ class Engine:
     Parameters
     ----------
     client : dask.distributed.Client, optional
-        Of the cluster; None: threads of this process.
+        Of the cluster; None: work runs on this machine.
     words : str
         What to tell about it; empty if nothing.
     """
@@ -47,9 +47,14 @@ class Engine:
     client: Any = None
     words: str = ""
 
+    @property
+    def executor(self) -> Executor | None:
+        """The cluster's, to be handed to a study; None if there is no cluster."""
+        return self.client.get_executor() if self.client else None
+
 
 _lock = threading.Lock()
-#: Address or a notebook's client -> what it was found to be, and until when that holds.
+#: Address -> what was found there, and until when that holds.
 _known: dict[str, tuple[Engine, float]] = {}
 #: Address -> the connection to it, which all who ask share.
 _clients: dict[str, Any] = {}
@@ -67,46 +72,26 @@ def engine() -> Engine:
     -------
     Engine
     """
-    if address := os.environ.get(VARIABLE, "").strip():
-        try:
-            import distributed  # only who has a cluster needs it
-        except ImportError:
-            return _here(
-                f"{VARIABLE} names a cluster, but Dask is not installed here: pip "
-                "install distributed."
-            )
-        connect = partial(_connected, address, distributed.Client)
-        return _looked_at(address, connect)
-    client = _of_notebook()
-    if client is None:
+    address = os.environ.get(VARIABLE, "").strip()
+    if not address:
         return Engine()
-    if client.asynchronous:
-        return _here("The Dask client that is active is an asynchronous one.")
-    return _looked_at(client.id, lambda: client)
-
-
-def _looked_at(key: str, connect: Callable[[], Any]) -> Engine:
-    """What is known of a cluster; it is asked if that is old."""
+    try:
+        import distributed  # only who has a cluster needs it
+    except ImportError:
+        return _here(
+            f"{VARIABLE} names a cluster, but Dask is not installed here: pip install "
+            "distributed."
+        )
     with _lock:
-        found, until = _known.get(key, (Engine(), 0.0))
+        found, until = _known.get(address, (Engine(), 0.0))
         lost = found.client is not None and found.client.status != "running"
         if lost or time.monotonic() > until:
+            connect = partial(_connected, address, distributed.Client)
             new = found.client is None
-            found = _asked(key, connect, LOADING if new else PATIENCE)
+            found = _asked(address, connect, LOADING if new else PATIENCE)
             wait = SURE if found.client else AGAIN
-            _known[key] = found, time.monotonic() + wait
+            _known[address] = found, time.monotonic() + wait
         return found
-
-
-def _of_notebook() -> Any:
-    """The client that is active; None if there is none."""
-    distributed = sys.modules.get("distributed")
-    if distributed is None:
-        return None
-    try:
-        return distributed.default_client()
-    except ValueError:
-        return None
 
 
 def _connected(address: str, connect: Callable[..., Any]) -> Any:

@@ -6,7 +6,8 @@ judge it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,11 +31,9 @@ def out_of_fold(
     split: Split,
     *,
     n_folds: int = 5,
-    n_jobs: int = -1,
+    executor: Executor | None = None,
     stop: np.ndarray | None = None,
     progress: np.ndarray | None = None,
-    here: bool = False,
-    rest: Callable[[], None] | None = None,
 ) -> np.ndarray:
     """Score each training row by a model of the other folds.
 
@@ -52,16 +51,13 @@ def out_of_fold(
         Only its training rows are used.
     n_folds : int
         Fewer where there are fewer groups or rows, but at least 2.
-    n_jobs : int
-        Threads, where neither a cluster nor a helper does the fits.
+    executor : Executor, optional
+        Where the fits run: threads, processes, or a Dask client's
+        (``client.get_executor()``); None: in this thread, one after the other.
     stop : ndarray of int64, shape (1,), optional
         Ends soon after this becomes non-zero.
     progress : ndarray of float64, shape (1,), optional
         Receives the share of the fits that are done.
-    here : bool
-        Keep the data on this machine.
-    rest : callable, optional
-        Called after each fit that a thread of this process has done.
 
     Returns
     -------
@@ -85,7 +81,7 @@ def out_of_fold(
     shared = _Shared(dataset, drawn, method, values, stop)
     n_outputs = 1 if dataset.classes is None else len(dataset.classes)
     found = np.full((rows.size, n_outputs), np.nan)
-    with running(_score_fold, shared, n_jobs, stop, here=here, rest=rest) as run:
+    with running(_score_fold, shared, stop, executor) as run:
         tasks = ((number,) for number in range(len(drawn)))
         for done, (number, scores) in enumerate(run(tasks), start=1):
             if scores is None or stop[0]:

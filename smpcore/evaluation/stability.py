@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,10 +66,8 @@ def refits(
     groups: np.ndarray | None = None,
     *,
     n_refits: int = 100,
-    n_jobs: int = -1,
+    executor: Executor | None = None,
     stop: np.ndarray | None = None,
-    here: bool = False,
-    rest: Callable[[], None] | None = None,
 ) -> Iterator[PrototypeModel]:
     """Fit on redrawn rows, seed 0 first; models come as they are ready.
 
@@ -80,16 +79,12 @@ def refits(
     y : ndarray of shape (n_samples,), labels
     groups : ndarray of shape (n_samples,), optional
     n_refits : int
-    n_jobs : int
-        Threads. Where there is a cluster (see `engine`), its workers fit; where a
-        helper is free, it does.
+    executor : Executor, optional
+        Where the fits run: threads, processes, or a Dask client's
+        (``client.get_executor()``); None: in this thread, one after the other.
     stop : ndarray of int64, shape (1,), optional
         It ends soon after this becomes non-zero; a worker of a cluster first ends the
         fit that it is at.
-    here : bool
-        Keep the rows on this machine.
-    rest : callable, optional
-        Called after each fit that a thread of this process has done.
 
     Yields
     ------
@@ -97,8 +92,7 @@ def refits(
     """
     stop = np.zeros(1, dtype=np.int64) if stop is None else stop
     sample = _Sample(estimator, X, y, groups, stop)
-    options: dict[str, Any] = {"ordered": True, "here": here, "rest": rest}
-    with running(_refit, sample, n_jobs, stop, **options) as run:
+    with running(_refit, sample, stop, executor, ordered=True) as run:
         for model in run((seed,) for seed in range(n_refits)):
             if model is not None:
                 yield model

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Any
@@ -160,7 +161,7 @@ class _Workshop:
     chains : list of (Walk, Fold)
     quick, warm : bool
     stop : ndarray of int64, shape (1,)
-        Its rise is seen here and by helpers, not by workers of a cluster.
+        Its rise is seen on this machine, not by workers of a cluster.
     """
 
     def __init__(
@@ -223,11 +224,9 @@ def sweep(
     *,
     quick: bool = False,
     warm: bool = True,
-    n_jobs: int = -1,
+    executor: Executor | None = None,
     stop: np.ndarray | None = None,
     done: Collection[tuple] = (),
-    here: bool = False,
-    rest: Callable[[], None] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Fit and score every value of every walk on every fold.
 
@@ -244,17 +243,13 @@ def sweep(
     warm : bool
         Start each fit of a chain from the one before: sooner. If not, every fit is the
         one that is exported for these values, and none needs another.
-    n_jobs : int
-        Chains beside each other, in threads; -1: one for each core. Where there is a
-        cluster (see `engine`) or a helper is free, their processes do them.
+    executor : Executor, optional
+        Where the fits run: threads, processes, or a Dask client's
+        (``client.get_executor()``); None: in this thread, one after the other.
     stop : ndarray of int64, shape (1,), optional
         The sweep ends soon after this becomes non-zero (a cluster's worker: its fit).
     done : collection of tuple
         Fits, by `KEY`, that are left out; only where none needs another.
-    here : bool
-        Keep the data on this machine.
-    rest : callable, optional
-        Called after each fit that a thread of this process has done.
 
     Yields
     ------
@@ -276,7 +271,7 @@ def sweep(
         for step in range(longest)
     ]
     rounds = steps if warm else [[at for step in steps for at in step]]
-    with running(_advance, shop, n_jobs, stop, here=here, rest=rest) as run:
+    with running(_advance, shop, stop, executor) as run:
         for tasks in rounds:
             for chain, state, row in run((*at, states.get(at[0])) for at in tasks):
                 if warm:

@@ -1,46 +1,52 @@
-"""Tasks beside each other: by helpers or threads here, or as futures of a cluster.
+"""The tasks of a study, one after the other or on an executor that the caller has.
 
-Threads are joblib's. Its way to Dask waits for ever for a task that broke outside of
-Python, with its worker, say; so a cluster's tasks are Dask's own futures.
+An executor is what `concurrent.futures` calls so. A pool of threads shares its objects
+with this process; a process of a pool gets one copy of what all tasks need (see
+`Package`), and so does a worker of a Dask cluster (see `on_cluster`).
 """
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError
-from contextlib import contextmanager, suppress
-from queue import Empty, SimpleQueue
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.engine import LOADING, engine
-from smpcore.evaluation.helpers import Lent, Work, alone, lent
-from smpcore.threads import one_core
-
-log = logging.getLogger(__name__)
+from smpcore.evaluation.cluster import on_cluster
+from smpcore.evaluation.processes import Package, do_task
+from smpcore.threads import Work, alone, one_core
 
 #: Seconds between two looks at Stop.
-LOOK = 0.1
-#: How often tasks are sent anew without a result in between.
-RETRIES = 3
+LOOK = 0.05
+#: Tasks that wait in a pool beside one for each of its workers: so none of them is idle
+#: while an answer is on its way, and the tasks of another study come next soon.
+WAITING = 1
+
+#: Takes tasks, gives their results.
+Run = Callable[[Iterable[tuple]], Iterator[Any]]
 
 
 @contextmanager
 def running(
     work: Work,
     shared: Any,
-    n_jobs: int,
     stop: np.ndarray,
+    executor: Executor | None = None,
     *,
     ordered: bool = False,
-    here: bool = False,
-    rest: Callable[[], None] | None = None,
-) -> Iterator[Callable[[Iterable[tuple]], Iterator[Any]]]:
+) -> Iterator[Run]:
     """Run tasks beside each other.
 
     Parameters
@@ -48,19 +54,15 @@ def running(
     work : callable
         ``work(shared, task)``, a function of a module.
     shared : object
-        What all tasks need. A worker, or a helper, gets it once.
-    n_jobs : int
-        Threads, if they are threads; a cluster gives all it has, and of the helpers
-        (see `lent`) half of those that are free.
+        What all tasks need. A process gets it once. Where ``stop`` is in it, a process
+        of this machine has a flag that rises with it.
     stop : ndarray of int64, shape (1,)
-        After it becomes non-zero nothing more is waited for from a cluster or from
-        helpers; threads are to look at it by themselves.
+        After it becomes non-zero nothing more is waited for.
+    executor : Executor, optional
+        Threads, processes, or a Dask client's; None: this thread does one task after
+        the other, each when its result is asked for.
     ordered : bool
         Whether results come in the order of their tasks, or maybe as they are ready.
-    here : bool
-        Keep to this machine.
-    rest : callable, optional
-        Called after each task that a thread of this process has done.
 
     Yields
     ------
@@ -71,126 +73,75 @@ def running(
     Raises
     ------
     SmpcoreError
-        If the cluster is lost, or a helper.
+        If the cluster is lost, or a process of the pool.
     """
-    client = None if here else engine().client
-    if client is not None:
-        with _in_words():
-            cluster = _Cluster(client, work, shared, stop, ordered)
-        yield cluster.answers
-        return
-    with lent() as helpers:
-        if helpers:
-            yield Lent(helpers, work, shared, stop).answers
+    if executor is None:
+        yield partial(_one_by_one, work=work, shared=shared, stop=stop)
+    elif client := getattr(executor, "_client", None):  # no public name for it
+        yield partial(on_cluster, client, work, shared, stop, ordered)
+    elif isinstance(executor, ThreadPoolExecutor):
+        submit = partial(executor.submit, alone, work=work, shared=shared)
+        with one_core:  # its threads may not be allowed to limit BLAS
+            yield partial(_answers, submit, _most(executor), stop, ordered)
+    else:
+        with Package(work, shared, stop) as package:
+            submit = partial(executor.submit, do_task, package.flag, package.content)
+            yield partial(_of_processes, submit, _most(executor), stop, ordered)
+
+
+def _most(executor: Executor) -> int:
+    """Tasks of one study that a pool has at once."""
+    return getattr(executor, "_max_workers", 4) + WAITING
+
+
+def _one_by_one(
+    tasks: Iterable[tuple],
+    work: Work,
+    shared: Any,
+    stop: np.ndarray,
+) -> Iterator[Any]:
+    for task in tasks:
+        if stop[0]:
             return
-    order = "generator" if ordered else "generator_unordered"
-    with one_core, Parallel(n_jobs, prefer="threads", return_as=order) as parallel:
-
-        def answers(tasks: Iterable[tuple]) -> Iterator[Any]:
-            for answer in parallel(delayed(alone)(t, work, shared) for t in tasks):
-                yield answer
-                if rest is not None:
-                    rest()
-
-        yield answers
+        yield alone(task, work, shared)
 
 
-@contextmanager
-def _in_words(*but: type[Exception]) -> Iterator[None]:
-    """Say what a cluster breaks with; what a task itself breaks with goes through."""
+def _answers(
+    submit: Callable[[tuple], Future],
+    most: int,
+    stop: np.ndarray,
+    ordered: bool,
+    tasks: Iterable[tuple],
+) -> Iterator[Any]:
+    """What comes back, until Stop; what has come before Stop is given still."""
+    left, asked = iter(tasks), []
     try:
-        yield
-    except but:
-        raise
-    except ImportError as error:
+        while True:
+            if not stop[0]:
+                asked += map(submit, islice(left, most - len(asked)))
+            first = asked[:1] if ordered else asked
+            if not first:
+                return
+            ready = wait(first, 0 if stop[0] else LOOK, FIRST_COMPLETED).done
+            if stop[0] and not ready:
+                return
+            for future in [each for each in asked if each in ready]:
+                asked.remove(future)
+                yield future.result()
+    finally:
+        for future in asked:
+            future.cancel()
+
+
+def _of_processes(*of: Any) -> Iterator[Any]:
+    """The same where what a task breaks with comes as its answer."""
+    try:
+        for answer, error in _answers(*of):
+            if error is not None:
+                raise error
+            yield answer
+    except BrokenExecutor as error:
         raise SmpcoreError(
-            f"A worker of the cluster lacks a package of this program: {error}"
+            "The process that computes studies was ended, maybe for want of memory: "
+            "start again. What had come is kept."
         ) from error
-    except Exception as error:
-        lost = isinstance(error, OSError | CancelledError)
-        if not lost and not type(error).__module__.startswith("distributed"):
-            raise
-        log.warning("the cluster broke down: %r", error)
-        raise SmpcoreError(
-            "The cluster broke down while it worked: look at its scheduler and "
-            "workers, then start again. What had come is kept."
-        ) from error
-
-
-class _Cluster:
-    """Tasks as futures of a cluster whose workers have what all of them need."""
-
-    def __init__(
-        self, client: Any, work: Work, shared: Any, stop: np.ndarray, ordered: bool
-    ) -> None:
-        self._client, self._work, self._shared = client, work, shared
-        self._stop, self._ordered = stop, ordered
-        self._send()
-
-    def _send(self) -> None:
-        how = {"broadcast": True, "hash": False, "timeout": LOADING}
-        (self._common,) = self._client.scatter([self._shared], **how)
-
-    def answers(self, tasks: Iterable[tuple]) -> Iterator[Any]:
-        """What comes back, until Stop; what the cluster breaks with, in words."""
-        left, found = dict(enumerate(tasks)), {}
-        told = tries = 0
-        while left and not self._stop[0]:
-            before = len(left)
-            try:
-                for place, answer in self._round(left):
-                    found[place] = answer
-                    while found and (not self._ordered or told in found):
-                        yield found.pop(told if self._ordered else place)
-                        told += 1
-            except CancelledError as error:
-                # All workers that had the data are gone; others may be there.
-                tries = tries + 1 if len(left) == before else 0
-                log.warning("the cluster lost the data: %r", error)
-                with _in_words():
-                    if tries > RETRIES:
-                        raise
-                    self._send()
-
-    def _round(self, left: dict[int, tuple]) -> Iterator[tuple[int, Any]]:
-        """Have all that is left done; what has come is taken out of it."""
-        client, ready = self._client, SimpleQueue()
-        how = {"work": self._work, "shared": self._common, "pure": False}
-        held = {}
-        try:
-            with _in_words():
-                futures = client.map(alone, list(left.values()), **how)
-            held = {f.key: (f, i) for f, i in zip(futures, left, strict=True)}
-            for future in futures:
-                future.add_done_callback(ready.put)
-            del futures, future  # an answer stays on its worker as long as its future
-            while held and not self._stop[0]:
-                # All that are ready in one message: each takes some milliseconds.
-                done = self._done(ready)
-                with _in_words(CancelledError):
-                    answers = client.gather(done)
-                for key, answer in zip([f.key for f in done], answers, strict=True):
-                    _, place = held.pop(key)
-                    del left[place]
-                    yield place, answer
-        finally:
-            with suppress(Exception):  # what broke before is what counts
-                client.cancel([future for future, _ in held.values()])
-
-    def _done(self, ready: SimpleQueue[Any]) -> list[Any]:
-        """Futures that are done, once there are any; none after Stop."""
-        idle, found = time.monotonic(), []
-        while not (found or self._stop[0]):
-            with suppress(Empty):
-                found.append(ready.get(timeout=LOOK))
-                while True:
-                    found.append(ready.get_nowait())
-            if not found and time.monotonic() - idle > LOADING:
-                with _in_words():
-                    if not self._client.ncores():
-                        raise SmpcoreError(
-                            "The cluster has no workers any more: start some, then "
-                            "start again. What had come is kept."
-                        )
-                idle = time.monotonic()
-        return found

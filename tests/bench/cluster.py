@@ -13,6 +13,7 @@ import resource
 import statistics
 import time
 import warnings
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -66,10 +67,10 @@ def memory() -> float:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def per_task(here: bool, n: int = 1000) -> float:
+def per_task(executor: Executor, n: int = 1000) -> float:
     """Milliseconds of a task that does nothing, median of five rounds."""
     times = []
-    with running(nothing, None, 2, NEVER, here=here) as run:
+    with running(nothing, None, NEVER, executor) as run:
         for _ in range(5):
             started = time.perf_counter()
             assert sum(1 for _ in run((i,) for i in range(n))) == n
@@ -103,7 +104,8 @@ def _sweeps(client: Any) -> None:
     for name, warm in itertools.product(SWEEPS, (True, False)):
         ratios, one, two = [], [], []
         for _ in range(3):  # in turns: the machine's speed drifts
-            here, there = swept(name, warm, n_jobs=1, here=True), swept(name, warm)
+            here = swept(name, warm)
+            there = swept(name, warm, executor=client.get_executor())
             one.append(here[1])
             two.append(there[1])
             ratios.append(here[1] / there[1])
@@ -134,14 +136,14 @@ def main() -> None:
         told = ", ".join(f"{value:.0f}" for value in client.run(memory).values())
         print(f"memory of the workers with the package loaded: {told} MB")
         print(
-            f"a task that does nothing: {per_task(here=True):.2f} ms in threads, "
-            f"{per_task(here=False):.2f} ms on the cluster"
+            f"a task that does nothing: {per_task(ThreadPoolExecutor(2)):.2f} ms in "
+            f"threads, {per_task(found.executor):.2f} ms on the cluster"
         )
         _sweeps(client)
         cluster.workers[0].kill()
         X, y = large()
         started = time.perf_counter()
-        with running(fit, (X, y), 1, NEVER) as run:
+        with running(fit, (X, y), NEVER, found.executor) as run:
             print(
                 f"{X.nbytes / 1e6:.0f} MB sent in {time.perf_counter() - started:.1f} s"
             )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import joblib
 import pandas as pd
@@ -26,7 +27,7 @@ from smpcore import (
 )
 
 
-def timed(key: str, methods: list[str], n_points: int, n_jobs: int) -> pd.DataFrame:
+def timed(key: str, methods: list[str], n_points: int, n_threads: int) -> pd.DataFrame:
     """Sweep and print when the first point was known on all folds, and the last."""
     dataset = load_dataset(key)
     rows = split(dataset).train
@@ -34,7 +35,8 @@ def timed(key: str, methods: list[str], n_points: int, n_jobs: int) -> pd.DataFr
     drawn = folds(dataset, rows)
     walks = [walk_method(name, dataset, rows, n_points=n_points) for name in methods]
     found, first, seen = [], None, {}
-    for row in sweep(dataset, drawn, walks, n_jobs=n_jobs):
+    executor = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
+    for row in sweep(dataset, drawn, walks, executor=executor):
         found.append(row)
         point = row["method"], row["value"]
         seen[point] = seen.get(point, 0) + 1
@@ -44,8 +46,8 @@ def timed(key: str, methods: list[str], n_points: int, n_jobs: int) -> pd.DataFr
     complete = sum(count == len(drawn) for count in seen.values())
     words = f"{key}, {', '.join(methods)}: {complete} points x {len(drawn)} folds"
     print(
-        f"{words}, {n_jobs} thread{'s' * (n_jobs > 1)}: first point {first:.2f} s, "
-        f"all {spent:.2f} s ({used:.2f} s of processor)"
+        f"{words}, {n_threads} thread{'s' * (n_threads > 1)}: first point "
+        f"{first:.2f} s, all {spent:.2f} s ({used:.2f} s of processor)"
     )
     return sweep_table(found, dataset.task)
 

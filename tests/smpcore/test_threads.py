@@ -1,6 +1,8 @@
 """A fit does not depend on how many cores the machine has, nor on who asks for it."""
 
+import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -105,19 +107,27 @@ def test_it_lasts_until_the_last_thread_has_gone():
             assert set(_limits().values()) == {1}
 
 
-def test_a_running_sweep_keeps_linear_algebra_to_one_thread():
+def test_a_sweep_keeps_the_linear_algebra_of_its_fits_to_one_thread(monkeypatch):
     dataset = load_dataset("wine")
     rows = split(dataset).train
     drawn = folds(dataset, rows)[:2]
     walk = walk_method("smp", dataset, rows, n_points=2)
-    with threadpool_limits(3):
-        first = sweep(dataset, drawn, [walk], n_jobs=2)
-        second = sweep(dataset, drawn, [walk], n_jobs=1)
-        next(first), next(second)
-        list(first)
-        assert _limits()["blas"] == 1
-        list(second)
+    seen = []
+    evaluation = sys.modules["smpcore.evaluation.sweep"]
+    measure = evaluation.measure
+
+    def look(*of, **options):
+        seen.append(set(_limits().values()))
+        return measure(*of, **options)
+
+    monkeypatch.setattr(evaluation, "measure", look)
+    with threadpool_limits(3), ThreadPoolExecutor(2) as executor:
+        for where in (None, executor):
+            for _ in sweep(dataset, drawn, [walk], executor=where):
+                if where is None:  # between two fits the caller has its threads
+                    assert _limits() == {"blas": 3, "openmp": 3}
         assert _limits() == {"blas": 3, "openmp": 3}
+    assert seen == 2 * len(drawn) * len(walk.knots) * [{1}]
 
 
 @pytest.mark.parametrize("key", METHODS)

@@ -7,7 +7,6 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -34,7 +33,7 @@ pytestmark = [
 ]
 # A function of the package has the module's name.
 place = sys.modules["smpcore.evaluation.engine"]
-tasks = sys.modules["smpcore.evaluation.tasks"]
+cluster_tasks = sys.modules["smpcore.evaluation.cluster"]
 
 
 def _ended(cluster):
@@ -80,6 +79,13 @@ def _asked(*keys, n_points=6):
     return dataset, drawn, walks
 
 
+def _swept(*of, **options):
+    """A sweep on the cluster."""
+    executor = engine().executor
+    assert executor is not None
+    return sweep(*of, executor=executor, **options)
+
+
 def _table(found, dataset):
     return sweep_table(found, dataset.task).drop(columns="seconds")
 
@@ -87,10 +93,10 @@ def _table(found, dataset):
 def test_a_killed_worker_loses_and_doubles_nothing(mortal):
     dataset, drawn, walks = _asked(*METHODS)
     walks += walk_baselines(dataset.task)
-    serial = _table(sweep(dataset, drawn, walks, n_jobs=1), dataset)
+    serial = _table(sweep(dataset, drawn, walks), dataset)
     assert "2 workers" in engine().words
     found = []
-    for row in sweep(dataset, drawn, walks):
+    for row in _swept(dataset, drawn, walks):
         found.append(row)
         if len(found) == len(serial) // 4:
             mortal.workers[0].kill()
@@ -104,8 +110,8 @@ def test_a_killed_worker_loses_and_doubles_nothing(mortal):
 
 def test_refits_and_cold_fits_are_those_of_one_machine(cluster):
     dataset, drawn, walks = _asked("smallk", "supersparse", n_points=3)
-    cold = _table(sweep(dataset, drawn, walks, warm=False), dataset)
-    here = sweep(dataset, drawn, walks, warm=False, n_jobs=1, here=True)
+    cold = _table(_swept(dataset, drawn, walks, warm=False), dataset)
+    here = sweep(dataset, drawn, walks, warm=False)
     assert cold.equals(_table(here, dataset))
     method = METHODS["smp"]
     X = dataset.frame[dataset.feature_columns].to_numpy()
@@ -113,8 +119,9 @@ def test_refits_and_cold_fits_are_those_of_one_machine(cluster):
     def make():
         return method.estimator(method.defaults())
 
-    there = list(refits(make, X, dataset.y, n_refits=5))
-    here = list(refits(make, X, dataset.y, n_refits=5, n_jobs=1, here=True))
+    executor = engine().executor
+    there = list(refits(make, X, dataset.y, n_refits=5, executor=executor))
+    here = list(refits(make, X, dataset.y, n_refits=5))
     assert len(there) == 5
     for a, b in zip(there, here, strict=True):
         np.testing.assert_array_equal(a.anchors, b.anchors)
@@ -123,7 +130,7 @@ def test_refits_and_cold_fits_are_those_of_one_machine(cluster):
 def test_stop_ends_it_and_frees_the_workers(cluster):
     dataset, drawn, walks = _asked("smp", "mprotsvm", n_points=20)
     stop, found = np.zeros(1, dtype=np.int64), []
-    for row in sweep(dataset, drawn, walks, warm=False, stop=stop):
+    for row in _swept(dataset, drawn, walks, warm=False, stop=stop):
         found.append(row)
         if len(found) == 7:
             stop[0] = 1
@@ -136,35 +143,34 @@ def test_stop_ends_it_and_frees_the_workers(cluster):
     raise AssertionError("the workers go on")
 
 
-def test_what_stays_here_does_not_ask_the_cluster(monkeypatch):
+def test_a_function_of_the_library_asks_no_cluster_by_itself(monkeypatch):
     monkeypatch.setattr(place, "_asked", lambda *_: pytest.fail("asked"))
     monkeypatch.setenv(place.VARIABLE, "tcp://127.0.0.1:2")
     dataset, drawn, walks = _asked("smallk", n_points=2)
-    assert list(sweep(dataset, drawn, walks, here=True))
+    assert list(sweep(dataset, drawn, walks))
 
 
 def test_a_lost_cluster_is_told_and_what_came_is_kept(mortal):
     dataset, drawn, walks = _asked("smp", n_points=30)
     found = []
     with pytest.raises(SmpcoreError, match="cluster broke down"):
-        for row in sweep(dataset, drawn, walks):
+        for row in _swept(dataset, drawn, walks):
             found.append(row)
             if len(found) == 3:
                 mortal.scheduler.kill()
     assert len(found) >= 3
     words = engine().words
     assert "does not answer" in words and "this machine" in words
-    assert len(list(sweep(dataset, drawn, walks[:1], quick=True))) == 30 * len(drawn)
+    assert engine().executor is None
 
 
 @pytest.mark.exhaustive
 def test_a_cluster_lost_before_it_has_the_data_is_told(mortal, monkeypatch):
     dataset, drawn, walks = _asked("smp", n_points=2)
-    found = engine()
-    monkeypatch.setattr(tasks, "engine", lambda: found)
+    executor = engine().executor
     mortal.scheduler.kill()
     with pytest.raises(SmpcoreError, match="cluster broke down"):
-        list(sweep(dataset, drawn, walks))
+        list(sweep(dataset, drawn, walks, executor=executor))
 
 
 @pytest.mark.exhaustive
@@ -175,12 +181,12 @@ def test_the_last_worker_may_go_if_another_comes(monkeypatch):
     try:
         for warm in (True, False):
             found = []
-            for row in sweep(dataset, drawn, walks, warm=warm):
+            for row in _swept(dataset, drawn, walks, warm=warm):
                 found.append(row)
                 if len(found) == 4:
                     cluster.add()
                     cluster.workers[-2].kill()
-            alone = list(sweep(dataset, drawn, walks, warm=warm, here=True))
+            alone = list(sweep(dataset, drawn, walks, warm=warm))
             assert _table(found, dataset).equals(_table(alone, dataset))
     finally:
         _ended(cluster)
@@ -189,11 +195,11 @@ def test_the_last_worker_may_go_if_another_comes(monkeypatch):
 def test_a_cluster_without_workers_is_told_in_the_end(monkeypatch):
     cluster = Cluster(1)
     monkeypatch.setenv(place.VARIABLE, cluster.address)
-    monkeypatch.setattr(tasks, "LOADING", 2.0)
+    monkeypatch.setattr(cluster_tasks, "LOADING", 2.0)
     dataset, drawn, walks = _asked("smp", n_points=10)
     try:
         with pytest.raises(SmpcoreError, match="cluster") as told:
-            for _ in sweep(dataset, drawn, walks):
+            for _ in _swept(dataset, drawn, walks):
                 cluster.workers[0].kill()
         assert "What had come is kept" in str(told.value)
     finally:
@@ -204,7 +210,7 @@ def test_a_cluster_without_workers_is_told_in_the_end(monkeypatch):
 def test_who_finds_it_unfit_leaves_the_work_of_others_alone(mortal, monkeypatch):
     dataset, drawn, walks = _asked("smp", n_points=10)
     n_fits, unfit = 0, place._here("Unfit.")
-    for _ in sweep(dataset, drawn, walks):
+    for _ in _swept(dataset, drawn, walks):
         n_fits += 1
         if n_fits == 3:
             monkeypatch.setattr(place, "_with_same_package", lambda _: unfit)
@@ -276,8 +282,6 @@ def test_an_address_that_nobody_answers_is_told_within_five_seconds(monkeypatch)
             assert "does not answer" in words
             assert seconds < 5
             assert _words(address, monkeypatch)[1] < 0.1, "asked again at once"
-    dataset, drawn, walks = _asked("smallk", n_points=2)
-    assert len(list(sweep(dataset, drawn, walks))) == 2 * len(drawn)
 
 
 def test_a_worker_without_the_package_is_told(monkeypatch, tmp_path):
@@ -329,28 +333,12 @@ def test_many_may_ask_at_once(cluster):
     assert len({id(found.client) for found in told}) == 1
 
 
-def test_the_client_of_a_notebook_is_used(cluster, monkeypatch):
+def test_the_client_of_a_notebook_gives_its_executor(cluster, monkeypatch):
     from distributed import Client
 
     monkeypatch.delenv(place.VARIABLE)
-    assert engine().client is None
-    with Client(cluster.address) as client:
-        assert engine().client is client
-    assert engine().client is None
-
-
-@pytest.mark.exhaustive
-def test_a_notebook_whose_cluster_is_lost_works_here(mortal, monkeypatch):
-    from distributed import Client
-
-    monkeypatch.delenv(place.VARIABLE)
-    with Client(mortal.address):
-        assert engine().client
-        mortal.scheduler.kill()
-        time.sleep(0.5)
-        started = time.monotonic()
-        assert "does not answer" in engine().words
-        assert time.monotonic() - started < 10
-    asynchronous = SimpleNamespace(asynchronous=True)
-    monkeypatch.setattr(place, "_of_notebook", lambda: asynchronous)
-    assert "asynchronous" in engine().words
+    dataset, drawn, walks = _asked("smallk", n_points=2)
+    with Client(cluster.address, set_as_default=False) as client:
+        executor = client.get_executor()
+        found = _table(sweep(dataset, drawn, walks, executor=executor), dataset)
+    assert found.equals(_table(sweep(dataset, drawn, walks), dataset))

@@ -306,7 +306,7 @@ def test_a_killed_run_does_only_what_is_missing(tmp_path):
         walk_method(key, dataset, parts.train, n_points=12)
         for key in ("smp", "supersparse")
     ]
-    rows = list(sweep(dataset, drawn, walks, warm=False, n_jobs=1))
+    rows = list(sweep(dataset, drawn, walks, warm=False))
     expected = sweep_table(rows, dataset.task).drop(columns="seconds")
     expected["value"] = expected["value"].astype(float)
     table = _content(out)[1].drop(columns="seconds")

@@ -52,7 +52,7 @@ def test_a_sweep_is_the_serial_chain_exactly(key):
         rows = split(dataset).train
         drawn = folds(dataset, rows)
     walk = walk_method(key, dataset, rows, n_points=4)
-    table = _swept(dataset, drawn[:2], [walk], quick=True, n_jobs=2)
+    table = _swept(dataset, drawn[:2], [walk], quick=True)
     method = METHODS[key]
     for fold in drawn[:2]:
         preparation = prepare(dataset, fold.train)
@@ -80,8 +80,9 @@ def test_threads_change_nothing_and_all_is_there():
     dataset, rows, drawn = _wine()
     walks = [walk_method(key, dataset, rows, n_points=5) for key in list(METHODS)[:2]]
     walks += walk_baselines(dataset.task)[:1]
-    serial = _swept(dataset, drawn, walks, n_jobs=1).drop(columns="seconds")
-    threads = _swept(dataset, drawn, walks, n_jobs=3).drop(columns="seconds")
+    serial = _swept(dataset, drawn, walks).drop(columns="seconds")
+    with ThreadPoolExecutor(3) as pool:
+        threads = _swept(dataset, drawn, walks, executor=pool).drop(columns="seconds")
     pd.testing.assert_frame_equal(serial, threads)
     assert len(serial) == len(drawn) * sum(len(walk.knots) for walk in walks)
     assert serial[list(SCORES["classification"])].notna().all(axis=None)
@@ -125,12 +126,12 @@ def test_stop_keeps_what_is_finished():
     dataset, rows, drawn = _wine()
     walk = walk_method("smp", dataset, rows, n_points=8)
     stop, found = np.zeros(1, dtype=np.int64), []
-    for row in sweep(dataset, drawn, [walk], n_jobs=1, stop=stop):
+    for row in sweep(dataset, drawn, [walk], stop=stop):
         found.append(row)
         if len(found) == 7:
             stop[0] = 1
     assert 7 <= len(found) < 12
-    whole = _swept(dataset, drawn, [walk], n_jobs=1).drop(columns="seconds")
+    whole = _swept(dataset, drawn, [walk]).drop(columns="seconds")
     kept = sweep_table(found, dataset.task).drop(columns="seconds")
     assert len(kept.merge(whole)) == len(kept)
 

@@ -1,0 +1,96 @@
+"""Processes beside this one that compute studies, each study in its own.
+
+Threads of one process take turns with everything that is not a compiled kernel, and
+much of a study is not: scikit-learn's baselines, k-means starts, scores, sizes. The
+processes branch off from one that has loaded and compiled everything, which takes some
+milliseconds; what a visitor has uploaded goes with them when their study ends.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
+from contextlib import contextmanager
+
+from pages.work import jobs
+from smpcore import Dataset, engine
+
+log = logging.getLogger(__name__)
+
+#: One core stays free for those who drag sliders.
+N_WORKERS = min(4, max(1, jobs.N_CORES - 1))
+#: Who moves a slider goes first; but work goes on where all cores are busy (POSIX).
+NICENESS = 5
+
+#: To import it is to warm up.
+WARM = "pages.work.warm"
+
+_branching = "forkserver" in multiprocessing.get_all_start_methods()
+_context = multiprocessing.get_context("forkserver" if _branching else "spawn")
+#: Whether processes branch off quickly.
+_ready = False
+
+
+def start() -> None:
+    """Have the process that the others branch off from; it takes some seconds."""
+    global _ready
+    if not N_WORKERS:
+        return
+    if _branching:
+        _context.set_forkserver_preload(["__main__", __name__, WARM])
+    try:
+        with _pool(1) as pool:
+            pool.submit(int).result()
+        _ready = True
+    except (OSError, BrokenExecutor) as error:  # no room for one more process
+        log.warning("no processes for studies: %s", error)
+
+
+def _pool(n_workers: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(n_workers, _context, _begin)
+
+
+def _begin() -> None:
+    """Make a process ready for its study."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
+    importlib.import_module(WARM)  # it is there, where processes branch off
+
+
+def _end_with_parent() -> None:
+    multiprocessing.parent_process().join()
+    os._exit(0)
+
+
+@contextmanager
+def executor_for(dataset: Dataset) -> Iterator[Executor | None]:
+    """Choose who computes a study: the cluster, processes of its own, or who asks.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        What is studied. What a visitor has uploaded stays on this machine.
+
+    Yields
+    ------
+    Executor or None
+        None: the thread that asks is to do it.
+    """
+    if not dataset.private and (cluster := engine().executor):
+        yield cluster
+    elif not (_ready and N_WORKERS):
+        yield None
+    else:
+        pool = _pool(N_WORKERS)
+        try:
+            yield pool
+        finally:  # what hears no Stop may take its time
+            pool.shutdown(wait=False, cancel_futures=True)

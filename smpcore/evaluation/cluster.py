@@ -1,0 +1,128 @@
+"""Tasks as futures of a Dask cluster.
+
+Dask's own futures, and not its executor's: what all tasks need is one more future that
+they depend on, so that a worker gets it once, and one that has lost it gets it anew.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
+from typing import Any
+
+import numpy as np
+
+from smpcore.errors import SmpcoreError
+from smpcore.evaluation.engine import LOADING
+from smpcore.threads import Work, alone
+
+log = logging.getLogger(__name__)
+
+#: Seconds between two looks at Stop.
+LOOK = 0.1
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    """Say what a cluster breaks with; what a task itself breaks with goes through."""
+    try:
+        yield
+    except ImportError as error:
+        raise SmpcoreError(
+            f"A worker of the cluster lacks a package of this program: {error}"
+        ) from error
+    except Exception as error:
+        lost = isinstance(error, OSError | CancelledError)
+        if not lost and not type(error).__module__.startswith("distributed"):
+            raise
+        log.warning("the cluster broke down: %r", error)
+        raise SmpcoreError(
+            "The cluster broke down while it worked: look at its scheduler and "
+            "workers, then start again. What had come is kept."
+        ) from error
+
+
+def _do(task: tuple, shared: tuple[Work, Any]) -> Any:
+    return alone(task, *shared)
+
+
+def on_cluster(
+    client: Any,
+    work: Work,
+    shared: Any,
+    stop: np.ndarray,
+    ordered: bool,
+    tasks: Iterable[tuple],
+) -> Iterator[Any]:
+    """Do tasks of a study on the workers of a cluster, until Stop.
+
+    Parameters
+    ----------
+    client : dask.distributed.Client
+    work : callable
+        ``work(shared, task)``, a function of a module.
+    shared : object
+    stop : ndarray of int64, shape (1,)
+        After it becomes non-zero nothing more is waited for.
+    ordered : bool
+        Whether results come in the order of their tasks, or as they are ready.
+    tasks : iterable of tuple
+
+    Yields
+    ------
+    object
+
+    Raises
+    ------
+    SmpcoreError
+        If the cluster is lost.
+    """
+    from distributed.protocol.pickle import dumps, loads  # closures travel, too
+
+    ready: SimpleQueue[Any] = SimpleQueue()
+    futures: list[Any] = []
+    try:
+        with _in_words():
+            common = client.submit(loads, dumps((work, shared)), pure=False)
+            futures = client.map(_do, list(tasks), shared=common, pure=False)
+        for future in futures:
+            future.add_done_callback(ready.put)
+        left = {future.key: place for place, future in enumerate(futures)}
+        found: dict[int, Any] = {}
+        first = 0
+        while left and not stop[0]:
+            future = _next(client, ready, stop)
+            if future is None:
+                return
+            place = left.pop(future.key)
+            with _in_words():
+                found[place] = future.result()
+            futures[place] = None  # it stays on its worker as long as its future
+            while found and (not ordered or first in found):
+                yield found.pop(first if ordered else place)
+                first += 1
+    finally:
+        with suppress(Exception):  # what broke before is what counts
+            client.cancel([future for future in futures if future is not None])
+
+
+def _next(client: Any, ready: SimpleQueue[Any], stop: np.ndarray) -> Any:
+    """A future that is done; None after Stop."""
+    looks = 0
+    while not stop[0]:
+        with suppress(Empty):
+            return ready.get(timeout=LOOK)
+        looks += 1
+        if looks * LOOK < LOADING:
+            continue
+        looks = 0
+        with _in_words():
+            if not client.ncores():
+                raise SmpcoreError(
+                    "The cluster has no workers any more: start some, then start "
+                    "again. What had come is kept."
+                )
+    return None
