@@ -49,22 +49,41 @@ def _do(task: tuple, shared: tuple[Work, Any]) -> Any:
     return alone(task, *shared)
 
 
+def share(client: Any, work: Work, shared: Any) -> Any:
+    """Send what all tasks of a study need, once.
+
+    Parameters
+    ----------
+    client : dask.distributed.Client
+    work : callable
+        ``work(shared, task)``.
+    shared : object
+
+    Returns
+    -------
+    dask.distributed.Future
+
+    Raises
+    ------
+    SmpcoreError
+        If the cluster is lost.
+    """
+    from distributed.protocol.pickle import dumps, loads  # closures travel, too
+
+    with _in_words():
+        return client.submit(loads, dumps((work, shared)), pure=False)
+
+
 def on_cluster(
-    client: Any,
-    work: Work,
-    shared: Any,
-    stop: np.ndarray,
-    ordered: bool,
-    tasks: Iterable[tuple],
+    client: Any, common: Any, stop: np.ndarray, ordered: bool, tasks: Iterable[tuple]
 ) -> Iterator[Any]:
     """Do tasks of a study on the workers of a cluster, until Stop.
 
     Parameters
     ----------
     client : dask.distributed.Client
-    work : callable
-        ``work(shared, task)``, a function of a module.
-    shared : object
+    common : dask.distributed.Future
+        What was shared.
     stop : ndarray of int64, shape (1,)
         After it becomes non-zero nothing more is waited for.
     ordered : bool
@@ -80,13 +99,10 @@ def on_cluster(
     SmpcoreError
         If the cluster is lost.
     """
-    from distributed.protocol.pickle import dumps, loads  # closures travel, too
-
     ready: SimpleQueue[Any] = SimpleQueue()
     futures: list[Any] = []
     try:
         with _in_words():
-            common = client.submit(loads, dumps((work, shared)), pure=False)
             futures = client.map(_do, list(tasks), shared=common, pure=False)
         for future in futures:
             future.add_done_callback(ready.put)

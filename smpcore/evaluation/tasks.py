@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.cluster import on_cluster
+from smpcore.evaluation.cluster import on_cluster, share
 from smpcore.evaluation.processes import Package, do_task
 from smpcore.threads import Work, alone, one_core
 
@@ -78,7 +78,7 @@ def running(
     if executor is None:
         yield partial(_one_by_one, work=work, shared=shared, stop=stop)
     elif client := getattr(executor, "_client", None):  # no public name for it
-        yield partial(on_cluster, client, work, shared, stop, ordered)
+        yield partial(on_cluster, client, share(client, work, shared), stop, ordered)
     elif isinstance(executor, ThreadPoolExecutor):
         submit = partial(executor.submit, alone, work=work, shared=shared)
         with one_core:  # its threads may not be allowed to limit BLAS
