@@ -1,5 +1,8 @@
 """What `tests/run` leaves to `tests/run --all`, and how two workers share the rest."""
 
+import sys
+from types import ModuleType
+
 import pytest
 from hypothesis import settings
 
@@ -27,6 +30,14 @@ def in_turns(request):
     return lambda found, turn, of: list(found)[
         slice(None) if whole else slice(turn, None, of)
     ]
+
+
+@pytest.fixture(scope="module")
+def plain_main():
+    """A main module that other processes may import, and not AppTest's last script."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "__main__", ModuleType("__main__"))
+        yield
 
 
 #: Fixtures that are servers: tests that visit the same one share a worker.

@@ -30,7 +30,7 @@ def _until(holds, seconds=60.0):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _one_process():
+def _one_process(plain_main):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(study_pool, "N_WORKERS", 1)
         with study_pool.executor_for(IRIS) as executor:

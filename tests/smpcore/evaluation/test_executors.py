@@ -36,8 +36,11 @@ KINDS = ("threads", "processes")
 SPAWN = get_context("spawn")
 
 
+pytestmark = pytest.mark.usefixtures("plain_main")
+
+
 @pytest.fixture(scope="module")
-def processes():
+def processes(plain_main):
     with ProcessPoolExecutor(2, SPAWN) as pool:
         yield pool
 
