@@ -3,11 +3,11 @@
 import streamlit as st
 
 from pages.apply import new_file, new_rows
-from pages.state import links
+from pages.state import session
 from pages.ui.text import escape_markdown
 from smpcore import METHODS, SmpcoreError, clusters_like, used_inputs
 
-choice = links.current()
+choice = session.current()
 st.subheader("Apply")
 try:
     data = choice.parts()

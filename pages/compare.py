@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.compare import contenders
-from pages.state import links
+from pages.state import session
 from pages.ui import pin
 from pages.ui.text import escape_markdown
 from pages.work import cache, comparisons
@@ -83,7 +83,7 @@ def _results() -> None:
 
 
 st.subheader("Compare")
-choice = links.current()
+choice = session.current()
 try:
     data = choice.parts()
 except SmpcoreError as problem:
@@ -91,7 +91,7 @@ except SmpcoreError as problem:
     st.stop()
 left, right = st.columns([1, 5], vertical_alignment="center")
 pin.button(choice, left)
-if pinned := st.session_state.get("pinned"):
+if pinned := session.get().pinned:
     right.caption(escape_markdown(f"A: {pinned.title}, fitted on these data."))
 asked, search = contenders.entries(choice, data)
 jobs = {entry: cache.contender(data, entry, search) for entry in asked}

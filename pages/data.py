@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.data import charts, checks, editor, openml, uploads
-from pages.state import links
+from pages.state import session
 from pages.ui import workspace
 from pages.ui.text import escape_markdown, number_columns, short_label
 from smpcore import Dataset, SmpcoreError, Split
@@ -46,14 +46,14 @@ def _columns(dataset: Dataset) -> None:
         uploads.copy(dataset)
 
 
-links.current()
+session.current()
 picker = st.container()
 with st.expander("Bring a table of your own", icon=":material/upload:"):
     uploads.uploads()
 with st.expander("Fetch from OpenML", icon=":material/cloud_download:"):
     openml.controls()
 openml.problem()
-workspace.await_table(links.current())
+workspace.await_table(session.current())
 with picker:
     editor.pick()
 try:
@@ -82,4 +82,4 @@ with tabs[4]:
 if dataset.channels:
     with tabs[5]:
         charts.series(dataset, division)
-links.show_url(links.current())
+session.show_url(session.current())

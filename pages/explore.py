@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.explore import live
 from pages.explore.canvas import live_figure
-from pages.state import links
+from pages.state import session
 from pages.ui import exports, pin
 from pages.ui.text import escape_markdown, number_columns
 from pages.work import cache
@@ -15,12 +15,12 @@ from smpcore import METHODS, SmpcoreError, figures
 
 def _heard() -> None:
     state = st.session_state.get("live_figure") or {}
-    st.session_state["message"] = state.get("msg")
+    session.get().message = state.get("msg")
 
 
 @st.fragment
 def _figure() -> None:
-    message = st.session_state.pop("message", None)
+    message, session.get().message = session.get().message, None
     live_figure(live.answer(message), key="live_figure", on_msg=_heard)
     _downloads()
     _story()
@@ -48,7 +48,7 @@ def _downloads() -> None:
     row.page_link("pages/export.py", label="Sizes, agreement, Python")
     if waiting := cache.start_up().waiting:
         row.caption(f"Still being compiled: {', '.join(waiting)}.")
-    choice = links.current()
+    choice = session.current()
     if choice.operating:
         row.caption(f"{choice.operating}, as set on Trade-off.")
     if choice.opened and (times := choice.times_opened):
@@ -56,7 +56,7 @@ def _downloads() -> None:
 
 
 def _convergence() -> None:
-    choice = links.current()
+    choice = session.current()
     try:
         fit = cache.fit(choice.parts(), choice.method, choice.all_values)
     except SmpcoreError as error:
@@ -80,7 +80,7 @@ def _convergence() -> None:
 
 def _story() -> None:
     """What the method on the screen does; it follows the figure's picker."""
-    method = METHODS[links.current().method]
+    method = METHODS[session.current().method]
     with st.expander("How it works", icon=":material/menu_book:"):
         st.markdown(f"**{method.title}**")
         st.markdown(Path(f"assets/methods/{method.key}.md").read_text("utf-8"))

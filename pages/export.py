@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from pages.export import boards, formats, ranges, settings, usage
-from pages.state import links, session
+from pages.state import session
 from pages.ui import exports
 from pages.ui.text import escape_markdown
 from smpcore import EMITTERS, METHODS, PACKERS, ExportError, SmpcoreError
@@ -56,7 +56,7 @@ def _files(form: formats.Form) -> None:
         tab.code(files[name].decode(), language="c", height=360)
 
 
-choice = links.current()
+choice = session.current()
 st.subheader("Export")
 try:
     learned_on = escape_markdown(choice.dataset().name)
@@ -89,4 +89,4 @@ with st.expander("The same model in Python"):
         st.code(exports.python_of_choice(choice), language="python")
     except SmpcoreError as problem:
         st.info(escape_markdown(str(problem)))
-links.show_url(links.current())
+session.show_url(session.current())

@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.prototypes import answers, forbidden, portraits, report, rules, stability
 from pages.prototypes.context import ModelContext
-from pages.state import links, widget_state
+from pages.state import session, widget_state
 from pages.ui import readouts
 from pages.ui.text import escape_markdown
 from smpcore import METHODS, SmpcoreError
@@ -18,7 +18,7 @@ SECTIONS = {
     "Report": report.section,
 }
 
-choice = links.current()
+choice = session.current()
 st.subheader("Prototypes")
 try:
     data = choice.parts()

@@ -5,7 +5,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from pages.state import links
+from pages.state import session
 from pages.tradeoff import charts, operating_point, sweeps
 from pages.ui.text import escape_markdown
 from pages.work.jobs import live_turn
@@ -56,9 +56,9 @@ def _choose(found: sweeps.Found) -> None:
         type="primary",
     )
     link.page_link("pages/explore.py", label="See it on Explore")
-    if told := sweeps.in_use(links.current(), found, asked):
+    if told := sweeps.in_use(session.current(), found, asked):
         st.success(told)
-    links.show_url(links.current())
+    session.show_url(session.current())
 
 
 def _results() -> None:
@@ -83,13 +83,13 @@ def _results() -> None:
         if not pace and not problems and (late := charts.unfinished(found, asked)):
             st.info(late)
     # The whole page decides how often this is looked at, and follows a point.
-    if pace != polling or links.current().key != choice.key:
+    if pace != polling or session.current().key != choice.key:
         st.rerun()
 
 
 st.subheader("Trade-off")
 try:
-    choice = links.current()
+    choice = session.current()
     data = choice.parts()
 except SmpcoreError as problem:
     st.info(escape_markdown(str(problem)))

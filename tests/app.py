@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.state.session import Session
 from pages.work import cache, study_pool, warmup
 
 # What a test puts in place of something is not there in another process.
@@ -59,3 +60,10 @@ def until(
         time.sleep(0.2)
         page.run()
     return page
+
+
+def session_of(page: AppTest) -> Session:
+    """What the visit of a page remembers, begun here if no run has begun it."""
+    if "session" not in page.session_state:
+        page.session_state["session"] = Session()
+    return page.session_state["session"]

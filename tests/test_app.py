@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from pages.state.choice import Choice
 from pages.work import cache, sweep_jobs
 from smpcore import METHODS, list_datasets
-from tests.app import kernels, opened, said
+from tests.app import kernels, opened, said, session_of
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -106,7 +106,7 @@ def test_every_model_page_with_every_method_at_slider_ends(
     params = {param.name: param for param in row.controls(choice.task)}
     query = {name: f"{params[name].clean(ends[name][end]):.6g}" for name in ends}
     app = opened({"method": method, "data": data} | query, page)
-    assert app.session_state["choice"].method == method
+    assert session_of(app).choice.method == method
     assert "program made a mistake" not in said(app)
 
 

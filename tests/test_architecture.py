@@ -192,6 +192,21 @@ def test_files_and_functions_stay_small():
                 assert lines <= cap, f"{name}:{node.lineno} has {lines} lines"
 
 
+def test_what_is_no_control_is_a_field_of_the_session():
+    """Text between brackets is the key of a control that a page draws."""
+    drawn = "".join(text for name, text in TEXTS.items() if _is_app(name))
+    used = 0
+    for name, text in TEXTS.items():
+        if not _is_app(name) or name == "pages/state/session.py":
+            continue
+        assert "session_state.setdefault" not in text, name
+        pattern = r"session_state(?:\.(?:get|pop)\(|\[)\s*\"(\w+)\""
+        for key in re.findall(pattern, text):
+            assert f'key="{key}"' in drawn, f"{name}: {key}"
+            used += 1
+    assert used > 3
+
+
 def test_nothing_prints_and_only_one_file_caches():
     for name, text in TEXTS.items():
         if not name.endswith("__main__.py"):  # a command

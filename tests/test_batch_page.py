@@ -18,7 +18,7 @@ from smpcore import (
     walk_method,
 )
 from smpcore.evaluation.results import write_results
-from tests.app import kernels, opened, said, sound, until
+from tests.app import kernels, opened, said, session_of, sound, until
 
 pytestmark = [
     pytest.mark.usefixtures(kernels.__name__),
@@ -67,7 +67,7 @@ def test_its_points_open_models_and_nothing_is_fitted_again(content, monkeypatch
     drawn = json.loads(app.get("plotly_chart")[0].proto.spec)["data"]
     titles = {METHODS[key].title for key in ("smallk", "smp")}
     assert titles <= {trace["name"] for trace in drawn}, "SMP is in the file only"
-    app.session_state["choice"] = app.session_state["choice"].__class__(
+    session_of(app).choice = session_of(app).choice.__class__(
         data="iris", method="smallk", values={"lam": 0.3}
     )
     app.run()
@@ -75,7 +75,7 @@ def test_its_points_open_models_and_nothing_is_fitted_again(content, monkeypatch
     mine = [i for i, text in enumerate(point.options) if "SMaLL" in text]
     point.select_index(mine[1]).run()
     next(b for b in app.button if b.key == "use_point").click().run()
-    choice = app.session_state["choice"]
+    choice = session_of(app).choice
     assert set(choice.values) == {"k"}, "other values are those of the batch run"
     assert "On every page now" in sound(app).success[0].value
 
@@ -87,7 +87,7 @@ def test_it_stays_while_other_pages_are_seen_and_goes_when_closed(content):
     assert "From r.parquet" in said(sound(app))
     next(b for b in app.button if b.key == "close_batch").click().run()
     assert "From r.parquet" not in said(sound(app))
-    assert not app.session_state["batch"]
+    assert "batch" not in session_of(app).results
 
 
 @pytest.mark.parametrize(

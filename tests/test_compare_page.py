@@ -10,7 +10,7 @@ from pages.state import table_store
 from pages.state.choice import MINE
 from smpcore import METHODS
 from smpcore.datasets import make_dataset
-from tests.app import kernels, opened, said, until
+from tests.app import kernels, opened, said, session_of, until
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -133,7 +133,7 @@ def test_a_link_brings_who_is_compared_and_no_pinned_model():
     assert link["p.compare_b"] == b
     assert not any("pin" in name for name in link)
     other = settled(opened(link | {"lam": "0.001"}, "compare.py"))
-    assert "pinned" not in other.session_state
+    assert session_of(other).pinned is None
     assert not other.selectbox(key="compare_a").value.endswith("lam = 0.02")
     assert other.selectbox(key="compare_b").value == b
     assert other.button(key="pin").label == "Pin as A"

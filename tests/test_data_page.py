@@ -13,7 +13,7 @@ from pages.state.choice import BUNDLED, Choice
 from pages.ui import controls, exports
 from pages.work import cache, server_files
 from smpcore import load_dataset, make_dataset, read_table, split
-from tests.app import APP, said, sound
+from tests.app import APP, said, session_of, sound
 
 PAGE = str(Path(__file__).parents[1] / "pages" / "data.py")
 GOOD = "a,b,id,class\n" + "".join(
@@ -50,7 +50,7 @@ def facts(page):
 
 
 def choice(page):
-    return page.session_state["choice"]
+    return session_of(page).choice
 
 
 @pytest.mark.parametrize("key", BUNDLED)
@@ -70,14 +70,14 @@ def test_every_data_set_that_a_method_can_learn(key):
 def test_what_was_chosen_for_other_data_comes_into_the_range_of_these(monkeypatch):
     monkeypatch.setattr(cache, "uncompiled", set())
     page = AppTest.from_file(PAGE, default_timeout=60)
-    page.session_state["choice"] = Choice(data="wine", values=BEYOND)
+    session_of(page).choice = Choice(data="wine", values=BEYOND)
     sound(page.run())
     assert choice(page).values == BEYOND
     sound(page.selectbox(key="data_pick").select("breast_cancer").run())
     now = choice(page)
     low, high = cache.bounds(now.parts(), now.method, now.all_values)["lam"]
     assert low < now.values["lam"] < high < BEYOND["lam"]
-    (told,) = page.session_state["notices"]
+    (told,) = session_of(page).notices
     assert "λ fusion stood beyond its new end" in told
 
 
@@ -126,7 +126,7 @@ def test_another_target_mends_a_table_with_one_class():
     assert choice(page).data == "mine"
     assert facts(page)["Classes"] == "2"
     assert list(page.data_editor[0].value["role"]) == ["feature", "target", "feature"]
-    assert not page.session_state["draft"]
+    assert not session_of(page).draft
 
 
 def test_a_role_that_cannot_be_is_answered_in_words():

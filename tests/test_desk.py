@@ -10,11 +10,12 @@ import streamlit as st
 
 from pages.state import links, state_file, table_store
 from pages.state.choice import MINE, Choice
+from pages.state.session import Session
 from pages.state.state_file import Saved
 from pages.ui import workspace
 from pages.work.comparisons import Entry
 from smpcore import METHODS, SmpcoreError, load_dataset, make_dataset, split
-from tests.app import kernels, opened
+from tests.app import kernels, opened, session_of
 
 DATA = ("moons", "iris", "digits", "sine", "diabetes")
 PAIRS = [
@@ -29,8 +30,8 @@ NASTY = '<img src=x onerror=alert(1)>"&$x$**b**'
 @pytest.fixture
 def session(monkeypatch):
     """A visit without a browser's page."""
-    state = {"choice": Choice()}
-    monkeypatch.setattr(st, "session_state", state)
+    state = Session()
+    monkeypatch.setattr(st, "session_state", {"session": state})
     monkeypatch.setattr(table_store, "browser", lambda: "b")
     monkeypatch.setattr(workspace, "_desks", {})
     return state
@@ -57,10 +58,9 @@ def choice_of(method, data):
 
 def keep_and_open(choice, session, **more):
     content = state_file.write(workspace.gather(choice, with_points=True))
-    session.clear()
-    session["choice"] = Choice()
-    assert workspace.put(state_file.read(content), session["choice"]) == ""
-    return session["choice"]
+    session.choice, session.notes, session.pinned = Choice(), {}, None
+    assert workspace.put(state_file.read(content), session.choice) == ""
+    return session.choice
 
 
 @pytest.mark.parametrize(("method", "data"), PAIRS)
@@ -77,20 +77,20 @@ def test_names_pin_counts_and_operating_point_come_back(session):
     choice = Choice(data="breast_cancer", threshold=0.1, band=1 / 3, open_test=True)
     choice = replace(choice, set_for=choice.key, opened={choice.dataset().digest: 4})
     key = ("d" * 32, "ab", next(iter(METHODS)), (("lam", 1 / 3), ("start", None)))
-    session["prototype_notes"] = {key: {2: {"name": NASTY[:40], "note": NASTY}}}
-    notes = session["prototype_notes"]
-    session["pinned"] = Entry(next(iter(METHODS)), (("lam", 0.25),))
+    session.notes = {key: {2: {"name": NASTY[:40], "note": NASTY}}}
+    notes = session.notes
+    session.pinned = Entry(next(iter(METHODS)), (("lam", 0.25),))
     after = keep_and_open(choice, session)
     assert after == choice
     assert after.operating
-    assert session["prototype_notes"] == notes
-    assert session["pinned"] == Entry(next(iter(METHODS)), (("lam", 0.25),))
+    assert session.notes == notes
+    assert session.pinned == Entry(next(iter(METHODS)), (("lam", 0.25),))
 
 
 def test_a_count_of_opened_test_parts_never_falls(session):
     before = Choice(opened={"a": 2})
     workspace.put(Saved({"data": "moons"}, opened={"a": 1, "b": 5}), before)
-    assert session["choice"].opened == {"a": 2, "b": 5}
+    assert session.choice.opened == {"a": 2, "b": 5}
 
 
 @pytest.mark.parametrize("data", ["moons", "sine"])
@@ -113,7 +113,7 @@ def test_drawn_points_come_back_only_if_they_were_asked_for(data, session):
     assert after.method == choice.method
     table_store.delete(token)
     assert "Upload that table" in workspace.put(without, Choice())
-    assert session["choice"] == after, "nothing is applied before the table is there"
+    assert session.choice == after, "nothing is applied before the table is there"
 
 
 def test_rows_of_an_upload_are_never_in_the_file(session, tmp_path):
@@ -129,9 +129,9 @@ def test_rows_of_an_upload_are_never_in_the_file(session, tmp_path):
     table_store.delete(token)
     assert workspace.put(found, Choice())
     again = table_store.keep(mine)
-    session["choice"] = Choice(data=MINE, token=again)
-    assert workspace.put(session["awaited"], session["choice"]) == ""
-    assert session["choice"].token == again
+    session.choice = Choice(data=MINE, token=again)
+    assert workspace.put(session.awaited, session.choice) == ""
+    assert session.choice.token == again
 
 
 GOOD = json.loads(state_file.write(Saved({"data": "moons"})))
@@ -240,25 +240,25 @@ def test_a_file_that_is_no_state_is_refused(text, words):
 def test_a_link_edited_by_hand_changes_nothing(link, words, session):
     file = GOOD | {"link": link, "opened": {"a": 1}}
     with pytest.raises(SmpcoreError, match=words):
-        workspace.put(state_file.read(json.dumps(file).encode()), session["choice"])
-    assert session == {"choice": Choice()}
+        workspace.put(state_file.read(json.dumps(file).encode()), session.choice)
+    assert session == Session()
 
 
 def test_notes_survive_a_reload_of_the_same_browser_only(session, monkeypatch):
     key = ("d", "s", next(iter(METHODS)), ())
-    session["prototype_notes"] = {key: {0: {"name": "n", "note": ""}}}
-    workspace.keep(replace(session["choice"], opened={"a": 3}))
+    session.notes = {key: {0: {"name": "n", "note": ""}}}
+    workspace.keep(replace(session.choice, opened={"a": 3}))
 
     def after_a_reload():
-        session.clear()
+        st.session_state.clear()
         monkeypatch.setattr(links, "read_url", lambda _: (Choice(), []))
         return workspace.current()
 
     assert after_a_reload().opened == {"a": 3}
-    assert session["prototype_notes"][key][0]["name"] == "n"
+    assert st.session_state["session"].notes[key][0]["name"] == "n"
     monkeypatch.setattr(table_store, "browser", lambda: "another")
     assert after_a_reload().opened == {}
-    assert "prototype_notes" not in session
+    assert not st.session_state["session"].notes
     monkeypatch.setattr(table_store, "browser", lambda: "b")
     monkeypatch.setattr(table_store, "KEEP_SECONDS", -1)
     assert after_a_reload().opened == {}
@@ -280,12 +280,12 @@ def test_the_file_is_saved_and_opened_on_every_page(page):
     app.button(key="desk").click().run()
     assert not app.exception
     content = state_file.write(Saved({"data": "wine", "seed": "7"}))
-    app.session_state["desk_asked"] = True  # a run of the fragment alone, as it were
+    session_of(app).workspace_wanted = True  # a run of the fragment alone, as it were
     app.file_uploader(key="desk_file_1").set_value(("s.json", content, "json")).run()
-    app.session_state["desk_asked"] = True
+    session_of(app).workspace_wanted = True
     app.button(key="desk_open").click().run()
     assert not app.exception, [e.value for e in app.exception]
-    choice = app.session_state["choice"]
+    choice = session_of(app).choice
     assert (choice.data, choice.seed, choice.values) == ("wine", 7, {})
     app.run()
     assert app.query_params["data"] in ("wine", ["wine"])

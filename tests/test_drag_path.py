@@ -12,6 +12,7 @@ from pages.explore import live
 from pages.state import table_store
 from pages.state.choice import MINE, Choice
 from smpcore import METHODS
+from tests.app import session_of
 from tests.test_live import Browser, kernels
 
 fixtures = (kernels,)
@@ -64,7 +65,7 @@ class Counted(Browser):
 
     def __init__(self, **choice):
         self.app = AppTest.from_function(_script, default_timeout=60)
-        self.app.session_state["choice"] = Choice(**choice)
+        session_of(self.app).choice = Choice(**choice)
         self.app.session_state["profile"] = self._count
         self.seq = 0
         self.last = self.post(None)
@@ -122,8 +123,8 @@ def test_what_stands_still_in_a_drag_is_what_would_be_found_anew(method, view):
     value = float(np.sqrt(control["low"] * control["high"]))
     browser.drag(**{control["name"]: 1.1 * value})
     goes_on = browser.drag(**{control["name"]: value})
-    assert browser.app.session_state["live"]["drag"]
-    browser.app.session_state["live"]["drag"] = None
+    assert session_of(browser.app).live.drag
+    session_of(browser.app).live.drag = None
     anew = browser.drag(**{control["name"]: value})
     np.testing.assert_equal(_without_clock(goes_on), _without_clock(anew))
 
@@ -131,7 +132,7 @@ def test_what_stands_still_in_a_drag_is_what_would_be_found_anew(method, view):
 def test_another_choice_in_the_middle_of_a_drag_ends_it():
     browser = Browser(data="moons")
     browser.drag(mu=0.02)
-    browser.app.session_state["choice"] = replace(browser.choice, data="iris")
+    session_of(browser.app).choice = replace(browser.choice, data="iris")
     header = browser.drag(mu=0.03)
     assert header["kind"] == "full" and len(header["scene"]["classes"]) == 3
     assert browser.choice.data == "iris" and browser.choice.values == {"mu": 0.03}
@@ -155,6 +156,6 @@ def test_nothing_is_held_when_a_drag_has_ended():
     browser = Browser(data="moons")
     browser.drag(mu=0.02)
     assert browser.drag(mu=0.02, release=True)["undo"] == "μ sparsity"
-    assert browser.app.session_state["live"]["drag"] is None
+    assert session_of(browser.app).live.drag is None
     assert browser.send("edit", op="undo")["undo"] == ""
     assert browser.choice.values == {}

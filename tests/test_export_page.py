@@ -25,7 +25,7 @@ from smpcore import (
     SensorRange,
     bundle,
 )
-from tests.app import kernels, opened, said, sound, until
+from tests.app import kernels, opened, said, session_of, sound, until
 from tests.smpcore.codegen.integers.mixed_tables import mixed_columns
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
@@ -131,17 +131,17 @@ def test_a_range_that_is_none_is_told_and_left_out(changes, told):
 
 def test_ranges_come_back_and_reach_the_files():
     page = _page("int16", data="iris", method="smallk")
-    key, frame = page.session_state["export_ranges.edited"]
+    key, frame = session_of(page).results["export_ranges.edited"]
     edited = frame.copy()
     edited.loc[0, ["low", "high", "whole numbers", "unit"]] = [0, 1023, True, "*mV*"]
     edited.loc[1, "low"] = 99.0
     page.switch_page("pages/explore.py").run()
-    page.session_state["export_ranges.edited"] = key, edited
+    session_of(page).results["export_ranges.edited"] = key, edited
     page.switch_page("pages/export.py").run()
     assert "low end should be below" in said(sound(page))
     shown = " ".join(block.value for block in page.get("code"))
     assert "/* value * 32, 0 to 1023 */" in shown
-    kept = page.session_state["export_ranges.edited"][1]
+    kept = session_of(page).results["export_ranges.edited"][1]
     assert kept["unit"][0] == "*mV*"
 
 
@@ -201,7 +201,7 @@ def test_a_board_that_is_too_small_is_marked_and_its_name_is_data():
     small.loc[0, ["board", "flash, kB"]] = ["<img src=x> **b**", 0.01]
     small.loc[1, "MHz"] = None
     page = opened({"data": "iris"}, "explore.py")
-    page.session_state["export_boards.edited"] = "", small
+    session_of(page).results["export_boards.edited"] = "", small
     page.switch_page("pages/export.py").run()
     (warning,) = [w.value for w in sound(page).warning]
     assert "\\<img src\\=x\\> \\*\\*b\\*\\*".replace("\\=", "=") in warning

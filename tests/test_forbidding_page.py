@@ -12,11 +12,12 @@ from pages.prototypes import report
 from pages.prototypes.context import ModelContext
 from pages.state import links, state_file, undo
 from pages.state.choice import Choice
+from pages.state.session import Live
 from pages.ui import exports, workspace
 from pages.ui.controls import set_values
 from pages.work import cache
 from smpcore import METHODS, SmpcoreError
-from tests.app import APP, kernels, opened, said, sound
+from tests.app import APP, kernels, opened, said, session_of, sound
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -33,7 +34,7 @@ def words(page):
 
 
 def chosen(page):
-    return page.session_state["choice"]
+    return session_of(page).choice
 
 
 def sight_of(choice):
@@ -231,13 +232,13 @@ def test_points_are_not_drawn_where_a_feature_is_forbidden():
     choice = Choice(data="moons", forbidden=(name,))
     message = {"op": "add", "x": 0.0, "y": 0.0, "label": 0}
     with pytest.raises(SmpcoreError, match="two numeric features"):
-        edited(choice, message, {})
+        edited(choice, message, Live())
 
 
 def test_it_is_undone():
     page = opened({"data": "iris"}, "prototypes.py")
     page.multiselect(key="forbidden_features").set_value([PETAL]).run()
-    live = page.session_state["live"]
+    live = session_of(page).live
     assert undo.told(live) == "what is forbidden"
     assert undo.back(chosen(page), live).forbidden == ()
 

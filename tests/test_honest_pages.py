@@ -14,7 +14,7 @@ from pages.state import state_file, table_store
 from pages.ui import exports
 from pages.work import sweep_jobs
 from smpcore import Dataset, load_dataset
-from tests.app import kernels, opened, said, until
+from tests.app import kernels, opened, said, session_of, until
 from tests.test_app import _payload
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
@@ -125,7 +125,7 @@ def test_few_rows_have_wide_intervals_and_repeated_folds(monkeypatch):
 @pytest.mark.parametrize("times", [0, 2])
 def test_opening_the_test_set_is_in_state_file_report_and_bundle(times):
     was = {"opened": "2", "open": "1"} if times else {}
-    choice = opened({"data": "breast_cancer"} | was).session_state["choice"]
+    choice = session_of(opened({"data": "breast_cancer"} | was)).choice
     export, digest = exports.export(choice), choice.dataset().digest
     files = zipfile.ZipFile(io.BytesIO(export.zip(False)))
     at = {name.rpartition("/")[2]: name for name in files.namelist()}

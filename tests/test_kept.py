@@ -4,7 +4,7 @@ import pytest
 
 from pages.work import sweep_jobs
 from smpcore import METHODS
-from tests.app import kernels, opened, said, sound
+from tests.app import kernels, opened, said, session_of, sound
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -77,7 +77,7 @@ def test_a_page_says_the_same_from_its_link_and_when_it_comes_back(name):
     again = opened(link, name)
     assert says(again) == wanted
     assert not again.warning
-    choices = [app.session_state["choice"] for app in (page, again)]
+    choices = [session_of(app).choice for app in (page, again)]
     assert choices[0].key == choices[1].key
 
 
@@ -117,9 +117,8 @@ def test_another_model_on_explore_is_the_one_that_is_swept():
     first = page.multiselect[0].value
     other = "smallk"
     assert first != [other]
-    page.session_state["choice"] = opened(
-        {"data": "iris", "method": other}
-    ).session_state["choice"]
+    there = opened({"data": "iris", "method": other})
+    session_of(page).choice = session_of(there).choice
     page.switch_page("pages/apply.py").run()
     page.switch_page("pages/tradeoff.py").run()
     assert page.multiselect[0].value == [other]

@@ -15,6 +15,7 @@ from pages.state.choice import MINE, Choice
 from pages.ui import readouts
 from pages.work import cache
 from smpcore import METHODS
+from tests.app import session_of
 
 
 def decode(payload: bytes) -> dict:
@@ -57,14 +58,14 @@ class Browser:
 
     def __init__(self, **choice):
         self.app = AppTest.from_function(_script, default_timeout=60)
-        self.app.session_state["choice"] = Choice(**choice)
+        session_of(self.app).choice = Choice(**choice)
         self.seq = 0
         self.last = self.post(None)
         self.scene = self.last["scene"]
 
     @property
     def choice(self):
-        return self.app.session_state["choice"]
+        return session_of(self.app).choice
 
     def post(self, message):
         self.app.session_state["message"] = message

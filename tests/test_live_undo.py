@@ -7,6 +7,7 @@ from pages.explore import edits
 from pages.state import undo
 from pages.state.choice import MINE
 from smpcore import METHODS
+from tests.app import session_of
 from tests.test_live import Browser, kernels
 
 fixtures = (kernels,)
@@ -133,4 +134,4 @@ def test_the_oldest_steps_are_forgotten(n):
     browser = Browser()
     for i in range(n):
         browser.drag(mu=0.01 + i / 1000, release=True)
-    assert len(browser.app.session_state["live"]["undo"]) == undo.MOST_STEPS
+    assert len(session_of(browser.app).live.undo) == undo.MOST_STEPS

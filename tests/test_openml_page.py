@@ -9,7 +9,7 @@ from pages.state import links, table_store
 from pages.state.choice import MINE
 from pages.work import openml_sets
 from smpcore import read_table, split
-from tests.app import kernels, opened, said, until
+from tests.app import kernels, opened, said, session_of, until
 from tests.smpcore.datasets.openml_server import Served, serving
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
@@ -56,7 +56,7 @@ def test_a_search_and_a_fetch_end_on_every_page(service):
     assert options[0].startswith("61 · small <b>kinds</b>, version 1: 80 rows")
     assert not any("huge" in option for option in options)
     fetch(page, 61)
-    until(page, lambda p: p.session_state["choice"].data == "openml:61")
+    until(page, lambda p: session_of(p).choice.data == "openml:61")
     page.run()
     assert page.metric[0].value == "80"
     assert "OpenML 61, version 1" in said(page)
@@ -71,7 +71,7 @@ def test_a_search_and_a_fetch_end_on_every_page(service):
 def test_a_copy_gets_other_roles_and_python_fetches_it_again(service):
     page = opened({"data": "openml:61"}, "data.py")
     page.button(key="copy_table").click().run()
-    choice = page.session_state["choice"]
+    choice = session_of(page).choice
     assert choice.data == MINE
     assert not any(button.key == "copy_table" for button in page.button)
     assert page.segmented_control[0].value == "classification"
@@ -91,7 +91,7 @@ def test_a_set_that_cannot_be_learned_is_mended_in_a_copy(service):
     fetch(page, 65)
     until(page, lambda p: "one class only" in said(p))
     page.button(key="copy_table").click().run()
-    draft = table_store.visit(page.session_state["draft"])[0]
+    draft = table_store.visit(session_of(page).draft)[0]
     tables = draft.with_roles(roles={"kind": "ignore", "z": "target"})
     assert tables.private and tables.n_samples == 80
 
@@ -121,7 +121,7 @@ def test_what_goes_wrong_is_said_and_the_data_stay(service):
     page = searched(opened({"data": "iris"}, "data.py"), "kinds")
     fetch(page, 63)
     until(page, lambda p: "nothing was kept" in said(p))
-    assert page.session_state["choice"].data == "iris"
+    assert session_of(page).choice.data == "iris"
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_an_id_that_does_not_fit_says_why(service, number, words):
     assert "not among the data sets" in page.selectbox(key="openml_choice").options[0]
     fetch(page, number)
     until(page, lambda p: words in said(p))
-    assert page.session_state["choice"].data == "iris"
+    assert session_of(page).choice.data == "iris"
 
 
 def test_a_name_that_nobody_has_is_a_sentence(service):
@@ -148,7 +148,7 @@ def test_a_slow_fetch_can_be_stopped(service):
     until(page, lambda p: "Fetching the rows" in said(p))
     page.button(key="openml_stop_0").click().run()
     until(page, lambda p: "Stopped" in said(p))
-    assert page.session_state["choice"].data == "iris"
+    assert session_of(page).choice.data == "iris"
 
 
 def test_offline_is_a_calm_sentence(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from pages.state.choice import MINE
 from pages.work import visitors
 from smpcore import SmpcoreError, load_dataset, read_table, split
 from tests.app import opened as visited
-from tests.app import said, sound
+from tests.app import said, session_of, sound
 from tests.test_data_page import GOOD, bring, choice, facts, opened
 from tests.test_live import Browser, kernels
 from tests.test_live_undo import back
@@ -96,7 +96,7 @@ def test_every_page_says_that_a_table_has_expired(page):
     app = visited({"data": MINE, "mine": token}, page)
     table_store._entries[token].visited -= table_store.KEEP_SECONDS
     if page == "explore.py":  # the figure itself says it
-        assert sound(app.run()).session_state["choice"].data == "moons"
+        assert session_of(sound(app.run())).choice.data == "moons"
     else:
         assert GONE in said(app.run())
         assert sound(app).query_params["data"] == "moons"
@@ -155,7 +155,7 @@ def test_a_file_replaces_the_upload_and_no_drawing():
     first = choice(page).token
     drawn = replace(load_dataset("moons"), private=True)
     drawing = table_store.keep(drawn, split(drawn))
-    page.session_state["choice"] = user_tables.show(choice(page), drawing)
+    session_of(page).choice = user_tables.show(choice(page), drawing)
     page.run()
     names = page.selectbox(key="data_pick").options
     assert names[:2] == ["My table", "My drawing"]

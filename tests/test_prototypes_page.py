@@ -9,12 +9,14 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+import streamlit as st
 
 from pages.explore import scene
 from pages.prototypes import portraits, report, rules
 from pages.prototypes.context import ModelContext
 from pages.state import table_store
 from pages.state.choice import MINE, Choice
+from pages.state.session import Session
 from pages.work import cache
 from smpcore import METHODS, Dataset, make_dataset, prepare, split
 from tests.app import kernels, opened, said, sound, until
@@ -167,7 +169,7 @@ def test_the_report_is_text_and_pictures_only(method, hostile, monkeypatch):
     row = METHODS[method]
     model = row.estimator(row.defaults()).fit(*data.named("train")).model_
     context = ModelContext(Choice(method=method), data, model)
-    monkeypatch.setattr("pages.prototypes.context.st.session_state", {})
+    monkeypatch.setattr(st, "session_state", {"session": Session()})
     context.notes[0] = {"name": NASTY, "note": f"note {NASTY}"}
     facts = report.facts_of(context)
     closed, full = (report.html(context, facts, real) for real in (False, True))
@@ -321,7 +323,7 @@ def test_the_report_warns_as_the_page_does(monkeypatch):
     parts = choice.parts()
     fit = cache.fit(parts, "smp", choice.all_values)
     assert fit.wait(60)
-    monkeypatch.setattr("pages.prototypes.context.st.session_state", {})
+    monkeypatch.setattr(st, "session_state", {"session": Session()})
     context = ModelContext(choice, parts, fit.estimator.model_)
     odd = [j for j, fact in enumerate(context.facts) if fact.opposing]
     assert odd

@@ -5,10 +5,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.state import links
 from pages.state.choice import Choice
+from pages.state.session import Session
 from pages.tradeoff import charts, operating_point, sweeps
 from pages.ui import exports
 from pages.work import cache, sweep_jobs
@@ -25,7 +27,7 @@ from smpcore import (
     title_of,
     walk_baselines,
 )
-from tests.app import kernels, opened, said, until
+from tests.app import kernels, opened, said, session_of, until
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -77,7 +79,7 @@ def test_every_method_has_points_that_open_it(method):
     assert options[1] in app.success[0].value
     app.switch_page("pages/explore.py").run()
     assert not app.exception
-    row, choice = METHODS[method], app.session_state["choice"]
+    row, choice = METHODS[method], session_of(app).choice
     shown = f"{choice.all_values[row.sparsity]:.6g}"
     assert options[1] == f"{row.title}: {row.param(row.sparsity).label} = {shown}"
 
@@ -99,21 +101,21 @@ def test_a_chosen_point_stays_on_explore_and_the_refined_sweep_with_it():
     _button(app, "sweep_refine").click().run()
     app = _finished(app)
     options = app.selectbox(key="point").options
-    before = app.session_state["choice"]
+    before = session_of(app).choice
     # Of the points, the μ that moves the end of λ farthest below what λ is.
     least = min(options, key=lambda text: float(text.rpartition(" = ")[2]))
     app.selectbox(key="point").select(least).run()
     _button(app, "use_point").click().run()
-    used = app.session_state["choice"]
+    used = session_of(app).choice
     data, values = used.parts(), used.all_values
     assert cache.bounds(data, used.method, values)["lam"][1] < values["lam"]
     link = dict(app.query_params)
     for page in ("explore.py", "export.py", "explore.py"):
         app.switch_page(f"pages/{page}").run()
         assert not app.exception
-        assert app.session_state["choice"].key == used.key != before.key
+        assert session_of(app).choice.key == used.key != before.key
         assert (
-            links.write_url(app.session_state["choice"]).items()
+            links.write_url(session_of(app).choice).items()
             <= {
                 name: value[0] if isinstance(value, list) else value
                 for name, value in link.items()
@@ -182,7 +184,7 @@ def test_a_threshold_is_set_linked_and_exported():
     assert "Threshold moved to" in said(linked)
     app.switch_page("pages/export.py").run()
     assert "Threshold moved to" in said(app)
-    other = dataclasses.replace(app.session_state["choice"], seed=1)
+    other = dataclasses.replace(session_of(app).choice, seed=1)
     assert other.operating == ""  # another model has not that threshold
 
 
@@ -304,12 +306,11 @@ def test_returning_to_a_point_gives_the_model_that_was_swept(monkeypatch):
     values = row.defaults("classification")
     fixed = next(n for n, v in values.items() if n != row.sparsity and type(v) is float)
     asked = dataclasses.replace(_asked(), values={key: values | {fixed: 0.0123}})
-    session = [Choice(data="iris", method=other, seed=3)]
-    monkeypatch.setattr(links, "chosen", lambda: session[-1])
-    monkeypatch.setattr(links, "choose", session.append)
+    visit = Session(Choice(data="iris", method=other, seed=3))
+    monkeypatch.setattr(st, "session_state", {"session": visit})
     point = next(_found([0.5], 4).of_methods.itertuples())
     sweeps.use(asked, point)
-    used = session[-1]
+    used = visit.choice
     assert (used.method, used.seed) == (key, 3)
     assert used.values == {fixed: 0.0123, row.sparsity: 0.5}
     assert used.all_values == values | used.values
@@ -317,13 +318,12 @@ def test_returning_to_a_point_gives_the_model_that_was_swept(monkeypatch):
 
 def test_a_threshold_of_an_earlier_model_does_not_bring_that_model_back(monkeypatch):
     before, now = Choice(data="breast_cancer", seed=1), Choice(data="breast_cancer")
-    session = [now]
-    monkeypatch.setattr(links, "chosen", lambda: session[-1])
-    monkeypatch.setattr(links, "choose", session.append)
+    visit = Session(now)
+    monkeypatch.setattr(st, "session_state", {"session": visit})
     operating_point._set(before.key, 0.5, 0.0)
-    assert session[-1].key == now.key and not session[-1].operating
+    assert visit.choice.key == now.key and not visit.choice.operating
     operating_point._set(now.key, 0.5, 0.0)
-    assert session[-1].key == now.key and "0.5" in session[-1].operating
+    assert visit.choice.key == now.key and "0.5" in visit.choice.operating
 
 
 def test_a_method_without_a_point_is_named_and_swept_again(monkeypatch):

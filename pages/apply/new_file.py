@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.state import session
 from pages.ui import files
 from pages.ui.text import escape_markdown, short_label
 from pages.work import cache, reading
@@ -53,14 +54,14 @@ def upload(data: cache.Parts) -> NewFile | None:
         If the file cannot be read.
     """
     digest = data.dataset.digest
-    kept: NewFile | None = st.session_state.get("new_rows")
-    if kept is not None and kept.key[1] != digest:
+    visit = session.get()
+    of, kept = visit.results.get("new_rows", ("", None))
+    if of != digest:
         kept = None
-    number = st.session_state.get("new_files", 0)
     file = st.file_uploader(
         "New rows: a table with the same columns, with or without the target",
         files.ENDINGS,
-        key=f"new_rows_{digest}_{number}",
+        key=f"new_rows_{digest}_{visit.editions['new_rows']}",
         on_change=_forget,
         help="They stay in memory until you leave or close them, are seen by your "
         "browser only, and join neither the data set nor any export.",
@@ -82,12 +83,12 @@ def _read(file: Any, data: cache.Parts) -> NewFile:
     how = files.like(data.dataset)
     frame, _, _ = reading.read(read_frame, file, file.name, **how)
     kept = NewFile((file.file_id, data.dataset.digest), file.name, frame)
-    st.session_state["new_rows"] = kept
+    session.get().results["new_rows"] = data.dataset.digest, kept
     return kept
 
 
 def _forget() -> None:
-    kept: NewFile | None = st.session_state.pop("new_rows", None)
+    _, kept = session.get().results.pop("new_rows", ("", None))
     for name in kept.chosen if kept else ():
         st.session_state.pop(f"renamed_{name}", None)
 
@@ -95,4 +96,4 @@ def _forget() -> None:
 def _close() -> None:
     """Forget the file; a picker of another name has none."""
     _forget()
-    st.session_state["new_files"] = st.session_state.get("new_files", 0) + 1
+    session.get().editions["new_rows"] += 1

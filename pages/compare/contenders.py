@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.state import widget_state
+from pages.state import session, widget_state
 from pages.state.choice import Choice
 from pages.ui import pin
 from pages.ui.readouts import duration, percent, together
@@ -106,7 +106,7 @@ def entries(choice: Choice, data: cache.Parts) -> tuple[list[Entry], bool]:
     )
     found = [Entry(key, pin.chosen_values(choice, key)) for key in chosen]
     found += [Entry(key) for key in baselines]
-    a = st.session_state.get("pinned")
+    a = session.get().pinned
     if a and _learns(a, task):
         found = [a, *(entry for entry in found if entry != a)]
     return found, search

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.data import editor
-from pages.state import links
+from pages.state import session
 from pages.ui.text import short_label
 from smpcore import Dataset, Split, figures
 
@@ -36,7 +36,7 @@ def scatter(dataset: Dataset, division: Split) -> None:
     names = dataset.feature_columns
     if not names:
         return
-    open_test = dataset.open_test or links.current().open_test
+    open_test = dataset.open_test or session.current().open_test
     across, up = st.columns(2)
     first = across.selectbox("Across", names, 0, short_label, key="scatter_x")
     last = min(1, len(names) - 1)
@@ -51,7 +51,7 @@ def scatter(dataset: Dataset, division: Split) -> None:
 
 def series(dataset: Dataset, division: Split) -> None:
     """A few series of each class."""
-    open_test = dataset.open_test or links.current().open_test
+    open_test = dataset.open_test or session.current().open_test
     rows = editor.visible_rows(division, open_test)
     words = "A few series of each class against time, a panel for each channel"
     st.plotly_chart(figures.series(dataset, rows), key="series", alt=words)

@@ -11,6 +11,7 @@ import streamlit as st
 
 from pages.state import links, session, table_store, user_tables
 from pages.state.choice import BUNDLED, MINE, Choice
+from pages.state.session import Live
 from pages.ui.controls import set_values
 from pages.ui.text import escape_markdown
 from pages.work import cache, sources, visitors
@@ -29,15 +30,16 @@ KINDS = ("number", "category")
 
 def pick() -> None:
     """Which table: a bundled one with its parameters, or the visitor's own."""
-    choice = links.current()
-    draft = st.session_state.get("draft", "")
+    choice = session.current()
+    visit = session.get()
+    draft = visit.draft
     # A draft stands in the list in place of the table that was shown last.
     mine = user_tables.titles(choice) | ({MINE: "My table"} if draft else {})
-    others = sources.listed()
+    others = sources.listed(visit.fetched)
     if choice.data not in (MINE, *BUNDLED, *others):  # its file is gone
         start = {"data_values": {}, "two_classes": False, "forbidden": ()}
         choice = replace(choice, data=Choice.data, **start)
-        links.choose(choice)
+        session.choose(choice)
         st.warning("The chosen file is no longer on this server: other data are shown.")
     left, right = st.columns([4, 1], vertical_alignment="bottom")
     st.session_state["data_pick"] = MINE if draft else choice.data
@@ -59,7 +61,7 @@ def pick() -> None:
         )
     params = BUNDLED[choice.data].params if choice.data in BUNDLED else ()
     if params and not draft:
-        links.choose(set_values(choice, _generated(choice, params)))
+        session.choose(set_values(choice, _generated(choice, params)))
 
 
 def _title(key: str) -> str:
@@ -67,10 +69,12 @@ def _title(key: str) -> str:
 
 
 def _picked() -> None:
-    if draft := st.session_state.pop("draft", ""):
-        table_store.delete(draft)
+    visit = session.get()
+    if visit.draft:
+        table_store.delete(visit.draft)
+        visit.draft = ""
     value = {"data": st.session_state["data_pick"]}
-    links.choose_data(set_values(links.current(), value))
+    session.choose_data(set_values(session.current(), value))
 
 
 def _generated(choice: Choice, params: tuple[Param, ...]) -> dict[str, Any]:
@@ -85,7 +89,7 @@ def _generated(choice: Choice, params: tuple[Param, ...]) -> dict[str, Any]:
             number(param.high),
             number(value),
             step=1 if param.scale == "int" else 0.05,
-            key=f"{choice.data}.{param.name}.{links.edition()}",
+            key=f"{choice.data}.{param.name}.{session.get().editions['controls']}",
             help=param.help or None,
         )
         if chosen != value:
@@ -108,23 +112,22 @@ def shown() -> tuple[Dataset, Split | None]:
 
     Its number to predict is still a number: see `posed`.
     """
-    choice = links.current()
-    token = st.session_state.get("draft") or (
-        choice.token if choice.data == MINE else ""
-    )
+    choice = session.current()
+    visit = session.get()
+    token = visit.draft or (choice.token if choice.data == MINE else "")
     if token:
         try:
             return table_store.visit(token)
         except SmpcoreError as error:
-            st.session_state["draft"] = ""
-            links.choose(Choice())
+            visit.draft = ""
+            session.choose(Choice())
             st.warning(escape_markdown(str(error)))
-    return links.current().table(), None
+    return session.current().table(), None
 
 
 def posed(dataset: Dataset) -> Dataset:
     """The table with the question that is asked of it: two classes, if so chosen."""
-    if links.current().two_classes and dataset.task == "regression":
+    if session.current().two_classes and dataset.task == "regression":
         return cache.two_classes(dataset)
     return dataset
 
@@ -135,19 +138,19 @@ def _cut(dataset: Dataset) -> None:
         return
     chosen = st.toggle(
         "Two classes: below the mean 'P', else 'N'",
-        links.current().two_classes,
+        session.current().two_classes,
         key=f"two_{dataset.digest}",
         help="The papers' binary versions of such tables. The mean is that of all "
         "rows, test rows included: it belongs to the question.",
     )
-    if chosen != links.current().two_classes:
-        links.choose(replace(links.current(), two_classes=chosen))
+    if chosen != session.current().two_classes:
+        session.choose(replace(session.current(), two_classes=chosen))
         st.rerun()
 
 
 def divide(dataset: Dataset, drawn: Split | None) -> None:
     """Let the visitor choose the shares of the parts and the seed."""
-    choice = links.current()
+    choice = session.current()
     if drawn is not None:
         st.caption("The parts stay as they were when the first point was moved.")
         return
@@ -158,12 +161,12 @@ def divide(dataset: Dataset, drawn: Split | None) -> None:
     test = columns[1].slider("Test share", 0.0, most, start, disabled=fixed)
     ends = int(links.SEED.low), int(links.SEED.high)
     seed = columns[2].number_input("Seed of the split", *ends, choice.seed)
-    links.choose(replace(choice, validation=validation, test=test, seed=seed))
+    session.choose(replace(choice, validation=validation, test=test, seed=seed))
 
 
 def division_of(dataset: Dataset, drawn: Split | None) -> Split:
     """The parts of a table: as drawn by hand, or by shares and seed."""
-    choice = links.current()
+    choice = session.current()
     if drawn is not None:
         return drawn
     return cache.split_of(dataset, choice.validation, choice.test, choice.seed)
@@ -192,17 +195,17 @@ def take(dataset: Dataset, brought: bool = False) -> None:
     brought : bool
         From elsewhere; else it is the shown table, read otherwise.
     """
-    choice, draft = links.current(), st.session_state.get("draft", "")
+    choice, visit = session.current(), session.get()
     if obstacle(dataset):
-        st.session_state["draft"] = table_store.keep(dataset, token=draft)
+        visit.draft = table_store.keep(dataset, token=visit.draft)
         return
-    if draft:
-        table_store.delete(draft)
-        st.session_state["draft"] = ""
-    same = choice.data == MINE and not (draft or brought)
+    same = choice.data == MINE and not (visit.draft or brought)
+    if visit.draft:
+        table_store.delete(visit.draft)
+        visit.draft = ""
     token = choice.token if same else user_tables.upload_of(choice)
     token = table_store.keep(dataset, token=token)
-    links.choose_data(
+    session.choose_data(
         replace(
             user_tables.show(choice, token),
             data_values={},
@@ -216,12 +219,13 @@ def take(dataset: Dataset, brought: bool = False) -> None:
 
 def forget() -> None:
     """Delete the visitor's table from the server."""
-    choice = links.current()
-    for token in {*choice.own, st.session_state.get("draft", "")} - {""}:
+    choice = session.current()
+    visit = session.get()
+    for token in {*choice.own, visit.draft} - {""}:
         table_store.delete(token)
-    for name in ("draft", "read", "read_test", "live", "checked", "columns"):
-        st.session_state.pop(name, None)
-    st.session_state["uploads"] = st.session_state.get("uploads", 0) + 1
+    visit.draft, visit.live = "", Live()
+    session.forget_results()  # whatever was found for a table may hold its rows
+    visit.editions["uploads"] += 1
     visitors.drop_files()
     start = {
         "data": Choice.data,
@@ -230,7 +234,7 @@ def forget() -> None:
         "data_values": {},
         "view": {},
     }
-    links.choose(replace(choice, **start, two_classes=False, forbidden=()))
+    session.choose(replace(choice, **start, two_classes=False, forbidden=()))
 
 
 def roles(dataset: Dataset) -> None:

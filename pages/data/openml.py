@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.state import links
+from pages.state import session
 from pages.ui.controls import set_values
 from pages.ui.text import escape_markdown
 from pages.work import openml_sets
@@ -14,11 +14,12 @@ POLL_SECONDS = 0.4
 
 
 def _search() -> None:
-    openml_sets.search(st.session_state["openml_text"])
+    text = st.session_state["openml_text"]
+    session.get().openml_search = openml_sets.search(text)
 
 
 def _fetch(number: int) -> None:
-    st.session_state["openml_wanted"] = number
+    session.get().openml_wanted = number
     openml_sets.begin(number)
 
 
@@ -34,14 +35,15 @@ def controls() -> None:
             "once a day as a request for its whole list, and the id that you fetch.",
         )
         right.form_submit_button("Search", on_click=_search, width="stretch")
-    search = st.session_state.get("openml_search")
-    wanted = st.session_state.get("openml_wanted")
+    visit = session.get()
+    search, wanted = visit.openml_search, visit.openml_wanted
     download = None if wanted is None else openml_sets.begin_once(wanted)
     waiting = [one for one in (search, download) if one is not None and one.running]
     st.fragment(_shown, run_every=POLL_SECONDS if waiting else None)(search, download)
 
 
 def _shown(search: Download | None, download: Download | None) -> None:
+    visit = session.get()
     running = [one for one in (search, download) if one is not None and one.running]
     for place, one in enumerate(running):
         left, right = st.columns([4, 1], vertical_alignment="center")
@@ -51,9 +53,10 @@ def _shown(search: Download | None, download: Download | None) -> None:
         _results(search)
     if download is not None and not download.running:
         _arrived(download)
-    elif st.session_state.pop("openml_polled", False) and not running:
+    elif visit.openml_polled and not running:
+        visit.openml_polled = False
         st.rerun()
-    st.session_state["openml_polled"] = bool(running)
+    visit.openml_polled = bool(running)
 
 
 def _results(search: Download) -> None:
@@ -87,21 +90,25 @@ def _results(search: Download) -> None:
 
 def _arrived(download: Download) -> None:
     """Choose what was fetched; or say why nothing came."""
-    wanted = st.session_state.pop("openml_wanted")
+    visit = session.get()
+    wanted, visit.openml_wanted = visit.openml_wanted, None
     if not download.done:
         others = "Stopped here; another visitor still waits for this data set."
-        st.session_state["openml_problem"] = others
+        visit.openml_problem = others
     elif download.problem:
-        st.session_state["openml_problem"] = download.problem
+        visit.openml_problem = download.problem
     else:
         key = f"{openml_sets.PREFIX}{wanted}"
         openml_sets.load(key)
-        choice = set_values(links.current(), {"data": key})
-        links.choose_data(choice)
+        visit.fetched.add(key)
+        choice = set_values(session.current(), {"data": key})
+        session.choose_data(choice)
     st.rerun()
 
 
 def problem() -> None:
     """What went wrong with the last fetch, said once."""
-    if words := st.session_state.pop("openml_problem", ""):
-        st.warning(escape_markdown(words))
+    visit = session.get()
+    if visit.openml_problem:
+        st.warning(escape_markdown(visit.openml_problem))
+        visit.openml_problem = ""

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from pages.data import editor
-from pages.state import links, session
+from pages.state import session
 from pages.state.choice import BUNDLED
 from pages.ui import files
 from pages.ui.text import escape_markdown, short_label
@@ -32,7 +32,7 @@ _NAMES = {"\t": "tab", True: "yes", False: "no"}
 
 def uploads() -> None:
     """Two file pickers: the table, and a second one as its test part."""
-    number = st.session_state.get("uploads", 0)
+    number = session.get().editions["uploads"]
     left, right = st.columns(2)
     file = left.file_uploader(
         "Your table: CSV, ARFF or Parquet; series: also .ts",
@@ -137,20 +137,21 @@ def _once(
 ) -> None:
     """Read a file when it or its settings are new, and say what is wrong with it."""
     if file is None:
-        st.session_state.pop(name, None)
+        session.get().results.pop(name, None)
         return
     settings = {**_chosen(), **series}
     key = (file.file_id, tuple(settings.items()))
-    done, problem = st.session_state.get(name, (None, ""))
+    results = session.get().results
+    done, problem = results.get(name, (None, ""))
     if done != key:
         try:
             editor.take(read(settings), brought=name == "read")
             problem = ""
         except SmpcoreError as error:
             problem = str(error)
-        st.session_state[name] = (key, problem)
+        results[name] = key, problem
         if name == "read":  # the test rows belong under the table as read now
-            st.session_state.pop("read_test", None)
+            results.pop("read_test", None)
     if problem:
         st.error(escape_markdown(problem))
 
@@ -166,7 +167,7 @@ def how_read(dataset: Dataset) -> None:
         "encoding": ENCODINGS,
         "header": (True, False),
     }
-    file_is_here = st.session_state.get("read") is not None
+    file_is_here = "read" in session.get().results
     for column, (name, values) in zip(st.columns(4), options.items(), strict=True):
         used = _NAMES.get(getattr(found, name), getattr(found, name))
         column.selectbox(
@@ -181,7 +182,7 @@ def how_read(dataset: Dataset) -> None:
 
 def copy(dataset: Dataset) -> None:
     """A button that makes a table from elsewhere the visitor's own, to be mended."""
-    if links.current().data in BUNDLED:
+    if session.current().data in BUNDLED:
         return
     st.button(
         "Copy it to a table of my own",
@@ -190,7 +191,9 @@ def copy(dataset: Dataset) -> None:
         on_click=_want_copy,
         help="Then its columns can get other roles: another target, or none at all.",
     )
-    if st.session_state.pop("copy_wanted", False):
+    visit = session.get()
+    if visit.copy_wanted:
+        visit.copy_wanted = False
         try:
             editor.take(replace(dataset, private=True), brought=True)
         except SmpcoreError as error:
@@ -200,4 +203,4 @@ def copy(dataset: Dataset) -> None:
 
 
 def _want_copy() -> None:
-    st.session_state["copy_wanted"] = True
+    session.get().copy_wanted = True

@@ -11,6 +11,7 @@ import numpy as np
 
 from pages.state import state_file, table_store, undo, user_tables
 from pages.state.choice import MINE, Choice
+from pages.state.session import Live
 from pages.work import cache
 from smpcore import Dataset, SmpcoreError, Split, figures
 
@@ -54,7 +55,7 @@ def is_editable(data: cache.Parts, view: figures.View | None = None) -> bool:
     return flat and numbers == [True, True] and few
 
 
-def edited(choice: Choice, message: Mapping[str, Any], live: dict[str, Any]) -> Choice:
+def edited(choice: Choice, message: Mapping[str, Any], live: Live) -> Choice:
     """Apply an edit.
 
     Parameters
@@ -62,7 +63,7 @@ def edited(choice: Choice, message: Mapping[str, Any], live: dict[str, Any]) -> 
     choice : Choice
     message : mapping
         ``op`` and what it needs (untrusted).
-    live : dict
+    live : Live
         The session's state of the figure: undo steps are kept in it.
 
     Returns
@@ -71,8 +72,8 @@ def edited(choice: Choice, message: Mapping[str, Any], live: dict[str, Any]) -> 
     """
     op, row = message.get("op"), message.get("row")
     gesture = op, row if op == "move" else None
-    goes_on = op in ("move", "erase", "spray") and live.get("gesture") == gesture
-    live["gesture"] = None
+    goes_on = op in ("move", "erase", "spray") and live.gesture == gesture
+    live.gesture = None
     if op == "undo":
         return undo.back(choice, live)
     data = choice.parts()
@@ -83,10 +84,10 @@ def edited(choice: Choice, message: Mapping[str, Any], live: dict[str, Any]) -> 
         points = (data.dataset, data.split) if drawn else None
         digest = data.dataset.digest
         undo.push(live, undo.Step(STEPS[op], choice, points, digest, moved=True))
-    live["gesture"] = gesture if message.get("dragging") else None
+    live.gesture = gesture if message.get("dragging") else None
     # What is drawn on other data, or on an upload, leaves them and the upload alone.
     token = table_store.keep(dataset, division, choice.token if drawn else "")
-    live["edited"] = token
+    live.edited = token
     return replace(user_tables.show(choice, token), data_values={})
 
 

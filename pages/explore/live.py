@@ -21,15 +21,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import streamlit as st
 
 from pages.explore import messages, subsampled
 from pages.explore.canvas import pack
 from pages.explore.edits import UNEXPECTED, edited
 from pages.explore.scene import Scene, picture
-from pages.state import links, undo
+from pages.state import session, undo
 from pages.state.choice import MINE, Choice
 from pages.state.context import Context, Ends, resolve
+from pages.state.session import Live
 from pages.ui import controls
 from pages.work import cache, jobs
 from pages.work.warmup import uncompiled
@@ -58,14 +58,15 @@ def answer(message: Mapping[str, Any] | None) -> bytes:
     bytes
         The payload.
     """
-    chosen = st.session_state.get("choice")
-    before = links.current(first_run=message is None)
-    lost = chosen is not None and chosen != before
+    visit = session.get()
+    chosen = visit.choice
+    before = session.current(first_run=message is None)
+    lost = chosen != before
     header: dict[str, Any] = {"v": 1, "seq": 0, "busy": 0}
-    notices = [{"level": "warning", "text": t} for t in links.take_notices()]
-    live = st.session_state.setdefault("live", {})
+    notices = [{"level": "warning", "text": t} for t in session.take_notices()]
+    live = visit.live
     if message is None:
-        live.update(edit=None, released=None)
+        live.edit = live.released = None
     try:
         seq, kind = _read(message)
         header["seq"] = seq
@@ -80,25 +81,25 @@ def answer(message: Mapping[str, Any] | None) -> bytes:
             notices += [{"level": "info", "text": text} for text in said]
             _respond(header, context, message or {}, kind)
             dragging = kind == "set" and message.get("dragging")
-            live["drag"] = context if dragging else None
-            st.session_state["choice"] = context.choice
+            live.drag = context if dragging else None
+            visit.choice = context.choice
             if not goes_on:
                 undo.follow(live, before, context.choice, message)
             header["undo"] = context.once("undo", lambda: undo.told(live))
             if kind != "knots":
                 if not (message or {}).get("dragging"):
-                    live["released"] = context.choice
+                    live.released = context.choice
                     key = context.method.key, context.values
-                    live["cautions"] = cache.cautions(context.data, *key)
-                told = live.get("cautions", [])
+                    live.cautions = cache.cautions(context.data, *key)
+                told = live.cautions
                 notices += [{"level": "warning", "text": text} for text in told]
     except SmpcoreError as error:
         # Nothing is lost: what was on the screen stays, with the reason above it.
         notices.append({"level": "error", "text": str(error)})
         header["kind"] = "notice"
         if message is None:
-            links.choose(Choice(token=before.token, others=before.others))
-            _respond(header, resolve(links.current()), {}, "full")
+            session.choose(Choice(token=before.token, others=before.others))
+            _respond(header, resolve(session.current()), {}, "full")
     except Exception:
         # A bug: all of it in the log, a sentence to find it by for the visitor.
         number = secrets.token_hex(3)
@@ -115,7 +116,7 @@ def released() -> Choice:
     Whoever wants its canonical fit does not start one for each place that a slider is
     dragged over.
     """
-    return st.session_state["live"].get("released") or links.current()
+    return session.get().live.released or session.current()
 
 
 def _read(message: Mapping[str, Any] | None) -> tuple[int, str]:
@@ -131,10 +132,10 @@ def _moved(
     before: Choice,
     message: Mapping[str, Any] | None,
     kind: str,
-    live: dict[str, Any],
+    live: Live,
 ) -> Context | None:
     """What the last message of a drag left, with sliders moved; None: resolve anew."""
-    context = live.pop("drag", None)
+    context, live.drag = live.drag, None
     # Another page may have made another choice meanwhile.
     if context is None or context.choice is not before:
         return None
@@ -166,10 +167,11 @@ def _applied(choice: Choice, message: Mapping[str, Any] | None, kind: str) -> Ch
         return controls.set_values(choice, message.get("values", {}))
     if kind == "reset":
         return replace(choice, values={}, view={}, threshold=0.0, band=0.0)
-    if kind == "edit" and message["seq"] != st.session_state["live"].get("edit"):
+    live = session.get().live
+    if kind == "edit" and message["seq"] != live.edit:
         # The browser repeats an edit whose answer got lost: it counts once.
-        choice = edited(choice, message, st.session_state["live"])
-        st.session_state["live"]["edit"] = message["seq"]
+        choice = edited(choice, message, live)
+        live.edit = message["seq"]
     return choice
 
 
@@ -177,7 +179,7 @@ def _respond(
     header: dict[str, Any], context: Context, message: Mapping[str, Any], kind: str
 ) -> None:
     """Fill in what the message asks for."""
-    live = st.session_state["live"]
+    live = session.get().live
     scene = context.once("scene", lambda: _scene(context, live))
     if kind == "knots":
         header.update(kind="knots", knots=_knots(context, scene, message))
@@ -189,22 +191,22 @@ def _respond(
         estimator, job, canonical = _canonical(context, live, kind == "stop")
     # The last canonical fit was a job, or this one is bound to be.
     slow = context.once("slow", lambda: cache.is_slow(data, context.method.key))
-    if (dragging and (slow or not live.get("quick", True))) or (
+    if (dragging and (slow or not live.quick)) or (
         job and kind in ("set", "reset", "edit", "full")
     ):
-        estimator, data = _coarse(context, live.get("state") if dragging else None)
+        estimator, data = _coarse(context, live.state if dragging else None)
     elif dragging:
         estimator = _held(context, live) if kind == "set" else None
-        estimator = estimator or _preview(context, context.problem(), live.get("state"))
-    if "bounds" not in live or live["bounds_of"] != context.method.key:
+        estimator = estimator or _preview(context, context.problem(), live.state)
+    if live.bounds_of != context.method.key:
         # Before a fit has told better ones.
         widest = {name: (p.low, p.high) for name, p in context.sliders().items()}
-        live.update(bounds=widest, bounds_of=context.method.key)
-    live["bounds"] = bounds = context.holding(live["bounds"])
+        live.bounds, live.bounds_of = widest, context.method.key
+    live.bounds = bounds = context.holding(live.bounds)
     automatic: Mapping[str, float] = {}
     support = np.ones(context.data.X.shape[1], dtype=bool)
     if estimator is not None:
-        live["state"] = estimator.state_
+        live.state = estimator.state_
         support, automatic = estimator.model_.support, estimator.automatic_
         seconds = time.perf_counter() - started
         value = context.values.get(context.method.path)
@@ -219,7 +221,7 @@ def _respond(
             "value": automatic.get(context.method.path) if value is None else value,
         }
     header["job"] = job
-    scrubs = live.get("quick") and context.method.scrubs(context.values)
+    scrubs = live.quick and context.method.scrubs(context.values)
     header["path"] = _path(context.method, bounds) if scrubs else None
     header["controls"] = controls.live_controls(context, bounds, support, automatic)
     known = message.get("have") == scene.header["id"]
@@ -227,30 +229,30 @@ def _respond(
     if not known:
         header["scene"] = scene.header
     if not dragging:
-        links.show_url(context.choice)
+        session.show_url(context.choice)
 
 
-def _scene(context: Context, live: dict[str, Any]) -> Scene:
+def _scene(context: Context, live: Live) -> Scene:
     """Rows and window of a choice: those on the screen where they are the same."""
     choice, data = context.choice, context.data
     view = sorted(choice.view.items(), key=str)
     parts = (data.dataset.digest, data.split.key, choice.open_test, view)
     key = hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
-    scene = live.get("scene")
+    scene = live.scene
     if scene is None or scene.header["id"] != key:
         scene = Scene(choice, data, _view(choice, data, live))
         scene.header["id"] = key
-        live["scene"] = scene
+        live.scene = scene
     return scene
 
 
-def _view(choice: Choice, data: cache.Parts, live: dict[str, Any]) -> figures.View:
+def _view(choice: Choice, data: cache.Parts, live: Live) -> figures.View:
     """The window; it stands still while the visitor's own points move inside it."""
     view = cache.view(data, choice.view_of(data))
-    drawn = choice.data == MINE and live.get("edited") == choice.token
-    if not drawn or live.get("scene") is None:
+    drawn = choice.data == MINE and live.edited == choice.token
+    if not drawn or live.scene is None:
         return view
-    kept = live["scene"].view
+    kept = live.scene.view
     same = (kept.x_label, kept.y_label) == (view.x_label, view.y_label)
     if same and np.array_equal(kept.origin, view.origin):
         xy = kept.places(data.X, data.y)
@@ -275,9 +277,9 @@ def _coarse(context: Context, state: Any) -> tuple[Any, cache.Parts | None]:
         return None, None
 
 
-def _held(context: Context, live: dict[str, Any]) -> Any:
+def _held(context: Context, live: Live) -> Any:
     """The canonical fit, as a release gives it; None where it takes too long."""
-    if live.get("seconds", np.inf) > HELD_SECONDS:
+    if live.seconds > HELD_SECONDS:
         return None
     problem = context.problem()
     unfitted = context.method.estimator(context.values, problem.task)
@@ -294,24 +296,24 @@ def _preview(context: Context, problem: Any, state: Any) -> Any:
 
 
 def _canonical(
-    context: Context, live: dict[str, Any], stop: bool
+    context: Context, live: Live, stop: bool
 ) -> tuple[Any, dict[str, Any] | None, bool]:
     """The canonical fit, or None with what its job says; whether it is canonical."""
     method = context.method
     fit = cache.fit(context.data, method.key, context.values)
     _wait_for(fit, live)
     # Knots of a path that is slow to solve would keep the visitor waiting.
-    live["quick"] = fit.task is None
+    live.quick = fit.task is None
     if stop and fit.task is not None:
         fit.stop()
     elif fit.was_stopped:
         fit.restart()
     if fit.wait(0.0):
-        live.update(bounds=fit.bounds, bounds_of=method.key)
-        live["seconds"] = fit.estimator.history_.seconds
+        live.bounds, live.bounds_of = fit.bounds, method.key
+        live.seconds = fit.estimator.history_.seconds
         # What was chosen on folds beforehand takes its time once only.
-        quick = live["seconds"] < cache.QUICK_SECONDS or not fit.compiled
-        live["quick"] = quick and not cache.is_large(context.data, method.key)
+        quick = live.seconds < cache.QUICK_SECONDS or not fit.compiled
+        live.quick = quick and not cache.is_large(context.data, method.key)
         return context.choice.at_work(fit.estimator), None, not fit.was_stopped
     doing = "Compiling and fitting" if method.key in uncompiled else "Fitting"
     others = ", goes on: another visitor waits for it" if stop else ""
@@ -323,11 +325,11 @@ def _canonical(
     return None, job, False
 
 
-def _wait_for(fit: cache.Fit, live: dict[str, Any]) -> None:
+def _wait_for(fit: cache.Fit, live: Live) -> None:
     """Wait for this fit and for no older one, which may end then."""
     fit.join()
-    older = live.get("waits_for", fit)
-    live["waits_for"] = fit
+    older = live.waits_for or fit
+    live.waits_for = fit
     if older is not fit:
         older.leave()
 

@@ -13,6 +13,7 @@ from pages.export import costs, settings
 from pages.export.costs import Cost, Costs
 from pages.export.formats import Form
 from pages.export.ranges import kept_table
+from pages.state import session
 from pages.ui.exports import Export
 from pages.ui.readouts import percent
 from pages.ui.text import escape_markdown
@@ -44,7 +45,8 @@ def section(made: Export, form: Form, chip: str, key: Any) -> None:
         The same for the same model only.
     """
     known, how = costs.estimates(form.model), "Estimated from a table of measured code."
-    if st.session_state.get("measure") == (key, form.name):
+    wanted = (key, form.name), None
+    if session.get().results.get("measure") == wanted:
         work = partial(costs.measured, form.model)
         job = settings.begun("measured", (key, form.name), work)
         words = "Compiling, and asking the simulated chips"
@@ -68,8 +70,8 @@ def section(made: Export, form: Form, chip: str, key: Any) -> None:
             "Measure",
             key="measure_costs",
             icon=":material/timer:",
-            on_click=st.session_state.update,
-            args=({"measure": (key, form.name)},),
+            on_click=session.get().results.update,
+            kwargs={"measure": wanted},
             help="Compiles these very files and runs them on simulated chips.",
         )
     if known:

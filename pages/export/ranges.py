@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.state import session
 from pages.ui import exports
 from pages.ui.text import escape_markdown
 from smpcore import ExportError, QuantModel, SensorRange, quantise
@@ -38,12 +39,13 @@ def kept_table(name: str, key: str, start: pd.DataFrame, **options: Any) -> Any:
     DataFrame
     """
     widget, base, last = f"{name}.{key}", f"{name}.base", f"{name}.edited"
+    results = session.get().results
     if widget not in st.session_state:
-        known, edited = st.session_state.get(last, ("", start))
+        known, edited = results.get(last, ("", start))
         # What is given to the editor stays the same while it is on the page.
-        st.session_state[base] = edited if known == key else start
-    edited = st.data_editor(st.session_state[base], key=widget, **options)
-    st.session_state[last] = key, edited
+        results[base] = key, edited if known == key else start
+    edited = st.data_editor(results[base][1], key=widget, **options)
+    results[last] = key, edited
     return edited
 
 

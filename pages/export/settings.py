@@ -114,7 +114,7 @@ def begun(name: str, key: Any, work: Callable[..., Any]) -> Task:
     -------
     Task
     """
-    before = st.session_state.get(name, (key, None))
+    before = session.get().results.get(name, (key, None))
     if before[0] != key:
         before[1].leave()
     task = session.remembered(name, key, partial(Task, work))

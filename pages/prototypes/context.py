@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import streamlit as st
 
+from pages.state import session
 from pages.state.choice import Choice
 from pages.ui import readouts
 from pages.work import cache
@@ -93,8 +93,7 @@ class ModelContext:
     @cached_property
     def notes(self) -> dict[int, dict[str, str]]:
         """What the visitor wrote: prototype -> name and note. It may be written to."""
-        kept = st.session_state.setdefault("prototype_notes", {})
-        return kept.setdefault(self.notes_key, {})
+        return session.get().notes.setdefault(self.notes_key, {})
 
     def label(self, prototype: int) -> str:
         """A prototype's number and class, or what it does to the number predicted."""

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.prototypes.context import ModelContext
+from pages.state import session
 from pages.ui.text import escape_markdown, number_columns, short_label
 
 #: Tables with more columns are not edited by hand.
@@ -40,10 +41,10 @@ def edit(context: ModelContext, place: int) -> tuple[pd.DataFrame, list[int], bo
         st.caption(f"More than {MOST_EDITED} columns are not edited by hand.")
         return row, [], False
     key = f"{context.choice.whole().digest}_{place}"
-    rows = st.session_state.setdefault("typed_rows", {})
-    typed = rows.setdefault(key, {})
+    visit = session.get()
+    typed = visit.typed.setdefault(key, {})
     # Editors of another name begin with the table's own values.
-    key = f"{key}_{st.session_state.get('rows_taken_back', 0)}"
+    key = f"{key}_{visit.editions['rows']}"
     gone = {given.name for given in context.forbidden}
     with st.expander("Edit the row, or hold columns still", icon=":material/edit:"):
         for given in (i for i in inputs if i.kind == "category"):
@@ -76,8 +77,7 @@ def edit(context: ModelContext, place: int) -> tuple[pd.DataFrame, list[int], bo
 def _back(typed: dict) -> None:
     """Forget what was typed into a row."""
     typed.clear()
-    count = st.session_state.get("rows_taken_back", 0)
-    st.session_state["rows_taken_back"] = count + 1
+    session.get().editions["rows"] += 1
 
 
 def _keep(typed: dict, name: str, was: Any, value: Any, still: bool) -> None:
@@ -111,13 +111,13 @@ def _numbers(
     were = [_number(row[given.name].iloc[0]) for given in numbers]
     # What is given to the editor stays the same while it is on the page.
     widget = f"edit_{key}_{hash(tuple(sorted(gone)))}"
-    base = f"{widget}.base"
-    if widget not in st.session_state or base not in st.session_state:
+    results = session.get().results
+    if widget not in st.session_state or results.get("typed", ("",))[0] != widget:
         known = [
             typed.get(given.name, (was, False))
             for given, was in zip(numbers, were, strict=True)
         ]
-        st.session_state[base] = pd.DataFrame(
+        start = pd.DataFrame(
             {
                 "column": [given.name for given in numbers],
                 "value": [float(value) for value, _ in known],
@@ -127,8 +127,9 @@ def _numbers(
                 **_uses(numbers, gone),
             }
         )
+        results["typed"] = widget, start
     fixed = ["column", "lowest in training", "highest", "used"]
-    values = st.session_state[base]
+    values = results["typed"][1]
     table = st.data_editor(
         values,
         hide_index=True,

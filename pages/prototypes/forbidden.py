@@ -7,7 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.prototypes.context import ModelContext
-from pages.state import links, undo
+from pages.state import session, undo
 from pages.state.choice import Choice
 from pages.ui.text import escape_markdown, short_label
 from smpcore import MOST_FORBIDDEN, forbiddable
@@ -80,8 +80,6 @@ def _set(choice: Choice, names: tuple[str, ...]) -> None:
     known = forbiddable(choice.whole())
     # Places of features among those that are left say nothing any more.
     view = {name: kind for name, kind in choice.view.items() if name == "kind"}
-    undo.push(
-        st.session_state.setdefault("live", {}), undo.Step("what is forbidden", choice)
-    )
+    undo.push(session.get().live, undo.Step("what is forbidden", choice))
     forbidden = tuple(name for name in known if name in names)
-    links.choose(replace(choice, forbidden=forbidden, view=view))
+    session.choose(replace(choice, forbidden=forbidden, view=view))

@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.prototypes import forbidden
 from pages.prototypes.context import ModelContext
-from pages.state import links
+from pages.state import session
 from pages.state.state_file import NAME, NOTE
 from pages.ui import readouts
 from pages.ui.text import escape_markdown, number_columns, short_label
@@ -205,10 +205,11 @@ def single(context: ModelContext) -> None:
     # other names it is another one, which begins where the last one stood.
     key = f"one_prototype_{context.choice.method}_{context.data.dataset.digest}"
     names = [context.name(j) for j in numbers]
-    start = min(st.session_state.get(key, 0), len(names) - 1)
+    results = session.get().results
+    start = min(results.get(key, (key, 0))[1], len(names) - 1)
     chosen = f"{key}_{hash(tuple(names))}"
     j = st.selectbox("Prototype", numbers, start, context.name, key=chosen)
-    st.session_state[key] = j
+    results[key] = key, j
     _written(context, j)
     _oddities(context, j)
     if context.signed and not context.portraits[j].any():
@@ -237,7 +238,7 @@ def _written(context: ModelContext, j: int) -> None:
     """Name and note of a prototype, kept for this model while the visit lasts."""
     own = context.notes.setdefault(j, {"name": "", "note": ""})
     left, right = st.columns([1, 3])
-    key = f"{hash(context.notes_key)}_{j}_{links.edition()}"
+    key = f"{hash(context.notes_key)}_{j}_{session.get().editions['controls']}"
     named = f"name_{key}"
     left.text_input(
         "Your name for it",

@@ -8,6 +8,7 @@ import numpy as np
 import streamlit as st
 
 from pages.prototypes.context import ModelContext
+from pages.state import session
 from pages.ui.text import escape_markdown
 from pages.work import study_pool
 from pages.work.tasks import Task
@@ -36,7 +37,7 @@ def section(context: ModelContext) -> None:
         f"draws at random, with another seed. {pairs} are paired with their likest "
         "partner."
     )
-    kept = st.session_state.get("steadiness", (None, None))
+    kept = session.get().results.get("steadiness", (None, None))
     job = kept[1] if kept[0] == context.key else None
     if job is not None and not job.wait(0.0):
         _progress(job)
@@ -48,7 +49,7 @@ def section(context: ModelContext) -> None:
 
 
 def _start(context: ModelContext) -> None:
-    st.session_state["steadiness"] = (context.key, _job(context))
+    session.get().results["steadiness"] = context.key, _job(context)
 
 
 @st.fragment(run_every=LOOK_SECONDS)

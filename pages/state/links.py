@@ -1,4 +1,4 @@
-"""The visitor's choice in the session and in the address bar."""
+"""A choice, and what the pages' controls say, as the parameters of a URL."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import streamlit as st
 
-from pages.state import context, table_store, widget_state
 from pages.state.choice import BUNDLED, MINE, Choice
-from pages.work import sources, visitors
+from pages.work import sources
 from smpcore import METHODS, Param, SmpcoreError, forbiddable
 
 SHARE = Param("share", "share", "linear", 0.0, 0.6)
 LARGEST_SHARES = 0.9
+#: Before the key of a control in a link.
+PREFIX = "p."
+#: Controls, and characters of what one says, that a link may have.
+MOST, LONGEST = 40, 400
 SEED = Param("seed", "seed", "int", 0, 9999)
 OPERATING = (
     Param("threshold", "threshold", "linear", -1e9, 1e9),
@@ -24,97 +26,24 @@ OPERATING = (
 )
 
 
-def current(first_run: bool = True) -> Choice:
-    """The visitor's choice; at the first visit it is read from the URL.
-
-    Parameters
-    ----------
-    first_run : bool
-        False for the message of a figure, which a run of the page has drawn before.
-
-    Returns
-    -------
-    Choice
-    """
-    if first_run:
-        visitors.force_navigation()
-    if "choice" not in st.session_state:
-        query = st.query_params.to_dict()
-        widget_state.open_link(query)
-        choice, notices = read_url(
-            {
-                name: v
-                for name, v in query.items()
-                if not name.startswith(widget_state.PREFIX)
-            }
-        )
-        st.session_state["choice"] = choice
-        st.session_state["notices"] = notices
-    if st.session_state["choice"].data == MINE:
-        _leave_a_lost_table(st.session_state["choice"])
-    return st.session_state["choice"]
+def read_controls(query: Mapping[str, str]) -> dict[str, str]:
+    """What a link says of the pages' controls: key -> words."""
+    told = {
+        name.removeprefix(PREFIX): text[:LONGEST]
+        for name, text in query.items()
+        if name.startswith(PREFIX) and len(name) <= LONGEST
+    }
+    return dict(list(told.items())[:MOST])
 
 
-def chosen() -> Choice:
-    """The visitor's choice in a callback, which cannot run the page anew."""
-    return st.session_state["choice"]
+def without_controls(query: Mapping[str, str]) -> dict[str, str]:
+    """The rest of a link, which says what is chosen."""
+    return {n: text for n, text in query.items() if not n.startswith(PREFIX)}
 
 
-def _leave_a_lost_table(choice: Choice) -> None:
-    """Choose the first data, and say why, where the visitor's table is gone.
-
-    It may have expired, or another tab of the same browser may have deleted it.
-    """
-    try:
-        table_store.visit(choice.token)
-    except SmpcoreError as error:
-        others = tuple(token for token in choice.own if token != choice.token)
-        st.session_state["choice"] = Choice(others=others, opened=choice.opened)
-        st.session_state.setdefault("notices", []).append(str(error))
-
-
-def choose(choice: Choice) -> None:
-    """Make this the visitor's choice, with a method that can learn its data."""
-    try:
-        choice, said = choice.settled()
-    except SmpcoreError:  # the table is gone: the page that needs it says so
-        said = ""
-    st.session_state["choice"] = choice
-    if said:
-        st.session_state.setdefault("notices", []).append(said)
-
-
-def choose_data(choice: Choice) -> None:
-    """Make this the visitor's choice, of data that its values were not chosen for."""
-    choose(choice)
-    try:
-        found, said = context.resolve(current()).within(())
-    except SmpcoreError:  # the page that needs these data says what is wrong
-        return
-    choose(found.choice)
-    st.session_state.setdefault("notices", []).extend(said)
-
-
-def edition() -> int:
-    """How often a saved state was opened.
-
-    It is part of the keys of controls that would else go on saying what they said.
-    """
-    return st.session_state.get("edition", 0)
-
-
-def take_notices() -> list[str]:
-    """Sentences to show once."""
-    notices = st.session_state.get("notices", [])
-    st.session_state["notices"] = []
-    return notices
-
-
-def show_url(choice: Choice) -> None:
-    """Write choice and controls into the address bar, where they differ from it."""
-    wanted = write_url(choice) | widget_state.query()
-    if st.query_params.to_dict() != wanted:
-        st.query_params.from_dict(wanted)
+def write_controls(said: Mapping[str, str]) -> dict[str, str]:
+    """What the pages' controls say, for a link."""
+    return {PREFIX + key: text for key, text in said.items()}
 
 
 def write_url(choice: Choice) -> dict[str, str]:

@@ -1,15 +1,253 @@
-"""What a page computed last, kept while the visit lasts."""
+"""What one visit remembers, controls aside: one typed record, and who writes it."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
 
+from pages.state import context, links, table_store
+from pages.state.choice import BUNDLED, MINE, Choice
+from pages.work import visitors
+from pages.work.tasks import Task
+from smpcore import SmpcoreError
+
+
+@dataclass
+class Live:
+    """What the live figure has said and been told.
+
+    Parameters
+    ----------
+    undo : list of Step
+        What can be taken back, the latest last.
+    drag_from : Choice or None
+        Where the drag that is under way began.
+    edited : str
+        Token of the table whose points were drawn last.
+    gesture : int or None
+        The stroke of a drawing tool that goes on.
+    edit : int or None
+        The last edit that counted: the browser repeats one whose answer was lost.
+    released : Choice or None
+        The choice as it was when no control moved.
+    drag : Context or None
+        What the last message of a drag left.
+    scene : Scene or None
+        Rows and window on the screen.
+    state : object
+        Where the last fit ended, for a warm start.
+    bounds, bounds_of
+        Ends of the sliders, and the key of the method that has them.
+    quick : bool
+        Whether the last canonical fit was no job, and took `seconds`.
+    waits_for : Fit or None
+        The one fit that this visitor waits for.
+    cautions : list of str
+        What is said of the model on the screen.
+    """
+
+    undo: list[Any] = field(default_factory=list)
+    drag_from: Choice | None = None
+    edited: str = ""
+    gesture: int | None = None
+    edit: int | None = None
+    released: Choice | None = None
+    drag: context.Context | None = None
+    scene: Any = None
+    state: Any = None
+    bounds: context.Ends | None = None
+    bounds_of: str = ""
+    quick: bool = True
+    seconds: float = float("inf")
+    waits_for: Any = None
+    cautions: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Session:
+    """What one visit remembers.
+
+    Parameters
+    ----------
+    choice : Choice
+    notices : list of str
+        Sentences to show once.
+    said, starts, begun : dict
+        Key of a control -> what it says, in a link's words; where it would start; and
+        where it began on the page (see `widget_state`).
+    message : object
+        What the figure sent, for the run that it caused (untrusted).
+    live : Live
+    draft : str
+        Token of a table that cannot be fitted yet.
+    fetched : set of str
+        Keys of the data from elsewhere that were chosen.
+    pinned : Entry or None
+        The model that is kept as A.
+    notes : dict
+        Model -> prototype -> name and note.
+    typed : dict
+        Row -> column -> value, and whether it is held still.
+    refined, met : set
+        Sweeps that a finer one was asked of, and those that were seen.
+    editions : Counter
+        How often the controls of a place began anew: part of their keys.
+    table_here : str
+        Token of the table that had not expired when last looked at.
+    copy_wanted : bool
+        Whether the shown table is to become the visitor's own.
+    workspace_wanted : bool
+        Whether the dialog that saves and opens is to be shown.
+    workspace_said : (str, str)
+        Level and words of what that dialog says.
+    awaited : Saved or None
+        The opened state whose table is not here yet.
+    openml_search : Download or None
+    openml_wanted : int or None
+        Id of the data set that is on its way.
+    openml_problem : str
+    openml_polled : bool
+        Whether the page was looking for either.
+    results : dict
+        What a page found last: name -> what it is of, and what it is.
+    """
+
+    choice: Choice = field(default_factory=Choice)
+    notices: list[str] = field(default_factory=list)
+    said: dict[str, str] = field(default_factory=dict)
+    starts: dict[str, Any] = field(default_factory=dict)
+    begun: dict[str, Any] = field(default_factory=dict)
+    message: Any = None
+    live: Live = field(default_factory=Live)
+    draft: str = ""
+    fetched: set[str] = field(default_factory=set)
+    pinned: Any = None
+    notes: dict[Any, dict[int, dict[str, str]]] = field(default_factory=dict)
+    typed: dict[str, dict[str, tuple[Any, bool]]] = field(default_factory=dict)
+    refined: set[Any] = field(default_factory=set)
+    met: set[Any] = field(default_factory=set)
+    editions: Counter[str] = field(default_factory=Counter)
+    table_here: str = ""
+    copy_wanted: bool = False
+    workspace_wanted: bool = False
+    workspace_said: tuple[str, str] = ("", "")
+    awaited: Any = None
+    openml_search: Any = None
+    openml_wanted: int | None = None
+    openml_problem: str = ""
+    openml_polled: bool = False
+    results: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+
+
+def is_new() -> bool:
+    """Whether this visit has only just begun."""
+    return "session" not in st.session_state
+
+
+def get() -> Session:
+    """What this visit remembers; at first what its link says."""
+    if "session" not in st.session_state:
+        query = st.query_params.to_dict()
+        choice, notices = links.read_url(links.without_controls(query))
+        said = links.read_controls(query)
+        st.session_state["session"] = Session(choice, notices, said)
+        _put(choice)
+    return st.session_state["session"]
+
+
+def current(first_run: bool = True) -> Choice:
+    """The visitor's choice.
+
+    Parameters
+    ----------
+    first_run : bool
+        False for the message of a figure, which a run of the page has drawn before.
+
+    Returns
+    -------
+    Choice
+    """
+    if first_run:
+        visitors.force_navigation()
+    visit = get()
+    if visit.choice.data == MINE:
+        _leave_a_lost_table(visit)
+    return visit.choice
+
+
+def _leave_a_lost_table(visit: Session) -> None:
+    """Choose the first data, and say why, where the visitor's table is gone.
+
+    It may have expired, or another tab of the same browser may have deleted it.
+    """
+    choice = visit.choice
+    try:
+        table_store.visit(choice.token)
+    except SmpcoreError as error:
+        others = tuple(token for token in choice.own if token != choice.token)
+        visit.choice = Choice(others=others, opened=choice.opened)
+        visit.notices.append(str(error))
+
+
+def choose(choice: Choice) -> None:
+    """Make this the visitor's choice, with a method that can learn its data."""
+    try:
+        choice, said = choice.settled()
+    except SmpcoreError:  # the table is gone: the page that needs it says so
+        said = ""
+    _put(choice)
+    if said:
+        get().notices.append(said)
+
+
+def _put(choice: Choice) -> None:
+    visit = get()
+    visit.choice = choice
+    if choice.data not in (MINE, *BUNDLED):
+        visit.fetched.add(choice.data)
+
+
+def choose_data(choice: Choice) -> None:
+    """Make this the visitor's choice, of data that its values were not chosen for."""
+    choose(choice)
+    try:
+        found, said = context.resolve(current()).within(())
+    except SmpcoreError:  # the page that needs these data says what is wrong
+        return
+    choose(found.choice)
+    get().notices.extend(said)
+
+
+def take_notices() -> list[str]:
+    """Sentences to show once."""
+    visit = get()
+    notices, visit.notices = visit.notices, []
+    return notices
+
+
+def show_url(choice: Choice) -> None:
+    """Write choice and controls into the address bar, where they differ from it."""
+    wanted = links.write_url(choice) | links.write_controls(get().said)
+    if st.query_params.to_dict() != wanted:
+        st.query_params.from_dict(wanted)
+
 
 def remembered(name: str, key: Any, compute: Callable[[], Any]) -> Any:
     """Return the last result of this name, computed anew for another key."""
-    if st.session_state.get(name, (None, None))[0] != key:
-        st.session_state[name] = (key, compute())
-    return st.session_state[name][1]
+    results = get().results
+    if results.get(name, (None, None))[0] != key:
+        results[name] = key, compute()
+    return results[name][1]
+
+
+def forget_results() -> None:
+    """Leave what still runs for this visit, and forget what was found."""
+    results = get().results
+    for _, found in results.values():
+        if isinstance(found, Task):
+            found.leave()
+    results.clear()

@@ -8,6 +8,7 @@ from typing import Any
 
 from pages.state import table_store, user_tables
 from pages.state.choice import MINE, Choice
+from pages.state.session import Live
 from smpcore import METHODS, Dataset, SmpcoreError, Split
 
 #: Steps that can be taken back.
@@ -38,21 +39,19 @@ class Step:
     moved: bool = False
 
 
-def push(live: dict[str, Any], step: Step) -> None:
+def push(live: Live, step: Step) -> None:
     """Remember a step."""
-    steps = live.setdefault("undo", [])
-    steps.append(step)
-    del steps[:-MOST_STEPS]
+    live.undo.append(step)
+    del live.undo[:-MOST_STEPS]
 
 
-def told(live: Mapping[str, Any]) -> str:
+def told(live: Live) -> str:
     """What the next undo takes back, in words; empty if there is nothing."""
-    steps = live.get("undo")
-    return steps[-1].what if steps else ""
+    return live.undo[-1].what if live.undo else ""
 
 
 def follow(
-    live: dict[str, Any],
+    live: Live,
     before: Choice,
     after: Choice,
     message: Mapping[str, Any] | None,
@@ -61,20 +60,19 @@ def follow(
 
     Parameters
     ----------
-    live : dict
-        The session's state of the figure.
+    live : Live
     before, after : Choice
     message : mapping or None
     """
     kind = (message or {}).get("kind")
     if kind == "edit":
-        live.pop("drag_from", None)
+        live.drag_from = None
     if kind not in ("set", "reset"):
         return
-    start = live.setdefault("drag_from", before)
+    start = live.drag_from or before
+    live.drag_from = start if message.get("dragging") else None
     if message.get("dragging"):
         return
-    del live["drag_from"]
     if what := _changed(start, after):
         what = "the reset" if kind == "reset" else what
         points, digest = None, ""
@@ -101,7 +99,7 @@ def _changed(before: Choice, after: Choice) -> str:
     return labels[0] if labels else ""
 
 
-def back(choice: Choice, live: dict[str, Any]) -> Choice:
+def back(choice: Choice, live: Live) -> Choice:
     """Take the last step back.
 
     Raises
@@ -109,23 +107,23 @@ def back(choice: Choice, live: dict[str, Any]) -> Choice:
     SmpcoreError
         If there is none, or its table is gone.
     """
-    if not live.get("undo"):
+    if not live.undo:
         raise SmpcoreError("There is nothing to undo.")
-    step = live["undo"].pop()
+    step = live.undo.pop()
     before = step.choice
     if before.data == MINE and step.points is None:
         _check_table(step)
     if step.moved and step.points is None:
         # The first edit made a drawing of other data: it is no more.
-        left = [token for token in choice.own if token != live.get("edited")]
+        left = [token for token in choice.own if token != live.edited]
         choice = replace(choice, token="", others=tuple(left))
-        live["edited"] = None
+        live.edited = ""
     if step.moved and before.data != MINE:
         was = {"data": before.data, "data_values": before.data_values}
         return replace(choice, **was, **_own(choice, before.token))
     if step.points is not None:
         token = table_store.keep(*step.points, before.token)
-        live["edited"] = token
+        live.edited = token
         start = choice if step.moved else replace(before, **_own(choice, token))
         return replace(
             user_tables.show(start, token), data_values={}, opened=choice.opened

@@ -7,31 +7,12 @@ taken only where the control itself could say it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from typing import Any
 
 import streamlit as st
 
-#: Before a control's key in a link.
-PREFIX = "p."
-#: Controls, and characters of what one says, that a link may have.
-MOST, LONGEST = 40, 400
-
-
-def open_link(query: Mapping[str, str]) -> None:
-    """Remember what a link says of the pages' controls."""
-    told = {
-        name.removeprefix(PREFIX): text[:LONGEST]
-        for name, text in query.items()
-        if name.startswith(PREFIX) and len(name) <= LONGEST
-    }
-    st.session_state["kept"] = dict(list(told.items())[:MOST])
-
-
-def query() -> dict[str, str]:
-    """What the pages' controls say, for a link; what they say at first is left out."""
-    kept = st.session_state.get("kept", {})
-    return {PREFIX + key: text for key, text in kept.items()}
+from pages.state import session
 
 
 def pick(key: str, options: Collection[Any], start: Any) -> dict[str, Any]:
@@ -85,7 +66,7 @@ def several(key: str, options: Collection[str], start: list[str]) -> dict[str, A
 
 def say(key: str, value: Any) -> None:
     """Have a control say this, wherever it is."""
-    st.session_state[key] = st.session_state.setdefault("begun", {})[key] = value
+    st.session_state[key] = session.get().begun[key] = value
 
 
 def _one_of(options: Collection[Any]) -> Callable[[str], Any]:
@@ -98,18 +79,15 @@ def _remember(key: str, start: Any, read: Any, write: Any) -> Any:
     It is given its beginning, and not set by the session: a browser that is given two
     pictures of a page at once may draw the second only, in which nothing is set.
     """
-    session = st.session_state
-    kept, starts, begun = (
-        session.setdefault(name, {}) for name in ("kept", "starts", "begun")
-    )
-    if key not in session:
-        said = read(kept[key]) if key in kept else None
-        begun[key] = start if said is None else said
-        starts[key] = start
-    starts.setdefault(key, start)  # a button may have set the control before
-    said = session.get(key, begun[key])
-    kept.pop(key, None)
+    visit, now = session.get(), st.session_state
+    if key not in now:
+        said = read(visit.said[key]) if key in visit.said else None
+        visit.begun[key] = start if said is None else said
+        visit.starts[key] = start
+    visit.starts.setdefault(key, start)  # a button may have set the control before
+    said = now.get(key, visit.begun[key])
+    visit.said.pop(key, None)
     # A start that has moved since, with the model say, is not what the visitor said.
-    if said is not None and said != starts[key]:
-        kept[key] = write(said)
-    return begun[key]
+    if said is not None and said != visit.starts[key]:
+        visit.said[key] = write(said)
+    return visit.begun[key]

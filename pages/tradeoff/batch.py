@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.state import session
 from pages.ui.text import escape_markdown, short_label
 from pages.work import cache
 from smpcore import (
@@ -68,12 +69,13 @@ class Opened:
 
 def section(data: cache.Parts) -> Opened | None:
     """The file picker, and what it has opened if that is of these data."""
-    kept: Opened | None = st.session_state.get("batch")
+    visit = session.get()
+    _, kept = visit.results.get("batch", ("", None))
     with st.expander("Results of a batch run", icon=":material/folder_open:"):
         file = st.file_uploader(
             "A file that python -m smpcore.evaluation has written",
             ["parquet"],
-            key=f"batch_file_{st.session_state.get('batches', 0)}",
+            key=f"batch_file_{visit.editions['batch']}",
             on_change=_forget,
             help="It stays in the memory of this server while you are here.",
         )
@@ -89,19 +91,19 @@ def section(data: cache.Parts) -> Opened | None:
     if not kept.n_folds_drawn:
         drawn = folds(data.dataset, data.split.train, kept.subject.n_folds)
         kept = replace(kept, n_folds_drawn=len(drawn))
-        st.session_state["batch"] = kept
+        visit.results["batch"] = kept.name, kept
     st.caption(escape_markdown(_told(kept)))
     return kept
 
 
 def _forget() -> None:
-    st.session_state["batch"] = None
+    session.get().results.pop("batch", None)
 
 
 def _close() -> None:
     """Forget the file; a picker of another name has none."""
     _forget()
-    st.session_state["batches"] = st.session_state.get("batches", 0) + 1
+    session.get().editions["batch"] += 1
 
 
 def _read(file: Any) -> Opened | None:
@@ -114,7 +116,7 @@ def _read(file: Any) -> Opened | None:
     except SmpcoreError as problem:
         st.error(escape_markdown(str(problem)))
         return None
-    st.session_state["batch"] = found
+    session.get().results["batch"] = found.name, found
     return found
 
 

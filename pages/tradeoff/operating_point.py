@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.state import links, widget_state
+from pages.state import session, widget_state
 from pages.state.choice import Choice
 from pages.ui import readouts
 from pages.ui.text import escape_markdown, number_columns, short_label
@@ -46,8 +46,8 @@ def section() -> None:
     """Curves on the validation rows, and the threshold and band that are set."""
     begun = widget_state.enter("operate", (False, True), False)
     wanted = st.toggle("Threshold and “not sure” band of the model", **begun)
-    choice = links.current()
-    links.show_url(choice)
+    choice = session.current()
+    session.show_url(choice)
     if not wanted:
         return
     try:
@@ -161,12 +161,13 @@ def _training_scores(choice: Choice, data: cache.Parts) -> np.ndarray | None:
     """Out-of-fold scores of the training rows; None while they are on their way."""
     values = choice.all_values
     key = data.dataset.digest, data.split.key, choice.method, cache.pairs(values)
-    before, job = st.session_state.get("out_of_fold", (None, None))
+    results = session.get().results
+    before, job = results.get("out_of_fold", (None, None))
     if before != key:
         if job:
             job.leave()
         job = _job(choice.method, values, data)
-        st.session_state["out_of_fold"] = key, job
+        results["out_of_fold"] = key, job
     if not job.wait(WAIT_SECONDS):
         _progress(job)
         return None
@@ -177,7 +178,7 @@ def _training_scores(choice: Choice, data: cache.Parts) -> np.ndarray | None:
         st.button(
             "Fit the folds again",
             key="refit_folds",
-            on_click=st.session_state.pop,
+            on_click=results.pop,
             args=("out_of_fold",),
         )
         return None
@@ -248,6 +249,6 @@ def _source(n_scored: int, data: cache.Parts) -> str:
 
 def _set(key: str, threshold: float, band: float) -> None:
     """Set them for the model of this key, unless another has been chosen since."""
-    choice = links.chosen()
+    choice = session.get().choice
     if choice.key == key:
-        links.choose(replace(choice, threshold=threshold, band=band, set_for=key))
+        session.choose(replace(choice, threshold=threshold, band=band, set_for=key))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.state import links, widget_state
+from pages.state import session, widget_state
 from pages.state.choice import Choice
 from pages.tradeoff import batch
 from pages.work import cache, jobs
@@ -88,15 +88,14 @@ class Asked:
 
         So do those that another visitor's busy moment left without a point, once.
         """
-        refined = st.session_state.setdefault("refined", set())
-        met = st.session_state.setdefault("met", set())
+        visit = session.get()
         found: list[Pair] = []
         for key, where in self._sweeps().items():
             first = cache.swept(*where, False)
-            if key not in met and first.futile:
+            if key not in visit.met and first.futile:
                 first.start()
-            met.add(key)
-            fine = cache.swept(*where, True) if key in refined else None
+            visit.met.add(key)
+            fine = cache.swept(*where, True) if key in visit.refined else None
             for sweep in filter(None, (first, fine)):
                 sweep.join()
             found.append((first, fine))
@@ -104,7 +103,7 @@ class Asked:
 
     def refine(self) -> None:
         """Begin the fine sweep of each method, again where it was stopped."""
-        st.session_state["refined"] |= set(self._sweeps())
+        session.get().refined |= set(self._sweeps())
         for _, fine in self.jobs():
             if fine and not fine.complete:
                 fine.start()
@@ -277,7 +276,7 @@ def use(asked: Asked, point: Any) -> None:
     swept = {} if point.usual else asked.values.get(point.method, {})
     values = {name: v for name, v in swept.items() if v != usual[name]}
     values[point.parameter] = method.param(point.parameter).clean(point.value)
-    links.choose(replace(links.chosen(), method=point.method, values=values))
+    session.choose(replace(session.get().choice, method=point.method, values=values))
 
 
 def in_use(choice: Choice, found: Found, asked: Asked) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.state import user_tables
+from pages.state import session, user_tables
 from pages.state.choice import ANSWERS, BUNDLED, MINE, Choice, view_kinds
 from pages.state.context import Context, Ends
 from pages.work import sources
@@ -224,7 +224,9 @@ _OPEN_HELP = (
 
 def _data_options(choice: Choice) -> list[tuple[str, str]]:
     options = [(key, info.title) for key, info in BUNDLED.items()]
-    options += [(key, sources.title(key)) for key in sources.listed()]
+    options += [
+        (key, sources.title(key)) for key in sources.listed(session.get().fetched)
+    ]
     return [*options, *user_tables.titles(choice).items()]
 
 

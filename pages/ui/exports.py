@@ -8,9 +8,8 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-import streamlit as st
 
-from pages.state import table_store
+from pages.state import session, table_store
 from pages.state.choice import BUNDLED, MINE, Choice
 from pages.work import cache, openml_sets
 from smpcore import (
@@ -197,9 +196,10 @@ def offer(choice: Choice) -> tuple[str, Callable[[], bytes]]:
     (str, callable)
         Why it cannot, as far as seen (empty if it can), and what makes the zip.
     """
-    kept = st.session_state.get("offer")
-    if kept and kept[0] is choice:  # asked anew for every picture of a drag
-        return kept[1]
+    results = session.get().results
+    key, kept = results.get("offer", (None, None))
+    if key is choice:  # asked anew for every picture of a drag
+        return kept
     try:
         data = choice.parts()
         fit = cache.fit(data, choice.method, choice.all_values)
@@ -216,7 +216,7 @@ def offer(choice: Choice) -> tuple[str, Callable[[], bytes]]:
         check_supported(fit.estimator.model_)
     except SmpcoreError as error:
         refused = str(error)
-    st.session_state["offer"] = choice, (refused, make)
+    results["offer"] = choice, (refused, make)
     return refused, make
 
 

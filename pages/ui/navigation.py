@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.state import links
+from pages.state import session
 from pages.state.choice import MINE
 from pages.ui import notices, workspace
 from pages.ui.text import escape_markdown
@@ -45,7 +45,7 @@ def run() -> None:
         position="top",
     )
     choice = workspace.current()
-    links.show_url(choice)
+    session.show_url(choice)
     workspace.entrance(choice)
     if choice.data == MINE:
         notices.announce_expiry(choice.token)
@@ -53,8 +53,8 @@ def run() -> None:
         page.url_path
     ):  # the figure of the first page says all of this itself, as it changes
         notices.remind(choice)
-        for notice in links.take_notices():
+        for notice in session.take_notices():
             st.warning(escape_markdown(notice))
     page.run()
-    links.show_url(links.current())  # what the page was told is linked and kept too
-    workspace.keep(links.current())
+    session.show_url(session.current())  # what the page was told is linked and kept too
+    workspace.keep(session.current())

@@ -6,7 +6,7 @@ import math
 
 import streamlit as st
 
-from pages.state import table_store, user_tables
+from pages.state import session, table_store, user_tables
 from pages.state.choice import Choice
 from pages.ui.text import escape_markdown, short_label
 from pages.work import visitors
@@ -22,11 +22,13 @@ def announce_expiry(token: str) -> None:
     When it has expired, the file that it came from goes, too, and the page says so.
     """
     left = table_store.seconds_left(token)
-    if not left and st.session_state.pop("kept_table", "") == token:
+    visit = session.get()
+    if not left and visit.table_here == token:
+        visit.table_here = ""
         visitors.drop_files()
         st.rerun()
     if left:
-        st.session_state["kept_table"] = token
+        visit.table_here = token
     if 0 < left < WARNED_SECONDS:
         minutes = max(1, math.ceil(left / 60))
         st.warning(

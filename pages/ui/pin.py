@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import streamlit as st
-
-from pages.state import widget_state
+from pages.state import session, widget_state
 from pages.state.choice import Choice
 from pages.ui import workspace
 from pages.work import cache
@@ -32,7 +30,7 @@ def button(choice: Choice, place: Any) -> None:
     place : container of Streamlit
     """
     here = Entry(choice.method, chosen_values(choice, choice.method))
-    held = st.session_state.get("pinned") == here
+    held = session.get().pinned == here
     place.button(
         "Unpin A" if held else "Pin as A",
         key="unpin" if held else "pin",
@@ -44,7 +42,7 @@ def button(choice: Choice, place: Any) -> None:
 
 
 def _keep(entry: Entry | None, choice: Choice) -> None:
-    st.session_state["pinned"] = entry
+    session.get().pinned = entry
     if entry:
         widget_state.say("compare_a", entry.title)
     workspace.keep(choice)

@@ -9,8 +9,9 @@ from typing import Any
 
 import streamlit as st
 
-from pages.state import links, state_file, table_store
+from pages.state import links, session, state_file, table_store
 from pages.state.choice import MINE, Choice
+from pages.state.session import Live
 from pages.state.state_file import Saved
 from pages.ui.text import escape_markdown
 from smpcore import SmpcoreError
@@ -31,13 +32,13 @@ _lock = threading.Lock()
 
 def current() -> Choice:
     """The visitor's choice; after a reload with what was noted before it."""
-    fresh = "choice" not in st.session_state
-    choice = links.current()
+    fresh = session.is_new()
+    choice = session.current()
     if fresh and (content := _kept(table_store.browser())):
         found = state_file.read(content)
         _lay_out(found)
         choice = replace(choice, opened=_most(choice.opened, found.opened))
-        st.session_state["choice"] = choice
+        session.get().choice = choice
     return choice
 
 
@@ -70,11 +71,8 @@ def _kept(name: str) -> bytes:
 
 
 def _noted() -> dict[str, Any]:
-    session = st.session_state
-    return {
-        "notes": session.get("prototype_notes", {}),
-        "pinned": session.get("pinned"),
-    }
+    visit = session.get()
+    return {"notes": visit.notes, "pinned": visit.pinned}
 
 
 def _most(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
@@ -85,8 +83,9 @@ def _most(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
 
 
 def _lay_out(found: Saved) -> None:
-    st.session_state.setdefault("prototype_notes", {}).update(found.notes)
-    st.session_state["pinned"] = found.pinned
+    visit = session.get()
+    visit.notes.update(found.notes)
+    visit.pinned = found.pinned
 
 
 def gather(choice: Choice, with_points: bool) -> Saved:
@@ -141,7 +140,7 @@ def put(found: Saved, before: Choice) -> str:
             raise SmpcoreError("The state file should name its table; it does not.")
         token = _token(found, before)
         if not token:
-            st.session_state["awaited"] = found
+            session.get().awaited = found
             name = found.table["name"][:60]
             return (
                 f"This state is of a table of your own, {name}, whose rows are not in "
@@ -159,12 +158,12 @@ def put(found: Saved, before: Choice) -> str:
     # The visitor's own tables stay at hand.
     first, *others = dict.fromkeys([*[token] * bool(token), *before.own]) or [""]
     at_hand = {"token": first, "others": tuple(others)}
-    links.choose(replace(choice, opened=opened, **at_hand))
+    session.choose(replace(choice, opened=opened, **at_hand))
     _lay_out(found)
-    for name in ("live", "awaited", "draft"):
-        st.session_state.pop(name, None)
-    st.session_state["edition"] = links.edition() + 1
-    keep(st.session_state["choice"])
+    visit = session.get()
+    visit.live, visit.awaited, visit.draft = Live(), None, ""
+    visit.editions["controls"] += 1
+    keep(visit.choice)
     return ""
 
 
@@ -206,7 +205,7 @@ def _same(one: str, other: str) -> bool:
 
 def await_table(choice: Choice) -> None:
     """Open the state that waits for this table; say so if the table is another."""
-    found = st.session_state.get("awaited")
+    found = session.get().awaited
     if found is None or choice.data != MINE:
         return
     try:
@@ -218,7 +217,7 @@ def await_table(choice: Choice) -> None:
             put(found, choice)
             st.success("The saved state of this table is opened.")
         except SmpcoreError as problem:
-            del st.session_state["awaited"]
+            session.get().awaited = None
             st.error(escape_markdown(str(problem)))
         return
     name = escape_markdown(found.table["name"][:60])
@@ -229,8 +228,9 @@ def await_table(choice: Choice) -> None:
 
 
 def _ask() -> None:
-    st.session_state["desk_asked"] = True
-    st.session_state["desk_times"] = st.session_state.get("desk_times", 0) + 1
+    visit = session.get()
+    visit.workspace_wanted = True
+    visit.editions["workspace"] += 1
 
 
 def entrance(choice: Choice) -> None:
@@ -242,16 +242,18 @@ def entrance(choice: Choice) -> None:
         on_click=_ask,
         help="All that you have set and noted as one file, and back from it.",
     )
-    if st.session_state.pop("desk_asked", False):
-        st.session_state.pop("desk_said", None)
+    visit = session.get()
+    if visit.workspace_wanted:
+        visit.workspace_wanted, visit.workspace_said = False, ("", "")
         _dialog(choice)
 
 
 @st.dialog("Save and open", icon=":material/save:")
 def _dialog(choice: Choice) -> None:
-    level, said = st.session_state.get("desk_said", ("", ""))
+    visit = session.get()
+    level, said = visit.workspace_said
     if level == "done":
-        st.session_state.pop("desk_said")
+        visit.workspace_said = "", ""
         st.toast(said)
         st.rerun()
     try:
@@ -261,7 +263,7 @@ def _dialog(choice: Choice) -> None:
     file = st.file_uploader(
         "Open a saved state",
         "json",
-        key=f"desk_file_{st.session_state['desk_times']}",  # no file of the last time
+        key=f"desk_file_{visit.editions['workspace']}",  # no file of the last time
         max_upload_size=1,
     )
     st.button(
@@ -305,7 +307,7 @@ def _open(file: Any, before: Choice) -> None:
     try:
         waits = put(state_file.read(file.getvalue()), before)
     except SmpcoreError as problem:
-        st.session_state["desk_said"] = "error", str(problem)
+        session.get().workspace_said = "error", str(problem)
         return
     said = ("info", waits) if waits else ("done", "The saved state is opened.")
-    st.session_state["desk_said"] = said
+    session.get().workspace_said = said

@@ -7,8 +7,6 @@ import threading
 from functools import partial
 from typing import Any
 
-import streamlit as st
-
 from pages.work import reading
 from pages.work.downloads import Download
 from smpcore import Dataset, SmpcoreError, fetch_openml, search_openml
@@ -77,13 +75,7 @@ def load(key: str) -> Dataset:
         )
     if download.found is None:
         raise SmpcoreError(download.problem)
-    st.session_state.setdefault("fetched", set()).add(key)
     return download.found
-
-
-def listed() -> list[str]:
-    """Keys that this visitor has asked for."""
-    return sorted(st.session_state.get("fetched", ()))
 
 
 def title(key: str) -> str:
@@ -94,9 +86,9 @@ def title(key: str) -> str:
     return f"OpenML {number}" + (f": {fetched.name[:60]}" if fetched else "")
 
 
-def search(text: str) -> None:
+def search(text: str) -> Download:
     """Begin to look for a name or an id."""
-    st.session_state["openml_search"] = Download(partial(_found, text))
+    return Download(partial(_found, text))
 
 
 def _found(text: str, **options: Any) -> list[tuple[int, str]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pages.work import openml_sets, server_files
 from smpcore import Dataset
 
@@ -11,9 +13,10 @@ def is_source(key: str) -> bool:
     return key.startswith((server_files.PREFIX, openml_sets.PREFIX))
 
 
-def listed() -> list[str]:
-    """Keys that can be chosen."""
-    return [*server_files.listed(), *openml_sets.listed()]
+def listed(chosen: Iterable[str]) -> list[str]:
+    """Keys that can be chosen: of OpenML those that the visitor has chosen before."""
+    fetched = {key for key in chosen if key.startswith(openml_sets.PREFIX)}
+    return [*server_files.listed(), *sorted(fetched)]
 
 
 def title(key: str) -> str:
