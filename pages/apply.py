@@ -5,16 +5,16 @@ import streamlit as st
 from pages.apply import new_file, new_rows
 from pages.state import session
 from pages.ui.text import escape_markdown
-from smpcore import METHODS, SmpcoreError, clusters_like, used_inputs
+from smpcore import SmpcoreError, clusters_like, used_inputs
 
-choice = session.current()
+context = session.resolved()
 st.subheader("Apply")
 try:
-    data = choice.parts()
+    data = context.data
     name = escape_markdown(data.dataset.name)
-    st.caption(f"{METHODS[choice.method].title}, learned on {name}.")
+    st.caption(f"{context.method.title}, learned on {name}.")
     file = new_file.upload(data)
-    model = choice.model(data)
+    model = context.model()
     used = used_inputs(model, data.preparation)
     if file is None:
         new_rows.expected(data, used)
@@ -30,7 +30,7 @@ for notice in matched.notices:
     st.warning(escape_markdown(notice))
 new_rows.summary(model, answers)
 where = new_rows.known(file, data, matched)
-open_test = choice.open_test or data.dataset.open_test
+open_test = context.choice.open_test or data.dataset.open_test
 new_rows.overlap(where, open_test)
 if matched.labels is not None:
     scored = new_rows.counted(where, open_test)

@@ -71,9 +71,9 @@ def _results() -> None:
     for problem in contenders.problems(jobs):
         st.info(escape_markdown(problem))
     part = contenders.judged_by(data)
-    found = contenders.scored(jobs, choice, data, part)
+    found = contenders.scored(jobs, context, part)
     if found:
-        maps = contenders.Maps(choice, data, part)
+        maps = contenders.Maps(context, part)
         st.caption(escape_markdown(contenders.note(maps, data, part)))
         _panels(found, maps)
         if len(found) > 1:
@@ -83,17 +83,17 @@ def _results() -> None:
 
 
 st.subheader("Compare")
-choice = session.current()
+context = session.resolved()
 try:
-    data = choice.parts()
+    data = context.data
 except SmpcoreError as problem:
     st.info(escape_markdown(str(problem)))
     st.stop()
 left, right = st.columns([1, 5], vertical_alignment="center")
-pin.button(choice, left)
+pin.button(context, left)
 if pinned := session.get().pinned:
     right.caption(escape_markdown(f"A: {pinned.title}, fitted on these data."))
-asked, search = contenders.entries(choice, data)
+asked, search = contenders.entries(context)
 jobs = {entry: cache.contender(data, entry, search) for entry in asked}
 polling = any(job.running for job in jobs.values())
 st.fragment(_results, run_every=POLL_SECONDS if polling else None)()

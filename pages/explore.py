@@ -7,6 +7,7 @@ import streamlit as st
 from pages.explore import live
 from pages.explore.canvas import live_figure
 from pages.state import session
+from pages.state.context import resolve
 from pages.ui import exports, pin
 from pages.ui.text import escape_markdown, number_columns
 from pages.work import cache
@@ -44,21 +45,20 @@ def _downloads() -> None:
         disabled=bool(refused),
         help=refused or usual,
     )
-    pin.button(released, row)
+    pin.button(resolve(released), row)
     row.page_link("pages/export.py", label="Sizes, agreement, Python")
     if waiting := cache.start_up().waiting:
         row.caption(f"Still being compiled: {', '.join(waiting)}.")
-    choice = session.current()
-    if choice.operating:
-        row.caption(f"{choice.operating}, as set on Trade-off.")
-    if choice.opened and (times := choice.times_opened):
+    context = session.resolved()
+    if context.operating:
+        row.caption(f"{context.operating}, as set on Trade-off.")
+    if times := context.times_opened:
         row.caption(f"Test set of these data opened: {times} time{'s' * (times > 1)}.")
 
 
 def _convergence() -> None:
-    choice = session.current()
     try:
-        fit = cache.fit(choice.parts(), choice.method, choice.all_values)
+        fit = session.resolved().fit()
     except SmpcoreError as error:
         st.info(escape_markdown(str(error)))
         return

@@ -8,7 +8,7 @@ from pages.export import boards, formats, ranges, settings, usage
 from pages.state import session
 from pages.ui import exports
 from pages.ui.text import escape_markdown
-from smpcore import EMITTERS, METHODS, PACKERS, ExportError, SmpcoreError
+from smpcore import EMITTERS, PACKERS, ExportError, SmpcoreError
 
 
 def _compare(form: formats.Form, found: dict[str, formats.Form]) -> None:
@@ -56,21 +56,20 @@ def _files(form: formats.Form) -> None:
         tab.code(files[name].decode(), language="c", height=360)
 
 
-choice = session.current()
+context = session.resolved()
 st.subheader("Export")
 try:
-    learned_on = escape_markdown(choice.dataset().name)
-    said = f"{METHODS[choice.method].title}, learned on {learned_on}."
-    st.caption(said + (f" {choice.operating}." if choice.operating else ""))
-    choice.parts()
+    learned_on = escape_markdown(context.data.dataset.name)
+    said = f"{context.method.title}, learned on {learned_on}."
+    st.caption(said + (f" {context.operating}." if context.operating else ""))
 except SmpcoreError as problem:
     st.info(escape_markdown(str(problem)))
     st.stop()
 asked = settings.ask()
 target = settings.TARGETS[asked.target]
 try:
-    key = settings.key(choice)
-    made = session.remembered("export", key, partial(exports.export, choice))
+    key = settings.key(context)
+    made = session.remembered("export", key, partial(exports.export, context))
     place = st.container()
     given = ranges.editor(made)
     key = key, tuple(given.items())
@@ -86,7 +85,7 @@ except SmpcoreError as problem:  # the Python below can be had all the same
     st.info(escape_markdown(str(problem)))
 with st.expander("The same model in Python"):
     try:
-        st.code(exports.python_of_choice(choice), language="python")
+        st.code(exports.python_of_choice(context), language="python")
     except SmpcoreError as problem:
         st.info(escape_markdown(str(problem)))
 session.show_url(session.current())

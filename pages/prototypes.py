@@ -7,7 +7,7 @@ from pages.prototypes.context import ModelContext
 from pages.state import session, widget_state
 from pages.ui import readouts
 from pages.ui.text import escape_markdown
-from smpcore import METHODS, SmpcoreError
+from smpcore import SmpcoreError
 
 SECTIONS = {
     "All": portraits.gallery,
@@ -18,18 +18,18 @@ SECTIONS = {
     "Report": report.section,
 }
 
-choice = session.current()
+context = session.resolved()
 st.subheader("Prototypes")
 try:
-    data = choice.parts()
-    forbidden.control(choice)
-    model = choice.model(data)
+    data = context.data
+    forbidden.control(context)
+    model = context.model()
 except SmpcoreError as problem:
     st.error(escape_markdown(str(problem)))
     st.stop()
 name = escape_markdown(data.dataset.name)
 st.caption(
-    f"{METHODS[choice.method].title}, learned on {name}. "
+    f"{context.method.title}, learned on {name}. "
     f"{readouts.KINDS[model.kind_of_prototype]}"
 )
 st.caption(escape_markdown(readouts.worth(model, data)))
@@ -40,4 +40,4 @@ shown = st.segmented_control(
     **widget_state.press("prototypes_section", SECTIONS, "All"),
     label_visibility="collapsed",
 )
-SECTIONS[shown](ModelContext(choice, data, model))
+SECTIONS[shown](ModelContext(context, model))

@@ -56,7 +56,7 @@ def _choose(found: sweeps.Found) -> None:
         type="primary",
     )
     link.page_link("pages/explore.py", label="See it on Explore")
-    if told := sweeps.in_use(session.current(), found, asked):
+    if told := sweeps.in_use(session.resolved(), found, asked):
         st.success(told)
     session.show_url(session.current())
 
@@ -83,18 +83,18 @@ def _results() -> None:
         if not pace and not problems and (late := charts.unfinished(found, asked)):
             st.info(late)
     # The whole page decides how often this is looked at, and follows a point.
-    if pace != polling or session.current().key != choice.key:
+    if pace != polling or session.resolved().key != context.key:
         st.rerun()
 
 
 st.subheader("Trade-off")
 try:
-    choice = session.current()
-    data = choice.parts()
+    context = session.resolved()
+    data = context.data
 except SmpcoreError as problem:
     st.info(escape_markdown(str(problem)))
     st.stop()
-asked = sweeps.ask(choice, data)
+asked = sweeps.ask(context)
 polling = sweeps.pace(asked.jobs())
 st.fragment(_results, run_every=polling)()
 operating_point.section()

@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.state.choice import Choice
+from pages.state.context import resolve
 from pages.work import cache, sweep_jobs
 from smpcore import METHODS, list_datasets
 from tests.app import kernels, opened, said, session_of
@@ -102,8 +103,8 @@ def test_every_model_page_with_every_method_at_slider_ends(
 ):
     monkeypatch.setattr(sweep_jobs, "COARSE_SECONDS", 0.1)
     choice, row = Choice(data=data, method=method), METHODS[method]
-    ends = cache.bounds(choice.parts(), method, choice.all_values)
-    params = {param.name: param for param in row.controls(choice.task)}
+    ends = cache.bounds(resolve(choice).data, method, resolve(choice).values)
+    params = {param.name: param for param in row.controls(resolve(choice).task)}
     query = {name: f"{params[name].clean(ends[name][end]):.6g}" for name in ends}
     app = opened({"method": method, "data": data} | query, page)
     assert session_of(app).choice.method == method

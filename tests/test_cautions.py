@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from pages.state.choice import Choice
+from pages.state.context import resolve
 from pages.work import cache
 from smpcore import METHODS, Caution, SMaLLClassifier, cautions
 
@@ -50,7 +51,7 @@ def test_visitors_who_fit_at_the_same_time_hear_their_own(monkeypatch):
         return found
 
     monkeypatch.setattr(estimator, "problem", together)
-    data = Choice(data="iris").parts()
+    data = resolve(Choice(data="iris")).data
 
     def visit(n_prototypes):
         return cache.cautions(data, method, {"n_prototypes": n_prototypes})

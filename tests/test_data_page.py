@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from pages.data import editor
 from pages.state import links, table_store
 from pages.state.choice import BUNDLED, Choice
+from pages.state.context import resolve
 from pages.ui import controls, exports
 from pages.work import cache, server_files
 from smpcore import load_dataset, make_dataset, read_table, split
@@ -75,7 +76,7 @@ def test_what_was_chosen_for_other_data_comes_into_the_range_of_these(monkeypatc
     assert choice(page).values == BEYOND
     sound(page.selectbox(key="data_pick").select("breast_cancer").run())
     now = choice(page)
-    low, high = cache.bounds(now.parts(), now.method, now.all_values)["lam"]
+    low, high = cache.bounds(resolve(now).data, now.method, resolve(now).values)["lam"]
     assert low < now.values["lam"] < high < BEYOND["lam"]
     (told,) = session_of(page).notices
     assert "λ fusion stood beyond its new end" in told
@@ -213,7 +214,7 @@ def test_rows_of_one_patient_are_counted_and_kept_together():
     )
     button = next(b for b in page.button if "together" in b.label)
     sound(button.click().run())
-    assert choice(page).table().roles["Patient ID"] == "group"
+    assert resolve(choice(page)).table.roles["Patient ID"] == "group"
     assert not any("together" in b.label for b in page.button)
 
 
@@ -273,7 +274,7 @@ def test_the_python_of_a_series_model_reads_the_same_series():
     sound(page.toggle(key="long_0").set_value(True).run())
     sound(page.number_input(key="long_times_0").set_value(8).run())
     dataset = table_store._entries[choice(page).token].dataset
-    source = exports._brought(choice(page))
+    source = exports._brought(resolve(choice(page)))
     again = read_table(LONG.encode(), source["file"], **source["params"])
     assert source["file"] == "t.csv"
     assert again.digest == dataset.digest
@@ -301,14 +302,14 @@ def test_a_number_to_predict_becomes_two_classes_and_back():
 def test_two_classes_of_a_bundled_set_stand_in_its_link_only():
     wanted, notices = links.read_url({"data": "diabetes", "two": "1"})
     assert notices == []
-    dataset = wanted.dataset()
+    dataset = resolve(wanted).dataset
     assert dataset.task == "classification"
     assert dataset.digest == load_dataset("diabetes").two_classes().digest
     assert links.write_url(wanted)["two"] == "1"
     other = controls.set_values(wanted, {"data": "iris"})
     assert not other.two_classes
     same, _ = links.read_url({"data": "iris", "two": "1"})
-    assert same.dataset().digest == load_dataset("iris").digest
+    assert resolve(same).dataset.digest == load_dataset("iris").digest
 
 
 def test_an_operator_s_files_stand_in_the_list(tmp_path, monkeypatch):
@@ -323,7 +324,7 @@ def test_an_operator_s_files_stand_in_the_list(tmp_path, monkeypatch):
     sound(picker.select("file:good.csv").run())
     assert facts(page)["Rows"] == "60"
     assert "file:good.csv" in page.query_params["data"]
-    assert not choice(page).dataset().private
+    assert not resolve(choice(page)).dataset.private
     sound(page.selectbox(key="data_pick").select("file:broken.csv").run())
     assert "'broken.csv' of this server cannot be read: Line 2 has 1" in said(page)
     sound(page.selectbox(key="data_pick").select("file:waves.ts").run())
@@ -396,7 +397,7 @@ def test_a_time_column_makes_blocks_in_time_and_python_says_so():
     assert facts(page)["Features"] == "2"
     assert (facts(page)["Training"], facts(page)["Validation"]) == ("36", "12")
     dataset = table_store._entries[choice(page).token].dataset
-    source = exports._brought(choice(page))
+    source = exports._brought(resolve(choice(page)))
     again = read_table(DATED.encode(), source["file"], **source["params"])
     assert source["params"]["roles"]["when"] == "time"
     np.testing.assert_array_equal(again.times, dataset.times)
@@ -406,4 +407,4 @@ def test_a_time_column_makes_blocks_in_time_and_python_says_so():
 def test_a_column_that_is_no_time_is_refused_in_words():
     page = edit(bring(opened(), DATED.replace("2021-01-03", "soon")), 0, "role", "time")
     assert "row 3 holds 'soon'" in said(page)
-    assert choice(page).dataset().times is None
+    assert resolve(choice(page)).dataset.times is None

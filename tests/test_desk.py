@@ -10,6 +10,7 @@ import streamlit as st
 
 from pages.state import links, state_file, table_store
 from pages.state.choice import MINE, Choice
+from pages.state.context import resolve, validated
 from pages.state.session import Session
 from pages.state.state_file import Saved
 from pages.ui import workspace
@@ -22,7 +23,7 @@ PAIRS = [
     (key, data)
     for data in DATA
     for key, method in METHODS.items()
-    if Choice(data=data).task in method.estimators
+    if resolve(Choice(data=data)).task in method.estimators
 ]
 NASTY = '<img src=x onerror=alert(1)>"&$x$**b**'
 
@@ -49,7 +50,7 @@ def inside(param):
 
 
 def choice_of(method, data):
-    task = Choice(data=data).task
+    task = resolve(Choice(data=data)).task
     numbers = [p for p in METHODS[method].controls(task) if p.scale != "class"]
     values = {param.name: param.clean(inside(param)) for param in numbers}
     shares = {"validation": 0.1 + 0.2, "test": 1 / 7, "seed": 3}
@@ -68,21 +69,23 @@ def test_the_same_link_and_the_same_model_come_back(method, data, session):
     before = choice_of(method, data)
     after = keep_and_open(before, session)
     assert links.write_url(after) == links.write_url(before)
-    assert after.all_values == before.all_values
-    assert after.key == before.key
-    assert after.parts().split.key == before.parts().split.key
+    assert resolve(after).values == resolve(before).values
+    assert resolve(after).key == resolve(before).key
+    assert resolve(after).data.split.key == resolve(before).data.split.key
 
 
 def test_names_pin_counts_and_operating_point_come_back(session):
     choice = Choice(data="breast_cancer", threshold=0.1, band=1 / 3, open_test=True)
-    choice = replace(choice, set_for=choice.key, opened={choice.dataset().digest: 4})
+    choice = replace(
+        choice, set_for=resolve(choice).key, opened={resolve(choice).dataset.digest: 4}
+    )
     key = ("d" * 32, "ab", next(iter(METHODS)), (("lam", 1 / 3), ("start", None)))
     session.notes = {key: {2: {"name": NASTY[:40], "note": NASTY}}}
     notes = session.notes
     session.pinned = Entry(next(iter(METHODS)), (("lam", 0.25),))
     after = keep_and_open(choice, session)
     assert after == choice
-    assert after.operating
+    assert resolve(after).operating
     assert session.notes == notes
     assert session.pinned == Entry(next(iter(METHODS)), (("lam", 0.25),))
 
@@ -100,7 +103,7 @@ def test_drawn_points_come_back_only_if_they_were_asked_for(data, session):
     X = dataset.frame[names].to_numpy()[:40] / 3
     drawn = dataset.with_points(X, dataset.y[:40])
     token = table_store.keep(drawn, split(drawn))
-    choice = Choice(data=MINE, token=token).settled()[0]
+    choice = validated(Choice(data=MINE, token=token))[0]
     without = state_file.read(
         state_file.write(workspace.gather(choice, with_points=False))
     )

@@ -14,6 +14,7 @@ from pages.export import boards, costs, formats, ranges, settings, usage
 from pages.export.settings import FORMATS, TARGETS
 from pages.state import table_store
 from pages.state.choice import Choice
+from pages.state.context import resolve
 from pages.ui import exports
 from pages.ui.text import escape_markdown
 from smpcore import (
@@ -47,7 +48,7 @@ def _table(page):
 
 
 def _made(number_format, ranges=None, **choice):
-    made = exports.export(Choice(**choice))
+    made = exports.export(resolve(Choice(**choice)))
     work = partial(formats.forms, made, ranges or {})
     found = work(np.zeros(1, np.int64), np.zeros(1))
     return made, found[number_format]
@@ -259,7 +260,7 @@ def test_a_board_is_judged_by_what_is_linked():
 def test_whole_numbers_need_no_conversion():
     ranges = {
         name: SensorRange(0, 100, integer=True)
-        for name in Choice(data="iris").dataset().feature_columns
+        for name in resolve(Choice(data="iris")).dataset.feature_columns
     }
     made, form = _made("int8", ranges, data="iris", method="smallk")
     assert not costs.converts(form.model)

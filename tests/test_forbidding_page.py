@@ -12,6 +12,7 @@ from pages.prototypes import report
 from pages.prototypes.context import ModelContext
 from pages.state import links, state_file, undo
 from pages.state.choice import Choice
+from pages.state.context import resolve, validated
 from pages.state.session import Live
 from pages.ui import exports, workspace
 from pages.ui.controls import set_values
@@ -38,9 +39,9 @@ def chosen(page):
 
 
 def sight_of(choice):
-    data = choice.parts()
-    fit = cache.fit(data, choice.method, choice.all_values)
-    return ModelContext(choice, data, fit.finished().model_)
+    data = resolve(choice).data
+    fit = cache.fit(data, choice.method, resolve(choice).values)
+    return ModelContext(resolve(choice), fit.finished().model_)
 
 
 def at(section, query):
@@ -72,12 +73,12 @@ def at(section, query):
 )
 def test_forbidden_and_allowed_again_by_every_method(data, name, method):
     page = opened({"data": data, "method": method}, "prototypes.py")
-    before = chosen(page).parts().preparation.n_features
+    before = resolve(chosen(page)).data.preparation.n_features
     picker = page.multiselect(key="forbidden_features")
-    name = name or chosen(page).parts().dataset.feature_columns[0].split("_t")[0]
+    name = name or resolve(chosen(page)).data.dataset.feature_columns[0].split("_t")[0]
     sound(picker.set_value([name]).run())
     assert chosen(page).forbidden == (name,)
-    assert chosen(page).parts().preparation.n_features < before
+    assert resolve(chosen(page)).data.preparation.n_features < before
     assert f"Learned without {name}" in words(page)
     for section in ("One by one", "Rule in words", "Why this answer", "Report"):
         page.segmented_control(key="prototypes_section").set_value(section).run()
@@ -86,13 +87,13 @@ def test_forbidden_and_allowed_again_by_every_method(data, name, method):
             assert "would change from" in words(page)
     sound(page.multiselect(key="forbidden_features").set_value([]).run())
     assert chosen(page).forbidden == ()
-    assert chosen(page).parts().preparation.n_features == before
+    assert resolve(chosen(page)).data.preparation.n_features == before
 
 
 def test_a_button_beside_a_feature_forbids_it():
     page = at("One by one", {"data": "iris"})
     feature = page.selectbox(key="spread_of_0").value
-    name = chosen(page).parts().preparation.feature_names[feature]
+    name = resolve(chosen(page)).data.preparation.feature_names[feature]
     sound(page.button(key="forbid_feature").click().run())
     assert chosen(page).forbidden == (name,)
     assert page.multiselect(key="forbidden_features").value == [name]
@@ -101,7 +102,7 @@ def test_a_button_beside_a_feature_forbids_it():
 def test_of_a_series_the_button_forbids_the_channel():
     page = at("One by one", {"data": "series"})
     feature = page.selectbox(key="spread_of_0").value
-    column = chosen(page).parts().preparation.feature_names[feature]
+    column = resolve(chosen(page)).data.preparation.feature_names[feature]
     sound(page.button(key="forbid_feature").click().run())
     assert chosen(page).forbidden == (column.rpartition("_t")[0],)
 
@@ -128,7 +129,7 @@ def test_every_page_learns_without_it_and_says_so(name):
 @pytest.mark.parametrize("data", ["moons", "iris", "digits", "series", "diabetes"])
 def test_the_live_figure_shows_it(data):
     start = Choice(data=data)
-    column = next(iter(start.dataset().feature_columns)).split("_t")[0]
+    column = next(iter(resolve(start).dataset.feature_columns)).split("_t")[0]
     page = opened({"data": data, "without": without(column)})
     assert chosen(page).forbidden == (column,)
     assert not page.error
@@ -136,11 +137,15 @@ def test_the_live_figure_shows_it(data):
 
 def test_a_link_round_trips_whatever_the_name():
     choice = Choice(data="wine")
-    names = tuple(choice.dataset().feature_columns[2:5])
+    names = tuple(resolve(choice).dataset.feature_columns[2:5])
     choice = Choice(data="wine", forbidden=names)
     found, notices = links.read_url(links.write_url(choice))
-    assert (found.forbidden, notices, found.key) == (names, [], choice.key)
-    assert found.key != Choice(data="wine").key
+    assert (found.forbidden, notices, resolve(found).key) == (
+        names,
+        [],
+        resolve(choice).key,
+    )
+    assert resolve(found).key != resolve(Choice(data="wine")).key
 
 
 @pytest.mark.parametrize(
@@ -189,9 +194,9 @@ def test_notes_and_opened_tests_stay():
     page.text_input[0].set_value("mine").run()
     page.multiselect(key="forbidden_features").set_value([PETAL]).run()
     assert sound(page).text_input[0].value == "mine"
-    assert chosen(page).times_opened == 2
+    assert resolve(chosen(page)).times_opened == 2
     opened_once = set_values(chosen(page), {"open_test": True})
-    assert opened_once.times_opened == 3
+    assert resolve(opened_once).times_opened == 3
     page.multiselect(key="forbidden_features").set_value([]).run()
     assert sound(page).text_input[0].value == "mine"
 
@@ -199,9 +204,9 @@ def test_notes_and_opened_tests_stay():
 def test_pictures_and_channels_stay():
     for data in ("digits", "series"):
         start = Choice(data=data)
-        column = next(iter(start.dataset().feature_columns)).split("_t")[0]
+        column = next(iter(resolve(start).dataset.feature_columns)).split("_t")[0]
         context = sight_of(Choice(data=data, forbidden=(column,)))
-        assert context.shape == start.dataset().sample_shape
+        assert context.shape == resolve(start).dataset.sample_shape
         drawn = context.in_place(context.portraits)
         assert drawn.shape[1] == np.prod(context.shape)
         assert np.isnan(drawn).any()
@@ -213,22 +218,22 @@ def test_pictures_and_channels_stay():
 def test_other_data_forbid_nothing():
     choice = set_values(Choice(data="iris", forbidden=(PETAL,)), {"data": "wine"})
     assert choice.forbidden == ()
-    lost, told = Choice(data="iris", forbidden=("size", PETAL)).settled()
+    lost, told = validated(Choice(data="iris", forbidden=("size", PETAL)))
     assert lost.forbidden == (PETAL,)
     assert "No longer forbidden" in told and "size" in told
 
 
 def test_an_export_knows_and_does_not_ask():
-    made = exports.export(Choice(data="iris", forbidden=(PETAL,)))
+    made = exports.export(resolve(Choice(data="iris", forbidden=(PETAL,))))
     assert made.compiled.provenance["forbidden"] == [PETAL]
     assert PETAL not in [given.name for given in made.compiled.inputs]
-    script = exports.python_of_choice(made.choice)
+    script = exports.python_of_choice(made.context)
     assert f"forbid(load_dataset('iris'), ['{PETAL}'])" in script
 
 
 def test_points_are_not_drawn_where_a_feature_is_forbidden():
     choice = Choice(data="moons")
-    name = choice.dataset().feature_columns[0]
+    name = resolve(choice).dataset.feature_columns[0]
     choice = Choice(data="moons", forbidden=(name,))
     message = {"op": "add", "x": 0.0, "y": 0.0, "label": 0}
     with pytest.raises(SmpcoreError, match="two numeric features"):

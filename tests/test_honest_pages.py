@@ -11,6 +11,7 @@ import pytest
 from pages.prototypes import report
 from pages.prototypes.context import ModelContext
 from pages.state import state_file, table_store
+from pages.state.context import resolve
 from pages.ui import exports
 from pages.work import sweep_jobs
 from smpcore import Dataset, load_dataset
@@ -126,7 +127,7 @@ def test_few_rows_have_wide_intervals_and_repeated_folds(monkeypatch):
 def test_opening_the_test_set_is_in_state_file_report_and_bundle(times):
     was = {"opened": "2", "open": "1"} if times else {}
     choice = session_of(opened({"data": "breast_cancer"} | was)).choice
-    export, digest = exports.export(choice), choice.dataset().digest
+    export, digest = exports.export(resolve(choice)), resolve(choice).dataset.digest
     files = zipfile.ZipFile(io.BytesIO(export.zip(False)))
     at = {name.rpartition("/")[2]: name for name in files.namelist()}
     told = json.loads(files.read(at["model.json"]))["provenance"]
@@ -134,7 +135,7 @@ def test_opening_the_test_set_is_in_state_file_report_and_bundle(times):
     assert ("test" in told["accuracy"]) == bool(times)
     readme = files.read(at["README.md"]).decode().replace("\\", "")
     assert f"| test_set_opened | {times} |" in readme
-    facts = report.facts_of(ModelContext(choice, export.data, export.estimator.model_))
+    facts = report.facts_of(ModelContext(export.context, export.estimator.model_))
     assert facts["Test set opened"] == (f"{times} times" if times else "never")
     state = state_file.read(state_file.write(state_file.Saved(opened=choice.opened)))
     assert state.opened == ({digest: times} if times else {})

@@ -7,6 +7,7 @@ import pytest
 
 from pages.explore import live, subsampled
 from pages.state.choice import Choice
+from pages.state.context import resolve
 from pages.work import cache
 from smpcore import METHODS
 from tests.test_live import Browser, kernels  # noqa: F401
@@ -49,10 +50,10 @@ def test_a_long_fit_is_first_answered_coarsely_and_then_as_always(browser):
     assert done["canonical"] and done["coarse"] is None
     assert f" of {ALL} rows" in training(done)
     choice = browser.choice
-    data = choice.parts()
+    data = resolve(choice).data
     method = METHODS[choice.method]
-    direct = method.estimator(choice.all_values).fit(*data.named("train"))
-    scene = live.Scene(choice, data, cache.view(data, choice.view_of(data)))
+    direct = method.estimator(resolve(choice).values).fit(*data.named("train"))
+    scene = live.Scene(choice, data, cache.view(data, resolve(choice).view))
     predicted = direct.model_.scores(scene.X).argmax(axis=1)
     np.testing.assert_array_equal(done["predicted"], predicted)
 
@@ -77,14 +78,14 @@ def test_a_drag_is_coarse_too_and_letting_go_starts_the_long_fit(browser):
 
 def test_what_is_coarse_is_never_what_is_kept(browser):
     choice = browser.choice
-    part = subsampled.part_of(choice.parts(), choice.method)
+    part = subsampled.part_of(resolve(choice).data, choice.method)
     assert len(part.split.train) == FEW
-    fit = cache.fit(choice.parts(), choice.method, choice.all_values)
+    fit = resolve(choice).fit()
     assert fit.wait(60)
     # Compare, Export and the link's reader take this one.
-    direct = METHODS[choice.method].estimator(choice.all_values)
-    direct.fit(*choice.parts().named("train"))
-    X = choice.parts().of("validation")[0]
+    direct = METHODS[choice.method].estimator(resolve(choice).values)
+    direct.fit(*resolve(choice).data.named("train"))
+    X = resolve(choice).data.of("validation")[0]
     np.testing.assert_array_equal(
         fit.estimator.model_.scores(X), direct.model_.scores(X)
     )
@@ -122,9 +123,9 @@ def test_comparing_all_rows_counts_as_work():
 
 
 def test_the_whole_is_its_own_part_where_rows_are_few():
-    data = Choice(data="moons").parts()
+    data = resolve(Choice(data="moons")).data
     part = subsampled.part_of(data, "smp")
     np.testing.assert_array_equal(part.split.train, data.split.train)
     assert subsampled.words(part, data) == "coarse: a short fit"
-    few = Choice(data="moons", data_values={"n_samples": 20}).parts()
+    few = resolve(Choice(data="moons", data_values={"n_samples": 20})).data
     assert subsampled.part_of(few, "smp") is None

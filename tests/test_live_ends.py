@@ -5,6 +5,7 @@ import pytest
 
 from pages.state import links
 from pages.state.choice import Choice
+from pages.state.context import resolve
 from pages.work import cache
 from tests.test_live import Browser, kernels
 
@@ -28,7 +29,9 @@ def _control(browser, name):
 
 def _natural(choice):
     """The end of λ that the data give."""
-    return cache.bounds(choice.parts(), choice.method, choice.all_values)["lam"][1]
+    return cache.bounds(resolve(choice).data, choice.method, resolve(choice).values)[
+        "lam"
+    ][1]
 
 
 def _same(picture, other):
@@ -88,8 +91,8 @@ def test_a_link_gives_the_model_bit_for_bit(browser, values):
     choice, notices = links.read_url(links.write_url(browser.choice))
     assert not notices
     linked = Browser(data=choice.data, method=choice.method, values=choice.values)
-    assert linked.choice.all_values == browser.choice.all_values
-    assert _natural(linked.choice) < linked.choice.all_values["lam"]
+    assert resolve(linked.choice).values == resolve(browser.choice).values
+    assert _natural(linked.choice) < resolve(linked.choice).values["lam"]
     assert _control(linked, "lam")["high"] == values["lam"]
     _same(linked.last["picture"], browser.last["picture"])
 
@@ -112,13 +115,14 @@ def test_another_option_leaves_what_was_chosen(browser):
 
 def test_a_count_at_its_default_follows_the_data_and_is_the_same_model():
     choice = Choice(method="smallk", data="moons")
-    usual = cache.fit(choice.parts(), choice.method, choice.all_values).estimator
+    usual = resolve(choice).fit().estimator
     browser = Browser(method="smallk", data="moons")
     k = _control(browser, "k")
     assert (k["value"], k["high"]) == (2, 2)
     now = browser.choice
-    shown = cache.fit(now.parts(), now.method, now.all_values).estimator
+    shown = resolve(now).fit().estimator
     scores = [
-        one.decision_function(choice.parts().of("train")[0]) for one in (usual, shown)
+        one.decision_function(resolve(choice).data.of("train")[0])
+        for one in (usual, shown)
     ]
     np.testing.assert_array_equal(*scores)

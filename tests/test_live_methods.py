@@ -7,6 +7,7 @@ from sklearn.neighbors import NearestNeighbors
 from pages.explore import scene
 from pages.state import links
 from pages.state.choice import Choice
+from pages.state.context import resolve
 from pages.work import cache
 from smpcore import METHODS, IMKPLClassifier
 from tests.test_live import Browser, kernels  # noqa: F401
@@ -109,11 +110,11 @@ def test_the_positive_class_is_one_of_the_data_and_can_be_swapped():
     browser.drag(positive_class="benign", release=True)
     after = browser.last["picture"]["prototypes"]["owner"]
     assert (np.bincount(before)[::-1] == np.bincount(after)).all()
-    assert browser.choice.all_values["positive_class"] == "benign"
+    assert resolve(browser.choice).values["positive_class"] == "benign"
     choice, _ = links.read_url(links.write_url(browser.choice))
-    assert choice.all_values == browser.choice.all_values
+    assert resolve(choice).values == resolve(browser.choice).values
     browser.drag(data="moons", release=True)
-    assert browser.choice.all_values["positive_class"] is None
+    assert resolve(browser.choice).values["positive_class"] is None
     browser.drag(data="iris", release=True)
     assert not _control(browser, "positive_class")["shown"]
     assert _control(browser, "multiclass")["shown"]
@@ -129,7 +130,7 @@ def test_there_is_no_path_where_its_control_means_nothing():
 def _fitted(browser):
     """The fit that the picture shows."""
     choice = browser.choice
-    return cache.fit(choice.parts(), choice.method, choice.all_values).estimator
+    return resolve(choice).fit().estimator
 
 
 def test_what_an_estimator_measures_stands_between_size_and_solver(browser):
@@ -198,7 +199,7 @@ def test_a_star_says_how_much_a_case_weighs_and_for_whom(data):
 def test_cases_off_the_data_are_those_far_from_every_training_row():
     browser = Browser(method="supersparse", data="iris")
     rows = cache.problem(
-        browser.choice.parts(), "supersparse", browser.choice.all_values
+        resolve(browser.choice).data, "supersparse", resolve(browser.choice).values
     ).rows.cases
     near = NearestNeighbors(n_neighbors=2).fit(rows)
     usual = np.quantile(near.kneighbors(rows)[0][:, 1], 0.95)
@@ -217,13 +218,13 @@ def test_ways_begin_where_the_solver_did_also_of_cases_that_fell_together():
     browser = Browser(method="supersparse", data="moons")
     browser.drag(n_prototypes=30, release=True)
     browser.drag(lam=0.1, release=True)
-    fitted, data = _fitted(browser), browser.choice.parts()
+    fitted, data = _fitted(browser), resolve(browser.choice).data
     shown = browser.last["picture"]["prototypes"]
     assert fitted.model_.n_prototypes < 30, "some fell together"
     assert len(shown["mark_start"]) == len(shown["marks"]) == fitted.model_.n_prototypes
     model = fitted.model_
     starts = fitted.start_ * model.scale + model.center
-    view = cache.view(data, browser.choice.view_of(data))
+    view = cache.view(data, resolve(browser.choice).view)
     for j in range(model.n_prototypes):
         first = np.flatnonzero(fitted.merged_ == j)[:1]
         place = view.project(starts[first])[0]
@@ -232,7 +233,7 @@ def test_ways_begin_where_the_solver_did_also_of_cases_that_fell_together():
 
 def test_a_mix_names_its_heaviest_training_rows():
     browser = Browser(method="imkpl", data="iris")
-    data, model = browser.choice.parts(), _fitted(browser).model_
+    data, model = resolve(browser.choice).data, _fitted(browser).model_
     shown = browser.last["picture"]["prototypes"]
     row, share = shown["cases"]["row"], shown["cases"]["share"]
     assert shown["cases"]["pixels"] is None
@@ -251,7 +252,7 @@ def test_a_mix_names_its_heaviest_training_rows():
 
 
 def test_cases_of_images_come_with_their_pixels_unless_they_are_too_many(monkeypatch):
-    data = Choice(data="digits").parts()
+    data = resolve(Choice(data="digits")).data
     X, y = data.of("train")
     fitted = IMKPLClassifier(n_prototypes=1, max_iter=2).fit(X[:150], y[:150])
     cases = scene._cases(fitted, [8, 8], data)

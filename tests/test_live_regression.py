@@ -5,7 +5,8 @@ import pytest
 
 from pages.compare import contenders
 from pages.state import links, table_store
-from pages.state.choice import ANSWERS, Choice
+from pages.state.choice import Choice
+from pages.state.context import ANSWERS, resolve, validated
 from pages.work import cache
 from smpcore import METHODS, evaluate, list_datasets
 from tests.test_live import Browser, kernels  # noqa: F401
@@ -20,7 +21,7 @@ def _open(data="hills", **more):
 
 def _fitted(browser):
     choice = browser.choice
-    return cache.fit(choice.parts(), choice.method, choice.all_values).estimator
+    return resolve(choice).fit().estimator
 
 
 def _drawn(browser):
@@ -78,8 +79,8 @@ def test_the_picture_is_what_the_model_predicts(data):
     browser = _open(data)
     picture, scene = browser.last["picture"], browser.scene
     assert picture["canonical"] and scene["classes"] == []
-    model, parts = _fitted(browser).model_, browser.choice.parts()
-    view = cache.view(parts, browser.choice.view_of(parts))
+    model, parts = _fitted(browser).model_, resolve(browser.choice).data
+    view = cache.view(parts, resolve(browser.choice).view)
     n, m = picture["grid"]
     x = np.linspace(*view.x, n)
     assert scene["target"]["curve"] == (m == 1) == (parts.X.shape[1] == 1)
@@ -105,7 +106,7 @@ def test_the_picture_is_what_the_model_predicts(data):
 @pytest.mark.parametrize("data", REGRESSION)
 def test_read_outs_and_strip_are_errors(data):
     browser = _open(data)
-    parts = browser.choice.parts()
+    parts = resolve(browser.choice).data
     texts = {r["name"]: r for r in browser.last["picture"]["readouts"]}
     scores = evaluate(_fitted(browser).model_, *parts.of("validation"))
     assert texts["Validation error"]["value"] == f"{scores.mae:.3g}"
@@ -128,7 +129,7 @@ def test_one_feature_of_many_is_a_curve_with_the_others_standing():
     assert kinds == ["pca", "axes", "curve"]
     browser.drag(**{"v.kind": "curve"}, release=True)
     browser.drag(**{"v.first": 2}, release=True)
-    parts, model = browser.choice.parts(), _fitted(browser).model_
+    parts, model = resolve(browser.choice).data, _fitted(browser).model_
     names = list(parts.preparation.feature_names)
     view = browser.scene["view"]
     assert (view["xlabel"], view["ylabel"]) == (names[2], parts.dataset.target)
@@ -147,7 +148,7 @@ def test_one_feature_of_many_is_a_curve_with_the_others_standing():
     inside = np.abs(stars["marks"][:, 0] - line[200, 2]) < np.ptp(line[:, 2]) / 2
     np.testing.assert_allclose(stars["marks"][inside, 1], height[inside], rtol=1e-2)
     choice, notices = links.read_url(links.write_url(browser.choice))
-    assert not notices and choice.view_of(parts) == browser.choice.view_of(parts)
+    assert not notices and resolve(choice).view == resolve(browser.choice).view
 
 
 def test_a_preview_is_no_canonical_fit_and_letting_go_gives_it_again():
@@ -173,7 +174,7 @@ def test_stars_and_bars_say_who_raises_and_who_lowers():
 
 def test_points_on_a_curve_are_drawn_with_their_target():
     browser = _open("sine")
-    n = browser.choice.dataset().n_samples
+    n = resolve(browser.choice).dataset.n_samples
     browser.send("edit", op="add", x=0.5, y=1.25, row=None, dragging=False)
     X, y, division = _drawn(browser)
     assert (X[-1, 0], y[-1], len(y)) == (0.5, 1.25, n + 1)
@@ -227,7 +228,7 @@ def test_a_point_without_a_value_is_refused_in_words(value, text):
 
 def test_the_last_training_points_stay():
     browser = _open("sine", data_values={"n_samples": 20})
-    parts = browser.choice.parts()
+    parts = resolve(browser.choice).data
     xy = np.column_stack([parts.X, parts.y]).astype(np.float32)
     everything = [[float(x), float(y)] for x, y in xy]
     browser.send("edit", op="erase", places=everything, dragging=False)
@@ -259,9 +260,9 @@ def test_links_know_the_task():
     choice, notices = links.read_url(query)
     assert "target should be one of: labels, ridge, lasso" in notices[0]
     choice, notices = links.read_url({**query, "target": "lasso"})
-    assert not notices and choice.all_values["target"] == "lasso"
+    assert not notices and resolve(choice).values["target"] == "lasso"
     assert links.write_url(choice)["target"] == "lasso"
-    assert Choice(data="hills", method="supersparse").settled()[1] == ""
+    assert validated(Choice(data="hills", method="supersparse"))[1] == ""
 
 
 def test_a_pinned_model_is_kept_where_its_task_has_all_its_values():

@@ -7,6 +7,7 @@ import pytest
 import streamlit as st
 
 from pages.explore import live
+from pages.state.context import resolve
 from pages.work import cache, jobs, tasks
 from pages.work.tasks import Task
 from smpcore import SmpcoreError
@@ -36,7 +37,7 @@ def line(monkeypatch):
 def fit_of(browser):
     """The canonical fit of what the visitor released last."""
     choice = browser.choice
-    return cache.fit(choice.parts(), choice.method, choice.all_values)
+    return resolve(choice).fit()
 
 
 def shown(browser):

@@ -9,6 +9,7 @@ import pytest
 
 from pages.state import table_store
 from pages.state.choice import MINE, Choice
+from pages.state.context import resolve
 from pages.work import cache, memo, tasks
 from pages.work.parts import Parts
 from smpcore import Dataset, load_dataset, read_table
@@ -74,9 +75,9 @@ def test_after_delete_nothing_is_left_of_a_table(browser):
     before = made_from_tables()
     token = table_store.keep(upload())
     choice = Choice(data=MINE, token=token, forbidden=("x",))
-    data = choice.parts()
-    assert cache.fit(data, choice.method, choice.all_values).finished()
-    assert cache.fit(Choice(data=MINE, token=token).parts(), "smp", {}).finished()
+    data = resolve(choice).data
+    assert cache.fit(data, choice.method, resolve(choice).values).finished()
+    assert cache.fit(resolve(Choice(data=MINE, token=token)).data, "smp", {}).finished()
     assert made_from_tables() >= before + 4
     del data
     table_store.delete(token)
@@ -85,7 +86,7 @@ def test_after_delete_nothing_is_left_of_a_table(browser):
 
 def test_delete_ends_what_is_under_way(browser):
     token = table_store.keep(upload())
-    data = Choice(data=MINE, token=token).parts()
+    data = resolve(Choice(data=MINE, token=token)).data
     begun = threading.Event()
 
     @memo.memo(4)
@@ -109,7 +110,7 @@ def test_an_idle_server_forgets_in_time(browser, monkeypatch):
     monkeypatch.setattr(table_store, "KEEP_SECONDS", 0.2)
     monkeypatch.setattr(table_store, "_watching", False)
     token = table_store.keep(upload())
-    Choice(data=MINE, token=token).parts()
+    assert resolve(Choice(data=MINE, token=token)).data
     deadline = time.monotonic() + 20
     while table_store._entries and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -121,7 +122,7 @@ def test_an_idle_server_forgets_in_time(browser, monkeypatch):
 def test_what_a_new_version_of_a_table_replaces_is_forgotten(browser):
     before = made_from_tables()
     token = table_store.keep(upload())
-    Choice(data=MINE, token=token).parts()
+    assert resolve(Choice(data=MINE, token=token)).data
     assert table_store.keep(upload(), token=token) == token
     assert made_from_tables() == before + 1
     table_store.delete(token)

@@ -7,6 +7,7 @@ import pytest
 
 from pages.state import links, table_store
 from pages.state.choice import MINE
+from pages.state.context import resolve
 from pages.work import openml_sets
 from smpcore import read_table, split
 from tests.app import kernels, opened, said, session_of, until
@@ -75,7 +76,7 @@ def test_a_copy_gets_other_roles_and_python_fetches_it_again(service):
     assert choice.data == MINE
     assert not any(button.key == "copy_table" for button in page.button)
     assert page.segmented_control[0].value == "classification"
-    mended = choice.table().with_roles(roles={"z": "target"}, task="regression")
+    mended = resolve(choice).table.with_roles(roles={"z": "target"}, task="regression")
     query = {"data": MINE, "mine": table_store.keep(mended, token=choice.token)}
     page = opened(query, "export.py")
     (script,) = [code.value for code in page.code if "fetch_openml" in code.value]

@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.state import links, table_store, user_tables
 from pages.state.choice import MINE
+from pages.state.context import resolve
 from pages.work import visitors
 from smpcore import SmpcoreError, load_dataset, read_table, split
 from tests.app import opened as visited
@@ -57,12 +58,12 @@ def test_an_edit_of_other_data_leaves_the_upload(browser, data):
     assert browser.choice.data == data
     assert _listed(browser) == {"My table": MINE}
     browser.drag(data=MINE, release=True)
-    assert browser.choice.dataset().digest == before
+    assert resolve(browser.choice).dataset.digest == before
 
 
 def test_an_edit_of_the_upload_leaves_it_as_it_was(browser):
     browser.drag(data=MINE, release=True)
-    upload, before = browser.choice.token, browser.choice.dataset().digest
+    upload, before = browser.choice.token, resolve(browser.choice).dataset.digest
     browser.send("edit", **PLACE)
     assert browser.choice.token != upload
     assert table_store.visit(upload)[0].digest == before
@@ -70,7 +71,7 @@ def test_an_edit_of_the_upload_leaves_it_as_it_was(browser):
     assert len(_listed(browser)) == 2
     back(browser)
     assert browser.choice.token == upload
-    assert browser.choice.dataset().digest == before
+    assert resolve(browser.choice).dataset.digest == before
     assert [*_listed(browser)] == ["My table"]
 
 
@@ -147,7 +148,7 @@ def test_the_link_of_a_drawing_opens_it(browser):
     browser.send("edit", **PLACE)
     choice, notices = links.read_url(links.write_url(browser.choice))
     assert not notices
-    assert choice.dataset().digest == browser.choice.dataset().digest
+    assert resolve(choice).dataset.digest == resolve(browser.choice).dataset.digest
 
 
 def test_a_file_replaces_the_upload_and_no_drawing():

@@ -16,6 +16,7 @@ from pages.prototypes import portraits, report, rules
 from pages.prototypes.context import ModelContext
 from pages.state import table_store
 from pages.state.choice import MINE, Choice
+from pages.state.context import Context, resolve
 from pages.state.session import Session
 from pages.work import cache
 from smpcore import METHODS, Dataset, make_dataset, prepare, split
@@ -75,8 +76,8 @@ def test_an_edited_row_is_answered_anew():
 
 def test_values_outside_the_ranges_are_said_and_come_back():
     choice = Choice(data="breast_cancer")
-    data = choice.parts()
-    model = cache.fit(data, choice.method, choice.all_values).finished().model_
+    data = resolve(choice).data
+    model = cache.fit(data, choice.method, resolve(choice).values).finished().model_
     X = data.of("validation")[0]
     out = model.support & ((X < model.low) | (X > model.high))
     row = int(np.flatnonzero(out.any(axis=1))[0])
@@ -168,7 +169,9 @@ def test_the_report_is_text_and_pictures_only(method, hostile, monkeypatch):
     data = cache.Parts(dataset, division, preparation, X, dataset.y)
     row = METHODS[method]
     model = row.estimator(row.defaults()).fit(*data.named("train")).model_
-    context = ModelContext(Choice(method=method), data, model)
+    chosen = Context(Choice(method=method))
+    vars(chosen)["data"] = data
+    context = ModelContext(chosen, model)
     monkeypatch.setattr(st, "session_state", {"session": Session()})
     context.notes[0] = {"name": NASTY, "note": f"note {NASTY}"}
     facts = report.facts_of(context)
@@ -201,12 +204,12 @@ def test_the_report_says_how_good_it_is_and_that_the_test_set_was_open(
     data, method, words
 ):
     choice = Choice(data=data, method=method)
-    digest = choice.dataset().digest
+    digest = resolve(choice).dataset.digest
     choice = replace(choice, opened={digest: 2}, open_test=True)
-    parts = choice.parts()
-    fit = cache.fit(parts, method, choice.all_values)
+    parts = resolve(choice).data
+    fit = cache.fit(parts, method, resolve(choice).values)
     assert fit.wait(60)
-    facts = report.facts_of(ModelContext(choice, parts, fit.estimator.model_))
+    facts = report.facts_of(ModelContext(resolve(choice), fit.estimator.model_))
     assert facts["Test set opened"] == "2 times"
     told = [value for name, value in facts.items() if name.startswith("Test ")]
     assert any(words in value for value in told)
@@ -215,7 +218,7 @@ def test_the_report_says_how_good_it_is_and_that_the_test_set_was_open(
 def test_a_series_is_drawn_as_channels_and_a_picture_as_a_picture():
     shapes = {}
     for data in ("series", "digits"):
-        parts = Choice(data=data).parts()
+        parts = resolve(Choice(data=data)).data
         shapes[data] = scene._image_shape(parts), len(parts.dataset.channels)
     assert shapes == {"series": (None, 9), "digits": ([8, 8], 0)}
 
@@ -320,11 +323,11 @@ def test_small_numbers_keep_their_digits_and_values(small):
 
 def test_the_report_warns_as_the_page_does(monkeypatch):
     choice = Choice(data="breast_cancer", method="smp")
-    parts = choice.parts()
-    fit = cache.fit(parts, "smp", choice.all_values)
+    parts = resolve(choice).data
+    fit = cache.fit(parts, "smp", resolve(choice).values)
     assert fit.wait(60)
     monkeypatch.setattr(st, "session_state", {"session": Session()})
-    context = ModelContext(choice, parts, fit.estimator.model_)
+    context = ModelContext(resolve(choice), fit.estimator.model_)
     odd = [j for j, fact in enumerate(context.facts) if fact.opposing]
     assert odd
     text = unescape(report.html(context, report.facts_of(context), False))

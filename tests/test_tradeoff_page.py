@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.state import links
 from pages.state.choice import Choice
+from pages.state.context import resolve
 from pages.state.session import Session
 from pages.tradeoff import charts, operating_point, sweeps
 from pages.ui import exports
@@ -80,7 +81,7 @@ def test_every_method_has_points_that_open_it(method):
     app.switch_page("pages/explore.py").run()
     assert not app.exception
     row, choice = METHODS[method], session_of(app).choice
-    shown = f"{choice.all_values[row.sparsity]:.6g}"
+    shown = f"{resolve(choice).values[row.sparsity]:.6g}"
     assert options[1] == f"{row.title}: {row.param(row.sparsity).label} = {shown}"
 
 
@@ -107,13 +108,17 @@ def test_a_chosen_point_stays_on_explore_and_the_refined_sweep_with_it():
     app.selectbox(key="point").select(least).run()
     _button(app, "use_point").click().run()
     used = session_of(app).choice
-    data, values = used.parts(), used.all_values
+    data, values = resolve(used).data, resolve(used).values
     assert cache.bounds(data, used.method, values)["lam"][1] < values["lam"]
     link = dict(app.query_params)
     for page in ("explore.py", "export.py", "explore.py"):
         app.switch_page(f"pages/{page}").run()
         assert not app.exception
-        assert session_of(app).choice.key == used.key != before.key
+        assert (
+            resolve(session_of(app).choice).key
+            == resolve(used).key
+            != resolve(before).key
+        )
         assert (
             links.write_url(session_of(app).choice).items()
             <= {
@@ -185,7 +190,7 @@ def test_a_threshold_is_set_linked_and_exported():
     app.switch_page("pages/export.py").run()
     assert "Threshold moved to" in said(app)
     other = dataclasses.replace(session_of(app).choice, seed=1)
-    assert other.operating == ""  # another model has not that threshold
+    assert resolve(other).operating == ""  # another model has not that threshold
 
 
 def _positive(app):
@@ -210,7 +215,10 @@ def test_a_threshold_is_chosen_on_training_rows_and_judged_on_validation_rows():
     assert "Sensitivity: " in told and "95 % interval" in told
     app.selectbox(key="way").select("by wanted sensitivity").run()
     app = until(app, lambda app: "chosen on" in said(app))
-    data, choice = Choice(data="breast_cancer").parts(), Choice(data="breast_cancer")
+    data, choice = (
+        resolve(Choice(data="breast_cancer")).data,
+        Choice(data="breast_cancer"),
+    )
     y = data.of("train")[1]
     assert f"chosen on {len(y)} of {len(y)} training rows" in said(app)
     scores = out_of_fold(choice.method, {}, data.dataset, data.split)
@@ -224,9 +232,9 @@ def test_a_threshold_is_chosen_on_training_rows_and_judged_on_validation_rows():
 
 def test_a_threshold_moves_the_exported_models_intercept():
     choice = Choice(data="breast_cancer")
-    choice = dataclasses.replace(choice, threshold=0.5, set_for=choice.key)
-    made = exports.export(choice)
-    plain = exports.export(Choice(data="breast_cancer"))
+    choice = dataclasses.replace(choice, threshold=0.5, set_for=resolve(choice).key)
+    made = exports.export(resolve(choice))
+    plain = exports.export(resolve(Choice(data="breast_cancer")))
     moved = made.estimator.model_.intercept - plain.estimator.model_.intercept
     np.testing.assert_allclose(moved, [0, -0.5])
     assert made.compiled.provenance["operating_point"]["threshold"] == 0.5
@@ -262,7 +270,7 @@ def _found(values: list[float], n_nonzeros: float, baseline: str = "") -> sweeps
 
 
 def _asked() -> sweeps.Asked:
-    data = Choice(data="iris").parts()
+    data = resolve(Choice(data="iris")).data
     return sweeps.Asked(data, {}, "balanced_accuracy", "n_nonzeros", 5, False)
 
 
@@ -291,11 +299,11 @@ def test_points_that_the_pointer_cannot_reach_are_named():
     found, choice = _found([0.0, 1e-4], 4), Choice(data="iris")
     key, row = next(iter(METHODS.items()))
     choice = dataclasses.replace(choice, method=key, values={row.sparsity: 1e-4})
-    told = sweeps.in_use(choice, found, _asked())
+    told = sweeps.in_use(resolve(choice), found, _asked())
     first, _, rest = told.partition("On the same spot of the chart: ")
     assert "= 0.0001, fitted" in first and rest.endswith("= 0.")
     unused = dataclasses.replace(choice, values={row.sparsity: 0.5})
-    assert sweeps.in_use(unused, found, _asked()) == ""
+    assert sweeps.in_use(resolve(unused), found, _asked()) == ""
 
 
 def test_returning_to_a_point_gives_the_model_that_was_swept(monkeypatch):
@@ -313,17 +321,23 @@ def test_returning_to_a_point_gives_the_model_that_was_swept(monkeypatch):
     used = visit.choice
     assert (used.method, used.seed) == (key, 3)
     assert used.values == {fixed: 0.0123, row.sparsity: 0.5}
-    assert used.all_values == values | used.values
+    assert resolve(used).values == values | used.values
 
 
 def test_a_threshold_of_an_earlier_model_does_not_bring_that_model_back(monkeypatch):
     before, now = Choice(data="breast_cancer", seed=1), Choice(data="breast_cancer")
     visit = Session(now)
     monkeypatch.setattr(st, "session_state", {"session": visit})
-    operating_point._set(before.key, 0.5, 0.0)
-    assert visit.choice.key == now.key and not visit.choice.operating
-    operating_point._set(now.key, 0.5, 0.0)
-    assert visit.choice.key == now.key and "0.5" in visit.choice.operating
+    operating_point._set(resolve(before).key, 0.5, 0.0)
+    assert (
+        resolve(visit.choice).key == resolve(now).key
+        and not resolve(visit.choice).operating
+    )
+    operating_point._set(resolve(now).key, 0.5, 0.0)
+    assert (
+        resolve(visit.choice).key == resolve(now).key
+        and "0.5" in resolve(visit.choice).operating
+    )
 
 
 def test_a_method_without_a_point_is_named_and_swept_again(monkeypatch):

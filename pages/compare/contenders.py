@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.state import session, widget_state
-from pages.state.choice import Choice
+from pages.state.context import Context
 from pages.ui import pin
 from pages.ui.readouts import duration, percent, together
 from pages.ui.text import escape_markdown
@@ -71,9 +71,9 @@ class Scored:
     errors: RegressionScores | None = None
 
 
-def entries(choice: Choice, data: cache.Parts) -> tuple[list[Entry], bool]:
+def entries(context: Context) -> tuple[list[Entry], bool]:
     """Let the visitor choose who takes part, and whether they may search."""
-    task = data.dataset.task
+    task = context.task
     methods = [key for key, row in METHODS.items() if task in row.estimators]
     rest = [key for key, row in BASELINES.items() if task in row.tasks]
     usual = [key for key in rest if not BASELINES[key].folded]
@@ -85,7 +85,7 @@ def entries(choice: Choice, data: cache.Parts) -> tuple[list[Entry], bool]:
         **widget_state.several(
             f"compare_methods_{task}",
             methods,
-            [choice.method] if choice.method in methods else methods[:1],
+            [context.method.key] if context.method.key in methods else methods[:1],
         ),
     )
     search = right.segmented_control(
@@ -104,7 +104,7 @@ def entries(choice: Choice, data: cache.Parts) -> tuple[list[Entry], bool]:
         format_func=title_of,
         **widget_state.several(f"compare_baselines_{task}", rest, usual),
     )
-    found = [Entry(key, pin.chosen_values(choice, key)) for key in chosen]
+    found = [pin.entry(context, key) for key in chosen]
     found += [Entry(key) for key in baselines]
     a = session.get().pinned
     if a and _learns(a, task):
@@ -151,15 +151,16 @@ def judged_by(data: cache.Parts) -> str:
 
 
 def scored(
-    jobs: dict[Entry, ContenderJob], choice: Choice, data: cache.Parts, part: str
+    jobs: dict[Entry, ContenderJob], context: Context, part: str
 ) -> list[Scored]:
     """Those that are fitted, the best first; the chosen one as every page shows it."""
+    data = context.data
     X, y = data.of(part)
     found, classes, groups = [], data.dataset.classes, data.clusters(part)
     for entry, job in jobs.items():
         if job.contender is None:
             continue
-        contender, operating = _as_shown(entry, job.contender, choice)
+        contender, operating = _as_shown(entry, job.contender, context)
         answers = contender.answers(X)
         if classes is None:
             errors = RegressionScores(y, answers, groups)
@@ -173,19 +174,19 @@ def scored(
 
 
 def _as_shown(
-    entry: Entry, contender: Contender, choice: Choice
+    entry: Entry, contender: Contender, context: Context
 ) -> tuple[Contender, str]:
     """The contender with the threshold moved on Trade-off, and that in words."""
-    own = Entry(choice.method, pin.chosen_values(choice, choice.method))
-    if contender.searched or entry != own or not choice.operating:
+    own = pin.entry(context)
+    if contender.searched or entry != own or not context.operating:
         return contender, ""
     try:
-        moved = choice.at_work(contender.estimator)
+        moved = context.with_threshold(contender.estimator)
     except SmpcoreError:  # a link may ask it of a model that cannot have it
         return contender, ""
     if moved is contender.estimator:
         return contender, ""
-    return replace(contender, estimator=moved), choice.operating
+    return replace(contender, estimator=moved), context.operating
 
 
 def to_beat(data: cache.Parts, part: str) -> str:
@@ -256,14 +257,14 @@ class Maps:
 
     Parameters
     ----------
-    choice : Choice
-    data : Parts
+    context : Context
     part : str
         Whose rows are drawn.
     """
 
-    def __init__(self, choice: Choice, data: cache.Parts, part: str) -> None:
-        self.view = cache.view(data, choice.view_of(data))
+    def __init__(self, context: Context, part: str) -> None:
+        data = context.data
+        self.view = cache.view(data, context.view)
         X, y = data.of(part)
         chosen = np.random.default_rng(0).permutation(len(X))[:MOST_ROWS]
         self._X, self._chosen = X[chosen], chosen

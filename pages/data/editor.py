@@ -122,7 +122,7 @@ def shown() -> tuple[Dataset, Split | None]:
             visit.draft = ""
             session.choose(Choice())
             st.warning(escape_markdown(str(error)))
-    return session.current().table(), None
+    return session.resolved().table, None
 
 
 def posed(dataset: Dataset) -> Dataset:

@@ -11,6 +11,7 @@ import numpy as np
 
 from pages.state import state_file, table_store, undo, user_tables
 from pages.state.choice import MINE, Choice
+from pages.state.context import resolve
 from pages.state.session import Live
 from pages.work import cache
 from smpcore import Dataset, SmpcoreError, Split, figures
@@ -76,7 +77,7 @@ def edited(choice: Choice, message: Mapping[str, Any], live: Live) -> Choice:
     live.gesture = None
     if op == "undo":
         return undo.back(choice, live)
-    data = choice.parts()
+    data = resolve(choice).data
     drawn = choice.data == MINE and user_tables.is_drawing(choice.token)
     dataset, division = _changed(data, message, goes_on)
     # A drag or a sweep is one step to undo, however many messages it took.

@@ -28,7 +28,7 @@ from pages.explore.edits import UNEXPECTED, edited
 from pages.explore.scene import Scene, picture
 from pages.state import session, undo
 from pages.state.choice import MINE, Choice
-from pages.state.context import Context, Ends, resolve
+from pages.state.context import Context, Ends, resolve, validated
 from pages.state.session import Live
 from pages.ui import controls
 from pages.work import cache, jobs
@@ -148,7 +148,7 @@ def _resolved(
     before: Choice, message: Mapping[str, Any] | None, kind: str
 ) -> tuple[Context, list[str]]:
     """What the message makes of a choice, and what was changed besides, in words."""
-    choice, said = _applied(before, message, kind).settled()
+    choice, said = validated(_applied(before, message, kind))
     context, moved = resolve(choice), []
     chosen = set((message or {}).get("values", ()))
     options = {param.name for param in context.params if param.scale == "choice"}
@@ -240,15 +240,16 @@ def _scene(context: Context, live: Live) -> Scene:
     key = hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
     scene = live.scene
     if scene is None or scene.header["id"] != key:
-        scene = Scene(choice, data, _view(choice, data, live))
+        scene = Scene(choice, data, _view(context, live))
         scene.header["id"] = key
         live.scene = scene
     return scene
 
 
-def _view(choice: Choice, data: cache.Parts, live: Live) -> figures.View:
+def _view(context: Context, live: Live) -> figures.View:
     """The window; it stands still while the visitor's own points move inside it."""
-    view = cache.view(data, choice.view_of(data))
+    choice, data = context.choice, context.data
+    view = cache.view(data, context.view)
     drawn = choice.data == MINE and live.edited == choice.token
     if not drawn or live.scene is None:
         return view
@@ -300,7 +301,7 @@ def _canonical(
 ) -> tuple[Any, dict[str, Any] | None, bool]:
     """The canonical fit, or None with what its job says; whether it is canonical."""
     method = context.method
-    fit = cache.fit(context.data, method.key, context.values)
+    fit = context.fit()
     _wait_for(fit, live)
     # Knots of a path that is slow to solve would keep the visitor waiting.
     live.quick = fit.task is None
@@ -314,7 +315,7 @@ def _canonical(
         # What was chosen on folds beforehand takes its time once only.
         quick = live.seconds < cache.QUICK_SECONDS or not fit.compiled
         live.quick = quick and not cache.is_large(context.data, method.key)
-        return context.choice.at_work(fit.estimator), None, not fit.was_stopped
+        return context.with_threshold(fit.estimator), None, not fit.was_stopped
     doing = "Compiling and fitting" if method.key in uncompiled else "Fitting"
     others = ", goes on: another visitor waits for it" if stop else ""
     job = {

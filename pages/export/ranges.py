@@ -71,7 +71,7 @@ def editor(made: exports.Export) -> dict[str, SensorRange]:
         number = st.column_config.NumberColumn
         edited = kept_table(
             "export_ranges",
-            made.choice.key,
+            made.context.key,
             start,
             hide_index=True,
             height="content" if len(start) < 12 else 400,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from pages.state import session, widget_state
-from pages.state.choice import Choice
+from pages.state.context import Context
 from pages.work.tasks import Task
 
 #: Number format of files -> bits of its integers; None: floats.
@@ -93,10 +93,10 @@ def ask() -> Settings:
     return Settings(number_format, target, prefix)
 
 
-def key(choice: Choice) -> Any:
+def key(context: Context) -> Any:
     """The same for the same model with the same open rows only."""
-    opened = choice.open_test, choice.opened and choice.times_opened
-    return choice.key, choice.operating, opened
+    opened = context.choice.open_test, context.times_opened
+    return context.key, context.operating, opened
 
 
 def begun(name: str, key: Any, work: Callable[..., Any]) -> Task:

@@ -9,6 +9,7 @@ import numpy as np
 
 from pages.state import session
 from pages.state.choice import Choice
+from pages.state.context import Context
 from pages.ui import readouts
 from pages.work import cache
 from smpcore import (
@@ -28,26 +29,34 @@ class ModelContext:
 
     Parameters
     ----------
-    choice : Choice
-    data : Parts
+    chosen : Context
     model : PrototypeModel
     """
 
-    choice: Choice
-    data: cache.Parts
+    chosen: Context
     model: PrototypeModel
+
+    @property
+    def choice(self) -> Choice:
+        """What decides about the model."""
+        return self.chosen.choice
+
+    @property
+    def data(self) -> cache.Parts:
+        """Its rows."""
+        return self.chosen.data
 
     @cached_property
     def key(self) -> tuple:
         """What is the same for the same model only."""
-        values = cache.pairs(self.choice.all_values)
+        values = cache.pairs(self.chosen.values)
         data = self.data
         return data.dataset.digest, data.split.key, self.choice.method, values
 
     @cached_property
     def notes_key(self) -> tuple:
         """The same with every feature allowed: notes outlive what is forbidden."""
-        return self.choice.whole().digest, *self.key[1:]
+        return self.chosen.whole.digest, *self.key[1:]
 
     @property
     def shape(self) -> tuple[int, ...]:

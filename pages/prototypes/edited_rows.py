@@ -34,13 +34,13 @@ def edit(context: ModelContext, place: int) -> tuple[pd.DataFrame, list[int], bo
         Whether a value is another one than the table's.
     """
     row = context.data.dataset.frame.iloc[[place]].copy()
-    order = {name: i for i, name in enumerate(context.choice.whole().frame)}
+    order = {name: i for i, name in enumerate(context.chosen.whole.frame)}
     inputs = [*context.data.preparation.inputs, *context.forbidden]
     inputs.sort(key=lambda given: order.get(given.name, len(order)))
     if len(inputs) > MOST_EDITED:
         st.caption(f"More than {MOST_EDITED} columns are not edited by hand.")
         return row, [], False
-    key = f"{context.choice.whole().digest}_{place}"
+    key = f"{context.chosen.whole.digest}_{place}"
     visit = session.get()
     typed = visit.typed.setdefault(key, {})
     # Editors of another name begin with the table's own values.

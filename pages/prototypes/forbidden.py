@@ -8,16 +8,16 @@ import streamlit as st
 
 from pages.prototypes.context import ModelContext
 from pages.state import session, undo
-from pages.state.choice import Choice
+from pages.state.context import Context
 from pages.ui.text import escape_markdown, short_label
 from smpcore import MOST_FORBIDDEN, forbiddable
 
 _KEY = "forbidden_features"
 
 
-def control(choice: Choice) -> None:
+def control(context: Context) -> None:
     """Say which features must not be used; the model is learned anew without them."""
-    known = forbiddable(choice.whole())
+    choice, known = context.choice, forbiddable(context.whole)
     if len(known) < 2:
         return
     label = "Forbid features"
@@ -32,12 +32,12 @@ def control(choice: Choice) -> None:
             format_func=short_label,
             key=_KEY,
             on_change=_chosen,
-            args=(choice,),
+            args=(context,),
             max_selections=min(MOST_FORBIDDEN, len(known) - 1),
             placeholder="None: every feature may be used",
         )
         what = "A category goes with all its levels."
-        if channels := choice.whole().channels:
+        if channels := context.whole.channels:
             what = "A channel goes with all its moments."
             if len(channels) < 2:
                 what = "Each moment of the series can be forbidden."
@@ -47,21 +47,21 @@ def control(choice: Choice) -> None:
         )
 
 
-def _chosen(choice: Choice) -> None:
-    _set(choice, tuple(st.session_state[_KEY]))
+def _chosen(context: Context) -> None:
+    _set(context, tuple(st.session_state[_KEY]))
 
 
 def button(context: ModelContext, feature: int) -> None:
     """Forbid one feature of the model, beside where it is shown."""
     choice, name = context.choice, _source(context, feature)
-    known = forbiddable(choice.whole())
+    known = forbiddable(context.chosen.whole)
     full = len(choice.forbidden) >= min(MOST_FORBIDDEN, len(known) - 1)
     st.button(
         "Forbid and refit",
         key="forbid_feature",
         icon=":material/block:",
         on_click=_set,
-        args=(choice, (*choice.forbidden, name)),
+        args=(context.chosen, (*choice.forbidden, name)),
         disabled=full,
         help=escape_markdown(f"Learn anew without {short_label(name)}."),
     )
@@ -75,9 +75,9 @@ def _source(context: ModelContext, feature: int) -> str:
     return next(name for name, columns in known.items() if column in columns)
 
 
-def _set(choice: Choice, names: tuple[str, ...]) -> None:
+def _set(context: Context, names: tuple[str, ...]) -> None:
     """Forbid exactly these."""
-    known = forbiddable(choice.whole())
+    choice, known = context.choice, forbiddable(context.whole)
     # Places of features among those that are left say nothing any more.
     view = {name: kind for name, kind in choice.view.items() if name == "kind"}
     undo.push(session.get().live, undo.Step("what is forbidden", choice))

@@ -78,7 +78,7 @@ def html(context: ModelContext, facts: dict[str, str], real: bool) -> str:
 def facts_of(context: ModelContext) -> dict[str, str]:
     """Where the model comes from and how good it is; reads the visitor's notes too."""
     choice, data, _ = context.choice, context.data, context.notes
-    values = ", ".join(f"{name}={v}" for name, v in choice.all_values.items())
+    values = ", ".join(f"{name}={v}" for name, v in context.chosen.values.items())
     facts = {
         "Data": f"{data.dataset.name} ({data.dataset.n_samples} rows)",
         "Digest": data.dataset.digest,
@@ -89,7 +89,7 @@ def facts_of(context: ModelContext) -> dict[str, str]:
     if choice.forbidden:
         facts["Forbidden features"] = ", ".join(choice.forbidden)
     if len(data.split.test) and not data.dataset.open_test:
-        times = choice.times_opened
+        times = context.chosen.times_opened
         facts["Test set opened"] = f"{times} times" if times else "never"
     parts = ["train", "validation"]
     if choice.open_test or data.dataset.open_test:
@@ -100,7 +100,7 @@ def facts_of(context: ModelContext) -> dict[str, str]:
             scores = evaluate(context.model, X, y, data.clusters(part))
             for told in readouts.of_part(TITLES[part], scores, data):
                 facts[told["name"]] = f"{told['value']} ({told['detail']})"
-    if choice.opened and (times := choice.times_opened):
+    if times := context.chosen.times_opened:
         facts["Test set opened"] = f"{times} time{'s' * (times > 1)}"
     return facts
 

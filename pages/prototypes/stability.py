@@ -80,7 +80,7 @@ def _result(context: ModelContext, job: Task) -> None:
 def _job(context: ModelContext) -> Task:
     """Refit in a thread: all it needs is looked up now."""
     data, model = context.data, context.model
-    values, task = context.choice.all_values, data.dataset.task
+    values, task = context.chosen.values, data.dataset.task
     method = METHODS[context.choice.method]
     X, y = data.of("train")
     groups = data.clusters("train")

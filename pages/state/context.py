@@ -2,42 +2,177 @@
 
 from __future__ import annotations
 
+import copy
+import hashlib
 from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from pages.state.choice import Choice
-from pages.work import cache
-from smpcore import METHODS, Method, Param
+from pages.state import table_store
+from pages.state.choice import BUNDLED, MINE, Choice
+from pages.work import cache, sources
+from smpcore import (
+    METHODS,
+    Dataset,
+    Method,
+    Param,
+    PrototypeModel,
+    Split,
+    at_threshold,
+    forbiddable,
+)
 
 Ends = Mapping[str, tuple[float, float]]
+#: What the target of a task is, in words.
+ANSWERS = {"classification": "a class", "regression": "a number"}
 
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """A choice with its data, its method and all values.
+    """A choice with its data, its method and all values, each found when asked for.
+
+    Every one of them raises SmpcoreError if the data are gone, or cannot be learned
+    from.
 
     Parameters
     ----------
     choice : Choice
-    data : Parts
-    method : Method
-    params : tuple of Param
-        The method's controls for these data.
-    values : dict
-        Of all of them, defaults filled in.
-    found : dict
-        What was computed `once` already.
+    known : dict
+        What was computed `once` already: it does not change when sliders move.
     """
 
     choice: Choice
-    data: cache.Parts
-    method: Method
-    params: tuple[Param, ...]
-    values: dict[str, Any]
-    found: dict[Hashable, Any] = field(default_factory=dict)
+    known: dict[Hashable, Any] = field(default_factory=dict)
+
+    def once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
+        """Compute what does not change when sliders of the method move."""
+        if key not in self.known:
+            self.known[key] = compute()
+        return self.known[key]
+
+    @property
+    def table(self) -> Dataset:
+        """The table as it was chosen."""
+        return self.once("source", self._source)[0]
+
+    @property
+    def whole(self) -> Dataset:
+        """The same with the question that is asked of it: its number may be cut."""
+        table = self.table
+        if self.choice.two_classes and table.task == "regression":
+            return cache.two_classes(table)
+        return table
+
+    @property
+    def dataset(self) -> Dataset:
+        """What models learn from: the same without the features that are forbidden."""
+        forbidden = self.choice.forbidden
+        return cache.forbidding(self.whole, forbidden) if forbidden else self.whole
+
+    @property
+    def task(self) -> str:
+        """What the data ask for."""
+        if self.choice.data in BUNDLED and not self.choice.two_classes:
+            return BUNDLED[self.choice.data].task
+        return self.whole.task
+
+    @cached_property
+    def data(self) -> cache.Parts:
+        """The data set, split and prepared."""
+        (_, division), chosen = self.once("source", self._source), self.choice
+        if division is None:
+            shares = chosen.validation, chosen.test, chosen.seed
+            division = cache.split_of(self.whole, *shares)
+        return cache.parts(self.dataset, division)
+
+    @cached_property
+    def method(self) -> Method:
+        """The method that learns from it."""
+        return METHODS[self.choice.method]
+
+    @cached_property
+    def params(self) -> tuple[Param, ...]:
+        """The method's controls for these data."""
+        return self.method.controls(self.task)
+
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        """The method's parameters, defaults filled in."""
+        values = {**self.method.defaults(self.task), **self.choice.values}
+        for param in self.params:
+            if param.scale == "class" and values[param.name] is not None:
+                values[param.name] = self._label(values[param.name])
+        return values
+
+    @property
+    def key(self) -> str:
+        """Short text that is the same for the same model only."""
+        chosen = self.choice
+        data = chosen.data, sorted(chosen.data_values.items()), chosen.token
+        data = (*data, chosen.two_classes, *chosen.forbidden)
+        parts = chosen.validation, chosen.test, chosen.seed
+        own = chosen.method, sorted(self.values.items())
+        words = repr((data, parts, own)).encode()
+        return hashlib.blake2b(words, digest_size=8).hexdigest()
+
+    @property
+    def operating(self) -> str:
+        """Threshold and band of this very model in words; empty if none is set."""
+        threshold, band = self.choice.threshold, self.choice.band
+        if not (threshold or band) or self.choice.set_for != self.key:
+            return ""
+        words = f"Threshold moved to {threshold:.4g}" if threshold else ""
+        if band:
+            words += f"{' and n' if words else 'N'}ot sure within {band:.4g} of it"
+        return words
+
+    @property
+    def times_opened(self) -> int:
+        """How often the test part of these data was opened."""
+        opened = self.choice.opened
+        return opened.get(self.table.digest, 0) if opened else 0
+
+    @property
+    def view(self) -> dict[str, Any]:
+        """The view, made to fit these data."""
+        n_features = len(self.data.preparation.feature_names)
+        return self.choice.view_of(n_features, self.task)
+
+    def fit(self) -> cache.Fit:
+        """The canonical fit."""
+        return cache.fit(self.data, self.method.key, self.values)
+
+    def model(self) -> PrototypeModel:
+        """The canonical model, with the threshold that is set for it."""
+        return self.with_threshold(self.fit().finished()).model_
+
+    def with_threshold(self, estimator: Any) -> Any:
+        """The fitted estimator with the threshold and the band set for its model."""
+        classes = estimator.model_.classes
+        if classes is None or len(classes) != 2 or not self.operating:
+            return estimator
+        moved = copy.copy(estimator)
+        threshold, band = self.choice.threshold, self.choice.band
+        moved.model_ = at_threshold(estimator.model_, threshold, band=band)
+        return moved
+
+    def _source(self) -> tuple[Dataset, Split | None]:
+        chosen = self.choice
+        if chosen.data == MINE:
+            return table_store.visit(chosen.token)
+        if chosen.data not in BUNDLED:
+            return sources.load(chosen.data), None
+        values = {p.name: p.start for p in BUNDLED[chosen.data].params}
+        values.update(chosen.data_values)
+        return cache.bundled(chosen.data, cache.pairs(values)), None
+
+    def _label(self, text: Any) -> Any:
+        """The class that reads like this; None if the data have no such class."""
+        found = [c for c in self.dataset.classes.tolist() if str(c) == str(text)]
+        return found[0] if found else None
 
     def moved(self, values: Mapping[str, Any]) -> Context | None:
         """The context after sliders of the method have moved; all else stands still.
@@ -62,18 +197,14 @@ class Context:
             return None
         clean = {name: sliders[name].clean(value) for name, value in values.items()}
         choice = replace(self.choice, values={**self.choice.values, **clean})
-        return replace(self, choice=choice, values={**self.values, **clean})
+        moved = replace(self, choice=choice)
+        vars(moved).update(vars(self), choice=choice, values={**self.values, **clean})
+        return moved
 
     def sliders(self) -> dict[str, Param]:
         """The method's numbers by their names."""
         scales = ("linear", "log", "int")
         return {param.name: param for param in self.params if param.scale in scales}
-
-    def once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
-        """Compute what does not change when sliders of the method move."""
-        if key not in self.found:
-            self.found[key] = compute()
-        return self.found[key]
 
     def problem(self) -> Any:
         """Scaled training rows with their start; a few values decide about it."""
@@ -141,13 +272,44 @@ class Context:
 
 
 def resolve(choice: Choice) -> Context:
-    """Find what follows from a choice.
+    """Find what follows from a choice; nothing is looked up before it is asked for."""
+    return Context(choice)
+
+
+def validated(choice: Choice) -> tuple[Choice, str]:
+    """The nearest choice that can learn its data, and what was changed, in words.
+
+    Returns
+    -------
+    choice : Choice
+    changes : str
+        Empty if nothing was changed.
 
     Raises
     ------
     SmpcoreError
-        If its data are gone, or cannot be learned from.
+        If its data are gone.
     """
-    data, method = choice.parts(), METHODS[choice.method]
-    params = method.controls(data.dataset.task)
-    return Context(choice, data, method, params, choice.all_values)
+    context = resolve(choice)
+    known = forbiddable(context.whole) if choice.forbidden else {}
+    kept = tuple(name for name in known if name in choice.forbidden)
+    kept = kept if len(kept) < len(known) else ()
+    if lost := [name for name in choice.forbidden if name not in kept]:
+        choice, changes = validated(replace(choice, forbidden=kept))
+        named = ", ".join(name[:40] for name in lost[:5])
+        more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
+        words = f"No longer forbidden, as the columns are others now: {named}{more}."
+        return choice, f"{words} {changes}".strip()
+    method, wanted = context.method, ANSWERS[context.task]
+    if context.task not in method.estimators:
+        other = next(m for m in METHODS.values() if context.task in m.estimators)
+        words = f"{method.title} does not answer with {wanted}, which these data "
+        words += f"ask for: {other.title} is shown instead."
+        return replace(choice, method=other.key, values={}), words
+    allowed = method.kept(choice.values, context.task)
+    if len(allowed) == len(choice.values):
+        return choice, ""
+    lost = [p for p in method.params if p.name in set(choice.values) - set(allowed)]
+    left = ", ".join(dict.fromkeys(param.label for param in lost))
+    words = f"Left out, since these data ask for {wanted}: {left}."
+    return replace(choice, values=allowed), words

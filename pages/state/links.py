@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from pages.state import table_store
 from pages.state.choice import BUNDLED, MINE, Choice
+from pages.state.context import resolve, validated
 from pages.work import sources
 from smpcore import METHODS, Param, SmpcoreError, forbiddable
 
@@ -49,7 +51,7 @@ def write_controls(said: Mapping[str, str]) -> dict[str, str]:
 def write_url(choice: Choice) -> dict[str, str]:
     """The choice as URL parameters; defaults are left out."""
     start = Choice()
-    query = {"data": choice.data}
+    context, query = resolve(choice), {"data": choice.data}
     if choice.data == MINE:
         query["mine"] = choice.token
     if choice.two_classes:
@@ -63,15 +65,15 @@ def write_url(choice: Choice) -> dict[str, str]:
             query[name] = _text(getattr(choice, name))
     for name, value in choice.data_values.items():
         query[f"d.{name}"] = _text(value)
-    if choice.opened and choice.times_opened:
-        query["opened"] = str(choice.times_opened)
+    if times := context.times_opened:
+        query["opened"] = str(times)
         if choice.open_test:
             query["open"] = "1"
-    defaults = METHODS[choice.method].defaults(choice.task)
+    defaults = context.method.defaults(context.task)
     for name, value in choice.values.items():
         if value != defaults.get(name):
             query[name] = _text(value)
-    if choice.operating:
+    if context.operating:
         for name in ("threshold", "band"):
             query[name] = _text(getattr(choice, name))
     for name in ("kind", "first", "second"):
@@ -102,7 +104,7 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
     if data == MINE:
         choice = replace(choice, data=MINE, token=query.get("mine", "")[:64])
         try:
-            choice.dataset()
+            table_store.visit(choice.token)
         except SmpcoreError as error:
             notices.append(str(error))
             choice = replace(choice, data=Choice.data, token="")
@@ -121,13 +123,13 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
     if method not in METHODS:
         notices.append("The link names a method that is not here.")
         method = choice.method
-    choice, said = replace(choice, method=method).settled()
+    choice, said = validated(replace(choice, method=method))
     notices += [said] if said and "method" in query else []
     data_params = BUNDLED[choice.data].params if choice.data in BUNDLED else ()
     shares = [replace(SHARE, name=name) for name in ("validation", "test")]
     choice = replace(
         choice,
-        values=_read(METHODS[choice.method].controls(choice.task), query, "", notices),
+        values=_read(resolve(choice).params, query, "", notices),
         data_values=_read(data_params, query, "d.", notices),
         **_read((*shares, SEED), query, "", notices),
     )
@@ -137,7 +139,7 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
     if "without" in query:
         choice = _without(choice, query["without"], notices)
     if found := _read(OPERATING, query, "", notices):
-        choice = replace(choice, **found, set_for=choice.key)
+        choice = replace(choice, **found, set_for=resolve(choice).key)
     if unknown := sorted(name[:40] for name in set(query) - _names(choice)):
         named = ", ".join(unknown[:5])
         notices.append(f"The link sets what is not here and was left out: {named}.")
@@ -145,7 +147,7 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
     if opened.isdecimal() and len(opened) < 4 and int(opened):
         choice = replace(
             choice,
-            opened={choice.table().digest: int(opened)},
+            opened={resolve(choice).table.digest: int(opened)},
             open_test=query.get("open") == "1",
         )
     return choice, notices
@@ -155,7 +157,7 @@ def _names(choice: Choice) -> set[str]:
     """What a link to this choice may set."""
     own = {"data", "mine", "two", "method", "validation", "test", "seed", "opened"}
     own |= {"open", "without"} | {param.name for param in OPERATING}
-    own |= {param.name for param in METHODS[choice.method].controls(choice.task)}
+    own |= {param.name for param in resolve(choice).params}
     if choice.data in BUNDLED:
         own |= {f"d.{param.name}" for param in BUNDLED[choice.data].params}
     places = {f"v.at{index}" for index in choice.view.get("at", {})}
@@ -174,7 +176,7 @@ def _without(choice: Choice, text: str, notices: list[str]) -> Choice:
             "is forbidden."
         )
         return choice
-    known = forbiddable(choice.whole())
+    known = forbiddable(resolve(choice).whole)
     if unknown := [name[:40] for name in names if name not in known]:
         notices.append(
             "The link forbids features that these data do not have, which were left "
@@ -182,7 +184,7 @@ def _without(choice: Choice, text: str, notices: list[str]) -> Choice:
         )
     wanted = replace(choice, forbidden=tuple(n for n in known if n in set(names)))
     try:
-        wanted.dataset()
+        _ = resolve(wanted).dataset
     except SmpcoreError as error:
         notices.append(f"The link was not understood in one place: {error}")
         return choice

@@ -9,8 +9,9 @@ from typing import Any
 
 import streamlit as st
 
-from pages.state import context, links, table_store
+from pages.state import links, table_store
 from pages.state.choice import BUNDLED, MINE, Choice
+from pages.state.context import Context, Ends, resolve, validated
 from pages.work import visitors
 from pages.work.tasks import Task
 from smpcore import SmpcoreError
@@ -56,10 +57,10 @@ class Live:
     gesture: int | None = None
     edit: int | None = None
     released: Choice | None = None
-    drag: context.Context | None = None
+    drag: Context | None = None
     scene: Any = None
     state: Any = None
-    bounds: context.Ends | None = None
+    bounds: Ends | None = None
     bounds_of: str = ""
     quick: bool = True
     seconds: float = float("inf")
@@ -179,6 +180,11 @@ def current(first_run: bool = True) -> Choice:
     return visit.choice
 
 
+def resolved() -> Context:
+    """What follows from the visitor's choice."""
+    return resolve(current())
+
+
 def _leave_a_lost_table(visit: Session) -> None:
     """Choose the first data, and say why, where the visitor's table is gone.
 
@@ -196,7 +202,7 @@ def _leave_a_lost_table(visit: Session) -> None:
 def choose(choice: Choice) -> None:
     """Make this the visitor's choice, with a method that can learn its data."""
     try:
-        choice, said = choice.settled()
+        choice, said = validated(choice)
     except SmpcoreError:  # the table is gone: the page that needs it says so
         said = ""
     _put(choice)
@@ -215,7 +221,7 @@ def choose_data(choice: Choice) -> None:
     """Make this the visitor's choice, of data that its values were not chosen for."""
     choose(choice)
     try:
-        found, said = context.resolve(current()).within(())
+        found, said = resolved().within(())
     except SmpcoreError:  # the page that needs these data says what is wrong
         return
     choose(found.choice)

@@ -8,8 +8,9 @@ from typing import Any
 
 from pages.state import table_store, user_tables
 from pages.state.choice import MINE, Choice
+from pages.state.context import resolve
 from pages.state.session import Live
-from smpcore import METHODS, Dataset, SmpcoreError, Split
+from smpcore import Dataset, SmpcoreError, Split
 
 #: Steps that can be taken back.
 MOST_STEPS = 50
@@ -93,9 +94,9 @@ def _changed(before: Choice, after: Choice) -> str:
         return "the choice of method"
     if before.values == after.values:
         return ""
-    params = METHODS[after.method].controls(after.task)
-    old, new = before.all_values, after.all_values
-    labels = [p.label for p in params if old.get(p.name) != new.get(p.name)]
+    now = resolve(after)
+    old, new = resolve(before).values, now.values
+    labels = [p.label for p in now.params if old.get(p.name) != new.get(p.name)]
     return labels[0] if labels else ""
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.state import session, widget_state
-from pages.state.choice import Choice
+from pages.state.context import Context, resolve
 from pages.ui import readouts
 from pages.ui.text import escape_markdown, number_columns, short_label
 from pages.work import cache, study_pool
@@ -46,12 +46,12 @@ def section() -> None:
     """Curves on the validation rows, and the threshold and band that are set."""
     begun = widget_state.enter("operate", (False, True), False)
     wanted = st.toggle("Threshold and “not sure” band of the model", **begun)
-    choice = session.current()
-    session.show_url(choice)
+    context = session.resolved()
+    session.show_url(context.choice)
     if not wanted:
         return
     try:
-        data = choice.parts()
+        data = context.data
         if data.dataset.classes is None or len(data.dataset.classes) != 2:
             st.info("A threshold needs data of two classes; choose such on Data.")
             return
@@ -61,16 +61,17 @@ def section() -> None:
                 "them a share on Data."
             )
             return
-        fit = cache.fit(data, choice.method, choice.all_values)
+        fit = context.fit()
         if fit.wait(5.0):
-            _curves(choice, data, fit.estimator.model_)
+            _curves(context, fit.estimator.model_)
         else:
             st.info("The fit is still running.")
     except SmpcoreError as problem:
         st.info(escape_markdown(str(problem)))
 
 
-def _curves(choice: Choice, data: cache.Parts, model: PrototypeModel) -> None:
+def _curves(context: Context, model: PrototypeModel) -> None:
+    data = context.data
     X, y = data.of("validation")
     margin = margins(model, X)
     columns = st.columns(4)
@@ -99,7 +100,7 @@ def _curves(choice: Choice, data: cache.Parts, model: PrototypeModel) -> None:
     )
     threshold = band = 0.0
     if chosen := rule is not None or wanted < 100:
-        scores = _training_scores(choice, data)
+        scores = _training_scores(context)
         if scores is None:
             return
         own = scores[:, positive] - scores[:, 1 - positive]
@@ -127,9 +128,9 @@ def _curves(choice: Choice, data: cache.Parts, model: PrototypeModel) -> None:
         for table in (points, curve):
             st.dataframe(table, hide_index=True, column_config=number_columns(table))
     left, right = st.columns([2, 5], vertical_alignment="center")
-    args = choice.key, sign * threshold, band
+    args = context.key, sign * threshold, band
     left.button("Use on every page", key="use_operating", on_click=_set, args=args)
-    right.caption(f"On every page now: {choice.operating or 'as fitted'}.")
+    right.caption(f"On every page now: {context.operating or 'as fitted'}.")
 
 
 def _area(margin: np.ndarray, truth: np.ndarray, data: cache.Parts) -> str:
@@ -157,16 +158,16 @@ def _rule(columns: Any, fixed: bool) -> Callable[[pd.DataFrame], float] | None:
     return None
 
 
-def _training_scores(choice: Choice, data: cache.Parts) -> np.ndarray | None:
+def _training_scores(context: Context) -> np.ndarray | None:
     """Out-of-fold scores of the training rows; None while they are on their way."""
-    values = choice.all_values
-    key = data.dataset.digest, data.split.key, choice.method, cache.pairs(values)
+    data, values, method = context.data, context.values, context.method.key
+    key = data.dataset.digest, data.split.key, method, cache.pairs(values)
     results = session.get().results
     before, job = results.get("out_of_fold", (None, None))
     if before != key:
         if job:
             job.leave()
-        job = _job(choice.method, values, data)
+        job = _job(method, values, data)
         results["out_of_fold"] = key, job
     if not job.wait(WAIT_SECONDS):
         _progress(job)
@@ -249,6 +250,7 @@ def _source(n_scored: int, data: cache.Parts) -> str:
 
 def _set(key: str, threshold: float, band: float) -> None:
     """Set them for the model of this key, unless another has been chosen since."""
-    choice = session.get().choice
-    if choice.key == key:
-        session.choose(replace(choice, threshold=threshold, band=band, set_for=key))
+    context = resolve(session.get().choice)  # a callback cannot run the page anew
+    if context.key == key:
+        moved = {"threshold": threshold, "band": band, "set_for": key}
+        session.choose(replace(context.choice, **moved))

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.state import session, widget_state
-from pages.state.choice import Choice
+from pages.state.context import Context
 from pages.tradeoff import batch
 from pages.work import cache, jobs
 from pages.work.sweep_jobs import REFERENCE, SweepJob
@@ -148,11 +148,11 @@ class Found:
         return own.sort_values(["sparsest", "best", "front"], ascending=False)
 
 
-def ask(choice: Choice, data: cache.Parts) -> Asked:
+def ask(context: Context) -> Asked:
     """The page's controls."""
-    task = data.dataset.task
+    data, task = context.data, context.task
     able = [key for key, method in METHODS.items() if task in method.estimators]
-    first = [choice.method] if choice.method in able else able[:1]
+    first = [context.method.key] if context.method.key in able else able[:1]
     columns = st.columns([4, 2, 2, 1])
     chosen = columns[0].multiselect(
         "Methods",
@@ -182,7 +182,7 @@ def ask(choice: Choice, data: cache.Parts) -> Asked:
         else "Baselines: lasso path, RBF-SVM, tree, forest, neighbours, ridge",
         **widget_state.enter("sweep_baselines", (False, True), True),
     )
-    values = {key: _values(choice, key, task) for key in chosen}
+    values = {key: _values(context, key) for key in chosen}
     opened = batch.section(data)
     n_folds = _folds(columns[3], opened)
     return Asked(data, values, score, size, n_folds, baselines, opened)
@@ -199,11 +199,11 @@ def _folds(place: Any, opened: batch.Opened | None) -> int:
     return int(place.number_input("Folds", 2, 10, **begun))
 
 
-def _values(choice: Choice, key: str, task: str) -> dict[str, Any]:
+def _values(context: Context, key: str) -> dict[str, Any]:
     """A method's values, the swept one at its default: it is the same sweep."""
-    start = METHODS[key].defaults(task)
-    if key == choice.method:
-        mine = {name: v for name, v in choice.all_values.items() if name in start}
+    start = METHODS[key].defaults(context.task)
+    if key == context.method.key:
+        mine = {name: v for name, v in context.values.items() if name in start}
         swept = METHODS[key].sparsity
         return {**start, **mine, swept: start[swept]}
     return start
@@ -279,16 +279,16 @@ def use(asked: Asked, point: Any) -> None:
     session.choose(replace(session.get().choice, method=point.method, values=values))
 
 
-def in_use(choice: Choice, found: Found, asked: Asked) -> str:
+def in_use(context: Context, found: Found, asked: Asked) -> str:
     """Which point is the model of every page now, in words; empty if none is.
 
     The pointer reaches one of several points on one spot: the others are named.
     """
     own = found.of_methods
-    for place, point in own[own["method"] == choice.method].iterrows():
-        rest = {n: v for n, v in choice.all_values.items() if n != point.parameter}
-        usual = METHODS[choice.method].defaults(asked.task).items()
-        if choice.all_values.get(point.parameter) != point.value or (
+    for place, point in own[own["method"] == context.method.key].iterrows():
+        rest = {n: v for n, v in context.values.items() if n != point.parameter}
+        usual = context.method.defaults(asked.task).items()
+        if context.values.get(point.parameter) != point.value or (
             point.usual and not rest.items() <= usual
         ):
             continue

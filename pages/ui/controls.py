@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from pages.state import session, user_tables
-from pages.state.choice import ANSWERS, BUNDLED, MINE, Choice, view_kinds
-from pages.state.context import Context, Ends
+from pages.state.choice import BUNDLED, MINE, Choice, view_kinds
+from pages.state.context import ANSWERS, Context, Ends, resolve
 from pages.work import sources
 from smpcore import METHODS, Param, SmpcoreError, shorten_name
 
@@ -52,13 +52,14 @@ def _set(choice: Choice, name: str, value: Any) -> Choice:
         choice = replace(choice, data_values={}, two_classes=False)
         return replace(choice, view={}, open_test=False, forbidden=())
     if name == "method":
-        if value not in METHODS or choice.task not in METHODS[value].estimators:
+        able = METHODS[value].estimators if value in METHODS else ()
+        if resolve(choice).task not in able:
             raise SmpcoreError("method should be one of the listed methods.")
         return replace(choice, method=value, values={})
     if name == "open_test":
         opened = dict(choice.opened)
         if value and not choice.open_test:
-            digest = choice.table().digest
+            digest = resolve(choice).table.digest
             opened[digest] = opened.get(digest, 0) + 1
         return replace(choice, open_test=bool(value), opened=opened)
     group, _, inner = name.partition(".")
@@ -70,7 +71,7 @@ def _set(choice: Choice, name: str, value: Any) -> Choice:
         return replace(
             choice, view={**choice.view, **_view_value(choice, inner, value)}
         )
-    param = _named(METHODS[choice.method].controls(choice.task), name)
+    param = _named(resolve(choice).params, name)
     return replace(choice, values={**choice.values, name: param.clean(value)})
 
 
@@ -188,7 +189,7 @@ def _view_rows(
     kinds = view_kinds(len(names), data.dataset.task)
     if len(kinds) == 1:
         return [], {}
-    shown = context.choice.view_of(data)
+    shown = context.view
     rows = [_picker("v.kind", "Picture of", "view", shown["kind"], [*kinds.items()])]
     if shown["kind"] == "pca" or (shown["kind"] == "axes" and len(names) <= 2):
         return rows, {}

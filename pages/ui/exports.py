@@ -11,9 +11,9 @@ import numpy as np
 
 from pages.state import session, table_store
 from pages.state.choice import BUNDLED, MINE, Choice
+from pages.state.context import Context, resolve
 from pages.work import cache, openml_sets
 from smpcore import (
-    METHODS,
     CompiledModel,
     QuantModel,
     RegressionScores,
@@ -37,16 +37,19 @@ class Export:
 
     Parameters
     ----------
-    choice : Choice
-    data : Parts
+    context : Context
     estimator : fitted estimator
     compiled : CompiledModel
     """
 
-    choice: Choice
-    data: cache.Parts
+    context: Context
     estimator: Any
     compiled: CompiledModel
+
+    @property
+    def data(self) -> cache.Parts:
+        """Its rows."""
+        return self.context.data
 
     @property
     def provenance(self) -> Mapping[str, Any]:
@@ -80,7 +83,7 @@ class Export:
         return bundle(self.compiled, self.vectors(self.compiled, real), prefix)
 
 
-def export(choice: Choice) -> Export:
+def export(context: Context) -> Export:
     """Compile the canonical model of a choice.
 
     Raises
@@ -88,21 +91,19 @@ def export(choice: Choice) -> Export:
     SmpcoreError
         If its fit is still running, or no target can express it.
     """
-    data = choice.parts()
-    fit = cache.fit(data, choice.method, choice.all_values)
-    return _compiled(choice, data, fit)
+    return _compiled(context, context.fit())
 
 
-def _compiled(choice: Choice, data: cache.Parts, fit: cache.Fit) -> Export:
-    estimator = choice.at_work(fit.finished())
-    compiled = compile_model(
-        estimator.model_, data.preparation, _provenance(choice, data, estimator)
-    )
-    return Export(choice, data, estimator, compiled)
+def _compiled(context: Context, fit: cache.Fit) -> Export:
+    estimator = context.with_threshold(fit.finished())
+    provenance = _provenance(context, estimator)
+    compiled = compile_model(estimator.model_, context.data.preparation, provenance)
+    return Export(context, estimator, compiled)
 
 
-def _provenance(choice: Choice, data: cache.Parts, estimator: Any) -> dict[str, Any]:
+def _provenance(context: Context, estimator: Any) -> dict[str, Any]:
     """Where the model comes from; no date, so that the bytes repeat."""
+    choice, data = context.choice, context.data
     parts = ["train", "validation"]
     if choice.open_test or data.dataset.open_test:
         parts.append("test")
@@ -121,15 +122,15 @@ def _provenance(choice: Choice, data: cache.Parts, estimator: Any) -> dict[str, 
             "key": data.split.key,
         },
         "forbidden": list(choice.forbidden),
-        "method": METHODS[choice.method].title,
-        "parameters": choice.all_values,
+        "method": context.method.title,
+        "parameters": context.values,
         "objective": float(estimator.objective_),
         "operating_point": {
-            "threshold": choice.threshold if choice.operating else 0.0,
-            "not_sure_within": choice.band if choice.operating else 0.0,
+            "threshold": choice.threshold if context.operating else 0.0,
+            "not_sure_within": choice.band if context.operating else 0.0,
         },
         "accuracy": accuracy,
-        "test_set_opened": choice.times_opened,
+        "test_set_opened": context.times_opened,
         "versions": {name: version(name) for name in VERSIONS},
     }
 
@@ -201,13 +202,13 @@ def offer(choice: Choice) -> tuple[str, Callable[[], bytes]]:
     if key is choice:  # asked anew for every picture of a drag
         return kept
     try:
-        data = choice.parts()
-        fit = cache.fit(data, choice.method, choice.all_values)
+        context = resolve(choice)
+        fit = context.fit()
     except SmpcoreError as error:
         return str(error), bytes
 
     def make() -> bytes:
-        return _compiled(choice, data, fit).zip(carries_real_rows(data))
+        return _compiled(context, fit).zip(carries_real_rows(context.data))
 
     if not fit.wait(0.0):
         return "", make
@@ -220,11 +221,11 @@ def offer(choice: Choice) -> tuple[str, Callable[[], bytes]]:
     return refused, make
 
 
-def _brought(choice: Choice) -> dict[str, Any]:
+def _brought(context: Context) -> dict[str, Any]:
     """How a table that is not bundled is read, or fetched, the same way again."""
-    dataset, drawn = choice.table(), None
-    if choice.data == MINE:
-        dataset, drawn = table_store.visit(choice.token)
+    dataset, drawn = context.table, None
+    if context.choice.data == MINE:
+        drawn = table_store.visit(context.choice.token)[1]
     reading = dataset.reading
     if reading is None or drawn is not None or dataset.test_rows is not None:
         raise SmpcoreError(
@@ -250,22 +251,21 @@ def _brought(choice: Choice) -> dict[str, Any]:
     return {"file": name, "params": options | arranged}
 
 
-def python_of_choice(choice: Choice) -> str:
+def python_of_choice(context: Context) -> str:
     """Python that fits the same model with the library."""
-    data = choice.parts()
-    method = METHODS[choice.method]
-    estimator = method.estimators[data.dataset.task]
-    defaults = method.defaults(data.dataset.task)
+    choice, method = context.choice, context.method
+    estimator = method.estimators[context.task]
+    defaults = method.defaults(context.task)
     if (number := openml_sets.number_of(choice.data)) is not None:
         source = {"openml": number}
     elif choice.data not in BUNDLED:
-        source = _brought(choice)
+        source = _brought(context)
     else:
         info = BUNDLED[choice.data]
         start = {param.name: param.start for param in info.params}
         changed = {n: v for n, v in choice.data_values.items() if v != start[n]}
         source = {"key": choice.data, "params": changed}
-    if data.dataset.task != choice.table().task:
+    if context.task != context.table.task:
         source["two_classes"] = True
     if choice.forbidden:
         source["forbidden"] = choice.forbidden
@@ -278,6 +278,6 @@ def python_of_choice(choice: Choice) -> str:
                 "seed": choice.seed,
             },
             "estimator": estimator.__name__,
-            "params": {n: v for n, v in choice.all_values.items() if v != defaults[n]},
+            "params": {n: v for n, v in context.values.items() if v != defaults[n]},
         }
     )
