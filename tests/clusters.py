@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import subprocess
@@ -52,7 +53,8 @@ class Cluster:
             except OSError:
                 if time.monotonic() > until:
                     raise
-                time.sleep(0.2)
+            gc.collect()  # see `_asked` of engine.py
+            time.sleep(0.2)
 
     def close(self) -> None:
         """End everything."""

@@ -7,6 +7,7 @@ the library takes the executor that it is given.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import logging
 import os
@@ -119,8 +120,12 @@ def _asked(key: str, connect: Callable[[], Any], patience: float) -> Engine:
             connected.set()
             answer.append(_checked(client))
         except Exception as error:
-            log.warning("%s: %r", key, error)
+            log.warning("%s: %s", key, repr(error))  # a record may be kept
             answer.append(silent)
+        if answer == [silent]:
+            # Left to a later collection, a client that never connected closes itself
+            # wherever that happens: inside the start of another one it waits forever.
+            gc.collect()
         connected.set()
 
     asking = _asking[key] = threading.Thread(target=ask, daemon=True)

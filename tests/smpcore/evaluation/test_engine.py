@@ -1,5 +1,6 @@
 """Sweeps and refits on a real scheduler with workers that are killed and added."""
 
+import gc
 import shutil
 import signal
 import socket
@@ -282,6 +283,24 @@ def test_an_address_that_nobody_answers_is_told_within_five_seconds(monkeypatch)
             assert "does not answer" in words
             assert seconds < 5
             assert _words(address, monkeypatch)[1] < 0.1, "asked again at once"
+
+
+def test_a_client_that_never_connected_is_gone_at_once(monkeypatch):
+    from distributed import Client
+
+    def clients():
+        return [one for one in gc.get_objects() if isinstance(one, Client)]
+
+    monkeypatch.setattr(place, "PATIENCE", 0.5)
+    gc.collect()
+    before = len(clients())
+    gc.disable()
+    try:
+        _words("tcp://127.0.0.1:2", monkeypatch)
+        place._asking["tcp://127.0.0.1:2"].join(30)
+        assert len(clients()) == before, "its end could meet the start of another one"
+    finally:
+        gc.enable()
 
 
 def test_a_worker_without_the_package_is_told(monkeypatch, tmp_path):
