@@ -4,9 +4,12 @@ import json
 import re
 import struct
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
 from streamlit.testing.v1 import AppTest
 
 from pages.explore import live
@@ -17,6 +20,10 @@ from pages.ui import readouts
 from pages.work import cache
 from smpcore import METHODS
 from tests.app import session_of
+
+SCHEMA = Draft202012Validator(
+    json.loads(Path("assets/canvas/payload.schema.json").read_text("utf-8"))
+)
 
 
 def decode(payload: bytes) -> dict:
@@ -32,7 +39,11 @@ def decode(payload: bytes) -> dict:
         size = int(np.prod(shape))
         return np.frombuffer(blob, dtype, size, offset).reshape(shape)
 
-    return json.loads(payload[4 : 4 + length], object_hook=arrays)
+    header = payload[4 : 4 + length]
+    assert SCHEMA.is_valid(json.loads(header)), best_match(
+        SCHEMA.iter_errors(json.loads(header))
+    )
+    return json.loads(header, object_hook=arrays)
 
 
 @pytest.fixture(scope="module", autouse=True)

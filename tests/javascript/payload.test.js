@@ -9,15 +9,16 @@ const bytes = new Uint8Array(readFileSync(new URL("payload.bin", import.meta.url
 test("a payload written by Python is read with its shapes and types", () => {
   const read = decode(bytes);
   assert.equal(read.seq, 7);
-  assert.equal(read.name, "Prüfung ±");
-  assert.deepEqual([...read.winner], [0, 1, 2, 255, 1, 0]);
-  assert.deepEqual(read.winner.shape, [2, 3]);
-  assert.ok(read.winner instanceof Uint8Array);
-  assert.deepEqual([...read.deep[0].coef], [1.5, -2]);
-  assert.ok(read.deep[0].coef instanceof Float32Array);
-  assert.deepEqual([...read.deep[0].owner], [-1, 70000]);
-  assert.ok(read.deep[0].owner instanceof Int32Array);
-  assert.deepEqual(read.nothing.shape, [0, 2]);
+  assert.equal(read.notices[0].text, "Prüfung ±");
+  const { winner, lines, prototypes } = read.picture;
+  assert.deepEqual([...winner], [0, 1, 2, 255, 1, 0]);
+  assert.deepEqual(winner.shape, [2, 3]);
+  assert.ok(winner instanceof Uint8Array);
+  assert.deepEqual([...prototypes.weights], [1.5, -2, 0, 0.25]);
+  assert.ok(prototypes.weights instanceof Float32Array);
+  assert.deepEqual([...prototypes.count], [70000, 1]);
+  assert.ok(prototypes.count instanceof Int32Array);
+  assert.deepEqual(lines.coef.shape, [0, 3]);
 });
 
 test("a payload that lies anywhere in a larger buffer is read alike", () => {
