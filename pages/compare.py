@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.compare import contenders
+from pages.compare import contenders, maps
 from pages.state import session
 from pages.ui import pin
 from pages.ui.text import escape_markdown
@@ -36,9 +36,9 @@ def _progress(jobs: dict) -> bool:
     return bool(running)
 
 
-def _panels(found: list, maps: contenders.Maps) -> None:
-    if maps.classes is not None:
-        legend = figures.class_legend(maps.classes)
+def _panels(found: list, regions: maps.Maps) -> None:
+    if regions.classes is not None:
+        legend = figures.class_legend(regions.classes)
         st.plotly_chart(legend, key="classes", alt="Marks of the classes", config=BARE)
     for place, one in enumerate(found):
         if place % COLUMNS == 0:
@@ -47,16 +47,16 @@ def _panels(found: list, maps: contenders.Maps) -> None:
         with columns[place % COLUMNS]:
             st.markdown(f"**{escape_markdown(name)}**")
             alt, key = f"Regions of {name}", f"map {one.entry}"
-            st.plotly_chart(maps.of(one), key=key, alt=alt, config=BARE)
+            st.plotly_chart(regions.of(one), key=key, alt=alt, config=BARE)
             st.caption(escape_markdown(contenders.told(one, data)))
 
 
-def _two(found: list, maps: contenders.Maps, part: str) -> None:
+def _two(found: list, regions: maps.Maps, part: str) -> None:
     two = contenders.two(asked, found)
     if two is None:
         return
     a, b = two
-    figure = maps.difference(a, b)
+    figure = regions.difference(a, b)
     st.plotly_chart(figure, key="difference", alt="Where A and B answer differently")
     table = contenders.differences(found, a, data, part)
     st.caption(comparisons.about_differences(len(a.loss), part, data.dataset))
@@ -73,11 +73,11 @@ def _results() -> None:
     part = contenders.judged_by(data)
     found = contenders.scored(jobs, context, part)
     if found:
-        maps = contenders.Maps(context, part)
-        st.caption(escape_markdown(contenders.note(maps, data, part)))
-        _panels(found, maps)
+        regions = maps.Maps(context, part)
+        st.caption(escape_markdown(maps.note(regions, data, part)))
+        _panels(found, regions)
         if len(found) > 1:
-            _two(found, maps, part)
+            _two(found, regions, part)
     if polling and not running:
         st.rerun()
 

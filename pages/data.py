@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.data import charts, checks, editor, openml, uploads
+from pages.data import charts, checks, editor, openml, roles, uploads
 from pages.state import session
 from pages.ui import workspace
 from pages.ui.text import escape_markdown, number_columns, short_label
@@ -39,8 +39,8 @@ def _columns(dataset: Dataset) -> None:
                 'rows belong together (a patient, a machine) gets the role "group".'
             )
         )
-    editor.task(dataset)
-    editor.roles(dataset)
+    roles.task(dataset)
+    roles.roles(dataset)
     if not dataset.private:
         st.caption("Roles can be changed in a table of your own.")
         uploads.copy(dataset)

@@ -29,7 +29,7 @@ def _figure() -> None:
 
 def _downloads() -> None:
     """The model on the screen, to take along; it is made when it is asked for."""
-    released = live.released()
+    released = session.released()
     # As wide as their words, and below each other where there is no room.
     row = st.container(horizontal=True, vertical_alignment="center")
     refused, make = exports.offer(released)

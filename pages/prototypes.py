@@ -2,16 +2,24 @@
 
 import streamlit as st
 
-from pages.prototypes import answers, forbidden, portraits, report, rules, stability
+from pages.prototypes import (
+    answers,
+    forbidden,
+    one,
+    portraits,
+    report,
+    rules,
+    stability,
+)
 from pages.prototypes.context import ModelContext
 from pages.state import session, widget_state
-from pages.ui import readouts
+from pages.ui import readouts, worth
 from pages.ui.text import escape_markdown
 from smpcore import SmpcoreError
 
 SECTIONS = {
     "All": portraits.gallery,
-    "One by one": portraits.single,
+    "One by one": one.single,
     "Rule in words": rules.section,
     "Why this answer": answers.why,
     "How stable": stability.section,
@@ -32,7 +40,7 @@ st.caption(
     f"{context.method.title}, learned on {name}. "
     f"{readouts.KINDS[model.kind_of_prototype]}"
 )
-st.caption(escape_markdown(readouts.worth(model, data)))
+st.caption(escape_markdown(worth.worth(model, data)))
 shown = st.segmented_control(
     "Show",
     list(SECTIONS),

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.state.session import Session
-from pages.work import cache, study_pool, warmup
+from pages.work import fits, study_pool, warmup
 
 # What a test puts in place of something is not there in another process.
 study_pool.N_WORKERS = 0
@@ -20,7 +20,7 @@ def kernels():
     """Compiled, and patient: on a busy machine a fit would otherwise become a job."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(warmup, "BACKGROUND_SECONDS", 0.0)
-        patch.setattr(cache, "QUICK_SECONDS", 30.0)
+        patch.setattr(fits, "QUICK_SECONDS", 30.0)
         AppTest.from_file(APP, default_timeout=120).run()
         while warmup.uncompiled:
             time.sleep(0.1)

@@ -10,9 +10,10 @@ import streamlit as st
 
 from pages.state import links, state_file, table_store
 from pages.state.choice import MINE, Choice
-from pages.state.context import resolve, validated
+from pages.state.context import resolve
 from pages.state.session import Session
 from pages.state.state_file import Saved
+from pages.state.validation import validated
 from pages.ui import workspace
 from pages.work.comparisons import Entry
 from smpcore import METHODS, SmpcoreError, load_dataset, make_dataset, split

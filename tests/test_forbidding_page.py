@@ -12,11 +12,12 @@ from pages.prototypes import report
 from pages.prototypes.context import ModelContext
 from pages.state import links, state_file, undo
 from pages.state.choice import Choice
-from pages.state.context import resolve, validated
+from pages.state.context import resolve
 from pages.state.session import Live
+from pages.state.validation import validated
 from pages.ui import exports, workspace
 from pages.ui.controls import set_values
-from pages.work import cache
+from pages.work import fits
 from smpcore import METHODS, SmpcoreError
 from tests.app import APP, kernels, opened, said, session_of, sound
 
@@ -40,7 +41,7 @@ def chosen(page):
 
 def sight_of(choice):
     data = resolve(choice).data
-    fit = cache.fit(data, choice.method, resolve(choice).values)
+    fit = fits.fit(data, choice.method, resolve(choice).values)
     return ModelContext(resolve(choice), fit.finished().model_)
 
 
@@ -192,13 +193,19 @@ def test_the_state_file_keeps_it():
 def test_notes_and_opened_tests_stay():
     page = at("One by one", {"data": "iris", "opened": "2"})
     page.text_input[0].set_value("mine").run()
+    former = "Written when other features were forbidden"
+    assert former not in words(page)
     page.multiselect(key="forbidden_features").set_value([PETAL]).run()
     assert sound(page).text_input[0].value == "mine"
+    assert former in words(page)
     assert resolve(chosen(page)).times_opened == 2
     opened_once = set_values(chosen(page), {"open_test": True})
     assert resolve(opened_once).times_opened == 3
+    page.text_input[0].set_value("still mine").run()
+    assert former not in words(page)
     page.multiselect(key="forbidden_features").set_value([]).run()
-    assert sound(page).text_input[0].value == "mine"
+    assert sound(page).text_input[0].value == "still mine"
+    assert former in words(page)
 
 
 def test_pictures_and_channels_stay():

@@ -17,7 +17,7 @@ from pages.state import links, table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
 from pages.ui import readouts
-from pages.work import cache
+from pages.work import cache, fits
 from smpcore import METHODS
 from tests.app import session_of
 
@@ -52,7 +52,7 @@ def kernels():
     for method in METHODS.values():
         method.warm_up()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cache, "QUICK_SECONDS", 30.0)
+        patch.setattr(fits, "QUICK_SECONDS", 30.0)
         yield
 
 
@@ -348,7 +348,7 @@ def test_a_method_without_machine_code_yet_is_fitted_in_a_job(monkeypatch):
 
 def test_a_stopped_fit_is_never_taken_for_the_canonical_one(monkeypatch):
     monkeypatch.setattr(cache, "QUICK_VALUES", 10)
-    monkeypatch.setattr(cache, "QUICK_SECONDS", 0.3)
+    monkeypatch.setattr(fits, "QUICK_SECONDS", 0.3)
     slow = {"start": "each", "lam": 1e-6, "mu": 0.0}
     many = {"seed": 99, "n_samples": 1000}
     browser = Browser(data="xor", data_values=many, values=slow)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pages.explore import live, subsampled
+from pages.explore.scene import Scene
 from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.work import cache
@@ -53,7 +54,7 @@ def test_a_long_fit_is_first_answered_coarsely_and_then_as_always(browser):
     data = resolve(choice).data
     method = METHODS[choice.method]
     direct = method.estimator(resolve(choice).values).fit(*data.named("train"))
-    scene = live.Scene(choice, data, cache.view(data, resolve(choice).view))
+    scene = Scene(choice, data, cache.view(data, resolve(choice).view))
     predicted = direct.model_.scores(scene.X).argmax(axis=1)
     np.testing.assert_array_equal(done["predicted"], predicted)
 

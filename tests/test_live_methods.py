@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.neighbors import NearestNeighbors
 
-from pages.explore import scene
+from pages.explore import picture
 from pages.state import links
 from pages.state.choice import Choice
 from pages.state.context import resolve
@@ -255,9 +255,9 @@ def test_cases_of_images_come_with_their_pixels_unless_they_are_too_many(monkeyp
     data = resolve(Choice(data="digits")).data
     X, y = data.of("train")
     fitted = IMKPLClassifier(n_prototypes=1, max_iter=2).fit(X[:150], y[:150])
-    cases = scene._cases(fitted, [8, 8], data)
+    cases = picture._cases(fitted, [8, 8], data)
     assert cases["pixels"].shape == (*cases["row"].shape, 64)
     first = data.X[cases["row"][0, 0]]
     np.testing.assert_array_equal(cases["pixels"][0, 0], (255 * first / 16).astype(int))
-    monkeypatch.setattr(scene, "CASE_PIXELS", 100)
-    assert scene._cases(fitted, [8, 8], data)["pixels"] is None
+    monkeypatch.setattr(picture, "CASE_PIXELS", 100)
+    assert picture._cases(fitted, [8, 8], data)["pixels"] is None

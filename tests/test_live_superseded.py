@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.explore import live
 from pages.state.context import resolve
-from pages.work import cache, jobs, tasks
+from pages.work import cache, fits, jobs, tasks
 from pages.work.tasks import Task
 from smpcore import SmpcoreError
 from tests.app import kernels, opened
@@ -93,7 +93,7 @@ def test_a_page_that_needs_a_fit_keeps_it(line, monkeypatch):
     browser.drag(mu=0.0331, release=True)
     needed = fit_of(browser)
     with monkeypatch.context() as patch, pytest.raises(SmpcoreError, match="still"):
-        patch.setattr(cache, "PATIENCE", 0.0)
+        patch.setattr(fits, "PATIENCE", 0.0)
         needed.finished()
     browser.drag(mu=0.0332, release=True)
     start()
@@ -106,7 +106,7 @@ def test_what_was_called_off_begins_anew_for_who_asks_again(line):
         browser.drag(mu=mu, release=True)
     start()
     assert shown(browser)["canonical"]
-    assert fit_of(browser).finished().history_.status != cache.STOPPED
+    assert fit_of(browser).finished().history_.status != fits.STOPPED
 
 
 def test_a_fit_under_way_is_stopped(line, monkeypatch):
@@ -120,7 +120,7 @@ def test_a_fit_under_way_is_stopped(line, monkeypatch):
         stopped.set()
 
     with monkeypatch.context() as patch:
-        patch.setattr(cache.Fit, "_work", work)
+        patch.setattr(fits.Fit, "_work", work)
         browser.drag(mu=0.0351, release=True)
         start()
         assert began.wait(60.0)
@@ -131,14 +131,14 @@ def test_a_fit_under_way_is_stopped(line, monkeypatch):
 
 def test_the_page_begins_no_canonical_fit_while_a_slider_moves(monkeypatch):
     page = opened({"data": "moons"})
-    asked, fit = [], cache.fit
+    asked, fit = [], fits.fit
 
     def spy(data, method, values):
         asked.append(values["mu"])
         return fit(data, method, values)
 
     answer = live.answer
-    monkeypatch.setattr(cache, "fit", spy)
+    monkeypatch.setattr(fits, "fit", spy)
     monkeypatch.setattr(live, "answer", lambda _: answer(message))
     for seq, dragging in enumerate((True, False), 1):
         message = {"seq": seq, "kind": "set", "values": {"mu": 0.0361}, "have": ""}

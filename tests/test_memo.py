@@ -10,7 +10,7 @@ import pytest
 from pages.state import table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
-from pages.work import cache, memo, tasks
+from pages.work import cache, fits, memo, tasks
 from pages.work.parts import Parts
 from smpcore import Dataset, load_dataset, read_table
 
@@ -76,8 +76,8 @@ def test_after_delete_nothing_is_left_of_a_table(browser):
     token = table_store.keep(upload())
     choice = Choice(data=MINE, token=token, forbidden=("x",))
     data = resolve(choice).data
-    assert cache.fit(data, choice.method, resolve(choice).values).finished()
-    assert cache.fit(resolve(Choice(data=MINE, token=token)).data, "smp", {}).finished()
+    assert fits.fit(data, choice.method, resolve(choice).values).finished()
+    assert fits.fit(resolve(Choice(data=MINE, token=token)).data, "smp", {}).finished()
     assert made_from_tables() >= before + 4
     del data
     table_store.delete(token)

@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from pages.explore import live, messages
+from pages.explore import canvas, live
 from pages.explore.edits import UNEXPECTED
 from tests.test_live import Browser, kernels
 
@@ -60,7 +60,7 @@ FORGED = {
 
 @pytest.mark.parametrize("message", GOOD, ids=json.dumps)
 def test_what_the_figure_sends_is_a_message(message):
-    assert messages.problem(message) == ""
+    assert canvas.message_problem(message) == ""
 
 
 def test_what_is_forged_is_dropped_with_one_line_in_the_log(caplog):

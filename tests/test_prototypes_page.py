@@ -12,13 +12,13 @@ import pytest
 import streamlit as st
 
 from pages.explore import scene
-from pages.prototypes import portraits, report, rules
+from pages.prototypes import one, report, rules
 from pages.prototypes.context import ModelContext
 from pages.state import table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import Context, resolve
 from pages.state.session import Session
-from pages.work import cache
+from pages.work import cache, fits
 from smpcore import METHODS, Dataset, make_dataset, prepare, split
 from tests.app import kernels, opened, said, sound, until
 
@@ -77,7 +77,7 @@ def test_an_edited_row_is_answered_anew():
 def test_values_outside_the_ranges_are_said_and_come_back():
     choice = Choice(data="breast_cancer")
     data = resolve(choice).data
-    model = cache.fit(data, choice.method, resolve(choice).values).finished().model_
+    model = fits.fit(data, choice.method, resolve(choice).values).finished().model_
     X = data.of("validation")[0]
     out = model.support & ((X < model.low) | (X > model.high))
     row = int(np.flatnonzero(out.any(axis=1))[0])
@@ -207,7 +207,7 @@ def test_the_report_says_how_good_it_is_and_that_the_test_set_was_open(
     digest = resolve(choice).dataset.digest
     choice = replace(choice, opened={digest: 2}, open_test=True)
     parts = resolve(choice).data
-    fit = cache.fit(parts, method, resolve(choice).values)
+    fit = fits.fit(parts, method, resolve(choice).values)
     assert fit.wait(60)
     facts = report.facts_of(ModelContext(resolve(choice), fit.estimator.model_))
     assert facts["Test set opened"] == "2 times"
@@ -324,7 +324,7 @@ def test_small_numbers_keep_their_digits_and_values(small):
 def test_the_report_warns_as_the_page_does(monkeypatch):
     choice = Choice(data="breast_cancer", method="smp")
     parts = resolve(choice).data
-    fit = cache.fit(parts, "smp", resolve(choice).values)
+    fit = fits.fit(parts, "smp", resolve(choice).values)
     assert fit.wait(60)
     monkeypatch.setattr(st, "session_state", {"session": Session()})
     context = ModelContext(resolve(choice), fit.estimator.model_)
@@ -332,7 +332,7 @@ def test_the_report_warns_as_the_page_does(monkeypatch):
     assert odd
     text = unescape(report.html(context, report.facts_of(context), False))
     for j in odd:
-        (warning,) = portraits.oddities(context, j)
+        (warning,) = one.oddities(context, j)
         _, section = text.split(f"<section><h3>Prototype {j + 1}:")
         assert "sign opposite to the feature's own" in warning
         assert warning in section.split("</section>")[0]

@@ -11,8 +11,9 @@ import streamlit as st
 
 from pages.apply.new_file import NewFile
 from pages.state import session
-from pages.ui.readouts import percent, shortcomings
+from pages.ui.readouts import percent
 from pages.ui.text import escape_markdown, number_columns, short_label
+from pages.ui.worth import shortcomings
 from pages.work import cache
 from smpcore import (
     Matched,
@@ -187,25 +188,33 @@ def read_out(
         groups = groups[scored][rows]
     answers = table["answer"].to_numpy()[rows]
     if model.classes is None:
-        errors = RegressionScores(truth, answers, groups)
-        low, high = errors.interval
-        with st.container(horizontal=True):
-            st.metric("Mean absolute error", f"{errors.mae:.4g}", width=200)
-            st.metric("95 % interval", f"{low:.4g}–{high:.4g}", width=200)
-            st.metric("R²", f"{errors.r2:.3f}", width=120)
-            usual = errors.always(float(np.median(data.of("train")[1])))
-            st.metric("Always the training median", f"{usual:.4g}", width=220)
-        _beaten(errors, data)
-        _dependent(data, groups)
-        return
-    known = numbers_of(truth, model.classes)
-    given = numbers_of(answers, model.classes)
-    scores = count_answers(known, given, model.classes, groups)
-    strangers = rows.size - scores.rows
-    hits, total = scores.hits, scores.rows + strangers
+        scores = _errors(RegressionScores(truth, answers, groups), data)
+    else:
+        known = numbers_of(truth, model.classes)
+        given = numbers_of(answers, model.classes)
+        scores = count_answers(known, given, model.classes, groups)
+        _counts(scores, rows.size)
+    if model.classes is None or scores.rows:
+        _beaten(scores, data)
+    _dependent(data, groups)
+
+
+def _errors(errors: RegressionScores, data: cache.Parts) -> RegressionScores:
+    low, high = errors.interval
+    usual = errors.always(float(np.median(data.of("train")[1])))
     with st.container(horizontal=True):
-        st.metric("Right", percent(hits / total), width=130)
-        st.metric("Rows right", f"{hits:,} of {total:,}", width="content")
+        st.metric("Mean absolute error", f"{errors.mae:.4g}", width=200)
+        st.metric("95 % interval", f"{low:.4g}–{high:.4g}", width=200)
+        st.metric("R²", f"{errors.r2:.3f}", width=120)
+        st.metric("Always the training median", f"{usual:.4g}", width=220)
+    return errors
+
+
+def _counts(scores: Scores, total: int) -> None:
+    """How many of all rows are right; those of unknown classes never are."""
+    with st.container(horizontal=True):
+        st.metric("Right", percent(scores.hits / total), width=130)
+        st.metric("Rows right", f"{scores.hits:,} of {total:,}", width="content")
         if scores.rows:
             low, high = scores.interval
             ends = f"{100 * low:.0f}–{100 * high:.0f} %"
@@ -213,17 +222,14 @@ def read_out(
             st.metric("Balanced", percent(scores.balanced_accuracy), width=130)
             st.metric("Always the most frequent", percent(scores.majority), width=220)
     if scores.rows:
+        shares = ["" if np.isnan(share) else percent(share) for share in scores.recall]
         lines = {
-            "class": [str(label) for label in model.classes],
+            "class": [str(label) for label in scores.classes],
             "rows": scores.confusion.sum(axis=1),
             "answered": scores.confusion.sum(axis=0),
-            "recall": [
-                "" if np.isnan(share) else percent(share) for share in scores.recall
-            ],
+            "recall": shares,
         }
         st.dataframe(lines, hide_index=True)
-        _beaten(scores, data)
-    _dependent(data, groups)
 
 
 def _dependent(data: cache.Parts, groups: np.ndarray | None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,15 +26,12 @@ from smpcore import (
     SmpcoreError,
     class_numbers,
     count_answers,
-    figures,
     holm,
     holm_levels,
     paired_difference,
     title_of,
 )
 
-#: Nodes of a map along each axis, and rows that are drawn in it.
-NODES, MOST_ROWS = 80, 300
 _SIZES = {
     "n_nonzeros": "non-zeros",
     "n_features": "columns used",
@@ -189,20 +185,6 @@ def _as_shown(
     return replace(contender, estimator=moved), context.operating
 
 
-def to_beat(data: cache.Parts, part: str) -> str:
-    """What one and the same answer to every row would reach, in a sentence."""
-    truth = data.of(part)[1]
-    if data.dataset.task == "regression":
-        usual = float(np.median(data.of("train")[1]))
-        error = np.abs(truth - usual).mean()
-        return (
-            f"Always the training median {usual:.4g}: mean absolute error {error:.4g}."
-        )
-    labels, counts = np.unique(truth, return_counts=True)
-    usual, share = labels[counts.argmax()], percent(counts.max() / counts.sum())
-    return f"Always the most frequent class, {usual!s:.24}: {share} right."
-
-
 def _verdict(one: Scored, data: cache.Parts) -> str:
     """Its score with an interval, and of classes how it treats the rare ones."""
     n, mean = len(one.loss), one.loss.mean()
@@ -252,59 +234,6 @@ def told(one: Scored, data: cache.Parts) -> str:
     return f"{words} {one.operating}." if one.operating else words
 
 
-class Maps:
-    """Regions of several contenders on the same window with the same rows.
-
-    Parameters
-    ----------
-    context : Context
-    part : str
-        Whose rows are drawn.
-    """
-
-    def __init__(self, context: Context, part: str) -> None:
-        data = context.data
-        self.view = cache.view(data, context.view)
-        X, y = data.of(part)
-        chosen = np.random.default_rng(0).permutation(len(X))[:MOST_ROWS]
-        self._X, self._chosen = X[chosen], chosen
-        self.xy = self.view.places(self._X, y[chosen])
-        self.classes = data.dataset.classes
-        self._nodes = figures.window_points(self.view, NODES)
-        known = self.classes is not None
-        self.truth = class_numbers(y[chosen], self.classes) if known else y[chosen]
-
-    def answers(self, contender: Contender) -> np.ndarray:
-        """Its answers at the nodes, shape (NODES, NODES)."""
-        found = contender.answers(self._nodes)
-        if self.classes is not None:
-            found = class_numbers(found, self.classes)
-        return found.reshape(NODES, NODES)
-
-    def of(self, one: Scored) -> Any:
-        """The map of one contender, its wrong answers ringed."""
-        loss = one.loss[self._chosen]
-        wrong = loss > 0 if self.classes is not None else loss > 2 * one.loss.mean()
-        answers = self.answers(one.contender)
-        return figures.answer_map(
-            self.view, answers, self.xy, self.truth, wrong, self.classes
-        )
-
-    def difference(self, a: Scored, b: Scored) -> Any:
-        """Where two contenders differ, and who is right."""
-        differ = np.abs(self.answers(a.contender) - self.answers(b.contender))
-        if self.classes is not None:
-            differ = (differ > 0).astype(float)
-        first, second = a.loss[self._chosen], b.loss[self._chosen]
-        only = np.where(first < second, 0, np.where(second < first, 1, 2))
-        words = ["only A is right", "only B is right", "both right or both wrong"]
-        where = "A and B answer differently"
-        if self.classes is None:
-            words = ["A is nearer", "B is nearer", "equally near"]
-            where = "the further apart, the darker"
-        return figures.difference_map(self.view, differ, self.xy, only, [*words, where])
-
-
 def differences(
     found: list[Scored], to: Scored, data: cache.Parts, part: str
 ) -> pd.DataFrame:
@@ -335,10 +264,3 @@ def differences(
             }
         )
     return pd.DataFrame(lines)
-
-
-def note(maps: Maps, data: cache.Parts, part: str) -> str:
-    """What the maps show, and what must be beaten."""
-    off = "wrong" if maps.classes is not None else "off by twice the usual error"
-    shown = f"{maps.view.note} Rows drawn: {part}; ringed: {off}."
-    return f"{shown} {to_beat(data, part)}"

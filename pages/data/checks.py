@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.data import editor
+from pages.data import editor, roles
 from pages.state import session
 from pages.ui.text import escape_markdown, short_label
 from smpcore import (
@@ -69,4 +69,4 @@ def _offer_group(table: Dataset, division: Split, name: str, known: int) -> None
     if table.private:
         words = escape_markdown(f"Keep the rows of one {short_label(name)} together")
         if st.button(words, key=f"group_{name}", icon=":material/group_work:"):
-            editor.apply_roles(table, roles={name: "group"})
+            roles.apply_roles(table, roles={name: "group"})

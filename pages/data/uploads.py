@@ -71,26 +71,9 @@ def _series(file: Any, number: int) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     if long and not _is_ts(file):
         try:
-            key = file.file_id, tuple(_chosen().items())
-            names = session.remembered(
-                "long_names",
-                key,
-                lambda: list(reading.read(read_frame, file, file.name, **_chosen())[0]),
-            )
+            settings["series"] = _long_columns(columns[:3], file, number)
         except SmpcoreError:
             return {}  # reading it as a table says what is wrong
-        settings["series"] = tuple(
-            column.selectbox(
-                f"Column of the {what}",
-                names,
-                names.index(guess),
-                short_label,
-                key=f"long_{what}_{number}",
-            )
-            for column, what, guess in zip(
-                columns[:3], ("sample", "time", "label"), _guess(names), strict=True
-            )
-        )
     n_times = columns[3].number_input(
         "Length of all series",
         1,
@@ -101,6 +84,27 @@ def _series(file: Any, number: int) -> dict[str, Any]:
         help="Series of other lengths are resampled to this one, linearly.",
     )
     return settings | ({} if n_times is None else {"n_times": n_times})
+
+
+def _long_columns(places: list[Any], file: Any, number: int) -> tuple[str, ...]:
+    """The columns of sample, time and label that the visitor chooses."""
+    key = file.file_id, tuple(_chosen().items())
+    names = session.remembered(
+        "long_names",
+        key,
+        lambda: list(reading.read(read_frame, file, file.name, **_chosen())[0]),
+    )
+    whats = ("sample", "time", "label")
+    return tuple(
+        column.selectbox(
+            f"Column of the {what}",
+            names,
+            names.index(guess),
+            short_label,
+            key=f"long_{what}_{number}",
+        )
+        for column, what, guess in zip(places, whats, _guess(names), strict=True)
+    )
 
 
 def _is_ts(file: Any) -> bool:

@@ -1,4 +1,7 @@
-"""The live figure: assets/canvas, mounted once and fed with bytes."""
+"""The live figure: assets/canvas, mounted once, what it is sent and what it may say.
+
+assets/canvas/payload.schema.json describes what it is sent.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,47 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
+from jsonschema import Draft202012Validator, validators
 
 ASSETS = Path(__file__).parents[2] / "assets"
 #: Array types of a payload, by the kind of the numpy array.
 ARRAY_TYPES = {"b": "u1", "u": "u1", "i": "i4", "f": "f4"}
+
+#: Numbers as the figure sends them; the standard takes NaN, and 1.0 for an integer.
+NUMBERS = {
+    "integer": lambda _, value: type(value) is int and 0 <= value < 2**53,
+    "number": lambda _, value: type(value) in (int, float) and abs(value) <= 1e300,
+}
+NAME = {"type": "string", "maxLength": 64}
+#: As many points as can be drawn; what is in such a list is checked where it is used.
+LIST = {"type": "array", "maxItems": 3000}
+MESSAGE = {
+    "type": "object",
+    "required": ["kind", "seq"],
+    "additionalProperties": False,
+    "properties": {
+        "kind": {"enum": ["set", "reset", "edit", "knots", "poll", "stop"]},
+        "seq": {"type": "integer"},
+        "have": NAME,
+        "dragging": {"type": "boolean"},
+        "values": {
+            "type": "object",
+            "maxProperties": 200,
+            "propertyNames": NAME,
+            "additionalProperties": {
+                "type": ["number", "string", "boolean", "null"],
+                "maxLength": 10_000,
+            },
+        },
+        "want": LIST,
+        "op": NAME,
+        **{n: {"type": ["number", "null"]} for n in ("x", "y", "value", "dx", "dy")},
+        **{name: {"type": ["integer", "null"]} for name in ("label", "row")},
+        "places": LIST | {"type": ["array", "null"]},
+    },
+}
+_checker = Draft202012Validator.TYPE_CHECKER.redefine_many(NUMBERS)
+_validator = validators.extend(Draft202012Validator, type_checker=_checker)(MESSAGE)
 
 
 def pack(header: dict[str, Any]) -> bytes:
@@ -46,6 +86,30 @@ def pack(header: dict[str, Any]) -> bytes:
     text = json.dumps(header, default=place, allow_nan=False).encode()
     start = struct.pack("<I", len(text)) + text
     return start + bytes(-len(start) % 8) + bytes(blob)
+
+
+def message_problem(message: Any) -> str:
+    """Why this is no message of the figure, for the log; empty if it is one.
+
+    Parameters
+    ----------
+    message : object
+        As the browser sent it (untrusted).
+
+    Returns
+    -------
+    str
+        It never contains what the message holds.
+    """
+    try:
+        error = next(_validator.iter_errors(message), None)
+    except (RecursionError, ValueError):
+        # The text of an error holds what is refused: too deep, or too many digits.
+        return "what it holds is too long or too deep to be shown"
+    if error is None:
+        return ""
+    field = error.path[0] if error.path else "it"
+    return f"{field} should fulfil {error.validator} of the schema"
 
 
 @cache

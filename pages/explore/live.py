@@ -12,7 +12,6 @@ the rows is shown meanwhile, and while a control moves.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import secrets
 import time
@@ -22,23 +21,22 @@ from typing import Any
 
 import numpy as np
 
-from pages.explore import messages, subsampled
-from pages.explore.canvas import pack
+from pages.explore import path, subsampled
+from pages.explore.canvas import message_problem, pack
 from pages.explore.edits import UNEXPECTED, edited
-from pages.explore.scene import Scene, picture
+from pages.explore.picture import picture
+from pages.explore.scene import scene_of
 from pages.state import session, undo
-from pages.state.choice import MINE, Choice
-from pages.state.context import Context, Ends, resolve, validated
+from pages.state.choice import Choice
+from pages.state.context import Context, resolve
 from pages.state.session import Live
+from pages.state.validation import validated
 from pages.ui import controls
-from pages.work import cache, jobs
+from pages.work import cache, fits, jobs
 from pages.work.warmup import uncompiled
-from smpcore import Method, SmpcoreError, figures
+from smpcore import SmpcoreError
 
 log = logging.getLogger(__name__)
-
-#: An answer with knots takes about this long at most.
-KNOT_SECONDS = 0.15
 
 #: While a control moves, a canonical fit may take this long; a preview is shown if the
 #: last one took longer.
@@ -59,47 +57,26 @@ def answer(message: Mapping[str, Any] | None) -> bytes:
         The payload.
     """
     visit = session.get()
-    chosen = visit.choice
+    chosen, live = visit.choice, visit.live
     before = session.current(first_run=message is None)
-    lost = chosen != before
     header: dict[str, Any] = {"v": 1, "seq": 0, "busy": 0}
     notices = [{"level": "warning", "text": t} for t in session.take_notices()]
-    live = visit.live
     if message is None:
         live.edit = live.released = None
     try:
-        seq, kind = _read(message)
-        header["seq"] = seq
-        if lost:  # the message was about a table that is gone
+        header["seq"], kind = _read(message)
+        if chosen != before:  # the message was about a table that is gone
             message, kind = None, "full"
         with jobs.live_turn() as ahead:
             header["busy"] = ahead if ahead > 2 * jobs.N_CORES else 0
-            context, said = _moved(before, message, kind, live), []
-            goes_on = context is not None
-            if not goes_on:
-                context, said = _resolved(before, message, kind)
-            notices += [{"level": "info", "text": text} for text in said]
-            _respond(header, context, message or {}, kind)
-            dragging = kind == "set" and message.get("dragging")
-            live.drag = context if dragging else None
-            visit.choice = context.choice
-            if not goes_on:
-                undo.follow(live, before, context.choice, message)
-            header["undo"] = context.once("undo", lambda: undo.told(live))
-            if kind != "knots":
-                if not (message or {}).get("dragging"):
-                    live.released = context.choice
-                    key = context.method.key, context.values
-                    live.cautions = cache.cautions(context.data, *key)
-                told = live.cautions
-                notices += [{"level": "warning", "text": text} for text in told]
+            notices += _follow(header, before, message, kind)
     except SmpcoreError as error:
         # Nothing is lost: what was on the screen stays, with the reason above it.
         notices.append({"level": "error", "text": str(error)})
         header["kind"] = "notice"
         if message is None:
             session.choose(Choice(token=before.token, others=before.others))
-            _respond(header, resolve(session.current()), {}, "full")
+            _respond(header, session.resolved(), {}, "full")
     except Exception:
         # A bug: all of it in the log, a sentence to find it by for the visitor.
         number = secrets.token_hex(3)
@@ -110,19 +87,39 @@ def answer(message: Mapping[str, Any] | None) -> bytes:
     return pack(header | {"notices": notices})
 
 
-def released() -> Choice:
-    """The choice as it was when no control moved.
-
-    Whoever wants its canonical fit does not start one for each place that a slider is
-    dragged over.
-    """
-    return session.get().live.released or session.current()
+def _follow(
+    header: dict[str, Any],
+    before: Choice,
+    message: Mapping[str, Any] | None,
+    kind: str,
+) -> list[dict[str, str]]:
+    """Make the message's choice the visitor's and fill in the answer; what to say."""
+    visit = session.get()
+    live, dragging = visit.live, bool((message or {}).get("dragging"))
+    context, changes = _moved(before, message, kind, live), []
+    goes_on = context is not None
+    if not goes_on:
+        context, changes = _resolved(before, message, kind)
+    _respond(header, context, message or {}, kind)
+    live.drag = context if kind == "set" and dragging else None
+    visit.choice = context.choice
+    if not goes_on:
+        undo.follow(live, before, context.choice, message)
+    header["undo"] = context.once("undo", lambda: undo.told(live))
+    notices = [{"level": "info", "text": text} for text in changes]
+    if kind == "knots":
+        return notices
+    if not dragging:
+        live.released = context.choice
+        key = context.method.key, context.values
+        live.cautions = cache.cautions(context.data, *key)
+    return notices + [{"level": "warning", "text": text} for text in live.cautions]
 
 
 def _read(message: Mapping[str, Any] | None) -> tuple[int, str]:
     if message is None:
         return 0, "full"
-    if reason := messages.problem(message):
+    if reason := message_problem(message):
         log.warning("a message of the figure was dropped: %s", reason)
         raise SmpcoreError(UNEXPECTED)
     return message["seq"], message["kind"]
@@ -180,24 +177,13 @@ def _respond(
 ) -> None:
     """Fill in what the message asks for."""
     live = session.get().live
-    scene = context.once("scene", lambda: _scene(context, live))
+    scene = context.once("scene", lambda: scene_of(context, live))
     if kind == "knots":
-        header.update(kind="knots", knots=_knots(context, scene, message))
+        header.update(kind="knots", knots=path.knots(context, scene, message))
         return
     dragging = bool(message.get("dragging"))
     started = time.perf_counter()
-    data, job, canonical = context.data, None, False
-    if not dragging:
-        estimator, job, canonical = _canonical(context, live, kind == "stop")
-    # The last canonical fit was a job, or this one is bound to be.
-    slow = context.once("slow", lambda: cache.is_slow(data, context.method.key))
-    if (dragging and (slow or not live.quick)) or (
-        job and kind in ("set", "reset", "edit", "full")
-    ):
-        estimator, data = _coarse(context, live.state if dragging else None)
-    elif dragging:
-        estimator = _held(context, live) if kind == "set" else None
-        estimator = estimator or _preview(context, context.problem(), live.state)
+    estimator, data, job, canonical = _fitted(context, live, kind, dragging)
     if live.bounds_of != context.method.key:
         # Before a fit has told better ones.
         widest = {name: (p.low, p.high) for name, p in context.sliders().items()}
@@ -210,19 +196,18 @@ def _respond(
         support, automatic = estimator.model_.support, estimator.automatic_
         seconds = time.perf_counter() - started
         value = context.values.get(context.method.path)
+        part = None if data is context.data else subsampled.words(data, context.data)
         header["picture"] = picture(estimator, scene, data) | {
             "canonical": canonical,
-            "coarse": None
-            if data is context.data
-            else subsampled.words(data, context.data),
+            "coarse": part,
             "ms": 1000 * seconds,
-            "chain": _chain(context, scene, bounds),
+            "chain": path.chain(context, scene, bounds),
             "knot": None,
             "value": automatic.get(context.method.path) if value is None else value,
         }
     header["job"] = job
     scrubs = live.quick and context.method.scrubs(context.values)
-    header["path"] = _path(context.method, bounds) if scrubs else None
+    header["path"] = path.grid(context.method, bounds) if scrubs else None
     header["controls"] = controls.live_controls(context, bounds, support, automatic)
     known = message.get("have") == scene.header["id"]
     header["kind"] = "picture" if known else "full"
@@ -232,36 +217,22 @@ def _respond(
         session.show_url(context.choice)
 
 
-def _scene(context: Context, live: Live) -> Scene:
-    """Rows and window of a choice: those on the screen where they are the same."""
-    choice, data = context.choice, context.data
-    view = sorted(choice.view.items(), key=str)
-    parts = (data.dataset.digest, data.split.key, choice.open_test, view)
-    key = hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
-    scene = live.scene
-    if scene is None or scene.header["id"] != key:
-        scene = Scene(choice, data, _view(context, live))
-        scene.header["id"] = key
-        live.scene = scene
-    return scene
-
-
-def _view(context: Context, live: Live) -> figures.View:
-    """The window; it stands still while the visitor's own points move inside it."""
-    choice, data = context.choice, context.data
-    view = cache.view(data, context.view)
-    drawn = choice.data == MINE and live.edited == choice.token
-    if not drawn or live.scene is None:
-        return view
-    kept = live.scene.view
-    same = (kept.x_label, kept.y_label) == (view.x_label, view.y_label)
-    if same and np.array_equal(kept.origin, view.origin):
-        xy = kept.places(data.X, data.y)
-        if (xy >= [kept.x[0], kept.y[0]]).all() and (
-            xy <= [kept.x[1], kept.y[1]]
-        ).all():
-            return kept
-    return view
+def _fitted(
+    context: Context, live: Live, kind: str, dragging: bool
+) -> tuple[Any, cache.Parts, dict[str, Any] | None, bool]:
+    """The fit shown, its rows, its job if it goes on, whether it is canonical."""
+    estimator, data, job, canonical = None, context.data, None, False
+    if not dragging:
+        estimator, job, canonical = _canonical(context, live, kind == "stop")
+    # The last canonical fit was a job, or this one is bound to be.
+    slow = context.once("slow", lambda: cache.is_slow(data, context.method.key))
+    waits = job and kind in ("set", "reset", "edit", "full")
+    if waits or (dragging and (slow or not live.quick)):
+        estimator, data = _coarse(context, live.state if dragging else None)
+    elif dragging:
+        estimator = _held(context, live) if kind == "set" else None
+        estimator = estimator or _preview(context, context.problem(), live.state)
+    return estimator, data, job, canonical
 
 
 def _coarse(context: Context, state: Any) -> tuple[Any, cache.Parts | None]:
@@ -286,13 +257,13 @@ def _held(context: Context, live: Live) -> Any:
     unfitted = context.method.estimator(context.values, problem.task)
     with jobs.stopped_after(HELD_SECONDS) as flag:
         fitted = unfitted.solve(problem, stop=flag)
-    return None if fitted.history_.status == cache.STOPPED else fitted
+    return None if fitted.history_.status == fits.STOPPED else fitted
 
 
 def _preview(context: Context, problem: Any, state: Any) -> Any:
     """A quick fit from where the last one ended."""
     estimator = context.method.estimator(context.values, problem.task, preview=True)
-    with jobs.stopped_after(cache.QUICK_SECONDS) as flag:
+    with jobs.stopped_after(fits.QUICK_SECONDS) as flag:
         return estimator.solve(problem, state, stop=flag)
 
 
@@ -313,7 +284,7 @@ def _canonical(
         live.bounds, live.bounds_of = fit.bounds, method.key
         live.seconds = fit.estimator.history_.seconds
         # What was chosen on folds beforehand takes its time once only.
-        quick = live.seconds < cache.QUICK_SECONDS or not fit.compiled
+        quick = live.seconds < fits.QUICK_SECONDS or not fit.compiled
         live.quick = quick and not cache.is_large(context.data, method.key)
         return context.with_threshold(fit.estimator), None, not fit.was_stopped
     doing = "Compiling and fitting" if method.key in uncompiled else "Fitting"
@@ -326,52 +297,10 @@ def _canonical(
     return None, job, False
 
 
-def _wait_for(fit: cache.Fit, live: Live) -> None:
+def _wait_for(fit: fits.Fit, live: Live) -> None:
     """Wait for this fit and for no older one, which may end then."""
     fit.join()
     older = live.waits_for or fit
     live.waits_for = fit
     if older is not fit:
         older.leave()
-
-
-def _chain(context: Context, scene: Scene, bounds: Ends) -> str:
-    """Name of the path that the shown knots belong to."""
-    method = context.method
-    values = method.off_path(context.values, context.data.dataset.task)
-    others = scene.header["id"], method.key, tuple(sorted(values.items()))
-    text = repr((*others, bounds.get(method.path)))
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
-
-
-def _path(method: Method, bounds: Ends) -> dict[str, Any]:
-    return {
-        "param": method.path,
-        "values": method.knots(bounds[method.path]).tolist(),
-        "from_right": method.from_right,
-    }
-
-
-def _knots(
-    context: Context, scene: Scene, message: Mapping[str, Any]
-) -> list[dict[str, Any]]:
-    """Solve and paint the knots that the browser asks for."""
-    data, method, values = context.data, context.method, context.values
-    if not method.scrubs(values):
-        return []
-    bounds = context.holding(cache.bounds(data, method.key, values))
-    knots = method.knots(bounds[method.path])
-    wanted = [i for i in message.get("want", ()) if type(i) is int]
-    path = cache.path(data, method.key, values, tuple(knots))
-    chain = _chain(context, scene, bounds)
-    pictures: list[dict[str, Any]] = []
-    started = time.perf_counter()
-    for index in wanted[:16]:
-        if not 0 <= index < len(knots):
-            continue
-        if pictures and time.perf_counter() - started > KNOT_SECONDS:
-            break  # the browser asks for the others again
-        entry = picture(path.knot(index), scene, data)
-        entry |= {"knot": index, "value": float(knots[index]), "chain": chain}
-        pictures.append(entry | {"canonical": False, "ms": 0.0})
-    return pictures

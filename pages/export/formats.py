@@ -13,8 +13,9 @@ import streamlit as st
 from pages.export import costs
 from pages.export.settings import FORMATS
 from pages.ui import exports
-from pages.ui.readouts import TITLES, judging_part, percent, worth_of
+from pages.ui.readouts import TITLES, percent
 from pages.ui.text import escape_markdown
+from pages.ui.worth import judging_part, worth_of
 from smpcore import (
     Agreement,
     CompiledModel,

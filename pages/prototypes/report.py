@@ -9,7 +9,8 @@ import streamlit as st
 
 from pages.prototypes import rules
 from pages.prototypes.context import ModelContext
-from pages.prototypes.portraits import lines, oddities
+from pages.prototypes.one import oddities
+from pages.prototypes.portraits import lines
 from pages.ui import readouts
 from pages.ui.readouts import TITLES
 from smpcore import METHODS, Page, evaluate, nearest_examples, report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -109,7 +110,7 @@ def _job(context: ModelContext) -> Task:
 
 def _show(context: ModelContext, found: Stability, by_level: Stability) -> None:
     """The prototypes, and how often columns are selected; levels on request."""
-    model, preparation = context.model, context.data.preparation
+    model = context.model
     st.caption(f"Of {found.n_refits} refits:")
     lines = [
         {
@@ -120,8 +121,13 @@ def _show(context: ModelContext, found: Stability, by_level: Stability) -> None:
         for j in range(model.n_prototypes)
     ]
     st.dataframe(lines, hide_index=True)
-    if not context.signed:
-        return
+    if context.signed:
+        _selected(context, found, by_level)
+
+
+def _selected(context: ModelContext, found: Stability, by_level: Stability) -> None:
+    """Which columns of a prototype the refits select, too."""
+    model, preparation = context.model, context.data.preparation
     numbers = range(model.n_prototypes)
     key = f"steady_{context.choice.method}_{context.data.dataset.digest}"
     j = st.selectbox("Prototype", numbers, format_func=context.label, key=key)
@@ -141,23 +147,28 @@ def _show(context: ModelContext, found: Stability, by_level: Stability) -> None:
     figure = figures.signed_bars(shown, names, "selected in % of the refits")
     words = f"How often refits select the {what} of prototype {j + 1}"
     st.plotly_chart(figure, key="steady", alt=words)
-    order = chosen[np.argsort(-share[chosen], kind="stable")][:_MOST_LINES]
-    table = [
-        {
-            "column": names[f],
-            "selected %": float(share[f]),
-            "same sign %": 100 * float(found.agrees[j, f]),
-            "closest substitute": ""
-            if found.substitute[j, f] < 0
-            else names[found.substitute[j, f]],
-            "refits without it": int(found.without[j, f]),
-        }
-        for f in order
-    ]
-    st.dataframe(table, hide_index=True)
+    st.dataframe(_lines(found, j, chosen, share, names), hide_index=True)
     st.caption(
         "The closest substitute is the one that refits take more often when they "
         f"do without this one: told where at least {FEWEST_REFITS} refits do without "
         "it, at least as many use it, and the difference is beyond two standard "
         "errors. It is the largest of many, so it may be chance all the same."
     )
+
+
+def _lines(
+    found: Stability, j: int, chosen: np.ndarray, share: np.ndarray, names: list[str]
+) -> list[dict[str, Any]]:
+    """A line for each selected column of prototype ``j``, the commonest first."""
+    order = chosen[np.argsort(-share[chosen], kind="stable")][:_MOST_LINES]
+    substitutes = found.substitute[j]
+    return [
+        {
+            "column": names[f],
+            "selected %": float(share[f]),
+            "same sign %": 100 * float(found.agrees[j, f]),
+            "closest substitute": "" if substitutes[f] < 0 else names[substitutes[f]],
+            "refits without it": int(found.without[j, f]),
+        }
+        for f in order
+    ]

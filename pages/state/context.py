@@ -13,7 +13,7 @@ import numpy as np
 
 from pages.state import table_store
 from pages.state.choice import BUNDLED, MINE, Choice
-from pages.work import cache, sources
+from pages.work import cache, fits, sources
 from smpcore import (
     METHODS,
     Dataset,
@@ -22,12 +22,9 @@ from smpcore import (
     PrototypeModel,
     Split,
     at_threshold,
-    forbiddable,
 )
 
 Ends = Mapping[str, tuple[float, float]]
-#: What the target of a task is, in words.
-ANSWERS = {"classification": "a class", "regression": "a number"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,9 +138,9 @@ class Context:
         n_features = len(self.data.preparation.feature_names)
         return self.choice.view_of(n_features, self.task)
 
-    def fit(self) -> cache.Fit:
+    def fit(self) -> fits.Fit:
         """The canonical fit."""
-        return cache.fit(self.data, self.method.key, self.values)
+        return fits.fit(self.data, self.method.key, self.values)
 
     def model(self) -> PrototypeModel:
         """The canonical model, with the threshold that is set for it."""
@@ -274,42 +271,3 @@ class Context:
 def resolve(choice: Choice) -> Context:
     """Find what follows from a choice; nothing is looked up before it is asked for."""
     return Context(choice)
-
-
-def validated(choice: Choice) -> tuple[Choice, str]:
-    """The nearest choice that can learn its data, and what was changed, in words.
-
-    Returns
-    -------
-    choice : Choice
-    changes : str
-        Empty if nothing was changed.
-
-    Raises
-    ------
-    SmpcoreError
-        If its data are gone.
-    """
-    context = resolve(choice)
-    known = forbiddable(context.whole) if choice.forbidden else {}
-    kept = tuple(name for name in known if name in choice.forbidden)
-    kept = kept if len(kept) < len(known) else ()
-    if lost := [name for name in choice.forbidden if name not in kept]:
-        choice, changes = validated(replace(choice, forbidden=kept))
-        named = ", ".join(name[:40] for name in lost[:5])
-        more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
-        words = f"No longer forbidden, as the columns are others now: {named}{more}."
-        return choice, f"{words} {changes}".strip()
-    method, wanted = context.method, ANSWERS[context.task]
-    if context.task not in method.estimators:
-        other = next(m for m in METHODS.values() if context.task in m.estimators)
-        words = f"{method.title} does not answer with {wanted}, which these data "
-        words += f"ask for: {other.title} is shown instead."
-        return replace(choice, method=other.key, values={}), words
-    allowed = method.kept(choice.values, context.task)
-    if len(allowed) == len(choice.values):
-        return choice, ""
-    lost = [p for p in method.params if p.name in set(choice.values) - set(allowed)]
-    left = ", ".join(dict.fromkeys(param.label for param in lost))
-    words = f"Left out, since these data ask for {wanted}: {left}."
-    return replace(choice, values=allowed), words

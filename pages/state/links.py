@@ -11,7 +11,8 @@ import numpy as np
 
 from pages.state import table_store
 from pages.state.choice import BUNDLED, MINE, Choice
-from pages.state.context import resolve, validated
+from pages.state.context import resolve
+from pages.state.validation import validated
 from pages.work import sources
 from smpcore import METHODS, Param, SmpcoreError, forbiddable
 
@@ -100,24 +101,7 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
     """
     notices: list[str] = []
     choice = Choice(view=_read_view(query, notices))
-    data = query.get("data", choice.data)
-    if data == MINE:
-        choice = replace(choice, data=MINE, token=query.get("mine", "")[:64])
-        try:
-            table_store.visit(choice.token)
-        except SmpcoreError as error:
-            notices.append(str(error))
-            choice = replace(choice, data=Choice.data, token="")
-    elif data in BUNDLED:
-        choice = replace(choice, data=data)
-    elif sources.is_source(data):
-        try:
-            sources.load(data)
-            choice = replace(choice, data=data)
-        except SmpcoreError as error:
-            notices.append(str(error))
-    else:
-        notices.append("The link names a data set that is not here; moons is shown.")
+    choice = _read_data(choice, query, notices)
     choice = replace(choice, two_classes=query.get("two") == "1")
     method = query.get("method", choice.method)
     if method not in METHODS:
@@ -143,6 +127,34 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
     if unknown := sorted(name[:40] for name in set(query) - _names(choice)):
         named = ", ".join(unknown[:5])
         notices.append(f"The link sets what is not here and was left out: {named}.")
+    return _read_opened(choice, query), notices
+
+
+def _read_data(choice: Choice, query: Mapping[str, str], notices: list[str]) -> Choice:
+    """The choice with the data that the link names, if they are here."""
+    data = query.get("data", choice.data)
+    if data == MINE:
+        choice = replace(choice, data=MINE, token=query.get("mine", "")[:64])
+        try:
+            table_store.visit(choice.token)
+        except SmpcoreError as error:
+            notices.append(str(error))
+            choice = replace(choice, data=Choice.data, token="")
+    elif data in BUNDLED:
+        choice = replace(choice, data=data)
+    elif sources.is_source(data):
+        try:
+            sources.load(data)
+            choice = replace(choice, data=data)
+        except SmpcoreError as error:
+            notices.append(str(error))
+    else:
+        notices.append("The link names a data set that is not here; moons is shown.")
+    return choice
+
+
+def _read_opened(choice: Choice, query: Mapping[str, str]) -> Choice:
+    """The choice with how often its test part was opened."""
     opened = query.get("opened", "")
     if opened.isdecimal() and len(opened) < 4 and int(opened):
         choice = replace(
@@ -150,7 +162,7 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
             opened={resolve(choice).table.digest: int(opened)},
             open_test=query.get("open") == "1",
         )
-    return choice, notices
+    return choice
 
 
 def _names(choice: Choice) -> set[str]:

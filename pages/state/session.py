@@ -11,7 +11,8 @@ import streamlit as st
 
 from pages.state import links, table_store
 from pages.state.choice import BUNDLED, MINE, Choice
-from pages.state.context import Context, Ends, resolve, validated
+from pages.state.context import Context, Ends, resolve
+from pages.state.validation import validated
 from pages.work import visitors
 from pages.work.tasks import Task
 from smpcore import SmpcoreError
@@ -91,6 +92,8 @@ class Session:
         The model that is kept as A.
     notes : dict
         Model -> prototype -> name and note.
+    written_without : dict
+        Model and prototype -> what was forbidden when its note was written.
     typed : dict
         Row -> column -> value, and whether it is held still.
     refined, met : set
@@ -128,6 +131,7 @@ class Session:
     fetched: set[str] = field(default_factory=set)
     pinned: Any = None
     notes: dict[Any, dict[int, dict[str, str]]] = field(default_factory=dict)
+    written_without: dict[Any, tuple[str, ...]] = field(default_factory=dict)
     typed: dict[str, dict[str, tuple[Any, bool]]] = field(default_factory=dict)
     refined: set[Any] = field(default_factory=set)
     met: set[Any] = field(default_factory=set)
@@ -183,6 +187,15 @@ def current(first_run: bool = True) -> Choice:
 def resolved() -> Context:
     """What follows from the visitor's choice."""
     return resolve(current())
+
+
+def released() -> Choice:
+    """The choice as it was when no control of the figure moved.
+
+    Whoever wants its canonical fit does not start one for each place that a slider is
+    dragged over.
+    """
+    return get().live.released or current()
 
 
 def _leave_a_lost_table(visit: Session) -> None:

@@ -73,22 +73,10 @@ def section() -> None:
 def _curves(context: Context, model: PrototypeModel) -> None:
     data = context.data
     X, y = data.of("validation")
-    margin = margins(model, X)
     columns = st.columns(4)
-    shares = [float((data.of("train")[1] == name).mean()) for name in model.classes]
-    rarer = int(shares[1] <= shares[0])
-    positive = columns[0].selectbox(
-        "Positive class",
-        (rarer, 1 - rarer),
-        format_func=lambda number: short_label(model.classes[number]),
-        key=f"positive {data.dataset.digest}",
-        help="The one to be found. First the rarer one of the training rows.",
-    )
-    if max(shares) < IN_DOUBT:
-        columns[0].caption("Both classes are about as frequent: which is to be found?")
+    positive = _positive(columns[0], data, model)
     sign = 1 if positive else -1
-    margin, truth = sign * margin, y == model.classes[positive]
-    points = operating_points(margin, truth)
+    margin, truth = sign * margins(model, X), y == model.classes[positive]
     rule = _rule(columns[1:3], fixed=model.code_size > 0)
     wanted = columns[3].number_input(
         "Wrong answers, % at most",
@@ -98,39 +86,65 @@ def _curves(context: Context, model: PrototypeModel) -> None:
         key="wanted_error",
         help="Below 100 a band opens in which the model says “not sure”.",
     )
-    threshold = band = 0.0
-    if chosen := rule is not None or wanted < 100:
+    threshold, band, n_scored = 0.0, 0.0, 0
+    if rule is not None or wanted < 100:
         scores = _training_scores(context)
         if scores is None:
             return
         own = scores[:, positive] - scores[:, 1 - positive]
         scored = np.isfinite(own)
-        own, own_truth = (
-            own[scored],
-            (data.of("train")[1] == model.classes[positive])[scored],
-        )
+        truths = data.of("train")[1] == model.classes[positive]
+        own, own_truth, n_scored = own[scored], truths[scored], int(scored.sum())
         if rule:
             threshold = rule(operating_points(own, own_truth))
         band = band_for_error(reject_curve(own, own_truth, threshold), wanted / 100)
-    curve = reject_curve(margin, truth, threshold)
     _told(margin, truth, threshold, band, data.clusters("validation"))
-    st.caption(_source(len(own) if chosen else 0, data))
+    st.caption(_source(n_scored, data))
+    _pictures(margin, truth, threshold, band, data)
+    left, right = st.columns([2, 5], vertical_alignment="center")
+    args = context.key, sign * threshold, band
+    left.button("Use on every page", key="use_operating", on_click=_set, args=args)
+    right.caption(f"On every page now: {context.operating or 'as fitted'}.")
+
+
+def _positive(place: Any, data: cache.Parts, model: PrototypeModel) -> int:
+    """Number of the class that is to be found."""
+    shares = [float((data.of("train")[1] == name).mean()) for name in model.classes]
+    rarer = int(shares[1] <= shares[0])
+    positive = place.selectbox(
+        "Positive class",
+        (rarer, 1 - rarer),
+        format_func=lambda number: short_label(model.classes[number]),
+        key=f"positive {data.dataset.digest}",
+        help="The one to be found. First the rarer one of the training rows.",
+    )
+    if max(shares) < IN_DOUBT:
+        place.caption("Both classes are about as frequent: which is to be found?")
+    return positive
+
+
+def _pictures(
+    margin: np.ndarray,
+    truth: np.ndarray,
+    threshold: float,
+    band: float,
+    data: cache.Parts,
+) -> None:
+    """The curves on the validation rows, and as tables."""
+    points = operating_points(margin, truth)
+    curve = reject_curve(margin, truth, threshold)
     pictures = (
         ("ROC", figures.roc(points, threshold), _area(margin, truth, data)),
         ("Precision and recall", figures.precision_recall(points, threshold), ""),
         ("Answered rows and errors", figures.coverage(curve, band), ""),
     )
     for column, (title, figure, more) in zip(st.columns(3), pictures, strict=True):
-        words = f"{title} on {len(y)} validation rows"
+        words = f"{title} on {len(truth)} validation rows"
         column.plotly_chart(figure, key=f"operating_{title}", alt=words)
         column.caption(f"{words}.{more}")
     with st.expander("These curves as tables", icon=":material/table:"):
         for table in (points, curve):
             st.dataframe(table, hide_index=True, column_config=number_columns(table))
-    left, right = st.columns([2, 5], vertical_alignment="center")
-    args = context.key, sign * threshold, band
-    left.button("Use on every page", key="use_operating", on_click=_set, args=args)
-    right.caption(f"On every page now: {context.operating or 'as fitted'}.")
 
 
 def _area(margin: np.ndarray, truth: np.ndarray, data: cache.Parts) -> str:

@@ -10,7 +10,8 @@ import numpy as np
 
 from pages.state import session, user_tables
 from pages.state.choice import BUNDLED, MINE, Choice, view_kinds
-from pages.state.context import ANSWERS, Context, Ends, resolve
+from pages.state.context import Context, Ends, resolve
+from pages.state.validation import ANSWERS
 from pages.work import sources
 from smpcore import METHODS, Param, SmpcoreError, shorten_name
 

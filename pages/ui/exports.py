@@ -12,7 +12,7 @@ import numpy as np
 from pages.state import session, table_store
 from pages.state.choice import BUNDLED, MINE, Choice
 from pages.state.context import Context, resolve
-from pages.work import cache, openml_sets
+from pages.work import cache, fits, openml_sets
 from smpcore import (
     CompiledModel,
     QuantModel,
@@ -94,7 +94,7 @@ def export(context: Context) -> Export:
     return _compiled(context, context.fit())
 
 
-def _compiled(context: Context, fit: cache.Fit) -> Export:
+def _compiled(context: Context, fit: fits.Fit) -> Export:
     estimator = context.with_threshold(fit.finished())
     provenance = _provenance(context, estimator)
     compiled = compile_model(estimator.model_, context.data.preparation, provenance)

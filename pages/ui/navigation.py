@@ -6,9 +6,31 @@ import streamlit as st
 
 from pages.state import session
 from pages.state.choice import MINE
-from pages.ui import notices, workspace
+from pages.ui import notices, state_dialog, workspace
 from pages.ui.text import escape_markdown
 from pages.work import cache
+
+
+def _pages() -> list[st.Page]:
+    """Every page with its title and icon, in the order of the bar."""
+    icons = {
+        "Explore": "explore",
+        "Data": "table",
+        "Prototypes": "interests",
+        "Compare": "compare",
+        "Trade-off": "stacked_line_chart",
+        "Apply": "fact_check",
+        "Export": "memory",
+    }
+    return [
+        st.Page(
+            f"pages/{title.replace('-', '').lower()}.py",
+            title=title,
+            icon=f":material/{icon}:",
+            default=title == "Explore",
+        )
+        for title, icon in icons.items()
+    ]
 
 
 def run() -> None:
@@ -21,37 +43,14 @@ def run() -> None:
     )
     st.html(Path("assets/style.css"))
     cache.start_up()
-    page = st.navigation(
-        [
-            st.Page(
-                "pages/explore.py",
-                title="Explore",
-                icon=":material/explore:",
-                default=True,
-            ),
-            st.Page("pages/data.py", title="Data", icon=":material/table:"),
-            st.Page(
-                "pages/prototypes.py", title="Prototypes", icon=":material/interests:"
-            ),
-            st.Page("pages/compare.py", title="Compare", icon=":material/compare:"),
-            st.Page(
-                "pages/tradeoff.py",
-                title="Trade-off",
-                icon=":material/stacked_line_chart:",
-            ),
-            st.Page("pages/apply.py", title="Apply", icon=":material/fact_check:"),
-            st.Page("pages/export.py", title="Export", icon=":material/memory:"),
-        ],
-        position="top",
-    )
+    page = st.navigation(_pages(), position="top")
     choice = workspace.current()
     session.show_url(choice)
-    workspace.entrance(choice)
+    state_dialog.entrance(choice)
     if choice.data == MINE:
         notices.announce_expiry(choice.token)
-    if (
-        page.url_path
-    ):  # the figure of the first page says all of this itself, as it changes
+    # The figure of the first page says all of this itself, as it changes.
+    if page.url_path:
         notices.remind(choice)
         for notice in session.take_notices():
             st.warning(escape_markdown(notice))

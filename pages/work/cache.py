@@ -14,18 +14,15 @@ import numpy as np
 import streamlit as st
 
 import smpcore
-from pages.work import jobs
 from pages.work.comparisons import ContenderJob, Entry
 from pages.work.memo import memo
 from pages.work.parts import Parts
 from pages.work.paths import Path
 from pages.work.sweep_jobs import SweepJob
-from pages.work.tasks import Task
 from pages.work.warmup import StartUp, uncompiled
 from smpcore import (
     METHODS,
     Dataset,
-    SmpcoreError,
     Split,
     check_fit,
     figures,
@@ -35,14 +32,6 @@ from smpcore import (
     split,
 )
 
-#: Fits that are not done after this long go on as a job with progress and Stop.
-QUICK_SECONDS = 0.3
-#: A page that needs a model waits this long for its fit.
-PATIENCE = 20.0
-#: A fit that is stopped has so long to end.
-STOP_SECONDS = 1.0
-#: Solver status of a fit that was asked to stop.
-STOPPED = 2
 #: Tables with more numbers to go through are fitted in a job from the start.
 QUICK_VALUES = 1_000_000
 
@@ -170,120 +159,6 @@ def is_large(data: Parts, method: str) -> bool:
 def is_slow(data: Parts, method: str) -> bool:
     """Whether even a start takes so long that only jobs touch the training rows."""
     return is_large(data, method) or method in uncompiled
-
-
-class Fit:
-    """A canonical fit: ready, or on its way in a task.
-
-    Parameters
-    ----------
-    data : Parts
-    method : str
-    values : dict
-
-    Attributes
-    ----------
-    estimator : fitted estimator or None
-    bounds : dict or None
-        Slider ends for these rows, once the estimator is there.
-    task : Task or None
-    """
-
-    def __init__(self, data: Parts, method: str, values: dict[str, Any]) -> None:
-        self._data, self._method, self._values = data, METHODS[method], values
-        self.task: Task | None = None
-        self.estimator: Any = None
-        self.bounds: Any = None
-        #: Whether its seconds are the solver's alone.
-        self.compiled = method not in uncompiled
-        if not is_slow(data, method):
-            found = problem(data, method, values)
-            with jobs.stopped_after(QUICK_SECONDS) as stop:
-                quick = self._unfitted().solve(found, stop=stop)
-            if quick.history_.status != STOPPED:
-                self.estimator = quick
-                self.bounds = bounds(data, method, values)
-                return
-        self.task = Task(self._work)
-
-    def join(self) -> None:
-        """Wait for it with others; begin anew if nobody waited for it any more."""
-        if not self.wait(0.0):
-            self.task.start()
-
-    def restart(self) -> None:
-        """Fit from the start: it must not depend on how far a stopped one came."""
-        self.estimator = self.bounds = None
-        self.task.start()
-
-    def leave(self) -> None:
-        """Wait for it no longer; the last one who leaves ends it."""
-        if self.task:
-            self.task.leave()
-
-    def end(self) -> None:
-        """Its data are to be forgotten."""
-        if self.task:
-            self.task.end()
-
-    def _unfitted(self) -> Any:
-        return self._method.estimator(self._values, self._data.dataset.task)
-
-    def _work(self, stop: np.ndarray, progress: np.ndarray) -> Any:
-        estimator = self._unfitted()
-        found = estimator.problem(*self._data.named("train"))
-        ends = self._method.bounds(found, self._values)
-        return estimator.solve(found, stop=stop, progress=progress), ends
-
-    def wait(self, seconds: float) -> bool:
-        """Wait that long at most; whether the estimator is there now."""
-        if self.estimator is None and self.task.wait(seconds):
-            if not self.task.was_left:
-                self.estimator, self.bounds = self.task.result()
-        return self.estimator is not None
-
-    def stop(self) -> None:
-        """Leave it; the last one who does has what there is by then."""
-        self.leave()
-        if self.task.wait(STOP_SECONDS) and not self.task.problem:
-            self.estimator, self.bounds = self.task.result()
-
-    def finished(self) -> Any:
-        """The canonical estimator, after a wait if its task has not ended.
-
-        Raises
-        ------
-        SmpcoreError
-            If it goes on for long, or was stopped.
-        """
-        self.join()  # a page that gives up is opened again later
-        if not self.wait(PATIENCE):
-            raise SmpcoreError("The fit is still running; come back when it is done.")
-        if self.was_stopped:
-            raise SmpcoreError("The fit was stopped; let it finish on Explore first.")
-        return self.estimator
-
-    @property
-    def was_stopped(self) -> bool:
-        """Whether the last visitor stopped it: what there is, is not canonical."""
-        return self.estimator is not None and self.estimator.history_.status == STOPPED
-
-
-@memo(256)
-def _fit(
-    digest: str,
-    split_key: str,
-    method: str,
-    values: Pairs,
-    _data: Parts,
-    _dataset: Dataset,
-) -> Fit:
-    return Fit(_data, method, dict(values))
-
-
-def fit(data: Parts, method: str, values: Mapping[str, Any]) -> Fit:
-    """The canonical fit: fixed seed, standard tolerance, from a cold start."""
-    return _fit(data.dataset, data.split.key, method, pairs(values), data)
 
 
 @memo(128)

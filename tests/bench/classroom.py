@@ -4,6 +4,7 @@
     python -m tests.bench.classroom --at-once       all 30 drag at the same time
     python -m tests.bench.classroom --jobs          two more run a sweep and refits
     python -m tests.bench.classroom --jobs sweep    one more runs a sweep
+    python -m tests.bench.classroom --upload        one more brings 50 MB by a browser
 
 The visitors speak the app's own protocol, one message in flight each, as the live
 figure does: the time is from sending a slider value to its picture being received.
@@ -198,7 +199,22 @@ def processor_seconds(pid: int) -> tuple[float, float]:
     return (int(fields[11]) + int(fields[12])) / ticks, int(stolen) / ticks
 
 
-async def run(n_visitors: int, seconds: float, at_once: bool, jobs: list[str]) -> None:
+async def _upload(port: int) -> None:
+    """A visitor with a browser brings 50 MB, when the lesson has begun."""
+    await asyncio.sleep(20)
+    where = "--to", f"http://127.0.0.1:{port}/"
+    command = sys.executable, "-m", "tests.bench.uploads", *where
+    await (await asyncio.create_subprocess_exec(*command, cwd=ROOT)).wait()
+
+
+async def _megabytes_at(pid: int, seconds: float) -> float:
+    await asyncio.sleep(seconds)
+    return megabytes(pid)
+
+
+async def run(
+    n_visitors: int, seconds: float, at_once: bool, jobs: list[str], upload: bool
+) -> None:
     """Run the lesson and print its figures."""
     port = free_port()
     server = start_server(port)
@@ -215,6 +231,10 @@ async def run(n_visitors: int, seconds: float, at_once: bool, jobs: list[str]) -
             await worker.open()
         began, used = time.monotonic(), processor_seconds(server.pid)
         working = [asyncio.create_task(worker.work()) for worker in busy]
+        brings = asyncio.create_task(_upload(port) if upload else asyncio.sleep(0))
+        late_memory = asyncio.create_task(
+            _megabytes_at(server.pid, max(0.0, seconds - 60))
+        )
         lessons = [_lesson(visitor, seconds, at_once) for visitor in visitors]
         pictures = await asyncio.gather(*lessons)
         took = time.monotonic() - began
@@ -222,7 +242,7 @@ async def run(n_visitors: int, seconds: float, at_once: bool, jobs: list[str]) -
         after = megabytes(server.pid)
         for task in working:
             task.cancel()
-        await asyncio.gather(*working)
+        await asyncio.gather(*working, brings)
     finally:
         server.kill()
     times = [t for visitor in visitors for t in visitor.times]
@@ -244,6 +264,7 @@ async def run(n_visitors: int, seconds: float, at_once: bool, jobs: list[str]) -
         print(f"long work          {worker.page} started {came}")
     print(f"without a picture  {late}")
     print(f"memory             {before:.0f} -> {after:.0f} MB, ", end="")
+    print(f"a minute before the end {late_memory.result():.0f}, ", end="")
     print(f"{(after - before) / n_visitors:.1f} MB a visitor")
 
 
@@ -253,6 +274,8 @@ if __name__ == "__main__":
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--at-once", action="store_true")
     parser.add_argument("--jobs", nargs="*", choices=JOBS)
+    parser.add_argument("--upload", action="store_true")
     chosen = parser.parse_args()
     given = [] if chosen.jobs is None else chosen.jobs or list(JOBS)
-    asyncio.run(run(chosen.visitors, chosen.seconds, chosen.at_once, given))
+    how = chosen.at_once, given, chosen.upload
+    asyncio.run(run(chosen.visitors, chosen.seconds, *how))

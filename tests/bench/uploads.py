@@ -1,4 +1,7 @@
-"""What uploads leave behind: ``python -m tests.bench.uploads [visitors]``.
+"""What uploads leave behind.
+
+    python -m tests.bench.uploads [visitors]         each brings 30 MB, half Delete
+    python -m tests.bench.uploads --to ADDRESS       one brings 50 MB to that server
 
 Each visitor brings 30 MB of CSV in a browser of their own and looks at it on Explore.
 Printed is the memory of the server and of its processes: at the start, with all tables,
@@ -7,7 +10,7 @@ and after Delete.
 
 from __future__ import annotations
 
-import sys
+import argparse
 import tempfile
 import time
 from pathlib import Path
@@ -21,7 +24,7 @@ from tests.bench.live import FLAGS
 N_BYTES = 30_000_000
 
 
-def _file() -> Path:
+def _file(n_bytes: int = N_BYTES) -> Path:
     rng = np.random.default_rng(0)
     rows = [
         ",".join(f"{value:.4f}" for value in row) + f",{'ab'[number % 2]}\n"
@@ -29,7 +32,7 @@ def _file() -> Path:
     ]
     text = "".join(rows)
     path = Path(tempfile.mkdtemp(), "large.csv")
-    path.write_text((text * (1 + N_BYTES // len(text)))[:N_BYTES].rsplit("\n", 1)[0])
+    path.write_text((text * (1 + n_bytes // len(text)))[:n_bytes].rsplit("\n", 1)[0])
     return path
 
 
@@ -90,5 +93,23 @@ def main(n_visitors: int) -> None:
     server.kill()
 
 
+def one(address: str) -> None:
+    """Bring 50 MB to a server that runs, and look at them on Explore."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path="/usr/bin/chromium", args=FLAGS
+        )
+        started = time.monotonic()
+        _bring(browser, address, _file(50_000_000))
+        print(
+            f"50 MB read and fitted in {time.monotonic() - started:.1f} s", flush=True
+        )
+        browser.close()
+
+
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:2] or ["10"]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("visitors", type=int, nargs="?", default=10)
+    parser.add_argument("--to", metavar="ADDRESS")
+    chosen = parser.parse_args()
+    one(chosen.to) if chosen.to else main(chosen.visitors)

@@ -1,0 +1,106 @@
+"""What the columns of a table are for: roles, kinds, and the task."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from pages.data import editor
+from pages.state import session
+from pages.ui.text import escape_markdown
+from smpcore import Dataset, SmpcoreError
+
+ROLES = ("feature", "target", "group", "time", "ignore")
+KINDS = ("number", "category")
+
+
+def _cut(dataset: Dataset) -> None:
+    """A switch that makes two classes of a number to predict."""
+    if dataset.task != "regression":
+        return
+    chosen = st.toggle(
+        "Two classes: below the mean 'P', else 'N'",
+        session.current().two_classes,
+        key=f"two_{dataset.digest}",
+        help="The papers' binary versions of such tables. The mean is that of all "
+        "rows, test rows included: it belongs to the question.",
+    )
+    if chosen != session.current().two_classes:
+        session.choose(replace(session.current(), two_classes=chosen))
+        st.rerun()
+
+
+def roles(dataset: Dataset) -> None:
+    """A table of the columns, in which roles and kinds can be changed."""
+    table = session.remembered("columns", dataset.digest, lambda: _overview(dataset))
+    select = st.column_config.SelectboxColumn
+    edited = st.data_editor(
+        table,
+        key=f"roles_{dataset.digest}",
+        hide_index=True,
+        disabled=["column", "values", "missing", *_fixed(dataset)],
+        column_config={
+            "role": select(options=list(ROLES), required=True),
+            "read as": select(options=list(KINDS), required=True),
+        },
+    )
+    changed = edited["role"] != table["role"], edited["read as"] != table["read as"]
+    new_roles = dict(edited[changed[0]][["column", "role"]].to_numpy())
+    new_kinds = dict(edited[changed[1]][["column", "read as"]].to_numpy())
+    apply_roles(dataset, roles=new_roles, kinds=new_kinds)
+
+
+def _overview(dataset: Dataset) -> pd.DataFrame:
+    frame = dataset.frame
+    return pd.DataFrame(
+        {
+            "column": list(frame),
+            "role": list(dataset.roles.values()),
+            "read as": list(dataset.kinds.values()),
+            "values": [_summary(frame[name]) for name in frame],
+            "missing": frame.isna().sum().to_numpy(),
+        }
+    )
+
+
+def task(dataset: Dataset) -> None:
+    """A choice of what the target is."""
+    tasks = ["classification", "regression"]
+    chosen = st.segmented_control(
+        "Task",
+        tasks,
+        default=dataset.task,
+        required=True,
+        disabled=bool(_fixed(dataset)),
+        key=f"task_{dataset.digest}",
+    )
+    _cut(dataset)
+    apply_roles(dataset, task=None if chosen == dataset.task else chosen)
+
+
+def _fixed(dataset: Dataset) -> list[str]:
+    return [] if dataset.private else ["role", "read as"]
+
+
+def apply_roles(dataset: Dataset, **changes: Any) -> None:
+    if not any(changes.values()):
+        return
+    try:
+        editor.take(dataset.with_roles(**changes))
+    except SmpcoreError as error:
+        st.error(escape_markdown(str(error)))
+        return
+    st.rerun()
+
+
+def _summary(column: pd.Series) -> str:
+    if column.isna().all():
+        return "nothing"
+    if column.dtype.kind in "if":
+        return f"{column.min():.6g} to {column.max():.6g}"
+    different = column.dropna().unique()
+    words = ", ".join(str(value)[:20] for value in sorted(different)[:4])
+    return words if len(different) <= 4 else f"{len(different):,}: {words}, …"

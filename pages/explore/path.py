@@ -1,0 +1,60 @@
+"""The path that is scrubbed: its knots, canonical fits that are solved beforehand."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from pages.explore.picture import picture
+from pages.explore.scene import Scene
+from pages.state.context import Context, Ends
+from pages.work import cache
+from smpcore import Method
+
+#: An answer with knots takes about this long at most.
+KNOT_SECONDS = 0.15
+
+
+def chain(context: Context, scene: Scene, bounds: Ends) -> str:
+    """Name of the path that the shown knots belong to."""
+    method = context.method
+    values = method.off_path(context.values, context.data.dataset.task)
+    others = scene.header["id"], method.key, tuple(sorted(values.items()))
+    text = repr((*others, bounds.get(method.path)))
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def grid(method: Method, bounds: Ends) -> dict[str, Any]:
+    """The path as the figure needs it."""
+    return {
+        "param": method.path,
+        "values": method.knots(bounds[method.path]).tolist(),
+        "from_right": method.from_right,
+    }
+
+
+def knots(
+    context: Context, scene: Scene, message: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Solve and paint the knots that the browser asks for."""
+    data, method, values = context.data, context.method, context.values
+    if not method.scrubs(values):
+        return []
+    bounds = context.holding(cache.bounds(data, method.key, values))
+    places = method.knots(bounds[method.path])
+    wanted = [i for i in message.get("want", ()) if type(i) is int]
+    path = cache.path(data, method.key, values, tuple(places))
+    name = chain(context, scene, bounds)
+    pictures: list[dict[str, Any]] = []
+    started = time.perf_counter()
+    for index in wanted[:16]:
+        if not 0 <= index < len(places):
+            continue
+        if pictures and time.perf_counter() - started > KNOT_SECONDS:
+            break  # the browser asks for the others again
+        entry = picture(path.knot(index), scene, data)
+        entry |= {"knot": index, "value": float(places[index]), "chain": name}
+        pictures.append(entry | {"canonical": False, "ms": 0.0})
+    return pictures

@@ -1,0 +1,227 @@
+"""A fitted model as the live figure paints it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pages.explore.scene import SHOWN_ROWS, Scene
+from pages.ui import readouts
+from pages.work import cache
+from smpcore import PrototypeModel, class_numbers, figures, in_place
+
+#: Comparisons with anchors that the regions of one picture may take: above it they are
+#: painted more coarsely.
+MOST_COMPARISONS = 4e6
+#: Bars of weights, and cases of a mix, that are shown at most.
+MOST_BARS, MOST_CASES = 12, 5
+#: Pixels of a picture's cases at most; beyond them cases are told by their numbers.
+CASE_PIXELS = 100_000
+#: A regression picture shows a row's own prediction if it is off by less than this
+#: share of the training targets' range.
+NEAR = 0.05
+#: Nodes of a curve.
+CURVE_NODES = 400
+
+
+def picture(estimator: Any, scene: Scene, data: cache.Parts) -> dict[str, Any]:
+    """A fitted model as the live figure paints it.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    scene : Scene
+    data : Parts
+
+    Returns
+    -------
+    dict
+    """
+    model = estimator.model_
+    dear = max(model.n_comparisons, 1)
+    n_nodes = int(np.clip(np.sqrt(MOST_COMPARISONS / dear), 30, 100))
+    paint = _regions if model.classes is not None else _surface
+    painted, winners = paint(model, scene, n_nodes)
+    texts, strip = readouts.readouts(estimator, data, scene.parts, winners)
+    return painted | {
+        "own_share": float(1 - painted["hollow"].mean()),
+        "prototypes": _prototypes(estimator, scene, data),
+        "bars": _bars(model, data),
+        "readouts": texts,
+        "strip": strip,
+    }
+
+
+def _regions(
+    model: PrototypeModel, scene: Scene, n_nodes: int
+) -> tuple[dict[str, Any], np.ndarray]:
+    """Decision regions and the rows' answers; which classes win somewhere in them."""
+    raster = figures.decision_raster(model, scene.view, n_nodes)
+    predicted = model.decide(model.scores(scene.X))
+    painted = model.decide(model.scores(scene.lifted))
+    return {
+        "grid": [n_nodes, n_nodes],
+        "winner": raster.winner,
+        "runner": raster.runner,
+        "margin": raster.margin,
+        "margin_max": raster.margin_max,
+        "lines": None
+        if raster.lines is None or model.pooling != "max"
+        else {
+            "coef": raster.lines,
+            "owner": model.owner.astype(np.uint8),
+            "tie": model.tie,
+        },
+        "predicted": predicted.astype(np.uint8),
+        "hollow": (painted != predicted).astype(np.uint8),
+    }, np.unique(raster.winner)
+
+
+def _surface(
+    model: PrototypeModel, scene: Scene, n_nodes: int
+) -> tuple[dict[str, Any], np.ndarray]:
+    """Predictions over the window and of the rows; no class wins anywhere."""
+    curve = scene.view.of_target
+    n_nodes = CURVE_NODES if curve else n_nodes
+    predicted = model.predict(scene.X)
+    apart = np.abs(model.predict(scene.lifted) - predicted)
+    return {
+        "grid": [n_nodes, 1 if curve else n_nodes],
+        "surface": figures.prediction_raster(model, scene.view, n_nodes),
+        "predicted": predicted.astype(np.float32),
+        "hollow": (apart > NEAR * scene.spread).astype(np.uint8),
+    }, np.empty(0, dtype=int)
+
+
+def _prototypes(estimator: Any, scene: Scene, data: cache.Parts) -> dict[str, Any]:
+    """What the figure shows of the prototypes themselves."""
+    model, view = estimator.model_, scene.view
+    shown = {
+        "weights": model.weights.astype(np.float32) if model.is_linear else None,
+        "owner": model.owner.astype(np.uint8),
+        "count": model.counts.astype(np.int32),
+        "bias": model.bias.astype(np.float32),
+        "caption": readouts.KINDS[model.kind_of_prototype]
+        + readouts.RINGS.get(model.kind_of_prototype, ""),
+    }
+    if model.kind_of_prototype in readouts.MARKS:
+        marks = _on_view(model, view, model.prototypes[:SHOWN_ROWS])
+        shown["marks"] = marks.astype(np.float32)
+        shown["marks_label"] = readouts.MARKS[model.kind_of_prototype]
+        shown["size"] = np.count_nonzero(model.mixing, axis=0).astype(np.int32)
+    if model.classes is None:
+        shown |= {"owner": np.full(model.n_prototypes, 255, np.uint8)}
+        shown["words"] = [readouts.effect(voice) for voice in _voices(model)]
+    if model.kind_of_prototype == "invented case":
+        shown |= {"weights": model.anchors.astype(np.float32), "noun": "value"}
+        shown |= _stars(estimator, view)
+    elif hasattr(estimator, "anchor_rows_"):
+        shown["cases"] = _cases(estimator, scene.header["image"], data)
+    if scene.header["image"] and shown["weights"] is not None:
+        shown["weights"] = in_place(data.dataset, shown["weights"], 0.0)
+    return shown
+
+
+def _on_view(model: PrototypeModel, view: figures.View, X: np.ndarray) -> np.ndarray:
+    """Where cases stand in the window; on the line, if it shows a curve."""
+    xy = view.project(X)
+    return view.places(X, model.predict(view.lift(xy))) if view.of_target else xy
+
+
+def _voices(model: PrototypeModel) -> np.ndarray:
+    """Weight of each prototype: of classes more than two, what its class gets."""
+    if model.classes is None:
+        return model.votes[:, 0]
+    if model.n_outputs == 2:
+        return model.votes[:, 1] - model.votes[:, 0]
+    return model.votes.max(axis=1)
+
+
+def _stars(estimator: Any, view: figures.View) -> dict[str, Any]:
+    """How much each invented case weighs, whether it is off the data, its start."""
+    model = estimator.model_
+    size, off = np.abs(_voices(model)), estimator.off_data_
+    # The start of a case that several fell together into is that of the first.
+    _, first = np.unique(estimator.merged_, return_index=True)
+    start = estimator.start_[first] * model.scale + model.center
+    start = None if view.of_target else view.project(start).astype(np.float32)
+    owner = model.owner if model.classes is not None else np.full(len(size), 255)
+    return {
+        "mark_size": (size / (size.max() or 1.0)).astype(np.float32),
+        "mark_weight": _voices(model).astype(np.float32),
+        "mark_owner": owner.astype(np.uint8),
+        "mark_off": None if off is None else off.astype(np.uint8),
+        "mark_start": start,
+    }
+
+
+def _cases(
+    estimator: Any, image: list[int] | None, data: cache.Parts
+) -> dict[str, Any]:
+    """The heaviest real cases of each mix: rows, shares, and pixels of images."""
+    model = estimator.model_
+    mixing = model.mixing.T
+    most = min(MOST_CASES, mixing.shape[1])
+    heaviest = np.argpartition(-mixing, most - 1, axis=1)[:, :most]
+    share = np.take_along_axis(mixing, heaviest, axis=1)
+    order = np.argsort(-share, axis=1, kind="stable")
+    heaviest = np.take_along_axis(heaviest, order, axis=1)
+    share = np.take_along_axis(share, order, axis=1)
+    row = data.split.train[estimator.anchor_rows_[heaviest]]
+    label = class_numbers(data.y[row.ravel()], model.classes).reshape(row.shape)
+    total, pixels = mixing.sum(axis=1, keepdims=True), None
+    if image is not None and row.size * data.X.shape[1] <= CASE_PIXELS:
+        low, high = model.low.min(), model.high.max()
+        pixels = 255 * (data.X[row.ravel()] - low) / max(high - low, 1e-300)
+        pixels = in_place(data.dataset, np.clip(pixels, 0, 255), 0.0)
+        pixels = pixels.reshape(*row.shape, -1).astype(np.uint8)
+    return {
+        "row": np.where(share > 0, row, -1).astype(np.int32),
+        "share": (share / np.maximum(total, 1e-300)).astype(np.float32),
+        "label": label.astype(np.uint8),
+        "pixels": pixels,
+    }
+
+
+def _speakers(model: PrototypeModel) -> tuple[list[str], np.ndarray | None, str]:
+    """Names of invented cases, for whom each speaks, and what their weights mean."""
+    if model.classes is None:
+        names = [
+            f"{j + 1} · {readouts.effect(v)}" for j, v in enumerate(_voices(model))
+        ]
+        note = "to the right: raises the prediction where it is matched; left: lowers"
+        return names, None, note
+    classes = [f"{label!s:.24}" for label in model.classes]
+    names = [f"{j + 1} · {classes[k]}" for j, k in enumerate(model.owner)]
+    note = "what each adds to the score of its class where it is matched best"
+    if model.n_outputs == 2:
+        note = f"to the right: speaks for {classes[1]}; to the left: {classes[0]}"
+    return names, model.owner, note
+
+
+def _bars(model: PrototypeModel, data: cache.Parts) -> dict[str, Any] | None:
+    """Weights that are drawn as bars beside the picture, the largest first."""
+    owner = None
+    if model.kind_of_prototype == "invented case":
+        values, title = _voices(model), "Weights of the cases"
+        names, owner, note = _speakers(model)
+    elif len(model.similarity.weights) > 1:
+        what, names, values = readouts.kernel_weights(model, data)
+        title, names = f"Weights of the {what}", [name[:80] for name in names]
+        note = "how much each counts when cases are compared; the sum is 1"
+    else:
+        return None
+    shown = np.argsort(-np.abs(values), kind="stable")[:MOST_BARS]
+    if more := len(values) - len(shown):
+        left = np.count_nonzero(values) - np.count_nonzero(values[shown])
+        weighing = {0: ", which weigh nothing", more: ""}
+        weighs = weighing.get(left, f", {left} of them with a weight")
+        note = f"and {more} more{weighs}; {note}"
+    return {
+        "title": title,
+        "names": [names[i] for i in shown],
+        "values": values[shown].astype(np.float32),
+        "owner": None if owner is None else owner[shown].astype(np.uint8),
+        "note": note,
+    }

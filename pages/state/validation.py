@@ -1,0 +1,54 @@
+"""The nearest choice that its data allow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pages.state.choice import Choice
+from pages.state.context import resolve
+from smpcore import (
+    METHODS,
+    forbiddable,
+)
+
+#: What the target of a task is, in words.
+ANSWERS = {"classification": "a class", "regression": "a number"}
+
+
+def validated(choice: Choice) -> tuple[Choice, str]:
+    """The nearest choice that can learn its data, and what was changed, in words.
+
+    Returns
+    -------
+    choice : Choice
+    changes : str
+        Empty if nothing was changed.
+
+    Raises
+    ------
+    SmpcoreError
+        If its data are gone.
+    """
+    context = resolve(choice)
+    known = forbiddable(context.whole) if choice.forbidden else {}
+    kept = tuple(name for name in known if name in choice.forbidden)
+    kept = kept if len(kept) < len(known) else ()
+    if lost := [name for name in choice.forbidden if name not in kept]:
+        choice, changes = validated(replace(choice, forbidden=kept))
+        named = ", ".join(name[:40] for name in lost[:5])
+        more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
+        words = f"No longer forbidden, as the columns are others now: {named}{more}."
+        return choice, f"{words} {changes}".strip()
+    method, wanted = context.method, ANSWERS[context.task]
+    if context.task not in method.estimators:
+        other = next(m for m in METHODS.values() if context.task in m.estimators)
+        words = f"{method.title} does not answer with {wanted}, which these data "
+        words += f"ask for: {other.title} is shown instead."
+        return replace(choice, method=other.key, values={}), words
+    allowed = method.kept(choice.values, context.task)
+    if len(allowed) == len(choice.values):
+        return choice, ""
+    lost = [p for p in method.params if p.name in set(choice.values) - set(allowed)]
+    left = ", ".join(dict.fromkeys(param.label for param in lost))
+    words = f"Left out, since these data ask for {wanted}: {left}."
+    return replace(choice, values=allowed), words
