@@ -37,19 +37,20 @@ from pages.work.warmup import uncompiled
 from smpcore import SmpcoreError
 
 log = logging.getLogger(__name__)
+#: As the browser sent it (untrusted); None draws everything.
+Message = Mapping[str, Any] | None
 
 #: While a control moves, a canonical fit may take this long; a preview is shown if the
 #: last one took longer.
 HELD_SECONDS = 0.1
 
 
-def answer(message: Mapping[str, Any] | None) -> bytes:
+def answer(message: Message) -> bytes:
     """Answer a message of the live figure.
 
     Parameters
     ----------
-    message : mapping or None
-        As the browser sent it (untrusted); None draws everything.
+    message : Message
 
     Returns
     -------
@@ -88,10 +89,7 @@ def answer(message: Mapping[str, Any] | None) -> bytes:
 
 
 def _follow(
-    header: dict[str, Any],
-    before: Choice,
-    message: Mapping[str, Any] | None,
-    kind: str,
+    header: dict[str, Any], before: Choice, message: Message, kind: str
 ) -> list[dict[str, str]]:
     """Make the message's choice the visitor's and fill in the answer; what to say."""
     visit = session.get()
@@ -116,7 +114,7 @@ def _follow(
     return notices + [{"level": "warning", "text": text} for text in live.cautions]
 
 
-def _read(message: Mapping[str, Any] | None) -> tuple[int, str]:
+def _read(message: Message) -> tuple[int, str]:
     if message is None:
         return 0, "full"
     if reason := message_problem(message):
@@ -125,12 +123,7 @@ def _read(message: Mapping[str, Any] | None) -> tuple[int, str]:
     return message["seq"], message["kind"]
 
 
-def _moved(
-    before: Choice,
-    message: Mapping[str, Any] | None,
-    kind: str,
-    live: Live,
-) -> Context | None:
+def _moved(before: Choice, message: Message, kind: str, live: Live) -> Context | None:
     """What the last message of a drag left, with sliders moved; None: resolve anew."""
     context, live.drag = live.drag, None
     # Another page may have made another choice meanwhile.
@@ -141,9 +134,7 @@ def _moved(
     return context.moved(message.get("values", {}))
 
 
-def _resolved(
-    before: Choice, message: Mapping[str, Any] | None, kind: str
-) -> tuple[Context, list[str]]:
+def _resolved(before: Choice, message: Message, kind: str) -> tuple[Context, list[str]]:
     """What the message makes of a choice, and what was changed besides, in words."""
     choice, said = validated(_applied(before, message, kind))
     context, moved = resolve(choice), []
@@ -158,7 +149,7 @@ def _resolved(
     return context, [said] * bool(said) + moved
 
 
-def _applied(choice: Choice, message: Mapping[str, Any] | None, kind: str) -> Choice:
+def _applied(choice: Choice, message: Message, kind: str) -> Choice:
     """Apply what the message changes."""
     if kind == "set":
         return controls.set_values(choice, message.get("values", {}))
