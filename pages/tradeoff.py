@@ -8,7 +8,7 @@ import streamlit as st
 from pages.state import session
 from pages.tradeoff import charts, operating_point, sweeps
 from pages.ui.text import escape_markdown
-from pages.work.jobs import live_turn
+from pages.work.slots import interactive_slot
 from smpcore import SmpcoreError
 
 
@@ -35,14 +35,14 @@ def _progress(jobs: list) -> None:
         )
 
 
-def _clicked(asked: sweeps.Asked, points: pd.DataFrame) -> None:
+def _clicked(asked: sweeps.SweepRequest, points: pd.DataFrame) -> None:
     picked = st.session_state["tradeoff_chart"].selection.points
     if picked and picked[0].get("customdata") in points.index:
         sweeps.use(asked, points.loc[picked[0]["customdata"]])
 
 
-@live_turn()
-def _choose(found: sweeps.Found) -> None:
+@interactive_slot()
+def _choose(found: sweeps.SweepResult) -> None:
     """The twin of a click, and the model that is chosen."""
     rows = found.of_methods.itertuples()
     texts = {sweeps.label(row): row for row in rows}

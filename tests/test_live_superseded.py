@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.explore import live
 from pages.state.context import resolve
-from pages.work import cache, fits, jobs, tasks
+from pages.work import cache, fits, slots, tasks
 from pages.work.tasks import Task
 from smpcore import SmpcoreError
 from tests.app import kernels, opened
@@ -27,7 +27,7 @@ def line(monkeypatch):
     monkeypatch.setattr(tasks, "visitor", lambda: st.session_state.get("name", ""))
     monkeypatch.setattr(cache, "is_slow", lambda *_: True)
     opened = threading.Event()
-    held = [Task(lambda *_: opened.wait(60)) for _ in range(jobs.N_CORES)]
+    held = [Task(lambda *_: opened.wait(60)) for _ in range(slots.N_CORES)]
     yield *browsers, opened.set
     opened.set()
     for job in held:

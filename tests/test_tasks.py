@@ -190,4 +190,4 @@ def test_a_sweep_that_breaks_says_so(monkeypatch):
     dataset = load_dataset("iris")
     sweep = SweepJob(dataset, np.arange(dataset.n_samples), "smp", (), 3, False)
     assert "log says more" in ended(sweep).problem
-    assert not sweep.futile
+    assert not sweep.has_no_points

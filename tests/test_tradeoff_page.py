@@ -245,7 +245,9 @@ def test_where_there_is_no_threshold_the_page_says_so(data):
     assert "two classes" in said(_operating({"data": data}))
 
 
-def _found(values: list[float], n_nonzeros: float, baseline: str = "") -> sweeps.Found:
+def _found(
+    values: list[float], n_nonzeros: float, baseline: str = ""
+) -> sweeps.SweepResult:
     """One fold's fits of the first method, all with the same score.
 
     A baseline, if there is one, has half the non-zeros and the same score.
@@ -269,9 +271,9 @@ def _found(values: list[float], n_nonzeros: float, baseline: str = "") -> sweeps
     return sweeps.gather(_asked(), [(job, None)])
 
 
-def _asked() -> sweeps.Asked:
+def _asked() -> sweeps.SweepRequest:
     data = resolve(Choice(data="iris")).data
-    return sweeps.Asked(data, {}, "balanced_accuracy", "n_nonzeros", 5, False)
+    return sweeps.SweepRequest(data, {}, "balanced_accuracy", "n_nonzeros", 5, False)
 
 
 def test_a_smaller_baseline_is_named_and_so_is_one_without_a_point():

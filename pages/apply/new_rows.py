@@ -234,13 +234,13 @@ def _counts(scores: Scores, total: int) -> None:
 
 def _dependent(data: cache.Parts, groups: np.ndarray | None) -> None:
     """Say what the interval counts together, where rows of these data depend."""
-    if data.together and groups is None:
+    if data.cluster_summary and groups is None:
         st.caption(
             "The interval takes these rows as independent: the file has no column that "
             "says which of them belong together."
         )
-    elif data.together:
-        st.caption(f"In the interval, {data.together}.")
+    elif data.cluster_summary:
+        st.caption(f"In the interval, {data.cluster_summary}.")
 
 
 def _beaten(scores: Scores | RegressionScores, data: cache.Parts) -> None:

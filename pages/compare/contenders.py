@@ -11,7 +11,7 @@ import streamlit as st
 from pages.state import session, widget_state
 from pages.state.context import Context
 from pages.ui import pin
-from pages.ui.readouts import duration, percent, together
+from pages.ui.readouts import cluster_summary, duration, percent
 from pages.ui.text import escape_markdown
 from pages.work import cache
 from pages.work.comparisons import AS_THEY_ARE, ContenderJob, Entry, settings_in_words
@@ -196,10 +196,10 @@ def _verdict(one: Scored, data: cache.Parts) -> str:
             half = one.errors.interval[1] - mean
         if not np.isfinite(half):
             return f"mean absolute error {mean:.4g} of a single group"
-        return f"mean absolute error {mean:.4g} ± {half:.2g}{together(data)}"
+        return f"mean absolute error {mean:.4g} ± {half:.2g}{cluster_summary(data)}"
     low, high = one.counts.interval
     ends = f"{100 * low:.0f}–{100 * high:.0f} %"
-    words = f"{percent(1 - mean)} right, 95 % interval {ends}{together(data)}"
+    words = f"{percent(1 - mean)} right, 95 % interval {ends}{cluster_summary(data)}"
     silent = ", ".join(f"{label!s:.24}" for label in one.counts.never_answered[:4])
     fair = f"; balanced {percent(one.counts.balanced_accuracy)}"
     return words + fair + (f"; never answers {silent}" if silent else "")

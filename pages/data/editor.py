@@ -196,7 +196,7 @@ def forget() -> None:
     visit = session.get()
     for token in {*choice.own, visit.draft} - {""}:
         table_store.delete(token)
-    visit.draft, visit.live = "", Live()
+    visit.draft, visit.live, visit.typed, visit.awaited = "", Live(), {}, None
     session.forget_results()  # whatever was found for a table may hold its rows
     visit.editions["uploads"] += 1
     visitors.drop_files()

@@ -32,7 +32,7 @@ from pages.state.context import Context, resolve
 from pages.state.session import Live
 from pages.state.validation import validated
 from pages.ui import controls
-from pages.work import cache, fits, jobs
+from pages.work import cache, fits, slots
 from pages.work.warmup import uncompiled
 from smpcore import SmpcoreError
 
@@ -68,9 +68,9 @@ def answer(message: Message) -> bytes:
         header["seq"], kind = _read(message)
         if chosen != before:  # the message was about a table that is gone
             message, kind = None, "full"
-        with jobs.live_turn() as ahead:
-            header["busy"] = ahead if ahead > 2 * jobs.N_CORES else 0
-            notices += _follow(header, before, message, kind)
+        with slots.interactive_slot() as ahead:
+            header["busy"] = ahead if ahead > 2 * slots.N_CORES else 0
+            _follow(header, notices, before, message, kind)
     except SmpcoreError as error:
         # Nothing is lost: what was on the screen stays, with the reason above it.
         notices.append({"level": "error", "text": str(error)})
@@ -89,29 +89,29 @@ def answer(message: Message) -> bytes:
 
 
 def _follow(
-    header: dict[str, Any], before: Choice, message: Message, kind: str
-) -> list[dict[str, str]]:
-    """Make the message's choice the visitor's and fill in the answer; what to say."""
+    header: dict[str, Any], notices: list, before: Choice, message: Message, kind: str
+) -> None:
+    """Make the message's choice the visitor's; fill in the answer, and what to say."""
     visit = session.get()
     live, dragging = visit.live, bool((message or {}).get("dragging"))
     context, changes = _moved(before, message, kind, live), []
     goes_on = context is not None
     if not goes_on:
         context, changes = _resolved(before, message, kind)
+    notices += [{"level": "info", "text": text} for text in changes]
     _respond(header, context, message or {}, kind)
     live.drag = context if kind == "set" and dragging else None
     visit.choice = context.choice
     if not goes_on:
         undo.follow(live, before, context.choice, message)
     header["undo"] = context.once("undo", lambda: undo.told(live))
-    notices = [{"level": "info", "text": text} for text in changes]
     if kind == "knots":
-        return notices
+        return
     if not dragging:
         live.released = context.choice
         key = context.method.key, context.values
         live.cautions = cache.cautions(context.data, *key)
-    return notices + [{"level": "warning", "text": text} for text in live.cautions]
+    notices += [{"level": "warning", "text": text} for text in live.cautions]
 
 
 def _read(message: Message) -> tuple[int, str]:
@@ -246,7 +246,7 @@ def _held(context: Context, live: Live) -> Any:
         return None
     problem = context.problem()
     unfitted = context.method.estimator(context.values, problem.task)
-    with jobs.stopped_after(HELD_SECONDS) as flag:
+    with slots.stopped_after(HELD_SECONDS) as flag:
         fitted = unfitted.solve(problem, stop=flag)
     return None if fitted.history_.status == fits.STOPPED else fitted
 
@@ -254,7 +254,7 @@ def _held(context: Context, live: Live) -> Any:
 def _preview(context: Context, problem: Any, state: Any) -> Any:
     """A quick fit from where the last one ended."""
     estimator = context.method.estimator(context.values, problem.task, preview=True)
-    with jobs.stopped_after(fits.QUICK_SECONDS) as flag:
+    with slots.stopped_after(fits.QUICK_SECONDS) as flag:
         return estimator.solve(problem, state, stop=flag)
 
 

@@ -9,7 +9,7 @@ from pages.prototypes import forbidden
 from pages.prototypes.context import ModelContext
 from pages.prototypes.portraits import draw
 from pages.state import session
-from pages.state.state_file import NAME, NOTE
+from pages.state.state_file import NAME, NOTE, WORD
 from pages.ui.text import escape_markdown, number_columns, short_label
 from smpcore import column_effects, figures, likeness, nearest_examples, wins
 
@@ -55,15 +55,13 @@ def single(context: ModelContext) -> None:
 def _written(context: ModelContext, j: int) -> None:
     """Name and note of a prototype, kept for this model while the visit lasts."""
     own = context.notes.setdefault(j, {"name": "", "note": ""})
-    visit, forbidden = session.get(), context.choice.forbidden
-    where = context.notes_key, j
+    forbidden = [name[:WORD] for name in context.choice.forbidden]
 
     def write(name: str, text: str) -> None:
-        own[name] = text
-        visit.written_without[where] = forbidden
+        own.update({name: text, "without": forbidden})
 
     left, right = st.columns([1, 3])
-    key = f"{hash(context.notes_key)}_{j}_{visit.editions['controls']}"
+    key = f"{hash(context.notes_key)}_{j}_{session.get().editions['controls']}"
     named = f"name_{key}"
     left.text_input(
         "Your name for it",
@@ -75,7 +73,8 @@ def _written(context: ModelContext, j: int) -> None:
     note = right.text_input("Your note", own["note"], NOTE, key=f"note_{key}")
     if note != own["note"]:
         write("note", note)
-    if any(own.values()) and visit.written_without.get(where, ()) != forbidden:
+    written = own["name"] or own["note"]
+    if written and own.get("without", []) != forbidden:
         st.caption(
             "Written when other features were forbidden, of a model that is another "
             "one now: see that this is still the prototype you meant."

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.prototypes.context import ModelContext
 from pages.ui import readouts
 from pages.ui.text import number_columns, short_label
-from pages.work import jobs
+from pages.work import slots
 from smpcore import embedding, figures, measures_of_prototypes, wins
 
 #: Prototypes drawn beside each other; of series, whose lines share their axes, fewer.
@@ -23,7 +23,7 @@ _PICTURE = 150
 _EMBEDDED = 200
 
 
-@jobs.live_turn()
+@slots.interactive_slot()
 def draw(
     context: ModelContext,
     rows: np.ndarray,
@@ -124,7 +124,7 @@ def gallery(context: ModelContext) -> None:
         _kernels(context)
 
 
-@jobs.live_turn()
+@slots.interactive_slot()
 def _leads(context: ModelContext) -> None:
     """How the final score is spread in each class."""
     model, (X, codes) = context.model, context.rows
@@ -158,7 +158,7 @@ def _leads(context: ModelContext) -> None:
         st.dataframe(table, hide_index=True, column_config=number_columns(table))
 
 
-@jobs.live_turn()
+@slots.interactive_slot()
 def _kernels(context: ModelContext) -> None:
     """Weights of the similarity's kernels, and what they do to the rows."""
     model = context.model

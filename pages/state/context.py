@@ -52,8 +52,8 @@ class Context:
 
     @property
     def table(self) -> Dataset:
-        """The table as it was chosen."""
-        return self.once("source", self._source)[0]
+        """The table as it was chosen; the visitor's own is visited each time."""
+        return self._source()[0]
 
     @property
     def whole(self) -> Dataset:
@@ -79,7 +79,7 @@ class Context:
     @cached_property
     def data(self) -> cache.Parts:
         """The data set, split and prepared."""
-        (_, division), chosen = self.once("source", self._source), self.choice
+        (_, division), chosen = self._source(), self.choice
         if division is None:
             shares = chosen.validation, chosen.test, chosen.seed
             division = cache.split_of(self.whole, *shares)
@@ -130,7 +130,9 @@ class Context:
     def times_opened(self) -> int:
         """How often the test part of these data was opened."""
         opened = self.choice.opened
-        return opened.get(self.table.digest, 0) if opened else 0
+        if not opened:
+            return 0
+        return opened.get(self.once("digest", lambda: self.table.digest), 0)
 
     @property
     def view(self) -> dict[str, Any]:

@@ -91,9 +91,7 @@ class Session:
     pinned : Entry or None
         The model that is kept as A.
     notes : dict
-        Model -> prototype -> name and note.
-    written_without : dict
-        Model and prototype -> what was forbidden when its note was written.
+        Model -> prototype -> name, note, and what was forbidden when it was written.
     typed : dict
         Row -> column -> value, and whether it is held still.
     refined, met : set
@@ -130,8 +128,7 @@ class Session:
     draft: str = ""
     fetched: set[str] = field(default_factory=set)
     pinned: Any = None
-    notes: dict[Any, dict[int, dict[str, str]]] = field(default_factory=dict)
-    written_without: dict[Any, tuple[str, ...]] = field(default_factory=dict)
+    notes: dict[Any, dict[int, dict[str, Any]]] = field(default_factory=dict)
     typed: dict[str, dict[str, tuple[Any, bool]]] = field(default_factory=dict)
     refined: set[Any] = field(default_factory=set)
     met: set[Any] = field(default_factory=set)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from pages.work.comparisons import Entry
-from smpcore import METHODS, Dataset, SmpcoreError, Split, check_fit
+from smpcore import METHODS, MOST_FORBIDDEN, Dataset, SmpcoreError, Split, check_fit
 
 FORMAT, VERSION = "sparse-prototype-explorer-state", 1
 MOST_BYTES = 1_000_000
@@ -24,12 +24,12 @@ EDITABLE_ROWS, FAR = 3000, 1e9
 MOST_MODELS, MOST_PROTOTYPES, MOST_SETTINGS, MOST_OPENED = 100, 1000, 100, 1000
 #: Characters of a name and of a note on a prototype.
 NAME, NOTE = 40, 500
-_WORD, _INTEGER = 200, 2**53
+WORD, _INTEGER = 200, 2**53
 #: Characters of an entry of the link, and of the names of all that is forbidden.
 _ENTRY, _FORBIDDEN = 2000, 30_000
 _PARTS = ("train", "validation", "test")
 
-Notes = dict[tuple, dict[int, dict[str, str]]]
+Notes = dict[tuple, dict[int, dict[str, Any]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,11 @@ def write(saved: Saved) -> bytes:
 def _written_notes(notes: Notes) -> list[dict[str, Any]]:
     kept = []
     for (digest, split_key, method, values), written in notes.items():
-        said = {str(j): dict(note) for j, note in written.items() if any(note.values())}
+        said = {
+            str(j): dict(note)
+            for j, note in written.items()
+            if note["name"] or note["note"]
+        }
         if said:
             model = {"data": digest, "split": split_key, "method": method}
             kept.append(model | {"values": dict(values), "prototypes": said})
@@ -151,7 +155,7 @@ def read(data: bytes) -> Saved:
     table = found["table"]
     if table is not None:
         table = _record(table, "table", "name digest")
-        table = {name: _text(table[name], f"table: {name}", _WORD) for name in table}
+        table = {name: _text(table[name], f"table: {name}", WORD) for name in table}
     return Saved(
         link=_link(found["link"]),
         table=table,
@@ -191,7 +195,7 @@ def _mapping(value: Any, where: str, most: int) -> dict[str, Any]:
     if not isinstance(value, dict) or len(value) > most:
         _wrong(f"should have at “{where}” at most {most} named entries")
     for name in value:
-        _text(name, f"{where}: a name", _WORD)
+        _text(name, f"{where}: a name", WORD)
     return value
 
 
@@ -228,7 +232,7 @@ def _setting(value: Any, where: str) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return _text(value, where, _WORD)
+        return _text(value, where, WORD)
     if type(value) is int:
         return _integer(value, where, -_INTEGER, _INTEGER)
     return _number(value, where, 1e300)
@@ -266,8 +270,8 @@ def _notes(value: Any) -> Notes:
     for model in _items(value, "notes", MOST_MODELS):
         _record(model, "notes", "data split method values prototypes")
         key = (
-            _text(model["data"], "notes: data", _WORD),
-            _text(model["split"], "notes: split", _WORD),
+            _text(model["data"], "notes: data", WORD),
+            _text(model["split"], "notes: split", WORD),
             _method(model["method"], "notes: method"),
             _settings(model["values"], "notes: values"),
         )
@@ -282,11 +286,14 @@ def _row(number: str) -> int:
     return int(number)
 
 
-def _note(value: Any) -> dict[str, str]:
-    _record(value, "a note", "name note")
+def _note(value: Any) -> dict[str, Any]:
+    value = {"without": []} | _mapping(value, "a note", 3)
+    _record(value, "a note", "name note without")
+    names = _items(value["without"], "what a note does without", MOST_FORBIDDEN)
     return {
         "name": _text(value["name"], "name of a prototype", NAME),
         "note": _text(value["note"], "note on a prototype", NOTE),
+        "without": [_text(name, "forbidden feature", WORD) for name in names],
     }
 
 
@@ -312,8 +319,8 @@ def _points(value: Any) -> tuple[Dataset, Split]:
     _record(value, "points", f"{names} {' '.join(_PARTS)}")
     if not isinstance(value["open_test"], bool):
         _wrong("should say at “points: open_test” true or false")
-    columns = [_text(n, "columns", _WORD) for n in _items(value["columns"], "X", 2)]
-    target = _text(value["target"], "points: target", _WORD)
+    columns = [_text(n, "columns", WORD) for n in _items(value["columns"], "X", 2)]
+    target = _text(value["target"], "points: target", WORD)
     y = [_target(v) for v in _items(value["y"], "points: y", EDITABLE_ROWS + 1)]
     X = [
         [_number(v, "points: X", FAR) for v in _items(row, "points: X", 2)]
@@ -325,10 +332,10 @@ def _points(value: Any) -> tuple[Dataset, Split]:
     if len(set(map(type, y))) > 1 or frame.shape[1] != len(columns) + 1 or not y:
         _wrong("should have points with targets of one type, in columns of their own")
     dataset = Dataset(
-        name=_text(value["name"], "points: name", _WORD),
+        name=_text(value["name"], "points: name", WORD),
         frame=frame,
         roles={**dict.fromkeys(columns, "feature"), target: "target"},
-        task=_text(value["task"], "points: task", _WORD),
+        task=_text(value["task"], "points: task", WORD),
         open_test=value["open_test"],
         private=True,
     )
@@ -339,7 +346,7 @@ def _points(value: Any) -> tuple[Dataset, Split]:
 
 def _target(value: Any) -> Any:
     if isinstance(value, str):
-        return _text(value, "points: y", _WORD)
+        return _text(value, "points: y", WORD)
     if type(value) is int:
         return _integer(value, "points: y", -_INTEGER, _INTEGER)
     return _number(value, "points: y", FAR)

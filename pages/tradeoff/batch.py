@@ -47,7 +47,7 @@ class Opened:
     table: pd.DataFrame
     n_folds_drawn: int = 0
 
-    running, complete, futile, problem = False, True, False, ""
+    running, complete, has_no_points, problem = False, True, False, ""
     seconds_left, where = None, ""
 
     @property

@@ -9,8 +9,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.tradeoff.sweeps import SCORE_TITLES, SIZE_TITLES, Asked, Found, label
-from pages.work import jobs
+from pages.tradeoff.sweeps import (
+    SCORE_TITLES,
+    SIZE_TITLES,
+    SweepRequest,
+    SweepResult,
+    label,
+)
+from pages.work import slots
 from smpcore import METHODS, figures, n_draws, title_of, walk_baselines
 
 #: Added where the folds are blocks in time.
@@ -20,7 +26,7 @@ IN_TIME = (
 )
 
 
-def to_beat(asked: Asked) -> float:
+def to_beat(asked: SweepRequest) -> float:
     """The score of one and the same answer to every training row."""
     y = asked.data.of("train")[1]
     if asked.task == "regression":
@@ -30,7 +36,7 @@ def to_beat(asked: Asked) -> float:
     return float(shares[asked.score])
 
 
-def as_table(found: Found, asked: Asked) -> pd.DataFrame:
+def as_table(found: SweepResult, asked: SweepRequest) -> pd.DataFrame:
     """The points in words and numbers, the best first."""
     points = found.points.sort_values(
         "mean", ascending=not asked.larger_is_better, kind="stable"
@@ -70,8 +76,8 @@ def _axis(size: str) -> str:
     return f"{SIZE_TITLES[size]} (ATmega328P, {alone}estimated on one fold)"
 
 
-@jobs.live_turn()
-def show(found: Found, asked: Asked, on_click: Callable[[], None]) -> None:
+@slots.interactive_slot()
+def show(found: SweepResult, asked: SweepRequest, on_click: Callable[[], None]) -> None:
     """The chart, and what it leaves out."""
     points = found.points
     there = asked.opened.keys if asked.opened else set()
@@ -128,7 +134,7 @@ def rivals(points: pd.DataFrame) -> str:
     )
 
 
-def repeats(asked: Asked, found: Found) -> str:
+def repeats(asked: SweepRequest, found: SweepResult) -> str:
     """How often the folds were drawn, and how often Refine draws them."""
     most = n_draws(asked.data.dataset, asked.data.split.train)
     if most == 1:
@@ -140,13 +146,13 @@ def repeats(asked: Asked, found: Found) -> str:
     return f"One draw of folds says too little of so few rows: {how}."
 
 
-def failures(found: Found, score: str) -> list[str]:
+def failures(found: SweepResult, score: str) -> list[str]:
     """Why fits failed, each reason once, with how often."""
     reasons = found.table.loc[found.table[score].isna(), "status"].value_counts()
     return [f"{n} fits have no score: {text}" for text, n in reasons.items()]
 
 
-def unfinished(found: Found, asked: Asked) -> str:
+def unfinished(found: SweepResult, asked: SweepRequest) -> str:
     """What has neither a point nor a reason for that, in a sentence; else empty."""
     failed = found.table.loc[found.table[asked.score].isna(), "method"]
     told = {*found.points["method"], *failed}
@@ -158,8 +164,8 @@ def unfinished(found: Found, asked: Asked) -> str:
     return f"No point yet of {', '.join(late)}; Refine takes its time." * bool(late)
 
 
-@jobs.live_turn()
-def table_twin(found: Found, asked: Asked) -> None:
+@slots.interactive_slot()
+def table_twin(found: SweepResult, asked: SweepRequest) -> None:
     """The same numbers as a table, and every fit as CSV."""
     with st.expander("The points as a table", icon=":material/table:"):
         st.dataframe(as_table(found, asked), hide_index=True)

@@ -77,6 +77,7 @@ def _curves(context: Context, model: PrototypeModel) -> None:
     positive = _positive(columns[0], data, model)
     sign = 1 if positive else -1
     margin, truth = sign * margins(model, X), y == model.classes[positive]
+    points = operating_points(margin, truth)
     rule = _rule(columns[1:3], fixed=model.code_size > 0)
     wanted = columns[3].number_input(
         "Wrong answers, % at most",
@@ -100,7 +101,9 @@ def _curves(context: Context, model: PrototypeModel) -> None:
         band = band_for_error(reject_curve(own, own_truth, threshold), wanted / 100)
     _told(margin, truth, threshold, band, data.clusters("validation"))
     st.caption(_source(n_scored, data))
-    _pictures(margin, truth, threshold, band, data)
+    curve = reject_curve(margin, truth, threshold)
+    area = _area(margin, truth, data)
+    _pictures(points, curve, (threshold, band), area, len(y))
     left, right = st.columns([2, 5], vertical_alignment="center")
     args = context.key, sign * threshold, band
     left.button("Use on every page", key="use_operating", on_click=_set, args=args)
@@ -124,22 +127,21 @@ def _positive(place: Any, data: cache.Parts, model: PrototypeModel) -> int:
 
 
 def _pictures(
-    margin: np.ndarray,
-    truth: np.ndarray,
-    threshold: float,
-    band: float,
-    data: cache.Parts,
+    points: pd.DataFrame,
+    curve: pd.DataFrame,
+    moved: tuple[float, float],
+    area: str,
+    n_rows: int,
 ) -> None:
     """The curves on the validation rows, and as tables."""
-    points = operating_points(margin, truth)
-    curve = reject_curve(margin, truth, threshold)
+    threshold, band = moved
     pictures = (
-        ("ROC", figures.roc(points, threshold), _area(margin, truth, data)),
+        ("ROC", figures.roc(points, threshold), area),
         ("Precision and recall", figures.precision_recall(points, threshold), ""),
         ("Answered rows and errors", figures.coverage(curve, band), ""),
     )
     for column, (title, figure, more) in zip(st.columns(3), pictures, strict=True):
-        words = f"{title} on {len(truth)} validation rows"
+        words = f"{title} on {n_rows} validation rows"
         column.plotly_chart(figure, key=f"operating_{title}", alt=words)
         column.caption(f"{words}.{more}")
     with st.expander("These curves as tables", icon=":material/table:"):
@@ -256,8 +258,8 @@ def _source(n_scored: int, data: cache.Parts) -> str:
             "folds; the validation rows took no part in that."
         )
     return (
-        f"{chosen} Intervals are Wilson's{readouts.together(data)}. Where the method "
-        "or its parameters were chosen by validation rows, "
+        f"{chosen} Intervals are Wilson's{readouts.cluster_summary(data)}. Where the "
+        "method or its parameters were chosen by validation rows, "
         "their figures are optimistic; those of the test rows are not."
     )
 

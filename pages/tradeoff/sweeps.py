@@ -12,7 +12,7 @@ import streamlit as st
 from pages.state import session, widget_state
 from pages.state.context import Context
 from pages.tradeoff import batch
-from pages.work import cache, jobs
+from pages.work import cache, slots
 from pages.work.sweep_jobs import REFERENCE, SweepJob
 from smpcore import (
     BASELINES,
@@ -50,7 +50,7 @@ Pair = tuple[SweepJob | batch.Opened, SweepJob | None]
 
 
 @dataclass(frozen=True)
-class Asked:
+class SweepRequest:
     """What to sweep and how to show it.
 
     Parameters
@@ -92,7 +92,7 @@ class Asked:
         found: list[Pair] = []
         for key, where in self._sweeps().items():
             first = cache.swept(*where, False)
-            if key not in visit.met and first.futile:
+            if key not in visit.met and first.has_no_points:
                 first.start()
             visit.met.add(key)
             fine = cache.swept(*where, True) if key in visit.refined else None
@@ -125,7 +125,7 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class SweepResult:
     """What sweeps have found so far.
 
     Parameters
@@ -148,7 +148,7 @@ class Found:
         return own.sort_values(["sparsest", "best", "front"], ascending=False)
 
 
-def ask(context: Context) -> Asked:
+def ask(context: Context) -> SweepRequest:
     """The page's controls."""
     data, task = context.data, context.task
     able = [key for key, method in METHODS.items() if task in method.estimators]
@@ -185,7 +185,7 @@ def ask(context: Context) -> Asked:
     values = {key: _values(context, key) for key in chosen}
     opened = batch.section(data)
     n_folds = _folds(columns[3], opened)
-    return Asked(data, values, score, size, n_folds, baselines, opened)
+    return SweepRequest(data, values, score, size, n_folds, baselines, opened)
 
 
 def _folds(place: Any, opened: batch.Opened | None) -> int:
@@ -215,13 +215,13 @@ def pace(pairs: list[Pair]) -> float | None:
     if not running:
         return None
     if not any(first.n_found for first, _ in pairs):
-        return jobs.pace(FIRST_SECONDS)
+        return slots.pace(FIRST_SECONDS)
     fine = all(fine for _, fine in running)
-    return jobs.pace(FINE_SECONDS if fine else NEXT_SECONDS)
+    return slots.pace(FINE_SECONDS if fine else NEXT_SECONDS)
 
 
-@jobs.live_turn()
-def gather(asked: Asked, pairs: list[Pair]) -> Found:
+@slots.interactive_slot()
+def gather(asked: SweepRequest, pairs: list[Pair]) -> SweepResult:
     """Put sweeps together: of each method the fine one, once it has a point."""
     looks = []
     for first, fine in pairs:
@@ -244,7 +244,7 @@ def gather(asked: Asked, pairs: list[Pair]) -> Found:
     points["usual"] = points["method"].isin(asked.opened.keys if asked.opened else ())
     # A click may come back when there are more points: a name says which was meant.
     points.index = [f"{p.method} {p.value!r}" for p in points.itertuples()]
-    return Found(table, points)
+    return SweepResult(table, points)
 
 
 def label(point: Any) -> str:
@@ -262,14 +262,14 @@ def stop(sweeps: list[SweepJob]) -> None:
         sweep.leave()
 
 
-def use(asked: Asked, point: Any) -> None:
+def use(asked: SweepRequest, point: Any) -> None:
     """Make a point the model of every page, with the values that it was swept at.
 
     Parameters
     ----------
-    asked : Asked
+    asked : SweepRequest
         Of the sweep: the visitor may have chosen another model since.
-    point : row of `Found.points`
+    point : row of `SweepResult.points`
     """
     method = METHODS[point.method]
     usual = method.defaults(asked.task)
@@ -279,7 +279,7 @@ def use(asked: Asked, point: Any) -> None:
     session.choose(replace(session.get().choice, method=point.method, values=values))
 
 
-def in_use(context: Context, found: Found, asked: Asked) -> str:
+def in_use(context: Context, found: SweepResult, asked: SweepRequest) -> str:
     """Which point is the model of every page now, in words; empty if none is.
 
     The pointer reaches one of several points on one spot: the others are named.

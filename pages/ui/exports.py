@@ -149,7 +149,7 @@ def measured(scores: Scores | RegressionScores, data: cache.Parts) -> dict[str, 
     dict
     """
     low, high = scores.interval
-    about = {"interval_note": data.together} if data.together else {}
+    about = {"interval_note": data.cluster_summary} if data.cluster_summary else {}
     if isinstance(scores, Scores):
         silent = [str(label) for label in scores.never_answered]
         return (
@@ -203,6 +203,7 @@ def offer(choice: Choice) -> tuple[str, Callable[[], bytes]]:
         return kept
     try:
         context = resolve(choice)
+        _ = context.times_opened
         fit = context.fit()
     except SmpcoreError as error:
         return str(error), bytes

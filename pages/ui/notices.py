@@ -23,12 +23,10 @@ def announce_expiry(token: str) -> None:
     """
     left = table_store.seconds_left(token)
     visit = session.get()
-    if not left and visit.table_here == token:
-        visit.table_here = ""
+    before, visit.table_here = visit.table_here, token if left else ""
+    if not left and before == token:
         visitors.drop_files()
         st.rerun()
-    if left:
-        visit.table_here = token
     if 0 < left < WARNED_SECONDS:
         minutes = max(1, math.ceil(left / 60))
         st.warning(

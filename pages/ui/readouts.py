@@ -119,16 +119,16 @@ def of_part(
     low, high = scores.interval
     detail = (
         f"{scores.hits} of {scores.rows} rows, 95 % interval {100 * low:.0f}–"
-        f"{100 * high:.0f} %{together(data)}; balanced "
+        f"{100 * high:.0f} %{cluster_summary(data)}; balanced "
         f"{percent(scores.balanced_accuracy)}; always the most frequent class: "
         f"{percent(scores.majority)}"
     )
     return [_text(f"{title} accuracy", percent(scores.accuracy), detail)]
 
 
-def together(data: cache.Parts) -> str:
+def cluster_summary(data: cache.Parts) -> str:
     """What an interval counts together, in brackets; empty if nothing."""
-    return f" ({data.together})" if data.together else ""
+    return f" ({data.cluster_summary})" if data.cluster_summary else ""
 
 
 def _errors(
@@ -136,7 +136,7 @@ def _errors(
 ) -> list[dict[str, str]]:
     """Mean error with its interval beside the training median's, and R²."""
     low, high = scores.interval
-    ends = f"95 % interval {low:.3g}–{high:.3g}{together(data)}; "
+    ends = f"95 % interval {low:.3g}–{high:.3g}{cluster_summary(data)}; "
     sure = ends if np.isfinite(low) else ""
     usual = float(np.median(data.of("train")[1]))
     detail = (

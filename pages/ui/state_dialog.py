@@ -23,7 +23,7 @@ def entrance(choice: Choice) -> None:
     """The way to the file from every page: a button beside the pages."""
     st.sidebar.button(
         "Save and open",
-        key="desk",
+        key="workspace",
         icon=":material/save:",
         on_click=_ask,
         help="All that you have set and noted as one file, and back from it.",
@@ -49,12 +49,12 @@ def _dialog(choice: Choice) -> None:
     file = st.file_uploader(
         "Open a saved state",
         "json",
-        key=f"desk_file_{visit.editions['workspace']}",  # no file of the last time
+        key=f"workspace_file_{visit.editions['workspace']}",  # no file of the last time
         max_upload_size=1,
     )
     st.button(
         "Open",
-        key="desk_open",
+        key="workspace_open",
         on_click=_open,
         args=(file, choice),
         disabled=file is None,
@@ -67,7 +67,9 @@ def _dialog(choice: Choice) -> None:
 
 def _save(choice: Choice) -> None:
     with_points = workspace.is_drawn(choice) and st.checkbox(
-        "With my points", key="desk_points", help="Else the file holds their name only."
+        "With my points",
+        key="workspace_points",
+        help="Else the file holds their name only.",
     )
     content = state_file.write(workspace.gather(choice, with_points))
     st.download_button(
@@ -77,7 +79,7 @@ def _save(choice: Choice) -> None:
         mime="application/json",
         icon=":material/download:",
         on_click="ignore",
-        key="desk_save",
+        key="workspace_save",
         type="primary",
     )
     if choice.data == MINE and not with_points:

@@ -1,4 +1,4 @@
-"""A visitor's desk: saved as a file, opened again, kept over a reload of the page."""
+"""A visitor's workspace: saved as a file, opened again, kept over a reload."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ BUDGET_BYTES = 50_000_000
 
 
 @dataclass
-class _Desk:
+class _File:
     content: bytes
     visited: float
 
 
-_desks: dict[str, _Desk] = {}
+_files: dict[str, _File] = {}
 _lock = threading.Lock()
 
 
@@ -50,24 +50,24 @@ def keep(choice: Choice) -> None:
         return
     if not (found.notes or found.pinned or found.opened):
         with _lock:
-            _desks.pop(name, None)
+            _files.pop(name, None)
         return
     try:
         content = state_file.write(found)
     except SmpcoreError:
         return  # more than a file may hold: what was kept before stays
     with _lock:
-        _desks[name] = _Desk(content, time.monotonic())
-        while sum(len(desk.content) for desk in _desks.values()) > BUDGET_BYTES:
-            del _desks[min(_desks, key=lambda other: _desks[other].visited)]
+        _files[name] = _File(content, time.monotonic())
+        while sum(len(kept.content) for kept in _files.values()) > BUDGET_BYTES:
+            del _files[min(_files, key=lambda other: _files[other].visited)]
 
 
 def _kept(name: str) -> bytes:
     limit = time.monotonic() - table_store.KEEP_SECONDS
     with _lock:
-        for old in [key for key, desk in _desks.items() if desk.visited < limit]:
-            del _desks[old]
-        return _desks[name].content if name in _desks else b""
+        for old in [key for key, kept in _files.items() if kept.visited < limit]:
+            del _files[old]
+        return _files[name].content if name in _files else b""
 
 
 def _noted() -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.work import cache, jobs
+from pages.work import cache, slots
 from pages.work.memo import memo
 from pages.work.parts import Parts
 from pages.work.tasks import Task
@@ -50,7 +50,7 @@ class Fit:
         self.compiled = method not in uncompiled
         if not cache.is_slow(data, method):
             found = cache.problem(data, method, values)
-            with jobs.stopped_after(QUICK_SECONDS) as stop:
+            with slots.stopped_after(QUICK_SECONDS) as stop:
                 quick = self._unfitted().solve(found, stop=stop)
             if quick.history_.status != STOPPED:
                 self.estimator = quick

@@ -47,7 +47,7 @@ class Parts:
         return {n: clusters(self.dataset, getattr(self.split, n)) for n in names}
 
     @cached_property
-    def together(self) -> str:
+    def cluster_summary(self) -> str:
         """Which rows intervals count together, for a sentence; empty if none."""
         if self.dataset.times is not None:
             return "rows near each other in time count together"

@@ -18,13 +18,13 @@ from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 
-from pages.work import jobs
+from pages.work import slots
 from smpcore import Dataset, engine
 
 log = logging.getLogger(__name__)
 
 #: One core stays free for those who drag sliders.
-N_WORKERS = min(4, max(1, jobs.N_CORES - 1))
+N_WORKERS = min(4, max(1, slots.N_CORES - 1))
 #: Who moves a slider goes first; but work goes on where all cores are busy (POSIX).
 NICENESS = 5
 

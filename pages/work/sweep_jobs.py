@@ -110,7 +110,7 @@ class SweepJob(Task):
         return [walk_method(self.key, *where, self._values, points)]
 
     @property
-    def futile(self) -> bool:
+    def has_no_points(self) -> bool:
         """Whether it ended before its first point was done: too busy a moment."""
         return self.done and not self.problem and self.n_found < self.n_folds_drawn
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.work.jobs import N_CORES
+from pages.work.slots import N_CORES
 from pages.work.visitors import is_here, visitor
 from smpcore import Dataset, SmpcoreError, engine
 

@@ -35,7 +35,7 @@ def session(monkeypatch):
     state = Session()
     monkeypatch.setattr(st, "session_state", {"session": state})
     monkeypatch.setattr(table_store, "browser", lambda: "b")
-    monkeypatch.setattr(workspace, "_desks", {})
+    monkeypatch.setattr(workspace, "_files", {})
     return state
 
 
@@ -81,7 +81,7 @@ def test_names_pin_counts_and_operating_point_come_back(session):
         choice, set_for=resolve(choice).key, opened={resolve(choice).dataset.digest: 4}
     )
     key = ("d" * 32, "ab", next(iter(METHODS)), (("lam", 1 / 3), ("start", None)))
-    session.notes = {key: {2: {"name": NASTY[:40], "note": NASTY}}}
+    session.notes = {key: {2: {"name": NASTY[:40], "note": NASTY, "without": [NASTY]}}}
     notes = session.notes
     session.pinned = Entry(next(iter(METHODS)), (("lam", 0.25),))
     after = keep_and_open(choice, session)
@@ -273,21 +273,23 @@ def test_what_is_kept_for_browsers_is_bounded(session, monkeypatch):
     for number in range(20):
         monkeypatch.setattr(table_store, "browser", lambda name=f"b{number}": name)
         workspace.keep(Choice(opened={"a": 1}))
-    assert sum(len(kept.content) for kept in workspace._desks.values()) <= 2000
-    assert "b19" in workspace._desks
+    assert sum(len(kept.content) for kept in workspace._files.values()) <= 2000
+    assert "b19" in workspace._files
 
 
 @pytest.mark.usefixtures(kernels.__name__)
 @pytest.mark.parametrize("page", ["explore.py", "data.py", "export.py"])
 def test_the_file_is_saved_and_opened_on_every_page(page):
     app = opened({"data": "iris", "mu": "0.03"}, page)
-    app.button(key="desk").click().run()
+    app.button(key="workspace").click().run()
     assert not app.exception
     content = state_file.write(Saved({"data": "wine", "seed": "7"}))
     session_of(app).workspace_wanted = True  # a run of the fragment alone, as it were
-    app.file_uploader(key="desk_file_1").set_value(("s.json", content, "json")).run()
+    app.file_uploader(key="workspace_file_1").set_value(
+        ("s.json", content, "json")
+    ).run()
     session_of(app).workspace_wanted = True
-    app.button(key="desk_open").click().run()
+    app.button(key="workspace_open").click().run()
     assert not app.exception, [e.value for e in app.exception]
     choice = session_of(app).choice
     assert (choice.data, choice.seed, choice.values) == ("wine", 7, {})

@@ -5,37 +5,37 @@ import time
 
 import pytest
 
-from pages.work import jobs
+from pages.work import slots
 
 
 def test_live_turns_go_in_the_order_of_coming(monkeypatch):
-    monkeypatch.setattr(jobs, "N_LIVE", 1)
+    monkeypatch.setattr(slots, "N_LIVE", 1)
     order, threads = [], []
 
     def visit(number):
-        with jobs.live_turn() as ahead:
+        with slots.interactive_slot() as ahead:
             order.append((number, ahead))
 
-    with jobs.live_turn():
+    with slots.interactive_slot():
         for number in range(5):
             threads.append(threading.Thread(target=visit, args=(number,)))
             threads[-1].start()
-            while len(jobs._waiting) <= number:
+            while len(slots._waiting) <= number:
                 time.sleep(0.001)
         assert not order
     for thread in threads:
         thread.join(10.0)
     assert order == [(number, number + 1) for number in range(5)]
-    with jobs.live_turn() as ahead:
+    with slots.interactive_slot() as ahead:
         assert ahead == 0, "the line is empty again"
 
 
 def test_no_more_live_turns_at_once_than_there_is_room_for(monkeypatch):
-    monkeypatch.setattr(jobs, "N_LIVE", 2)
+    monkeypatch.setattr(slots, "N_LIVE", 2)
     now, most = [], []
 
     def visit():
-        with jobs.live_turn():
+        with slots.interactive_slot():
             now.append(1)
             most.append(len(now))
             time.sleep(0.005)
@@ -50,38 +50,38 @@ def test_no_more_live_turns_at_once_than_there_is_room_for(monkeypatch):
 
 
 def test_who_has_a_live_turn_has_it():
-    @jobs.live_turn()
+    @slots.interactive_slot()
     def part():
         return "drawn"
 
-    with jobs.live_turn():
+    with slots.interactive_slot():
         assert part() == "drawn"
-    with pytest.raises(ZeroDivisionError), jobs.live_turn():
+    with pytest.raises(ZeroDivisionError), slots.interactive_slot():
         _ = 1 / 0
     assert part() == "drawn", "a turn ends however it ends"
 
 
 def test_pages_look_less_often_in_a_crowd(monkeypatch):
-    monkeypatch.setattr(jobs, "_crowded_until", 0.0)
-    monkeypatch.setattr(jobs, "CROWD_SECONDS", 0.5)
-    monkeypatch.setattr(jobs, "N_LIVE", 1)
-    assert jobs.pace(0.5) == 0.5
+    monkeypatch.setattr(slots, "_crowded_until", 0.0)
+    monkeypatch.setattr(slots, "CROWD_SECONDS", 0.5)
+    monkeypatch.setattr(slots, "N_LIVE", 1)
+    assert slots.pace(0.5) == 0.5
 
     def visit():
-        with jobs.live_turn():
+        with slots.interactive_slot():
             pass
 
     threads = [threading.Thread(target=visit) for _ in range(2)]
-    with jobs.live_turn():
+    with slots.interactive_slot():
         threads[0].start()
-        while len(jobs._waiting) < 1:
+        while len(slots._waiting) < 1:
             time.sleep(0.001)
-        assert jobs.pace(0.5) == 0.5, "two are no crowd"
+        assert slots.pace(0.5) == 0.5, "two are no crowd"
         threads[1].start()
-        while len(jobs._waiting) < 2:
+        while len(slots._waiting) < 2:
             time.sleep(0.001)
-        assert jobs.pace(0.5) == 2.0
+        assert slots.pace(0.5) == 2.0
     time.sleep(0.6)
-    assert jobs.pace(0.5) == 0.5
+    assert slots.pace(0.5) == 0.5
     for thread in threads:
         thread.join(10.0)

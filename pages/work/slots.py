@@ -33,7 +33,7 @@ _crowded_until = 0.0
 
 
 @contextmanager
-def live_turn() -> Iterator[int]:
+def interactive_slot() -> Iterator[int]:
     """Wait for a turn of the live line; who has one has it.
 
     Also around a function that draws a part of a page: what takes long in Python stands

@@ -10,7 +10,7 @@ from tests.browser.test_app import rested, settled, slider, visit
 fixtures = (visit,)
 
 
-def desk(page):
+def opened_dialog(page):
     """The dialog; on a phone the pages and its button are behind the menu."""
     button = page.get_by_role("button", name="Save and open")
     if not button.is_visible() or button.bounding_box()["x"] < 0:
@@ -22,7 +22,7 @@ def desk(page):
 
 
 def open_file(page, content):
-    dialog = desk(page)
+    dialog = opened_dialog(page)
     file = {"name": "s.json", "mimeType": "application/json", "buffer": content}
     picker = dialog.locator("input[type=file]")
     expect(picker).to_have_count(1)  # that of the last time is gone
@@ -40,7 +40,7 @@ def test_a_saved_state_is_opened_by_another_visitor(visit, width):
     options = {"viewport": {"width": width, "height": 800}}
     page = visit("?data=wine&mu=0.0371234567891", **options)
     settled(page)
-    dialog = desk(page)
+    dialog = opened_dialog(page)
     with page.expect_download() as download:
         dialog.get_by_role("button", name="Save", exact=True).click()
     content = download.value.path().read_bytes()
