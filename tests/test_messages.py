@@ -1,12 +1,15 @@
 """What the live figure's messages may hold: all else is dropped at one place."""
 
+import asyncio
 import json
 import logging
 
 import pytest
+from starlette.websockets import WebSocket
 
 from pages.explore import canvas, live
 from pages.explore.edits import UNEXPECTED
+from pages.work import visitors
 from tests.test_live import Browser, kernels
 
 fixtures = (kernels,)
@@ -76,3 +79,27 @@ def test_what_is_forged_is_dropped_with_one_line_in_the_log(caplog):
         assert header["notices"] == [{"level": "error", "text": UNEXPECTED}], name
         assert browser.choice == before, name
     assert browser.drag(mu=0.05)["kind"] == "picture"
+
+
+def test_a_tabs_messages_are_read_no_faster_than_a_visitor_sends_them(monkeypatch):
+    waits = []
+
+    async def receive(self):
+        return b""
+
+    async def sleep(seconds):
+        waits.append(seconds)
+
+    async def flood():
+        socket = WebSocket.__new__(WebSocket)
+        for _ in range(visitors.AT_ONCE + 50):
+            assert await socket.receive_bytes() == b""
+
+    monkeypatch.setattr(WebSocket, "receive_bytes", receive)
+    visitors.pace_messages()
+    visitors.pace_messages()  # a second start changes nothing
+    monkeypatch.setattr(visitors.asyncio, "sleep", sleep)
+    asyncio.run(flood())
+    assert len(waits) == visitors.AT_ONCE + 50
+    assert max(waits[: visitors.AT_ONCE - 1]) == 0.0
+    assert waits[-1] == pytest.approx(50 / visitors.MESSAGES_A_SECOND, abs=0.02)

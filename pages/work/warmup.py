@@ -8,7 +8,7 @@ import warnings
 
 from threadpoolctl import threadpool_limits
 
-from pages.work import reading, study_pool
+from pages.work import reading, study_pool, visitors
 from smpcore import METHODS, Caution
 
 #: The other kernels are compiled this long after the first.
@@ -26,6 +26,7 @@ class StartUp:
         warnings.filterwarnings("ignore", message=".*raise max_iter or tol")
         # One core a visitor, as app.py says; numpy may have been loaded before it.
         threadpool_limits(1, user_api="blas")
+        visitors.pace_messages()
         gc.disable()  # a compiler makes millions of objects, and hardly any garbage
         next(iter(METHODS.values())).warm_up()
         gc.enable()
