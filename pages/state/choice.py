@@ -83,15 +83,14 @@ class Choice:
 
     def view_of(self, n_features: int, task: str) -> dict[str, Any]:
         """The view, made to fit data of so many features."""
-        n = n_features
-        kinds = view_kinds(n, task)
+        kinds = view_kinds(n_features, task)
         kind = self.view.get("kind")
         kind = kind if kind in kinds else next(iter(kinds))
-        first = min(int(self.view.get("first", 0)), n - 1)
-        second = min(int(self.view.get("second", 1)), n - 1)
+        first = min(int(self.view.get("first", 0)), n_features - 1)
+        second = min(int(self.view.get("second", 1)), n_features - 1)
         second = first if kind == "curve" else second
         at = self.view.get("at", {}) if kind != "pca" else {}
-        fixed = [(i, v) for i, v in sorted(at.items()) if i < n]
+        fixed = [(i, v) for i, v in sorted(at.items()) if i < n_features]
         fixed = [(i, v) for i, v in fixed if i not in (first, second)]
         return {"kind": kind, "first": first, "second": second, "at": tuple(fixed)}
 

@@ -203,7 +203,7 @@ def offer(choice: Choice) -> tuple[str, Callable[[], bytes]]:
         return kept
     try:
         context = resolve(choice)
-        _ = context.times_opened
+        _ = context.times_opened  # known from now on: the thread cannot visit a table
         fit = context.fit()
     except SmpcoreError as error:
         return str(error), bytes

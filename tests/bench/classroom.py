@@ -106,6 +106,16 @@ class Visitor:
         self.seq += 1
         message = {"seq": self.seq, "kind": "set", "values": values}
         message |= {"dragging": dragging, "have": self.header["scene"]["id"]}
+        started = time.perf_counter()
+        await self.socket.send(self.packed(message))
+        header = await self._picture(self.seq)
+        self.times.append(time.perf_counter() - started)
+        self.busy += bool(header["busy"])
+        self.shown = header["picture"]["value"] if "picture" in header else math.nan
+        self.last = values["mu"]
+
+    def packed(self, message: dict) -> bytes:
+        """A message of the figure as the browser's connection carries it."""
         back = BackMsg()
         back.rerun_script.fragment_id = self.fragment
         back.rerun_script.page_script_hash = self.page
@@ -114,13 +124,7 @@ class Visitor:
         state = back.rerun_script.widget_states.widgets.add()
         state.id = f"$$STREAMLIT_INTERNAL_KEY_{self.component}__events"
         state.json_trigger_value = json.dumps([{"event": "msg", "value": message}])
-        started = time.perf_counter()
-        await self.socket.send(back.SerializeToString())
-        header = await self._picture(self.seq)
-        self.times.append(time.perf_counter() - started)
-        self.busy += bool(header["busy"])
-        self.shown = header["picture"]["value"] if "picture" in header else math.nan
-        self.last = values["mu"]
+        return back.SerializeToString()
 
     async def drag(self, seconds: float) -> int:
         """Drag a slider that long; how many pictures came."""

@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import multiprocessing
 import time
-
-from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from tests.bench.classroom import (
     Visitor,
@@ -36,20 +33,12 @@ async def _flood(port: int) -> float:
                 await visitor.socket.recv()
 
     reading = asyncio.create_task(read())
-    back = BackMsg()
-    back.rerun_script.fragment_id = visitor.fragment
-    back.rerun_script.page_script_hash = visitor.page
-    own = back.rerun_script.widget_states.widgets.add()
-    own.id, own.json_value = visitor.component, "{}"
-    state = back.rerun_script.widget_states.widgets.add()
-    state.id = f"$$STREAMLIT_INTERNAL_KEY_{visitor.component}__events"
     message = {"kind": "set", "dragging": True, "have": visitor.header["scene"]["id"]}
     n, end = 0, time.monotonic() + SECONDS
     while time.monotonic() < end:
         message |= {"seq": n + 1, "values": {"mu": 0.01 + (n % 97) / 1e4}}
-        state.json_trigger_value = json.dumps([{"event": "msg", "value": message}])
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(visitor.socket.send(back.SerializeToString()), 1)
+            await asyncio.wait_for(visitor.socket.send(visitor.packed(message)), 1)
             n += 1
     reading.cancel()
     return n / SECONDS
