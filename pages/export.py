@@ -74,7 +74,7 @@ try:
     given = ranges.editor(made)
     key = key, tuple(given.items())
     job = settings.begun("forms", key, partial(formats.forms, made, given))
-    if not settings.waits(job, "Comparing the number formats on every open row"):
+    if not settings.waits(job, "Number formats compared on every open row"):
         found = job.result()
         shown = formats.shown(found, asked.number_format)
         with place:

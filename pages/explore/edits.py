@@ -123,8 +123,7 @@ def _changed(
             )
         y = np.append(y, added[:, 1] if upright else _answers(data, message, added))
         X = np.vstack([X, added[:, : X.shape[1]]])
-        for row in range(len(data.y), len(y)):
-            division = division.with_row(row)
+        division = division.with_rows(np.arange(len(data.y), len(y)))
     elif op in ("add", "move"):
         xy = np.array([_number(message.get(name)) for name in ("x", "y")])
         if not (np.abs(xy) <= state_file.FAR).all():

@@ -49,7 +49,7 @@ def section(made: Export, form: Form, chip: str, key: Any) -> None:
     if session.get().results.get("measure") == wanted:
         work = partial(costs.measured, form.model)
         job = settings.begun("measured", (key, form.name), work)
-        words = "Compiling, and asking the simulated chips"
+        words = "Compiled and run on simulated chips"
         if not settings.waits(job, words):
             found, problems = job.result()
             known |= found

@@ -11,6 +11,7 @@ import streamlit as st
 
 from pages.state import session, widget_state
 from pages.state.context import Context
+from pages.ui.progress import is_waiting
 from pages.work.tasks import Task
 
 #: Number format of files -> bits of its integers; None: floats.
@@ -35,8 +36,8 @@ TARGETS = {
 #: Characters that a prefix can have while it is typed: what is wrong with it is said.
 LONGEST_PREFIX = 40
 
-#: Work that is not done after this long shows its progress, looked at this often.
-QUICK_SECONDS, POLL_SECONDS = 1.0, 0.4
+#: Work that is not done after this long shows its progress.
+QUICK_SECONDS = 1.0
 _FORMAT_HELP = (
     "float32 for every model. Integers answer many times sooner on a chip without "
     "floats; with 8 bits an input has 256 steps, with 16 bits 65,536. Inputs that come "
@@ -125,13 +126,4 @@ def begun(name: str, key: Any, work: Callable[..., Any]) -> Task:
 
 def waits(job: Task, words: str) -> bool:
     """Whether a job goes on for long; if so its progress is shown until it is done."""
-    if job.wait(QUICK_SECONDS):
-        return False
-
-    def look() -> None:
-        if job.wait(0.0):
-            st.rerun()
-        st.progress(min(1.0, float(job.progress[0])), text=words)
-
-    st.fragment(look, run_every=POLL_SECONDS)()
-    return True
+    return is_waiting(job, QUICK_SECONDS, words, stoppable=False)

@@ -10,6 +10,7 @@ import streamlit as st
 
 from pages.prototypes.context import ModelContext
 from pages.state import session
+from pages.ui.progress import is_waiting
 from pages.ui.text import escape_markdown
 from pages.work import study_pool
 from pages.work.tasks import Task
@@ -24,8 +25,6 @@ from smpcore import (
 )
 
 N_REFITS = 100
-#: A running job is looked at this often.
-LOOK_SECONDS = 1.0
 _MOST_LINES = 50
 
 
@@ -40,8 +39,7 @@ def section(context: ModelContext) -> None:
     )
     kept = session.get().results.get("steadiness", (None, None))
     job = kept[1] if kept[0] == context.key else None
-    if job is not None and not job.wait(0.0):
-        _progress(job)
+    if job is not None and is_waiting(job, 0.0, "Refits"):
         return
     icon = ":material/replay:"
     st.button("Refit", key="refit", icon=icon, on_click=_start, args=(context,))
@@ -51,19 +49,6 @@ def section(context: ModelContext) -> None:
 
 def _start(context: ModelContext) -> None:
     session.get().results["steadiness"] = context.key, _job(context)
-
-
-@st.fragment(run_every=LOOK_SECONDS)
-def _progress(job: Task) -> None:
-    """How far it is; the whole page comes anew when it is done."""
-    if job.wait(0.0):
-        st.rerun()
-    left, right = st.columns([1, 3], vertical_alignment="center")
-    left.button("Stop", key="stop_refits", on_click=job.leave)
-    done = int(job.progress[0])
-    right.progress(done / N_REFITS, f"{done} of {N_REFITS} refits")
-    if job.where:
-        st.caption(job.where)
 
 
 def _result(context: ModelContext, job: Task) -> None:
@@ -97,7 +82,7 @@ def _job(context: ModelContext) -> Task:
                 where = {"executor": executor, "stop": stop}
                 for other in refits(make, X, y, groups, n_refits=N_REFITS, **where):
                     models.append(other)
-                    progress[0] = len(models)
+                    progress[0] = len(models) / N_REFITS
         except SmpcoreError:
             if not models:  # fewer refits tell less, but they tell
                 raise

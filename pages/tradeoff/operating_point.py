@@ -14,6 +14,7 @@ import streamlit as st
 from pages.state import session, widget_state
 from pages.state.context import Context, resolve
 from pages.ui import readouts
+from pages.ui.progress import is_waiting
 from pages.ui.text import escape_markdown, number_columns, short_label
 from pages.work import cache, study_pool
 from pages.work.tasks import Task
@@ -37,8 +38,6 @@ IN_DOUBT = 0.6
 WAYS = ("as fitted", "by wanted sensitivity", "by cost")
 #: A page waits so long for the fits on folds, then shows how far they are.
 WAIT_SECONDS = 2.0
-#: The fits on folds are looked at this often.
-LOOK_SECONDS = 1.0
 
 
 @st.fragment
@@ -185,8 +184,7 @@ def _training_scores(context: Context) -> np.ndarray | None:
             job.leave()
         job = _job(method, values, data)
         results["out_of_fold"] = key, job
-    if not job.wait(WAIT_SECONDS):
-        _progress(job)
+    if is_waiting(job, WAIT_SECONDS, "Fits on folds of the training rows"):
         return None
     try:
         return job.result()
@@ -209,19 +207,6 @@ def _job(method: str, values: dict[str, Any], data: cache.Parts) -> Task:
             return out_of_fold(*of, executor=executor, **options)
 
     return Task(work, study=data.dataset)
-
-
-@st.fragment(run_every=LOOK_SECONDS)
-def _progress(job: Task) -> None:
-    """How far the fits on folds are; the whole page comes anew when they are done."""
-    if job.wait(0.0):
-        st.rerun()
-    left, right = st.columns([1, 3], vertical_alignment="center")
-    left.button("Stop", key="stop_folds", on_click=job.leave)
-    done = float(job.progress[0])
-    right.progress(done, f"Fits on folds of the training rows: {100 * done:.0f} %")
-    if job.where:
-        st.caption(job.where)
 
 
 def _told(

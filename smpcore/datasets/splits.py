@@ -63,6 +63,31 @@ class Split:
         """Return the split of a table that got one more row, for training."""
         return replace(self, train=read_only(np.append(self.train, row)))
 
+    def with_rows(self, rows: np.ndarray) -> "Split":
+        """Return the split of a table that got rows at its end, each at random.
+
+        Validation and test part get as many as they lack for their shares; the rest is
+        for training.
+        """
+        parts = {name: getattr(self, name) for name in ("validation", "test", "train")}
+        total = sum(map(len, parts.values())) + len(rows)
+        lacking = [
+            max(0, int(share * total) - len(parts[name]))
+            for name, share in (
+                ("validation", self.validation_share),
+                ("test", self.test_share),
+            )
+        ]
+        drawn = np.random.default_rng(total).permutation(rows)
+        pieces = np.split(drawn, np.minimum(np.cumsum(lacking), len(rows)))
+        return replace(
+            self,
+            **{
+                name: read_only(np.sort(np.append(part, piece)))
+                for (name, part), piece in zip(parts.items(), pieces, strict=True)
+            },
+        )
+
     def thinned(self, y: np.ndarray, n_rows: int, classify: bool) -> "Split":
         """Return the split with at most about so many training rows.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pages.state import table_store
 from smpcore import METHODS
 from tests import test_live
 from tests.test_live import Browser
@@ -132,14 +133,30 @@ def test_a_stroke_of_the_spray_is_one_step_to_undo() -> None:
     done = browser.send("edit", **spray, places=[], dragging=False)
     assert done["picture"]["canonical"]
     points = browser.scene["points"]
-    x, y = points["x"][3:], points["y"][3:]
+    order = np.argsort(points["row"])[3:]
+    x, y = points["x"][order], points["y"][order]
     assert len(x) == 12
     middle = np.repeat([0.0, 0.1, 0.2], 4)
     assert (((x - middle) / 0.1) ** 2 + ((y - 0.5) / 0.2) ** 2 <= 1.0001).all()
     assert len(np.unique(x)) == 12
-    assert (points["label"][3:] == 2).all()
+    assert (points["label"][order] == 2).all()
     browser.send("edit", op="undo")
     assert standing(browser) == before
+
+
+def test_of_what_is_sprayed_each_part_has_its_share() -> None:
+    browser = Browser(data="drawn")
+    spray = {"op": "spray", "dx": 0.1, "dy": 0.1, "dragging": True}
+    for label in (0, 1) * 5:
+        browser.send("edit", **spray, label=label, places=[[label, 0.5]] * 3)
+    browser.send("edit", **spray | {"dragging": False}, label=0, places=[])
+    parts = table_store.visit(browser.choice.token)[1]
+    n = 2 + 10 * 3 * 4
+    counts = [len(part) for part in (parts.train, parts.validation, parts.test)]
+    assert sum(counts) == n
+    assert counts[1:] == [int(share * n) for share in (0.2, 0.2)]
+    rows = np.concatenate([parts.train, parts.validation, parts.test])
+    np.testing.assert_array_equal(np.sort(rows), np.arange(n))
 
 
 def test_the_same_strokes_draw_the_same_points() -> None:
