@@ -4,8 +4,8 @@
     python -m tests.bench.uploads --to ADDRESS       one brings 50 MB to that server
 
 Each visitor brings 30 MB of CSV in a browser of their own and looks at it on Explore.
-Printed is the memory of the server and of its processes: at the start, with all tables,
-and after Delete.
+Printed is the memory of the server and of its processes: at the start, with that many
+visitors, with all tables, and after Delete.
 """
 
 from __future__ import annotations
@@ -36,24 +36,32 @@ def _file(n_bytes: int = N_BYTES) -> Path:
     return path
 
 
-def _processes(pid: int) -> dict[int, float]:
+def processes(pid: int) -> dict[int, float]:
     """Memory of a server and of the processes that it started, in MB."""
     found = {pid: megabytes(pid)}
     for file in Path("/proc", str(pid), "task").glob("*/children"):
         for child in file.read_text().split():
-            found |= _processes(int(child))
+            found |= processes(int(child))
     return found
 
 
 def _say(what: str, pid: int) -> None:
-    own, *others = _processes(pid).values()
+    own, *others = processes(pid).values()
     together = ", ".join(f"{value:.0f}" for value in others)
     print(f"{what:<42} {own:6.0f} MB, its processes {together}", flush=True)
 
 
-def _bring(browser: Browser, address: str, path: Path) -> Page:
+def _visit(browser: Browser, address: str) -> Page:
+    """A new visitor's page, who has seen a data set of the app's own."""
     page = browser.new_context().new_page()
+    page.goto(address)
+    page.locator("canvas[data-paint-count]").first.wait_for(timeout=120_000)
     page.goto(f"{address}data")
+    page.get_by_text("Bring a table of your own").wait_for(timeout=120_000)
+    return page
+
+
+def _bring(page: Page, path: Path) -> None:
     page.get_by_text("Bring a table of your own").click()
     picker = page.get_by_test_id("stFileUploader").filter(has_text="Your table")
     picker.locator("input[type=file]").set_input_files(path)
@@ -62,7 +70,6 @@ def _bring(browser: Browser, address: str, path: Path) -> Page:
     page.locator("canvas[data-paint-count]").first.wait_for(timeout=120_000)
     page.get_by_role("link", name="Data").first.click()
     page.get_by_role("button", name="Delete").wait_for(timeout=120_000)
-    return page
 
 
 def main(n_visitors: int) -> None:
@@ -79,7 +86,10 @@ def main(n_visitors: int) -> None:
         first.locator("canvas[data-paint-count]").first.wait_for(timeout=120_000)
         time.sleep(60)  # kernels are compiled, processes have started
         _say("start", server.pid)
-        pages = [_bring(browser, address, path) for _ in range(n_visitors)]
+        pages = [_visit(browser, address) for _ in range(n_visitors)]
+        _say(f"{n_visitors} visitors without a table", server.pid)
+        for page in pages:
+            _bring(page, path)
         _say(f"{n_visitors} tables of {path.stat().st_size / 1e6:.0f} MB", server.pid)
         for page in pages[::2]:
             page.get_by_role("button", name="Delete").click()
@@ -100,7 +110,7 @@ def one(address: str) -> None:
             executable_path="/usr/bin/chromium", args=FLAGS
         )
         started = time.monotonic()
-        _bring(browser, address, _file(50_000_000))
+        _bring(_visit(browser, address), _file(50_000_000))
         print(
             f"50 MB read and fitted in {time.monotonic() - started:.1f} s", flush=True
         )
