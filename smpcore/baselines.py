@@ -31,6 +31,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+__all__ = ["BASELINES", "Baseline"]
+
 Factory = Callable[..., BaseEstimator]
 
 #: liblinear draws from one generator in the whole process: of two fits at once, each

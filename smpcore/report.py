@@ -17,6 +17,8 @@ from smpcore.explain import Rule, rule_in_words
 from smpcore.figures import as_image
 from smpcore.model import PrototypeModel
 
+__all__ = ["Page", "report"]
+
 _FOR, _AGAINST = (0, 114, 178), (213, 94, 0)
 _MOST_BARS = 15
 _MOST_PROTOTYPES = 60

@@ -13,15 +13,8 @@ from pages.state import session
 from pages.ui.text import escape_markdown
 from pages.work import study_pool
 from pages.work.tasks import Task
-from smpcore import (
-    FEWEST_REFITS,
-    METHODS,
-    SmpcoreError,
-    Stability,
-    figures,
-    refits,
-    stability,
-)
+from smpcore import METHODS, SmpcoreError, figures, stability
+from smpcore.evaluation import FEWEST_REFITS, Stability, refits
 
 N_REFITS = 100
 #: A running job is looked at this often.

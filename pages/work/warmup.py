@@ -9,7 +9,8 @@ import warnings
 from threadpoolctl import threadpool_limits
 
 from pages.work import reading, study_pool, visitors
-from smpcore import METHODS, Caution
+from smpcore import METHODS
+from smpcore.errors import Caution
 
 #: The other kernels are compiled this long after the first.
 BACKGROUND_SECONDS = 8.0
