@@ -14,7 +14,6 @@ import numpy as np
 
 from smpcore.datasets.columns import shorten_name
 from smpcore.explain import Rule, rule_in_words
-from smpcore.figures import as_image
 from smpcore.model import PrototypeModel
 
 __all__ = ["Page", "report"]
@@ -179,6 +178,8 @@ def _prototype(model: PrototypeModel, page: Page, j: int) -> str:
 def _picture(
     values: np.ndarray, shape: tuple[int, ...], signed: bool, name: str
 ) -> str:
+    from smpcore.figures import as_image  # with plotly
+
     image = as_image(values, shape)
     height, width = image.shape
     side = max(1, 240 // max(height, width))
