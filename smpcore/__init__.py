@@ -31,6 +31,9 @@ from smpcore.methods import METHODS
 from smpcore.model import PrototypeModel
 from smpcore.report import report
 
+__version__ = "0.1.0"
+__license__ = "BSD-3-Clause"
+
 __all__ = [
     "BASELINES",
     "METHODS",
