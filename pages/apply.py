@@ -5,7 +5,9 @@ import streamlit as st
 from pages.apply import new_file, new_rows
 from pages.state import session
 from pages.ui.text import escape_markdown
-from smpcore import SmpcoreError, clusters_like, used_inputs
+from smpcore import SmpcoreError
+from smpcore.codegen import used_inputs
+from smpcore.evaluation import clusters_like
 
 context = session.resolved()
 st.subheader("Apply")

@@ -6,7 +6,8 @@ from pages.data import charts, checks, editor, openml, roles, uploads
 from pages.state import session
 from pages.ui import workspace
 from pages.ui.text import escape_markdown, number_columns, short_label
-from smpcore import Dataset, SmpcoreError, Split
+from smpcore import Dataset, SmpcoreError
+from smpcore.datasets import Split
 
 
 def _facts(dataset: Dataset, division: Split) -> None:

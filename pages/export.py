@@ -8,7 +8,9 @@ from pages.export import boards, formats, ranges, settings, usage
 from pages.state import session
 from pages.ui import exports
 from pages.ui.text import escape_markdown
-from smpcore import EMITTERS, PACKERS, ExportError, SmpcoreError
+from smpcore import SmpcoreError
+from smpcore.codegen import EMITTERS, PACKERS
+from smpcore.errors import ExportError
 
 
 def _compare(form: formats.Form, found: dict[str, formats.Form]) -> None:

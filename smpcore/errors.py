@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+__all__ = ["Caution", "DatasetError", "ExportError", "SmpcoreError", "cautions"]
+
 
 class SmpcoreError(ValueError):
     """A wrong value, with its bound and its remedy in the message."""
@@ -114,7 +116,8 @@ def cautions() -> Iterator[list[str]]:
 
     Examples
     --------
-    >>> from smpcore import SMaLLClassifier, cautions
+    >>> from smpcore import SMaLLClassifier
+    >>> from smpcore.errors import cautions
     >>> with cautions() as heard:
     ...     _ = SMaLLClassifier(k=3).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     >>> heard

@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 from smpcore.errors import SmpcoreError
 
+__all__ = ["TASKS", "Param"]
+
 Values = Mapping[str, Any]
 #: What there may be to learn.
 TASKS = ("classification", "regression")

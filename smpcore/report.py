@@ -14,8 +14,9 @@ import numpy as np
 
 from smpcore.datasets.columns import shorten_name
 from smpcore.explain import Rule, rule_in_words
-from smpcore.figures import as_image
 from smpcore.model import PrototypeModel
+
+__all__ = ["Page", "report"]
 
 _FOR, _AGAINST = (0, 114, 178), (213, 94, 0)
 _MOST_BARS = 15
@@ -177,6 +178,8 @@ def _prototype(model: PrototypeModel, page: Page, j: int) -> str:
 def _picture(
     values: np.ndarray, shape: tuple[int, ...], signed: bool, name: str
 ) -> str:
+    from smpcore.figures import as_image  # with plotly
+
     image = as_image(values, shape)
     height, width = image.shape
     side = max(1, 240 // max(height, width))

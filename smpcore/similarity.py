@@ -15,6 +15,8 @@ from smpcore.solvers.alignment import alignment_logs, own_logs
 from smpcore.solvers.features import feature_similarities
 from smpcore.solvers.strings import edit_distances
 
+__all__ = ["SIMILARITIES", "Similarity", "alignment_kernel"]
+
 
 def _linear(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
     return X @ anchors.T

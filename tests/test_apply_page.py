@@ -11,7 +11,8 @@ from pages.apply import new_rows
 from pages.apply.new_rows import as_csv
 from pages.state import table_store
 from pages.state.choice import MINE
-from smpcore import METHODS, load_dataset, make_dataset
+from smpcore import METHODS, load_dataset
+from smpcore.datasets import make_dataset
 from tests.app import kernels, opened, said, sound, until
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)

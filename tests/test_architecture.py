@@ -1,6 +1,7 @@
 """The walls: who may import whom, and no page that knows a method by name."""
 
 import ast
+import importlib
 import re
 import sys
 import tomllib
@@ -129,9 +130,39 @@ def test_a_room_imports_only_what_its_walls_allow():
     assert [arrow for arrow in ARROWS if not is_allowed(*arrow)] == []
 
 
-def test_pages_see_the_face_only():
-    deep = [a for a in ARROWS if _is_app(a[0]) and re.match(r"smpcore\.\w+\.", a[1])]
-    assert deep == []
+#: The face and the rooms that notebooks and pages import from, with their names.
+PUBLIC = {
+    room: importlib.import_module(room).__all__
+    for name in TREES
+    if re.fullmatch(r"smpcore/(?!solvers|threads)\w+(/__init__)?\.py", name)
+    for room in [name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")]
+}
+
+
+def _attributes_of_rooms(name: str) -> list[str]:
+    """What a file takes from packages that it imported as such: ``figures.roc``."""
+    rooms = {target for target in _imports(name) if target in PUBLIC}
+    return [
+        f"smpcore.{node.value.id}.{node.attr}"
+        for node in ast.walk(TREES[name])
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        if f"smpcore.{node.value.id}" in rooms
+    ]
+
+
+def test_the_face_is_what_a_notebook_needs_first():
+    face = {*PUBLIC["smpcore"]}
+    assert len(face) <= 27
+    assert face <= {name for room in {*PUBLIC} - {"smpcore"} for name in PUBLIC[room]}
+
+
+def test_pages_see_public_names_only():
+    """Those of the face, the packages, and what `__all__` of a package names."""
+    public = {*PUBLIC}
+    public |= {f"{room}.{name}" for room, names in PUBLIC.items() for name in names}
+    for name in filter(_is_app, TREES):
+        for target in [*_imports(name), *_attributes_of_rooms(name)]:
+            assert not target.startswith("smpcore") or target in public, (name, target)
 
 
 def test_no_arrow_points_upward():

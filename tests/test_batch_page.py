@@ -6,17 +6,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.work import sweep_jobs
-from smpcore import (
-    METHODS,
-    Subject,
-    edition,
-    folds,
-    load_dataset,
-    split,
-    sweep,
-    walk_baselines,
-    walk_method,
-)
+from smpcore import METHODS, load_dataset, split, sweep
+from smpcore.evaluation import Subject, edition, folds, walk_baselines, walk_method
 from smpcore.evaluation.results import write_results
 from tests.app import kernels, opened, said, session_of, sound, until
 

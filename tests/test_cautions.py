@@ -9,7 +9,8 @@ import pytest
 from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.work import cache
-from smpcore import METHODS, Caution, SMaLLClassifier, cautions
+from smpcore import METHODS, SMaLLClassifier
+from smpcore.errors import Caution, cautions
 
 X, Y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
 

@@ -13,7 +13,8 @@ from pages.state.choice import BUNDLED, Choice
 from pages.state.context import resolve
 from pages.ui import controls, exports
 from pages.work import cache, server_files
-from smpcore import load_dataset, make_dataset, read_table, split
+from smpcore import load_dataset, read_table, split
+from smpcore.datasets import make_dataset
 from tests.app import APP, said, session_of, sound
 
 PAGE = str(Path(__file__).parents[1] / "pages" / "data.py")

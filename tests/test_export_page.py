@@ -17,15 +17,8 @@ from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.ui import exports
 from pages.ui.text import escape_markdown
-from smpcore import (
-    EMITTERS,
-    METHODS,
-    PACKERS,
-    Dataset,
-    QuantModel,
-    SensorRange,
-    bundle,
-)
+from smpcore import METHODS, Dataset
+from smpcore.codegen import EMITTERS, PACKERS, QuantModel, SensorRange, bundle
 from tests.app import kernels, opened, said, session_of, sound, until
 from tests.smpcore.codegen.integers.mixed_tables import mixed_columns
 

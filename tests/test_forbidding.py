@@ -6,19 +6,16 @@ import pytest
 
 from smpcore import (
     METHODS,
-    agreement,
     compile_model,
     contributions,
     counterfactual,
-    emit_python,
-    forbid,
-    forbiddable,
     load_dataset,
-    make_dataset,
-    match_columns,
     prepare,
     split,
 )
+from smpcore.codegen import agreement, emit_python
+from smpcore.datasets import forbid, forbiddable, make_dataset
+from smpcore.evaluation import match_columns
 
 
 def _nominal():

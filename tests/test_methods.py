@@ -9,17 +9,17 @@ import pytest
 
 from smpcore import (
     METHODS,
-    ExportError,
-    Param,
     PrototypeModel,
     SmpcoreError,
-    agreement,
     compile_model,
     load_dataset,
     prepare,
-    solve_path,
     split,
 )
+from smpcore.codegen import agreement
+from smpcore.errors import ExportError
+from smpcore.methods import solve_path
+from smpcore.parameters import Param
 
 STORIES = Path(__file__).parents[1] / "assets" / "methods"
 

@@ -19,7 +19,8 @@ from pages.state.choice import MINE, Choice
 from pages.state.context import Context, resolve
 from pages.state.session import Session
 from pages.work import cache, fits
-from smpcore import METHODS, Dataset, make_dataset, prepare, split
+from smpcore import METHODS, Dataset, prepare, split
+from smpcore.datasets import make_dataset
 from tests.app import kernels, opened, said, sound, until
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)

@@ -11,7 +11,8 @@ import time
 import pytest
 
 from pages.work import reading
-from smpcore import DatasetError, SmpcoreError, read_table
+from smpcore import SmpcoreError, read_table
+from smpcore.errors import DatasetError
 
 TABLE = b"a,b,class\n1,2.5,x\n3,4.5,y\n"
 

@@ -1,9 +1,13 @@
 """What the README promises runs."""
 
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
+import smpcore
 from smpcore import METHODS, list_datasets, load_dataset
 
 ROOT = Path(__file__).parents[1]
@@ -25,6 +29,27 @@ def test_the_run_line_installs_from_this_folder():
     run = next(line for line in README.splitlines() if "streamlit run" in line)
     assert "pip install -q -r requirements.txt" in run
     assert (ROOT / "app.py").exists()
+
+
+def test_a_notebook_elsewhere_finds_the_library(tmp_path):
+    program = re.search(r'PYTHONPATH="\$PWD" .* -c "(.*)"', README).group(1)
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout.strip() == smpcore.__version__
+
+
+def test_changes_and_license_are_those_of_the_library():
+    changes = (ROOT / "assets/changes.md").read_text("utf-8")
+    newest = re.search(r"^## (\S+)", changes, re.MULTILINE).group(1)
+    assert newest == smpcore.__version__
+    name = README.split("## License\n")[1].strip().splitlines()[0]
+    assert name.removesuffix(" License").replace(" ", "-") == smpcore.__license__
 
 
 def test_only_this_machine_reaches_the_server_that_it_starts():

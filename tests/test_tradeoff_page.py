@@ -15,11 +15,10 @@ from pages.state.session import Session
 from pages.tradeoff import charts, operating_point, sweeps
 from pages.ui import exports
 from pages.work import cache, sweep_jobs
-from smpcore import (
-    METHODS,
+from smpcore import METHODS, list_datasets
+from smpcore.evaluation import (
     SCORES,
     SIZES,
-    list_datasets,
     operating_points,
     out_of_fold,
     summary,

@@ -16,7 +16,8 @@ from pages.state.state_file import Saved
 from pages.state.validation import validated
 from pages.ui import workspace
 from pages.work.comparisons import Entry
-from smpcore import METHODS, SmpcoreError, load_dataset, make_dataset, split
+from smpcore import METHODS, SmpcoreError, load_dataset, split
+from smpcore.datasets import make_dataset
 from tests.app import kernels, opened, session_of
 
 DATA = ("moons", "iris", "digits", "sine", "diabetes")

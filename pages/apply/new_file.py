@@ -12,7 +12,7 @@ from pages.state import session
 from pages.ui import files
 from pages.ui.text import escape_markdown, short_label
 from pages.work import cache, reading
-from smpcore import read_frame
+from smpcore.datasets import read_frame
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,19 +15,18 @@ from pages.ui.readouts import percent
 from pages.ui.text import escape_markdown, number_columns, short_label
 from pages.ui.worth import shortcomings
 from pages.work import cache
-from smpcore import (
+from smpcore import PrototypeModel, SmpcoreError
+from smpcore.evaluation import (
     Matched,
-    PrototypeModel,
     RegressionScores,
     Scores,
-    SmpcoreError,
     answer_rows,
     count_answers,
     known_rows,
     labelled,
     match_columns,
 )
-from smpcore import class_numbers as numbers_of
+from smpcore.evaluation import class_numbers as numbers_of
 
 #: Rows of the table on the screen; the file has all of them.
 MOST_SHOWN = 1000

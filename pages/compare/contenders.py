@@ -15,15 +15,13 @@ from pages.ui.readouts import cluster_summary, duration, percent
 from pages.ui.text import escape_markdown
 from pages.work import cache
 from pages.work.comparisons import AS_THEY_ARE, ContenderJob, Entry, settings_in_words
-from smpcore import (
-    BASELINES,
+from smpcore import BASELINES, METHODS, SmpcoreError
+from smpcore.evaluation import (
     BUDGET,
     LEVEL,
-    METHODS,
     Contender,
     RegressionScores,
     Scores,
-    SmpcoreError,
     class_numbers,
     count_answers,
     holm,

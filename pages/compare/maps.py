@@ -10,7 +10,8 @@ from pages.compare.contenders import Scored
 from pages.state.context import Context
 from pages.ui.readouts import percent
 from pages.work import cache
-from smpcore import Contender, class_numbers, figures
+from smpcore import figures
+from smpcore.evaluation import Contender, class_numbers
 
 #: Nodes of a map along each axis, and rows that are drawn in it.
 NODES, MOST_ROWS = 80, 300

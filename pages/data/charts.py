@@ -5,7 +5,8 @@ import streamlit as st
 from pages.data import editor
 from pages.state import session
 from pages.ui.text import short_label
-from smpcore import Dataset, Split, figures
+from smpcore import Dataset, figures
+from smpcore.datasets import Split
 
 
 def balance(dataset: Dataset, division: Split) -> None:

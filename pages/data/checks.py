@@ -5,8 +5,8 @@ import streamlit as st
 from pages.data import editor, roles
 from pages.state import session
 from pages.ui.text import escape_markdown, short_label
-from smpcore import (
-    Dataset,
+from smpcore import Dataset
+from smpcore.datasets import (
     Split,
     find_duplicates,
     rows_of_known_groups,

@@ -14,7 +14,9 @@ from pages.state.session import Live
 from pages.ui.controls import set_values
 from pages.ui.text import escape_markdown
 from pages.work import cache, sources, visitors
-from smpcore import METHODS, Dataset, Param, SmpcoreError, Split, check_fit
+from smpcore import METHODS, Dataset, SmpcoreError
+from smpcore.datasets import Split, check_fit
+from smpcore.parameters import Param
 
 
 def pick() -> None:

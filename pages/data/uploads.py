@@ -15,16 +15,8 @@ from pages.state.choice import BUNDLED
 from pages.ui import files
 from pages.ui.text import escape_markdown, short_label
 from pages.work import reading
-from smpcore import (
-    DECIMALS,
-    DELIMITERS,
-    ENCODINGS,
-    Dataset,
-    SmpcoreError,
-    long_roles,
-    read_frame,
-    read_table,
-)
+from smpcore import Dataset, SmpcoreError, read_table
+from smpcore.datasets import DECIMALS, DELIMITERS, ENCODINGS, long_roles, read_frame
 
 _DETECT = "as detected"
 _NAMES = {"\t": "tab", True: "yes", False: "no"}

@@ -14,7 +14,8 @@ from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
 from pages.state.session import Live
 from pages.work import cache
-from smpcore import Dataset, SmpcoreError, Split, figures
+from smpcore import Dataset, SmpcoreError, figures
+from smpcore.datasets import Split
 
 #: Points that a spray makes at each place, and places in one message at most.
 SPRAYED, MOST_PLACES = 4, 200

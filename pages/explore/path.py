@@ -11,7 +11,7 @@ from pages.explore.picture import picture
 from pages.explore.scene import Scene
 from pages.state.context import Context, Ends
 from pages.work import cache
-from smpcore import Method
+from smpcore.methods import Method
 
 #: An answer with knots takes about this long at most.
 KNOT_SECONDS = 0.15

@@ -9,7 +9,9 @@ import numpy as np
 from pages.explore.scene import SHOWN_ROWS, Scene
 from pages.ui import readouts
 from pages.work import cache
-from smpcore import PrototypeModel, class_numbers, figures, in_place
+from smpcore import PrototypeModel, figures
+from smpcore.datasets import in_place
+from smpcore.evaluation import class_numbers
 
 #: Comparisons with anchors that the regions of one picture may take: above it they are
 #: painted more coarsely.

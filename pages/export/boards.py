@@ -17,7 +17,7 @@ from pages.state import session
 from pages.ui.exports import Export
 from pages.ui.readouts import percent
 from pages.ui.text import escape_markdown
-from smpcore import CHIPS
+from smpcore.chips import CHIPS
 
 _NUMBERS = ("flash, kB", "RAM, kB", "MHz", "mA per MHz")
 #: Boards to begin with. The current is of the right size; the data sheet knows better.

@@ -6,17 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smpcore import (
-    CHIPS,
-    Chip,
-    CompiledModel,
-    ExportError,
-    QuantModel,
-    available,
-    estimated,
-    measure,
-    test_vectors,
-)
+from smpcore.chips import CHIPS, Chip, available, measure
+from smpcore.codegen import CompiledModel, QuantModel, estimated, test_vectors
+from smpcore.errors import ExportError
 
 #: Rows that a simulated chip answers.
 _N_ASKED = 16

@@ -16,19 +16,10 @@ from pages.ui import exports
 from pages.ui.readouts import TITLES, percent
 from pages.ui.text import escape_markdown
 from pages.ui.worth import judging_part, worth_of
-from smpcore import (
-    Agreement,
-    CompiledModel,
-    ExportError,
-    QuantModel,
-    RegressionScores,
-    Scores,
-    SensorRange,
-    agreement,
-    class_numbers,
-    count_answers,
-    quantise,
-)
+from smpcore import quantise
+from smpcore.codegen import Agreement, CompiledModel, QuantModel, SensorRange, agreement
+from smpcore.errors import ExportError
+from smpcore.evaluation import RegressionScores, Scores, class_numbers, count_answers
 
 #: Ends of the names of costs: what the inputs are.
 ENDS = (", whole numbers", ", from floats")

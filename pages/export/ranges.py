@@ -10,7 +10,9 @@ import streamlit as st
 from pages.state import session
 from pages.ui import exports
 from pages.ui.text import escape_markdown
-from smpcore import ExportError, QuantModel, SensorRange, quantise
+from smpcore import quantise
+from smpcore.codegen import QuantModel, SensorRange
+from smpcore.errors import ExportError
 
 _COLUMNS = ("low", "high", "whole numbers", "unit")
 _HELP = (

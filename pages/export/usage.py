@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pages.export.settings import TARGETS
-from smpcore import CHIPS, CompiledModel, QuantModel, conversion
+from smpcore.chips import CHIPS
+from smpcore.codegen import CompiledModel, QuantModel, conversion
 
 _FLOATS = "Call `{p}_predict(x)` with the inputs in the units of your table."
 _WHOLE = (

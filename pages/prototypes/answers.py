@@ -13,14 +13,8 @@ from pages.prototypes.portraits import draw
 from pages.state import widget_state
 from pages.ui.readouts import TITLES
 from pages.ui.text import escape_markdown, number_columns, short_label
-from smpcore import (
-    Contributions,
-    PrototypeModel,
-    changed_columns,
-    contributions,
-    counterfactual,
-    figures,
-)
+from smpcore import PrototypeModel, contributions, counterfactual, figures
+from smpcore.explain import Contributions, changed_columns
 
 _SPLITS = {
     "": "the finest exact split",

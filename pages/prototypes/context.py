@@ -12,15 +12,10 @@ from pages.state.choice import Choice
 from pages.state.context import Context
 from pages.ui import readouts
 from pages.work import cache
-from smpcore import (
-    Input,
-    Oddities,
-    PrototypeModel,
-    class_numbers,
-    facts_of_prototypes,
-    holds_cases,
-    in_place,
-)
+from smpcore import PrototypeModel
+from smpcore.datasets import Input, in_place
+from smpcore.evaluation import class_numbers
+from smpcore.explain import Oddities, facts_of_prototypes, holds_cases
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pages.prototypes.context import ModelContext
 from pages.state import session, undo
 from pages.state.context import Context
 from pages.ui.text import escape_markdown, short_label
-from smpcore import MOST_FORBIDDEN, forbiddable
+from smpcore.datasets import MOST_FORBIDDEN, forbiddable
 
 _KEY = "forbidden_features"
 

@@ -11,7 +11,8 @@ from pages.prototypes.portraits import draw
 from pages.state import session
 from pages.state.state_file import NAME, NOTE, WORD
 from pages.ui.text import escape_markdown, number_columns, short_label
-from smpcore import column_effects, figures, likeness, nearest_examples, wins
+from smpcore import figures
+from smpcore.explain import column_effects, likeness, nearest_examples, wins
 
 _NEAREST = 5
 

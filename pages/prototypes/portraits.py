@@ -11,7 +11,8 @@ from pages.prototypes.context import ModelContext
 from pages.ui import readouts
 from pages.ui.text import number_columns, short_label
 from pages.work import slots
-from smpcore import embedding, figures, measures_of_prototypes, wins
+from smpcore import figures
+from smpcore.explain import embedding, measures_of_prototypes, wins
 
 #: Prototypes drawn beside each other; of series, whose lines share their axes, fewer.
 MOST_DRAWN, MOST_LINES = 20, 6

@@ -13,7 +13,9 @@ from pages.prototypes.one import oddities
 from pages.prototypes.portraits import lines
 from pages.ui import readouts
 from pages.ui.readouts import TITLES
-from smpcore import METHODS, Page, evaluate, nearest_examples, report
+from smpcore import METHODS, evaluate, report
+from smpcore.explain import nearest_examples
+from smpcore.report import Page
 
 _NEAREST = 3
 

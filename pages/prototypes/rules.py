@@ -7,7 +7,7 @@ import streamlit as st
 from pages.prototypes.context import ModelContext
 from pages.prototypes.portraits import MOST_DRAWN
 from pages.ui.text import escape_markdown
-from smpcore import PointsTable, Rule, points_rule
+from smpcore.explain import PointsTable, Rule, points_rule
 
 
 def rule(context: ModelContext) -> Rule:

@@ -14,15 +14,8 @@ from pages.ui.progress import is_waiting
 from pages.ui.text import escape_markdown
 from pages.work import study_pool
 from pages.work.tasks import Task
-from smpcore import (
-    FEWEST_REFITS,
-    METHODS,
-    SmpcoreError,
-    Stability,
-    figures,
-    refits,
-    stability,
-)
+from smpcore import METHODS, SmpcoreError, figures, stability
+from smpcore.evaluation import FEWEST_REFITS, Stability, refits
 
 N_REFITS = 100
 _MOST_LINES = 50

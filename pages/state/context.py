@@ -14,15 +14,11 @@ import numpy as np
 from pages.state import table_store
 from pages.state.choice import BUNDLED, MINE, Choice
 from pages.work import cache, fits, sources
-from smpcore import (
-    METHODS,
-    Dataset,
-    Method,
-    Param,
-    PrototypeModel,
-    Split,
-    at_threshold,
-)
+from smpcore import METHODS, Dataset, PrototypeModel
+from smpcore.datasets import Split
+from smpcore.evaluation import at_threshold
+from smpcore.methods import Method
+from smpcore.parameters import Param
 
 Ends = Mapping[str, tuple[float, float]]
 

@@ -14,7 +14,9 @@ from pages.state.choice import BUNDLED, MINE, Choice
 from pages.state.context import resolve
 from pages.state.validation import validated
 from pages.work import sources
-from smpcore import METHODS, Param, SmpcoreError, forbiddable
+from smpcore import METHODS, SmpcoreError
+from smpcore.datasets import forbiddable
+from smpcore.parameters import Param
 
 SHARE = Param("share", "share", "linear", 0.0, 0.6)
 LARGEST_SHARES = 0.9

@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 
 from pages.work.comparisons import Entry
-from smpcore import METHODS, MOST_FORBIDDEN, Dataset, SmpcoreError, Split, check_fit
+from smpcore import METHODS, Dataset, SmpcoreError
+from smpcore.datasets import MOST_FORBIDDEN, Split, check_fit
 
 FORMAT, VERSION = "sparse-prototype-explorer-state", 1
 MOST_BYTES = 1_000_000

@@ -19,7 +19,8 @@ import streamlit as st
 
 from pages.work import memo
 from pages.work.memory import give_back
-from smpcore import Dataset, SmpcoreError, Split
+from smpcore import Dataset, SmpcoreError
+from smpcore.datasets import Split
 
 KEEP_SECONDS = 30 * 60
 #: Old tables are looked for this often, whether or not anybody comes.

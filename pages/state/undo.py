@@ -10,7 +10,8 @@ from pages.state import table_store, user_tables
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
 from pages.state.session import Live
-from smpcore import Dataset, SmpcoreError, Split
+from smpcore import Dataset, SmpcoreError
+from smpcore.datasets import Split
 
 #: Steps that can be taken back.
 MOST_STEPS = 50

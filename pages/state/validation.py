@@ -6,10 +6,8 @@ from dataclasses import replace
 
 from pages.state.choice import Choice
 from pages.state.context import resolve
-from smpcore import (
-    METHODS,
-    forbiddable,
-)
+from smpcore import METHODS
+from smpcore.datasets import forbiddable
 
 #: What the target of a task is, in words.
 ANSWERS = {"classification": "a class", "regression": "a number"}

@@ -11,17 +11,8 @@ import streamlit as st
 from pages.state import session
 from pages.ui.text import escape_markdown, short_label
 from pages.work import cache
-from smpcore import (
-    BASELINES,
-    METHODS,
-    SmpcoreError,
-    Subject,
-    edition,
-    folds,
-    read_results,
-    summary,
-    title_of,
-)
+from smpcore import BASELINES, METHODS, SmpcoreError
+from smpcore.evaluation import Subject, edition, folds, read_results, summary, title_of
 
 #: Bytes of a file: a million fits take less.
 MOST_BYTES = 200_000_000

@@ -17,7 +17,8 @@ from pages.tradeoff.sweeps import (
     label,
 )
 from pages.work import slots
-from smpcore import METHODS, figures, n_draws, title_of, walk_baselines
+from smpcore import METHODS, figures
+from smpcore.evaluation import n_draws, title_of, walk_baselines
 
 #: Added where the folds are blocks in time.
 IN_TIME = (

@@ -18,11 +18,9 @@ from pages.ui.progress import is_waiting
 from pages.ui.text import escape_markdown, number_columns, short_label
 from pages.work import cache, study_pool
 from pages.work.tasks import Task
-from smpcore import (
-    PrototypeModel,
-    SmpcoreError,
+from smpcore import PrototypeModel, SmpcoreError, figures
+from smpcore.evaluation import (
     band_for_error,
-    figures,
     margins,
     operating_points,
     out_of_fold,

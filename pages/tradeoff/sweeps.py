@@ -14,14 +14,8 @@ from pages.state.context import Context
 from pages.tradeoff import batch
 from pages.work import cache, slots
 from pages.work.sweep_jobs import REFERENCE, SweepJob
-from smpcore import (
-    BASELINES,
-    METHODS,
-    SCORES,
-    pareto_front,
-    smaller_and_as_good,
-    title_of,
-)
+from smpcore import BASELINES, METHODS
+from smpcore.evaluation import SCORES, pareto_front, smaller_and_as_good, title_of
 
 SIZE_TITLES = {
     "n_nonzeros": "Non-zeros",

@@ -13,7 +13,9 @@ from pages.state.choice import BUNDLED, MINE, Choice, view_kinds
 from pages.state.context import Context, Ends, resolve
 from pages.state.validation import ANSWERS
 from pages.work import sources
-from smpcore import METHODS, Param, SmpcoreError, shorten_name
+from smpcore import METHODS, SmpcoreError
+from smpcore.datasets import shorten_name
+from smpcore.parameters import Param
 
 #: Sliders for features that stand still in an axis view, at most.
 MAX_SLICES = 12

@@ -13,20 +13,17 @@ from pages.state import session, table_store
 from pages.state.choice import BUNDLED, MINE, Choice
 from pages.state.context import Context, resolve
 from pages.work import cache, fits, openml_sets
-from smpcore import (
+from smpcore import SmpcoreError, compile_model, evaluate
+from smpcore.codegen import (
     CompiledModel,
     QuantModel,
-    RegressionScores,
-    Scores,
-    SmpcoreError,
     TestVectors,
     bundle,
     check_supported,
-    compile_model,
     emit_python,
-    evaluate,
     test_vectors,
 )
+from smpcore.evaluation import RegressionScores, Scores
 
 VERSIONS = ("numpy", "numba", "scikit-learn")
 

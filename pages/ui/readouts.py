@@ -7,15 +7,9 @@ from typing import Any
 import numpy as np
 
 from pages.work import cache
-from smpcore import (
-    Preparation,
-    PrototypeModel,
-    RegressionScores,
-    Scores,
-    evaluate,
-    forbiddable,
-    shorten_name,
-)
+from smpcore import PrototypeModel, evaluate
+from smpcore.datasets import Preparation, forbiddable, shorten_name
+from smpcore.evaluation import RegressionScores, Scores
 
 #: What a prototype of each kind is.
 KINDS = {

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from smpcore import shorten_name
+from smpcore.datasets import shorten_name
 
 #: Significant digits of numbers in tables: as a rule, and of large ones at most.
 _DIGITS, _MOST_DIGITS = 4, 15

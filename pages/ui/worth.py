@@ -6,12 +6,8 @@ import numpy as np
 
 from pages.ui.readouts import TITLES, of_part
 from pages.work import cache
-from smpcore import (
-    PrototypeModel,
-    RegressionScores,
-    Scores,
-    evaluate,
-)
+from smpcore import PrototypeModel, evaluate
+from smpcore.evaluation import RegressionScores, Scores
 
 
 def worth(model: PrototypeModel, data: cache.Parts) -> str:

@@ -13,24 +13,14 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-import smpcore
 from pages.work.comparisons import ContenderJob, Entry
 from pages.work.memo import memo
 from pages.work.parts import Parts
 from pages.work.paths import Path
 from pages.work.sweep_jobs import SweepJob
 from pages.work.warmup import StartUp, uncompiled
-from smpcore import (
-    METHODS,
-    Dataset,
-    Split,
-    check_fit,
-    figures,
-    forbid,
-    load_dataset,
-    prepare,
-    split,
-)
+from smpcore import METHODS, Dataset, errors, figures, load_dataset, prepare, split
+from smpcore.datasets import Split, check_fit, forbid
 
 #: Tables with more numbers to go through are fitted in a job from the start.
 QUICK_VALUES = 1_000_000
@@ -102,7 +92,7 @@ def _problem(
     _dataset: Dataset,
 ) -> Any:
     estimator = METHODS[method].estimator(dict(values), _dataset.task)
-    with smpcore.cautions() as heard:
+    with errors.cautions() as heard:
         found = estimator.problem(*_parts_.named("train"))
     return found, heard
 

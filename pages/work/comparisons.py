@@ -11,16 +11,8 @@ import numpy as np
 from pages.work import study_pool
 from pages.work.tasks import Task
 from pages.work.warmup import uncompiled
-from smpcore import (
-    METHODS,
-    Contender,
-    Dataset,
-    Fold,
-    SmpcoreError,
-    contend,
-    folds,
-    title_of,
-)
+from smpcore import METHODS, Dataset, SmpcoreError
+from smpcore.evaluation import Contender, Fold, contend, folds, title_of
 
 #: What it is called not to search for settings.
 AS_THEY_ARE = "as they are"

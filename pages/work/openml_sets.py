@@ -9,7 +9,8 @@ from typing import Any
 
 from pages.work import reading
 from pages.work.downloads import Download
-from smpcore import Dataset, SmpcoreError, fetch_openml, search_openml
+from smpcore import Dataset, SmpcoreError, fetch_openml
+from smpcore.datasets import search_openml
 
 #: What the key of such a data set begins with, in links as well.
 PREFIX = "openml:"

@@ -8,7 +8,9 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from smpcore import Dataset, Preparation, Split, clusters
+from smpcore import Dataset
+from smpcore.datasets import Preparation, Split
+from smpcore.evaluation import clusters
 
 
 @dataclass(frozen=True, eq=False)

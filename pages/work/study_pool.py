@@ -19,7 +19,8 @@ from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 
 from pages.work import slots
-from smpcore import Dataset, engine
+from smpcore import Dataset
+from smpcore.evaluation import engine
 
 log = logging.getLogger(__name__)
 

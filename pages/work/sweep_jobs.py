@@ -12,13 +12,11 @@ import pandas as pd
 from pages.work import study_pool
 from pages.work.tasks import Task
 from pages.work.warmup import uncompiled
-from smpcore import (
-    METHODS,
-    Dataset,
+from smpcore import METHODS, Dataset, sweep
+from smpcore.evaluation import (
     engine,
     folds,
     summary,
-    sweep,
     sweep_table,
     walk_baselines,
     walk_method,

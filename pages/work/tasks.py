@@ -22,7 +22,8 @@ import numpy as np
 
 from pages.work.slots import N_CORES
 from pages.work.visitors import is_here, visitor
-from smpcore import Dataset, SmpcoreError, engine
+from smpcore import Dataset, SmpcoreError
+from smpcore.evaluation import engine
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Once per process: machine code for the methods."""
+"""Once per process: machine code for the methods, and the libraries they need."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import warnings
 from threadpoolctl import threadpool_limits
 
 from pages.work import reading, study_pool, visitors
-from smpcore import METHODS, Caution
+from smpcore import BASELINES, METHODS, list_datasets, load_dataset, split
+from smpcore.errors import Caution
 
 #: The other kernels are compiled this long after the first.
 BACKGROUND_SECONDS = 8.0
@@ -29,6 +30,9 @@ class StartUp:
         visitors.pace_messages()
         gc.disable()  # a compiler makes millions of objects, and hardly any garbage
         next(iter(METHODS.values())).warm_up()
+        # What `import smpcore` leaves until it is used; no visitor is to wait for it.
+        split(load_dataset(list_datasets()[0].key))
+        next(iter(BASELINES.values())).estimator()
         gc.enable()
         self._freeze()
         self.waiting = [method.title for method in METHODS.values()]

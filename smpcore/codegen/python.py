@@ -45,14 +45,15 @@ def emit_python(recipe: Mapping[str, Any]) -> str:
         loader = "load_dataset"
         call = f"load_dataset({_value(source['key'])}{options and ', ' + options})"
     estimator = _identifier(recipe["estimator"])
+    imports = [f"from smpcore import {estimator}, {loader}, prepare, split"]
     if source.get("two_classes"):
         call += ".two_classes()"
     if source.get("forbidden"):
         call = f"forbid({call}, {_value(source['forbidden'])})"
-        loader += ", forbid"
+        imports.append("from smpcore.datasets import forbid")
     division = _arguments(recipe.get("split", {}))
     lines = [
-        f"from smpcore import {estimator}, {loader}, prepare, split",
+        *imports,
         "",
         f"dataset = {call}",
         f"parts = split(dataset{division and ', ' + division})",

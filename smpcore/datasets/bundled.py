@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-import sklearn.datasets
 
 from smpcore.datasets import synthetic
 from smpcore.datasets.columns import Task, shown
@@ -193,6 +192,8 @@ def _from_sklearn(
     **options,
 ) -> DatasetInfo:
     def load() -> Dataset:
+        import sklearn.datasets
+
         bunch = getattr(sklearn.datasets, f"load_{key}")(as_frame=True, **options)
         names = np.asarray(getattr(bunch, "target_names", []))
         named = names.dtype.kind == "U"

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-from sklearn.tree import DecisionTreeClassifier
 
 from smpcore.datasets.columns import as_numbers, names_groups, shown
 from smpcore.datasets.dataset import Dataset
@@ -196,6 +195,8 @@ def _predicted(
     frame: pd.DataFrame, dataset: Dataset, codes: np.ndarray
 ) -> Iterator[tuple[str, float]]:
     """Share of the rows that each column predicts, of the columns that may do well."""
+    from sklearn.tree import DecisionTreeClassifier
+
     n_classes = np.unique(codes).size
     if not 1 < n_classes <= codes.size / _FEWEST_ROWS_PER_CLASS:
         return

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 from pandas.api.extensions import ExtensionArray
 
 from smpcore.datasets.cells import NUMBER, parse_cell
@@ -245,16 +244,18 @@ def _parsed(text: bytes, separator: str, width: int) -> list[pa.Array]:
 
 
 def _arrow_table(data: bytes, separator: str, width: int) -> pa.Table:
+    from pyarrow import csv as arrow_csv
+
     names = [str(number) for number in range(width)]
-    return pyarrow.csv.read_csv(
+    return arrow_csv.read_csv(
         pa.BufferReader(data),
-        read_options=pyarrow.csv.ReadOptions(
+        read_options=arrow_csv.ReadOptions(
             column_names=names, use_threads=False, block_size=len(data) + 1
         ),
-        parse_options=pyarrow.csv.ParseOptions(
+        parse_options=arrow_csv.ParseOptions(
             delimiter=separator, newlines_in_values=True
         ),
-        convert_options=pyarrow.csv.ConvertOptions(
+        convert_options=arrow_csv.ConvertOptions(
             column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
         ),
     )

@@ -64,7 +64,8 @@ def read_kernels(source: bytes | BinaryIO, n_samples: int | None = None) -> Kern
     --------
     >>> import io
     >>> import numpy as np
-    >>> from smpcore import IMKPLClassifier, read_kernels
+    >>> from smpcore import IMKPLClassifier
+    >>> from smpcore.datasets import read_kernels
     >>> x, file = np.arange(6.0), io.BytesIO()
     >>> near = np.exp(-((x[:, None] - x) ** 2))
     >>> np.savez_compressed(file, near=near, far=near**0.1, y=x > 2)

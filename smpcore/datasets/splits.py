@@ -7,12 +7,6 @@ from functools import cached_property
 from itertools import islice
 
 import numpy as np
-from sklearn.model_selection import (
-    GroupShuffleSplit,
-    ShuffleSplit,
-    StratifiedGroupKFold,
-    StratifiedShuffleSplit,
-)
 
 from smpcore.datasets.columns import as_text, listed, shown
 from smpcore.datasets.content import read_only
@@ -197,6 +191,8 @@ def _carve(
     dataset: Dataset, rows: np.ndarray, share: float, seed: int, large: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Take a share of the rows; those of classes that are not large stay."""
+    from sklearn import model_selection
+
     size = min(round(share * rows.size), rows.size - 1)
     if dataset.times is not None:
         return _carve_latest(dataset, rows, size)
@@ -205,7 +201,8 @@ def _carve(
     if dataset.groups is not None:
         taken = _carve_groups(dataset, rows, share, seed)
     elif dataset.task == "regression":
-        taken = _first_test(ShuffleSplit(1, test_size=size, random_state=seed), rows)
+        draw = model_selection.ShuffleSplit(1, test_size=size, random_state=seed)
+        taken = _first_test(draw, rows)
     else:
         taken = _carve_classes(rows, dataset.codes[rows], size, seed, large)
     return np.sort(rows[taken]), np.delete(rows, taken)
@@ -255,6 +252,8 @@ def _first_test(splitter, rows: np.ndarray, *labels: np.ndarray) -> np.ndarray:
 def _carve_classes(
     rows: np.ndarray, codes: np.ndarray, size: int, seed: int, large: np.ndarray
 ) -> np.ndarray:
+    from sklearn import model_selection
+
     large = large & (np.bincount(codes, minlength=large.size) >= 2)
     free = np.flatnonzero(large[codes])
     size = min(size, free.size - 1)
@@ -263,7 +262,9 @@ def _carve_classes(
     n_classes = np.count_nonzero(large)
     # With fewer rows to take than classes, no share of a class can be kept.
     enough = n_classes <= min(size, free.size - size)
-    splitter = StratifiedShuffleSplit if enough else ShuffleSplit
+    splitter = model_selection.ShuffleSplit
+    if enough:
+        splitter = model_selection.StratifiedShuffleSplit
     draw = splitter(1, test_size=size, random_state=seed)
     return free[_first_test(draw, free, codes[free])]
 
@@ -271,13 +272,15 @@ def _carve_classes(
 def _carve_groups(
     dataset: Dataset, rows: np.ndarray, share: float, seed: int
 ) -> np.ndarray:
+    from sklearn import model_selection
+
     groups = dataset.groups[rows]
     n_groups = np.unique(groups).size
     if n_groups < 2:
         return rows[:0]
     if dataset.task == "regression" or n_groups > _FEW_GROUPS:
         size = min(max(1, round(share * n_groups)), n_groups - 1)
-        draw = GroupShuffleSplit(1, test_size=size, random_state=seed)
+        draw = model_selection.GroupShuffleSplit(1, test_size=size, random_state=seed)
         return _first_test(draw, rows, rows, groups)
     codes = dataset.codes[rows]
     counts = np.bincount(codes)
@@ -288,7 +291,9 @@ def _carve_groups(
     part = min(part, 1 - Fraction(1, most))
     # A class with fewer rows than folds cannot be balanced over them.
     codes = np.where(counts[codes] < part.denominator, counts.argmax(), codes)
-    draw = StratifiedGroupKFold(part.denominator, shuffle=True, random_state=seed)
+    draw = model_selection.StratifiedGroupKFold(
+        part.denominator, shuffle=True, random_state=seed
+    )
     folds = islice(draw.split(rows, codes, groups), part.numerator)
     return np.concatenate([fold for _, fold in folds])
 

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
-from sklearn.datasets import make_blobs, make_circles, make_moons
 
 Points = tuple[np.ndarray, np.ndarray]
 
@@ -20,6 +19,8 @@ def class_sizes(n_samples: int, n_classes: int, imbalance: float) -> list[int]:
 
 def moons(n_samples: int, noise: float, imbalance: float, seed: int) -> Points:
     """Two half circles that reach into each other."""
+    from sklearn.datasets import make_moons
+
     sizes = tuple(class_sizes(n_samples, 2, imbalance))
     return make_moons(sizes, noise=noise, random_state=seed)
 
@@ -28,12 +29,16 @@ def circles(
     n_samples: int, noise: float, imbalance: float, inner: float, seed: int
 ) -> Points:
     """A circle around a circle."""
+    from sklearn.datasets import make_circles
+
     sizes = tuple(class_sizes(n_samples, 2, imbalance))
     return make_circles(sizes, noise=noise, random_state=seed, factor=inner)
 
 
 def xor(n_samples: int, noise: float, imbalance: float, seed: int) -> Points:
     """Four clouds; opposite ones are one class."""
+    from sklearn.datasets import make_blobs
+
     sizes = class_sizes(n_samples, 2, imbalance)
     sizes = [sizes[0] // 2, sizes[0] - sizes[0] // 2, sizes[1] // 2]
     corners = np.array([(-1.0, -1.0), (1.0, 1.0), (-1.0, 1.0), (1.0, -1.0)])
@@ -46,6 +51,8 @@ def blobs(
     n_samples: int, noise: float, imbalance: float, n_classes: int, seed: int
 ) -> Points:
     """One round cloud per class, on a ring."""
+    from sklearn.datasets import make_blobs
+
     angles = 2 * np.pi * np.arange(n_classes) / n_classes
     centers = 2 * np.column_stack([np.cos(angles), np.sin(angles)])
     sizes = class_sizes(n_samples, n_classes, imbalance)

@@ -26,7 +26,6 @@ from smpcore.datasets.delimited import read_delimited
 from smpcore.datasets.limits import read_bytes
 from smpcore.datasets.long_tables import from_long, long_roles
 from smpcore.datasets.names import clean_names
-from smpcore.datasets.parquet import read_parquet
 from smpcore.datasets.series import Shape, is_ts, read_ts
 from smpcore.datasets.text import as_utf8, first_word, lines
 from smpcore.errors import DatasetError
@@ -189,6 +188,8 @@ def _read(
     shape: Shape | tuple[()] = ()
     numbers = None
     if data.startswith(b"PAR1") or ending in (".parquet", ".pq"):
+        from smpcore.datasets.parquet import read_parquet
+
         frame, notices = read_parquet(data)
         reading = Reading("Parquet")
     elif ending == ".arff" or first_word(data, b"%") == b"@relation":

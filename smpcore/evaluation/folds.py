@@ -8,13 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from sklearn.model_selection import (
-    GroupKFold,
-    KFold,
-    StratifiedGroupKFold,
-    StratifiedKFold,
-    TimeSeriesSplit,
-)
 
 from smpcore.datasets import Dataset, moments, read_times, shown
 from smpcore.errors import DatasetError, SmpcoreError
@@ -171,6 +164,8 @@ def _in_time(
     dataset: Dataset, rows: np.ndarray, moment: np.ndarray, n_folds: int
 ) -> list[Fold]:
     """Blocks of equally many moments, each held out after all that came before."""
+    from sklearn.model_selection import TimeSeriesSplit
+
     n_moments = int(moment.max(initial=-1)) + 1
     if n_moments <= n_folds:
         grouped = "" if dataset.groups is None else " that part no group"
@@ -202,6 +197,13 @@ def _drawn(
     seed: int,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """One draw, by scikit-learn's splitter for this kind of rows."""
+    from sklearn.model_selection import (
+        GroupKFold,
+        KFold,
+        StratifiedGroupKFold,
+        StratifiedKFold,
+    )
+
     options = {"n_splits": n_folds, "shuffle": True, "random_state": seed}
     if dataset.task == "regression":
         splitter = KFold(**options) if groups is None else GroupKFold(**options)

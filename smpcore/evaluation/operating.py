@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 from scipy.stats import rankdata
-from sklearn.metrics import roc_curve
 
 from smpcore.errors import SmpcoreError
 from smpcore.evaluation.clustered import effective_rows
@@ -71,6 +70,8 @@ def operating_points(margin: np.ndarray, truth: np.ndarray) -> pd.DataFrame:
     SmpcoreError
         Where one of both classes has no row.
     """
+    from sklearn.metrics import roc_curve
+
     truth = np.asarray(truth, dtype=bool)
     if truth.all() or not truth.any():
         raise SmpcoreError(

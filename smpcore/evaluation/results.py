@@ -12,12 +12,11 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from smpcore.baselines import BASELINES
 from smpcore.datasets import shown
@@ -25,6 +24,9 @@ from smpcore.errors import SmpcoreError
 from smpcore.evaluation.sizes import SIZES
 from smpcore.evaluation.sweep import COLUMNS, KEY, SCORES, sweep_table
 from smpcore.methods import METHODS
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 #: Changes when the columns or their meaning do.
 VERSION = 1
@@ -92,6 +94,8 @@ def write_results(
     rows : iterable of dict
         As `sweep` gives them.
     """
+    import pyarrow.parquet as pq
+
     frame = sweep_table(list(rows), subject.task)
     frame["value"] = frame["value"].astype(float)
     frame["status"] = frame["status"].astype(str)
@@ -122,6 +126,8 @@ def read_results(content: bytes, name: str) -> tuple[Subject, pd.DataFrame]:
     SmpcoreError
         If it is cut off, something else, or of another version.
     """
+    import pyarrow.parquet as pq
+
     called = shown(name)
     try:
         file = pq.ParquetFile(io.BytesIO(content))

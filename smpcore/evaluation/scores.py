@@ -163,7 +163,7 @@ def evaluate(
     X : ndarray of shape (n_samples, n_features), user's units
     y : ndarray of shape (n_samples,), labels; numbers for regression
     clusters : ndarray of int, shape (n_samples,), optional
-        Which rows depend on each other, from `smpcore.clusters`.
+        Which rows depend on each other, from `smpcore.evaluation.clusters`.
 
     Returns
     -------

@@ -18,13 +18,13 @@ import numpy as np
 
 from smpcore.errors import SmpcoreError, require_finite
 from smpcore.model.checks import check_parts
-from smpcore.model.history import STATUS as STATUS
-from smpcore.model.history import History
+from smpcore.model.history import STATUS, History
 from smpcore.model.text import plain, typed
-from smpcore.model.ties import lowest_within
-from smpcore.model.ties import training_tie as training_tie
+from smpcore.model.ties import lowest_within, training_tie
 from smpcore.similarity import Similarity
 from smpcore.solvers.nqp import nqp_rows
+
+__all__ = ["STATUS", "UNREPRESENTED", "History", "PrototypeModel", "training_tie"]
 
 SCHEMA = 1
 

@@ -25,7 +25,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
 from smpcore import (
-    ExportError,
     MultiPrototypeSVC,
     SMaLLClassifier,
     SMPClassifier,
@@ -37,6 +36,7 @@ from smpcore.chips import CHIPS, measure
 from smpcore.chips.measuring import simulated
 from smpcore.chips.programs import sizes_of
 from smpcore.codegen import QuantModel, compile_model, quantise
+from smpcore.errors import ExportError
 from smpcore.evaluation.pareto import corrected_error
 from smpcore.model import PrototypeModel
 from smpcore.similarity import Similarity

@@ -18,16 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from smpcore import (
-    METHODS,
-    engine,
-    folds,
-    load_dataset,
-    split,
-    sweep,
-    sweep_table,
-    walk_method,
-)
+from smpcore import METHODS, load_dataset, split, sweep
+from smpcore.evaluation import engine, folds, sweep_table, walk_method
 from smpcore.evaluation.engine import VARIABLE
 from smpcore.evaluation.tasks import running
 from tests.clusters import Cluster

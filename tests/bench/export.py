@@ -12,7 +12,6 @@ import pandas as pd
 
 from smpcore import (
     METHODS,
-    ExportError,
     IMKPLClassifier,
     SuperSparseClassifier,
     SuperSparseRegressor,
@@ -25,6 +24,7 @@ from smpcore import (
 from smpcore.chips import CHIPS, measure, sizes
 from smpcore.codegen import agreement
 from smpcore.codegen.kernels import KERNELS
+from smpcore.errors import ExportError
 from smpcore.similarity import Similarity
 from tests.smpcore.codegen.kernel_models import kernel_model, svm_model
 from tests.smpcore.codegen.toolchain import answers_in_c

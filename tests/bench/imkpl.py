@@ -35,7 +35,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from smpcore import forbid, load_dataset, prepare, read_table, split
+from smpcore import load_dataset, prepare, read_table, split
+from smpcore.datasets import forbid
 from smpcore.estimators.imkpl import IMKPLClassifier
 from smpcore.estimators.imkpl_measures import discrimination
 from smpcore.solvers.nqp import nqp_rows
@@ -334,7 +335,8 @@ GROWTH = """
 import json, sys, time
 import numpy as np
 start = time.process_time()
-from smpcore import forbid, load_dataset, prepare, read_table, split
+from smpcore import load_dataset, prepare, read_table, split
+from smpcore.datasets import forbid
 from smpcore.estimators.imkpl import IMKPLClassifier
 imported = time.process_time()
 rng = np.random.default_rng(0)

@@ -16,15 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 import joblib
 import pandas as pd
 
-from smpcore import (
-    METHODS,
-    folds,
-    load_dataset,
-    split,
-    sweep,
-    sweep_table,
-    walk_method,
-)
+from smpcore import METHODS, load_dataset, split, sweep
+from smpcore.evaluation import folds, sweep_table, walk_method
 
 
 def timed(key: str, methods: list[str], n_points: int, n_threads: int) -> pd.DataFrame:

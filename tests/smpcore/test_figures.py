@@ -3,13 +3,7 @@
 import numpy as np
 import pytest
 
-from smpcore import (
-    History,
-    SMPClassifier,
-    SmpcoreError,
-    SuperSparseRegressor,
-    load_dataset,
-)
+from smpcore import SMPClassifier, SmpcoreError, SuperSparseRegressor, load_dataset
 from smpcore.figures import (
     axis_view,
     convergence,
@@ -18,6 +12,7 @@ from smpcore.figures import (
     pca_view,
     prediction_raster,
 )
+from smpcore.model import History
 
 
 @pytest.fixture(scope="module")

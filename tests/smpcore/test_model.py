@@ -6,7 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from smpcore import History, PrototypeModel, Similarity, SmpcoreError
+from smpcore import PrototypeModel, SmpcoreError
+from smpcore.model import History
+from smpcore.similarity import Similarity
 
 
 def model(**changes):

@@ -4,16 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from smpcore import (
-    METHODS,
-    Page,
-    PointsTable,
-    Rule,
-    load_dataset,
-    prepare,
-    report,
-    split,
-)
+from smpcore import METHODS, load_dataset, prepare, report, split
+from smpcore.explain import PointsTable, Rule
+from smpcore.report import Page
 from tests.smpcore.codegen.random_models import random_linear
 
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from smpcore import Similarity, SmpcoreError
-from smpcore.similarity import SIMILARITIES
+from smpcore import SmpcoreError
+from smpcore.similarity import SIMILARITIES, Similarity
 
 RNG = np.random.default_rng(0)
 X, Z = RNG.uniform(size=(7, 4)), RNG.uniform(size=(3, 4))

@@ -8,15 +8,8 @@ import numpy as np
 import pytest
 from threadpoolctl import OpenBLASController, threadpool_info, threadpool_limits
 
-from smpcore import (
-    METHODS,
-    folds,
-    load_dataset,
-    prepare,
-    split,
-    sweep,
-    walk_method,
-)
+from smpcore import METHODS, load_dataset, prepare, split, sweep
+from smpcore.evaluation import folds, walk_method
 from smpcore.threads import one_core
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

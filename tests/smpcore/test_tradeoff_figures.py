@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from smpcore import figures, operating_points, reject_curve
+from smpcore import figures
+from smpcore.evaluation import operating_points, reject_curve
 
 
 def _points() -> pd.DataFrame:

@@ -4,17 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from smpcore import (
-    MOST_FORBIDDEN,
-    DatasetError,
-    forbid,
-    forbiddable,
-    in_place,
-    load_dataset,
-    make_dataset,
-    prepare,
-    split,
-)
+from smpcore import load_dataset, prepare, split
+from smpcore.datasets import MOST_FORBIDDEN, forbid, forbiddable, in_place, make_dataset
+from smpcore.errors import DatasetError
 
 
 @pytest.fixture

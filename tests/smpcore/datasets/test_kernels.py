@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from smpcore import DatasetError, IMKPLClassifier, SmpcoreError, read_kernels
-from smpcore.datasets import kernels
+from smpcore import IMKPLClassifier, SmpcoreError
+from smpcore.datasets import kernels, read_kernels
+from smpcore.errors import DatasetError
 
 POINTS = np.random.default_rng(0).normal(size=(12, 3))
 NEAR = np.exp(-((POINTS[:, None] - POINTS) ** 2).sum(axis=2))

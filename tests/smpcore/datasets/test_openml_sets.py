@@ -9,9 +9,16 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from smpcore import DatasetError, check_fit, fetch_openml, find_openml, search_openml
-from smpcore.datasets import openml_process, openml_sets
+from smpcore import fetch_openml
+from smpcore.datasets import (
+    check_fit,
+    find_openml,
+    openml_process,
+    openml_sets,
+    search_openml,
+)
 from smpcore.datasets.process_pool import ProcessPool
+from smpcore.errors import DatasetError
 from tests.smpcore.datasets.openml_server import IRIS, Served, serving
 
 HOSTILE = "<b>x</b>'; drop table, ../../etc"

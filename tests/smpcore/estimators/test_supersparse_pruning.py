@@ -9,7 +9,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.svm import SVC
 
-from smpcore import SmpcoreError, fit_smallest, prune_path, removal_costs
+from smpcore import SmpcoreError
+from smpcore.estimators import fit_smallest, prune_path, removal_costs
 from smpcore.estimators.supersparse import SuperSparseClassifier, SuperSparseRegressor
 from smpcore.estimators.supersparse_baselines import (
     WAYS,

@@ -5,15 +5,15 @@ import pandas as pd
 import pytest
 from scipy.stats import t, ttest_1samp
 
-from smpcore import (
+from smpcore import load_dataset
+from smpcore.datasets import make_dataset
+from smpcore.evaluation import (
     RegressionScores,
     clusters,
     clusters_like,
-    load_dataset,
-    make_dataset,
+    count_answers,
     wilson,
 )
-from smpcore.evaluation import count_answers
 from smpcore.evaluation.clustered import effective_rows, mean_error
 
 CLASSES = np.array(["no", "yes"])

@@ -7,18 +7,8 @@ import pytest
 from scipy import stats
 from sklearn.model_selection import cross_val_score
 
-from smpcore import (
-    BASELINES,
-    METHODS,
-    SmpcoreError,
-    contend,
-    folds,
-    holm,
-    holm_levels,
-    load_dataset,
-    paired_difference,
-    split,
-)
+from smpcore import BASELINES, METHODS, SmpcoreError, load_dataset, split
+from smpcore.evaluation import contend, folds, holm, holm_levels, paired_difference
 
 
 @pytest.fixture(scope="module")

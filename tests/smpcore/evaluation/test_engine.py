@@ -12,15 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from smpcore import (
-    METHODS,
-    SmpcoreError,
+from smpcore import METHODS, SmpcoreError, load_dataset, split, sweep
+from smpcore.evaluation import (
     engine,
     folds,
-    load_dataset,
     refits,
-    split,
-    sweep,
     sweep_table,
     walk_baselines,
     walk_method,

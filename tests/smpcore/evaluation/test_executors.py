@@ -14,17 +14,12 @@ import numba
 import numpy as np
 import pytest
 
-from smpcore import (
-    METHODS,
-    SmpcoreError,
+from smpcore import METHODS, SmpcoreError, load_dataset, prepare, split, sweep
+from smpcore.evaluation import (
     contend,
     folds,
-    load_dataset,
     out_of_fold,
-    prepare,
     refits,
-    split,
-    sweep,
     sweep_table,
     walk_baselines,
     walk_method,

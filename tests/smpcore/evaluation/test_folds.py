@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smpcore import Dataset, SmpcoreError, clusters, folds, load_dataset, split
+from smpcore import Dataset, SmpcoreError, load_dataset, split
+from smpcore.evaluation import clusters, folds
 
 
 def test_each_training_row_is_held_out_once_and_no_other_row_appears():

@@ -4,14 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from smpcore import (
-    known_rows,
-    load_dataset,
-    make_dataset,
-    match_columns,
-    prepare,
-    split,
-)
+from smpcore import load_dataset, prepare, split
+from smpcore.datasets import make_dataset
+from smpcore.evaluation import known_rows, match_columns
 
 
 def parts_of(dataset, frame, division=None):

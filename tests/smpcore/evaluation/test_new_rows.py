@@ -4,19 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from smpcore import (
-    METHODS,
-    DatasetError,
-    SMPClassifier,
-    answer_rows,
-    compile_model,
-    labelled,
-    load_dataset,
-    make_dataset,
-    match_columns,
-    prepare,
-    used_inputs,
-)
+from smpcore import METHODS, SMPClassifier, compile_model, load_dataset, prepare
+from smpcore.codegen import used_inputs
+from smpcore.datasets import make_dataset
+from smpcore.errors import DatasetError
+from smpcore.evaluation import answer_rows, labelled, match_columns
 
 
 @pytest.fixture(scope="module")

@@ -14,16 +14,18 @@ from smpcore import (
     METHODS,
     PrototypeModel,
     SmpcoreError,
-    at_threshold,
-    band_for_error,
     compile_model,
     load_dataset,
+    prepare,
+    split,
+)
+from smpcore.evaluation import (
+    at_threshold,
+    band_for_error,
     margins,
     operating_points,
-    prepare,
     reject_curve,
     roc_area,
-    split,
     threshold_for_cost,
     threshold_for_sensitivity,
 )

@@ -6,18 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from smpcore import (
-    METHODS,
-    Dataset,
-    SmpcoreError,
-    folds,
-    load_dataset,
-    out_of_fold,
-    prepare,
-    rates_at,
-    split,
-    wilson,
-)
+from smpcore import METHODS, Dataset, SmpcoreError, load_dataset, prepare, split
+from smpcore.evaluation import folds, out_of_fold, rates_at, wilson
 
 FIRST = next(iter(METHODS))
 

@@ -7,8 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from smpcore import SIZES, pareto_front, smaller_and_as_good, summary
-from smpcore.evaluation import corrected_error, corrected_t_test
+from smpcore.evaluation import (
+    SIZES,
+    corrected_error,
+    corrected_t_test,
+    pareto_front,
+    smaller_and_as_good,
+    summary,
+)
 
 DIFFERENCES = np.array([0.02, 0.01, 0.03, 0.0, 0.04])
 

@@ -14,19 +14,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from smpcore import (
-    SmpcoreError,
+from smpcore import SmpcoreError, load_dataset, split, sweep
+from smpcore.evaluation import __main__ as command
+from smpcore.evaluation import (
     edition,
     folds,
-    load_dataset,
     read_results,
-    split,
-    sweep,
     sweep_table,
     walk_baselines,
     walk_method,
 )
-from smpcore.evaluation import __main__ as command
 from smpcore.evaluation import journal as journals
 from smpcore.evaluation.journal import Journal
 from smpcore.evaluation.results import Subject, write_results

@@ -13,14 +13,13 @@ from sklearn.metrics import (
 )
 
 from smpcore import (
-    RegressionScores,
     SMPClassifier,
     SmpcoreError,
     SuperSparseRegressor,
     evaluate,
     load_dataset,
 )
-from smpcore.evaluation import class_numbers, count_answers
+from smpcore.evaluation import RegressionScores, class_numbers, count_answers
 
 
 def test_counts_equal_scikit_learns():

@@ -7,17 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from smpcore import (
-    METHODS,
-    SmpcoreError,
-    load_dataset,
-    make_dataset,
-    prepare,
-    redraw,
-    refits,
-    stability,
-)
-from smpcore.evaluation import measure
+from smpcore import METHODS, SmpcoreError, load_dataset, prepare, stability
+from smpcore.datasets import make_dataset
+from smpcore.evaluation import measure, redraw, refits
 
 
 @pytest.fixture(scope="module", params=METHODS)

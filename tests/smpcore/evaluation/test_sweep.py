@@ -11,18 +11,20 @@ import pytest
 from smpcore import (
     BASELINES,
     METHODS,
-    SCORES,
     Dataset,
-    Walk,
     compile_model,
-    estimated,
     evaluate,
-    folds,
     load_dataset,
     prepare,
     quantise,
     split,
     sweep,
+)
+from smpcore.codegen import estimated
+from smpcore.evaluation import (
+    SCORES,
+    Walk,
+    folds,
     sweep_table,
     walk_baselines,
     walk_method,

@@ -8,18 +8,20 @@ from smpcore import (
     METHODS,
     Dataset,
     SmpcoreError,
-    column_effects,
     contributions,
-    facts_of_prototypes,
     load_dataset,
+    prepare,
+    split,
+)
+from smpcore.explain import (
+    column_effects,
+    contrasts,
+    facts_of_prototypes,
     nearest_examples,
     points_rule,
-    prepare,
     rule_in_words,
-    split,
     wins,
 )
-from smpcore.explain import contrasts
 from smpcore.explain.points import usual_step
 
 DATA = ("moons", "iris", "digits", "series")

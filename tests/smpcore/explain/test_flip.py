@@ -14,14 +14,14 @@ from smpcore import (
     METHODS,
     Dataset,
     PrototypeModel,
-    Similarity,
     SmpcoreError,
-    changed_columns,
     counterfactual,
     load_dataset,
     prepare,
     split,
 )
+from smpcore.explain import changed_columns
+from smpcore.similarity import Similarity
 
 ORDER = {"l2": 2, "l1": 1}
 

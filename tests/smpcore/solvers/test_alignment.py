@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from tslearn.metrics import cdist_gak
 
-from smpcore import Similarity
-from smpcore.similarity import alignment_kernel
+from smpcore.similarity import Similarity, alignment_kernel
 
 
 def definition(a, b, sigma):

@@ -15,7 +15,6 @@ from sklearn.datasets import (
     make_moons,
 )
 
-from smpcore import Similarity
 from smpcore.estimators.supersparse_paper import solve_paper
 from smpcore.estimators.supersparse_problem import (
     SMOOTH,
@@ -27,6 +26,7 @@ from smpcore.estimators.supersparse_problem import (
 )
 from smpcore.estimators.supersparse_rows import standard_rows
 from smpcore.estimators.supersparse_start import choose_start, column_costs
+from smpcore.similarity import Similarity
 from smpcore.solvers.supersparse import (
     CONVERGED,
     DIVERGED,

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from smpcore import METHODS, ExportError, codegen, load_dataset, prepare, split
+from smpcore import METHODS, codegen, load_dataset, prepare, split
 from smpcore.codegen import (
     QuantModel,
     SensorRange,
@@ -16,6 +16,7 @@ from smpcore.codegen import (
     sample,
 )
 from smpcore.codegen.integers.inputs import ends
+from smpcore.errors import ExportError
 from tests.smpcore.codegen.integers.chips import integer_answers
 from tests.smpcore.codegen.integers.mixed_tables import mixed_columns
 

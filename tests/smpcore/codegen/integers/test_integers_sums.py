@@ -6,11 +6,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from smpcore import METHODS, ExportError, load_dataset, prepare, split
+from smpcore import METHODS, load_dataset, prepare, split
 from smpcore.codegen import agreement, compile_model, error_bound, quantise, sample
 from smpcore.codegen.integers.fade import MOST_SCALE, Fade
 from smpcore.codegen.integers.grid import POWERS
 from smpcore.codegen.integers.inputs import ends
+from smpcore.errors import ExportError
 from tests.smpcore.codegen.integers.chips import integer_answers
 from tests.smpcore.codegen.integers.test_integers_linear import (
     SANITIZE,

@@ -1,0 +1,131 @@
+"""What the methods are held against: scikit-learn's models, by name.
+
+Each standardises the features first, as the methods do, and a regression its target
+too, so that penalties mean the same in any unit. The settings are usual ones; `grid`
+says what a search may try instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+__all__ = ["BASELINES", "Baseline"]
+
+_PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
+_DEPTHS = (2, 3, 4, 6, None)
+_NEIGHBOURS = (1, 3, 5, 9, 15)
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """One model of scikit-learn's.
+
+    Parameters
+    ----------
+    title : str
+    models : mapping of str to str
+        Task -> name of the model in `baselines.models`.
+    grid : mapping of str to tuple
+        Parameter -> values that a search may try.
+    path : str
+        A parameter of `grid` that makes the model sparse, if there is one: its
+        values are a path to compare with.
+    folded : bool
+        Whether it is one of those that are shown only when asked for.
+    remark : str
+        What its sizes do not say, in words.
+    """
+
+    title: str
+    models: Mapping[str, str]
+    grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    path: str = ""
+    folded: bool = False
+    remark: str = ""
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Tasks that it can do."""
+        return tuple(self.models)
+
+    def estimator(
+        self, values: Mapping[str, Any] | None = None, task: str = "classification"
+    ) -> BaseEstimator:
+        """A new estimator at these values, standardising first.
+
+        Parameters
+        ----------
+        values : mapping, optional
+            Names as in `grid`; what is left out stays as usual.
+        task : str
+
+        Returns
+        -------
+        Pipeline, or TransformedTargetRegressor of one
+        """
+        from smpcore.baselines import models  # half a second of scikit-learn
+
+        return models.standardised(self.models[task], values or {}, task)
+
+
+def _classifier(title: str, factory: str, **grid: tuple[Any, ...]) -> Baseline:
+    return Baseline(title, {"classification": factory}, grid, folded=True)
+
+
+BASELINES: dict[str, Baseline] = {
+    "l1_logistic": Baseline(
+        "l1 logistic regression",
+        {"classification": "l1_logistic"},
+        {"C": tuple(np.geomspace(0.01, 10.0, 10).round(4).tolist())},
+        path="C",
+    ),
+    "lasso": Baseline(
+        "Lasso",
+        {"regression": "lasso"},
+        {"alpha": tuple(np.geomspace(0.5, 0.001, 10).round(4).tolist())},
+        path="alpha",
+    ),
+    "rbf_svm": Baseline(
+        "RBF-SVM",
+        {"classification": "svc", "regression": "svr"},
+        {"C": _PENALTIES},
+    ),
+    "tree": Baseline(
+        "Decision tree",
+        {"classification": "tree", "regression": "tree_of_numbers"},
+        {"max_depth": _DEPTHS},
+    ),
+    "knn": Baseline(
+        "k nearest neighbours",
+        {"classification": "neighbours", "regression": "neighbours_of_numbers"},
+        {"n_neighbors": _NEIGHBOURS},
+    ),
+    "forest": Baseline(
+        "Random forest",
+        {"classification": "forest", "regression": "forest_of_numbers"},
+        {"max_depth": _DEPTHS},
+    ),
+    "ridge": Baseline("Ridge", {"regression": "ridge"}, {"alpha": _PENALTIES}),
+    "linear_svm": Baseline(
+        "Linear SVM",
+        {"classification": "linear_svc"},
+        {"C": _PENALTIES},
+        folded=True,
+        remark="it keeps weights only, no support vectors",
+    ),
+    "poly_svm": _classifier("Polynomial SVM", "poly_svc", C=_PENALTIES),
+    "sigmoid_svm": _classifier("Sigmoid SVM", "sigmoid_svc", C=_PENALTIES),
+    "logistic": _classifier("Logistic regression", "logistic", C=_PENALTIES),
+    "elastic_net": _classifier("Elastic net", "elastic_net", C=_PENALTIES),
+    "gaussian_process": _classifier("Gaussian process", "gaussian_process"),
+    "boosting": _classifier("Gradient boosting", "boosting", max_depth=(1, 2, 3)),
+    "adaboost": _classifier("AdaBoost", "adaboost", n_estimators=(25, 50, 100)),
+    "quadratic": _classifier(
+        "Quadratic discriminant", "quadratic", reg_param=(0.01, 0.1, 0.5)
+    ),
+}

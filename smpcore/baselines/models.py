@@ -1,0 +1,107 @@
+"""What makes scikit-learn's models, each with the parameters that a search may try."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.gaussian_process import GaussianProcessClassifier
+from sklearn.linear_model import Lasso, LogisticRegression, Ridge
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR, LinearSVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+#: liblinear draws from one generator in the whole process: of two fits at once, each
+#: would get what the other one leaves.
+_liblinear = threading.Lock()
+
+
+class _OneAtATime:
+    """Fit with liblinear as if nobody else did."""
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> Any:
+        with _liblinear:
+            return super().fit(X, y)
+
+
+class _LiblinearLogistic(_OneAtATime, LogisticRegression):
+    """l1-penalised logistic regression, the same beside others as alone."""
+
+
+class _LiblinearSVC(_OneAtATime, LinearSVC):
+    """Linear SVM, the same beside others as alone."""
+
+
+def _l1_logistic(C: float = 1.0) -> BaseEstimator:
+    one = _LiblinearLogistic(
+        l1_ratio=1.0, solver="liblinear", C=C, max_iter=1000, random_state=0
+    )
+    return OneVsRestClassifier(one)
+
+
+#: Name in the table of baselines -> what makes the model, at the usual settings.
+MODELS: dict[str, Callable[..., BaseEstimator]] = {
+    "l1_logistic": _l1_logistic,
+    "lasso": partial(Lasso, alpha=0.1, max_iter=10_000),
+    "ridge": Ridge,
+    "svc": SVC,
+    "svr": SVR,
+    "poly_svc": partial(SVC, kernel="poly"),
+    "sigmoid_svc": partial(SVC, kernel="sigmoid"),
+    "linear_svc": partial(_LiblinearSVC, random_state=0, max_iter=5000),
+    "tree": partial(DecisionTreeClassifier, random_state=0),
+    "tree_of_numbers": partial(DecisionTreeRegressor, random_state=0),
+    "forest": partial(RandomForestClassifier, random_state=0),
+    "forest_of_numbers": partial(RandomForestRegressor, random_state=0),
+    "neighbours": KNeighborsClassifier,
+    "neighbours_of_numbers": KNeighborsRegressor,
+    "logistic": partial(LogisticRegression, max_iter=1000),
+    "elastic_net": partial(
+        LogisticRegression,
+        l1_ratio=0.5,
+        solver="saga",
+        max_iter=2000,
+        tol=1e-3,
+        random_state=0,
+    ),
+    "gaussian_process": partial(GaussianProcessClassifier, random_state=0),
+    "boosting": partial(GradientBoostingClassifier, random_state=0),
+    "adaboost": partial(AdaBoostClassifier, random_state=0),
+    "quadratic": partial(QuadraticDiscriminantAnalysis, reg_param=0.1),
+}
+
+
+def standardised(name: str, values: Mapping[str, Any], task: str) -> BaseEstimator:
+    """Make an estimator that standardises the features first, and numbers to predict.
+
+    Parameters
+    ----------
+    name : str
+        One of `MODELS`.
+    values : mapping
+        Its parameters.
+    task : {"classification", "regression"}
+
+    Returns
+    -------
+    Pipeline, or TransformedTargetRegressor of one
+    """
+    found = make_pipeline(StandardScaler(), MODELS[name](**values))
+    if task == "regression":
+        return TransformedTargetRegressor(found, transformer=StandardScaler())
+    return found
