@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from smpcore.estimators.smallk import SMaLLClassifier
-from smpcore.estimators.smallk_rounding import Limits, relax_all
+from smpcore.estimators.smallk.rounding import Limits, relax_all
 from tests.bench.solvers import show, timed
 
 LAMS = (0.003, 0.01, 0.03, 0.1, 0.3)

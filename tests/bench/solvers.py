@@ -25,8 +25,8 @@ from sklearn import datasets
 from threadpoolctl import threadpool_limits
 
 from smpcore import SMPClassifier
-from smpcore.estimators.smp import SOLVERS
-from smpcore.estimators.smp_problem import SMPState, elastic_net, solve_problem
+from smpcore.estimators.smp.estimator import SOLVERS
+from smpcore.estimators.smp.problem import SMPState, elastic_net, solve_problem
 from tests.smpcore.solvers.oracle import Case
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}

@@ -29,15 +29,15 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from smpcore.estimators.supersparse import SuperSparseClassifier
-from smpcore.estimators.supersparse_baselines import (
+from smpcore.estimators.supersparse.baselines import (
     WAYS,
     fit_fewer_vectors,
     fit_selected,
 )
-from smpcore.estimators.supersparse_paper import solve_paper
-from smpcore.estimators.supersparse_problem import SMOOTH, evaluate, solve_lbfgs
-from smpcore.estimators.supersparse_start import choose_start
-from smpcore.estimators.supersparse_strings import decode_strings, encode_strings
+from smpcore.estimators.supersparse.paper import solve_paper
+from smpcore.estimators.supersparse.problem import SMOOTH, evaluate, solve_lbfgs
+from smpcore.estimators.supersparse.starts import choose_start
+from smpcore.estimators.supersparse.strings import decode_strings, encode_strings
 from tests.bench.solvers import show, timed
 from tests.smpcore.solvers.test_supersparse import REAL, limits, real
 

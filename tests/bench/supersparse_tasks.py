@@ -27,7 +27,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from smpcore.estimators.supersparse import SuperSparseClassifier, SuperSparseRegressor
-from smpcore.estimators.supersparse_baselines import (
+from smpcore.estimators.supersparse.baselines import (
     WAYS,
     fit_fewer_vectors,
     fit_selected,

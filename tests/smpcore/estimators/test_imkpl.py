@@ -10,8 +10,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from smpcore import PrototypeModel, SmpcoreError
 from smpcore.estimators.imkpl import IMKPLClassifier
-from smpcore.estimators.imkpl_measures import discrimination, interpretability
-from smpcore.estimators.imkpl_steps import Alternation, Weights
+from smpcore.estimators.imkpl.alternation import Alternation, Weights
+from smpcore.estimators.imkpl.measures import discrimination, interpretability
 
 IRIS = load_iris(return_X_y=True)
 WINE = load_wine(return_X_y=True)

@@ -10,11 +10,11 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from smpcore import PrototypeModel, SmpcoreError
-from smpcore.estimators import mprotsvm_problem
 from smpcore.estimators.mprotsvm import MultiPrototypeSVC
-from smpcore.estimators.mprotsvm_assignment import best_assignment, settle
-from smpcore.estimators.mprotsvm_descent import Descent
-from smpcore.estimators.mprotsvm_starts import split_state
+from smpcore.estimators.mprotsvm import problem as mprotsvm_problem
+from smpcore.estimators.mprotsvm.assignment import best_assignment, settle
+from smpcore.estimators.mprotsvm.descent import Descent
+from smpcore.estimators.mprotsvm.starts import split_state
 from tests.smpcore.solvers.mprotsvm_oracle import judge_slowly
 
 IRIS = load_iris(return_X_y=True)

@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from smpcore import SmpcoreError
 from smpcore.estimators.smallk import SMaLLClassifier
-from smpcore.estimators.smallk_rounding import (
+from smpcore.estimators.smallk.rounding import (
     Limits,
     draw_support,
     largest_shares,

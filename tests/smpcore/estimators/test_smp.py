@@ -18,9 +18,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from smpcore import SMPClassifier, SmpcoreError
-from smpcore.estimators.assignment import equal_prototypes, merged_rows
-from smpcore.estimators.smp_bounds import loss_gradient
-from smpcore.estimators.smp_problem import largest_eigenvalue, solve_problem
+from smpcore.estimators.linear import largest_eigenvalue
+from smpcore.estimators.smp.assignment import equal_prototypes, merged_rows
+from smpcore.estimators.smp.bounds import loss_gradient
+from smpcore.estimators.smp.problem import solve_problem
 from smpcore.estimators.start import MOST_ROWS, cluster_rows, each_row
 from tests.smpcore.solvers.oracle import make_case
 

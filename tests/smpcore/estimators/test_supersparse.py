@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from smpcore import PrototypeModel, SmpcoreError
 from smpcore.estimators.supersparse import SuperSparseClassifier, SuperSparseRegressor
-from smpcore.estimators.supersparse_problem import SMOOTH, SuperSparseState, evaluate
+from smpcore.estimators.supersparse.problem import SMOOTH, SuperSparseState, evaluate
 
 IRIS = load_iris(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)

@@ -6,8 +6,8 @@ from sklearn.datasets import load_diabetes, load_iris
 
 from smpcore import SmpcoreError
 from smpcore.estimators.supersparse import SuperSparseClassifier, SuperSparseRegressor
-from smpcore.estimators.supersparse_problem import evaluate, refit
-from smpcore.estimators.supersparse_strings import (
+from smpcore.estimators.supersparse.problem import evaluate, refit
+from smpcore.estimators.supersparse.strings import (
     decode_strings,
     edited,
     encode_strings,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smpcore.estimators.mprotsvm_assignment import (
+from smpcore.estimators.mprotsvm.assignment import (
     best_assignment,
     drawn_assignment,
     gibbs_probabilities,

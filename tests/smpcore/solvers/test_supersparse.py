@@ -16,8 +16,8 @@ from sklearn.datasets import (
 )
 
 from smpcore import Similarity
-from smpcore.estimators.supersparse_paper import solve_paper
-from smpcore.estimators.supersparse_problem import (
+from smpcore.estimators.supersparse.paper import solve_paper
+from smpcore.estimators.supersparse.problem import (
     SMOOTH,
     Limits,
     evaluate,
@@ -25,8 +25,8 @@ from smpcore.estimators.supersparse_problem import (
     refit,
     solve_lbfgs,
 )
-from smpcore.estimators.supersparse_rows import standard_rows
-from smpcore.estimators.supersparse_start import choose_start, column_costs
+from smpcore.estimators.supersparse.rows import standard_rows
+from smpcore.estimators.supersparse.starts import choose_start, column_costs
 from smpcore.solvers.supersparse import (
     CONVERGED,
     DIVERGED,

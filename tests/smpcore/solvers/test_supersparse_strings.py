@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smpcore import Similarity
-from smpcore.estimators.supersparse_strings import edited, neighbour_values
+from smpcore.estimators.supersparse.strings import edited, neighbour_values
 from smpcore.solvers.strings import edit_distances, neighbour_distances
 
 LETTERS = 3
