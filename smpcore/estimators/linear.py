@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from smpcore.estimators.base import Problem
+from smpcore.estimators.problem import Problem
 
 #: Rows whose scores are held in memory at once.
 ROWS_AT_ONCE = 8192

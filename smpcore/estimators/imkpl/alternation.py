@@ -7,66 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from smpcore.estimators.imkpl.problem import IMKPLProblem
+from smpcore.estimators.imkpl.problem import IMKPLParameters, IMKPLProblem, IMKPLState
+from smpcore.estimators.problem import SolverOptions
 from smpcore.solvers.imkpl import DEAD, update_prototypes
 from smpcore.solvers.nqp import nqp_rows
 from smpcore.solvers.smp import CONVERGED, DIVERGED, ITERATION_LIMIT, STOPPED
 
 #: Times that a step of the kernel weights is halved before it is given up.
 MOST_HALVINGS = 3
-
-
-@dataclass(frozen=True)
-class Weights:
-    """Parameters of the objective, as in `IMKPLClassifier`."""
-
-    lam: float
-    mu: float
-    tau: float
-    kappa: float
-    code_size: int
-    path: bool
-
-    @property
-    def key(self) -> tuple[float, ...]:
-        """What the scale of `kappa` depends on."""
-        return self.lam, self.mu, self.tau, self.code_size, self.path
-
-
-@dataclass(frozen=True, eq=False)
-class IMKPLState:
-    """Where an alternation ended: the warm start of the next.
-
-    Parameters
-    ----------
-    U, codes : ndarray of shape (n_prototypes, n_samples)
-    beta : ndarray of shape (n_kernels,)
-    spread : float
-        Ridge of the kernel weights for each unit of `kappa`; 0 if not known.
-    key : tuple
-        Parameters that `spread` belongs to.
-    kappa : float
-        Evenness of the kernel weights.
-    """
-
-    U: np.ndarray
-    codes: np.ndarray
-    beta: np.ndarray
-    spread: float
-    key: tuple[float, ...]
-    kappa: float
-
-    def fits(self, problem: IMKPLProblem) -> bool:
-        """Whether it is of as many rows and kernels."""
-        shapes = self.U.shape[1], len(self.beta)
-        return shapes == (problem.U.shape[1], len(problem.active))
-
-    def n_prototypes(self, problem: IMKPLProblem) -> int:
-        """Prototypes of each class, of which a smaller class has fewer."""
-        sizes = np.bincount(problem.owners)
-        counts = np.arange(1, len(self.U) + 1)
-        total = np.minimum(sizes, counts[:, None]).sum(axis=1)
-        return int(counts[min(np.searchsorted(total, len(self.U)), len(counts) - 1)])
 
 
 @dataclass(eq=False)
@@ -80,12 +28,12 @@ class Alternation:
     Parameters
     ----------
     problem : IMKPLProblem
-    how : Weights
+    parameters : IMKPLParameters
     stop : ndarray of int64, shape (1,)
     """
 
     problem: IMKPLProblem
-    how: Weights
+    parameters: IMKPLParameters
     stop: np.ndarray
     K: np.ndarray = field(init=False)
     U: np.ndarray = field(init=False)
@@ -97,7 +45,7 @@ class Alternation:
     def __post_init__(self) -> None:
         self.K = self.problem.K
         self.U = self.problem.U.copy()
-        self.beta = self.problem.active / self.problem.active.sum()
+        self.beta = self.problem.even_weights
         self.codes = np.zeros_like(self.U)
         self.KU = self.U @ self.K
         self.update_codes()
@@ -108,15 +56,15 @@ class Alternation:
             state.U.shape == self.U.shape
             and state.beta.shape == self.beta.shape
             and not state.beta[~self.problem.active].any()
-            and np.count_nonzero(state.U, axis=1).max() <= self.how.code_size
+            and np.count_nonzero(state.U, axis=1).max() <= self.parameters.code_size
         )
         if not fits:
             return False
         self.beta = state.beta.copy()
-        if math.isinf(self.how.kappa):
-            self.beta = self.problem.active / self.problem.active.sum()
+        if math.isinf(self.parameters.kappa):
+            self.beta = self.problem.even_weights
         self.U = state.U.copy()
-        if (self.beta == self.problem.active / self.problem.active.sum()).all():
+        if (self.beta == self.problem.even_weights).all():
             self.K = self.problem.K
         else:
             self.K = self.problem.kernels.mixed(self.beta, self.stop)
@@ -125,19 +73,19 @@ class Alternation:
         self.U /= length
         self.KU /= length
         self.codes = np.zeros_like(self.U)
-        self.spread = state.spread if state.key == self.how.key else 0.0
+        self.spread = state.spread if state.key == self.parameters.key else 0.0
         self.update_codes()
         return True
 
     @property
     def rho(self) -> float:
         """Weight of the ridge on beta; none where beta is given."""
-        return 0.0 if self.is_fixed else self.how.kappa * self.spread
+        return 0.0 if self.is_fixed else self.parameters.kappa * self.spread
 
     @property
     def is_fixed(self) -> bool:
         """Whether there is nothing to choose about the kernel weights."""
-        return math.isinf(self.how.kappa) or self.problem.active.sum() == 1
+        return math.isinf(self.parameters.kappa) or self.problem.active.sum() == 1
 
     @property
     def gram(self) -> np.ndarray:
@@ -152,9 +100,11 @@ class Alternation:
     def update_codes(self) -> None:
         """Best code of every row; one that would get worse is kept."""
         Q = 2.0 * self.gram
-        C = np.ascontiguousarray((self.how.lam * self.across(self.U) - 2 * self.KU).T)
+        C = np.ascontiguousarray(
+            (self.parameters.lam * self.across(self.U) - 2 * self.KU).T
+        )
         found, values = np.zeros_like(C), np.empty(len(C))
-        nqp_rows(Q, C, self.how.code_size, found, values)
+        nqp_rows(Q, C, self.parameters.code_size, found, values)
         old = self.codes.T
         before = np.einsum("ij,ij->i", 0.5 * (old @ Q) + C, old)
         kept = before < values - 1e-12 * np.abs(values)
@@ -164,7 +114,7 @@ class Alternation:
     def update_prototypes(self) -> None:
         """Improve the prototypes one after the other."""
         codes = self.codes
-        pull = self.how.lam * self.across(codes) - 2.0 * (codes @ self.K)
+        pull = self.parameters.lam * self.across(codes) - 2.0 * (codes @ self.K)
         overlap = codes @ codes.T
         worst = np.empty(0, dtype=np.int64)
         n_dead = int((overlap.diagonal() <= DEAD).sum())
@@ -179,9 +129,9 @@ class Alternation:
             pull,
             overlap,
             worst,
-            float(self.how.tau),
-            self.how.code_size,
-            self.how.path,
+            float(self.parameters.tau),
+            self.parameters.code_size,
+            self.parameters.path,
         )
 
     def kernel_errors(self) -> np.ndarray:
@@ -190,17 +140,17 @@ class Alternation:
         ``errors @ beta`` is the objective but for ``lam <1 - S, H>``, the sizes of the
         prototypes and the ridge. Only rows with weight in a prototype are looked at.
         """
-        problem, how = self.problem, self.how
+        problem, parameters = self.problem, self.parameters
         rows = np.flatnonzero(self.U.any(axis=0))
         mix = np.ascontiguousarray(self.U[:, rows].T)
         W = mix @ (self.codes @ self.codes.T @ self.U - 2.0 * self.codes)
         shared = mix @ self.codes
         shared[problem.owners[rows][:, None] != problem.owners] = 0.0
-        W -= how.lam * shared
+        W -= parameters.lam * shared
         products = problem.kernels.products(rows, W, problem.active, self.stop)
         pairs = problem.neighbours + 2.0 * problem.n_same
-        constant = len(problem.owners) + how.lam * shared.sum()
-        return constant + products + how.mu * pairs
+        constant = len(problem.owners) + parameters.lam * shared.sum()
+        return constant + products + parameters.mu * pairs
 
     def update_kernels(self) -> None:
         """Move the kernel weights to their minimum, or as far as the objective falls.
@@ -233,7 +183,9 @@ class Alternation:
             at = old + share * (new - old)
             lengths = np.sqrt(1.0 + share * (squares - 1.0))
             ridge = 0.5 * self.rho * (at @ at)
-            return float(errors @ at + self.how.tau * (sizes / lengths).sum() + ridge)
+            return float(
+                errors @ at + self.parameters.tau * (sizes / lengths).sum() + ridge
+            )
 
         least = value(0.0)
         for halving in range(MOST_HALVINGS + 1):
@@ -267,25 +219,20 @@ class Alternation:
 
     def objective(self) -> float:
         """The objective G."""
-        parts, how = self.terms(), self.how
-        value = parts["rec"] + how.lam * parts["dis"] + how.mu * parts["ls"]
-        return value + how.tau * parts["ip"] + self.rho * parts["ridge"]
+        parts, at = self.terms(), self.parameters
+        value = parts["rec"] + at.lam * parts["dis"] + at.mu * parts["ls"]
+        return value + at.tau * parts["ip"] + self.rho * parts["ridge"]
 
     def run(
-        self, tol: float, max_iter: int, warm: bool, progress: np.ndarray, record: int
+        self, options: SolverOptions, warm: bool = False
     ) -> tuple[int, np.ndarray, np.ndarray]:
-        """Alternate until the objective settles.
+        """Alternate until the objective changes by `tol` at most, relatively.
 
         Parameters
         ----------
-        tol : float
-            Relative change that ends it.
-        max_iter : int
+        options : SolverOptions
         warm : bool
             Whether the start is another fit's end, which may be good at once.
-        progress : ndarray of float64, shape (1,)
-        record : int
-            Keep the prototypes of every so-many-th iteration.
 
         Returns
         -------
@@ -293,17 +240,18 @@ class Alternation:
         objective : ndarray of shape (n_iter,)
         steps : ndarray of shape (n_recorded, n_prototypes, n_samples)
         """
+        record, progress = options.record, options.progress
         values: list[float] = []
         steps = [self.U.copy()] if record else []
         status = STOPPED if self.stop[0] else ITERATION_LIMIT
         least = 1 if warm else 2
-        while status == ITERATION_LIMIT and len(values) < max_iter:
+        while status == ITERATION_LIMIT and len(values) < options.max_iter:
             self.update_prototypes()
             self.update_kernels()
             values.append(self.objective())
             self.update_codes()
             done = len(values)
-            progress[0] = max(progress[0], done / max_iter)
+            progress[0] = max(progress[0], done / options.max_iter)
             if record and done % record == 0:
                 steps.append(self.U.copy())
             if not math.isfinite(values[-1]):
@@ -312,7 +260,7 @@ class Alternation:
                 status = STOPPED
             elif done > least:
                 change = abs(values[-2] - values[-1])
-                if change <= tol * abs(values[-1]):
+                if change <= options.tol * abs(values[-1]):
                     status = CONVERGED
         progress[0] = 1.0
         if values:
@@ -322,16 +270,14 @@ class Alternation:
     @property
     def state(self) -> IMKPLState:
         """Start of the next alternation."""
-        how = self.how
-        return IMKPLState(
-            self.U, self.codes, self.beta, self.spread, how.key, how.kappa
-        )
+        key, kappa = self.parameters.key, self.parameters.kappa
+        return IMKPLState(self.U, self.codes, self.beta, self.spread, key, kappa)
 
     def plain_codes(self) -> np.ndarray:
         """Codes of the rows as of new inputs, shape (n_samples, n_prototypes)."""
         C = np.ascontiguousarray(-self.KU.T)
         codes, values = np.zeros_like(C), np.empty(len(C))
-        nqp_rows(self.gram, C, self.how.code_size, codes, values)
+        nqp_rows(self.gram, C, self.parameters.code_size, codes, values)
         return codes
 
 

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from smpcore.errors import cautions
-from smpcore.estimators.imkpl.alternation import Alternation, IMKPLState, Weights
-from smpcore.estimators.imkpl.kernels import model_kernel
-from smpcore.estimators.imkpl.problem import IMKPLProblem
+from smpcore.estimators.imkpl.alternation import Alternation
+from smpcore.estimators.imkpl.base_kernels import model_kernel
+from smpcore.estimators.imkpl.problem import IMKPLParameters, IMKPLProblem, IMKPLState
+from smpcore.estimators.problem import SolverOptions
 from smpcore.solvers.nqp import nqp_rows
 
 #: Values of kappa that are compared, from even weights to few kernels.
@@ -106,10 +107,10 @@ class Fold:
 
     def correct(self, kappa: float, stop: np.ndarray) -> np.ndarray:
         """Move on to this kappa; which of the held-out rows are predicted right."""
-        part, how = self._part, Weights(**SETTINGS, kappa=kappa)
-        walk = Alternation(part, how, stop)
+        part = self._part
+        walk = Alternation(part, IMKPLParameters(**SETTINGS, kappa=kappa), stop)
         warm = self._state is not None and walk.resume(self._state)
-        walk.run(1e-4, MOST_STEPS, warm, np.zeros(1), 0)
+        walk.run(SolverOptions(1e-4, MOST_STEPS), warm)
         self._state, self.n_kernels = walk.state, np.count_nonzero(walk.beta)
         used = np.flatnonzero(walk.U.any(axis=0))
         similarity, anchors = model_kernel(
@@ -118,13 +119,13 @@ class Fold:
         near = similarity.values(self._X, anchors) @ walk.U[:, used].T
         codes, values = np.zeros_like(near), np.empty(len(near))
         gram, C = walk.gram, np.ascontiguousarray(-near)
-        nqp_rows(gram, C, how.code_size, codes, values)
+        nqp_rows(gram, C, SETTINGS["code_size"], codes, values)
         found = part.classes[(codes @ part.votes(walk.U)).argmax(axis=1)]
         return found == self._y
 
 
 def choose(
-    estimator: Any, problem: IMKPLProblem, state: Any, stop: np.ndarray
+    estimator: Any, problem: IMKPLProblem, state: IMKPLState | None, stop: np.ndarray
 ) -> Choice:
     """Evenness and prototypes of a class: those given, the others chosen on folds.
 
@@ -154,7 +155,7 @@ def choose(
         kappa = math.inf
     if kappa is not None and count is not None:
         return Choice(kappa, count, "", "")
-    if isinstance(state, IMKPLState) and state.fits(problem):
+    if state is not None:
         why = "as in the fit that this one started from"
         choice = Choice(state.kappa, state.n_prototypes(problem), why, why)
     else:

@@ -3,36 +3,41 @@
 from __future__ import annotations
 
 import time
-import warnings
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from smpcore.errors import SmpcoreError
-from smpcore.estimators.base import PrototypeClassifier, check_choice, check_number
-from smpcore.estimators.imkpl.alternation import Alternation, IMKPLState, Weights
+from smpcore.errors import SmpcoreError, warn
+from smpcore.estimators.base import Fitted
+from smpcore.estimators.checks import Number, OneOf
+from smpcore.estimators.classifier import PrototypeClassifier
+from smpcore.estimators.imkpl.alternation import Alternation
+from smpcore.estimators.imkpl.base_kernels import base_kernels
 from smpcore.estimators.imkpl.choice import COUNTS, choose
-from smpcore.estimators.imkpl.kernels import base_kernels, model_kernel, refuse_large
+from smpcore.estimators.imkpl.kernels import refuse_large
 from smpcore.estimators.imkpl.measures import (
-    case_centres,
     discrimination,
     interpretability,
     measures_in_words,
 )
 from smpcore.estimators.imkpl.problem import (
+    IMKPLParameters,
     IMKPLProblem,
+    IMKPLState,
     medoid_prototypes,
     neighbour_pairs,
     screen,
 )
+from smpcore.estimators.imkpl.result import run_history, wrapped_model
 from smpcore.estimators.imkpl.starts import best_run
 from smpcore.estimators.linear import TOO_LARGE
-from smpcore.estimators.start import warn_if_fewer
-from smpcore.model import History, PrototypeModel
+from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.starts import warn_if_fewer
+from smpcore.model import History
 from smpcore.solvers.smp import DIVERGED, ITERATION_LIMIT
-
-KERNELS = ("features", "rbf", "linear", "precomputed", "gak")
 
 
 class IMKPLClassifier(PrototypeClassifier):
@@ -142,6 +147,19 @@ class IMKPLClassifier(PrototypeClassifier):
         "standardize",
         "class_weight",
     )
+    state_class: ClassVar[type] = IMKPLState
+    allowed: ClassVar[Mapping[str, Number | OneOf]] = {
+        "code_size": Number(1, 1000, integer=True),
+        "n_prototypes": Number(1, 10_000, integer=True, optional=True),
+        "n_neighbors": Number(1, 10_000, integer=True, optional=True),
+        "lam": Number(0.0, 1e6),
+        "mu": Number(0.0, 1e6),
+        "tau": Number(0.0, 1e6),
+        "kappa": Number(0.0, optional=True),
+        "kernels": OneOf(("features", "rbf", "linear", "precomputed", "gak")),
+        "n_channels": Number(1, integer=True),
+        "solver": OneOf(("path", "paper")),
+    }
 
     def __init__(
         self,
@@ -193,22 +211,22 @@ class IMKPLClassifier(PrototypeClassifier):
         """
         return self.solve(self.problem(X, y))
 
-    def problem(self, X: Any, y: Any, sample_weight: None = None) -> IMKPLProblem:
-        """Validate and scale the rows, screen the kernels and find the start.
+    def bounds(self, problem: IMKPLProblem) -> dict[str, tuple[float, float]]:
+        """Useful range of `n_prototypes` for these rows: at most the largest class.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : None
-            Rows have no weights here.
+        problem : IMKPLProblem
 
         Returns
         -------
-        IMKPLProblem
-            Depends on the data and on `problem_params` only.
+        dict
+            Name -> (low, high).
         """
-        self._check_parameters()
+        return {"n_prototypes": (1, float(np.bincount(problem.codes).max()))}
+
+    def _problem(self, X: Any, y: Any, sample_weight: None) -> IMKPLProblem:
+        """Compute and screen the kernels, and find neighbours and first prototypes."""
         if sample_weight is not None:
             raise SmpcoreError(
                 "sample_weight should be None: IMKPL has no weights of rows; repeat or "
@@ -216,9 +234,8 @@ class IMKPLClassifier(PrototypeClassifier):
             )
         of_distances = self.kernels in ("features", "rbf")
         entries = self._scaled_rows(X, y, None, bias=False, distances=of_distances)
-        codes = entries["codes"]
-        order = np.argsort(codes, kind="stable")
-        owners = codes[order]
+        order = np.argsort(entries["codes"], kind="stable")
+        owners = entries["codes"][order]
         refuse_large(len(order), self.kernels in ("rbf", "linear"))
         with np.errstate(over="ignore", invalid="ignore"):
             if not np.isfinite(np.vdot(entries["X"], entries["X"])):
@@ -246,152 +263,75 @@ class IMKPLClassifier(PrototypeClassifier):
             U=medoid_prototypes(K, owners, per_class, self.code_size),
         )
 
-    def solve(
-        self,
-        problem: IMKPLProblem,
-        state: IMKPLState | None = None,
-        stop: np.ndarray | None = None,
-        progress: np.ndarray | None = None,
-    ) -> Self:
-        """Solve a problem and keep the model.
-
-        Parameters
-        ----------
-        problem : IMKPLProblem
-        state : IMKPLState, optional
-            `state_` of another fit to start from; ignored if its shapes differ.
-        stop : ndarray of int64, shape (1,), optional
-            The solver stops within a step after this becomes non-zero.
-        progress : ndarray of float64, shape (1,), optional
-            Rises from 0 to 1.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        stop = np.zeros(1, dtype=np.int64) if stop is None else stop
-        progress = np.zeros(1) if progress is None else progress
-        choice = choose(self, problem, state, stop)
+    def _solve(
+        self, problem: IMKPLProblem, state: IMKPLState | None, options: SolverOptions
+    ) -> Fitted:
+        """Choose what was left open, alternate, and measure the prototypes."""
+        choice = choose(self, problem, state, options.stop)
         if self.n_prototypes is None and choice.n_prototypes != COUNTS[-1]:
             problem = problem.with_prototypes(choice.n_prototypes, self.code_size)
-        started = time.perf_counter()
+        options = replace(options, started=time.perf_counter())
         numbers = map(float, (self.lam, self.mu, self.tau, choice.kappa))
-        how = Weights(*numbers, int(self.code_size), self.solver == "path")
-        limits = self.tol, self.max_iter, progress, self.record
-        walk, run, start = best_run(problem, how, state, stop, *limits)
-        status, objective, steps = run
+        path = self.solver == "path"
+        parameters = IMKPLParameters(*numbers, int(self.code_size), path)
+        alternation, run, start = best_run(problem, parameters, options, state)
+        self._report(run[0])
+        self.kappa_ = parameters.kappa
+        self.n_prototypes_ = choice.n_prototypes
+        seconds = options.seconds
+        history = run_history(problem, alternation, run, self.kernels, seconds)
+        fitted = self._measured(problem, alternation, history)
+        started = {"Start": start} if start else {}
+        measures = fitted.measures | choice.measures | started
+        return replace(fitted, measures=measures, automatic=choice.automatic)
+
+    def _report(self, status: int) -> None:
+        """Refuse a diverged fit; warn of an unfinished one."""
         if status == DIVERGED:
             raise SmpcoreError(TOO_LARGE)
         if status == ITERATION_LIMIT:
-            warnings.warn(
+            warn(
                 f"max_iter={self.max_iter} was reached before the objective changed by "
                 f"less than tol={self.tol:g}; raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
-        n_iter = len(objective)
-        history = History(
-            iteration=np.arange(min(1, n_iter), n_iter + 1, dtype=np.float64),
-            objective=objective if n_iter else np.array([walk.objective()]),
-            gap=np.full(max(n_iter, 1), np.nan),
-            steps=case_centres(problem, steps, self.kernels),
-            status=status,
-            n_iter=n_iter,
-            seconds=time.perf_counter() - started,
-        )
-        self._finish(problem, walk, history)
-        self.kappa_ = how.kappa
-        self.n_prototypes_ = choice.n_prototypes
-        self.automatic_ |= choice.automatic
-        self.measures_ |= choice.measures
-        if start:
-            self.measures_["Start"] = start
-        return self
 
-    def bounds(self, problem: IMKPLProblem) -> dict[str, tuple[float, float]]:
-        """Useful range of `n_prototypes` for these rows: at most the largest class.
-
-        Parameters
-        ----------
-        problem : IMKPLProblem
-
-        Returns
-        -------
-        dict
-            Name -> (low, high).
-        """
-        return {"n_prototypes": (1, float(np.bincount(problem.codes).max()))}
-
-    def _finish(
-        self, problem: IMKPLProblem, walk: Alternation, history: History
-    ) -> None:
-        """Wrap what was found and measure it."""
-        n_classes = len(problem.classes)
-        shape = self.n_channels, problem.n_features // self.n_channels
-        used = np.flatnonzero(walk.U.any(axis=0))
-        similarity, anchors = model_kernel(
-            self.kernels, problem.kernels, walk.beta, problem.X, problem.order[used]
-        )
-        model = PrototypeModel(
-            center=problem.center,
-            scale=problem.scale,
-            low=problem.low,
-            high=problem.high,
-            similarity=similarity,
-            anchors=anchors,
-            mixing=np.ascontiguousarray(walk.U[:, used].T),
-            bias=np.zeros(len(walk.U)),
-            pooling="sum",
-            votes=problem.votes(walk.U),
-            intercept=np.zeros(n_classes),
-            classes=problem.classes,
-            counts=np.ones(len(walk.U), dtype=np.int64),
-            feature_names=problem.feature_names,
-            sample_shape=shape if self.kernels == "gak" else (problem.n_features,),
-            kind_of_prototype="mix of real cases",
-            fallback=int(np.bincount(problem.codes).argmax()),
-            history=history,
-            code_size=int(self.code_size),
-            gram=walk.gram,
-        )
-        codes = np.empty((len(problem.order), len(walk.U)))
-        codes[problem.order] = walk.plain_codes()
-        self._keep(problem, model, history, len(walk.U), codes @ model.votes)
-        self.state_ = walk.state
-        self.kernel_weights_ = walk.beta
+    def _measured(
+        self, problem: IMKPLProblem, alternation: Alternation, history: History
+    ) -> Fitted:
+        """Wrap the prototypes and measure how readable they are."""
+        used = np.flatnonzero(alternation.U.any(axis=0))
+        shape = (problem.n_features,)
+        if self.kernels == "gak":
+            shape = self.n_channels, problem.n_features // self.n_channels
+        model = wrapped_model(problem, alternation, self.kernels, history, shape)
+        codes = np.empty((len(problem.order), len(alternation.U)))
+        codes[problem.order] = alternation.plain_codes()
+        self.kernel_weights_ = alternation.beta
         self.dropped_ = np.flatnonzero(~problem.active)
-        self.anchor_rows_ = problem.order[used]
-        self.assignment_ = codes.argmax(axis=1)
         self.ip_ = float(interpretability(model).mean())
         self.dr_ = float(np.nanmean(discrimination(codes, model.owner, problem.codes)))
         names = problem.feature_names if self.kernels == "features" else ()
-        self.measures_ = measures_in_words(
-            self.ip_, self.dr_, walk.beta, self.dropped_, names
+        return Fitted(
+            model,
+            state=alternation.state,
+            assignment=codes.argmax(axis=1),
+            n_asked=len(alternation.U),
+            anchor_rows=problem.order[used],
+            measures=measures_in_words(
+                self.ip_, self.dr_, alternation.beta, self.dropped_, names
+            ),
+            scores=codes @ model.votes,
         )
 
     def _check_parameters(self) -> None:
         """Refuse parameters that are out of their range."""
-        check_number("code_size", self.code_size, 1, 1000, integer=True)
-        for name in ("n_prototypes", "n_neighbors"):
-            if getattr(self, name) is not None:
-                check_number(name, getattr(self, name), 1, 10_000, integer=True)
-        for name in ("lam", "mu", "tau"):
-            check_number(name, getattr(self, name), 0.0, 1e6)
-        if self.kappa is not None:
-            check_number("kappa", self.kappa, 0.0)
-        check_number("tol", self.tol, 0.0, 1.0, above=True)
-        check_number("max_iter", self.max_iter, 1, 10**7, integer=True)
-        check_number("record", self.record, 0, integer=True)
-        check_choice("kernels", self.kernels, KERNELS)
-        check_choice("solver", self.solver, ("path", "paper"))
-        check_choice("standardize", self.standardize, (True, False))
+        super()._check_parameters()
         if self.class_weight is not None:
             raise SmpcoreError(
                 f"class_weight={self.class_weight!r} should be None: IMKPL has no "
                 "class weights; repeat rows of a class that should count more."
             )
-        check_number("n_channels", self.n_channels, 1, integer=True)
         if self.kernels in ("precomputed", "gak") and self.standardize:
             what = "time of a series" if self.kernels == "gak" else "column of kernels"
             raise SmpcoreError(

@@ -1,10 +1,9 @@
-"""Prototypes that mix real cases: how readable they are, and where."""
+"""How readable prototypes are that mix real cases, as numbers and in words."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from smpcore.estimators.imkpl.problem import IMKPLProblem
 from smpcore.model import PrototypeModel
 
 #: Kernels that are named, at most.
@@ -55,26 +54,6 @@ def discrimination(codes: np.ndarray, owner: np.ndarray, y: np.ndarray) -> np.nd
     own = np.where(y[:, None] == owner, codes, 0.0).sum(axis=0)
     with np.errstate(invalid="ignore"):
         return 100.0 * own / total
-
-
-def case_centres(problem: IMKPLProblem, steps: np.ndarray, kernels: str) -> np.ndarray:
-    """Mean of the cases of each recorded prototype, with a bias of 0.
-
-    Parameters
-    ----------
-    problem : IMKPLProblem
-    steps : ndarray of shape (n_recorded, n_prototypes, n_samples)
-    kernels : str
-        With "precomputed", rows have no place to take a mean of.
-
-    Returns
-    -------
-    ndarray of shape (n_recorded, n_prototypes, n_features + 1)
-    """
-    if not len(steps) or kernels == "precomputed":
-        return np.empty((0, 0, 0))
-    centres = steps @ problem.X[problem.order] / steps.sum(axis=2, keepdims=True)
-    return np.pad(centres, ((0, 0), (0, 0), (0, 1)))
 
 
 def measures_in_words(

@@ -9,8 +9,8 @@ from typing import Self
 import numpy as np
 
 from smpcore.errors import caution
-from smpcore.estimators.base import Problem
 from smpcore.estimators.imkpl.kernels import Kernels
+from smpcore.estimators.problem import ClassificationProblem
 
 #: A kernel needs this variance in its feature space, and this share of the median.
 LEAST_VARIANCE, LEAST_SHARE = 0.02, 0.1
@@ -20,7 +20,7 @@ MOST_STEPS = 10
 
 
 @dataclass(frozen=True, eq=False)
-class IMKPLProblem(Problem):
+class IMKPLProblem(ClassificationProblem):
     """Training rows for IMKPL. What follows is in the order `order`, class by class.
 
     Parameters
@@ -60,6 +60,11 @@ class IMKPLProblem(Problem):
         """Sorted rows of each class."""
         return class_blocks(self.owners)
 
+    @property
+    def even_weights(self) -> np.ndarray:
+        """Equal weights of the active kernels, shape (n_kernels,)."""
+        return self.active / self.active.sum()
+
     def with_prototypes(self, per_class: int, size: int) -> Self:
         """The same rows with other first prototypes; see `medoid_prototypes`."""
         U = medoid_prototypes(self.K, self.owners, per_class, size)
@@ -75,6 +80,67 @@ class IMKPLProblem(Problem):
         for rows in self.blocks:
             product[:, rows] = A[:, rows] @ K[rows, rows]
         return product
+
+
+@dataclass(frozen=True)
+class IMKPLParameters:
+    """The objective and the algorithm, as in `IMKPLClassifier`.
+
+    Parameters
+    ----------
+    lam, mu, tau, kappa : float
+    code_size : int
+    path : bool
+        Whether every number of cases of a prototype is tried.
+    """
+
+    lam: float
+    mu: float
+    tau: float
+    kappa: float
+    code_size: int
+    path: bool
+
+    @property
+    def key(self) -> tuple[float, ...]:
+        """What the scale of `kappa` depends on."""
+        return self.lam, self.mu, self.tau, self.code_size, self.path
+
+
+@dataclass(frozen=True, eq=False)
+class IMKPLState:
+    """Where an alternation ended: the warm start of the next.
+
+    Parameters
+    ----------
+    U, codes : ndarray of shape (n_prototypes, n_samples)
+    beta : ndarray of shape (n_kernels,)
+    spread : float
+        Ridge of the kernel weights for each unit of `kappa`; 0 if not known.
+    key : tuple
+        Parameters that `spread` belongs to.
+    kappa : float
+        Evenness of the kernel weights.
+    """
+
+    U: np.ndarray
+    codes: np.ndarray
+    beta: np.ndarray
+    spread: float
+    key: tuple[float, ...]
+    kappa: float
+
+    def fits(self, problem: IMKPLProblem) -> bool:
+        """Whether it is of as many rows and kernels."""
+        shapes = self.U.shape[1], len(self.beta)
+        return shapes == (problem.U.shape[1], len(problem.active))
+
+    def n_prototypes(self, problem: IMKPLProblem) -> int:
+        """Prototypes of each class, of which a smaller class has fewer."""
+        sizes = np.bincount(problem.owners)
+        counts = np.arange(1, len(self.U) + 1)
+        total = np.minimum(sizes, counts[:, None]).sum(axis=1)
+        return int(counts[min(np.searchsorted(total, len(self.U)), len(counts) - 1)])
 
 
 def class_blocks(owners: np.ndarray) -> list[slice]:
@@ -111,7 +177,6 @@ def screen(kernels: Kernels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         caution(
             f"None of the {len(active)} kernels tells rows apart: the largest variance "
             f"is {variance.max():.2g} and should be above {least:.2g}; all are kept.",
-            stacklevel=4,
         )
         active = np.ones(len(active), dtype=bool)
     if (active != ~constant).any():

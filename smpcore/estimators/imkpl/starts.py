@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from smpcore.estimators.imkpl.alternation import Alternation, IMKPLState, Weights
-from smpcore.estimators.imkpl.problem import IMKPLProblem
+from smpcore.estimators.imkpl.alternation import Alternation
+from smpcore.estimators.imkpl.problem import IMKPLParameters, IMKPLProblem, IMKPLState
+from smpcore.estimators.problem import SolverOptions
 from smpcore.solvers.smp import DIVERGED, STOPPED
 
 #: What a run gives: status, objective of each iteration, recorded steps.
@@ -18,13 +18,9 @@ Run = tuple[int, np.ndarray, np.ndarray]
 
 def best_run(
     problem: IMKPLProblem,
-    how: Weights,
-    state: Any,
-    stop: np.ndarray,
-    tol: float,
-    max_iter: int,
-    progress: np.ndarray,
-    record: int,
+    parameters: IMKPLParameters,
+    options: SolverOptions,
+    state: IMKPLState | None,
 ) -> tuple[Alternation, Run, tuple[str, str] | None]:
     """Alternate from another fit's end or, without one, from the better of two starts.
 
@@ -34,12 +30,10 @@ def best_run(
     Parameters
     ----------
     problem : IMKPLProblem
-    how : Weights
+    parameters : IMKPLParameters
+    options : SolverOptions
     state : IMKPLState or None
-        Another object, or one of other shapes, is ignored.
-    stop : ndarray of int64, shape (1,)
-    tol, max_iter, progress, record
-        As in `Alternation.run`.
+        Ignored if it has other numbers of prototypes or kernels.
 
     Returns
     -------
@@ -48,16 +42,16 @@ def best_run(
     start : (str, str) or None
         Name of the better start and a sentence; None if there was one start only.
     """
-    cold = Alternation(problem, how, stop)
-    warm = isinstance(state, IMKPLState) and cold.resume(state)
-    run = cold.run(tol, max_iter, warm, progress, record)
+    cold = Alternation(problem, parameters, options.stop)
+    warm = state is not None and cold.resume(state)
+    run = cold.run(options, warm)
     if warm or cold.is_fixed or run[0] in (STOPPED, DIVERGED):
         return cold, run, None
-    even = Alternation(problem, replace(how, kappa=math.inf), stop)
-    even.run(tol, max_iter, False, progress, 0)
-    along = Alternation(problem, how, stop)
+    even = Alternation(problem, replace(parameters, kappa=math.inf), options.stop)
+    even.run(replace(options, record=0))
+    along = Alternation(problem, parameters, options.stop)
     along.resume(replace(even.state, spread=cold.spread))
-    other = along.run(tol, max_iter, True, progress, record)
+    other = along.run(options, warm=True)
     if other[0] == STOPPED:
         return along, other, None
     ends = run[1][-1], other[1][-1]

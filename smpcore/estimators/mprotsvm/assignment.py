@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from smpcore.estimators.mprotsvm.descent import Descent
-from smpcore.estimators.mprotsvm.problem import Look, SVMState
+from smpcore.estimators.mprotsvm.monitor import Certificate, Monitor
+from smpcore.estimators.mprotsvm.problem import SVMState
 
 #: Annealing ends at this temperature, in units of C.
 COLD = 0.05
@@ -15,7 +14,7 @@ COLD = 0.05
 #: Sweeps over the rows that need it, between two over all.
 POLISH = 5
 
-#: The same between two looks if each class has one prototype: nothing to assign.
+#: The same between two certificates if each class has one prototype: nothing to assign.
 POLISH_ONE = 8
 
 #: Rows that far from optimal are not swept over then; together they make up at most
@@ -60,7 +59,7 @@ def drawn_assignment(descent: Descent, temperature: float) -> np.ndarray:
     Parameters
     ----------
     descent : Descent
-        After a look.
+        After a now.
     temperature : float
 
     Returns
@@ -81,7 +80,7 @@ def best_assignment(descent: Descent) -> np.ndarray:
     Parameters
     ----------
     descent : Descent
-        After a look.
+        After a now.
 
     Returns
     -------
@@ -97,7 +96,7 @@ def best_assignment(descent: Descent) -> np.ndarray:
     return np.where(better, lowest + best, descent.assign)
 
 
-def grow(descent: Descent) -> None:
+def warm_start(descent: Descent) -> None:
     """Start at a low price of slack, and scale up what is found.
 
     It takes few sweeps there, and is near to what a higher price asks for: rows of
@@ -123,7 +122,7 @@ def anneal(
     descent: Descent,
     temperature: float,
     cooling: float,
-    note: Callable[[Look, int, np.ndarray], None],
+    monitor: Monitor,
 ) -> None:
     """Tie rows to prototypes by chance, less and less so.
 
@@ -134,19 +133,18 @@ def anneal(
         At first, in units of C.
     cooling : float
         Factor from one temperature to the next.
-    note : callable
-        Is given every look, the sweeps so far and the scores.
+    monitor : Monitor
     """
     while temperature > COLD and not descent.stop[0]:
-        note(descent.look(), descent.n_sweeps, descent.scores)
+        monitor.add(descent.certify(), descent.n_sweeps, descent.scores)
         descent.tie(drawn_assignment(descent, temperature))
         descent.full_sweep()
         temperature *= cooling
 
 
-def settle(
-    descent: Descent, max_sweeps: int, note: Callable[[Look, int, np.ndarray], None]
-) -> tuple[SVMState, Look, np.ndarray, bool]:
+def alternate(
+    descent: Descent, max_sweeps: int, monitor: Monitor
+) -> tuple[SVMState, Certificate, np.ndarray, bool]:
     """Solve for the assignments, tie every row to its best prototype, and again.
 
     Rows move as soon as that pays: when the objective with best assignments falls
@@ -156,39 +154,38 @@ def settle(
     ----------
     descent : Descent
     max_sweeps : int
-    note : callable
-        Is given every look, the sweeps so far and the scores.
+    monitor : Monitor
 
     Returns
     -------
     state : SVMState
         Where the objective with best assignments is lowest, among certified ones if
         there are any.
-    look : Look
+    certificate : Certificate
     scores : ndarray
         Of the descent there.
     finished : bool
     """
     kept, lowest = None, np.inf
     while True:
-        look = descent.look()
-        note(look, descent.n_sweeps, descent.scores)
-        closed = look.gap <= descent.tol * look.objective
-        improved = look.free < lowest
+        now = descent.certify()
+        monitor.add(now, descent.n_sweeps, descent.scores)
+        closed = now.gap <= descent.tol * now.objective
+        improved = now.free < lowest
         assign = best_assignment(descent)
         over = descent.n_sweeps >= max_sweeps or bool(descent.stop[0])
-        settled = closed and (
+        is_done = closed and (
             not improved
             or np.array_equal(assign, descent.assign)
-            or look.objective - look.free <= 0.1 * descent.tol * look.objective
+            or now.objective - now.free <= 0.1 * descent.tol * now.objective
         )
         certified = kept is not None and kept[1].gap <= descent.tol * kept[1].objective
-        if kept is None or improved or (settled and not certified):
-            kept = descent.save(), look, descent.scores.copy()
-        if settled or over:
-            return *kept, settled
-        lowest = min(lowest, look.free)
-        far = SPARED * look.gap / descent.limits.sum()
+        if kept is None or improved or (is_done and not certified):
+            kept = descent.save(), now, descent.scores.copy()
+        if is_done or over:
+            return *kept, is_done
+        lowest = min(lowest, now.free)
+        far = SPARED * now.gap / descent.limits.sum()
         if descent.single and (descent.psi > far).any():
             descent.polish(POLISH_ONE, far)
             continue

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from smpcore.estimators.mprotsvm.problem import ROWS_AT_ONCE, Look, SVMProblem, SVMState
+from smpcore.estimators.mprotsvm.monitor import Certificate
+from smpcore.estimators.mprotsvm.problem import ROWS_AT_ONCE, SVMProblem, SVMState
 from smpcore.solvers.mprotsvm import gather, judge, sweep
 from smpcore.solvers.mprotsvm_kernel import gather_gram, sweep_gram
 
@@ -182,12 +183,12 @@ class Descent:
                 return
             self.sweep(self.shuffled(active))
 
-    def look(self) -> Look:
+    def certify(self) -> Certificate:
         """Compute all scores, slacks and violations, and the certificate.
 
         Returns
         -------
-        Look
+        Certificate
         """
         found = np.zeros(4)
         problem = self.problem
@@ -202,7 +203,7 @@ class Descent:
                 *self.dual, self.slack, self.psi,
             )  # fmt: skip
         loss, free, mass, norm = found.tolist()
-        return Look(0.5 * norm + loss, 0.5 * norm + free, norm + loss - mass)
+        return Certificate(0.5 * norm + loss, 0.5 * norm + free, norm + loss - mass)
 
     def tie(self, assign: np.ndarray) -> None:
         """Tie rows to other prototypes of their class; their mass goes along.

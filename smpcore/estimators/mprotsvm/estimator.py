@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import time
-import warnings
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from smpcore.errors import SmpcoreError
-from smpcore.estimators.base import PrototypeClassifier, check_choice, check_number
+from smpcore.errors import SmpcoreError, warn
+from smpcore.estimators.base import Fitted
+from smpcore.estimators.checks import Number, OneOf
+from smpcore.estimators.classifier import PrototypeClassifier
 from smpcore.estimators.mprotsvm.problem import (
+    SVMParameters,
     SVMProblem,
     SVMState,
     best_of_class,
@@ -23,15 +25,16 @@ from smpcore.estimators.mprotsvm.problem import (
     support_rows,
 )
 from smpcore.estimators.mprotsvm.starts import (
+    Candidate,
     affordable_inits,
     best_fit,
     drawn_start,
 )
-from smpcore.estimators.start import warn_if_fewer
+from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.scaling import gamma_range
+from smpcore.estimators.starts import warn_if_fewer
 from smpcore.model import History, PrototypeModel
 from smpcore.similarity import Similarity
-
-KERNELS = ("linear", "rbf", "poly")
 
 CONVERGED, ITERATION_LIMIT, STOPPED = 0, 1, 2
 
@@ -86,7 +89,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
     solver : {"block", "pairwise"}, default="block"
         Solve for a row exactly, or by the paper's steps between two of its variables.
     record : int, default=0
-        Keep the prototypes at every so-many-th look (at most 200) in
+        Keep the prototypes at every so-many-th certificate (at most 200) in
         ``history_.steps``; linear kernel only.
 
     Attributes
@@ -109,12 +112,13 @@ class MultiPrototypeSVC(PrototypeClassifier):
         From the start that led to the model.
     assignment_ : ndarray of int, shape (n_samples,)
         Prototype of `model_` that each training row is tied to.
-    kept_ : ndarray of int, shape (n_prototypes,)
-        Number, as solved, of each prototype of `model_`.
+    merged_ : ndarray of int, shape (n_solved,)
+        Prototype of `model_` that each solved one became; -1 if it was left out.
     wins_ : ndarray of int, shape (n_prototypes,)
         Training rows for which a prototype is the best of their own class.
     state_ : SVMState
-        Start for the next `solve`.
+        Start for the next `solve`, also of more prototypes. The model's objective is
+        then at most that of going on from it without annealing.
 
     References
     ----------
@@ -141,7 +145,21 @@ class MultiPrototypeSVC(PrototypeClassifier):
         "class_weight",
     )
     certificate: ClassVar[str] = "the best for these assignments"
-    loss_of_prototypes: ClassVar[str] = "without gain, left out"
+    removal_reason: ClassVar[str] = "without gain, left out"
+    state_class: ClassVar[type] = SVMState
+    allowed: ClassVar[Mapping[str, Number | OneOf]] = {
+        "n_prototypes": Number(1, 1000, integer=True),
+        "C": Number(0.0, 1e6, above=True),
+        "kernel": OneOf(("linear", "rbf", "poly")),
+        "gamma": Number(0.0, 1e6, above=True, optional=True),
+        "degree": Number(1, 20, integer=True),
+        "coef0": Number(0.0, 1e6),
+        "temperature": Number(0.0, 1e6),
+        "cooling": Number(0.0, 0.99, above=True),
+        "start": OneOf(("random", "kmeans")),
+        "n_init": Number(1, 1000, integer=True, optional=True),
+        "solver": OneOf(("block", "pairwise")),
+    }
 
     def __init__(
         self,
@@ -181,116 +199,6 @@ class MultiPrototypeSVC(PrototypeClassifier):
         self.solver = solver
         self.record = record
 
-    def problem(self, X: Any, y: Any, sample_weight: Any = None) -> SVMProblem:
-        """Validate and scale the rows, tie each to a prototype, compare them all.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        SVMProblem
-            Depends on the data and on `problem_params` only.
-        """
-        self._check_parameters()
-        linear = self.kernel == "linear"
-        entries = self._scaled_rows(
-            X, y, sample_weight, bias=linear, distances=self.kernel == "rbf"
-        )
-        total = len(entries["X"])
-        if sample_weight is not None:
-            total = np.asarray(sample_weight, dtype=np.float64).sum()
-        random = check_random_state(self.random_state)
-        chosen, row = distinct_rows(
-            entries["X"], entries["codes"], entries["weights"], random
-        )
-        weights = np.bincount(row[row >= 0], entries["weights"][row >= 0])
-        rows, codes = np.ascontiguousarray(entries["X"][chosen]), entries["codes"]
-        codes = codes[chosen]
-        squares = squared_lengths(rows)
-        gram, similarity = None, self._similarity(len(entries["center"]))
-        if not linear:
-            gram = gram_matrix(rows, similarity)
-            squares = np.maximum(gram.diagonal().astype(np.float64), 1e-12)
-        seed = int(random.randint(2**31 - 1))
-        assignment, owners = drawn_start(
-            rows, codes, weights, self.n_prototypes, self.start, seed
-        )
-        warn_if_fewer(self.n_prototypes, owners, entries["classes"])
-        return SVMProblem(
-            **(entries | {"X": rows, "codes": codes, "weights": weights}),
-            shares=float(total) * weights,
-            row=row,
-            assignment=assignment,
-            owners=owners,
-            similarity=similarity,
-            gram=gram,
-            squares=squares,
-            seed=seed,
-        )
-
-    def solve(
-        self,
-        problem: SVMProblem,
-        state: SVMState | None = None,
-        stop: np.ndarray | None = None,
-        progress: np.ndarray | None = None,
-    ) -> Self:
-        """Solve a problem and keep the model.
-
-        Parameters
-        ----------
-        problem : SVMProblem
-        state : SVMState, optional
-            `state_` of another fit to go on from; ignored if its rows differ or it has
-            more prototypes. The model's objective is at most that of going on from it
-            without annealing.
-        stop : ndarray of int64, shape (1,), optional
-            The solver stops soon after this becomes non-zero.
-        progress : ndarray of float64, shape (1,), optional
-            Rises from 0 to 1.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        most = self.C * problem.shares.max()
-        if not 0 < most <= 1e12:
-            raise SmpcoreError(
-                f"C={self.C:g} times the largest weight of a row is {most:.3g} and "
-                "should be above 0 and at most 1e+12; scale sample_weight or change C."
-            )
-        started = time.perf_counter()
-        stop = np.zeros(1, dtype=np.int64) if stop is None else stop
-        progress = np.zeros(1) if progress is None else progress
-        if not (isinstance(state, SVMState) and state.fits(problem)):
-            state = None
-        n_init = self.n_init or affordable_inits(problem)
-        found = best_fit(self, problem, state, int(n_init), stop, progress)
-        progress[0] = 1.0
-        status = STOPPED if stop[0] else ITERATION_LIMIT
-        history = found.track.history(
-            CONVERGED if found.finished else status,
-            found.n_sweeps,
-            time.perf_counter() - started,
-        )
-        self._report(history)
-        self.state_ = replace(found.state, n_asked=len(problem.owners))
-        self.free_objective_ = found.look.free
-        model = self._pruned_model(problem, found.state, found.scores, history)
-        linear = problem.gram is None
-        known = None if linear else model.pool(found.scores[self.kept_].T)
-        self._keep(problem, model, history, len(problem.owners), known)
-        if self.n_init is None:
-            self.automatic_["n_init"] = n_init
-        if self.gamma is None:
-            self.automatic_["gamma"] = 1.0 / problem.n_features
-        return self
-
     def bounds(self, problem: SVMProblem) -> dict[str, tuple[float, float]]:
         """Useful ranges of `C`, `gamma` and `n_prototypes` for these rows.
 
@@ -304,10 +212,9 @@ class MultiPrototypeSVC(PrototypeClassifier):
             Name -> (low, high).
         """
         largest = int(np.bincount(problem.codes).max())
-        usual = 1.0 / problem.n_features
         return {
             "C": (1e-3, 10.0 if problem.gram is None else 100.0),
-            "gamma": (usual / 16, 16 * usual),
+            "gamma": gamma_range(1.0 / problem.n_features),
             "n_prototypes": (1, max(2, min(20, largest))),
         }
 
@@ -320,77 +227,126 @@ class MultiPrototypeSVC(PrototypeClassifier):
             return Similarity("poly", gamma, int(self.degree), float(self.coef0))
         return Similarity("linear")
 
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> SVMProblem:
+        """Tie each distinct row to a prototype, and compare them all with a kernel."""
+        linear = self.kernel == "linear"
+        entries = self._scaled_rows(
+            X, y, sample_weight, bias=linear, distances=self.kernel == "rbf"
+        )
+        total = len(entries["X"])
+        if sample_weight is not None:
+            total = np.asarray(sample_weight, dtype=np.float64).sum()
+        random = check_random_state(self.random_state)
+        chosen, row = distinct_rows(
+            entries["X"], entries["codes"], entries["weights"], random
+        )
+        weights = np.bincount(row[row >= 0], entries["weights"][row >= 0])
+        rows = np.ascontiguousarray(entries["X"][chosen])
+        squares = squared_lengths(rows)
+        gram, similarity = None, self._similarity(len(entries["center"]))
+        if not linear:
+            gram = gram_matrix(rows, similarity)
+            squares = np.maximum(gram.diagonal().astype(np.float64), 1e-12)
+        distinct = {"X": rows, "codes": entries["codes"][chosen], "weights": weights}
+        none = np.empty(0, dtype=np.int64)
+        problem = SVMProblem(
+            **(entries | distinct),
+            shares=float(total) * weights,
+            row=row,
+            assignment=none,
+            owners=none,
+            similarity=similarity,
+            gram=gram,
+            squares=squares,
+            seed=int(random.randint(2**31 - 1)),
+        )
+        assignment, owners = drawn_start(
+            problem, self.n_prototypes, self.start, problem.seed
+        )
+        warn_if_fewer(self.n_prototypes, owners, entries["classes"])
+        return replace(problem, assignment=assignment, owners=owners)
+
+    def _solve(
+        self, problem: SVMProblem, state: SVMState | None, options: SolverOptions
+    ) -> Fitted:
+        """Fit from all starts, keep the best, and leave out prototypes without rows."""
+        most = self.C * problem.shares.max()
+        if not 0 < most <= 1e12:
+            raise SmpcoreError(
+                f"C={self.C:g} times the largest weight of a row is {most:.3g} and "
+                "should be above 0 and at most 1e+12; scale sample_weight or change C."
+            )
+        n_init = int(self.n_init or affordable_inits(problem))
+        parameters = SVMParameters(
+            self.C,
+            self.temperature,
+            self.cooling,
+            self.start,
+            n_init,
+            self.solver == "pairwise",
+        )
+        found = best_fit(problem, parameters, options, state)
+        options.progress[0] = 1.0
+        status = STOPPED if options.stopped else ITERATION_LIMIT
+        history = found.monitor.history(
+            CONVERGED if found.finished else status, found.n_sweeps, options.seconds
+        )
+        self._report(history)
+        self.free_objective_ = found.certificate.free
+        usual = {"n_init": n_init, "gamma": 1.0 / problem.n_features}
+        automatic = {
+            name: value for name, value in usual.items() if getattr(self, name) is None
+        }
+        return self._pruned(problem, found, history, automatic)
+
     def _report(self, history: History) -> None:
         """Warn of an unfinished fit."""
         if history.status == ITERATION_LIMIT:
             gap = history.gap[-1] / history.objective[-1]
-            warnings.warn(
+            warn(
                 f"max_iter={self.max_iter} sweeps were reached with the objective "
                 f"certified to {gap:.1e} or rows still moving, with tol={self.tol:g}; "
                 "raise max_iter or tol, or lower C.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
-    def _pruned_model(
+    def _pruned(
         self,
         problem: SVMProblem,
-        final: SVMState,
-        scores: np.ndarray,
+        found: Candidate,
         history: History,
-    ) -> PrototypeModel:
-        """Leave out dead prototypes and wrap the others."""
-        self.kept_, tied = np.unique(final.assignment, return_inverse=True)
-        owners, n = final.owners[self.kept_], problem.n_features
-        if problem.gram is None:
-            alive = scores[:, self.kept_].T
-            anchors, mixing = np.ascontiguousarray(alive[:, :n]), np.eye(len(alive))
-            bias, kind = alive[:, n].copy(), "direction"
-        else:
-            anchors, mixing = support_rows(problem, final, self.kept_)
-            bias, kind = np.zeros(len(owners)), "mix of real cases"
-            alive = scores[self.kept_]
+        automatic: dict[str, float],
+    ) -> Fitted:
+        """Leave out the prototypes that no row is tied to."""
+        final, rows = found.state, problem.row
+        kept, tied = np.unique(final.assignment, return_inverse=True)
+        owners = final.owners[kept]
+        model, alive = _model(problem, found, kept, history)
         best = best_of_class(problem, owners, alive)
-        rows = problem.row
-        self.wins_ = np.bincount(best[rows[rows >= 0]], minlength=len(owners))
         first = np.searchsorted(owners, np.arange(len(problem.classes)))
-        self.assignment_ = np.where(rows >= 0, tied[rows], first[0])
-        return PrototypeModel(
-            center=problem.center,
-            scale=problem.scale,
-            low=problem.low,
-            high=problem.high,
-            similarity=problem.similarity,
-            anchors=anchors,
-            mixing=mixing,
-            bias=bias,
-            pooling="max",
-            votes=np.eye(len(problem.classes))[owners],
-            intercept=np.zeros(len(problem.classes)),
-            classes=problem.classes,
-            counts=np.ones(len(owners), dtype=np.int64),
-            feature_names=problem.feature_names,
-            sample_shape=(n,),
-            kind_of_prototype=kind,
-            history=history,
+        merged = np.full(len(final.owners), -1)
+        merged[kept] = np.arange(len(kept))
+        return Fitted(
+            model,
+            state=replace(final, n_asked=len(problem.owners)),
+            assignment=np.where(rows >= 0, tied[rows], first[0]),
+            n_asked=len(problem.owners),
+            merged=merged,
+            wins=np.bincount(best[rows[rows >= 0]], minlength=len(owners)),
+            automatic=automatic,
+            scores=None if problem.gram is None else model.pool(alive.T),
         )
 
-    def _check_parameters(self) -> None:
-        """Refuse parameters that are out of their range."""
-        check_number("n_prototypes", self.n_prototypes, 1, 1000, integer=True)
-        check_number("C", self.C, 0.0, 1e6, above=True)
-        check_choice("kernel", self.kernel, KERNELS)
-        if self.gamma is not None:
-            check_number("gamma", self.gamma, 0.0, 1e6, above=True)
-        check_number("degree", self.degree, 1, 20, integer=True)
-        check_number("coef0", self.coef0, 0.0, 1e6)
-        check_number("temperature", self.temperature, 0.0, 1e6)
-        check_number("cooling", self.cooling, 0.0, 0.99, above=True)
-        check_choice("start", self.start, ("random", "kmeans"))
-        if self.n_init is not None:
-            check_number("n_init", self.n_init, 1, 1000, integer=True)
-        check_number("tol", self.tol, 0.0, 1.0, above=True)
-        check_number("max_iter", self.max_iter, 1, 10**7, integer=True)
-        check_number("record", self.record, 0, integer=True)
-        check_choice("solver", self.solver, ("block", "pairwise"))
-        check_choice("standardize", self.standardize, (True, False))
+
+def _model(
+    problem: SVMProblem, found: Candidate, kept: np.ndarray, history: History
+) -> tuple[PrototypeModel, np.ndarray]:
+    """Wrap the prototypes that are kept; also them, or their scores beside a Gram."""
+    votes = problem.class_votes(found.state.owners[kept])
+    if problem.gram is None:
+        alive, n = found.scores[:, kept].T, problem.n_features
+        anchors, bias = np.ascontiguousarray(alive[:, :n]), alive[:, n].copy()
+        return problem.model(anchors, votes, history, bias=bias), alive
+    anchors, mixing = support_rows(problem, found.state, kept)
+    mix = {"kind_of_prototype": "mix of real cases", "similarity": problem.similarity}
+    return problem.model(anchors, votes, history, mixing, **mix), found.scores[kept]

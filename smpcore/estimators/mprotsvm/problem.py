@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from smpcore.errors import SmpcoreError
-from smpcore.estimators.base import Problem
-from smpcore.model import History
+from smpcore.estimators.distinct import sorted_by_projection
+from smpcore.estimators.problem import ClassificationProblem
 from smpcore.similarity import Similarity
 
 #: Memory that a Gram matrix may take, in bytes.
@@ -18,15 +18,12 @@ MOST_GRAM_BYTES = 500 * 10**6
 #: Similarities beyond this leave no digits for the margin of 1.
 MOST_SIMILAR = 1e12
 
-#: Steps that a fit records at most.
-MOST_STEPS = 200
-
 #: Rows whose similarities are computed at once.
 ROWS_AT_ONCE = 2048
 
 
 @dataclass(frozen=True, eq=False)
-class SVMProblem(Problem):
+class SVMProblem(ClassificationProblem):
     """Training rows for the multi-prototype SVM: distinct ones, in a drawn order.
 
     Equal rows of a class are one row with their weights' sum, and the order depends
@@ -65,6 +62,31 @@ class SVMProblem(Problem):
     def starts(self) -> np.ndarray:
         """First prototype of each class, and their number at the end."""
         return np.searchsorted(self.owners, np.arange(self.owners[-1] + 2))
+
+
+@dataclass(frozen=True)
+class SVMParameters:
+    """The objective and the search, as in `MultiPrototypeSVC`.
+
+    Parameters
+    ----------
+    C : float
+    temperature : float
+        Where annealing starts, in units of C.
+    cooling : float
+    start : {"random", "kmeans"}
+    n_init : int
+        New starts, at numbers of prototypes that have any.
+    pairwise : bool
+        Whether to take the paper's steps instead of exact ones.
+    """
+
+    C: float
+    temperature: float
+    cooling: float
+    start: str
+    n_init: int
+    pairwise: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +128,6 @@ def distinct_rows(
 ) -> tuple[np.ndarray, np.ndarray]:
     """One of each set of equal rows of a class, in a drawn order.
 
-    Equal rows meet along a random direction. The order depends on values only.
-
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_columns)
@@ -125,13 +145,7 @@ def distinct_rows(
     along = np.zeros(len(X))
     for j, step in enumerate(random.normal(size=X.shape[1])):
         along += step * X[:, j]
-    counted = np.flatnonzero(weights > 0)
-    order = counted[np.lexsort((codes[counted], along[counted]))]
-    before, after = order[:-1], order[1:]
-    new = (along[before] != along[after]) | (codes[before] != codes[after])
-    near = np.flatnonzero(~new)
-    new[near] = (X[before[near]] != X[after[near]]).any(axis=1)
-    new = np.r_[True, new]
+    order, new = sorted_by_projection(X, along, codes, weights)
     drawn = random.permutation(np.count_nonzero(new))
     row = np.full(len(X), -1)
     row[order] = np.argsort(drawn)[np.cumsum(new) - 1]
@@ -257,94 +271,3 @@ def best_of_class(
             scores = alive[np.ix_(own, rows)].T
         best[rows] = own[scores.argmax(axis=1)]
     return best
-
-
-@dataclass(frozen=True)
-class Look:
-    """What a look at all rows found.
-
-    Parameters
-    ----------
-    objective : float
-        Of the rows as assigned.
-    free : float
-        If every row took its best prototype.
-    gap : float
-        `objective` minus the dual's bound.
-    """
-
-    objective: float
-    free: float
-    gap: float
-
-
-class Track:
-    """What the looks of a fit found.
-
-    Parameters
-    ----------
-    tol : float
-    record : int
-        Keep the prototypes of every so-many-th look; 0 keeps none.
-    progress : ndarray of float64, shape (1,)
-        Rises from `done` to ``done + share``.
-    done, share : float
-    """
-
-    def __init__(
-        self, tol: float, record: int, progress: np.ndarray, done: float, share: float
-    ) -> None:
-        self.tol, self.record, self.progress = tol, record, progress
-        self.done, self.share = done, share
-        self.rows: list[tuple[float, float, float]] = []
-        self.steps: list[np.ndarray] = []
-        self.phases: list[tuple[float, str]] = []
-
-    def begin(self, phase: str, n_sweeps: int) -> None:
-        """Begin a phase of the fit after so many sweeps."""
-        self.phases.append((float(n_sweeps), phase))
-
-    def note(self, look: Look, n_sweeps: int, scores: np.ndarray) -> None:
-        """Write a look down.
-
-        Parameters
-        ----------
-        look : Look
-        n_sweeps : int
-        scores : ndarray of shape (n_columns, n_prototypes)
-        """
-        due = self.record and len(self.rows) % self.record == 0
-        if due and len(self.steps) < MOST_STEPS:
-            self.steps.append(scores.T.copy())
-        self.rows.append((n_sweeps, look.objective, look.gap))
-        share = look.gap / max(look.objective, 1e-300)
-        if 0.0 < share < 1.0:
-            far = np.log(share) / np.log(min(self.tol, 0.99))
-            far = self.done + self.share * min(far, 0.99)
-            self.progress[0] = max(self.progress[0], far)
-
-    def history(self, status: int, n_iter: int, seconds: float) -> History:
-        """The whole of it.
-
-        Parameters
-        ----------
-        status : int
-        n_iter : int
-            Sweeps from all starts.
-        seconds : float
-
-        Returns
-        -------
-        History
-        """
-        iteration, objective, gap = np.array(self.rows, dtype=np.float64).T
-        return History(
-            iteration=iteration,
-            objective=objective,
-            gap=gap,
-            steps=np.array(self.steps) if self.steps else np.empty((0, 0, 0)),
-            status=status,
-            n_iter=n_iter,
-            seconds=seconds,
-            phases=tuple(self.phases),
-        )

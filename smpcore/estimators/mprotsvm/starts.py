@@ -9,14 +9,15 @@ number of prototypes.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from smpcore.estimators.mprotsvm.assignment import anneal, grow, settle
+from smpcore.estimators.mprotsvm.assignment import alternate, anneal, warm_start
 from smpcore.estimators.mprotsvm.descent import Descent
-from smpcore.estimators.mprotsvm.problem import Look, SVMProblem, SVMState, Track
-from smpcore.estimators.start import cluster_rows
+from smpcore.estimators.mprotsvm.monitor import Certificate, Monitor
+from smpcore.estimators.mprotsvm.problem import SVMParameters, SVMProblem, SVMState
+from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.starts import cluster_rows
 
 #: Multiply-adds of a sweep for each prototype of a class, times new starts: the budget
 #: from which their number is taken. And their largest number.
@@ -37,26 +38,26 @@ class Candidate:
     Parameters
     ----------
     state : SVMState
-    look : Look
+    certificate : Certificate
     scores : ndarray
         Of the descent there.
     finished : bool
-    track : Track
+    monitor : Monitor
     n_sweeps : int
     """
 
     state: SVMState
-    look: Look
+    certificate: Certificate
     scores: np.ndarray
     finished: bool
-    track: Track
+    monitor: Monitor
     n_sweeps: int
 
     def beats(self, other: Candidate | None) -> bool:
         """Whether both objectives are at most the other's, and one is lower."""
         if other is None:
             return True
-        mine, theirs = self.look, other.look
+        mine, theirs = self.certificate, other.certificate
         return (
             mine.objective <= theirs.objective
             and mine.free <= theirs.free
@@ -93,20 +94,13 @@ def starts_anew(count: int) -> bool:
 
 
 def drawn_start(
-    rows: np.ndarray,
-    codes: np.ndarray,
-    weights: np.ndarray,
-    count: int,
-    start: str,
-    seed: int,
+    problem: SVMProblem, count: int, start: str, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Tie every row to a prototype of its class, by chance or by k-means.
 
     Parameters
     ----------
-    rows : ndarray of shape (n_distinct, n_columns)
-    codes : ndarray of int, shape (n_distinct,)
-    weights : ndarray of shape (n_distinct,)
+    problem : SVMProblem
     count : int
         Prototypes of a class, if it has as many rows.
     start : {"random", "kmeans"}
@@ -117,10 +111,11 @@ def drawn_start(
     assignment : ndarray of int, shape (n_distinct,)
     owners : ndarray of int, shape (n_prototypes,)
     """
+    codes = problem.codes
     count = min(count, int(np.bincount(codes).max()))
     random = np.random.RandomState([seed, count])
     if start == "kmeans":
-        return cluster_rows(rows, codes, weights, count, random)
+        return cluster_rows(problem.X, codes, problem.weights, count, random)
     sizes = np.minimum(np.bincount(codes), count)
     starts = np.cumsum(sizes) - sizes
     draws = random.uniform(size=len(codes))
@@ -209,12 +204,10 @@ def principal_scores(problem: SVMProblem, rows: np.ndarray) -> np.ndarray:
 
 
 def best_fit(
-    svc: Any,
     problem: SVMProblem,
+    parameters: SVMParameters,
+    options: SolverOptions,
     state: SVMState | None,
-    n_init: int,
-    stop: np.ndarray,
-    progress: np.ndarray,
 ) -> Candidate:
     """The model of lowest objective that any start leads to.
 
@@ -224,14 +217,11 @@ def best_fit(
 
     Parameters
     ----------
-    svc : MultiPrototypeSVC
     problem : SVMProblem
+    parameters : SVMParameters
+    options : SolverOptions
     state : SVMState or None
         Of these rows.
-    n_init : int
-        New starts, at numbers of prototypes that have any.
-    stop : ndarray of int64, shape (1,)
-    progress : ndarray of float64, shape (1,)
 
     Returns
     -------
@@ -242,32 +232,33 @@ def best_fit(
 
     def descend(part: SVMProblem, start: SVMState | None, temperature: float) -> None:
         nonlocal kept, n_sweeps
-        found = _descend(svc, part, start, temperature, stop, progress, *span)
+        at = replace(parameters, temperature=temperature)
+        found = _descend(part, at, options, start, span)
         n_sweeps += found.n_sweeps
         kept = found if found.beats(kept) else kept
 
     count = int(np.bincount(problem.owners).max())
-    counts = range(1, count + 1)
+    counts, hottest = range(1, count + 1), parameters.temperature
     if state is not None:
         descend(problem, state, 0.0)
         counts = range(count, count + 1)
-        if state.n_asked == len(problem.owners) and svc.temperature == 0:
+        if state.n_asked == len(problem.owners) and hottest == 0:
             counts = range(0)
     done, total = 0, sum(counts)
     for number in counts:
         span = done / total, number / total
-        n_trials = (n_init if number > 1 else 1) if starts_anew(number) else 0
-        for trial in range(n_trials):
-            if not (stop[0] and kept):
-                part = _new_start(problem, number, svc.start, trial)
-                descend(part, None, svc.temperature)
+        n_trials = parameters.n_init if number > 1 else 1
+        for trial in range(n_trials if starts_anew(number) else 0):
+            if not (options.stopped and kept):
+                part = _new_start(problem, number, parameters.start, trial)
+                descend(part, None, hottest)
         # A model whose split has not paid is not split again.
-        if number > 1 and not stop[0] and kept is not split:
+        if number > 1 and not options.stopped and kept is not split:
             split, start = kept, split_state(problem, kept.state, number)
             if start is not None:
-                descend(problem, start, min(svc.temperature, SPLIT_TEMPERATURE))
+                descend(problem, start, min(hottest, SPLIT_TEMPERATURE))
         done += number
-    finished = kept.finished and not stop[0]
+    finished = kept.finished and not options.stopped
     return replace(kept, finished=finished, n_sweeps=n_sweeps)
 
 
@@ -276,36 +267,32 @@ def _new_start(problem: SVMProblem, count: int, start: str, trial: int) -> SVMPr
     if trial == 0 and count == np.bincount(problem.owners).max():
         return problem
     seed = problem.seed + trial
-    assignment, owners = drawn_start(
-        problem.X, problem.codes, problem.weights, count, start, seed
-    )
+    assignment, owners = drawn_start(problem, count, start, seed)
     return replace(problem, assignment=assignment, owners=owners, seed=seed)
 
 
 def _descend(
-    svc: Any,
     problem: SVMProblem,
+    parameters: SVMParameters,
+    options: SolverOptions,
     state: SVMState | None,
-    temperature: float,
-    stop: np.ndarray,
-    progress: np.ndarray,
-    done: float,
-    share: float,
+    span: tuple[float, float],
 ) -> Candidate:
     """Anneal from one start, then tie every row to its best prototype."""
     if state is not None:
         problem = replace(problem, owners=state.owners)
-    pairwise = svc.solver == "pairwise"
-    descent = Descent(problem, float(svc.C), svc.tol, pairwise, state, stop)
-    record = svc.record if problem.gram is None else 0
-    track = Track(svc.tol, record, progress, done, share)
+    C, tol, temperature = float(parameters.C), options.tol, parameters.temperature
+    descent = Descent(problem, C, tol, parameters.pairwise, state, options.stop)
+    if problem.gram is not None:
+        options = replace(options, record=0)
+    monitor = Monitor(options, span)
     if descent.single:
-        if state is None and not stop[0]:
-            grow(descent)
+        if state is None and not options.stopped:
+            warm_start(descent)
     elif temperature > 0:
-        track.begin("annealing", 0)
-        anneal(descent, float(temperature), svc.cooling, track.note)
-        track.begin("best assignments", descent.n_sweeps)
-    found = settle(descent, svc.max_iter, track.note)
-    track.note(found[1], descent.n_sweeps, found[2])
-    return Candidate(*found, track, descent.n_sweeps)
+        monitor.begin("annealing", 0)
+        anneal(descent, float(temperature), parameters.cooling, monitor)
+        monitor.begin("best assignments", descent.n_sweeps)
+    found = alternate(descent, options.max_iter, monitor)
+    monitor.add(found[1], descent.n_sweeps, found[2])
+    return Candidate(*found, monitor, descent.n_sweeps)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import time
-import warnings
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from smpcore.errors import SmpcoreError, caution
-from smpcore.estimators.base import PrototypeClassifier, check_choice, check_number
+from smpcore.errors import SmpcoreError, caution, warn
+from smpcore.estimators.base import Fitted
+from smpcore.estimators.checks import FLAG, Number, OneOf
+from smpcore.estimators.classifier import PrototypeClassifier
 from smpcore.estimators.linear import TOO_LARGE, count_wins, largest_eigenvalue
+from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.smallk.problem import (
+    SMaLLParameters,
     SMaLLProblem,
     SMaLLState,
     Solution,
@@ -24,10 +27,8 @@ from smpcore.estimators.smallk.problem import (
     side_by_side,
     tied_rows,
 )
-from smpcore.estimators.smallk.rounding import Limits, relax_all, round_all
-from smpcore.estimators.start import cluster_rows, warn_if_fewer
-from smpcore.model import History, PrototypeModel
-from smpcore.similarity import Similarity
+from smpcore.estimators.smallk.rounding import relax_all, round_all
+from smpcore.estimators.starts import cluster_rows, warn_if_fewer
 from smpcore.solvers.smp import DIVERGED, ITERATION_LIMIT
 
 #: Curvature of the loss at least: rows that are all zero have none to step by.
@@ -132,6 +133,17 @@ class SMaLLClassifier(PrototypeClassifier):
         "class_weight",
     )
     certificate: ClassVar[str] = "the best k-sparse model"
+    state_class: ClassVar[type] = SMaLLState
+    allowed: ClassVar[Mapping[str, Number | OneOf]] = {
+        "n_prototypes": Number(1, integer=True),
+        "k": Number(0, integer=True),
+        "lam": Number(0.0, 1e12, above=True),
+        "n_draws": Number(0, 10**4, integer=True),
+        "n_swaps": Number(0, 10**6, integer=True),
+        "multiclass": OneOf(("joint", "ovr")),
+        "solver": OneOf(("fista", "mirror-prox")),
+        "bias": FLAG,
+    }
 
     def __init__(
         self,
@@ -167,92 +179,6 @@ class SMaLLClassifier(PrototypeClassifier):
         self.solver = solver
         self.record = record
 
-    def problem(self, X: Any, y: Any, sample_weight: Any = None) -> SMaLLProblem:
-        """Validate and scale the rows and tie each to a prototype.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        SMaLLProblem
-            Depends on the data and on `problem_params` only.
-        """
-        self._check_parameters()
-        entries = self._scaled_rows(X, y, sample_weight, bias=self.bias)
-        lipschitz = 0.5 * largest_eigenvalue(entries["X"], entries["weights"])
-        if not np.isfinite(lipschitz):
-            raise SmpcoreError(TOO_LARGE)
-        return SMaLLProblem(
-            **entries, tasks=self._tasks(entries), lipschitz=max(lipschitz, FLATTEST)
-        )
-
-    def solve(
-        self,
-        problem: SMaLLProblem,
-        state: SMaLLState | None = None,
-        stop: np.ndarray | None = None,
-        progress: np.ndarray | None = None,
-    ) -> Self:
-        """Solve a problem and keep the model.
-
-        Parameters
-        ----------
-        problem : SMaLLProblem
-        state : SMaLLState, optional
-            `state_` of another fit to start from; ignored if its shapes differ.
-        stop : ndarray of int64, shape (1,), optional
-            The solver stops within a step after this becomes non-zero.
-        progress : ndarray of float64, shape (1,), optional
-            Rises from 0 to 1.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        started = time.perf_counter()
-        if not (isinstance(state, SMaLLState) and state.fits(problem)):
-            state = None
-        k = self._weights_each(problem.n_features)
-        limits = Limits(
-            self.tol,
-            self.max_iter,
-            self.record,
-            np.zeros(1, dtype=np.int64) if stop is None else stop,
-            np.zeros(1) if progress is None else progress,
-        )
-        relaxed = relax_all(problem, k, self.lam, self.solver, state, limits)
-        self._report(relaxed)
-        rounded = []
-        if 0 < k < problem.n_features:
-            random = check_random_state(self.random_state)
-            counts = self.n_draws, self.n_swaps
-            rounded = round_all(
-                problem, relaxed, k, self.lam, *counts, random, state, limits
-            )
-        history = joined_history(
-            problem, relaxed, rounded, time.perf_counter() - started
-        )
-        if history.status == DIVERGED:
-            raise SmpcoreError(TOO_LARGE)
-        final = rounded or relaxed
-        self.state_ = SMaLLState(
-            tuple(solution.W for solution in relaxed),
-            tuple(solution.W for solution in final),
-            tuple(solution.curvature for solution in relaxed),
-        )
-        W = side_by_side([solution.W[None] for solution in final], problem)[0]
-        self._keep(problem, self._model(problem, W, history), history, len(W))
-        self.relaxed_objective_ = float(sum(s.objective[-1] for s in relaxed))
-        self.bound_ = self.objective_ - self.gap_
-        self.assignment_ = tied_rows(problem)
-        self.wins_ = count_wins(problem, W[:, : problem.X.shape[1]])
-        return self
-
     def bounds(self, problem: SMaLLProblem) -> dict[str, tuple[float, float]]:
         """Useful ranges of `k` and `lam` for these rows.
 
@@ -266,6 +192,55 @@ class SMaLLClassifier(PrototypeClassifier):
             Name -> (low, high).
         """
         return {"k": (1, problem.n_features), "lam": (1e-3, 1.0)}
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> SMaLLProblem:
+        """Tie each row to a prototype and split the classes into convex tasks."""
+        entries = self._scaled_rows(X, y, sample_weight, bias=self.bias)
+        lipschitz = 0.5 * largest_eigenvalue(entries["X"], entries["weights"])
+        if not np.isfinite(lipschitz):
+            raise SmpcoreError(TOO_LARGE)
+        return SMaLLProblem(
+            **entries, tasks=self._tasks(entries), lipschitz=max(lipschitz, FLATTEST)
+        )
+
+    def _solve(
+        self, problem: SMaLLProblem, state: SMaLLState | None, options: SolverOptions
+    ) -> Fitted:
+        """Solve the relaxation, round it to k weights, and refit."""
+        parameters = SMaLLParameters(
+            self._clipped_k(problem.n_features),
+            self.lam,
+            self.solver,
+            self.n_draws,
+            self.n_swaps,
+        )
+        relaxed = relax_all(problem, parameters, options, state)
+        self._report(relaxed)
+        rounded = []
+        if 0 < parameters.k < problem.n_features:
+            random = check_random_state(self.random_state)
+            rounded = round_all(problem, relaxed, parameters, random, options, state)
+        history = joined_history(problem, relaxed, rounded, options.seconds)
+        if history.status == DIVERGED:
+            raise SmpcoreError(TOO_LARGE)
+        final = rounded or relaxed
+        W = side_by_side([solution.W[None] for solution in final], problem)[0]
+        n, (labels, order) = problem.n_features, problem.voters
+        model = problem.model(
+            np.ascontiguousarray(W[:, :n]),
+            problem.class_votes(labels[order]),
+            history,
+            bias=W[:, n].copy(),
+        )
+        self.relaxed_objective_ = float(sum(s.objective[-1] for s in relaxed))
+        self.bound_ = float(history.objective[-1]) - float(history.gap[-1])
+        return Fitted(
+            model,
+            state=SMaLLState.of(relaxed, final),
+            assignment=tied_rows(problem),
+            n_asked=len(W),
+            wins=count_wins(problem, W[:, : problem.X.shape[1]]),
+        )
 
     def _tasks(self, entries: dict[str, Any]) -> tuple[Task, ...]:
         """The convex problems: one for two classes or jointly, else one a class."""
@@ -284,7 +259,7 @@ class SMaLLClassifier(PrototypeClassifier):
             self.random_state,
         )
         owners += first
-        warn_if_fewer(self.n_prototypes, owners, classes, stacklevel=5)
+        warn_if_fewer(self.n_prototypes, owners, classes)
         if len(classes) == 2:
             return (one_sided(assignment, owners, codes, positive, 1 - positive),)
         if self.multiclass == "ovr":
@@ -304,19 +279,17 @@ class SMaLLClassifier(PrototypeClassifier):
             )
         return labels.index(self.positive_class)
 
-    def _weights_each(self, n_features: int) -> int:
-        """k, clipped to the features."""
+    def _clipped_k(self, n_features: int) -> int:
+        """k, at most the number of features."""
         if self.k > n_features:
             caution(
                 f"k={self.k} is more than the {n_features} features; "
-                f"k={n_features} is used.",
-                stacklevel=4,
+                f"k={n_features} is used."
             )
         elif self.k == 0:
             caution(
                 "k=0 leaves no feature to the prototypes, and the bias decides alone; "
-                "k should be at least 1.",
-                stacklevel=4,
+                "k should be at least 1."
             )
         return min(int(self.k), n_features)
 
@@ -325,50 +298,8 @@ class SMaLLClassifier(PrototypeClassifier):
         if max(s.status for s in relaxed) == ITERATION_LIMIT:
             objective = sum(s.objective[-1] for s in relaxed)
             gap = sum(s.gap[-1] for s in relaxed) / objective
-            warnings.warn(
+            warn(
                 f"max_iter={self.max_iter} was reached with the relaxation certified "
                 f"to {gap:.1e}, not to tol={self.tol:g}; raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
-
-    def _model(
-        self, problem: SMaLLProblem, W: np.ndarray, history: History
-    ) -> PrototypeModel:
-        """Wrap prototypes with their bias in the last column."""
-        n = problem.n_features
-        labels, order = problem.voters
-        return PrototypeModel(
-            center=problem.center,
-            scale=problem.scale,
-            low=problem.low,
-            high=problem.high,
-            similarity=Similarity("linear"),
-            anchors=np.ascontiguousarray(W[:, :n]),
-            mixing=np.eye(len(W)),
-            bias=W[:, n].copy(),
-            pooling="max",
-            votes=np.eye(len(problem.classes))[labels[order]],
-            intercept=np.zeros(len(problem.classes)),
-            classes=problem.classes,
-            counts=np.ones(len(W), dtype=np.int64),
-            feature_names=problem.feature_names,
-            sample_shape=(n,),
-            kind_of_prototype="direction",
-            history=history,
-        )
-
-    def _check_parameters(self) -> None:
-        """Refuse parameters that are out of their range."""
-        check_number("n_prototypes", self.n_prototypes, 1, integer=True)
-        check_number("k", self.k, 0, integer=True)
-        check_number("lam", self.lam, 0.0, 1e12, above=True)
-        check_number("n_draws", self.n_draws, 0, 10**4, integer=True)
-        check_number("n_swaps", self.n_swaps, 0, 10**6, integer=True)
-        check_number("tol", self.tol, 0.0, 1.0, above=True)
-        check_number("max_iter", self.max_iter, 1, 10**7, integer=True)
-        check_number("record", self.record, 0, integer=True)
-        check_choice("multiclass", self.multiclass, ("joint", "ovr"))
-        check_choice("solver", self.solver, ("fista", "mirror-prox"))
-        for name in ("bias", "standardize"):
-            check_choice(name, getattr(self, name), (True, False))

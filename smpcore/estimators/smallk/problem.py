@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from smpcore.estimators.base import Problem
+from smpcore.estimators.problem import ClassificationProblem
 from smpcore.model import History
 
 #: Ridge of the bias, which k does not count.
@@ -43,7 +43,7 @@ class Task:
 
 
 @dataclass(frozen=True, eq=False)
-class SMaLLProblem(Problem):
+class SMaLLProblem(ClassificationProblem):
     """Training rows for SMaLL, each tied to a prototype.
 
     Parameters
@@ -77,6 +77,29 @@ class SMaLLProblem(Problem):
         return np.r_[np.full(self.n_features, lam), np.full(self.n_bias, BIAS_RIDGE)]
 
 
+@dataclass(frozen=True)
+class SMaLLParameters:
+    """The objective and the search, as in `SMaLLClassifier`.
+
+    Parameters
+    ----------
+    k : int
+        At most ``n_features``. There, and at 0, the relaxation is exact: a ridge.
+    lam : float
+    solver : {"fista", "mirror-prox"}
+    n_draws : int
+        Random supports tried besides the largest shares.
+    n_swaps : int
+        Supports tried that differ from the best one in one feature.
+    """
+
+    k: int
+    lam: float
+    solver: str = "fista"
+    n_draws: int = 0
+    n_swaps: int = 0
+
+
 @dataclass(frozen=True, eq=False)
 class SMaLLState:
     """Where the solver ended: the warm start of the next, an entry for each task.
@@ -92,6 +115,15 @@ class SMaLLState:
     relaxed: tuple[np.ndarray, ...]
     rounded: tuple[np.ndarray, ...]
     curvature: tuple[float, ...]
+
+    @classmethod
+    def of(cls, relaxed: list[Solution], final: list[Solution]) -> SMaLLState:
+        """The state after these relaxations and these final solutions."""
+        return cls(
+            tuple(solution.W for solution in relaxed),
+            tuple(solution.W for solution in final),
+            tuple(solution.curvature for solution in relaxed),
+        )
 
     def fits(self, problem: SMaLLProblem) -> bool:
         """Whether the shapes are those of this problem."""

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.smallk.problem import (
+    SMaLLParameters,
     SMaLLProblem,
     SMaLLState,
     Solution,
@@ -25,46 +27,39 @@ REFIT = 0.1
 PROMISING = 2e-3
 
 
-@dataclass(frozen=True)
-class Limits:
-    """When kernels end.
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Where the kernel starts, and when it may give up.
 
     Parameters
     ----------
-    tol : float
-    max_iter, record : int
-    stop : ndarray of int64, shape (1,)
-    progress : ndarray of float64, shape (1,)
-        Of the relaxation.
+    W : ndarray of shape (n_prototypes, n_columns)
+    curvature : float
+        First curvature of its steps.
+    ceiling : float, default=inf
+        It gives up once it is certain that the objective will not be lower.
     """
 
-    tol: float
-    max_iter: int
-    record: int
-    stop: np.ndarray
-    progress: np.ndarray
+    W: np.ndarray
+    curvature: float
+    ceiling: float = np.inf
 
 
 def relax_all(
     problem: SMaLLProblem,
-    k: int,
-    lam: float,
-    solver: str,
-    state: SMaLLState | None,
-    limits: Limits,
+    parameters: SMaLLParameters,
+    options: SolverOptions,
+    state: SMaLLState | None = None,
 ) -> list[Solution]:
     """Solve the convex relaxation of every task.
 
     Parameters
     ----------
     problem : SMaLLProblem
-    k : int
-        At most ``n_features``. There, and at 0, the relaxation is exact: a ridge.
-    lam : float
-    solver : {"fista", "mirror-prox"}
+    parameters : SMaLLParameters
+    options : SolverOptions
     state : SMaLLState, optional
         Warm start.
-    limits : Limits
 
     Returns
     -------
@@ -72,58 +67,47 @@ def relax_all(
     """
     found = []
     for number, task in enumerate(problem.tasks):
-        start = None
+        shape = (len(task.owners), problem.X.shape[1])
+        start = Start(np.zeros(shape), 0.125 * problem.lipschitz)
         if state is not None:
-            start = state.relaxed[number], state.curvature[number]
-        inner = limits
+            start = Start(state.relaxed[number].copy(), state.curvature[number])
+        inner = options
         if len(problem.tasks) > 1:
-            inner = replace(limits, progress=np.zeros(1))
-        found.append(relax(problem, task, k, lam, solver, start, inner))
-        limits.progress[0] = (number + 1) / len(problem.tasks)
+            inner = replace(options, progress=np.zeros(1))
+        found.append(_relax(problem, task, parameters, start, inner))
+        options.progress[0] = (number + 1) / len(problem.tasks)
     return found
 
 
-def relax(
+def _relax(
     problem: SMaLLProblem,
     task: Task,
-    k: int,
-    lam: float,
-    solver: str,
-    start: tuple[np.ndarray, float] | None,
-    limits: Limits,
+    parameters: SMaLLParameters,
+    start: Start,
+    options: SolverOptions,
 ) -> Solution:
-    """Solve the relaxation of one task, from prototypes and curvature of another."""
-    n = problem.n_features
-    shape = (len(task.owners), problem.X.shape[1])
-    W, curvature = np.zeros(shape), 0.125 * problem.lipschitz
-    if start is not None:
-        W, curvature = start[0].copy(), start[1]
-    if solver == "mirror-prox" and 0 < k < n:
+    """Solve the relaxation of one task; the start is overwritten."""
+    n, k, W = problem.n_features, parameters.k, start.W
+    if parameters.solver == "mirror-prox" and 0 < k < n:
         found = solve_smallk_mirror_prox(
             problem.X, task.codes, task.assignment, problem.weights, task.owners,
-            task.first, n, k, problem.ridge(lam), W, float(limits.tol),
-            int(limits.max_iter), int(limits.record), limits.stop, limits.progress,
+            task.first, n, k, problem.ridge(parameters.lam), W, *options.for_kernel,
         )  # fmt: skip
         return replace(Solution(*found), curvature=0.125 * problem.lipschitz)
-    support = np.ones(shape)
+    support = np.ones(W.shape)
     if k == 0:
         support[:, :n] = 0.0
         W[:, :n] = 0.0
-    return _run(
-        problem.X, problem, task, k, k in (0, n), support, lam, curvature, W, np.inf,
-        limits,
-    )  # fmt: skip
+    return _run(problem, task, parameters, problem.X, support, start, options)
 
 
 def refit(
     problem: SMaLLProblem,
     task: Task,
     support: np.ndarray,
-    lam: float,
-    start: np.ndarray,
-    curvature: float,
-    limits: Limits,
-    ceiling: float = np.inf,
+    parameters: SMaLLParameters,
+    start: Start,
+    options: SolverOptions,
 ) -> Solution:
     """Best prototypes whose weights lie on given supports: a ridge problem.
 
@@ -134,56 +118,48 @@ def refit(
     problem : SMaLLProblem
     task : Task
     support : ndarray of bool, shape (n_prototypes, n_features)
-    lam : float
-    start : ndarray of shape (n_prototypes, n_columns)
-    curvature : float
-    limits : Limits
-    ceiling : float
-        Give up once it is certain that the objective will not be lower.
+    parameters : SMaLLParameters
+    start : Start
+    options : SolverOptions
 
     Returns
     -------
     Solution
     """
-    wide = np.ones_like(start)
+    wide = np.ones_like(start.W)
     wide[:, : problem.n_features] = support
     columns = np.flatnonzero(wide[task.first :].any(axis=0))
     X = problem.X
     if len(columns) < X.shape[1]:
         X = np.take(X, columns, axis=1)
     narrow = np.ascontiguousarray(wide[:, columns])
-    found = _run(
-        X, problem, task, 0, True, narrow, lam, curvature, narrow * start[:, columns],
-        ceiling, replace(limits, tol=REFIT * limits.tol, progress=np.zeros(1)),
-    )  # fmt: skip
-    W = np.zeros_like(start)
+    exact = replace(options, tol=REFIT * options.tol, progress=np.zeros(1))
+    at = replace(start, W=narrow * start.W[:, columns])
+    found = _run(problem, task, replace(parameters, k=0), X, narrow, at, exact)
+    W = np.zeros_like(start.W)
     W[:, columns] = found.W
-    steps = np.zeros((len(found.steps), *start.shape))
+    steps = np.zeros((len(found.steps), *W.shape))
     steps[:, :, columns] = found.steps
     return replace(found, W=W, steps=steps)
 
 
 def _run(
-    X: np.ndarray,
     problem: SMaLLProblem,
     task: Task,
-    k: int,
-    fixed: bool,
+    parameters: SMaLLParameters,
+    X: np.ndarray,
     support: np.ndarray,
-    lam: float,
-    curvature: float,
-    W: np.ndarray,
-    ceiling: float,
-    limits: Limits,
+    start: Start,
+    options: SolverOptions,
 ) -> Solution:
-    """Call the kernel on these columns."""
-    n_features = X.shape[1] - problem.n_bias
-    ridge = problem.ridge(lam)[problem.n_features - n_features :]
+    """Call the kernel on these columns; with k of 0 the support is fixed."""
+    n_features, k = X.shape[1] - problem.n_bias, parameters.k
+    ridge = problem.ridge(parameters.lam)[problem.n_features - n_features :]
     found = solve_smallk(
         X, task.codes, task.assignment, problem.weights, task.owners, task.first,
-        n_features, k, fixed, support, ridge, problem.lipschitz, float(curvature), W,
-        float(ceiling), float(limits.tol), int(limits.max_iter), int(limits.record),
-        limits.stop, limits.progress,
+        n_features, k, k in (0, problem.n_features), support, ridge,
+        problem.lipschitz, float(start.curvature), start.W, float(start.ceiling),
+        *options.for_kernel,
     )  # fmt: skip
     return Solution(*found)
 
@@ -255,13 +231,10 @@ def draw_support(share: np.ndarray, random: np.random.RandomState) -> np.ndarray
 def round_all(
     problem: SMaLLProblem,
     relaxed: list[Solution],
-    k: int,
-    lam: float,
-    n_draws: int,
-    n_swaps: int,
+    parameters: SMaLLParameters,
     random: np.random.RandomState,
-    state: SMaLLState | None,
-    limits: Limits,
+    options: SolverOptions,
+    state: SMaLLState | None = None,
 ) -> list[Solution]:
     """The best k-sparse prototypes found from the relaxation of every task.
 
@@ -269,77 +242,65 @@ def round_all(
     ----------
     problem : SMaLLProblem
     relaxed : list of Solution
-    k : int
-        Above 0 and below ``n_features``.
-    lam : float
-    n_draws : int
-        Random supports tried besides the largest shares.
-    n_swaps : int
-        Supports tried that differ from the best one in one feature.
+    parameters : SMaLLParameters
+        Its k is above 0 and below ``n_features``.
     random : RandomState
+    options : SolverOptions
     state : SMaLLState, optional
         An earlier fit: where a support has not changed, its prototypes are a better
         start.
-    limits : Limits
 
     Returns
     -------
     list of Solution
         Their gap is that of the refit, not that to the best k-sparse model.
     """
-    none = [None] * len(relaxed)
-    starts = none if state is None else state.rounded
+    earlier = [None] * len(relaxed) if state is None else state.rounded
     rounded = []
-    for task, solution, start in zip(problem.tasks, relaxed, starts, strict=True):
-        starts_of_swaps = round_and_refit(
-            problem, task, solution, k, lam, n_draws, random, limits, start
+    for task, solution, before in zip(problem.tasks, relaxed, earlier, strict=True):
+        starts = _round_and_refit(
+            problem, task, solution, parameters, random, options, before
         )
-        ends = [
-            swap_features(problem, task, found, lam, n_swaps, limits)
-            for found in starts_of_swaps
+        swapped = [
+            _swap_features(problem, task, start, parameters, options)
+            for start in starts
         ]
-        rounded.append(min(ends, key=lambda end: end.objective[-1]))
+        rounded.append(min(swapped, key=lambda solution: solution.objective[-1]))
     return rounded
 
 
-def round_and_refit(
+def _round_and_refit(
     problem: SMaLLProblem,
     task: Task,
     relaxed: Solution,
-    k: int,
-    lam: float,
-    n_draws: int,
+    parameters: SMaLLParameters,
     random: np.random.RandomState,
-    limits: Limits,
+    options: SolverOptions,
     before: np.ndarray | None,
 ) -> list[Solution]:
     """Round the relaxation of one task; `before` are an earlier fit's prototypes.
 
     Returns the refit of the largest shares, and that of a draw if it is better.
     """
-    W = relaxed.W[:, : problem.n_features]
+    W, k = relaxed.W[:, : problem.n_features], parameters.k
     share = shares(W, k)
     share[: task.first] = 0.0
     tried: set[bytes] = set()
-    first: Solution | None = None
-    best: Solution | None = None
-    for draw in range(n_draws + 1):
+    found: list[Solution] = []
+    for draw in range(parameters.n_draws + 1):
         support = draw_support(share, random) if draw else largest_shares(share, W, k)
         support[: task.first] = False
         if support.tobytes() in tried or not support.any():
             continue
         tried.add(support.tobytes())
         known = before is not None and _same_support(before, support)
-        found = refit(
-            problem, task, support, lam, before if known else relaxed.W,
-            relaxed.curvature, limits, np.inf if best is None else best.objective[-1],
-        )  # fmt: skip
-        if best is None or found.objective[-1] < best.objective[-1]:
-            best = found
-        first = first or found
-        if found.status == STOPPED:
+        ceiling = min((s.objective[-1] for s in found), default=np.inf)
+        start = Start(before if known else relaxed.W, relaxed.curvature, ceiling)
+        found.append(refit(problem, task, support, parameters, start, options))
+        if found[-1].status == STOPPED:
             break
-    return [first] if best is first else [first, best]
+    best = min(found, key=lambda solution: solution.objective[-1])
+    return [best] if best is found[0] else [found[0], best]
 
 
 def _same_support(W: np.ndarray, support: np.ndarray) -> bool:
@@ -347,35 +308,33 @@ def _same_support(W: np.ndarray, support: np.ndarray) -> bool:
     return bool(((W[:, : support.shape[1]] != 0) == support).all())
 
 
-def swap_features(
+def _swap_features(
     problem: SMaLLProblem,
     task: Task,
     best: Solution,
-    lam: float,
-    n_swaps: int,
-    limits: Limits,
+    parameters: SMaLLParameters,
+    options: SolverOptions,
 ) -> Solution:
     """Exchange one feature of one prototype at a time while that lowers the objective.
 
     At most `n_swaps` are tried, in the order of `swap_changes`, a quadratic model;
     most refits end after some steps, when their bound reaches the best objective.
     """
-    n, improved = problem.n_features, n_swaps > 0
-    while improved and best.status != STOPPED:
+    n, left, improved = problem.n_features, parameters.n_swaps, True
+    while improved and left > 0 and best.status != STOPPED:
         improved = False
         support, lowest = best.W[:, :n] != 0, best.objective[-1]
-        changes = swap_changes(problem, task, best.W, lam)
-        order = np.argsort(changes, axis=None)[:n_swaps]
+        changes = swap_changes(problem, task, best.W, parameters.lam)
+        order = np.argsort(changes, axis=None)[:left]
         for place in order[changes.ravel()[order] < PROMISING * lowest]:
             prototype, out, into = np.unravel_index(place, changes.shape)
-            swapped, start = support.copy(), best.W.copy()
+            swapped, W = support.copy(), best.W.copy()
             swapped[prototype, [out, into]] = False, True
-            start[prototype, out] = 0.0
-            found = refit(
-                problem, task, swapped, lam, start, best.curvature, limits, lowest
-            )
-            n_swaps -= 1
+            W[prototype, out] = 0.0
+            start = Start(W, best.curvature, lowest)
+            found = refit(problem, task, swapped, parameters, start, options)
+            left -= 1
             if found.objective[-1] < lowest:
-                best, improved = found, n_swaps > 0
+                best, improved = found, True
                 break
     return best

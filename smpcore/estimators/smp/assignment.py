@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from smpcore.estimators.fusion import MERGED, equal_groups
 from smpcore.estimators.linear import ROWS_AT_ONCE
 from smpcore.estimators.smp.problem import SMPProblem
 
@@ -33,10 +34,6 @@ def better_assignment(problem: SMPProblem, W: np.ndarray) -> np.ndarray:
         moved = scores[rows, best] > now + 1e-9 * (1.0 + np.abs(now))
         assignment[part] = np.where(moved, best, assignment[part])
     return assignment
-
-
-#: Prototypes closer than this share of the largest weight are one.
-MERGED = 1e-3
 
 
 def merged_rows(W: np.ndarray, group: np.ndarray, n_features: int) -> np.ndarray:
@@ -82,12 +79,4 @@ def equal_prototypes(W: np.ndarray, owners: np.ndarray, n_features: int) -> np.n
     ndarray of int, shape (n_prototypes,)
         Number of the group of each, in the order of their first members.
     """
-    near = MERGED * np.abs(W).max()
-    group = np.arange(len(W))
-    for i in range(len(W)):
-        others = np.flatnonzero(owners == owners[i])
-        apart = np.abs(W[others, :n_features] - W[i, :n_features])
-        equal = others[apart.max(axis=1, initial=0.0) <= near]
-        joined = np.unique(group[equal])
-        group[np.isin(group, joined)] = joined[0]
-    return np.unique(group, return_inverse=True)[1]
+    return equal_groups(W[:, :n_features], np.abs(W).max(), "chebyshev", owners)

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from smpcore.estimators.linear import ROWS_AT_ONCE
-from smpcore.estimators.smp.problem import SMPProblem, solve_problem
+from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.smp.problem import SMPParameters, SMPProblem, solve_problem
 
 
 def loss_gradient(problem: SMPProblem, W: np.ndarray) -> np.ndarray:
@@ -39,7 +40,7 @@ def loss_gradient(problem: SMPProblem, W: np.ndarray) -> np.ndarray:
     return gradient
 
 
-def fusing_lam(problem: SMPProblem, mu: float, eta: float) -> float:
+def lam_max(problem: SMPProblem, mu: float, eta: float) -> float:
     """Smallest lambda for which all prototypes of a class are certainly equal.
 
     At the solution tied within classes, with gradient G, the duals
@@ -63,7 +64,7 @@ def fusing_lam(problem: SMPProblem, mu: float, eta: float) -> float:
         owners=np.arange(len(sizes)),
         copies=sizes,
     )
-    W = solve_problem(tied, 0.0, mu, eta, tol=1e-5).W
+    W = solve_problem(tied, SMPParameters(0.0, mu, eta), SolverOptions(tol=1e-5)).W
     gradient = loss_gradient(problem, W[problem.owners])
     largest = 0.0
     for code, size in enumerate(sizes):
@@ -74,7 +75,7 @@ def fusing_lam(problem: SMPProblem, mu: float, eta: float) -> float:
     return largest
 
 
-def silencing_mu(problem: SMPProblem, lam: float, eta: float) -> float:
+def mu_max(problem: SMPProblem, lam: float, eta: float) -> float:
     """Smallest mu, nearly, for which all feature weights are certainly zero.
 
     Without features the rows of a prototype are alike, so that only the bias of each
@@ -112,7 +113,9 @@ def silencing_mu(problem: SMPProblem, lam: float, eta: float) -> float:
     def gradient_at(mu: float) -> float:
         W = np.zeros((n_prototypes, problem.X.shape[1]))
         if W.shape[1] > n:
-            W[:, n:] = solve_problem(bare, lam, mu, eta, tol=1e-8).W
+            W[:, n:] = solve_problem(
+                bare, SMPParameters(lam, mu, eta), SolverOptions(tol=1e-8)
+            ).W
         return float(np.abs(loss_gradient(grouped, W)[:, :n]).max())
 
     mu = gradient_at(0.0)
@@ -122,3 +125,30 @@ def silencing_mu(problem: SMPProblem, lam: float, eta: float) -> float:
             break
         mu = max(found, 0.5 * (mu + found)) * (1.0 + 1e-7)
     return mu
+
+
+def slider_ranges(
+    problem: SMPProblem, parameters: SMPParameters, start: str
+) -> dict[str, tuple[float, float]]:
+    """Useful ranges of `lam` and `mu`, up to `lam_max` and `mu_max`.
+
+    Parameters
+    ----------
+    problem : SMPProblem
+    parameters : SMPParameters
+    start : {"kmeans", "each"}
+
+    Returns
+    -------
+    dict
+        Name -> (low, high).
+    """
+    highest = {
+        "lam": lam_max(problem, parameters.mu, parameters.eta),
+        "mu": mu_max(problem, parameters.lam, parameters.eta),
+    }
+    lowest = {"lam": 1e-6 if start == "each" else 1e-4, "mu": 1e-4}
+    return {
+        name: (min(lowest[name], high / 100), high) if high > 0 else (lowest[name], 0.4)
+        for name, high in highest.items()
+    }

@@ -2,40 +2,40 @@
 
 from __future__ import annotations
 
-import time
-import warnings
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from smpcore.errors import SmpcoreError
-from smpcore.estimators.base import PrototypeClassifier, check_choice, check_number
+from smpcore.errors import SmpcoreError, warn
+from smpcore.estimators.base import Fitted
+from smpcore.estimators.checks import FLAG, Number, OneOf
+from smpcore.estimators.classifier import PrototypeClassifier
 from smpcore.estimators.linear import TOO_LARGE, count_wins, largest_eigenvalue
+from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.smp.assignment import (
     better_assignment,
     equal_prototypes,
     merged_rows,
 )
-from smpcore.estimators.smp.bounds import fusing_lam, silencing_mu
+from smpcore.estimators.smp.bounds import slider_ranges
 from smpcore.estimators.smp.problem import (
+    SOLVERS,
+    SMPParameters,
     SMPProblem,
     SMPState,
     Solution,
     refuse_too_large,
     solve_problem,
 )
-from smpcore.estimators.start import cluster_rows, each_row, warn_if_fewer
+from smpcore.estimators.starts import cluster_rows, each_row, warn_if_fewer
 from smpcore.model import History, PrototypeModel
-from smpcore.similarity import Similarity
-from smpcore.solvers.smp import DIVERGED, ITERATION_LIMIT, STOPPED, solve_smp
-from smpcore.solvers.smp_primal_dual import solve_smp_primal_dual
+from smpcore.solvers.smp import DIVERGED, ITERATION_LIMIT, STOPPED
 
 #: Times that rows may move to better prototypes.
 MOST_ROUNDS = 50
-
-SOLVERS = {"spg": solve_smp, "primal-dual": solve_smp_primal_dual}
 
 
 class SMPClassifier(PrototypeClassifier):
@@ -132,6 +132,18 @@ class SMPClassifier(PrototypeClassifier):
         "standardize",
         "class_weight",
     )
+    state_class: ClassVar[type] = SMPState
+    allowed: ClassVar[Mapping[str, Number | OneOf]] = {
+        "n_prototypes": Number(1, integer=True),
+        "lam": Number(0.0, 1e12),
+        "mu": Number(0.0, 1e12),
+        "eta": Number(0.0, 1e12),
+        "loss": OneOf(("smooth", "max")),
+        "start": OneOf(("kmeans", "each")),
+        "solver": OneOf(tuple(SOLVERS)),
+        "bias": FLAG,
+        "reassign": FLAG,
+    }
 
     def __init__(
         self,
@@ -167,21 +179,33 @@ class SMPClassifier(PrototypeClassifier):
         self.solver = solver
         self.record = record
 
-    def problem(self, X: Any, y: Any, sample_weight: Any = None) -> SMPProblem:
-        """Validate and scale the rows and tie each to a prototype.
+    def bounds(self, problem: SMPProblem) -> dict[str, tuple[float, float]]:
+        """Useful ranges of `lam` and `mu` for these rows.
+
+        From the upper end of `lam` on, all prototypes of a class are equal at the
+        optimum, given the current `mu` and `eta`; from that of `mu` on, all feature
+        weights are zero there, given the current `lam` and `eta`. Both are proved for
+        the smooth loss, and a guide for the max loss. A solution within its gap may
+        still differ: Algorithm 2's prototypes may stay apart.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
+        problem : SMPProblem
 
         Returns
         -------
-        SMPProblem
-            Depends on the data and on `problem_params` only.
+        dict
+            Name -> (low, high).
         """
         self._check_parameters()
+        return slider_ranges(problem, self._parameters, self.start)
+
+    @property
+    def _parameters(self) -> SMPParameters:
+        return SMPParameters(self.lam, self.mu, self.eta, self.loss, self.solver)
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> SMPProblem:
+        """Tie each row to a prototype of its class."""
         entries = self._scaled_rows(X, y, sample_weight, bias=self.bias)
         scaled, codes, weights = (entries[k] for k in ("X", "codes", "weights"))
         lipschitz = 0.5 * largest_eigenvalue(scaled, weights)
@@ -202,113 +226,47 @@ class SMPClassifier(PrototypeClassifier):
             lipschitz=lipschitz,
         )
 
-    def solve(
-        self,
-        problem: SMPProblem,
-        state: SMPState | None = None,
-        stop: np.ndarray | None = None,
-        progress: np.ndarray | None = None,
-    ) -> Self:
-        """Solve a problem and keep the model.
-
-        Parameters
-        ----------
-        problem : SMPProblem
-        state : SMPState, optional
-            `state_` of another fit to start from; ignored if its shapes differ.
-        stop : ndarray of int64, shape (1,), optional
-            The solver stops within a step after this becomes non-zero.
-        progress : ndarray of float64, shape (1,), optional
-            Rises from 0 to 1.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
+    def _solve(
+        self, problem: SMPProblem, state: SMPState | None, options: SolverOptions
+    ) -> Fitted:
+        """Solve, merge the prototypes that became equal, and count what they win."""
         refuse_too_large(len(problem.owners), problem.n_pairs, problem.X.shape[1])
-        started = time.perf_counter()
-        solved, found = self._alternate(problem, state, stop, progress)
-        history = History(
-            iteration=_counted(found),
-            objective=np.concatenate([s.objective for s in found]),
-            gap=np.concatenate([s.gap for s in found]),
-            steps=_with_bias(np.concatenate([s.steps for s in found])[:200], problem),
-            status=found[-1].status,
-            n_iter=sum(s.n_iter for s in found),
-            seconds=time.perf_counter() - started,
-        )
+        solved, rounds = self._alternate(problem, state, options)
+        last = rounds[-1]
+        history = _joined_history(problem, rounds, options.seconds)
         self._report(history)
-        self.state_ = SMPState(found[-1].W, found[-1].Y)
-        self.assignment_ = solved.assignment
-        model = self._merged_model(solved, found[-1], history)
-        self._keep(problem, model, history, len(solved.owners))
-        return self
-
-    def bounds(self, problem: SMPProblem) -> dict[str, tuple[float, float]]:
-        """Useful ranges of `lam` and `mu` for these rows.
-
-        From the upper end of `lam` on, all prototypes of a class are equal at the
-        optimum, given the current `mu` and `eta`; from that of `mu` on, all feature
-        weights are zero there, given the current `lam` and `eta`. Both are proved for
-        the smooth loss, and a guide for the max loss. A solution within its gap may
-        still differ: Algorithm 2's prototypes may stay apart.
-
-        Parameters
-        ----------
-        problem : SMPProblem
-
-        Returns
-        -------
-        dict
-            Name -> (low, high).
-        """
-        self._check_parameters()
-        ends = {
-            "lam": fusing_lam(problem, self.mu, self.eta),
-            "mu": silencing_mu(problem, self.lam, self.eta),
-        }
-        lowest = {"lam": 1e-6 if self.start == "each" else 1e-4, "mu": 1e-4}
-        return {
-            name: (min(lowest[name], end / 100), end)
-            if end > 0
-            else (lowest[name], 0.4)
-            for name, end in ends.items()
-        }
+        merged = equal_prototypes(last.W, solved.owners, problem.n_features)
+        W = merged_rows(last.W, merged, problem.n_features)
+        self.merged_objective_ = float(history.objective[-1])
+        if len(W) < len(last.W):
+            at, none = SMPState(W[merged], last.Y), SolverOptions(self.tol, max_iter=0)
+            found = solve_problem(solved, self._parameters, none, at)
+            self.merged_objective_ = float(found.objective[0])
+        return Fitted(
+            self._model(solved, W, merged, history),
+            state=SMPState(last.W, last.Y),
+            assignment=solved.assignment,
+            n_asked=len(solved.owners),
+            merged=merged,
+            wins=count_wins(problem, W),
+        )
 
     def _alternate(
-        self,
-        problem: SMPProblem,
-        state: SMPState | None,
-        stop: np.ndarray | None,
-        progress: np.ndarray | None,
+        self, problem: SMPProblem, state: SMPState | None, options: SolverOptions
     ) -> tuple[SMPProblem, list[Solution]]:
         """Solve; with `reassign`, move rows to better prototypes and solve again."""
-        found: list[Solution] = []
+        rounds: list[Solution] = []
         while True:
-            solution = self._run(problem, state, stop=stop, progress=progress)
-            found.append(solution)
+            solution = solve_problem(problem, self._parameters, options, state)
+            rounds.append(solution)
             if not self.reassign or solution.status in (STOPPED, DIVERGED):
-                return problem, found
+                return problem, rounds
             assignment = better_assignment(problem, solution.W)
-            if (assignment == problem.assignment).all() or len(found) == MOST_ROUNDS:
-                return problem, found
+            if (assignment == problem.assignment).all() or len(rounds) == MOST_ROUNDS:
+                return problem, rounds
             problem = replace(problem, assignment=assignment)
-            state, progress = SMPState(solution.W, solution.Y), None
-
-    def _run(self, problem: SMPProblem, state: SMPState | None, **how: Any) -> Solution:
-        """Call the kernel at these parameters."""
-        options = {"tol": self.tol, "max_iter": self.max_iter, "record": self.record}
-        return solve_problem(
-            problem,
-            self.lam,
-            self.mu,
-            self.eta,
-            loss=self.loss,
-            state=state,
-            kernel=SOLVERS[self.solver],
-            **(options | how),
-        )
+            state = SMPState(solution.W, solution.Y)
+            options = replace(options, progress=np.zeros(1))
 
     def _report(self, history: History) -> None:
         """Refuse a diverged fit; warn of an unfinished one."""
@@ -316,76 +274,47 @@ class SMPClassifier(PrototypeClassifier):
             raise SmpcoreError(TOO_LARGE)
         if history.status == ITERATION_LIMIT:
             gap = history.gap[-1] / history.objective[-1]
-            warnings.warn(
+            warn(
                 f"max_iter={self.max_iter} was reached with the objective certified to "
                 f"{gap:.1e}, not to tol={self.tol:g}; raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
-    def _merged_model(
-        self, problem: SMPProblem, solution: Solution, history: History
+    def _model(
+        self, problem: SMPProblem, W: np.ndarray, merged: np.ndarray, history: History
     ) -> PrototypeModel:
-        """Merge equal prototypes and wrap what remains."""
-        n = problem.n_features
-        self.merged_ = equal_prototypes(solution.W, problem.owners, n)
-        counts = np.bincount(self.merged_)
-        W = merged_rows(solution.W, self.merged_, n)
-        self.merged_objective_ = float(history.objective[-1])
-        if len(W) < len(solution.W):
-            at = SMPState(W[self.merged_], solution.Y)
-            self.merged_objective_ = float(
-                self._run(problem, at, max_iter=0).objective[0]
-            )
-        owners = np.empty(len(counts), dtype=np.int64)
-        owners[self.merged_] = problem.owners
-        self.wins_ = count_wins(problem, W)
-        return PrototypeModel(
-            center=problem.center,
-            scale=problem.scale,
-            low=problem.low,
-            high=problem.high,
-            similarity=Similarity("linear"),
-            anchors=np.ascontiguousarray(W[:, :n]),
-            mixing=np.eye(len(W)),
+        """Wrap the merged prototypes."""
+        n, owners = problem.n_features, np.empty(len(W), dtype=np.int64)
+        owners[merged] = problem.owners
+        return problem.model(
+            np.ascontiguousarray(W[:, :n]),
+            problem.class_votes(owners),
+            history,
             bias=W[:, n:].sum(axis=1),
-            pooling="max",
-            votes=np.eye(len(problem.classes))[owners],
-            intercept=np.zeros(len(problem.classes)),
-            classes=problem.classes,
-            counts=counts,
-            feature_names=problem.feature_names,
-            sample_shape=(n,),
-            kind_of_prototype="direction",
-            history=history,
+            counts=np.bincount(merged),
         )
 
-    def _check_parameters(self) -> None:
-        """Refuse parameters that are out of their range."""
-        check_number("n_prototypes", self.n_prototypes, 1, integer=True)
-        for name in ("lam", "mu", "eta"):
-            check_number(name, getattr(self, name), 0.0, 1e12)
-        check_number("tol", self.tol, 0.0, 1.0, above=True)
-        check_number("max_iter", self.max_iter, 1, 10**7, integer=True)
-        check_number("record", self.record, 0, integer=True)
-        check_choice("loss", self.loss, ("smooth", "max"))
-        check_choice("start", self.start, ("kmeans", "each"))
-        check_choice("solver", self.solver, tuple(SOLVERS))
-        for name in ("bias", "reassign", "standardize"):
-            check_choice(name, getattr(self, name), (True, False))
 
+def _joined_history(
+    problem: SMPProblem, rounds: list[Solution], seconds: float
+) -> History:
+    """All rounds as one fit; steps have the bias, or 0, in their last column.
 
-def _counted(found: list[Solution]) -> np.ndarray:
-    """Iterations done at each look; a round starts where the one before ended."""
-    starts = np.cumsum([0] + [s.n_iter for s in found[:-1]])
-    looks = [
-        np.arange(len(s.objective)) + start
-        for s, start in zip(found, starts, strict=True)
-    ]
-    return np.concatenate(looks).astype(np.float64)
-
-
-def _with_bias(steps: np.ndarray, problem: SMPProblem) -> np.ndarray:
-    """Steps with the bias in the last column, 0 where there is none."""
+    Each round starts at the iteration where the one before ended.
+    """
+    steps = np.concatenate([solution.steps for solution in rounds])[:200]
     missing = problem.n_features + 1 - steps.shape[2]
-    return np.pad(steps, ((0, 0), (0, 0), (0, missing)))
+    starts = np.cumsum([0] + [solution.n_iter for solution in rounds[:-1]])
+    iterations = [
+        np.arange(len(solution.objective)) + start
+        for solution, start in zip(rounds, starts, strict=True)
+    ]
+    return History(
+        iteration=np.concatenate(iterations).astype(np.float64),
+        objective=np.concatenate([solution.objective for solution in rounds]),
+        gap=np.concatenate([solution.gap for solution in rounds]),
+        steps=np.pad(steps, ((0, 0), (0, 0), (0, missing))),
+        status=rounds[-1].status,
+        n_iter=sum(solution.n_iter for solution in rounds),
+        seconds=seconds,
+    )

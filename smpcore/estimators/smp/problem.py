@@ -1,23 +1,24 @@
-"""What SMP's estimator hands to its kernels, and the ends of its sliders."""
+"""What SMP's estimator hands to its kernels, and what they return."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from smpcore.errors import SmpcoreError
-from smpcore.estimators.base import Problem
+from smpcore.estimators.problem import ClassificationProblem, SolverOptions
 from smpcore.solvers.smp import solve_smp
+from smpcore.solvers.smp_primal_dual import solve_smp_primal_dual
+
+SOLVERS = {"spg": solve_smp, "primal-dual": solve_smp_primal_dual}
 
 #: Memory that prototypes and their pairs may take, in bytes.
 MOST_BYTES = 2 * 2**30
 
 
 @dataclass(frozen=True, eq=False)
-class SMPProblem(Problem):
+class SMPProblem(ClassificationProblem):
     """Training rows for SMP, each tied to a prototype of its class.
 
     Parameters
@@ -72,6 +73,30 @@ class SMPState:
 
     W: np.ndarray
     Y: np.ndarray
+
+    def fits(self, problem: SMPProblem) -> bool:
+        """Whether the shapes are those of this problem."""
+        n_columns = problem.X.shape[1]
+        shapes = (len(problem.owners), n_columns), (problem.n_pairs, n_columns)
+        return (self.W.shape, self.Y.shape) == shapes
+
+
+@dataclass(frozen=True)
+class SMPParameters:
+    """The objective and the algorithm, as in `SMPClassifier`.
+
+    Parameters
+    ----------
+    lam, mu, eta : float
+    loss : {"smooth", "max"}
+    solver : {"spg", "primal-dual"}
+    """
+
+    lam: float
+    mu: float
+    eta: float
+    loss: str = "smooth"
+    solver: str = "spg"
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,49 +166,32 @@ def elastic_net(problem: SMPProblem, mu: float, eta: float) -> tuple[np.ndarray,
 
 def solve_problem(
     problem: SMPProblem,
-    lam: float,
-    mu: float,
-    eta: float,
-    *,
-    loss: str = "smooth",
+    parameters: SMPParameters,
+    options: SolverOptions,
     state: SMPState | None = None,
-    tol: float = 1e-3,
-    max_iter: int = 2000,
-    record: int = 0,
-    stop: np.ndarray | None = None,
-    progress: np.ndarray | None = None,
-    kernel: Callable[..., Any] = solve_smp,
 ) -> Solution:
     """Call a kernel.
 
     Parameters
     ----------
     problem : SMPProblem
-    lam, mu, eta : float
-    loss : {"smooth", "max"}
+    parameters : SMPParameters
+    options : SolverOptions
     state : SMPState, optional
-        Warm start; zeros otherwise, or where its shapes do not fit.
-    tol : float
-    max_iter : int
-    record : int
-    stop : ndarray of int64, shape (1,), optional
-        Becomes non-zero when the solver should stop.
-    progress : ndarray of float64, shape (1,), optional
-        Rises from 0 to 1.
-    kernel : callable
+        Warm start that fits the problem; zeros otherwise.
 
     Returns
     -------
     Solution
     """
-    shape = (len(problem.owners), problem.X.shape[1])
+    shape, lam = (len(problem.owners), problem.X.shape[1]), float(parameters.lam)
     W, Y = np.zeros(shape), np.zeros((problem.n_pairs, shape[1]))
-    if _fits(state, W, Y):
-        W, Y = state.W.copy(), _feasible(problem, state.Y, lam)
-    smooth = loss == "smooth"
+    if state is not None:
+        W, Y = state.W.copy(), _feasible(problem, state.Y, parameters.lam)
+    smooth = parameters.loss == "smooth"
     block = max(16, min(96, 262144 // W.size))  # rows; fastest for BLAS on one thread
     powers = np.empty(len(W) * block)
-    result = kernel(
+    result = SOLVERS[parameters.solver](
         problem.X,
         problem.codes,
         problem.assignment,
@@ -192,28 +200,17 @@ def solve_problem(
         np.searchsorted(problem.owners, np.arange(problem.owners[-1] + 2)),
         problem.copies,
         np.log(problem.copies) if smooth else np.zeros(len(W)),
-        float(lam),
-        *elastic_net(problem, float(mu), float(eta)),
+        lam,
+        *elastic_net(problem, float(parameters.mu), float(parameters.eta)),
         problem.lipschitz,
         smooth,
         W,
         Y,
         powers,
         powers.view(np.int64),
-        float(tol),
-        int(max_iter),
-        int(record),
-        np.zeros(1, dtype=np.int64) if stop is None else stop,
-        np.zeros(1) if progress is None else progress,
+        *options.for_kernel,
     )
     return Solution(*result)
-
-
-def _fits(state: object, W: np.ndarray, Y: np.ndarray) -> bool:
-    """Whether a warm start has the shapes of this problem."""
-    if not isinstance(state, SMPState):
-        return False
-    return state.W.shape == W.shape and state.Y.shape == Y.shape
 
 
 def _feasible(problem: SMPProblem, Y: np.ndarray, lam: float) -> np.ndarray:

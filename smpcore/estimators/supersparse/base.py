@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import time
-import warnings
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from smpcore.errors import caution
-from smpcore.estimators.base import (
-    check_choice,
-    check_number,
-    class_weights,
-    sample_weights,
-)
+from smpcore.estimators.base import Fitted, PrototypeEstimator
+from smpcore.estimators.checks import Number, OneOf, sample_weights
+from smpcore.estimators.fusion import equal_groups
+from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.scaling import scaled_copy
-from smpcore.estimators.start import count_distinct
+from smpcore.estimators.starts import count_distinct
 from smpcore.estimators.supersparse.blackbox import CheckedFunction
 from smpcore.estimators.supersparse.bounds import (
-    checked_count,
+    clipped_count,
     natural_gamma,
     scaled_box,
     slider_ranges,
@@ -31,14 +25,13 @@ from smpcore.estimators.supersparse.bounds import (
 from smpcore.estimators.supersparse.fit import (
     Recipe,
     fit_rows,
-    merged,
     refuse_diverged,
-    unfinished,
+    warn_if_unfinished,
 )
 from smpcore.estimators.supersparse.problem import (
     SCALED,
     SMOOTH,
-    Limits,
+    Objective,
     Solution,
     SuperSparseProblem,
     SuperSparseRegression,
@@ -48,14 +41,11 @@ from smpcore.estimators.supersparse.rows import (
     Rows,
     joined_rows,
     off_the_data,
-    standard_rows,
 )
 from smpcore.estimators.supersparse.strings import refuse_non_strings
-from smpcore.estimators.supersparse.teachers import taught_rows
+from smpcore.estimators.supersparse.teachers import teacher_targets
 from smpcore.model import History, PrototypeModel
 from smpcore.similarity import Similarity
-
-NAMES = (*SMOOTH, "strings")
 
 #: Similarities that fade with the distance: the others look at directions, or at what
 #: has no places at all, and cannot tell whether a case lies off the data.
@@ -64,12 +54,31 @@ PLACED = ("rbf", "laplacian", "intersection")
 AnyProblem = SuperSparseProblem | SuperSparseRegression
 
 
-class SuperSparseEstimator:
+@dataclass(frozen=True)
+class SimilarityOption(OneOf):
+    """A name of a similarity, or a function."""
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise SmpcoreError if it is neither."""
+        if not callable(value):
+            super().check(name, value)
+
+
+class SuperSparseEstimator(PrototypeEstimator):
     """What classifier and regressor share."""
 
-    targets: ClassVar[tuple[str, ...]]
-    certificate: ClassVar[str] = "the best value of the objective"
-    loss_of_prototypes: ClassVar[str] = "merged"
+    state_class: ClassVar[type] = SuperSparseState
+    allowed: ClassVar[Mapping[str, Number | OneOf]] = {
+        "n_prototypes": Number(1, integer=True, optional=True),
+        "lam": Number(0.0, 1e12),
+        "gamma": Number(0.0, 1e12, above=True, optional=True),
+        "degree": Number(1, 20, integer=True),
+        "coef0": Number(0.0, 1e12),
+        "eta": Number(0.0, 1e12, above=True),
+        "similarity": SimilarityOption((*SMOOTH, "strings")),
+        "start": OneOf(("auto", "kmeans", "greedy")),
+        "solver": OneOf(("lbfgs", "paper")),
+    }
 
     def __init__(
         self,
@@ -107,115 +116,6 @@ class SuperSparseEstimator:
         self.record = record
         self.eta = eta
 
-    def solve(
-        self,
-        problem: AnyProblem,
-        state: SuperSparseState | None = None,
-        stop: np.ndarray | None = None,
-        progress: np.ndarray | None = None,
-    ) -> Self:
-        """Solve a problem and keep the model.
-
-        Parameters
-        ----------
-        problem : SuperSparseProblem or SuperSparseRegression
-        state : SuperSparseState, optional
-            `state_` of another fit to start from. Of another number of prototypes the
-            cheapest are dropped, or training rows added; of another number of
-            features it is ignored.
-        stop : ndarray of int64, shape (1,), optional
-            The solver stops within a step after this becomes non-zero.
-        progress : ndarray of float64, shape (1,), optional
-            Rises from 0 to 1.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        started = time.perf_counter()
-        how, rows = self.lesson(problem)
-        n_prototypes, warning = checked_count(rows, self._n_asked(problem))
-        if warning:
-            caution(warning, stacklevel=3)
-        recipe = Recipe(
-            how, self.lam, n_prototypes, self.start, self.solver, float(self.eta)
-        )
-        limits = Limits(
-            *scaled_box(self._box(problem), how.kind, problem.center, problem.scale),
-            self.tol,
-            self.max_iter,
-            self.record,
-            np.zeros(1, dtype=np.int64) if stop is None else stop,
-            np.zeros(1) if progress is None else progress,
-        )
-        random = check_random_state(self.random_state)
-        solution, Z = fit_rows(rows, recipe, limits, state, random)
-        if words := unfinished(solution, self.max_iter):
-            warnings.warn(words, ConvergenceWarning, stacklevel=3)
-        return self.adopt(
-            problem, rows, how, solution, start=Z, seconds=time.perf_counter() - started
-        )
-
-    def adopt(
-        self,
-        problem: AnyProblem,
-        rows: Rows,
-        how: Similarity,
-        solution: Solution,
-        *,
-        start: np.ndarray,
-        seconds: float,
-        kind_of_prototype: str = "invented case",
-    ) -> Self:
-        """Keep what a solver, or a selection of rows, has found.
-
-        Parameters
-        ----------
-        problem : SuperSparseProblem or SuperSparseRegression
-        rows : Rows
-        how : Similarity
-        solution : Solution
-        start : ndarray of shape (n_prototypes, n_features), scaled units
-        seconds : float
-        kind_of_prototype : str
-
-        Returns
-        -------
-        self
-        """
-        refuse_diverged(solution)
-        history = History(
-            iteration=np.arange(len(solution.objective), dtype=np.float64),
-            objective=solution.objective,
-            gap=np.full(len(solution.objective), np.nan),
-            steps=np.pad(solution.steps, ((0, 0), (0, 0), (0, 1))),
-            status=solution.status,
-            n_iter=solution.n_iter,
-            seconds=seconds,
-        )
-        self.state_ = SuperSparseState(solution.Z)
-        self.start_ = start
-        self.gamma_ = how.gamma
-        self.dual_coef_ = solution.B
-        self.assignment_ = how.values(problem.X, solution.Z).argmax(axis=1)
-        model = self._model(problem, rows, how, solution, history)
-        model = replace(model, kind_of_prototype=kind_of_prototype)
-        self._keep(problem, model, history, len(solution.Z))
-        meant = self.meant(problem)
-        left = [name for name in meant if getattr(self, name) is None]
-        self.automatic_ = {name: meant[name] for name in left}
-        self.off_data_: np.ndarray | None = None
-        self.measures_: dict[str, tuple[str, str]] = {}
-        if kind_of_prototype == "invented case" and how.kind in PLACED:
-            self.off_data_ = off_the_data(problem.rows, model.anchors)
-            self.measures_["Off the data"] = (
-                f"{self.off_data_.sum()} of {model.n_prototypes}",
-                "invented cases farther from every training row than 95 % of these "
-                "are from their nearest other one",
-            )
-        return self
-
     def bounds(self, problem: AnyProblem) -> dict[str, tuple[float, float]]:
         """Useful ranges of `n_prototypes`, `gamma` and `lam` for these rows.
 
@@ -230,7 +130,7 @@ class SuperSparseEstimator:
         """
         return slider_ranges(problem.rows, self._kind)
 
-    def meant(self, problem: AnyProblem) -> dict[str, float]:
+    def resolve_defaults(self, problem: AnyProblem) -> dict[str, float]:
         """Values that None stands for, for these rows.
 
         Parameters
@@ -246,8 +146,8 @@ class SuperSparseEstimator:
         gamma = self._similarity(problem.rows).gamma
         return {"n_prototypes": n_prototypes, "gamma": gamma}
 
-    def lesson(self, problem: AnyProblem) -> tuple[Similarity, Rows]:
-        """Give the similarity, and the rows with what is to be imitated.
+    def objective(self, problem: AnyProblem) -> Objective:
+        """What is minimised for these rows, with a teacher's targets if there is one.
 
         Parameters
         ----------
@@ -255,21 +155,114 @@ class SuperSparseEstimator:
 
         Returns
         -------
-        how : Similarity
-        rows : Rows
+        Objective
         """
-        how = self._similarity(problem.rows)
-        return how, taught_rows(problem, how, self.target)
+        similarity = self._similarity(problem.rows)
+        rows = teacher_targets(problem, similarity, self.target)
+        return Objective(rows, similarity, self.lam)
+
+    def set_solution(
+        self,
+        problem: AnyProblem,
+        objective: Objective,
+        solution: Solution,
+        start: np.ndarray,
+        seconds: float,
+        kind_of_prototype: str,
+    ) -> Self:
+        """Become a fit with a given solution, such as selected training rows.
+
+        Parameters
+        ----------
+        problem : SuperSparseProblem or SuperSparseRegression
+        objective : Objective
+        solution : Solution
+        start : ndarray of shape (n_prototypes, n_features)
+            Where the prototypes started, scaled units.
+        seconds : float
+            Time that it took.
+        kind_of_prototype : str
+            "invented case" or "real case".
+
+        Returns
+        -------
+        self
+        """
+        fitted = self._fitted(
+            problem, objective, solution, start, seconds, kind_of_prototype
+        )
+        self._set_fitted_attributes(problem, fitted)
+        return self
+
+    def _solve(
+        self,
+        problem: AnyProblem,
+        state: SuperSparseState | None,
+        options: SolverOptions,
+    ) -> Fitted:
+        """Start, solve, and merge prototypes at the same place."""
+        objective = self.objective(problem)
+        n_prototypes = clipped_count(objective.rows, self._n_asked(problem))
+        recipe = Recipe(n_prototypes, self.start, self.solver, float(self.eta))
+        kind, center = objective.similarity.kind, problem.center
+        box = scaled_box(self._box(problem), kind, center, problem.scale)
+        random = check_random_state(self.random_state)
+        solution, Z = fit_rows(objective, recipe, box, options, random, state)
+        warn_if_unfinished(solution, self.max_iter)
+        return self._fitted(
+            problem, objective, solution, Z, options.seconds, "invented case"
+        )
+
+    def _fitted(
+        self,
+        problem: AnyProblem,
+        objective: Objective,
+        solution: Solution,
+        start: np.ndarray,
+        seconds: float,
+        kind_of_prototype: str,
+    ) -> Fitted:
+        """The attributes of a solution; `set_solution` explains the parameters."""
+        refuse_diverged(solution)
+        similarity = objective.similarity
+        self.gamma_ = similarity.gamma
+        self.dual_coef_ = solution.B
+        merged = equal_groups(
+            solution.Z,
+            objective.rows.spread,
+            "euclidean",
+            np.zeros(len(solution.Z), dtype=np.int64),
+        )
+        history = _history(solution, seconds)
+        model = _merged_model(
+            problem, objective, solution, merged, history, kind_of_prototype
+        )
+        off_data, measures = None, {}
+        if kind_of_prototype == "invented case" and similarity.kind in PLACED:
+            off_data = off_the_data(problem.rows, model.anchors)
+            measures["Off the data"] = (
+                f"{off_data.sum()} of {model.n_prototypes}",
+                "invented cases farther from every training row than 95 % of these "
+                "are from their nearest other one",
+            )
+        defaults = self.resolve_defaults(problem)
+        left = [name for name in defaults if getattr(self, name) is None]
+        return Fitted(
+            model,
+            state=SuperSparseState(solution.Z),
+            assignment=similarity.values(problem.X, solution.Z).argmax(axis=1),
+            n_asked=len(solution.Z),
+            merged=merged,
+            start=start,
+            off_data=off_data,
+            automatic={name: defaults[name] for name in left},
+            measures=measures,
+        )
 
     @property
     def _kind(self) -> str:
         """Name of the similarity."""
         return "callable" if callable(self.similarity) else self.similarity
-
-    @property
-    def _scales(self) -> bool:
-        """Whether features are scaled."""
-        return bool(self.standardize) and self._kind in SCALED
 
     def _similarity(self, rows: Rows) -> Similarity:
         """The similarity at these parameters."""
@@ -289,89 +282,69 @@ class SuperSparseEstimator:
             return self.box
         return (-1.0, np.full(problem.n_features, problem.rows.cases.max() + 0.5))
 
-    def _prepared(
-        self,
-        entries: dict[str, Any],
-        labels: np.ndarray,
-        targets: np.ndarray,
-        sample_weight: Any,
-    ) -> dict[str, Any]:
-        """Entries of a problem, made of those for rows that are not yet scaled."""
-        X = entries["X"]
+    def _distinct_rows(
+        self, X: np.ndarray, labels: np.ndarray, sample_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+        """First of each set of equal rows, their weights, and entries of the problem.
+
+        The entry `rows` are the rows alone, scaled; their targets are still missing.
+        """
         if self._kind == "strings":
             refuse_non_strings(X)
         if self._kind == "callable":
             CheckedFunction(self.similarity).refuse_asymmetric(X)
         first, masses = joined_rows(X, labels, sample_weight)
         weights = sample_weights(masses, len(masses))
-        of_distances = self._kind in ("rbf", "laplacian")
+        standardize = bool(self.standardize) and self._kind in SCALED
         scaled, center, scale = scaled_copy(
-            X[first], weights, self._scales, False, of_distances
+            X[first], weights, standardize, False, self._kind in ("rbf", "laplacian")
         )
-        if "classes" in entries:
-            classes, codes = entries["classes"], labels[first]
-            totals = np.bincount(codes, weights, len(classes))
-            weights *= class_weights(self.class_weight, classes, totals)[codes]
-            weights /= weights.sum()
-        rows = standard_rows(scaled, targets[first], weights, self._kind)
-        scaling = {"X": (X - center) / scale, "center": center, "scale": scale}
-        return entries | scaling | {"rows": rows, "mass": float(masses.sum())}
-
-    def _model(
-        self,
-        problem: AnyProblem,
-        rows: Rows,
-        how: Similarity,
-        solution: Solution,
-        history: History,
-    ) -> PrototypeModel:
-        """Wrap prototypes, those at the same place as one, in the user's units."""
-        self.merged_ = merged(solution.Z, rows.spread)
-        counts = np.bincount(self.merged_)
-        anchors = np.zeros((len(counts), problem.n_features))
-        votes = np.zeros((len(counts), len(rows.Y)))
-        np.add.at(anchors, self.merged_, solution.Z)
-        np.add.at(votes, self.merged_, solution.B * rows.unit)
-        intercept = solution.intercept * rows.unit + rows.middle
-        classes = getattr(problem, "classes", None)
-        if classes is not None and len(classes) == 2:
-            votes, intercept = votes * [-0.5, 0.5], intercept * [-0.5, 0.5]
-        return PrototypeModel(
-            center=problem.center,
-            scale=problem.scale,
-            low=problem.low,
-            high=problem.high,
-            similarity=how,
-            anchors=anchors / counts[:, None],
-            mixing=np.eye(len(counts)),
-            bias=np.zeros(len(counts)),
-            pooling="sum",
-            votes=votes,
-            intercept=intercept,
-            classes=classes,
-            counts=counts,
-            feature_names=problem.feature_names,
-            sample_shape=(problem.n_features,),
-            kind_of_prototype="invented case",
-            history=history,
-        )
+        entries = {"X": (X - center) / scale, "center": center, "scale": scale}
+        return first, weights, entries | {"rows": scaled, "mass": float(masses.sum())}
 
     def _check_parameters(self) -> None:
         """Refuse parameters that are out of their range."""
-        if self.n_prototypes is not None:
-            check_number("n_prototypes", self.n_prototypes, 1, integer=True)
-        check_number("lam", self.lam, 0.0, 1e12)
-        if self.gamma is not None:
-            check_number("gamma", self.gamma, 0.0, 1e12, above=True)
-        check_number("degree", self.degree, 1, 20, integer=True)
-        check_number("coef0", self.coef0, 0.0, 1e12)
-        check_number("eta", self.eta, 0.0, 1e12, above=True)
-        check_number("tol", self.tol, 0.0, 1.0, above=True)
-        check_number("max_iter", self.max_iter, 1, 10**7, integer=True)
-        check_number("record", self.record, 0, integer=True)
-        if not callable(self.similarity):
-            check_choice("similarity", self.similarity, NAMES)
-        check_choice("target", self.target, self.targets)
-        check_choice("start", self.start, ("auto", "kmeans", "greedy"))
-        check_choice("solver", self.solver, ("lbfgs", "paper"))
-        check_choice("standardize", self.standardize, (True, False))
+        super()._check_parameters()
+        OneOf(self.targets).check("target", self.target)
+
+
+def _history(solution: Solution, seconds: float) -> History:
+    """The solver's steps, with a bias of 0; no bound is known."""
+    return History(
+        iteration=np.arange(len(solution.objective), dtype=np.float64),
+        objective=solution.objective,
+        gap=np.full(len(solution.objective), np.nan),
+        steps=np.pad(solution.steps, ((0, 0), (0, 0), (0, 1))),
+        status=solution.status,
+        n_iter=solution.n_iter,
+        seconds=seconds,
+    )
+
+
+def _merged_model(
+    problem: AnyProblem,
+    objective: Objective,
+    solution: Solution,
+    merged: np.ndarray,
+    history: History,
+    kind_of_prototype: str,
+) -> PrototypeModel:
+    """Wrap prototypes, those at the same place as one, in the user's units."""
+    rows, counts = objective.rows, np.bincount(merged)
+    anchors = np.zeros((len(counts), problem.n_features))
+    votes = np.zeros((len(counts), len(rows.Y)))
+    np.add.at(anchors, merged, solution.Z)
+    np.add.at(votes, merged, solution.B * rows.unit)
+    intercept = solution.intercept * rows.unit + rows.middle
+    if problem.classes is not None and len(problem.classes) == 2:
+        votes, intercept = votes * [-0.5, 0.5], intercept * [-0.5, 0.5]
+    return problem.model(
+        anchors / counts[:, None],
+        votes,
+        history,
+        similarity=objective.similarity,
+        pooling="sum",
+        intercept=intercept,
+        counts=counts,
+        kind_of_prototype=kind_of_prototype,
+    )

@@ -17,13 +17,14 @@ from sklearn.cluster import KMeans
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
-from smpcore.estimators.base import check_choice
+from smpcore.estimators.checks import OneOf
 from smpcore.estimators.supersparse.base import AnyProblem, SuperSparseEstimator
-from smpcore.estimators.supersparse.problem import Solution, refit
-from smpcore.estimators.supersparse.rows import Rows
-from smpcore.similarity import Similarity
+from smpcore.estimators.supersparse.problem import Solution
 from smpcore.solvers.supersparse import CONVERGED
 from smpcore.threads import one_core
+
+#: Kind of the prototypes here.
+REAL = "real case"
 
 WAYS = ("random", "border", "spanning", "kmedians")
 
@@ -45,7 +46,7 @@ def select_rows(X: np.ndarray, n_rows: int, way: str, seed: Any = 0) -> np.ndarr
     -------
     ndarray of int
     """
-    check_choice("way", way, WAYS)
+    OneOf(WAYS).check("way", way)
     random = check_random_state(seed)
     n_rows = min(n_rows, len(X))
     if way == "random":
@@ -92,11 +93,12 @@ def fit_selected(
     """
     started = time.perf_counter()
     fitted = clone(estimator)
-    how, rows = fitted.lesson(problem)
-    size = fitted.meant(problem)["n_prototypes"]
+    objective = fitted.objective(problem)
+    rows, size = objective.rows, fitted.resolve_defaults(problem)["n_prototypes"]
     Z = rows.cases[select_rows(rows.cases, size, way, fitted.random_state)]
-    F, B, intercept, _ = refit(how.values(rows.cases, Z), rows, fitted.lam)
-    return _adopted(fitted, problem, rows, how, Z, B, intercept, F, started)
+    F, B, intercept, _ = objective.refit(objective.similarities(Z))
+    solution = _selected(Z, B, intercept, F)
+    return fitted.set_solution(problem, objective, solution, Z, started, REAL)
 
 
 def fit_fewer_vectors(
@@ -119,26 +121,28 @@ def fit_fewer_vectors(
     """
     started = time.perf_counter()
     fitted = clone(estimator)
-    check_choice("similarity", fitted.similarity, ("rbf",))
-    how, rows = fitted.lesson(problem)
-    size = fitted.meant(problem)["n_prototypes"]
+    OneOf(("rbf",)).check("similarity", fitted.similarity)
+    objective = fitted.objective(problem)
+    rows, similarity = objective.rows, objective.similarity
+    size = fitted.resolve_defaults(problem)["n_prototypes"]
     duals = np.zeros((len(rows.cases), len(rows.Y)))
     intercept = np.zeros(len(rows.Y))
     targets = problem.rows.Y * problem.rows.unit + problem.rows.middle[:, None]
     for output, labels in enumerate(targets):
-        svm = SVC(gamma=how.gamma).fit(
+        svm = SVC(gamma=similarity.gamma).fit(
             rows.cases, labels > 0, rows.weights * problem.mass
         )
         duals[svm.support_, output] = svm.dual_coef_[0]
         intercept[output] = svm.intercept_[0]
     vectors = np.flatnonzero(duals.any(axis=1))
-    K = how.values(rows.cases[vectors], rows.cases[vectors])
+    K = similarity.values(rows.cases[vectors], rows.cases[vectors])
     kept, B = fewer_vectors(K, duals[vectors], size)
     Z = rows.cases[vectors[kept]]
     B, intercept = B / rows.unit, (intercept - rows.middle) / rows.unit
-    residuals = how.values(rows.cases, Z) @ B + intercept - rows.Y.T
+    residuals = objective.similarities(Z) @ B + intercept - rows.Y.T
     F = rows.weights @ (residuals**2).sum(axis=1) + fitted.lam * (B**2).sum()
-    return _adopted(fitted, problem, rows, how, Z, B, intercept, F, started)
+    solution = _selected(Z, B, intercept, F)
+    return fitted.set_solution(problem, objective, solution, Z, started, REAL)
 
 
 def fewer_vectors(
@@ -171,27 +175,9 @@ def fewer_vectors(
     return kept, np.linalg.solve(K[np.ix_(kept, kept)], K[kept] @ duals)
 
 
-def _adopted(
-    fitted: SuperSparseEstimator,
-    problem: AnyProblem,
-    rows: Rows,
-    how: Similarity,
-    Z: np.ndarray,
-    B: np.ndarray,
-    intercept: np.ndarray,
-    F: float,
-    started: float,
-) -> SuperSparseEstimator:
-    """Wrap selected rows as a fit of no steps."""
-    solution = Solution(
-        Z, B, intercept, CONVERGED, 0, np.array([F]), np.empty((0, *Z.shape))
-    )
-    return fitted.adopt(
-        problem,
-        rows,
-        how,
-        solution,
-        start=Z,
-        seconds=time.perf_counter() - started,
-        kind_of_prototype="real case",
-    )
+def _selected(
+    Z: np.ndarray, B: np.ndarray, intercept: np.ndarray, F: float
+) -> Solution:
+    """Selected rows as a fit of no steps."""
+    none = np.empty((0, *Z.shape))
+    return Solution(Z, B, intercept, CONVERGED, 0, np.array([F]), none)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from smpcore.errors import SmpcoreError
-from smpcore.estimators.supersparse.problem import Limits, Solution, refit
+from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.supersparse.problem import Box, Objective, Solution
 from smpcore.estimators.supersparse.rows import Rows
-from smpcore.similarity import Similarity
 from smpcore.solvers.supersparse import CONVERGED, ITERATION_LIMIT, STOPPED
 
 #: Rounds over all prototypes, at most.
@@ -88,7 +88,7 @@ class CheckedFunction:
 
 
 def solve_blackbox(
-    rows: Rows, how: Similarity, lam: float, Z: np.ndarray, limits: Limits
+    objective: Objective, Z: np.ndarray, box: Box, options: SolverOptions
 ) -> Solution:
     """Move one prototype at a time towards the rows that want it, if the loss falls.
 
@@ -97,52 +97,55 @@ def solve_blackbox(
 
     Parameters
     ----------
-    rows : Rows
-    how : Similarity
-    lam : float
+    objective : Objective
     Z : ndarray of shape (n_prototypes, n_features)
-    limits : Limits
+    box : Box
+    options : SolverOptions
 
     Returns
     -------
     Solution
     """
     Z = np.array(Z, dtype=np.float64)
-    S = how.values(rows.cases, Z)
-    F, B, intercept, residuals = refit(S, rows, lam)
-    objective, steps = [F], [Z.copy()]
+    rows, S = objective.rows, objective.similarities(Z)
+    F, B, intercept, residuals = objective.refit(S)
+    values, steps = [F], [Z.copy()]
     length = np.full(len(Z), FIRST)
-    status, sweeps = ITERATION_LIMIT, min(limits.max_iter, MOST_SWEEPS)
+    status, sweeps = ITERATION_LIMIT, min(options.max_iter, MOST_SWEEPS)
     for sweep in range(sweeps):
         for j in np.flatnonzero(length >= SHORTEST):
-            if limits.stop[0] != 0:
+            if options.stopped:
                 break
             z = Z[j] - length[j] * rows.spread * _direction(rows, S, B, residuals, Z, j)
-            z = np.clip(z, limits.low, limits.high)
+            z = np.clip(z, box.low, box.high)
             trial = S.copy()
-            trial[:, j] = how.values(rows.cases, z[None])[:, 0]
-            tried = refit(trial, rows, lam)
+            trial[:, j] = objective.similarities(z[None])[:, 0]
+            tried = objective.refit(trial)
             if tried[0] < F:
                 Z[j], S = z, trial
                 F, B, intercept, residuals = tried
                 length[j] *= LONGER
             else:
                 length[j] *= SHORTER
-        objective.append(F)
-        limits.progress[0] = (sweep + 1) / sweeps
-        if limits.record > 0 and (sweep + 1) % limits.record == 0 and len(steps) < 200:
+        values.append(F)
+        options.progress[0] = (sweep + 1) / sweeps
+        if (
+            options.record > 0
+            and (sweep + 1) % options.record == 0
+            and len(steps) < 200
+        ):
             steps.append(Z.copy())
-        if limits.stop[0] != 0:
+        if options.stopped:
             status = STOPPED
             break
-        slow = len(objective) > 3 and objective[-4] - F <= 3 * limits.tol * F
+        slow = len(values) > 3 and values[-4] - F <= 3 * options.tol * F
         if slow or (length < SHORTEST).all():
             status = CONVERGED
             break
-    limits.progress[0] = 1.0
-    kept = np.array(steps) if limits.record > 0 else np.empty((0, *Z.shape))
-    done = len(objective) - 1
-    return Solution(Z, B, intercept, status, done, np.array(objective), kept)
+    options.progress[0] = 1.0
+    kept = np.array(steps) if options.record > 0 else np.empty((0, *Z.shape))
+    done = len(values) - 1
+    return Solution(Z, B, intercept, status, done, np.array(values), kept)
 
 
 def _direction(

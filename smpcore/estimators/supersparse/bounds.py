@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from smpcore.errors import SmpcoreError
-from smpcore.estimators.start import count_distinct
+from smpcore.errors import SmpcoreError, caution
+from smpcore.estimators.scaling import gamma_range
+from smpcore.estimators.starts import count_distinct
+from smpcore.estimators.supersparse.problem import Box
 from smpcore.estimators.supersparse.rows import Rows
 
 #: gamma of strings: how much one edit counts.
@@ -32,10 +34,9 @@ def slider_ranges(rows: Rows, kind: str) -> dict[str, tuple[float, float]]:
     dict
         Name -> (low, high).
     """
-    natural = natural_gamma(rows, kind)
     return {
         "n_prototypes": (1, count_distinct(rows.cases, MOST_PROTOTYPES)),
-        "gamma": (natural / 16, natural * 16),
+        "gamma": gamma_range(natural_gamma(rows, kind)),
         "lam": (1e-6, 0.1),
     }
 
@@ -60,8 +61,8 @@ def natural_gamma(rows: Rows, kind: str) -> float:
     return 1.0 / rows.spread**2
 
 
-def checked_count(rows: Rows, asked: int) -> tuple[int, str]:
-    """Clip the number of prototypes to the different rows there are.
+def clipped_count(rows: Rows, asked: int) -> int:
+    """Clip the number of prototypes to the distinct rows; warn if that changes it.
 
     Parameters
     ----------
@@ -70,22 +71,18 @@ def checked_count(rows: Rows, asked: int) -> tuple[int, str]:
 
     Returns
     -------
-    n_prototypes : int
-    warning : str
-        Empty if all is well.
+    int
     """
     distinct = count_distinct(rows.cases, asked)
-    if distinct >= asked:
-        return asked, ""
-    return distinct, (
-        f"n_prototypes={asked} is more than the {distinct} distinct rows; {distinct} "
-        "are used."
-    )
+    if distinct < asked:
+        caution(
+            f"n_prototypes={asked} is more than the {distinct} distinct rows; "
+            f"{distinct} are used."
+        )
+    return distinct
 
 
-def scaled_box(
-    box: Any, kind: str, center: np.ndarray, scale: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, float]:
+def scaled_box(box: Any, kind: str, center: np.ndarray, scale: np.ndarray) -> Box:
     """Where prototypes may be: a box given in the user's units, or the method's own.
 
     Without a box those of products stay in the unit ball, because longer prototypes
@@ -101,8 +98,7 @@ def scaled_box(
 
     Returns
     -------
-    low, high : ndarray of shape (n_features,), scaled units
-    radius : float
+    Box
     """
     low, high = np.full(len(center), -np.inf), np.full(len(center), np.inf)
     if box is not None:
@@ -119,4 +115,4 @@ def scaled_box(
     if kind == "intersection":
         low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
     radius = 1.0 if kind in ("linear", "poly") and box is None else 0.0
-    return (low - center) / scale, (high - center) / scale, radius
+    return Box((low - center) / scale, (high - center) / scale, radius)

@@ -7,13 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from smpcore.estimators.base import PrototypeClassifier
-from smpcore.estimators.regression import PrototypeRegressor
+from smpcore.estimators.checks import weigh_classes
+from smpcore.estimators.classifier import PrototypeClassifier
+from smpcore.estimators.regressor import PrototypeRegressor
 from smpcore.estimators.supersparse.base import SuperSparseEstimator
 from smpcore.estimators.supersparse.problem import (
     SuperSparseProblem,
     SuperSparseRegression,
 )
+from smpcore.estimators.supersparse.rows import standard_rows
 
 
 class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
@@ -150,30 +152,16 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
         )  # fmt: skip
         self.class_weight = class_weight
 
-    def problem(self, X: Any, y: Any, sample_weight: Any = None) -> SuperSparseProblem:
-        """Validate and scale the rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        SuperSparseProblem
-            Depends on the data and on `problem_params` only.
-        """
-        self._check_parameters()
-        entries = self._scaled_rows(X, y, sample_weight, bias=False, standardize=False)
-        codes, n_classes = entries["codes"], len(entries["classes"])
-        if n_classes == 2:
-            targets = 2.0 * codes[:, None] - 1.0
-        else:
-            targets = 2.0 * np.eye(n_classes)[codes] - 1.0
-        return SuperSparseProblem(
-            **self._prepared(entries, codes, targets, sample_weight)
-        )
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> SuperSparseProblem:
+        """Scale the distinct rows and make targets of their labels."""
+        X, entries = self._labelled_rows(X, y, sample_weight)
+        codes, classes = entries["codes"], entries["classes"]
+        first, weights, scaling = self._distinct_rows(X, codes, sample_weight)
+        codes = codes[first]
+        weights = weigh_classes(weights, self.class_weight, classes, codes)
+        hot = codes[:, None] if len(classes) == 2 else np.eye(len(classes))[codes]
+        rows = standard_rows(scaling["rows"], 2.0 * hot - 1.0, weights, self._kind)
+        return SuperSparseProblem(**(entries | scaling | {"rows": rows}))
 
     def _n_asked(self, problem: SuperSparseProblem) -> int:
         """Prototypes asked for."""
@@ -222,16 +210,13 @@ class SuperSparseRegressor(SuperSparseEstimator, PrototypeRegressor):
     problem_params: ClassVar[tuple[str, ...]] = ("similarity", "standardize")
     targets: ClassVar[tuple[str, ...]] = ("labels", "ridge", "lasso")
 
-    def problem(
-        self, X: Any, y: Any, sample_weight: Any = None
-    ) -> SuperSparseRegression:
-        """Validate and scale the rows, as `SuperSparseClassifier.problem` does."""
-        self._check_parameters()
-        entries = self._scaled_rows(X, y, sample_weight, standardize=False)
-        values = entries["y"]
-        return SuperSparseRegression(
-            **self._prepared(entries, values, values[:, None], sample_weight)
-        )
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> SuperSparseRegression:
+        """Scale the distinct rows and bring their targets to standard units."""
+        X, entries = self._numbered_rows(X, y, sample_weight)
+        y = entries["y"]
+        first, weights, scaling = self._distinct_rows(X, y, sample_weight)
+        rows = standard_rows(scaling["rows"], y[first, None], weights, self._kind)
+        return SuperSparseRegression(**(entries | scaling | {"rows": rows}))
 
     def _n_asked(self, problem: SuperSparseRegression) -> int:
         """Prototypes asked for."""

@@ -1,26 +1,26 @@
-"""One super-sparse fit, from prepared rows to the model's parts."""
+"""One super-sparse fit, from an objective to prototypes and coefficients."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
 
 import numpy as np
-from scipy.spatial.distance import cdist
+from sklearn.exceptions import ConvergenceWarning
 
-from smpcore.errors import SmpcoreError
+from smpcore.errors import SmpcoreError, warn
+from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.supersparse.blackbox import solve_blackbox
 from smpcore.estimators.supersparse.paper import solve_paper
 from smpcore.estimators.supersparse.problem import (
     SMOOTH,
-    Limits,
+    Box,
+    Objective,
     Solution,
     SuperSparseState,
-    refit,
     solve_lbfgs,
 )
-from smpcore.estimators.supersparse.rows import Rows
 from smpcore.estimators.supersparse.starts import (
     choose_start,
     resized,
@@ -28,11 +28,7 @@ from smpcore.estimators.supersparse.starts import (
     without_idle,
 )
 from smpcore.estimators.supersparse.strings import solve_strings
-from smpcore.similarity import Similarity
 from smpcore.solvers.supersparse import CONVERGED, ITERATION_LIMIT
-
-#: Prototypes closer than this, in spreads of the data, are shown as one.
-MERGED = 1e-3
 
 #: Times that dead or idle prototypes may be revived.
 MOST_REVIVALS = 2
@@ -40,12 +36,10 @@ MOST_REVIVALS = 2
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to fit, apart from the rows.
+    """How to search for prototypes.
 
     Parameters
     ----------
-    how : Similarity
-    lam : float
     n_prototypes : int
     start : {"auto", "kmeans", "greedy"}
     solver : {"lbfgs", "paper"}
@@ -53,8 +47,6 @@ class Recipe:
         Step of the paper's algorithm.
     """
 
-    how: Similarity
-    lam: float
     n_prototypes: int
     start: str
     solver: str
@@ -62,22 +54,24 @@ class Recipe:
 
 
 def fit_rows(
-    rows: Rows,
+    objective: Objective,
     recipe: Recipe,
-    limits: Limits,
-    state: Any,
+    box: Box,
+    options: SolverOptions,
     random: np.random.RandomState,
+    state: SuperSparseState | None = None,
 ) -> tuple[Solution, np.ndarray]:
     """Find prototypes and their coefficients.
 
     Parameters
     ----------
-    rows : Rows
+    objective : Objective
     recipe : Recipe
-    limits : Limits
-    state : SuperSparseState or None
-        Warm start, also of another number of prototypes; others are ignored.
+    box : Box
+    options : SolverOptions
     random : RandomState
+    state : SuperSparseState, optional
+        Warm start, also of another number of prototypes.
 
     Returns
     -------
@@ -85,63 +79,72 @@ def fit_rows(
     Z : ndarray of shape (n_prototypes, n_features)
         Where the prototypes started.
     """
-    how, lam, m = recipe.how, recipe.lam, recipe.n_prototypes
-    fits = isinstance(state, SuperSparseState)
-    fits = fits and state.Z.shape[1] == rows.cases.shape[1]
-    if fits:
-        Z = resized(rows, how, lam, state.Z, m, random)
-    else:
-        Z = choose_start(rows, how, lam, m, recipe.start, limits, random)
-    if limits.radius > 0 and not fits:
-        length = np.linalg.norm(Z, axis=1, keepdims=True)
-        Z = Z * (limits.radius / np.maximum(length, limits.radius))
-    Z = np.clip(Z, limits.low, limits.high)
+    Z, rows = _start(objective, recipe, box, options, random, state), objective.rows
     if rows.constant:
-        objective = np.zeros(1)
-        B, intercept = np.zeros((m, len(rows.Y))), np.zeros(len(rows.Y))
+        B, intercept = np.zeros((len(Z), len(rows.Y))), np.zeros(len(rows.Y))
         empty = np.empty((0, *Z.shape))
-        return Solution(Z, B, intercept, CONVERGED, 0, objective, empty), Z
-    solve = _solver(recipe)
-    solution = solve(rows, how, lam, Z, limits)
+        return Solution(Z, B, intercept, CONVERGED, 0, np.zeros(1), empty), Z
+    solve = _solver(objective.similarity.kind, recipe)
+    solution = solve(objective, Z, box, options)
     for _ in range(MOST_REVIVALS):
-        revived = _revived(rows, recipe, solution, limits, random)
+        revived = _revived(objective, solution, box, options, random)
         if revived is None:
             break
-        left = limits.max_iter - solution.n_iter
-        more = solve(rows, how, lam, revived, replace(limits, max_iter=left))
+        left = options.max_iter - solution.n_iter
+        more = solve(objective, revived, box, replace(options, max_iter=left))
         solution = _joined(solution, more)
     return solution, Z
 
 
-def _solver(recipe: Recipe) -> Callable[..., Solution]:
-    """The solver for this similarity."""
-    if recipe.how.kind == "strings":
+def _start(
+    objective: Objective,
+    recipe: Recipe,
+    box: Box,
+    options: SolverOptions,
+    random: np.random.RandomState,
+    state: SuperSparseState | None,
+) -> np.ndarray:
+    """Prototypes to start from, inside the box."""
+    m = recipe.n_prototypes
+    if state is not None:
+        Z = resized(objective, state.Z, m, random)
+    else:
+        Z = choose_start(objective, m, recipe.start, box, options, random)
+        if box.radius > 0:
+            length = np.linalg.norm(Z, axis=1, keepdims=True)
+            Z = Z * (box.radius / np.maximum(length, box.radius))
+    return np.clip(Z, box.low, box.high)
+
+
+def _solver(kind: str, recipe: Recipe) -> Callable[..., Solution]:
+    """The solver for a kind of similarity."""
+    if kind == "strings":
         return solve_strings
-    if recipe.how.kind not in SMOOTH:
+    if kind not in SMOOTH:
         return solve_blackbox
     if recipe.solver == "paper":
-        return lambda *args: solve_paper(*args, eta=recipe.eta)
+        return partial(solve_paper, eta=recipe.eta)
     return solve_lbfgs
 
 
 def _revived(
-    rows: Rows,
-    recipe: Recipe,
+    objective: Objective,
     solution: Solution,
-    limits: Limits,
+    box: Box,
+    options: SolverOptions,
     random: np.random.RandomState,
 ) -> np.ndarray | None:
-    """Prototypes with the dead, or else an idle one, reborn as rows, if that helps."""
-    if limits.max_iter <= solution.n_iter or limits.stop[0] or solution.status > 1:
+    """Prototypes with the dead, or else an idle one, replaced by rows, if it helps."""
+    if options.max_iter <= solution.n_iter or options.stopped or solution.status > 1:
         return None
-    alive = without_dead(rows, recipe.how, solution.Z)
+    alive = without_dead(objective, solution.Z)
     if len(alive) == len(solution.Z):
-        alive = without_idle(rows, recipe.how, recipe.lam, solution.Z)
+        alive = without_idle(objective, solution.Z)
     if len(alive) == len(solution.Z):
         return None
-    Z = resized(rows, recipe.how, recipe.lam, alive, len(solution.Z), random)
-    Z = np.clip(Z, limits.low, limits.high)
-    F = refit(recipe.how.values(rows.cases, Z), rows, recipe.lam)[0]
+    Z = resized(objective, alive, len(solution.Z), random)
+    Z = np.clip(Z, box.low, box.high)
+    F = objective.refit(objective.similarities(Z))[0]
     return Z if F < solution.objective[-1] else None
 
 
@@ -153,27 +156,6 @@ def _joined(first: Solution, second: Solution) -> Solution:
         objective=np.concatenate([first.objective, second.objective[1:]]),
         steps=np.concatenate([first.steps, second.steps[1:]])[:200],
     )
-
-
-def merged(Z: np.ndarray, spread: float) -> np.ndarray:
-    """Which prototypes are so close that they count as one.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n_prototypes, n_features)
-    spread : float
-
-    Returns
-    -------
-    ndarray of int, shape (n_prototypes,)
-        Group of each, numbered in order of appearance.
-    """
-    near = cdist(Z, Z) <= MERGED * spread
-    group = np.full(len(Z), -1)
-    for j in range(len(Z)):
-        if group[j] < 0:
-            group[near[j] & (group < 0)] = group.max() + 1
-    return group
 
 
 def refuse_diverged(solution: Solution) -> None:
@@ -195,26 +177,22 @@ def refuse_diverged(solution: Solution) -> None:
         )
 
 
-def unfinished(solution: Solution, max_iter: int) -> str:
-    """Say how a fit fell short.
+def warn_if_unfinished(solution: Solution, max_iter: int) -> None:
+    """Warn of a fit that reached the limit of steps.
 
     Parameters
     ----------
     solution : Solution
     max_iter : int
-
-    Returns
-    -------
-    str
-        Empty if it did not.
     """
     if solution.status != ITERATION_LIMIT:
-        return ""
+        return
     objective = solution.objective[-4:]
     fall = (objective[0] - objective[-1]) / max(objective[-1], 1e-300)
     fall /= max(len(objective) - 1, 1)
-    return (
+    warn(
         f"The limit of {solution.n_iter} steps (max_iter={max_iter}) was reached; the "
         f"last ones still lowered the objective by {fall:.1e} each; raise max_iter or "
-        "tol."
+        "tol.",
+        ConvergenceWarning,
     )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.supersparse.problem import (
-    Limits,
+    Box,
+    Objective,
     Solution,
     evaluate,
     pulled_back,
 )
-from smpcore.estimators.supersparse.rows import Rows
-from smpcore.similarity import Similarity
 from smpcore.solvers.supersparse import (
     CONVERGED,
     DIVERGED,
@@ -22,11 +22,10 @@ from smpcore.solvers.supersparse import (
 
 
 def solve_paper(
-    rows: Rows,
-    how: Similarity,
-    lam: float,
+    objective: Objective,
     Z: np.ndarray,
-    limits: Limits,
+    box: Box,
+    options: SolverOptions,
     *,
     eta: float = 0.5,
 ) -> Solution:
@@ -38,11 +37,10 @@ def solve_paper(
 
     Parameters
     ----------
-    rows : Rows
-    how : Similarity
-    lam : float
+    objective : Objective
     Z : ndarray of shape (n_prototypes, n_features)
-    limits : Limits
+    box : Box
+    options : SolverOptions
     eta : float
         Step, on the mean loss.
 
@@ -52,30 +50,32 @@ def solve_paper(
     """
     Z = np.array(Z, dtype=np.float64, order="C")
     m = len(Z)
-    F, G, B, intercept = evaluate(rows, how, lam, Z)
-    objective, steps = [F], [Z.copy()]
+    F, G, B, intercept = evaluate(objective, Z)
+    values, steps = [F], [Z.copy()]
     status, t = ITERATION_LIMIT, 0
-    while t < limits.max_iter:
-        if limits.stop[0] != 0:
+    while t < options.max_iter:
+        if options.stopped:
             status = STOPPED
             break
         j = t % m
         t += 1
         others = np.arange(m) != j
-        repulsion = pulled_back(how, Z[others], Z[[j]])[0] if m > 1 else 0.0
+        repulsion = (
+            pulled_back(objective.similarity, Z[others], Z[[j]])[0] if m > 1 else 0.0
+        )
         Z[j] -= eta * G[j] + repulsion / t**2
-        clip(Z, limits.low, limits.high, limits.radius)
-        F, G, B, intercept = evaluate(rows, how, lam, Z)
-        objective.append(F)
-        if limits.record > 0 and t % limits.record == 0 and len(steps) < 200:
+        clip(Z, box.low, box.high, box.radius)
+        F, G, B, intercept = evaluate(objective, Z)
+        values.append(F)
+        if options.record > 0 and t % options.record == 0 and len(steps) < 200:
             steps.append(Z.copy())
-        limits.progress[0] = t / limits.max_iter
+        options.progress[0] = t / options.max_iter
         if not np.isfinite(F):
             status = DIVERGED
             break
-        if t % m == 0 and abs(F - objective[-1 - m]) <= limits.tol * F:
+        if t % m == 0 and abs(F - values[-1 - m]) <= options.tol * F:
             status = CONVERGED
             break
-    limits.progress[0] = 1.0
-    kept = np.array(steps) if limits.record > 0 else np.empty((0, *Z.shape))
-    return Solution(Z, B, intercept, status, t, np.array(objective), kept)
+    options.progress[0] = 1.0
+    kept = np.array(steps) if options.record > 0 else np.empty((0, *Z.shape))
+    return Solution(Z, B, intercept, status, t, np.array(values), kept)

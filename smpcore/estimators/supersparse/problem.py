@@ -7,8 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smpcore.estimators.base import Problem
-from smpcore.estimators.regression import RegressionProblem
+from smpcore.estimators.problem import (
+    ClassificationProblem,
+    RegressionProblem,
+    SolverOptions,
+)
 from smpcore.estimators.supersparse.rows import Rows, standard_rows
 from smpcore.similarity import Similarity
 from smpcore.solvers import similarity as forms
@@ -30,7 +33,7 @@ SCALED = ("rbf", "linear", "poly", "laplacian")
 
 
 @dataclass(frozen=True, eq=False)
-class SuperSparseProblem(Problem):
+class SuperSparseProblem(ClassificationProblem):
     """Training rows for super-sparse classification.
 
     Parameters
@@ -64,32 +67,50 @@ class SuperSparseState:
 
     Z: np.ndarray
 
+    def fits(self, problem: SuperSparseProblem | SuperSparseRegression) -> bool:
+        """Whether it has the features of this problem."""
+        return self.Z.shape[1] == problem.rows.cases.shape[1]
+
 
 @dataclass(frozen=True, eq=False)
-class Limits:
-    """When to stop, and whom to tell.
+class Objective:
+    """What is minimised: squared errors of sums of similarities, and a ridge.
 
     Parameters
     ----------
-    low, high : ndarray of shape (n_features,)
-        Box of the prototypes, scaled units.
+    rows : Rows
+    similarity : Similarity
+    lam : float
+        Ridge on the coefficients.
+    """
+
+    rows: Rows
+    similarity: Similarity
+    lam: float
+
+    def similarities(self, Z: np.ndarray) -> np.ndarray:
+        """Similarity of each row to each prototype, (n_samples, n_prototypes)."""
+        return self.similarity.values(self.rows.cases, Z)
+
+    def refit(self, S: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+        """Best coefficients for these similarities, as `refit` returns them."""
+        return refit(S, self.rows, self.lam)
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """Where prototypes may be.
+
+    Parameters
+    ----------
+    low, high : ndarray of shape (n_features,), scaled units
     radius : float
-        Of the ball they stay in; 0 for none.
-    tol : float
-    max_iter : int
-    record : int
-    stop : ndarray of int64, shape (1,)
-    progress : ndarray of float64, shape (1,)
+        Of the ball around 0 that they stay in; 0 for none.
     """
 
     low: np.ndarray
     high: np.ndarray
-    radius: float
-    tol: float
-    max_iter: int
-    record: int
-    stop: np.ndarray
-    progress: np.ndarray
+    radius: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,76 +138,76 @@ class Solution:
     steps: np.ndarray
 
 
-def kernel_similarity(how: Similarity) -> tuple[int, float, int, float]:
+def kernel_similarity(similarity: Similarity) -> tuple[int, float, int, float]:
     """Give a similarity with a gradient as its kernels want it.
 
     Parameters
     ----------
-    how : Similarity
+    similarity : Similarity
 
     Returns
     -------
     tuple
         Kind, gamma, degree, coef0.
     """
-    return SMOOTH[how.kind], float(how.gamma), int(how.degree), float(how.coef0)
+    return (
+        SMOOTH[similarity.kind],
+        float(similarity.gamma),
+        int(similarity.degree),
+        float(similarity.coef0),
+    )
 
 
 def solve_lbfgs(
-    rows: Rows, how: Similarity, lam: float, Z: np.ndarray, limits: Limits
+    objective: Objective, Z: np.ndarray, box: Box, options: SolverOptions
 ) -> Solution:
     """Call the kernel.
 
     Parameters
     ----------
-    rows : Rows
-    how : Similarity
-    lam : float
+    objective : Objective
     Z : ndarray of shape (n_prototypes, n_features)
         Start.
-    limits : Limits
+    box : Box
+    options : SolverOptions
 
     Returns
     -------
     Solution
     """
+    rows, similarity = objective.rows, objective.similarity
     S, D, W = np.empty((3, len(Z), len(rows.X)))
-    first = 1.0 / math.sqrt(how.gamma) if how.kind == "rbf" else rows.spread
+    is_rbf = similarity.kind == "rbf"
+    first = 1.0 / math.sqrt(similarity.gamma) if is_rbf else rows.spread
     Z, B, intercept, *rest = solvers.solve_supersparse(
-        *kernel_similarity(how),
+        *kernel_similarity(similarity),
         rows.X,
         rows.sizes,
         rows.Y,
         rows.weights,
-        float(lam),
+        float(objective.lam),
         np.array(Z, dtype=np.float64, order="C"),
-        limits.low,
-        limits.high,
-        limits.radius,
+        box.low,
+        box.high,
+        box.radius,
         first,
         S,
         D,
         W,
         S.reshape(-1).view(np.int64),
-        float(limits.tol),
-        int(limits.max_iter),
-        int(limits.record),
-        limits.stop,
-        limits.progress,
+        *options.for_kernel,
     )
     return Solution(Z, np.ascontiguousarray(B.T), intercept, *rest)
 
 
 def evaluate(
-    rows: Rows, how: Similarity, lam: float, Z: np.ndarray
+    objective: Objective, Z: np.ndarray
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
     """F and its gradient at Z, for similarities that have one.
 
     Parameters
     ----------
-    rows : Rows
-    how : Similarity
-    lam : float
+    objective : Objective
     Z : ndarray of shape (n_prototypes, n_features)
 
     Returns
@@ -196,12 +217,13 @@ def evaluate(
     B : ndarray of shape (n_prototypes, n_outputs)
     intercept : ndarray of shape (n_outputs,)
     """
+    rows, lam = objective.rows, objective.lam
     Z = np.array(Z, dtype=np.float64, order="C")
     (m, n), c = (len(Z), len(rows.X)), len(rows.Y)
     S, D, W = np.empty((3, m, n))
     sz, B, b, G = np.empty(m), np.empty((c, m)), np.empty(c), np.empty(Z.shape)
     R, A = np.empty((c, n)), np.empty((m, m))
-    call = kernel_similarity(how)
+    call = kernel_similarity(objective.similarity)
     bits = S.reshape(-1).view(np.int64)
     forms.write_values(*call, rows.X, rows.sizes, Z, sz, S, D, bits)
     F = solvers.fit_coefficients(S, rows.Y, rows.weights, float(lam), B, b, R, W, A)
@@ -209,12 +231,12 @@ def evaluate(
     return F, G, np.ascontiguousarray(B.T), b
 
 
-def pulled_back(how: Similarity, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+def pulled_back(similarity: Similarity, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
     """Sum over rows x of the gradient of s(x, z) along z, for each z.
 
     Parameters
     ----------
-    how : Similarity
+    similarity : Similarity
     X : ndarray of shape (n_samples, n_features)
     Z : ndarray of shape (n_prototypes, n_features)
 
@@ -224,10 +246,10 @@ def pulled_back(how: Similarity, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
     """
     X, Z = np.array(X, order="C"), np.array(Z, order="C")
     alike = np.full(len(X), 1.0 / len(X))
-    rows = standard_rows(X, np.zeros((len(X), 1)), alike, how.kind)
+    rows = standard_rows(X, np.zeros((len(X), 1)), alike, similarity.kind)
     S, D, W = np.empty((3, len(Z), len(X)))
     sz, G, bits = np.empty(len(Z)), np.empty(Z.shape), S.reshape(-1).view(np.int64)
-    call = kernel_similarity(how)
+    call = kernel_similarity(similarity)
     forms.write_values(*call, rows.X, rows.sizes, Z, sz, S, D, bits)
     W.fill(1.0)
     forms.pull_back(call[0], rows.X, Z, sz, S, D, W, G)

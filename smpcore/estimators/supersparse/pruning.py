@@ -12,8 +12,7 @@ from sklearn.model_selection import train_test_split
 
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.supersparse.base import AnyProblem, SuperSparseEstimator
-from smpcore.estimators.supersparse.problem import normal_matrix
-from smpcore.estimators.supersparse.starts import column_costs
+from smpcore.estimators.supersparse.starts import removal_increases
 
 #: What a prototype costs: in error rate, or in standard deviations of the target.
 CLASSIFICATION_PRICE, REGRESSION_PRICE = 0.0005, 0.01
@@ -36,10 +35,7 @@ def removal_costs(fitted: SuperSparseEstimator, problem: AnyProblem) -> np.ndarr
     ndarray of shape (n_asked_,)
         Of the prototypes as solved, in the units of ``objective_``.
     """
-    how, rows = fitted.lesson(problem)
-    S = how.values(rows.cases, fitted.state_.Z)
-    A, _, S_centred = normal_matrix(S, rows.weights, fitted.lam)
-    return column_costs(A, S_centred.T @ (rows.weights[:, None] * rows.Y.T))
+    return removal_increases(fitted.objective(problem), fitted.state_.Z)
 
 
 def prune_path(
@@ -123,21 +119,21 @@ def fit_smallest(
     """
     X, y = np.asarray(X), np.asarray(y)
     counts = is_classifier(estimator)
-    learn, judge = train_test_split(
+    learned, held_out = train_test_split(
         np.arange(len(y)),
         test_size=validation,
         random_state=seed,
         stratify=y if counts else None,
     )
-    problem = clone(estimator).problem(X[learn], y[learn])
+    problem = clone(estimator).problem(X[learned], y[learned])
     losses = []
     for fitted in prune_path(estimator, problem, sizes):
-        said = fitted.predict(X[judge])
+        predicted = fitted.predict(X[held_out])
         if counts:
-            losses.append(float(np.mean(said != y[judge])))
+            losses.append(float(np.mean(predicted != y[held_out])))
         else:
-            unit = float(np.std(y[learn])) or 1.0
-            losses.append(float(np.abs(said - y[judge]).mean()) / unit)
+            unit = float(np.std(y[learned])) or 1.0
+            losses.append(float(np.abs(predicted - y[held_out]).mean()) / unit)
     if price is None:
         price = CLASSIFICATION_PRICE if counts else REGRESSION_PRICE
     size = choose_size(sizes, losses, price)

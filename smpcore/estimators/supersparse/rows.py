@@ -11,6 +11,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from smpcore.errors import SmpcoreError
+from smpcore.estimators.distinct import sorted_by_projection
 from smpcore.solvers.similarity import SHORTEST
 
 #: Rows that say how near each other rows usually are, at most.
@@ -82,12 +83,8 @@ def joined_rows(
     direction = np.random.default_rng(0).normal(size=X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         along = (X * direction).sum(axis=1)
-    order = np.lexsort([targets, along])
-    order = order[weights[order] > 0]
-    near, far = order[:-1], order[1:]
-    same = (along[near] == along[far]) & (targets[near] == targets[far])
-    same[same] = (X[near[same]] == X[far[same]]).all(axis=1)
-    starts = np.flatnonzero(np.concatenate([[True], ~same]))
+    order, new = sorted_by_projection(X, along, targets, weights)
+    starts = np.flatnonzero(new)
     return order[starts], np.add.reduceat(weights[order].astype(np.float64), starts)
 
 
@@ -158,14 +155,10 @@ def off_the_data(rows: Rows, Z: np.ndarray) -> np.ndarray:
     if rows not in _usual:
         chosen = np.random.default_rng(0).permutation(len(rows.cases))[:NEAR_ROWS]
         some = rows.cases[chosen]
-        apart = _distances(some, some)
+        apart = cdist(some, some)
         np.fill_diagonal(apart, np.inf)
         nearest = apart.min(axis=1)
         usual = np.quantile(nearest, USUAL) if len(some) > 1 else np.inf
         _usual[rows] = some, float(usual)
     some, usual = _usual[rows]
-    return _distances(Z, some).min(axis=1) > usual
-
-
-def _distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    return cdist(A, B)
+    return cdist(Z, some).min(axis=1) > usual

@@ -8,18 +8,16 @@ from dataclasses import replace
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from sklearn.cluster import KMeans
 
-from smpcore.estimators.start import MOST_ROWS, seeding
+from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.starts import MOST_ROWS, kmeans_centers
 from smpcore.estimators.supersparse.problem import (
-    Limits,
+    Box,
+    Objective,
     normal_matrix,
-    refit,
     solve_lbfgs,
 )
 from smpcore.estimators.supersparse.rows import Rows
-from smpcore.similarity import Similarity
-from smpcore.threads import one_core
 
 #: Rows among which a greedy step chooses.
 POOL = 300
@@ -87,29 +85,21 @@ def cluster_start(
         chosen = np.sort(random.choice(chosen, MOST_ROWS, replace=False))
     joined = np.hstack([rows.cases[chosen], factor * rows.Y.T[chosen]])
     weights = rows.weights[chosen]
-    kmeans = KMeans(
-        n_prototypes,
-        init=seeding(weights, n_trials=2 + int(math.log(n_prototypes))),
-        n_init=1,
-        max_iter=8,
-        copy_x=False,
-        random_state=random,
+    n_trials = 2 + int(math.log(n_prototypes))
+    centers = kmeans_centers(
+        joined, weights, n_prototypes, random, n_trials=n_trials, max_iter=8
     )
-    with one_core:
-        centers = kmeans.fit(joined, sample_weight=weights).cluster_centers_
     return np.ascontiguousarray(centers[:, : rows.cases.shape[1]])
 
 
 def greedy_rows(
-    rows: Rows, how: Similarity, lam: float, Z: np.ndarray, pool: np.ndarray, n: int
+    objective: Objective, Z: np.ndarray, pool: np.ndarray, n: int
 ) -> np.ndarray:
     """Add rows of a pool one by one, each the one that explains most of what is left.
 
     Parameters
     ----------
-    rows : Rows
-    how : Similarity
-    lam : float
+    objective : Objective
     Z : ndarray of shape (n_prototypes, n_features)
         Prototypes that are there already; may be none.
     pool : ndarray of shape (n_pool, n_features)
@@ -120,15 +110,16 @@ def greedy_rows(
     -------
     ndarray of shape (n_prototypes + n, n_features)
     """
-    columns = how.values(rows.cases, pool)
+    rows = objective.rows
+    columns = objective.similarities(pool)
     centred = columns - rows.weights @ columns
     length = np.sqrt(rows.weights @ centred**2) + 1e-9
-    S = how.values(rows.cases, Z) if len(Z) else np.empty((len(rows.cases), 0))
+    S = objective.similarities(Z) if len(Z) else np.empty((len(rows.cases), 0))
     free = np.ones(len(pool), dtype=bool)
     if len(Z):
         free = cdist(pool, Z).min(axis=1) > 1e-9 * rows.spread
     for _ in range(min(n, free.sum())):
-        residuals = refit(S, rows, lam)[3] if S.shape[1] else -rows.Y.T
+        residuals = objective.refit(S)[3] if S.shape[1] else -rows.Y.T
         told = centred.T @ (rows.weights[:, None] * residuals)
         gain = np.where(free, np.linalg.norm(told, axis=1) / length, -1.0)
         best = int(gain.argmax())
@@ -139,9 +130,7 @@ def greedy_rows(
 
 
 def greedy_start(
-    rows: Rows,
-    how: Similarity,
-    lam: float,
+    objective: Objective,
     n_prototypes: int,
     random: np.random.RandomState,
 ) -> np.ndarray:
@@ -149,9 +138,7 @@ def greedy_start(
 
     Parameters
     ----------
-    rows : Rows
-    how : Similarity
-    lam : float
+    objective : Objective
     n_prototypes : int
     random : RandomState
 
@@ -159,71 +146,73 @@ def greedy_start(
     -------
     ndarray of shape (n_prototypes, n_features)
     """
-    pool = draw_rows(rows, max(POOL, 2 * n_prototypes), random)
-    none = np.empty((0, rows.cases.shape[1]))
-    return greedy_rows(rows, how, lam, none, pool, n_prototypes)
+    pool = draw_rows(objective.rows, max(POOL, 2 * n_prototypes), random)
+    none = np.empty((0, objective.rows.cases.shape[1]))
+    return greedy_rows(objective, none, pool, n_prototypes)
 
 
 def choose_start(
-    rows: Rows,
-    how: Similarity,
-    lam: float,
+    objective: Objective,
     n_prototypes: int,
     start: str,
-    limits: Limits,
+    box: Box,
+    options: SolverOptions,
     random: np.random.RandomState,
 ) -> np.ndarray:
     """Find prototypes to start from, no two of them alike.
 
     Parameters
     ----------
-    rows : Rows
-    how : Similarity
-    lam : float
+    objective : Objective
     n_prototypes : int
     start : {"auto", "kmeans", "greedy"}
         "auto" is k-means; for small problems also the greedy and five random starts,
         of which the one that is best after a few steps remains.
-    limits : Limits
+    box : Box
+    options : SolverOptions
     random : RandomState
 
     Returns
     -------
     ndarray of shape (n_prototypes, n_features)
     """
-    ways = _ways(rows, how, lam, n_prototypes, start, random)
-    found = [separated(rows, how, lam, Z, n_prototypes, random) for Z in ways]
+    ways = _ways(objective, n_prototypes, start, random)
+    found = [separated(objective, Z, n_prototypes, random) for Z in ways]
     if len(found) == 1:
         return found[0]
-    few = replace(limits, max_iter=min(TRIAL_STEPS, limits.max_iter), record=0)
-    few = replace(few, progress=np.zeros(1))
-    tried = [solve_lbfgs(rows, how, lam, Z, few).objective[-1] for Z in found]
+    few = replace(
+        options,
+        max_iter=min(TRIAL_STEPS, options.max_iter),
+        record=0,
+        progress=np.zeros(1),
+    )
+    tried = [solve_lbfgs(objective, Z, box, few).objective[-1] for Z in found]
     return found[int(np.argmin(tried))]
 
 
 def _ways(
-    rows: Rows,
-    how: Similarity,
-    lam: float,
+    objective: Objective,
     n: int,
     start: str,
     random: np.random.RandomState,
 ) -> Iterator[np.ndarray]:
     """The starts to try, which may hold too few or equal rows."""
-    if start == "greedy" or how.kind == "strings":
-        yield greedy_start(rows, how, lam, n, random)
+    if start == "greedy" or objective.similarity.kind == "strings":
+        yield greedy_start(objective, n, random)
         return
-    yield cluster_start(rows, n, random)
-    if start == "auto" and rows.cases.size * n < SMALL and how.kind != "callable":
-        yield greedy_start(rows, how, lam, n, random)
+    yield cluster_start(objective.rows, n, random)
+    if (
+        start == "auto"
+        and objective.rows.cases.size * n < SMALL
+        and objective.similarity.kind != "callable"
+    ):
+        yield greedy_start(objective, n, random)
         for _ in range(N_RANDOM):
-            yield draw_rows(rows, n, random)
+            yield draw_rows(objective.rows, n, random)
 
 
 def separated(
-    rows: Rows,
-    how: Similarity,
-    lam: float,
+    objective: Objective,
     Z: np.ndarray,
     n_prototypes: int,
     random: np.random.RandomState,
@@ -234,9 +223,7 @@ def separated(
 
     Parameters
     ----------
-    rows : Rows
-    how : Similarity
-    lam : float
+    objective : Objective
     Z : ndarray of shape (any number, n_features)
     n_prototypes : int
     random : RandomState
@@ -248,18 +235,16 @@ def separated(
     _, first = np.unique(Z, axis=0, return_index=True)
     Z = Z[np.sort(first)]
     if len(Z) < n_prototypes:
-        pool = draw_rows(rows, max(POOL, 2 * n_prototypes), random)
-        Z = greedy_rows(rows, how, lam, Z, pool, n_prototypes - len(Z))
+        pool = draw_rows(objective.rows, max(POOL, 2 * n_prototypes), random)
+        Z = greedy_rows(objective, Z, pool, n_prototypes - len(Z))
     if len(Z) < n_prototypes:
-        pool = np.unique(rows.cases, axis=0)
-        Z = greedy_rows(rows, how, lam, Z, pool, n_prototypes - len(Z))
+        pool = np.unique(objective.rows.cases, axis=0)
+        Z = greedy_rows(objective, Z, pool, n_prototypes - len(Z))
     return Z
 
 
 def resized(
-    rows: Rows,
-    how: Similarity,
-    lam: float,
+    objective: Objective,
     Z: np.ndarray,
     n_prototypes: int,
     random: np.random.RandomState,
@@ -270,9 +255,7 @@ def resized(
 
     Parameters
     ----------
-    rows : Rows
-    how : Similarity
-    lam : float
+    objective : Objective
     Z : ndarray of shape (any number, n_features)
     n_prototypes : int
     random : RandomState
@@ -281,47 +264,43 @@ def resized(
     -------
     ndarray of shape (n_prototypes, n_features)
     """
-    Z = without_dead(rows, how, Z)
+    Z = without_dead(objective, Z)
     if len(Z) > n_prototypes:
-        S = how.values(rows.cases, Z)
-        Z = Z[kept_columns(S, rows, lam, n_prototypes)]
-    return separated(rows, how, lam, Z, n_prototypes, random)
+        S = objective.similarities(Z)
+        Z = Z[kept_columns(S, objective.rows, objective.lam, n_prototypes)]
+    return separated(objective, Z, n_prototypes, random)
 
 
-def without_dead(rows: Rows, how: Similarity, Z: np.ndarray) -> np.ndarray:
+def without_dead(objective: Objective, Z: np.ndarray) -> np.ndarray:
     """Leave out prototypes that no row is like.
 
     Parameters
     ----------
-    rows : Rows
-    how : Similarity
+    objective : Objective
     Z : ndarray of shape (n_prototypes, n_features)
 
     Returns
     -------
     ndarray of shape (at most n_prototypes, n_features)
     """
-    if how.kind not in ("rbf", "laplacian"):
+    if objective.similarity.kind not in ("rbf", "laplacian") or not len(Z):
         return Z
-    return Z[rows.weights @ how.values(rows.cases, Z) >= DEAD]
+    return Z[objective.rows.weights @ objective.similarities(Z) >= DEAD]
 
 
-def without_idle(rows: Rows, how: Similarity, lam: float, Z: np.ndarray) -> np.ndarray:
+def without_idle(objective: Objective, Z: np.ndarray) -> np.ndarray:
     """Leave out the cheapest prototype if it does next to nothing beside the others.
 
     Parameters
     ----------
-    rows : Rows
-    how : Similarity
-    lam : float
+    objective : Objective
     Z : ndarray of shape (n_prototypes, n_features)
 
     Returns
     -------
     ndarray of shape (n_prototypes or one less, n_features)
     """
-    A, _, S_centred = normal_matrix(how.values(rows.cases, Z), rows.weights, lam)
-    costs = column_costs(A, S_centred.T @ (rows.weights[:, None] * rows.Y.T))
+    costs = removal_increases(objective, Z)
     if costs.min() >= IDLE * np.median(costs):
         return Z
     return np.delete(Z, costs.argmin(), axis=0)
@@ -349,6 +328,24 @@ def kept_columns(S: np.ndarray, rows: Rows, lam: float, n_kept: int) -> np.ndarr
         costs = column_costs(A[np.ix_(kept, kept)], C[kept])
         kept = np.delete(kept, costs.argmin())
     return kept
+
+
+def removal_increases(objective: Objective, Z: np.ndarray) -> np.ndarray:
+    """Exact rise of the objective when one of these prototypes is left out.
+
+    Parameters
+    ----------
+    objective : Objective
+    Z : ndarray of shape (n_prototypes, n_features)
+
+    Returns
+    -------
+    ndarray of shape (n_prototypes,)
+    """
+    rows = objective.rows
+    S = objective.similarities(Z)
+    A, _, S_centred = normal_matrix(S, rows.weights, objective.lam)
+    return column_costs(A, S_centred.T @ (rows.weights[:, None] * rows.Y.T))
 
 
 def column_costs(A: np.ndarray, C: np.ndarray) -> np.ndarray:

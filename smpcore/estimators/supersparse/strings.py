@@ -7,14 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from smpcore.errors import SmpcoreError
+from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.supersparse.problem import (
-    Limits,
+    Box,
+    Objective,
     Solution,
     normal_matrix,
     refit,
 )
 from smpcore.estimators.supersparse.rows import Rows
-from smpcore.similarity import Similarity
 from smpcore.solvers.strings import neighbour_distances
 from smpcore.solvers.supersparse import CONVERGED, ITERATION_LIMIT, STOPPED
 
@@ -187,14 +188,14 @@ def objectives_with(
 
 
 def _best_edit(
-    X: np.ndarray, Z: np.ndarray, j: int, S: np.ndarray, rows: Rows, lam: float,
-    how: Similarity, limits: Limits,
-) -> tuple[np.ndarray, np.ndarray, float]:  # fmt: skip
+    objective: Objective, X: np.ndarray, Z: np.ndarray, j: int, S: np.ndarray, box: Box
+) -> tuple[np.ndarray, np.ndarray, float]:
     """Best string one edit from prototype j, its similarities, the objective."""
-    letters = int(limits.high[0]) + 1
-    values = neighbour_values(X, Z[j], letters, how.gamma)
+    letters = int(box.high[0]) + 1
+    values = neighbour_values(X, Z[j], letters, objective.similarity.gamma)
     others = np.delete(Z, j, axis=0)
-    F = objectives_with(np.delete(S, j, axis=1), values, rows, lam)
+    without = np.delete(S, j, axis=1)
+    F = objectives_with(without, values, objective.rows, objective.lam)
     n, longest = int((Z[j] >= 0).sum()), min(LONGEST, Z.shape[1])
     if n >= longest:
         F[n * letters : (2 * n + 1) * letters] = np.inf
@@ -209,50 +210,53 @@ def _best_edit(
 
 
 def solve_strings(
-    rows: Rows, how: Similarity, lam: float, Z: np.ndarray, limits: Limits
+    objective: Objective, Z: np.ndarray, box: Box, options: SolverOptions
 ) -> Solution:
     """Edit one prototype after the other until no single edit helps any more.
 
     Parameters
     ----------
-    rows : Rows
-    how : Similarity
-    lam : float
+    objective : Objective
     Z : ndarray of shape (n_prototypes, width)
-    limits : Limits
+    box : Box
         `high` holds the largest code.
+    options : SolverOptions
 
     Returns
     -------
     Solution
     """
-    X, Z = rows.cases.astype(np.int64), Z.astype(np.int64)
+    X, Z = objective.rows.cases.astype(np.int64), Z.astype(np.int64)
     Z[:, LONGEST:] = PADDING
-    S = how.values(rows.cases, Z.astype(np.float64))
-    F = refit(S, rows, lam)[0]
-    objective, steps, status = [F], [Z.copy()], ITERATION_LIMIT
-    for sweep in range(limits.max_iter):
+    S = objective.similarities(Z.astype(np.float64))
+    F = objective.refit(S)[0]
+    values, steps, status = [F], [Z.copy()], ITERATION_LIMIT
+    for sweep in range(options.max_iter):
         before = F
         for j in range(len(Z)):
-            if limits.stop[0] != 0:
+            if options.stopped:
                 break
-            z, column, found = _best_edit(X, Z, j, S, rows, lam, how, limits)
+            z, column, found = _best_edit(objective, X, Z, j, S, box)
             if found < F - LEAST:
                 Z[j], S[:, j], F = z, column, found
-        objective.append(F)
-        limits.progress[0] = (sweep + 1) / limits.max_iter
-        if limits.record > 0 and (sweep + 1) % limits.record == 0 and len(steps) < 200:
+        values.append(F)
+        options.progress[0] = (sweep + 1) / options.max_iter
+        if (
+            options.record > 0
+            and (sweep + 1) % options.record == 0
+            and len(steps) < 200
+        ):
             steps.append(Z.copy())
-        if limits.stop[0] != 0:
+        if options.stopped:
             status = STOPPED
             break
         if before == F:
             status = CONVERGED
             break
-    limits.progress[0] = 1.0
-    objective[-1], B, intercept, _ = refit(S, rows, lam)
-    kept = np.array(steps, dtype=np.float64)[: len(steps) * (limits.record > 0)]
+    options.progress[0] = 1.0
+    values[-1], B, intercept, _ = objective.refit(S)
+    kept = np.array(steps, dtype=np.float64)[: len(steps) * (options.record > 0)]
     return Solution(
-        Z.astype(np.float64), B, intercept, status, len(objective) - 1,
-        np.array(objective), kept,
+        Z.astype(np.float64), B, intercept, status, len(values) - 1,
+        np.array(values), kept,
     )  # fmt: skip

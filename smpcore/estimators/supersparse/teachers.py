@@ -24,15 +24,17 @@ MOST_KEPT = 8
 _teachers: WeakKeyDictionary[Any, dict[Any, Rows]] = WeakKeyDictionary()
 
 
-def taught_rows(
-    problem: SuperSparseProblem | SuperSparseRegression, how: Similarity, target: str
+def teacher_targets(
+    problem: SuperSparseProblem | SuperSparseRegression,
+    similarity: Similarity,
+    target: str,
 ) -> Rows:
     """Rows with a teacher's decisions in the place of labels or numbers.
 
     Parameters
     ----------
     problem : SuperSparseProblem or SuperSparseRegression
-    how : Similarity
+    similarity : Similarity
         The teacher's similarity, the student's too.
     target : {"labels", "teacher", "ridge", "lasso"}
 
@@ -42,23 +44,23 @@ def taught_rows(
     """
     if target == "labels":
         return problem.rows
-    key, teachers = (target, how), _teachers.setdefault(problem, {})
+    key, teachers = (target, similarity), _teachers.setdefault(problem, {})
     found = teachers.get(key)
     if found is None:
         rows = problem.rows
         decisions = (
-            _svm(rows, problem.mass, how)
+            _svm(rows, problem.mass, similarity)
             if target == "teacher"
-            else _linear(rows, problem.mass, how, target)
+            else _linear(rows, problem.mass, similarity, target)
         )
-        found = standard_rows(rows.cases, decisions, rows.weights, how.kind)
+        found = standard_rows(rows.cases, decisions, rows.weights, similarity.kind)
         for old in list(teachers)[: 1 - MOST_KEPT]:
             teachers.pop(old, None)
         teachers[key] = found
     return found
 
 
-def _pupils(rows: Rows) -> np.ndarray:
+def _subsample(rows: Rows) -> np.ndarray:
     """Rows that the teacher learns from."""
     return np.arange(len(rows.cases))[:: -(-len(rows.cases) // MOST_ROWS)]
 
@@ -68,14 +70,14 @@ def _targets(rows: Rows) -> np.ndarray:
     return rows.Y * rows.unit + rows.middle[:, None]
 
 
-def _svm(rows: Rows, mass: float, how: Similarity) -> np.ndarray:
+def _svm(rows: Rows, mass: float, similarity: Similarity) -> np.ndarray:
     """Decisions of SVMs, one against the rest from three classes on."""
-    taught = _pupils(rows)
-    if how.kind == "rbf":
-        model, asked = SVC(kernel="rbf", gamma=how.gamma), rows.cases
+    taught = _subsample(rows)
+    if similarity.kind == "rbf":
+        model, asked = SVC(kernel="rbf", gamma=similarity.gamma), rows.cases
     else:
         model = SVC(kernel="precomputed")
-        asked = how.values(rows.cases, rows.cases[taught])
+        asked = similarity.values(rows.cases, rows.cases[taught])
     decisions = [
         model.fit(
             asked[taught], labels > 0, rows.weights[taught] * mass
@@ -85,10 +87,10 @@ def _svm(rows: Rows, mass: float, how: Similarity) -> np.ndarray:
     return np.column_stack(decisions)
 
 
-def _linear(rows: Rows, mass: float, how: Similarity, target: str) -> np.ndarray:
+def _linear(rows: Rows, mass: float, similarity: Similarity, target: str) -> np.ndarray:
     """Predictions of ridge or LASSO on the similarities to all rows."""
-    taught = _pupils(rows)
-    S = how.values(rows.cases, rows.cases[taught])
+    taught = _subsample(rows)
+    S = similarity.values(rows.cases, rows.cases[taught])
     if target == "ridge":
         model = RidgeCV(alphas=np.logspace(-4, 2, 13))
     else:

@@ -89,14 +89,39 @@ def _centers(
     n_clusters = min(n_clusters, count_distinct(X, n_clusters))
     if n_clusters == 1:
         return X[:1]
-    kmeans = KMeans(
-        n_clusters,
-        init=seeding(weights),
-        n_init=5,
-        tol=1e-12,  # of 0 scikit-learn warns: rounding may never reach it
-        copy_x=False,
-        random_state=random,
-    )
+    # Of a tolerance of 0 scikit-learn warns: rounding may never reach it.
+    return kmeans_centers(X, weights, n_clusters, random, n_init=5, tol=1e-12)
+
+
+def kmeans_centers(
+    X: np.ndarray,
+    weights: np.ndarray,
+    n_clusters: int,
+    random: np.random.RandomState,
+    n_trials: int = 1,
+    **options: Any,
+) -> np.ndarray:
+    """Centres of k-means that depend on the rows, not on their order.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_columns)
+        May be overwritten.
+    weights : ndarray of shape (n_samples,)
+        A whole weight counts as that many equal rows.
+    n_clusters : int
+    random : RandomState
+    n_trials : int, default=1
+        As in `seeding`.
+    **options
+        Of scikit-learn's `KMeans`; `n_init` is 1 without them.
+
+    Returns
+    -------
+    ndarray of shape (n_clusters, n_columns)
+    """
+    options = {"n_init": 1, "copy_x": False, "random_state": random} | options
+    kmeans = KMeans(n_clusters, init=seeding(weights, n_trials), **options)
     with one_core:
         return kmeans.fit(X, sample_weight=weights).cluster_centers_
 
@@ -165,9 +190,7 @@ def seeding(weights: np.ndarray, n_trials: int = 1) -> Callable[..., np.ndarray]
     return seeds
 
 
-def warn_if_fewer(
-    asked: int, owners: np.ndarray, classes: np.ndarray, stacklevel: int = 4
-) -> None:
+def warn_if_fewer(asked: int, owners: np.ndarray, classes: np.ndarray) -> None:
     """Warn if a class has fewer distinct rows than prototypes asked for.
 
     Parameters
@@ -176,8 +199,6 @@ def warn_if_fewer(
     owners : ndarray of int, shape (n_prototypes,)
         Class of each prototype.
     classes : ndarray of shape (n_classes,)
-    stacklevel : int
-        Of the warning: so many callers up is the user's line.
     """
     present, sizes = np.unique(owners, return_counts=True)
     short = np.flatnonzero(sizes < asked)
@@ -185,6 +206,5 @@ def warn_if_fewer(
         least = short[sizes[short].argmin()]
         caution(
             f"n_prototypes={asked} is more than the distinct rows of {len(short)} of "
-            f"the classes; class {classes[present[least]]!s} gets {sizes[least]}.",
-            stacklevel=stacklevel,
+            f"the classes; class {classes[present[least]]!s} gets {sizes[least]}."
         )
