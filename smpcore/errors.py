@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -84,21 +86,34 @@ class Caution(UserWarning):
     """A value that was changed to fit the data, or does what nobody may want."""
 
 
+_PACKAGE = os.path.dirname(__file__) + os.sep
 _heard: ContextVar[list[str] | None] = ContextVar("heard", default=None)
 
 
-def caution(words: str, stacklevel: int) -> None:
+def warn(words: str, category: type[Warning]) -> None:
+    """Warn at the line outside of this package that led here: the user's.
+
+    Parameters
+    ----------
+    words : str
+    category : type
+    """
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(words, category, stacklevel=level)
+
+
+def caution(words: str) -> None:
     """Hand words to whoever collects cautions in this thread; otherwise warn.
 
     Parameters
     ----------
     words : str
-    stacklevel : int
-        As of `warnings.warn`: 1 is the line that calls this.
     """
     heard = _heard.get()
     if heard is None:
-        warnings.warn(words, Caution, stacklevel=stacklevel + 1)
+        warn(words, Caution)
     else:
         heard.append(words)
 

@@ -5,11 +5,13 @@ import importlib
 import re
 import sys
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 
 import streamlit
 
 from smpcore import METHODS
+from smpcore.estimators.base import Fitted, PrototypeEstimator
 
 ROOT = Path(__file__).parents[1]
 SOURCES = [
@@ -246,6 +248,27 @@ def test_what_is_no_control_is_a_field_of_the_session():
             assert f'key="{key}"' in drawn, f"{name}: {key}"
             used += 1
     assert used > 3
+
+
+def test_nobody_asks_an_estimator_whether_it_has_an_attribute():
+    """All have what the contract says; None where it has no meaning."""
+    names = {f"{field.name}_" for field in fields(Fitted)}
+    names |= {"objective_", "gap_", "history_", "n_iter_", *vars(PrototypeEstimator)}
+    families = {
+        row.__name__
+        for method in METHODS.values()
+        for row in method.estimators.values()
+    }
+    for name, tree in TREES.items():
+        if name.startswith("smpcore/estimators/"):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                words = {n.value for n in node.args if isinstance(n, ast.Constant)}
+                words |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+                asked = names if node.func.id in ("getattr", "hasattr") else set()
+                asked = families if node.func.id == "isinstance" else asked
+                assert not words & asked, (name, node.lineno)
 
 
 def test_nothing_prints_and_only_one_file_caches():

@@ -18,6 +18,7 @@ from smpcore import (
 )
 from smpcore.codegen import agreement
 from smpcore.errors import ExportError
+from smpcore.estimators.base import PrototypeEstimator
 from smpcore.methods import solve_path
 from smpcore.parameters import Param
 
@@ -113,6 +114,59 @@ def test_twice_the_same(method, task, rows):
     first, second = (method.estimator(values, task).fit(*rows) for _ in "ab")
     np.testing.assert_array_equal(first.model_.anchors, second.model_.anchors)
     np.testing.assert_array_equal(first.model_.bias, second.model_.bias)
+
+
+def test_every_estimator_keeps_the_whole_contract(method, task, rows):
+    """What `smpcore.estimators.base` promises, and nothing that is only half there."""
+    estimator = method.estimator(method.defaults(task), task)
+    params, problem = estimator.get_params(), estimator.problem(*rows)
+    assert isinstance(estimator, PrototypeEstimator)
+    assert {*estimator.problem_params, *estimator.bounds(problem)} <= params.keys()
+    assert {*estimator.allowed} <= params.keys()
+    assert estimator.certificate and estimator.removal_reason
+    progress = np.zeros(1)
+    fitted = estimator.solve(problem, progress=progress)
+    assert fitted is estimator and progress == 1.0
+    model, n_rows = fitted.model_, len(rows[0])
+    assert fitted.history_ is model.history
+    assert fitted.n_iter_ == model.history.n_iter
+    assert fitted.n_features_in_ == model.n_features
+    assert fitted.objective_ == model.history.objective[-1]
+    np.testing.assert_equal(fitted.gap_, model.history.gap[-1])
+    assert fitted.assignment_.shape == (n_rows,)
+    assert 0 <= fitted.assignment_.min()
+    assert fitted.assignment_.max() < len(fitted.merged_) <= fitted.n_asked_
+    kept = fitted.merged_[fitted.merged_ >= 0]
+    np.testing.assert_array_equal(np.unique(kept), np.arange(model.n_prototypes))
+    shapes = {
+        "wins_": (model.n_prototypes,),
+        "anchor_rows_": (len(model.anchors),),
+        "start_": (len(fitted.merged_), model.n_features),
+        "off_data_": (model.n_prototypes,),
+    }
+    for name, shape in shapes.items():
+        value = getattr(fitted, name)
+        assert value is None or value.shape == shape, name
+    given = [name for name, value in params.items() if value is not None]
+    assert not {*fitted.automatic_} & {*given} and {*fitted.automatic_} <= {*params}
+    for label, (value, explanation) in fitted.measures_.items():
+        assert label and value and explanation
+    assert isinstance(fitted.state_, fitted.state_class)
+    assert fitted.state_.fits(problem)
+
+
+def test_a_start_that_does_not_fit_is_ignored(method, task, rows):
+    estimator = method.estimator(method.defaults(task), task)
+    problem = estimator.problem(*rows)
+    cold = estimator.solve(problem).model_
+    other = estimator.solve(problem, state="the state of something else").model_
+    np.testing.assert_array_equal(cold.anchors, other.anchors)
+
+
+def test_a_fit_that_is_stopped_says_so(method, task, rows):
+    estimator = method.estimator(method.defaults(task), task)
+    estimator.solve(estimator.problem(*rows), stop=np.ones(1, dtype=np.int64))
+    assert estimator.history_.status_text == "stopped"
 
 
 def test_a_path_solves_every_knot(method, task, rows):

@@ -118,7 +118,7 @@ def _prototypes(estimator: Any, scene: Scene, data: cache.Parts) -> dict[str, An
     if model.kind_of_prototype == "invented case":
         shown |= {"weights": model.anchors.astype(np.float32), "noun": "value"}
         shown |= _stars(estimator, view)
-    elif hasattr(estimator, "anchor_rows_"):
+    elif estimator.anchor_rows_ is not None:
         shown["cases"] = _cases(estimator, scene.header["image"], data)
     if scene.header["image"] and shown["weights"] is not None:
         shown["weights"] = in_place(data.dataset, shown["weights"], 0.0)

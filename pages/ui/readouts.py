@@ -207,9 +207,9 @@ def _size(estimator: Any, preparation: Preparation) -> list[dict[str, str]]:
         weights = f"{model.support.sum()} of {model.n_features} features"
     notes = []
     if lost := asked - model.n_prototypes:
-        notes.append(f"{lost} {estimator.loss_of_prototypes}")
-    wins = getattr(estimator, "wins_", np.ones(1))
-    if idle := int((wins == 0).sum()):
+        notes.append(f"{lost} {estimator.removal_reason}")
+    wins = estimator.wins_
+    if idle := 0 if wins is None else int((wins == 0).sum()):
         notes.append(f"{idle} decide{'s' * (idle == 1)} no training row")
     size = _text(
         "Non-zeros",
@@ -245,13 +245,12 @@ def kernel_weights(
 
 def _measures(estimator: Any) -> list[dict[str, str]]:
     """What the estimator measures of its own."""
-    own = getattr(estimator, "measures_", {})
-    return [_text(name, str(value), detail) for name, (value, detail) in own.items()]
+    measures = estimator.measures_.items()
+    return [_text(name, str(value), detail) for name, (value, detail) in measures]
 
 
 def _solver(estimator: Any) -> list[dict[str, str]]:
-    history = estimator.history_
-    gap = getattr(estimator, "gap_", np.nan)
+    history, gap = estimator.history_, estimator.gap_
     certified = np.isfinite(gap)
     share = gap / max(abs(estimator.objective_), 1e-300)
     return [

@@ -1,4 +1,4 @@
-"""scikit-learn classes: validate, start, call the kernel, wrap."""
+"""scikit-learn classes: validate, start, call the kernel, wrap; a folder per family."""
 
 from smpcore.estimators.imkpl import IMKPLClassifier
 from smpcore.estimators.mprotsvm import MultiPrototypeSVC
@@ -7,13 +7,12 @@ from smpcore.estimators.smp import SMPClassifier
 from smpcore.estimators.supersparse import (
     SuperSparseClassifier,
     SuperSparseRegressor,
-)
-from smpcore.estimators.supersparse_pruning import (
+    decode_strings,
+    encode_strings,
     fit_smallest,
     prune_path,
     removal_costs,
 )
-from smpcore.estimators.supersparse_strings import decode_strings, encode_strings
 
 __all__ = [
     "IMKPLClassifier",

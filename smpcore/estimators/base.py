@@ -1,255 +1,132 @@
-"""What all prototype classifiers share: the door, the scaling, the labels.
+"""The contract of all prototype estimators, and what they share.
 
 A fit has two steps, so that a dragged slider pays only for the second: `problem`
-validates and scales the rows and finds the start; `solve` calls the kernel.
+validates and scales the rows and finds the start; `solve` calls the solver.
 """
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
-from dataclasses import dataclass, replace
-from functools import cached_property
-from numbers import Integral, Real
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from smpcore.errors import SmpcoreError, checked
-from smpcore.estimators.features import FeatureImportances, feature_entries
-from smpcore.estimators.scaling import scaled_copy, validated
-from smpcore.model import History, PrototypeModel, training_tie
+from smpcore.errors import SmpcoreError
+from smpcore.estimators.checks import FLAG, Number, OneOf
+from smpcore.estimators.features import FeatureImportances
+from smpcore.estimators.problem import Problem, SolverOptions
+from smpcore.estimators.scaling import validated
+from smpcore.model import PrototypeModel
+
+#: Parameters that every estimator has.
+COMMON_PARAMETERS = {
+    "tol": Number(0.0, 1.0, above=True),
+    "max_iter": Number(1, 10**7, integer=True),
+    "record": Number(0, integer=True),
+    "standardize": FLAG,
+}
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
-    """Training rows, ready for a kernel.
+class Fitted:
+    """What a family's solver found; each field becomes the attribute of that name.
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_columns)
-        Scaled copy of the rows; a last column of ones if the method has a bias.
-    codes : ndarray of int, shape (n_samples,)
-        Index of each row's class.
-    weights : ndarray of shape (n_samples,)
-        Sample weight times class weight, sum 1.
-    classes : ndarray of shape (n_classes,)
-    center, scale : ndarray of shape (n_features,)
-        ``(x - center) / scale`` are the scaled units.
-    low, high : ndarray of shape (n_features,)
-        Range of the rows, user's units.
-    feature_names : tuple of str
-    named : bool
-        Whether the names came with the data.
+    model : PrototypeModel
+    state : object
+        Start for the next `solve`.
+    assignment : ndarray of int, shape (n_samples,)
+        Prototype, as solved, that each training row is tied to or most like.
+    n_asked : int
+        Prototypes asked for; the model may have fewer.
+    merged : ndarray of int, shape (n_solved,), optional
+        Prototype of the model that each solved one became, -1 if it was left out.
+        None if the model has them all.
+    wins : ndarray of int, shape (n_prototypes,), optional
+        Training rows that each prototype decides; None where prototypes decide
+        together.
+    anchor_rows : ndarray of int, shape (n_anchors,), optional
+        Training row of each anchor; None where anchors are no training rows.
+    start : ndarray of shape (n_solved, n_features), optional
+        Where the prototypes started, scaled units; None where that has no meaning.
+    off_data : ndarray of bool, shape (n_prototypes,), optional
+        Whether a prototype lies far from all training rows; None where the similarity
+        knows no distances.
+    automatic : mapping
+        Values that parameters left at None were given.
+    measures : mapping
+        Label -> (value, explanation) of what this family measures.
+    scores : ndarray of shape (n_samples, n_classes), optional
+        Scores of the training rows; None: not computed yet.
     """
 
-    X: np.ndarray
-    codes: np.ndarray
-    weights: np.ndarray
-    classes: np.ndarray
-    center: np.ndarray
-    scale: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    feature_names: tuple[str, ...]
-    named: bool
-    task: ClassVar[str] = "classification"
-
-    @cached_property
-    def n_features(self) -> int:
-        """Features of an input; the bias is none."""
-        return len(self.center)
+    model: PrototypeModel
+    state: Any
+    assignment: np.ndarray
+    n_asked: int
+    merged: np.ndarray | None = None
+    wins: np.ndarray | None = None
+    anchor_rows: np.ndarray | None = None
+    start: np.ndarray | None = None
+    off_data: np.ndarray | None = None
+    automatic: Mapping[str, float] = field(default_factory=dict)
+    measures: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    scores: np.ndarray | None = None
 
 
-def check_number(
-    name: str,
-    value: Any,
-    low: float,
-    high: float = math.inf,
-    *,
-    integer: bool = False,
-    above: bool = False,
-) -> None:
-    """Refuse a parameter that is no number between low and high.
+class PrototypeEstimator(FeatureImportances, BaseEstimator):
+    """Contract of all families: what the registry, sweeps and pages call and read.
 
-    Parameters
+    A family defines the class attributes without a value here, `_problem`, `_solve`
+    and `bounds`; everything else follows.
+
+    Attributes
     ----------
-    name : str
-    value : object
-    low, high : float
-    integer : bool
-    above : bool
-        Whether `low` itself is too low.
-
-    Raises
-    ------
-    SmpcoreError
-    """
-    kind = Integral if integer else Real
-    good = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
-    if good and low <= value <= high and not (above and value == low):
-        return
-    noun = "a whole number" if integer else "a number"
-    bound = f"above {low:g}" if above else f"of at least {low:g}"
-    if high < math.inf:
-        bound += f" and at most {high:g}"
-    raise SmpcoreError(f"{name}={value!r} should be {noun} {bound}; change {name}.")
-
-
-def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
-    """Refuse a parameter that is none of the choices.
-
-    Parameters
-    ----------
-    name : str
-    value : object
-    choices : tuple
-
-    Raises
-    ------
-    SmpcoreError
-    """
-    for choice in choices:
-        if type(value) is type(choice) and value == choice:  # True is no 1
-            return
-    named = ", ".join(repr(choice) for choice in choices)
-    raise SmpcoreError(f"{name}={value!r} should be one of {named}; choose one.")
-
-
-def sample_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
-    """Check weights of rows.
-
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_samples,), or None
-    n_samples : int
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        Sum 1.
-    """
-    if sample_weight is None:
-        return np.full(n_samples, 1.0 / n_samples)
-    weights = np.array(sample_weight, dtype=np.float64)
-    if weights.shape != (n_samples,):
-        raise SmpcoreError(
-            f"sample_weight has shape {weights.shape} and should have shape "
-            f"({n_samples},); give one weight for each row."
-        )
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise SmpcoreError(
-            "sample_weight should be finite and not negative; a weight of 0 leaves a "
-            "row out."
-        )
-    largest = weights.max()
-    if largest == 0:
-        raise SmpcoreError(
-            "sample_weight is zero for all rows; at least one should weigh something."
-        )
-    weights /= largest
-    return weights / weights.sum()
-
-
-def class_weights(
-    class_weight: Any, classes: np.ndarray, totals: np.ndarray
-) -> np.ndarray:
-    """Factor of each class.
-
-    Parameters
-    ----------
-    class_weight : None, "balanced" or dict
-        A dict maps a class to its factor; classes that it leaves out have 1.
-    classes : ndarray of shape (n_classes,)
-    totals : ndarray of shape (n_classes,)
-        Sum of the sample weights of each class.
-
-    Returns
-    -------
-    ndarray of shape (n_classes,)
-    """
-    if class_weight is None:
-        return np.ones(len(classes))
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        return 1.0 / totals
-    if not isinstance(class_weight, dict):
-        raise SmpcoreError(
-            f"class_weight={class_weight!r} should be None, 'balanced' or a dict from "
-            "class to weight; choose one."
-        )
-    known = classes.tolist()
-    factors = np.ones(len(classes))
-    for label, factor in class_weight.items():
-        if label not in known:
-            raise SmpcoreError(
-                f"class_weight names the class {label!r}, which y does not hold; its "
-                "keys should be classes of y."
-            )
-        check_number(f"class_weight[{label!r}]", factor, 0.0, 1e12, above=True)
-        factors[known.index(label)] = factor
-    return factors
-
-
-def keep_fitted(
-    estimator: Any, problem: Any, model: PrototypeModel, history: History, n_asked: int
-) -> None:
-    """Set the attributes that every fitted estimator has, whatever its task."""
-    estimator.model_ = model
-    estimator.n_asked_ = n_asked
-    estimator.automatic_ = {}
-    estimator.measures_ = {}
-    estimator.history_ = history
-    estimator.n_features_in_ = problem.n_features
-    estimator.n_iter_ = history.n_iter
-    estimator.objective_ = float(history.objective[-1])
-    estimator.gap_ = float(history.gap[-1])
-    if problem.named:
-        estimator.feature_names_in_ = np.array(problem.feature_names, dtype=object)
-    elif hasattr(estimator, "feature_names_in_"):
-        del estimator.feature_names_in_
-
-
-class PrototypeClassifier(FeatureImportances, ClassifierMixin, BaseEstimator):
-    """Base of the classifiers: labels in, a `PrototypeModel` inside, labels out.
-
-    A subclass has the class attribute `problem_params` (names of the parameters that
-    `problem` depends on, besides the data) and the methods `problem` and `solve`.
-
-    What pages say of a fit comes from here too: `certificate` completes "at most 2 %
-    from ..." for `gap_`, `loss_of_prototypes` says why the model has fewer prototypes
-    than `n_asked_`, `automatic_` is what parameters left at None became.
+    problem_params : tuple of str
+        Parameters that `problem` depends on, besides the data: a problem can be
+        solved again, and its cache is valid, while they stay.
+    allowed : mapping
+        Name of a parameter -> what it may be (`Number` or `OneOf`).
+    state_class : type
+        Class of `state_`; its method `fits(problem)` says whether a state can start
+        a fit of that problem.
+    certificate : str
+        What `gap_` is the distance to; completes "at most 2 % from ...".
+    removal_reason : str
+        Why the model has fewer prototypes than `n_asked_`.
+    model_ : PrototypeModel
+    objective_, gap_ : float
+        Last objective, and how much lower the optimum may be; the gap is NaN where no
+        bound is known.
+    n_iter_, n_features_in_ : int
+    history_ : History
+    state_, assignment_, n_asked_, merged_, wins_, anchor_rows_, start_, off_data_, \
+            automatic_, measures_
+        The fields of `Fitted`; `merged_` is never None.
     """
 
     problem_params: ClassVar[tuple[str, ...]]
+    allowed: ClassVar[Mapping[str, Number | OneOf]]
+    state_class: ClassVar[type]
     certificate: ClassVar[str] = "the best value of the objective"
-    loss_of_prototypes: ClassVar[str] = "merged"
-
-    @abstractmethod
-    def problem(self, X: Any, y: Any, sample_weight: Any = None) -> Problem:
-        """Validate and scale the rows and find the start."""
-
-    @abstractmethod
-    def solve(
-        self,
-        problem: Problem,
-        state: Any = None,
-        stop: np.ndarray | None = None,
-        progress: np.ndarray | None = None,
-    ) -> Self:
-        """Solve a problem and keep the model."""
+    removal_reason: ClassVar[str] = "merged"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows with labels, from a cold start.
+        """Learn from training rows, from a cold start.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Training rows; every value is finite.
         y : array-like of shape (n_samples,)
+            Class of each row, or the number to predict.
         sample_weight : array-like of shape (n_samples,), optional
-            A whole weight counts as that many equal rows.
+            A whole weight counts as that many equal rows; None: all count alike.
 
         Returns
         -------
@@ -257,101 +134,130 @@ class PrototypeClassifier(FeatureImportances, ClassifierMixin, BaseEstimator):
         """
         return self.solve(self.problem(X, y, sample_weight))
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Score of each class; of two, second minus first minus the model's `tie`.
+    def problem(self, X: Any, y: Any, sample_weight: Any = None) -> Problem:
+        """Validate and scale training rows and find where to start.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Training rows; every value is finite.
+        y : array-like of shape (n_samples,)
+            Class of each row, or the number to predict.
+        sample_weight : array-like of shape (n_samples,), optional
+            A whole weight counts as that many equal rows; None: all count alike.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
+        Problem
+            Depends on the data and on `problem_params` only.
         """
+        self._check_parameters()
+        return self._problem(X, y, sample_weight)
+
+    def solve(
+        self,
+        problem: Problem,
+        state: Any = None,
+        stop: np.ndarray | None = None,
+        progress: np.ndarray | None = None,
+    ) -> Self:
+        """Solve a problem and keep the model.
+
+        Parameters
+        ----------
+        problem : Problem
+            Made by `problem` of this family with the same `problem_params`.
+        state : object, optional
+            `state_` of another fit, to start from; ignored if it does not fit.
+        stop : ndarray of int64, shape (1,), optional
+            The solver stops within a step after this becomes non-zero.
+        progress : ndarray of float64, shape (1,), optional
+            Rises from 0 to 1.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        if not (isinstance(state, self.state_class) and state.fits(problem)):
+            state = None
+        signals = {"stop": stop, "progress": progress}
+        options = SolverOptions(
+            self.tol,
+            self.max_iter,
+            self.record,
+            **{name: flag for name, flag in signals.items() if flag is not None},
+        )
+        self._set_fitted_attributes(problem, self._solve(problem, state, options))
+        return self
+
+    @abstractmethod
+    def bounds(self, problem: Problem) -> dict[str, tuple[float, float]]:
+        """Ranges of parameters that are useful for these rows.
+
+        Parameters
+        ----------
+        problem : Problem
+
+        Returns
+        -------
+        dict
+            Name of the parameter -> (low, high).
+        """
+
+    @abstractmethod
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
+        """As `problem`; the parameters are checked."""
+
+    @abstractmethod
+    def _solve(self, problem: Problem, state: Any, options: SolverOptions) -> Fitted:
+        """Solve a problem; parameters are checked, and the state fits or is None."""
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that are out of their range."""
+        for name, values in (self.allowed | COMMON_PARAMETERS).items():
+            values.check(name, getattr(self, name))
+
+    def _set_fitted_attributes(self, problem: Problem, fitted: Fitted) -> None:
+        """Set the attributes of the contract."""
+        history = fitted.model.history
+        self.model_ = fitted.model
+        self.history_ = history
+        self.n_iter_ = history.n_iter
+        self.objective_ = float(history.objective[-1])
+        self.gap_ = float(history.gap[-1])
+        self.n_features_in_ = problem.n_features
+        self.state_ = fitted.state
+        self.assignment_ = fitted.assignment
+        self.n_asked_ = fitted.n_asked
+        self.merged_ = fitted.merged
+        if fitted.merged is None:
+            self.merged_ = np.arange(fitted.model.n_prototypes)
+        self.wins_ = fitted.wins
+        self.anchor_rows_ = fitted.anchor_rows
+        self.start_ = fitted.start
+        self.off_data_ = fitted.off_data
+        self.automatic_ = dict(fitted.automatic)
+        self.measures_ = dict(fitted.measures)
+        if problem.named:
+            self.feature_names_in_ = np.array(problem.feature_names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _finite_answers(
+        self,
+        answer: Callable[[PrototypeModel, np.ndarray], np.ndarray],
+        X: Any,
+        participle: str,
+    ) -> np.ndarray:
+        """What the model answers to rows; if it is not finite, they are refused."""
         check_is_fitted(self)
         X = validated(self, X, reset=False)
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = self.model_.scores(X)
-        if not np.isfinite(scores).all():
+            answers = answer(self.model_, X)
+        if not np.isfinite(answers).all():
             raise SmpcoreError(
                 f"X holds values as large as {np.abs(X).max():.3g}, too large to be "
-                "scored; leave such rows out."
+                f"{participle}; leave such rows out."
             )
-        two = scores.shape[1] == 2
-        return scores[:, 1] - (scores[:, 0] + self.model_.tie) if two else scores
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Label of each row: the lowest class within `tie` of the highest score.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        scores = self.decision_function(X)
-        codes = scores > 0 if scores.ndim == 1 else self.model_.decide(scores)
-        return self.classes_[np.asarray(codes, dtype=np.int64)]
-
-    def _scaled_rows(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        *,
-        bias: bool,
-        standardize: bool | None = None,
-        distances: bool = False,
-    ) -> dict[str, Any]:
-        """Entries of `Problem` for these rows, checked; None: as the parameter says.
-
-        `distances` is that of `scaled_copy`.
-        """
-        X, y = validated(self, X, y, order="C")
-        checked(check_classification_targets, y)
-        classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise SmpcoreError(
-                f"y holds one class only ({classes[0]!s}) in {len(y)} rows; to tell "
-                "classes apart takes at least two classes."
-            )
-        weights = sample_weights(sample_weight, len(y))
-        totals = np.bincount(codes, weights, len(classes))
-        if not totals.all():
-            empty = classes[totals.argmin()]
-            raise SmpcoreError(
-                f"sample_weight is 0 for every row of class {empty!s}; weigh one of "
-                "its rows or leave the class out."
-            )
-        if standardize is None:
-            standardize = self.standardize
-        scaled, center, scale = scaled_copy(X, weights, standardize, bias, distances)
-        features = feature_entries(self, X, weights)
-        weights *= class_weights(self.class_weight, classes, totals)[codes]
-        return {
-            "X": scaled,
-            "codes": codes.astype(np.int64),
-            "weights": weights / weights.sum(),
-            "classes": classes,
-            "center": center,
-            "scale": scale,
-            **features,
-        }
-
-    def _keep(
-        self,
-        problem: Problem,
-        model: PrototypeModel,
-        history: History,
-        n_asked: int,
-        scores: np.ndarray | None = None,
-    ) -> None:
-        """Set what every fitted classifier has; `scores` of its rows, if known."""
-        if scores is None:
-            rows = problem.X[:, : problem.n_features]
-            scores = model.scores(rows * problem.scale + problem.center)
-        model = replace(model, tie=training_tie(scores))
-        keep_fitted(self, problem, model, history, n_asked)
-        self.classes_ = problem.classes
+        return answers

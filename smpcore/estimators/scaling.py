@@ -109,3 +109,17 @@ def scaled_copy(
     features /= scale
     features[:, constant] = 0.0
     return scaled, center, scale
+
+
+def gamma_range(usual: float) -> tuple[float, float]:
+    """Useful range of a kernel's gamma around the one that suits the data.
+
+    Parameters
+    ----------
+    usual : float
+
+    Returns
+    -------
+    low, high : float
+    """
+    return usual / 16, usual * 16

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
-from smpcore.estimators.imkpl_measures import discrimination, interpretability
+from smpcore.estimators.imkpl.measures import discrimination, interpretability
 from smpcore.explain.contributions import speakers
 from smpcore.model import PrototypeModel
 

@@ -38,7 +38,7 @@ from threadpoolctl import threadpool_limits
 from smpcore import load_dataset, prepare, read_table, split
 from smpcore.datasets import forbid
 from smpcore.estimators.imkpl import IMKPLClassifier
-from smpcore.estimators.imkpl_measures import discrimination
+from smpcore.estimators.imkpl.measures import discrimination
 from smpcore.solvers.nqp import nqp_rows
 from tests.bench.solvers import run, show
 from tests.smpcore.estimators.test_imkpl_choice import balance

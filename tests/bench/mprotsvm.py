@@ -32,7 +32,7 @@ from sklearn.svm import SVC, LinearSVC
 from threadpoolctl import threadpool_limits
 
 from smpcore.estimators.mprotsvm import MultiPrototypeSVC
-from smpcore.estimators.start import cluster_rows
+from smpcore.estimators.starts import cluster_rows
 from tests.bench.solvers import show, timed
 
 

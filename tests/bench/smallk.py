@@ -23,8 +23,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
+from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.smallk import SMaLLClassifier
-from smpcore.estimators.smallk_rounding import Limits, relax_all
+from smpcore.estimators.smallk.problem import SMaLLParameters
+from smpcore.estimators.smallk.rounding import relax_all
 from tests.bench.solvers import show, timed
 
 LAMS = (0.003, 0.01, 0.03, 0.1, 0.3)
@@ -111,13 +113,12 @@ def peer_fit(
 
 def moves(problem: object, lam: float) -> list:
     """Steps and times of cold and warm solves."""
-    none = np.zeros(1, dtype=np.int64)
-    limits = Limits(1e-3, 2000, 0, none, np.zeros(1))
+    call = problem, SMaLLParameters(3, lam), SolverOptions()
     live = SMaLLClassifier(lam=lam, n_draws=0).solve(problem)
     full = SMaLLClassifier(lam=lam).solve(problem)
     return [
-        relax_all(problem, 3, lam, "fista", None, limits)[0].n_iter,
-        timed(lambda: relax_all(problem, 3, lam, "fista", None, limits)),
+        relax_all(*call)[0].n_iter,
+        timed(lambda: relax_all(*call)),
         timed(lambda: SMaLLClassifier(lam=lam).solve(problem)),
         f"{100 * full.gap_ / full.objective_:.2f}",
         timed(

@@ -25,8 +25,13 @@ from sklearn import datasets
 from threadpoolctl import threadpool_limits
 
 from smpcore import SMPClassifier
-from smpcore.estimators.smp import SOLVERS
-from smpcore.estimators.smp_problem import SMPState, elastic_net, solve_problem
+from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.smp.problem import (
+    SMPParameters,
+    SMPState,
+    elastic_net,
+    solve_problem,
+)
 from tests.smpcore.solvers.oracle import Case
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -83,15 +88,17 @@ def smp(p: int, setting: tuple[float, float, float], **more: object) -> SMPClass
 def kernel_times(p: int, setting: tuple, problem: object, **more: object) -> list:
     """Name, cold steps and time, warm steps and time of one setting."""
     lam, mu, eta = setting
-    cold = solve_problem(problem, lam, mu, eta, **more)
+    at = SMPParameters(lam, mu, eta, **more)
+    moved = SMPParameters(1.25 * lam, 1.25 * mu, eta, **more)
+    options = SolverOptions()
+    cold = solve_problem(problem, at, options)
     state = SMPState(cold.W, cold.Y)
-    moved = (1.25 * lam, 1.25 * mu, eta)
-    warm = solve_problem(problem, *moved, state=state, **more)
+    warm = solve_problem(problem, moved, options, state)
     return [
         cold.n_iter,
-        timed(lambda: solve_problem(problem, lam, mu, eta, **more)),
+        timed(lambda: solve_problem(problem, at, options)),
         warm.n_iter,
-        timed(lambda: solve_problem(problem, *moved, state=state, **more)),
+        timed(lambda: solve_problem(problem, moved, options, state)),
     ]
 
 
@@ -113,7 +120,7 @@ def speed() -> None:
         for name, (X, y, p) in data().items():
             problem = SMPClassifier(p).problem(X, y)
             for loss, solver in (("max", "spg"), ("smooth", "primal-dual")):
-                more = {"loss": loss, "kernel": SOLVERS[solver]}
+                more = {"loss": loss, "solver": solver}
                 yield [
                     name,
                     loss,
@@ -140,10 +147,9 @@ def exact() -> None:
                 start = time.perf_counter()
                 optimum = case.solve_exactly()[1]
                 theirs = time.perf_counter() - start
-                solved = solve_problem(problem, lam, mu, eta, tol=1e-6)
-                ours = timed(
-                    lambda a=(problem, lam, mu, eta): solve_problem(*a, tol=1e-6), 9
-                )
+                call = problem, SMPParameters(lam, mu, eta), SolverOptions(1e-6)
+                solved = solve_problem(*call)
+                ours = timed(lambda call=call: solve_problem(*call), 9)
                 apart = solved.objective[-1] / optimum - 1
                 ratio = 1000 * theirs / float(ours.split(" /")[0])
                 yield [

@@ -29,15 +29,20 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from smpcore.estimators.supersparse import SuperSparseClassifier
-from smpcore.estimators.supersparse_baselines import (
+from smpcore.estimators.supersparse.baselines import (
     WAYS,
     fit_fewer_vectors,
     fit_selected,
 )
-from smpcore.estimators.supersparse_paper import solve_paper
-from smpcore.estimators.supersparse_problem import SMOOTH, evaluate, solve_lbfgs
-from smpcore.estimators.supersparse_start import choose_start
-from smpcore.estimators.supersparse_strings import decode_strings, encode_strings
+from smpcore.estimators.supersparse.paper import solve_paper
+from smpcore.estimators.supersparse.problem import (
+    SMOOTH,
+    Objective,
+    evaluate,
+    solve_lbfgs,
+)
+from smpcore.estimators.supersparse.starts import choose_start
+from smpcore.estimators.supersparse.strings import decode_strings, encode_strings
 from tests.bench.solvers import show, timed
 from tests.smpcore.solvers.test_supersparse import REAL, limits, real
 
@@ -96,15 +101,16 @@ def peers() -> None:
 
     def lines() -> Iterator[list]:
         for name in REAL:
-            rows, how = real(name)
+            rows, similarity = real(name)
+            objective = Objective(rows, similarity, 1e-4)
             d = rows.X.shape[1]
             plain = limits(d, tol=1e-5, max_iter=200)
             random = np.random.RandomState(0)
-            start = choose_start(rows, how, 1e-4, 10, "kmeans", plain, random)
-            ours = solve_lbfgs(rows, how, 1e-4, start, plain)
+            start = choose_start(objective, 10, "kmeans", *plain, random)
+            ours = solve_lbfgs(objective, start, *plain)
 
-            def flat(v, rows=rows, how=how, shape=start.shape):
-                F, G, _, _ = evaluate(rows, how, 1e-4, v.reshape(shape))
+            def flat(v, objective=objective, shape=start.shape):
+                F, G, _, _ = evaluate(objective, v.reshape(shape))
                 return F, G.ravel()
 
             found = []
@@ -116,7 +122,7 @@ def peers() -> None:
                 found.append(peer.fun)
             paper = [
                 solve_paper(
-                    rows, how, 1e-4, start, limits(d, tol=1e-9, max_iter=2000), eta=eta
+                    objective, start, *limits(d, tol=1e-9, max_iter=2000), eta=eta
                 ).objective[-1]
                 for eta in (0.5, 2.0)
             ]

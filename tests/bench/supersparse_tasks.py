@@ -27,7 +27,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from smpcore.estimators.supersparse import SuperSparseClassifier, SuperSparseRegressor
-from smpcore.estimators.supersparse_baselines import (
+from smpcore.estimators.supersparse.baselines import (
     WAYS,
     fit_fewer_vectors,
     fit_selected,
@@ -149,15 +149,16 @@ def tables() -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 def full_kernel(kind: str, fitted: SuperSparseRegressor, problem: object) -> object:
     """Predictor of ridge or LASSO on the similarities to all rows."""
-    how, rows = fitted.lesson(problem)
+    objective = fitted.objective(problem)
+    similarity, rows = objective.similarity, objective.rows
     model = (
         RidgeCV(np.logspace(-4, 2, 13)) if kind == "ridge" else LassoCV(alphas=30, cv=5)
     )
-    model.fit(how.values(rows.cases, rows.cases), problem.rows.Y[0])
+    model.fit(similarity.values(rows.cases, rows.cases), problem.rows.Y[0])
 
     def predict(X: np.ndarray) -> np.ndarray:
         scaled = (X - problem.center) / problem.scale
-        said = model.predict(how.values(scaled, rows.cases))
+        said = model.predict(similarity.values(scaled, rows.cases))
         return said * problem.rows.unit + problem.rows.middle[0]
 
     return predict, np.count_nonzero(model.coef_)
@@ -179,7 +180,7 @@ def numbers() -> None:
             return model, model.problem(X[rows], y[rows])
 
         base = SuperSparseRegressor()
-        natural = base.meant(base.problem(X[learn], y[learn]))["gamma"]
+        natural = base.resolve_defaults(base.problem(X[learn], y[learn]))["gamma"]
         for kind in ("ridge", "lasso"):
             settings = [{"gamma": natural * f} for f in (0.25, 0.5, 1.0)]
             tried = []

@@ -6,7 +6,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from smpcore import METHODS, SMPClassifier, SmpcoreError
-from smpcore.estimators.base import class_weights, sample_weights
+from smpcore.estimators.checks import class_weights, sample_weights
 from smpcore.estimators.scaling import scaled_copy
 
 X, Y = load_iris(return_X_y=True)

@@ -10,8 +10,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from smpcore import PrototypeModel, SmpcoreError
 from smpcore.estimators.imkpl import IMKPLClassifier
-from smpcore.estimators.imkpl_measures import discrimination, interpretability
-from smpcore.estimators.imkpl_steps import Alternation, Weights
+from smpcore.estimators.imkpl.alternation import Alternation
+from smpcore.estimators.imkpl.measures import discrimination, interpretability
+from smpcore.estimators.imkpl.problem import IMKPLParameters
 
 IRIS = load_iris(return_X_y=True)
 WINE = load_wine(return_X_y=True)
@@ -41,10 +42,10 @@ def test_scikit_learns_contract(estimator, check):
 
 def walk(data=WINE, n_steps=0, **params):
     """An alternation after so many rounds, and its problem."""
-    how = {"lam": 0.2, "mu": 0.2, "tau": 0.2, "kappa": 2.0, "code_size": 10}
-    how = Weights(**{**how, "path": True, **params})
-    problem = IMKPLClassifier(how.code_size).problem(*data)
-    walked = Alternation(problem, how, np.zeros(1, dtype=np.int64))
+    usual = {"lam": 0.2, "mu": 0.2, "tau": 0.2, "kappa": 2.0, "code_size": 10}
+    parameters = IMKPLParameters(**{**usual, "path": True, **params})
+    problem = IMKPLClassifier(parameters.code_size).problem(*data)
+    walked = Alternation(problem, parameters, np.zeros(1, dtype=np.int64))
     for _ in range(n_steps):
         walked.update_prototypes()
         walked.update_kernels()
@@ -86,10 +87,10 @@ def test_size_of_a_prototype_is_its_spread():
 
 def test_errors_of_the_kernels_add_up_to_the_objective():
     walked, problem = walk(n_steps=2)
-    errors, terms, how = walked.kernel_errors(), walked.terms(), walked.how
+    errors, terms, at = walked.kernel_errors(), walked.terms(), walked.parameters
     H = walked.U.T @ walked.codes
     across = H[problem.owners[:, None] != problem.owners].sum()
-    expected = terms["rec"] + how.lam * (terms["dis"] - across) + how.mu * terms["ls"]
+    expected = terms["rec"] + at.lam * (terms["dis"] - across) + at.mu * terms["ls"]
     assert errors @ walked.beta == pytest.approx(expected, rel=1e-11)
     assert errors.min() >= -1e-9
 
@@ -115,10 +116,10 @@ SETS = {
 
 @pytest.mark.parametrize("data", SETS.values(), ids=SETS)
 @pytest.mark.parametrize(
-    "how", [{"kappa": 1.0}, {"tau": 2.0, "lam": 0.0}, {"path": False}, {"mu": 1.0}]
+    "params", [{"kappa": 1.0}, {"tau": 2.0, "lam": 0.0}, {"path": False}, {"mu": 1.0}]
 )
-def test_no_step_raises_the_objective(data, how):
-    walked, problem = walk(data, **how)
+def test_no_step_raises_the_objective(data, params):
+    walked, problem = walk(data, **params)
     walked.update_prototypes()
     walked.update_kernels()
     values = [walked.objective()]

@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris, load_wine
 
 from smpcore import PrototypeModel, SmpcoreError
 from smpcore.estimators.imkpl import IMKPLClassifier
-from smpcore.estimators.imkpl_steps import ridge_weights
+from smpcore.estimators.imkpl.alternation import ridge_weights
 from tests.smpcore.solvers.test_nqp import slow_nqp
 
 IRIS = load_iris(return_X_y=True)

@@ -10,11 +10,13 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from smpcore import PrototypeModel, SmpcoreError
-from smpcore.estimators import mprotsvm_problem
 from smpcore.estimators.mprotsvm import MultiPrototypeSVC
-from smpcore.estimators.mprotsvm_assignment import best_assignment, settle
-from smpcore.estimators.mprotsvm_descent import Descent
-from smpcore.estimators.mprotsvm_starts import split_state
+from smpcore.estimators.mprotsvm import problem as mprotsvm_problem
+from smpcore.estimators.mprotsvm.assignment import alternate, best_assignment
+from smpcore.estimators.mprotsvm.descent import Descent
+from smpcore.estimators.mprotsvm.monitor import Monitor
+from smpcore.estimators.mprotsvm.starts import split_state
+from smpcore.estimators.problem import SolverOptions
 from tests.smpcore.solvers.mprotsvm_oracle import judge_slowly
 
 IRIS = load_iris(return_X_y=True)
@@ -141,12 +143,14 @@ def test_dead_prototypes_are_removed_and_never_missed():
     fitted = estimator.solve(problem)
     model = fitted.model_
     assert model.n_prototypes < fitted.n_asked_ == 20
-    assert fitted.loss_of_prototypes == "without gain, left out"
-    np.testing.assert_array_equal(fitted.kept_, np.unique(fitted.state_.assignment))
+    assert fitted.removal_reason == "without gain, left out"
+    kept = np.flatnonzero(fitted.merged_ >= 0)
+    np.testing.assert_array_equal(kept, np.unique(fitted.state_.assignment))
+    np.testing.assert_array_equal(fitted.merged_[kept], np.arange(len(kept)))
     W = np.column_stack([model.anchors, model.bias])
     F = problem.X @ W.T
     own = model.owner == problem.codes[:, None]
-    tied = F[np.arange(len(F)), np.searchsorted(fitted.kept_, fitted.state_.assignment)]
+    tied = F[np.arange(len(F)), fitted.merged_[fitted.state_.assignment]]
     slack = np.maximum(0, 1 - tied + np.where(own, -np.inf, F).max(axis=1))
     pruned = 0.5 * (W**2).sum() + fitted.C * problem.shares @ slack
     assert pruned <= fitted.objective_ * (1 + 1e-9)
@@ -384,16 +388,16 @@ def test_what_is_kept_gets_better_until_no_move_pays(kernel):
     problem = estimator.problem(X, y)
     descent = Descent(problem, 1.0, 1e-3, False, None, np.zeros(1, dtype=np.int64))
     seen = []
-    state, look, _, finished = settle(
-        descent, 5000, lambda look, sweeps, scores: seen.append(look)
-    )
+    monitor = Monitor(SolverOptions(), (0.0, 1.0))
+    monitor.add = lambda look, sweeps, scores: seen.append(look)
+    state, look, _, finished = alternate(descent, 5000, monitor)
     assert finished and len(seen) > 2
     assert look.gap <= 1e-3 * look.objective
     certified = [s.free for s in seen if s.gap <= 1e-3 * s.objective]
     assert look.free == min(certified)
     assert look.free <= (1 + 1e-3) * min(s.free for s in seen)
     again = Descent(problem, 1.0, 1e-3, False, state, np.zeros(1, dtype=np.int64))
-    there = again.look()
+    there = again.certify()
     assert there.objective == pytest.approx(look.objective, rel=1e-9)
     stays = np.array_equal(best_assignment(again), state.assignment)
     assert stays or there.objective - there.free <= 1e-3 * there.objective

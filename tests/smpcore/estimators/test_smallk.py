@@ -11,9 +11,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from smpcore import SmpcoreError
+from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.smallk import SMaLLClassifier
-from smpcore.estimators.smallk_rounding import (
-    Limits,
+from smpcore.estimators.smallk.problem import SMaLLParameters
+from smpcore.estimators.smallk.rounding import (
+    Start,
     draw_support,
     largest_shares,
     refit,
@@ -106,8 +108,7 @@ def test_enumeration_finds_hardly_ever_anything_better():
 
 
 def test_no_swap_of_a_feature_lowers_the_objective():
-    stop = np.zeros(1, dtype=np.int64)
-    limits = Limits(1e-5, 2000, 0, stop, np.zeros(1))
+    options = SolverOptions(1e-5)
     for seed in range(30):
         rng = np.random.default_rng(seed)
         n_rows, n = rng.integers(60, 200), rng.integers(6, 12)
@@ -118,6 +119,7 @@ def test_no_swap_of_a_feature_lowers_the_objective():
         )
         problem = small.problem(X, y)
         small.solve(problem)
+        parameters = SMaLLParameters(small.k, small.lam)
         (task,), (W,), (L,) = (
             problem.tasks,
             small.state_.rounded,
@@ -127,8 +129,8 @@ def test_no_swap_of_a_feature_lowers_the_objective():
             for into in np.flatnonzero(W[j, :n] == 0):
                 support = W[:, :n] != 0
                 support[j, [out, into]] = False, True
-                ceiling = small.objective_
-                other = refit(problem, task, support, small.lam, W, L, limits, ceiling)
+                start = Start(W, L, small.objective_)
+                other = refit(problem, task, support, parameters, start, options)
                 assert other.objective[-1] >= small.objective_ * (1 - 1e-3), seed
 
 

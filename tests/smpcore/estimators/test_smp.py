@@ -18,10 +18,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from smpcore import SMPClassifier, SmpcoreError
-from smpcore.estimators.assignment import equal_prototypes, merged_rows
-from smpcore.estimators.smp_bounds import loss_gradient
-from smpcore.estimators.smp_problem import largest_eigenvalue, solve_problem
-from smpcore.estimators.start import MOST_ROWS, cluster_rows, each_row
+from smpcore.estimators.linear import largest_eigenvalue
+from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.smp.assignment import equal_prototypes, merged_rows
+from smpcore.estimators.smp.bounds import loss_gradient
+from smpcore.estimators.smp.problem import SMPParameters, solve_problem
+from smpcore.estimators.starts import MOST_ROWS, cluster_rows, each_row
 from tests.smpcore.solvers.oracle import make_case
 
 IRIS = load_iris(return_X_y=True)
@@ -213,9 +215,9 @@ def test_reassigning_lowers_the_objective_round_by_round():
     own = np.where(problem.owners == problem.codes[:, None], problem.X @ W.T, -np.inf)
     chosen = own[np.arange(len(y)), moved.assignment_]
     np.testing.assert_allclose(chosen, own.max(axis=1), atol=1e-6)
-    assert solve_problem(again, 0.003, 0.005, 1.0).objective[-1] == pytest.approx(
-        moved.objective_, rel=2e-3
-    )
+    assert solve_problem(
+        again, SMPParameters(0.003, 0.005, 1.0), SolverOptions()
+    ).objective[-1] == pytest.approx(moved.objective_, rel=2e-3)
 
 
 def test_fewer_rows_than_prototypes_warn_with_value_and_bound():

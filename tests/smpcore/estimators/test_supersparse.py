@@ -16,7 +16,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from smpcore import PrototypeModel, SmpcoreError
 from smpcore.estimators.supersparse import SuperSparseClassifier, SuperSparseRegressor
-from smpcore.estimators.supersparse_problem import SMOOTH, SuperSparseState, evaluate
+from smpcore.estimators.supersparse.problem import (
+    SMOOTH,
+    Objective,
+    SuperSparseState,
+    evaluate,
+)
 
 IRIS = load_iris(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)
@@ -60,9 +65,10 @@ def test_decision_of_two_classes_is_the_fitted_function():
     X, y = CANCER
     fitted = SuperSparseClassifier(4).fit(X, y)
     problem = fitted.problem(X, y)
-    how, rows = fitted.lesson(problem)
-    F, _, B, b = evaluate(rows, how, fitted.lam, fitted.state_.Z)
-    g = how.values(problem.X, fitted.state_.Z) @ B + b
+    objective = fitted.objective(problem)
+    rows, similarity = objective.rows, objective.similarity
+    F, _, B, b = evaluate(objective, fitted.state_.Z)
+    g = similarity.values(problem.X, fitted.state_.Z) @ B + b
     g = g * rows.unit + rows.middle
     expected = g[:, 0] - fitted.model_.tie
     np.testing.assert_allclose(fitted.decision_function(X), expected, atol=1e-9)
@@ -106,7 +112,7 @@ def test_defaults_that_depend_on_the_data():
     plain = SuperSparseClassifier(standardize=False).fit(*IRIS)
     assert plain.gamma_ == pytest.approx(1 / IRIS[0].var(axis=0).sum())
     problem = three.problem(*IRIS)
-    assert three.meant(problem) == {"n_prototypes": 6, "gamma": three.gamma_}
+    assert three.resolve_defaults(problem) == {"n_prototypes": 6, "gamma": three.gamma_}
     bounds = three.bounds(problem)
     assert bounds["n_prototypes"] == (1, 40)
     assert bounds["gamma"] == pytest.approx((three.gamma_ / 16, three.gamma_ * 16))
@@ -142,7 +148,9 @@ def test_close_prototypes_are_shown_as_one():
     apart = SuperSparseClassifier(6, lam=1e-5).fit(*MOONS)
     assert apart.model_.n_prototypes == 6
     problem = fitted.problem(*MOONS)
-    _, _, B, b = evaluate(problem.rows, model.similarity, 0.3, fitted.state_.Z)
+    _, _, B, b = evaluate(
+        Objective(problem.rows, model.similarity, 0.3), fitted.state_.Z
+    )
     g = model.similarity.values(problem.X, fitted.state_.Z) @ B + b
     g = (g * problem.rows.unit + problem.rows.middle)[:, 0]
     np.testing.assert_allclose(fitted.decision_function(MOONS[0]), g, atol=2e-3)
@@ -151,9 +159,9 @@ def test_close_prototypes_are_shown_as_one():
 def test_a_teacher_is_imitated_and_asked_once():
     problem = SuperSparseClassifier().problem(*MOONS)
     taught = SuperSparseClassifier(10, target="teacher").solve(problem)
-    _, rows = taught.lesson(problem)
+    rows = taught.objective(problem).rows
     again = SuperSparseClassifier(10, target="teacher").solve(problem)
-    assert again.lesson(problem)[1] is rows
+    assert again.objective(problem).rows is rows
     np.testing.assert_array_equal(taught.state_.Z, again.state_.Z)
     wanted = rows.Y[0] * rows.unit + rows.middle[0]
     said = taught.model_.similarity.values(rows.cases, taught.model_.anchors)

@@ -6,8 +6,8 @@ from sklearn.datasets import load_diabetes, load_iris
 
 from smpcore import SmpcoreError
 from smpcore.estimators.supersparse import SuperSparseClassifier, SuperSparseRegressor
-from smpcore.estimators.supersparse_problem import evaluate, refit
-from smpcore.estimators.supersparse_strings import (
+from smpcore.estimators.supersparse.problem import Objective, evaluate, refit
+from smpcore.estimators.supersparse.strings import (
     decode_strings,
     edited,
     encode_strings,
@@ -53,10 +53,9 @@ def test_a_gaussian_function_comes_close_to_the_gradient():
     )
     np.testing.assert_allclose(black.start_, white.start_)
     assert white.objective_ <= black.objective_ <= 1.2 * white.objective_
-    _, G, _, _ = evaluate(
-        white.problem(*IRIS).rows, white.model_.similarity, 1e-4, white.start_
-    )
     rows = white.problem(*IRIS).rows
+    objective = Objective(rows, white.model_.similarity, 1e-4)
+    _, G, _, _ = evaluate(objective, white.start_)
     S = gaussian(rows.cases, white.start_)
     _, B, _, residuals = refit(S, rows, 1e-4)
     pull = 2 * (rows.weights[:, None] * residuals) @ B.T * S
@@ -158,7 +157,7 @@ def test_no_single_edit_helps_any_more():
     estimator = SuperSparseClassifier(2, similarity="strings")
     problem = estimator.problem(X, y)
     fitted = estimator.solve(problem)
-    how, rows = fitted.lesson(problem)
+    objective = fitted.objective(problem)
     Z, letters = fitted.state_.Z.astype(np.int64), len(alphabet)
     best = fitted.objective_
     for j in range(2):
@@ -169,8 +168,8 @@ def test_no_single_edit_helps_any_more():
                 continue
             other = Z.copy()
             other[j] = edited(Z[j], edit, letters)
-            S = how.values(rows.cases, other.astype(float))
-            assert refit(S, rows, fitted.lam)[0] > best - 2e-9
+            S = objective.similarities(other.astype(float))
+            assert objective.refit(S)[0] > best - 2e-9
 
 
 def test_objectives_of_candidates_are_exact():

@@ -6,11 +6,11 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import kmeans_plusplus
 from sklearn.datasets import load_digits, make_moons
 
-from smpcore.estimators import supersparse_fit
 from smpcore.estimators.supersparse import SuperSparseClassifier
-from smpcore.estimators.supersparse_problem import SuperSparseState
-from smpcore.estimators.supersparse_pruning import removal_costs
-from smpcore.estimators.supersparse_start import DEAD, IDLE, cluster_start
+from smpcore.estimators.supersparse import fit as supersparse_fit
+from smpcore.estimators.supersparse.problem import SuperSparseState
+from smpcore.estimators.supersparse.pruning import removal_costs
+from smpcore.estimators.supersparse.starts import DEAD, IDLE, cluster_start
 
 MOONS = make_moons(200, noise=0.2, random_state=0)
 

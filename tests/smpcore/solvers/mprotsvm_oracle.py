@@ -6,7 +6,7 @@ import cvxpy as cp
 import numpy as np
 
 from smpcore.estimators.mprotsvm import MultiPrototypeSVC
-from smpcore.estimators.mprotsvm_descent import Descent
+from smpcore.estimators.mprotsvm.descent import Descent
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smpcore.estimators.mprotsvm_assignment import (
+from smpcore.estimators.mprotsvm.assignment import (
+    alternate,
     best_assignment,
     drawn_assignment,
     gibbs_probabilities,
-    grow,
-    settle,
+    warm_start,
 )
+from smpcore.estimators.mprotsvm.monitor import Monitor
+from smpcore.estimators.problem import SolverOptions
 from smpcore.solvers.mprotsvm import exact_step, pair_steps, score, top_rival
 from tests.smpcore.solvers.mprotsvm_oracle import (
     judge_slowly,
@@ -96,7 +98,7 @@ def test_the_dual_rises_below_the_primal_and_stays_feasible(name):
     C, before = descent.C, 0.0
     for round_ in range(6):
         descent.sweep(descent.orders.permutation(len(descent.assign)))
-        look = descent.look()
+        look = descent.certify()
         slow = judge_slowly(descent.problem, descent.save(), C)
         assert look.objective == pytest.approx(slow.primal, rel=1e-6)
         assert look.free == pytest.approx(slow.free, rel=1e-6)
@@ -133,7 +135,7 @@ def solved(descent, tol):
     if descent.pairwise:
         descent.skip = 0.01 * tol
     while True:
-        look = descent.look()
+        look = descent.certify()
         if look.gap <= tol * look.objective:
             return look
         assert descent.n_sweeps < 20_000
@@ -157,17 +159,17 @@ def test_the_objective_is_the_interior_point_optimum(name):
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_the_price_grows_to_C_with_a_dual_in_its_box(kernel):
     grown, cold = (make_descent(q=1, kernel=kernel, C=1.0) for _ in "ab")
-    grow(grown)
+    warm_start(grown)
     slow = judge_slowly(grown.problem, grown.save(), 1.0)
     assert slow.infeasible <= 1e-9 and grown.count.any()
-    assert grown.look().gap == pytest.approx(slow.primal - slow.dual, rel=1e-5)
+    assert grown.certify().gap == pytest.approx(slow.primal - slow.dual, rel=1e-5)
     one, other = solved(grown, 1e-6), solved(cold, 1e-6)
     assert one.objective == pytest.approx(other.objective, rel=2e-6)
 
 
 def test_a_price_that_is_low_already_does_not_grow():
     descent = make_descent(q=1, C=0.01)
-    grow(descent)
+    warm_start(descent)
     assert not descent.count.any() and descent.n_sweeps == 0
 
 
@@ -218,11 +220,11 @@ def test_chances_of_prototypes(seed, temperature):
 
 def test_a_row_stays_where_another_prototype_is_only_as_good():
     descent = make_descent(q=3)
-    descent.look()
+    descent.certify()
     assert (descent.slack == 1.0).all()
     np.testing.assert_array_equal(best_assignment(descent), descent.assign)
     descent.full_sweep()
-    descent.look()
+    descent.certify()
     best = best_assignment(descent)
     lowest = descent.starts[descent.problem.codes]
     rows = np.arange(len(best))
@@ -238,11 +240,11 @@ def test_lists_of_the_dual_grow_and_stay_short():
     for _ in range(30):
         descent.full_sweep()
         if rng.random() < 0.3:
-            descent.look()
+            descent.certify()
             descent.tie(drawn_assignment(descent, 0.3))
     slow = judge_slowly(descent.problem, descent.save(), 1.0)
     assert slow.infeasible <= 1e-9
-    assert slow.primal == pytest.approx(descent.look().objective, rel=1e-9)
+    assert slow.primal == pytest.approx(descent.certify().objective, rel=1e-9)
     dense = len(descent.assign) * len(descent.problem.owners)
     assert len(descent.value) < 0.4 * dense
 
@@ -251,7 +253,7 @@ def test_lists_of_the_dual_grow_and_stay_short():
 def test_sweeps_end_where_none_of_them_helps(pairwise):
     descent = make_descent(q=1, pairwise=pairwise)
     descent.tol = -1.0  # never met
-    *_, finished = settle(descent, 1500, lambda *seen: None)
+    *_, finished = alternate(descent, 1500, Monitor(SolverOptions(), (0.0, 1.0)))
     assert not finished and 1500 <= descent.n_sweeps <= 1520
 
 

@@ -15,17 +15,19 @@ from sklearn.datasets import (
     make_moons,
 )
 
-from smpcore.estimators.supersparse_paper import solve_paper
-from smpcore.estimators.supersparse_problem import (
+from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.supersparse.paper import solve_paper
+from smpcore.estimators.supersparse.problem import (
     SMOOTH,
-    Limits,
+    Box,
+    Objective,
     evaluate,
     pulled_back,
     refit,
     solve_lbfgs,
 )
-from smpcore.estimators.supersparse_rows import standard_rows
-from smpcore.estimators.supersparse_start import choose_start, column_costs
+from smpcore.estimators.supersparse.rows import standard_rows
+from smpcore.estimators.supersparse.starts import choose_start, column_costs
 from smpcore.similarity import Similarity
 from smpcore.solvers.supersparse import (
     CONVERGED,
@@ -53,17 +55,9 @@ def case(kind="rbf", seed=0, n=N, d=D, m=M, c=C):
 
 
 def limits(d=D, **more):
-    plain = {
-        "low": np.full(d, -np.inf),
-        "high": np.full(d, np.inf),
-        "radius": 0.0,
-        "tol": 1e-9,
-        "max_iter": 300,
-        "record": 0,
-        "stop": np.zeros(1, dtype=np.int64),
-        "progress": np.zeros(1),
-    }
-    return Limits(**(plain | more))
+    box = {"low": np.full(d, -np.inf), "high": np.full(d, np.inf), "radius": 0.0}
+    box |= {name: more.pop(name) for name in list(more) if name in box}
+    return Box(**box), SolverOptions(**({"tol": 1e-9, "max_iter": 300} | more))
 
 
 def literal_equation_4(S, Y, u, lam):
@@ -108,7 +102,7 @@ def slow_derivative(kind, x, z, g=0.6, p=3, c0=0.7):
 @pytest.mark.parametrize("kind", SMOOTH)
 def test_objective_and_gradient_are_those_of_the_definition(kind):
     rows, how, Z = case(kind)
-    F, G, B, b = evaluate(rows, how, 1e-3, Z)
+    F, G, B, b = evaluate(Objective(rows, how, 1e-3), Z)
     assert F == pytest.approx(slow_objective(rows, how, 1e-3, Z), rel=1e-12)
     S = how.values(rows.cases, Z)
     W = 2 * (rows.weights[:, None] * (S @ B + b - rows.Y.T)) @ B.T
@@ -126,7 +120,7 @@ def test_gradient_agrees_with_finite_differences(kind, seed):
     along = np.random.default_rng(seed).normal(size=Z.shape)
     step = 1e-6
     F = [slow_objective(rows, how, 1e-3, Z + s * step * along) for s in (-1, 1)]
-    _, G, _, _ = evaluate(rows, how, 1e-3, Z)
+    _, G, _, _ = evaluate(Objective(rows, how, 1e-3), Z)
     slope = (F[1] - F[0]) / (2 * step)
     assert (G * along).sum() == pytest.approx(slope, rel=1e-5, abs=1e-8)
 
@@ -144,7 +138,7 @@ def test_equation_4_is_the_centred_form(lam):
     rows, how, Z = case()
     S = how.values(rows.cases, Z)
     B, b = literal_equation_4(S, rows.Y.T, rows.weights, lam)
-    for found in (evaluate(rows, how, lam, Z)[2:], refit(S, rows, lam)[1:3]):
+    for found in (evaluate(Objective(rows, how, lam), Z)[2:], refit(S, rows, lam)[1:3]):
         np.testing.assert_allclose(found[0], B, rtol=1e-8, atol=1e-9)
         np.testing.assert_allclose(found[1], b, rtol=1e-8, atol=1e-9)
 
@@ -152,7 +146,7 @@ def test_equation_4_is_the_centred_form(lam):
 def test_coefficients_are_stationary():
     rows, how, Z = case()
     S = how.values(rows.cases, Z)
-    _, _, B, b = evaluate(rows, how, 1e-3, Z)
+    _, _, B, b = evaluate(Objective(rows, how, 1e-3), Z)
     residuals = rows.weights[:, None] * (S @ B + b - rows.Y.T)
     np.testing.assert_allclose(S.T @ residuals + 1e-3 * B, 0.0, atol=1e-12)
     np.testing.assert_allclose(residuals.sum(axis=0), 0.0, atol=1e-12)
@@ -162,7 +156,7 @@ def test_coefficients_are_stationary():
 def test_no_other_coefficients_are_better(seed, size):
     rows, how, Z = case()
     S = how.values(rows.cases, Z)
-    F, _, B, b = evaluate(rows, how, 1e-3, Z)
+    F, _, B, b = evaluate(Objective(rows, how, 1e-3), Z)
     rng = np.random.default_rng(seed)
     other = omega(
         S,
@@ -176,11 +170,11 @@ def test_no_other_coefficients_are_better(seed, size):
 
 def test_outputs_do_not_disturb_each_other():
     rows, how, Z = case()
-    _, G, B, b = evaluate(rows, how, 1e-3, Z)
+    _, G, B, b = evaluate(Objective(rows, how, 1e-3), Z)
     total = np.zeros_like(G)
     for output in range(C):
         alone = replace(rows, Y=np.ascontiguousarray(rows.Y[output : output + 1]))
-        _, G_alone, B_alone, b_alone = evaluate(alone, how, 1e-3, Z)
+        _, G_alone, B_alone, b_alone = evaluate(Objective(alone, how, 1e-3), Z)
         np.testing.assert_allclose(B_alone[:, 0], B[:, output], rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(b_alone[0], b[output], rtol=1e-9, atol=1e-12)
         total += G_alone
@@ -189,7 +183,7 @@ def test_outputs_do_not_disturb_each_other():
 
 def test_order_of_prototypes_and_of_rows_does_not_matter():
     rows, how, Z = case()
-    F, G, B, b = evaluate(rows, how, 1e-3, Z)
+    F, G, B, b = evaluate(Objective(rows, how, 1e-3), Z)
     turn, mix = np.roll(np.arange(M), 1), np.random.default_rng(1).permutation(N)
     mixed = replace(
         rows,
@@ -199,7 +193,9 @@ def test_order_of_prototypes_and_of_rows_does_not_matter():
         Y=np.ascontiguousarray(rows.Y[:, mix]),
         weights=rows.weights[mix],
     )
-    F_turned, G_turned, B_turned, b_turned = evaluate(mixed, how, 1e-3, Z[turn])
+    F_turned, G_turned, B_turned, b_turned = evaluate(
+        Objective(mixed, how, 1e-3), Z[turn]
+    )
     assert F_turned == pytest.approx(F, rel=1e-13)
     np.testing.assert_allclose(G_turned, G[turn], rtol=1e-9, atol=1e-13)
     np.testing.assert_allclose(B_turned, B[turn], rtol=1e-9)
@@ -212,8 +208,8 @@ def test_rbf_does_not_see_shifts_and_turns():
     turn, shift = np.linalg.qr(rng.normal(size=(D, D)))[0], rng.normal(size=D)
     targets = rows.Y.T * rows.unit + rows.middle
     moved = standard_rows(rows.cases @ turn + shift, targets, rows.weights, "rbf")
-    F, G, _, _ = evaluate(rows, how, 1e-3, Z)
-    F_moved, G_moved, _, _ = evaluate(moved, how, 1e-3, Z @ turn + shift)
+    F, G, _, _ = evaluate(Objective(rows, how, 1e-3), Z)
+    F_moved, G_moved, _, _ = evaluate(Objective(moved, how, 1e-3), Z @ turn + shift)
     assert F_moved == pytest.approx(F, rel=1e-10)
     np.testing.assert_allclose(G_moved, G @ turn, atol=1e-9)
 
@@ -221,8 +217,8 @@ def test_rbf_does_not_see_shifts_and_turns():
 def test_scaled_and_shifted_targets_scale_the_objective_only():
     rows, how, Z = case()
     stretched = replace(rows, Y=-2.5 * rows.Y + 7.0)
-    F, G, B, b = evaluate(rows, how, 1e-3, Z)
-    F_new, G_new, B_new, b_new = evaluate(stretched, how, 1e-3, Z)
+    F, G, B, b = evaluate(Objective(rows, how, 1e-3), Z)
+    F_new, G_new, B_new, b_new = evaluate(Objective(stretched, how, 1e-3), Z)
     assert F_new == pytest.approx(2.5**2 * F, rel=1e-10)
     np.testing.assert_allclose(G_new, 2.5**2 * G, rtol=1e-7, atol=1e-10)
     np.testing.assert_allclose(B_new, -2.5 * B, rtol=1e-7)
@@ -241,8 +237,8 @@ def test_a_whole_weight_is_that_many_rows():
     repeated = standard_rows(X.repeat(count, 0), Y.repeat(count, 0), alike, "rbf")
     assert weighted.unit == pytest.approx(repeated.unit, rel=1e-12)
     Z = X[:M] + 0.1
-    first = evaluate(weighted, similarity("rbf"), 1e-3, Z)
-    second = evaluate(repeated, similarity("rbf"), 1e-3, Z)
+    first = evaluate(Objective(weighted, similarity("rbf"), 1e-3), Z)
+    second = evaluate(Objective(repeated, similarity("rbf"), 1e-3), Z)
     for one, other in zip(first, second, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 
@@ -251,10 +247,12 @@ def test_a_whole_weight_is_that_many_rows():
 def test_objective_is_bounded_and_rises_with_lam_and_falls_with_prototypes(seed, kind):
     rows, how, Z = case(kind, seed)
     ridges = [0.0, 1e-6, 1e-4, 1e-2, 1.0, 1e6]
-    found = [evaluate(rows, how, lam, Z)[0] for lam in ridges]
+    found = [evaluate(Objective(rows, how, lam), Z)[0] for lam in ridges]
     assert 0 <= found[0] and found[-1] <= C * (1 + 1e-12)
     assert (np.diff(found) >= -1e-12).all()
-    grown = [evaluate(rows, how, 1e-4, Z[:size])[0] for size in range(1, M + 1)]
+    grown = [
+        evaluate(Objective(rows, how, 1e-4), Z[:size])[0] for size in range(1, M + 1)
+    ]
     assert (np.diff(grown) <= 1e-12).all()
 
 
@@ -274,7 +272,7 @@ def test_cost_of_a_column_is_exact():
 def test_equal_prototypes_have_equal_gradients(kind):
     rows, how, Z = case(kind)
     Z[1] = Z[0]
-    _, G, _, _ = evaluate(rows, how, 1e-3, Z)
+    _, G, _, _ = evaluate(Objective(rows, how, 1e-3), Z)
     np.testing.assert_allclose(G[0], G[1], rtol=1e-9, atol=1e-12)
     assert not np.allclose(G[0], G[2])
 
@@ -289,7 +287,7 @@ def test_all_rows_as_prototypes_are_kernel_ridge_with_the_squared_kernel():
     wanted = squared @ np.linalg.solve(squared + 25 * 1e-3 * np.eye(25), y)
     _, B, b, _ = refit(K, rows, 1e-3)
     np.testing.assert_allclose(K @ B[:, 0] + b - rows.Y[0].mean(), wanted, atol=1e-11)
-    _, _, B, b = evaluate(rows, how, 1e-3, rows.cases)
+    _, _, B, b = evaluate(Objective(rows, how, 1e-3), rows.cases)
     np.testing.assert_allclose(K @ B[:, 0] + b - rows.Y[0].mean(), wanted, atol=1e-11)
 
 
@@ -328,17 +326,17 @@ def test_objective_is_as_low_as_that_of_peers_from_the_same_start(name):
     d, lam = rows.X.shape[1], 1e-4
     plain = limits(d, tol=1e-5, max_iter=200)
     random = np.random.RandomState(0)
-    start = choose_start(rows, how, lam, 10, "kmeans", plain, random)
-    ours = solve_lbfgs(rows, how, lam, start, plain)
+    start = choose_start(Objective(rows, how, lam), 10, "kmeans", *plain, random)
+    ours = solve_lbfgs(Objective(rows, how, lam), start, *plain)
 
     def flat(v):
-        F, G, _, _ = evaluate(rows, how, lam, v.reshape(start.shape))
+        F, G, _, _ = evaluate(Objective(rows, how, lam), v.reshape(start.shape))
         return F, G.ravel()
 
     options = {"maxiter": ours.n_iter, "ftol": 1e-15, "gtol": 1e-12, "maxcor": 10}
     peer = minimize(flat, start.ravel(), jac=True, method="L-BFGS-B", options=options)
     paper = min(
-        solve_paper(rows, how, lam, start, plain, eta=eta).objective[-1]
+        solve_paper(Objective(rows, how, lam), start, *plain, eta=eta).objective[-1]
         for eta in (0.5, 2.0)
     )
     assert ours.objective[-1] <= 1.02 * min(peer.fun, paper)
@@ -348,10 +346,12 @@ def test_objective_is_as_low_as_that_of_peers_from_the_same_start(name):
 def test_history_falls_and_ends_where_the_model_is(name):
     rows, how = real(name)
     d = rows.X.shape[1]
-    found = solve_lbfgs(rows, how, 1e-4, rows.cases[:7] + 0.01, limits(d, tol=1e-5))
+    found = solve_lbfgs(
+        Objective(rows, how, 1e-4), rows.cases[:7] + 0.01, *limits(d, tol=1e-5)
+    )
     assert (np.diff(found.objective) <= 0).all()
     assert len(found.objective) == found.n_iter + 1
-    F, _, B, b = evaluate(rows, how, 1e-4, found.Z)
+    F, _, B, b = evaluate(Objective(rows, how, 1e-4), found.Z)
     assert found.objective[-1] == F
     np.testing.assert_array_equal(found.B, B)
     np.testing.assert_array_equal(found.intercept, b)
@@ -360,9 +360,11 @@ def test_history_falls_and_ends_where_the_model_is(name):
 @pytest.mark.parametrize("kind", SMOOTH)
 def test_gradient_vanishes_where_the_solver_stops(kind):
     rows, how, Z = case(kind, c=1, m=1)
-    found = solve_lbfgs(rows, how, 1e-2, Z, limits(tol=1e-15, max_iter=3000))
-    _, start, _, _ = evaluate(rows, how, 1e-2, Z)
-    _, G, _, _ = evaluate(rows, how, 1e-2, found.Z)
+    found = solve_lbfgs(
+        Objective(rows, how, 1e-2), Z, *limits(tol=1e-15, max_iter=3000)
+    )
+    _, start, _, _ = evaluate(Objective(rows, how, 1e-2), Z)
+    _, G, _, _ = evaluate(Objective(rows, how, 1e-2), found.Z)
     assert found.objective[-1] < found.objective[0]
     if kind not in ("laplacian", "intersection", "linear", "poly"):  # kinks, no minimum
         assert np.linalg.norm(G) < 1e-4 * np.linalg.norm(start)
@@ -377,7 +379,7 @@ def test_box_and_ball_hold_at_every_step():
         rows, how, Z = case(kind)
         low, high = np.full(D, box[0]), np.full(D, box[1])
         more = {"low": low, "high": high, "radius": radius, "record": 1}
-        found = solve_lbfgs(rows, how, 1e-4, Z, limits(**more))
+        found = solve_lbfgs(Objective(rows, how, 1e-4), Z, *limits(**more))
         assert (found.steps >= low).all() and (found.steps <= high).all()
         assert (np.diff(found.objective) <= 0).all()
         if radius:
@@ -391,13 +393,13 @@ def test_box_and_ball_hold_at_every_step():
 def test_a_box_is_heeded_while_solving_not_only_afterwards():
     rows, how, Z = case()
     low, high = np.full(D, 0.3), np.full(D, 0.6)
-    inside = solve_lbfgs(rows, how, 1e-5, Z, limits(low=low, high=high))
-    free = solve_lbfgs(rows, how, 1e-5, Z, limits())
-    clipped = evaluate(rows, how, 1e-5, np.clip(free.Z, low, high))[0]
+    inside = solve_lbfgs(Objective(rows, how, 1e-5), Z, *limits(low=low, high=high))
+    free = solve_lbfgs(Objective(rows, how, 1e-5), Z, *limits())
+    clipped = evaluate(Objective(rows, how, 1e-5), np.clip(free.Z, low, high))[0]
     assert free.objective[-1] <= inside.objective[-1] < clipped
 
     def flat(v):
-        F, G, _, _ = evaluate(rows, how, 1e-5, v.reshape(Z.shape))
+        F, G, _, _ = evaluate(Objective(rows, how, 1e-5), v.reshape(Z.shape))
         return F, G.ravel()
 
     options = {"ftol": 1e-12, "gtol": 1e-12, "maxiter": 300}
@@ -417,7 +419,7 @@ def test_planted_prototypes_are_found():
     y = how.values(X, planted) @ np.array([1.0, -1.5]) + 0.3
     rows = standard_rows(X, y[:, None], np.full(300, 1 / 300), "rbf")
     found = solve_lbfgs(
-        rows, how, 1e-9, planted + 0.2, limits(2, tol=1e-12, max_iter=2000)
+        Objective(rows, how, 1e-9), planted + 0.2, *limits(2, tol=1e-12, max_iter=2000)
     )
     assert found.objective[-1] < 1e-7
     np.testing.assert_allclose(found.Z, planted, atol=2e-3)
@@ -425,41 +427,45 @@ def test_planted_prototypes_are_found():
 
 def test_statuses_steps_and_progress():
     rows, how, Z = case()
-    done = solve_lbfgs(rows, how, 1e-2, Z, limits(tol=1e-4))
+    done = solve_lbfgs(Objective(rows, how, 1e-2), Z, *limits(tol=1e-4))
     assert done.status == CONVERGED
     progress = np.zeros(1)
     short = solve_lbfgs(
-        rows, how, 1e-3, Z, limits(max_iter=4, record=2, progress=progress)
+        Objective(rows, how, 1e-3), Z, *limits(max_iter=4, record=2, progress=progress)
     )
     assert (short.status, short.n_iter, len(short.steps)) == (ITERATION_LIMIT, 4, 3)
     np.testing.assert_array_equal(short.steps[0], Z)
     np.testing.assert_array_equal(short.steps[-1], short.Z)
     assert progress[0] == 1.0
     stop = np.ones(1, dtype=np.int64)
-    halted = solve_lbfgs(rows, how, 1e-3, Z, limits(stop=stop))
+    halted = solve_lbfgs(Objective(rows, how, 1e-3), Z, *limits(stop=stop))
     assert (halted.status, halted.n_iter) == (STOPPED, 0)
     np.testing.assert_array_equal(halted.Z, Z)
     endless = replace(rows, Y=rows.Y * np.inf)
-    lost = solve_lbfgs(endless, how, 1e-3, Z, limits())
+    lost = solve_lbfgs(Objective(endless, how, 1e-3), Z, *limits())
     assert lost.status == DIVERGED
 
 
 def test_the_papers_algorithm_descends_and_tells_when_it_does_not():
     rows, how, Z = case()
-    found = solve_paper(rows, how, 1e-3, Z, limits(max_iter=400, record=100), eta=0.3)
+    found = solve_paper(
+        Objective(rows, how, 1e-3), Z, *limits(max_iter=400, record=100), eta=0.3
+    )
     assert found.objective[-1] < 0.9 * found.objective[0]
-    assert found.objective[-1] == evaluate(rows, how, 1e-3, found.Z)[0]
+    assert found.objective[-1] == evaluate(Objective(rows, how, 1e-3), found.Z)[0]
     assert found.steps.shape == (5, M, D)
     stop = np.ones(1, dtype=np.int64)
-    assert solve_paper(rows, how, 1e-3, Z, limits(stop=stop)).status == STOPPED
-    ended = solve_paper(rows, how, 1e-3, Z, limits(tol=0.5), eta=1e-3)
+    assert (
+        solve_paper(Objective(rows, how, 1e-3), Z, *limits(stop=stop)).status == STOPPED
+    )
+    ended = solve_paper(Objective(rows, how, 1e-3), Z, *limits(tol=0.5), eta=1e-3)
     assert (ended.status, ended.n_iter) == (CONVERGED, M)
 
 
 def test_one_step_of_the_papers_algorithm_is_as_written():
     rows, how, Z = case()
-    found = solve_paper(rows, how, 1e-3, Z, limits(max_iter=1), eta=0.5)
-    _, G, _, _ = evaluate(rows, how, 1e-3, Z)
+    found = solve_paper(Objective(rows, how, 1e-3), Z, *limits(max_iter=1), eta=0.5)
+    _, G, _, _ = evaluate(Objective(rows, how, 1e-3), Z)
     away = sum(slow_derivative("rbf", Z[k], Z[0]) for k in range(1, M))
     np.testing.assert_allclose(found.Z[0], Z[0] - 0.5 * G[0] - away, rtol=1e-9)
     np.testing.assert_array_equal(found.Z[1:], Z[1:])

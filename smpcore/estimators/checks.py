@@ -1,0 +1,172 @@
+"""What parameters and weights may be; everything else is refused in words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from smpcore.errors import SmpcoreError
+
+
+@dataclass(frozen=True)
+class Number:
+    """Numbers that a parameter may be.
+
+    Parameters
+    ----------
+    low, high : float
+        Smallest and largest allowed value.
+    integer : bool, default=False
+        Whether only whole numbers are allowed.
+    above : bool, default=False
+        Whether `low` itself is too low.
+    optional : bool, default=False
+        Whether None is allowed too.
+    """
+
+    low: float
+    high: float = math.inf
+    integer: bool = False
+    above: bool = False
+    optional: bool = False
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise SmpcoreError if the parameter `name` may not have this value."""
+        if self.optional and value is None:
+            return
+        kind = Integral if self.integer else Real
+        good = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
+        if good and self.low <= value <= self.high:
+            if not (self.above and value == self.low):
+                return
+        noun = "a whole number" if self.integer else "a number"
+        bound = f"{'above' if self.above else 'of at least'} {self.low:g}"
+        if self.high < math.inf:
+            bound += f" and at most {self.high:g}"
+        raise SmpcoreError(f"{name}={value!r} should be {noun} {bound}; change {name}.")
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Values of which a parameter must be one; True is not 1.
+
+    Parameters
+    ----------
+    choices : tuple
+    """
+
+    choices: tuple[Any, ...]
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise SmpcoreError if the parameter `name` may not have this value."""
+        for choice in self.choices:
+            if type(value) is type(choice) and value == choice:
+                return
+        named = ", ".join(repr(choice) for choice in self.choices)
+        raise SmpcoreError(f"{name}={value!r} should be one of {named}; choose one.")
+
+
+FLAG = OneOf((True, False))
+
+
+def sample_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
+    """Check weights of rows.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,), or None
+    n_samples : int
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Sum 1.
+    """
+    if sample_weight is None:
+        return np.full(n_samples, 1.0 / n_samples)
+    weights = np.array(sample_weight, dtype=np.float64)
+    if weights.shape != (n_samples,):
+        raise SmpcoreError(
+            f"sample_weight has shape {weights.shape} and should have shape "
+            f"({n_samples},); give one weight for each row."
+        )
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise SmpcoreError(
+            "sample_weight should be finite and not negative; a weight of 0 leaves a "
+            "row out."
+        )
+    largest = weights.max()
+    if largest == 0:
+        raise SmpcoreError(
+            "sample_weight is zero for all rows; at least one should weigh something."
+        )
+    weights /= largest
+    return weights / weights.sum()
+
+
+def class_weights(
+    class_weight: Any, classes: np.ndarray, totals: np.ndarray
+) -> np.ndarray:
+    """Factor of each class.
+
+    Parameters
+    ----------
+    class_weight : None, "balanced" or dict
+        A dict maps a class to its factor; classes that it leaves out have 1.
+    classes : ndarray of shape (n_classes,)
+    totals : ndarray of shape (n_classes,)
+        Sum of the sample weights of each class.
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+    """
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return 1.0 / totals
+    if not isinstance(class_weight, dict):
+        raise SmpcoreError(
+            f"class_weight={class_weight!r} should be None, 'balanced' or a dict from "
+            "class to weight; choose one."
+        )
+    known = classes.tolist()
+    factors = np.ones(len(classes))
+    for label, factor in class_weight.items():
+        if label not in known:
+            raise SmpcoreError(
+                f"class_weight names the class {label!r}, which y does not hold; its "
+                "keys should be classes of y."
+            )
+        Number(0.0, 1e12, above=True).check(f"class_weight[{label!r}]", factor)
+        factors[known.index(label)] = factor
+    return factors
+
+
+def weigh_classes(
+    weights: np.ndarray, class_weight: Any, classes: np.ndarray, codes: np.ndarray
+) -> np.ndarray:
+    """Multiply the weights of rows by those of their classes.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_samples,)
+        Changed in place.
+    class_weight : None, "balanced" or dict
+        As in `class_weights`.
+    classes : ndarray of shape (n_classes,)
+    codes : ndarray of int, shape (n_samples,)
+        Index of each row's class.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Sum 1.
+    """
+    totals = np.bincount(codes, weights, len(classes))
+    weights *= class_weights(class_weight, classes, totals)[codes]
+    return weights / weights.sum()

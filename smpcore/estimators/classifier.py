@@ -1,0 +1,108 @@
+"""What prototype classifiers share: labels, class weights, scores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+
+from smpcore.errors import SmpcoreError, checked
+from smpcore.estimators.base import Fitted, PrototypeEstimator
+from smpcore.estimators.checks import sample_weights, weigh_classes
+from smpcore.estimators.features import feature_entries
+from smpcore.estimators.problem import Problem
+from smpcore.estimators.scaling import scaled_copy, validated
+from smpcore.model import PrototypeModel, training_tie
+
+
+class PrototypeClassifier(ClassifierMixin, PrototypeEstimator):
+    """Base of the classifiers: labels in, a `PrototypeModel` inside, labels out."""
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Score of each class; of two, second minus first minus the model's `tie`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
+        """
+        scores = self._finite_answers(PrototypeModel.scores, X, "scored")
+        two = scores.shape[1] == 2
+        return scores[:, 1] - (scores[:, 0] + self.model_.tie) if two else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Label of each row: the lowest class within `tie` of the highest score.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        scores = self.decision_function(X)
+        codes = scores > 0 if scores.ndim == 1 else self.model_.decide(scores)
+        return self.classes_[np.asarray(codes, dtype=np.int64)]
+
+    def _labelled_rows(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Checked rows, not scaled, and entries of a problem without class weights."""
+        X, y = validated(self, X, y, order="C")
+        checked(check_classification_targets, y)
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise SmpcoreError(
+                f"y holds one class only ({classes[0]!s}) in {len(y)} rows; to tell "
+                "classes apart takes at least two classes."
+            )
+        weights = sample_weights(sample_weight, len(y))
+        totals = np.bincount(codes, weights, len(classes))
+        if not totals.all():
+            empty = classes[totals.argmin()]
+            raise SmpcoreError(
+                f"sample_weight is 0 for every row of class {empty!s}; weigh one of "
+                "its rows or leave the class out."
+            )
+        return X, {
+            "codes": codes.astype(np.int64),
+            "weights": weights,
+            "classes": classes,
+            **feature_entries(self, X, weights),
+        }
+
+    def _scaled_rows(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        bias: bool,
+        distances: bool = False,
+    ) -> dict[str, Any]:
+        """Entries of a problem of these rows; `distances` is that of `scaled_copy`."""
+        X, entries = self._labelled_rows(X, y, sample_weight)
+        weights, codes = entries["weights"], entries["codes"]
+        scaled, center, scale = scaled_copy(
+            X, weights, self.standardize, bias, distances
+        )
+        weights = weigh_classes(weights, self.class_weight, entries["classes"], codes)
+        scaling = {"X": scaled, "center": center, "scale": scale, "weights": weights}
+        return entries | scaling
+
+    def _set_fitted_attributes(self, problem: Problem, fitted: Fitted) -> None:
+        """Set the attributes of the contract, and the classes."""
+        scores = fitted.scores
+        if scores is None:
+            rows = problem.X[:, : problem.n_features]
+            scores = fitted.model.scores(rows * problem.scale + problem.center)
+        model = replace(fitted.model, tie=training_tie(scores))
+        super()._set_fitted_attributes(problem, replace(fitted, model=model))
+        self.classes_ = problem.classes

@@ -1,0 +1,307 @@
+"""The alternation of IMKPL: codes, prototypes, kernel weights, in turn."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from smpcore.estimators.imkpl.problem import IMKPLParameters, IMKPLProblem, IMKPLState
+from smpcore.estimators.problem import SolverOptions
+from smpcore.solvers.imkpl import DEAD, update_prototypes
+from smpcore.solvers.nqp import nqp_rows
+from smpcore.solvers.smp import CONVERGED, DIVERGED, ITERATION_LIMIT, STOPPED
+
+#: Times that a step of the kernel weights is halved before it is given up.
+MOST_HALVINGS = 3
+
+
+@dataclass(eq=False)
+class Alternation:
+    """Prototypes U, codes and kernel weights beta on their way to a minimum.
+
+    Every step after the first of beta lowers the objective, or leaves it. Invariants:
+    beta >= 0 with sum 1; u' K u = 1 for every prototype u; at most `code_size` entries
+    in a prototype and in a code, none below 0.
+
+    Parameters
+    ----------
+    problem : IMKPLProblem
+    parameters : IMKPLParameters
+    stop : ndarray of int64, shape (1,)
+    """
+
+    problem: IMKPLProblem
+    parameters: IMKPLParameters
+    stop: np.ndarray
+    K: np.ndarray = field(init=False)
+    U: np.ndarray = field(init=False)
+    KU: np.ndarray = field(init=False)
+    codes: np.ndarray = field(init=False)
+    beta: np.ndarray = field(init=False)
+    spread: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.K = self.problem.K
+        self.U = self.problem.U.copy()
+        self.beta = self.problem.even_weights
+        self.codes = np.zeros_like(self.U)
+        self.KU = self.U @ self.K
+        self.update_codes()
+
+    def resume(self, state: IMKPLState) -> bool:
+        """Continue from another alternation's end; whether its shapes fit."""
+        fits = (
+            state.U.shape == self.U.shape
+            and state.beta.shape == self.beta.shape
+            and not state.beta[~self.problem.active].any()
+            and np.count_nonzero(state.U, axis=1).max() <= self.parameters.code_size
+        )
+        if not fits:
+            return False
+        self.beta = state.beta.copy()
+        if math.isinf(self.parameters.kappa):
+            self.beta = self.problem.even_weights
+        self.U = state.U.copy()
+        if (self.beta == self.problem.even_weights).all():
+            self.K = self.problem.K
+        else:
+            self.K = self.problem.kernels.mixed(self.beta, self.stop)
+        self.KU = self.U @ self.K
+        length = np.sqrt(np.einsum("ij,ij->i", self.KU, self.U))[:, None]
+        self.U /= length
+        self.KU /= length
+        self.codes = np.zeros_like(self.U)
+        self.spread = state.spread if state.key == self.parameters.key else 0.0
+        self.update_codes()
+        return True
+
+    @property
+    def rho(self) -> float:
+        """Weight of the ridge on beta; none where beta is given."""
+        return 0.0 if self.is_fixed else self.parameters.kappa * self.spread
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether there is nothing to choose about the kernel weights."""
+        return math.isinf(self.parameters.kappa) or self.problem.active.sum() == 1
+
+    @property
+    def gram(self) -> np.ndarray:
+        """Inner products of the prototypes, shape (n_prototypes, n_prototypes)."""
+        gram = self.KU @ self.U.T
+        return 0.5 * (gram + gram.T)
+
+    def across(self, A: np.ndarray) -> np.ndarray:
+        """A (1 - S K): what of A reaches rows that are unlike, or of another class."""
+        return A.sum(axis=1, keepdims=True) - self.problem.own_class(A, self.K)
+
+    def update_codes(self) -> None:
+        """Best code of every row; one that would get worse is kept."""
+        Q = 2.0 * self.gram
+        C = np.ascontiguousarray(
+            (self.parameters.lam * self.across(self.U) - 2 * self.KU).T
+        )
+        found, values = np.zeros_like(C), np.empty(len(C))
+        nqp_rows(Q, C, self.parameters.code_size, found, values)
+        old = self.codes.T
+        before = np.einsum("ij,ij->i", 0.5 * (old @ Q) + C, old)
+        kept = before < values - 1e-12 * np.abs(values)
+        found[kept] = old[kept]
+        self.codes = np.ascontiguousarray(found.T)
+
+    def update_prototypes(self) -> None:
+        """Improve the prototypes one after the other."""
+        codes = self.codes
+        pull = self.parameters.lam * self.across(codes) - 2.0 * (codes @ self.K)
+        overlap = codes @ codes.T
+        worst = np.empty(0, dtype=np.int64)
+        n_dead = int((overlap.diagonal() <= DEAD).sum())
+        if n_dead:
+            missing = ((self.gram @ codes - 2.0 * self.KU) * codes).sum(axis=0)
+            worst = np.argsort(-missing, kind="stable")[:n_dead]
+        update_prototypes(
+            self.K,
+            self.U,
+            self.KU,
+            codes,
+            pull,
+            overlap,
+            worst,
+            float(self.parameters.tau),
+            self.parameters.code_size,
+            self.parameters.path,
+        )
+
+    def kernel_errors(self) -> np.ndarray:
+        """What each kernel alone would cost, shape (n_kernels,).
+
+        ``errors @ beta`` is the objective but for ``lam <1 - S, H>``, the sizes of the
+        prototypes and the ridge. Only rows with weight in a prototype are looked at.
+        """
+        problem, parameters = self.problem, self.parameters
+        rows = np.flatnonzero(self.U.any(axis=0))
+        mix = np.ascontiguousarray(self.U[:, rows].T)
+        W = mix @ (self.codes @ self.codes.T @ self.U - 2.0 * self.codes)
+        shared = mix @ self.codes
+        shared[problem.owners[rows][:, None] != problem.owners] = 0.0
+        W -= parameters.lam * shared
+        products = problem.kernels.products(rows, W, problem.active, self.stop)
+        pairs = problem.neighbours + 2.0 * problem.n_same
+        constant = len(problem.owners) + parameters.lam * shared.sum()
+        return constant + products + parameters.mu * pairs
+
+    def update_kernels(self) -> None:
+        """Move the kernel weights to their minimum, or as far as the objective falls.
+
+        The first step sets the scale of `kappa` and is always taken.
+        """
+        if self.is_fixed or self.stop[0]:
+            return
+        active = self.problem.active
+        errors = self.kernel_errors()[active]
+        if self.stop[0]:
+            return
+        first = self.spread == 0.0
+        if first:
+            below = np.maximum(errors.mean() - errors, 0.0).sum()
+            self.spread = float(max(below, 1e-6 * np.abs(errors).max()))
+        old = self.beta[active]
+        new = ridge_weights(errors, self.rho)
+        beta = np.zeros_like(self.beta)
+        beta[active] = new
+        if (new == old).all():
+            return
+        K = self.problem.kernels.mixed(beta, self.stop)
+        if self.stop[0]:
+            return
+        sizes = self.U.sum(axis=1)
+        squares = np.einsum("ij,ij->i", self.U @ K, self.U)
+
+        def value(share: float) -> float:
+            at = old + share * (new - old)
+            lengths = np.sqrt(1.0 + share * (squares - 1.0))
+            ridge = 0.5 * self.rho * (at @ at)
+            return float(
+                errors @ at + self.parameters.tau * (sizes / lengths).sum() + ridge
+            )
+
+        least = value(0.0)
+        for halving in range(MOST_HALVINGS + 1):
+            share = 0.5**halving
+            if first or value(share) <= least + 1e-12 * abs(least):
+                break
+        else:
+            return
+        self.beta = beta if share == 1.0 else self.beta + share * (beta - self.beta)
+        if share < 1.0:
+            K *= share
+            K += (1.0 - share) * self.K
+        self.K = K
+        self.KU = self.U @ K
+        lengths = np.sqrt(np.einsum("ij,ij->i", self.KU, self.U))[:, None]
+        self.U /= lengths
+        self.KU /= lengths
+        self.codes *= lengths
+
+    def terms(self) -> dict[str, float]:
+        """Parts of the objective, without their weights."""
+        overlap = self.codes @ self.codes.T
+        rec = len(self.K) - 2.0 * (self.KU * self.codes).sum()
+        return {
+            "rec": float(rec + (self.gram * overlap).sum()),
+            "dis": float((self.across(self.U) * self.codes).sum()),
+            "ls": float(self.beta @ self.problem.neighbours + 2 * self.problem.n_same),
+            "ip": float(self.U.sum()),
+            "ridge": 0.5 * float(self.beta @ self.beta),
+        }
+
+    def objective(self) -> float:
+        """The objective G."""
+        parts, at = self.terms(), self.parameters
+        value = parts["rec"] + at.lam * parts["dis"] + at.mu * parts["ls"]
+        return value + at.tau * parts["ip"] + self.rho * parts["ridge"]
+
+    def run(
+        self, options: SolverOptions, warm: bool = False
+    ) -> tuple[int, np.ndarray, np.ndarray]:
+        """Alternate until the objective changes by `tol` at most, relatively.
+
+        Parameters
+        ----------
+        options : SolverOptions
+        warm : bool
+            Whether the start is another fit's end, which may be good at once.
+
+        Returns
+        -------
+        status : int
+        objective : ndarray of shape (n_iter,)
+        steps : ndarray of shape (n_recorded, n_prototypes, n_samples)
+        """
+        record, progress = options.record, options.progress
+        values: list[float] = []
+        steps = [self.U.copy()] if record else []
+        status = STOPPED if self.stop[0] else ITERATION_LIMIT
+        least = 1 if warm else 2
+        while status == ITERATION_LIMIT and len(values) < options.max_iter:
+            self.update_prototypes()
+            self.update_kernels()
+            values.append(self.objective())
+            self.update_codes()
+            done = len(values)
+            progress[0] = max(progress[0], done / options.max_iter)
+            if record and done % record == 0:
+                steps.append(self.U.copy())
+            if not math.isfinite(values[-1]):
+                status = DIVERGED
+            elif self.stop[0]:
+                status = STOPPED
+            elif done > least:
+                change = abs(values[-2] - values[-1])
+                if change <= options.tol * abs(values[-1]):
+                    status = CONVERGED
+        progress[0] = 1.0
+        if values:
+            values[-1] = self.objective()
+        return status, np.array(values), np.array(steps).reshape(-1, *self.U.shape)
+
+    @property
+    def state(self) -> IMKPLState:
+        """Start of the next alternation."""
+        key, kappa = self.parameters.key, self.parameters.kappa
+        return IMKPLState(self.U, self.codes, self.beta, self.spread, key, kappa)
+
+    def plain_codes(self) -> np.ndarray:
+        """Codes of the rows as of new inputs, shape (n_samples, n_prototypes)."""
+        C = np.ascontiguousarray(-self.KU.T)
+        codes, values = np.zeros_like(C), np.empty(len(C))
+        nqp_rows(self.gram, C, self.parameters.code_size, codes, values)
+        return codes
+
+
+def ridge_weights(errors: np.ndarray, rho: float) -> np.ndarray:
+    """Minimiser of ``errors @ beta + rho / 2 |beta|^2`` on the simplex.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (n_kernels,)
+    rho : float
+        0 gives the one kernel of least error.
+
+    Returns
+    -------
+    ndarray of shape (n_kernels,)
+        Weights below a millionth of the largest are 0.
+    """
+    gain = errors.min() - errors
+    with np.errstate(divide="ignore", invalid="ignore"):
+        target = np.where(gain < 0.0, gain / rho, 0.0)
+    falling = np.sort(target)[::-1]
+    with np.errstate(invalid="ignore"):
+        levels = (np.cumsum(falling) - 1.0) / np.arange(1, len(target) + 1)
+        level = levels[np.flatnonzero(falling > levels)[-1]]
+    beta = np.maximum(target - level, 0.0)
+    beta[beta < 1e-6 * beta.max()] = 0.0
+    return beta / beta.sum()

@@ -1,0 +1,188 @@
+"""The kernels that IMKPL mixes, by name: of features, rows, series, or given ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from smpcore.errors import SmpcoreError, caution
+from smpcore.estimators.imkpl.kernels import (
+    FeatureKernels,
+    Kernels,
+    ListedKernels,
+    refuse_large,
+)
+from smpcore.similarity import Similarity, alignment_kernel
+
+#: Asymmetry, and spread of the diagonal, that counts as rounding.
+ROUNDING = 1e-6
+
+
+def base_kernels(
+    name: str, X: np.ndarray, order: np.ndarray, n_channels: int, random_state: Any
+) -> Kernels:
+    """Kernels of scaled rows, by the name that `IMKPLClassifier` has for them.
+
+    Parameters
+    ----------
+    name : {"features", "rbf", "linear", "precomputed", "gak"}
+    X : ndarray of shape (n_samples, n_features)
+    order : ndarray of int, shape (n_samples,)
+        Rows in the order of the problem.
+    n_channels : int
+    random_state : int, RandomState or None
+
+    Returns
+    -------
+    Kernels
+    """
+    if name == "gak":
+        return alignment_kernels(X, order, n_channels, random_state)
+    if name == "precomputed":
+        return precomputed_kernels(X, order)
+    if name == "features":
+        return FeatureKernels.of(X[order])
+    K = row_similarity(name, X).values(X[order], X[order])
+    np.fill_diagonal(K, 1.0)  # a row of zeros, which has no cosine, is like itself
+    return ListedKernels(K[None], np.ones(1))
+
+
+def alignment_kernels(
+    X: np.ndarray, order: np.ndarray, n_channels: int, random_state: Any
+) -> ListedKernels:
+    """Global alignment kernels of series, one per channel.
+
+    The width of a channel is the median difference of its values, of 4000 random
+    pairs, times the root of the length.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_channels * n_times)
+    order : ndarray of int, shape (n_samples,)
+        Rows in the order of the problem.
+    n_channels : int
+    random_state : int, RandomState or None
+
+    Returns
+    -------
+    ListedKernels
+    """
+    if X.shape[1] % n_channels:
+        raise SmpcoreError(
+            f"n_channels={n_channels} should divide the {X.shape[1]} columns of X, "
+            "which holds the channels of a series side by side; change n_channels."
+        )
+    refuse_large(len(X), n_channels)
+    random = check_random_state(random_state)
+    K = np.empty((n_channels, len(X), len(X)))
+    widths = np.empty(n_channels)
+    for channel, part in enumerate(np.split(X[order], n_channels, axis=1)):
+        first, second = random.randint(part.size, size=(2, 4000))
+        apart = np.abs(part.ravel()[first] - part.ravel()[second])
+        least = max(1e-3 * part.std(), 1e-9)
+        widths[channel] = max(np.median(apart), least) * np.sqrt(part.shape[1])
+        K[channel] = alignment_kernel(part, part, float(widths[channel]))
+    return ListedKernels(K, np.ones(n_channels), widths)
+
+
+def row_similarity(name: str, X: np.ndarray) -> Similarity:
+    """The one kernel of whole rows, "rbf" or "linear"."""
+    if name == "linear":
+        return Similarity("cosine")
+    width = 2.0 * X.var(axis=0).sum() * len(X) / (len(X) - 1)
+    return Similarity("rbf", gamma=1.0 / width if width > 0 else 1.0)
+
+
+def model_kernel(
+    name: str, kernels: Kernels, beta: np.ndarray, X: np.ndarray, rows: np.ndarray
+) -> tuple[Similarity, np.ndarray]:
+    """Similarity and anchors of the mixed kernel.
+
+    Parameters
+    ----------
+    name : str
+        As in `base_kernels`.
+    kernels : Kernels
+    beta : ndarray of shape (n_kernels,)
+    X : ndarray of shape (n_samples, n_features), scaled units
+    rows : ndarray of int, shape (n_anchors,)
+        Rows that become anchors.
+
+    Returns
+    -------
+    similarity : Similarity
+    anchors : ndarray of shape (n_anchors, n_features)
+    """
+    if name in ("features", "gak"):
+        weights, widths = tuple(beta.tolist()), tuple(kernels.widths.tolist())
+        return Similarity(name, weights=weights, widths=widths), X[rows]
+    if name != "precomputed":
+        return row_similarity(name, X), X[rows]
+    # An input is its kernel values: those to an anchor are picked and weighed.
+    anchors = np.zeros((len(rows), X.shape[1]))
+    for number in np.flatnonzero(beta):
+        weight = beta[number] * kernels.factors[number]
+        anchors[np.arange(len(rows)), number * len(X) + rows] = weight
+    return Similarity("linear"), anchors
+
+
+def precomputed_kernels(X: np.ndarray, order: np.ndarray) -> ListedKernels:
+    """Check kernels that stand side by side, and scale them to 1 on the diagonal.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_samples * n_kernels)
+        Row i of kernel l is ``X[i, l * n_samples : (l + 1) * n_samples]``.
+    order : ndarray of int, shape (n_samples,)
+        Rows in the order of the problem.
+
+    Returns
+    -------
+    ListedKernels
+    """
+    n = len(X)
+    if X.shape[1] % n:
+        raise SmpcoreError(
+            f"X has {X.shape[1]} columns for {n} rows and should have a column for "
+            "each row, kernel beside kernel; with kernels='precomputed' X holds kernel "
+            "values."
+        )
+    n_kernels = X.shape[1] // n
+    refuse_large(n, n_kernels)
+    K, factors = np.empty((n_kernels, n, n)), np.empty(n_kernels)
+    for number in range(n_kernels):
+        part = X[:, number * n : (number + 1) * n]
+        K[number] = part[np.ix_(order, order)]
+        factors[number] = _unit_diagonal(K[number], number)
+    return ListedKernels(K, factors)
+
+
+def _unit_diagonal(K: np.ndarray, number: int) -> float:
+    """Make a kernel semidefinite and 1 on the diagonal; return its factor."""
+    low, high = K.diagonal().min(), K.diagonal().max()
+    if low <= 0.0 or high - low > ROUNDING * high:
+        raise SmpcoreError(
+            f"kernel {number} has {low:.6g} to {high:.6g} on its diagonal and should "
+            "have the same positive number there; divide its entries, and those of "
+            "new rows, by sqrt(k(x, x) k(z, z))."
+        )
+    if np.abs(K - K.T).max() > ROUNDING * high:
+        raise SmpcoreError(
+            f"kernel {number} differs from its transpose by "
+            f"{np.abs(K - K.T).max():.3g} and should be symmetric; use (K + K.T) / 2."
+        )
+    K += K.T.copy()
+    K *= 0.5
+    least = float(np.linalg.eigvalsh(K)[0])
+    shift = max(-least, 0.0) if least < -1e-8 * high * len(K) else 0.0
+    if shift:
+        caution(
+            f"kernel {number} has an eigenvalue of {least:.3g} and should have none "
+            "below 0; its diagonal is raised by as much."
+        )
+    factor = 1.0 / (high + shift)
+    K *= factor
+    np.fill_diagonal(K, 1.0)
+    return factor

@@ -1,0 +1,340 @@
+"""Interpretable multiple-kernel prototype learning as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from smpcore.errors import SmpcoreError, warn
+from smpcore.estimators.base import Fitted
+from smpcore.estimators.checks import Number, OneOf
+from smpcore.estimators.classifier import PrototypeClassifier
+from smpcore.estimators.imkpl.alternation import Alternation
+from smpcore.estimators.imkpl.base_kernels import base_kernels
+from smpcore.estimators.imkpl.choice import COUNTS, choose
+from smpcore.estimators.imkpl.kernels import refuse_large
+from smpcore.estimators.imkpl.measures import (
+    discrimination,
+    interpretability,
+    measures_in_words,
+)
+from smpcore.estimators.imkpl.problem import (
+    IMKPLParameters,
+    IMKPLProblem,
+    IMKPLState,
+    medoid_prototypes,
+    neighbour_pairs,
+    screen,
+)
+from smpcore.estimators.imkpl.result import run_history, wrapped_model
+from smpcore.estimators.imkpl.starts import best_run
+from smpcore.estimators.linear import TOO_LARGE
+from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.starts import warn_if_fewer
+from smpcore.model import History
+from smpcore.solvers.smp import DIVERGED, ITERATION_LIMIT
+
+
+class IMKPLClassifier(PrototypeClassifier):
+    r"""Interpretable multiple-kernel prototype learning (IMKPL).
+
+    Prototypes are mixes of a few real cases; an input is described by a few prototypes,
+    and the classes of their cases vote. Several kernels, by default one per feature,
+    are weighed so that neighbours of a class are alike: weights of 0 leave features
+    out. Mixes U, codes :math:`\Gamma` and weights :math:`\beta` minimise in turn
+
+    .. math:: \mathrm{tr}\,K(I-H)(I-H)^\top + \lambda\langle 1-S\circ K, H\rangle
+              + \mu\,J_{ls} + \tau\sum_{ij} U_{ij} + \tfrac{\rho}{2}\|\beta\|^2,
+              \qquad H = U\Gamma,\; K=\sum_l\beta_l K_l .
+
+    Parameters
+    ----------
+    code_size : int, default=10
+        Cases in a prototype, and prototypes in a code, at most.
+    n_prototypes : int or None, default=None
+        Prototypes of each class; a class of fewer rows gets fewer. None chooses 1, 2,
+        5 or 10 on folds of the training rows, like `kappa`.
+    lam : float, default=0.2
+        Keeps codes to prototypes of the row's own class.
+    mu : float, default=0.2
+        Makes kernels good that keep neighbours of a class together.
+    tau : float, default=0.2
+        Makes the cases of a prototype alike, and fewer.
+    kappa : float or None, default=None
+        Evenness of the kernel weights: 0 keeps one kernel, infinity weighs all alike;
+        None chooses it on folds of the training rows. What is chosen depends on the
+        rows and kernels, not on the other parameters.
+    kernels : {"features", "rbf", "linear", "precomputed", "gak"}, default="features"
+        A Gaussian kernel per feature, one of all features, the cosine; kernels that
+        stand side by side in X, ``(n_samples, n_samples * n_kernels)`` to fit,
+        ``(n_rows, n_samples * n_kernels)`` to predict; or a global alignment kernel
+        per channel of a series.
+    n_channels : int, default=1
+        For "gak": channels of equal length that stand side by side in X.
+    n_neighbors : int or None, default=None
+        Neighbours that count in `mu`'s term; None for `code_size`.
+    tol : float, default=1e-4
+        Relative change of the objective that ends the fit.
+    max_iter : int, default=30
+    random_state : int, RandomState or None, default=0
+        Of the values that set the widths for "gak"; nothing else is random.
+    standardize : bool, default=True
+        Scale features to mean 0 and standard deviation 1; "features" are scale-free.
+    class_weight : None
+        There are no class weights.
+    solver : {"path", "paper"}, default="path"
+        How a prototype is updated: "path" tries every number of cases, "paper" the
+        solution of its equation (9) alone.
+    record : int, default=0
+        Keep the centres of the prototypes' cases every so-many-th iteration in
+        ``history_.steps``.
+
+    Attributes
+    ----------
+    model_ : PrototypeModel
+        Its anchors are the cases with weight in a prototype.
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    objective_ : float
+        The objective G; the problem is not convex, so no bound is known.
+    gap_ : float
+        NaN.
+    n_asked_ : int
+        Prototypes.
+    n_iter_ : int
+    history_ : History
+    kappa_, n_prototypes_ : float, int
+        Evenness of the kernel weights and prototypes of each class that were used.
+    kernel_weights_ : ndarray of shape (n_kernels,)
+        Sum 1.
+    dropped_ : ndarray of int
+        Kernels that were left out beforehand because they tell no rows apart.
+    anchor_rows_ : ndarray of int, shape (n_anchors,)
+        Training row of each anchor.
+    assignment_ : ndarray of int, shape (n_samples,)
+        Prototype with the largest weight in each training row's code.
+    ip_, dr_ : float
+        Mean interpretability and, on training rows, discrimination, in percent.
+    state_ : IMKPLState
+        Start for the next `solve`.
+
+    References
+    ----------
+    Hosseini, Hammer: Interpretable Multiple-Kernel Prototype Learning for
+    Discriminative Representation and Feature Selection. CIKM 2019.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> fitted = IMKPLClassifier(kappa=1.0).fit(X, y)
+    >>> int((fitted.kernel_weights_ > 0).sum()) < 8, fitted.score(X, y) > 0.95
+    (True, True)
+    """
+
+    problem_params: ClassVar[tuple[str, ...]] = (
+        "code_size",
+        "n_prototypes",
+        "kernels",
+        "n_channels",
+        "n_neighbors",
+        "random_state",
+        "standardize",
+        "class_weight",
+    )
+    state_class: ClassVar[type] = IMKPLState
+    allowed: ClassVar[Mapping[str, Number | OneOf]] = {
+        "code_size": Number(1, 1000, integer=True),
+        "n_prototypes": Number(1, 10_000, integer=True, optional=True),
+        "n_neighbors": Number(1, 10_000, integer=True, optional=True),
+        "lam": Number(0.0, 1e6),
+        "mu": Number(0.0, 1e6),
+        "tau": Number(0.0, 1e6),
+        "kappa": Number(0.0, optional=True),
+        "kernels": OneOf(("features", "rbf", "linear", "precomputed", "gak")),
+        "n_channels": Number(1, integer=True),
+        "solver": OneOf(("path", "paper")),
+    }
+
+    def __init__(
+        self,
+        code_size: int = 10,
+        n_prototypes: int | None = None,
+        lam: float = 0.2,
+        mu: float = 0.2,
+        tau: float = 0.2,
+        kappa: float | None = None,
+        kernels: str = "features",
+        n_channels: int = 1,
+        n_neighbors: int | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 30,
+        random_state: Any = 0,
+        standardize: bool = True,
+        class_weight: None = None,
+        solver: str = "path",
+        record: int = 0,
+    ) -> None:
+        self.code_size = code_size
+        self.n_prototypes = n_prototypes
+        self.lam = lam
+        self.mu = mu
+        self.tau = tau
+        self.kappa = kappa
+        self.kernels = kernels
+        self.n_channels = n_channels
+        self.n_neighbors = n_neighbors
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.standardize = standardize
+        self.class_weight = class_weight
+        self.solver = solver
+        self.record = record
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from rows with labels, from a cold start.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        self
+        """
+        return self.solve(self.problem(X, y))
+
+    def bounds(self, problem: IMKPLProblem) -> dict[str, tuple[float, float]]:
+        """Useful range of `n_prototypes` for these rows: at most the largest class.
+
+        Parameters
+        ----------
+        problem : IMKPLProblem
+
+        Returns
+        -------
+        dict
+            Name -> (low, high).
+        """
+        return {"n_prototypes": (1, float(np.bincount(problem.codes).max()))}
+
+    def _problem(self, X: Any, y: Any, sample_weight: None) -> IMKPLProblem:
+        """Compute and screen the kernels, and find neighbours and first prototypes."""
+        if sample_weight is not None:
+            raise SmpcoreError(
+                "sample_weight should be None: IMKPL has no weights of rows; repeat or "
+                "leave out rows."
+            )
+        of_distances = self.kernels in ("features", "rbf")
+        entries = self._scaled_rows(X, y, None, bias=False, distances=of_distances)
+        order = np.argsort(entries["codes"], kind="stable")
+        owners = entries["codes"][order]
+        refuse_large(len(order), self.kernels in ("rbf", "linear"))
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not np.isfinite(np.vdot(entries["X"], entries["X"])):
+                raise SmpcoreError(TOO_LARGE)
+        kernels = base_kernels(
+            self.kernels, entries["X"], order, self.n_channels, self.random_state
+        )
+        variance, active, K = screen(kernels)
+        pairs = neighbour_pairs(K, owners, self.n_neighbors or self.code_size)
+        per_class = self.n_prototypes or COUNTS[-1]
+        if self.n_prototypes is not None:
+            sizes = np.minimum(np.bincount(owners), per_class)
+            of_class = np.repeat(np.arange(len(sizes)), sizes)
+            warn_if_fewer(per_class, of_class, entries["classes"])
+        return IMKPLProblem(
+            **entries,
+            order=order,
+            owners=owners,
+            kernels=kernels,
+            variance=variance,
+            active=active,
+            K=K,
+            neighbours=kernels.pair_sums(*pairs),
+            n_same=int((pairs[2] < 0).sum()),
+            U=medoid_prototypes(K, owners, per_class, self.code_size),
+        )
+
+    def _solve(
+        self, problem: IMKPLProblem, state: IMKPLState | None, options: SolverOptions
+    ) -> Fitted:
+        """Choose what was left open, alternate, and measure the prototypes."""
+        choice = choose(self, problem, state, options.stop)
+        if self.n_prototypes is None and choice.n_prototypes != COUNTS[-1]:
+            problem = problem.with_prototypes(choice.n_prototypes, self.code_size)
+        options = replace(options, started=time.perf_counter())
+        numbers = map(float, (self.lam, self.mu, self.tau, choice.kappa))
+        path = self.solver == "path"
+        parameters = IMKPLParameters(*numbers, int(self.code_size), path)
+        alternation, run, start = best_run(problem, parameters, options, state)
+        self._report(run[0])
+        self.kappa_ = parameters.kappa
+        self.n_prototypes_ = choice.n_prototypes
+        seconds = options.seconds
+        history = run_history(problem, alternation, run, self.kernels, seconds)
+        fitted = self._measured(problem, alternation, history)
+        started = {"Start": start} if start else {}
+        measures = fitted.measures | choice.measures | started
+        return replace(fitted, measures=measures, automatic=choice.automatic)
+
+    def _report(self, status: int) -> None:
+        """Refuse a diverged fit; warn of an unfinished one."""
+        if status == DIVERGED:
+            raise SmpcoreError(TOO_LARGE)
+        if status == ITERATION_LIMIT:
+            warn(
+                f"max_iter={self.max_iter} was reached before the objective changed by "
+                f"less than tol={self.tol:g}; raise max_iter or tol.",
+                ConvergenceWarning,
+            )
+
+    def _measured(
+        self, problem: IMKPLProblem, alternation: Alternation, history: History
+    ) -> Fitted:
+        """Wrap the prototypes and measure how readable they are."""
+        used = np.flatnonzero(alternation.U.any(axis=0))
+        shape = (problem.n_features,)
+        if self.kernels == "gak":
+            shape = self.n_channels, problem.n_features // self.n_channels
+        model = wrapped_model(problem, alternation, self.kernels, history, shape)
+        codes = np.empty((len(problem.order), len(alternation.U)))
+        codes[problem.order] = alternation.plain_codes()
+        self.kernel_weights_ = alternation.beta
+        self.dropped_ = np.flatnonzero(~problem.active)
+        self.ip_ = float(interpretability(model).mean())
+        self.dr_ = float(np.nanmean(discrimination(codes, model.owner, problem.codes)))
+        names = problem.feature_names if self.kernels == "features" else ()
+        return Fitted(
+            model,
+            state=alternation.state,
+            assignment=codes.argmax(axis=1),
+            n_asked=len(alternation.U),
+            anchor_rows=problem.order[used],
+            measures=measures_in_words(
+                self.ip_, self.dr_, alternation.beta, self.dropped_, names
+            ),
+            scores=codes @ model.votes,
+        )
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that are out of their range."""
+        super()._check_parameters()
+        if self.class_weight is not None:
+            raise SmpcoreError(
+                f"class_weight={self.class_weight!r} should be None: IMKPL has no "
+                "class weights; repeat rows of a class that should count more."
+            )
+        if self.kernels in ("precomputed", "gak") and self.standardize:
+            what = "time of a series" if self.kernels == "gak" else "column of kernels"
+            raise SmpcoreError(
+                f"standardize=True would scale each {what} on its own, with kernels="
+                f"{self.kernels!r}; set standardize=False."
+            )

@@ -1,0 +1,191 @@
+"""Base kernels of IMKPL: computed on the fly, one per feature, or held in a list.
+
+All kernels are 1 on the diagonal. Rows are in the order of the problem, by class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from smpcore.errors import SmpcoreError
+from smpcore.solvers.imkpl import feature_products, mix_features
+
+#: Memory that kernels may take, in bytes.
+MOST_BYTES = 2**30
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureKernels:
+    """One Gaussian kernel per feature, ``exp(-(x_l - z_l)^2 / width_l)``, never stored.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_features, n_samples)
+        Scaled rows, transposed.
+    widths : ndarray of shape (n_features,)
+        Mean squared difference of two rows; 1 for a constant feature.
+    constant : ndarray of bool, shape (n_features,)
+    """
+
+    Z: np.ndarray
+    widths: np.ndarray
+    constant: np.ndarray
+
+    @classmethod
+    def of(cls, X: np.ndarray) -> FeatureKernels:
+        """Kernels of rows, shape (n_samples, n_features), scaled units."""
+        n = len(X)
+        widths = 2.0 * X.var(axis=0) * n / (n - 1)
+        constant = widths <= 1e-12 * (1.0 + np.abs(X).max(axis=0)) ** 2
+        widths[constant] = 1.0
+        return cls(np.ascontiguousarray(X.T), widths, constant)
+
+    def mixed(self, weights: np.ndarray, stop: np.ndarray | None = None) -> np.ndarray:
+        """Mix the kernels.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_kernels,), not negative
+        stop : ndarray of int64, shape (1,), optional
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_samples)
+        """
+        return self._mixed(weights, np.empty(0), stop)
+
+    def mixed_and_means(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Mix the kernels; and the mean entry of each that has a weight."""
+        sums = np.empty(len(weights))
+        K = self._mixed(weights, sums, None)
+        return K, sums / K.size
+
+    def _mixed(
+        self, weights: np.ndarray, sums: np.ndarray, stop: np.ndarray | None
+    ) -> np.ndarray:
+        n = self.Z.shape[1]
+        K, room = np.empty((n, n)), np.empty((3, n))
+        bits = room[2].view(np.int64)
+        mix_features(self.Z, weights, self.widths, K, sums, room, bits, _flag(stop))
+        return K
+
+    def products(
+        self,
+        rows: np.ndarray,
+        W: np.ndarray,
+        use: np.ndarray,
+        stop: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Sum of ``K_l[rows] * W`` for the kernels in use, 0 for the others.
+
+        Parameters
+        ----------
+        rows : ndarray of int64, shape (n_rows,)
+        W : ndarray of shape (n_rows, n_samples)
+        use : ndarray of bool, shape (n_kernels,)
+        stop : ndarray of int64, shape (1,), optional
+
+        Returns
+        -------
+        ndarray of shape (n_kernels,)
+        """
+        products, room = np.empty(len(use)), np.empty((3, self.Z.shape[1]))
+        bits = room[2].view(np.int64)
+        feature_products(
+            self.Z, use, self.widths, rows, W, products, room, bits, _flag(stop)
+        )
+        return products
+
+    def pair_sums(
+        self, first: np.ndarray, second: np.ndarray, weights: np.ndarray
+    ) -> np.ndarray:
+        """Sum of ``weights * K_l[first, second]``, shape (n_kernels,)."""
+        sums = np.empty(len(self.Z))
+        for l, z in enumerate(self.Z):  # noqa: E741
+            apart = z[first] - z[second]
+            sums[l] = np.exp(-apart * apart / self.widths[l]) @ weights
+        return sums
+
+
+@dataclass(frozen=True, eq=False)
+class ListedKernels:
+    """Kernels that are held in memory.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_kernels, n_samples, n_samples)
+    factors : ndarray of shape (n_kernels,)
+        What the kernels were multiplied by to be 1 on the diagonal.
+    widths : ndarray of shape (n_kernels,), or None
+        Of alignment kernels.
+    """
+
+    K: np.ndarray
+    factors: np.ndarray
+    widths: np.ndarray | None = None
+
+    @property
+    def constant(self) -> np.ndarray:
+        """Kernels that see no difference, shape (n_kernels,)."""
+        return np.array([np.ptp(kernel) < 1e-9 for kernel in self.K])
+
+    def mixed(self, weights: np.ndarray, stop: np.ndarray | None = None) -> np.ndarray:
+        """Mix the kernels, as `FeatureKernels.mixed`."""
+        K = np.zeros(self.K.shape[1:])
+        for kernel in np.flatnonzero(weights):
+            K += weights[kernel] * self.K[kernel]
+        return K
+
+    def mixed_and_means(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Mix the kernels; and the mean entry of each."""
+        return self.mixed(weights), self.K.mean(axis=(1, 2))
+
+    def products(
+        self,
+        rows: np.ndarray,
+        W: np.ndarray,
+        use: np.ndarray,
+        stop: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Sum of ``K_l[rows] * W``, as `FeatureKernels.products`."""
+        products = np.zeros(len(use))
+        for kernel in np.flatnonzero(use):
+            products[kernel] = np.vdot(self.K[kernel][rows], W)
+        return products
+
+    def pair_sums(
+        self, first: np.ndarray, second: np.ndarray, weights: np.ndarray
+    ) -> np.ndarray:
+        """Sum of ``weights * K_l[first, second]``, shape (n_kernels,)."""
+        return np.array([kernel[first, second] @ weights for kernel in self.K])
+
+
+Kernels = FeatureKernels | ListedKernels
+
+
+def refuse_large(n_samples: int, n_stored: int) -> None:
+    """Refuse kernels that memory would not hold.
+
+    Parameters
+    ----------
+    n_samples : int
+    n_stored : int
+        Kernels that are held besides the mixed ones.
+
+    Raises
+    ------
+    SmpcoreError
+    """
+    needed = 8 * n_samples**2 * (n_stored + 3)
+    if needed > MOST_BYTES:
+        raise SmpcoreError(
+            f"{n_stored + 3} tables of {n_samples} x {n_samples} kernel values would "
+            f"take {needed / 2**30:.3g} GiB and should take at most "
+            f"{MOST_BYTES / 2**30:g}; use fewer rows or kernels."
+        )
+
+
+def _flag(stop: np.ndarray | None) -> np.ndarray:
+    return np.zeros(1, dtype=np.int64) if stop is None else stop

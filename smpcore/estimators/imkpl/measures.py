@@ -1,0 +1,105 @@
+"""How readable prototypes are that mix real cases, as numbers and in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from smpcore.model import PrototypeModel
+
+#: Kernels that are named, at most.
+NAMED = 6
+
+
+def interpretability(model: PrototypeModel) -> np.ndarray:
+    """Interpretability of each prototype (IP), in percent.
+
+    The share of a prototype's weight that lies on cases of one class, times
+    ``exp(-spread)``, the mean squared distance between its cases in feature space:
+    100 if all its cases are of one class and coincide.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+        Of IMKPL: prototypes of length 1 in feature space.
+
+    Returns
+    -------
+    ndarray of shape (n_prototypes,)
+    """
+    size = model.mixing.sum(axis=0)
+    purity = model.votes.max(axis=1) / size
+    # With u' K u = 1 the weighted squared distances of the cases sum to this.
+    spread = 2.0 * (size**2 - 1.0)
+    return 100.0 * purity * np.exp(-np.maximum(spread, 0.0))
+
+
+def discrimination(codes: np.ndarray, owner: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Share of each prototype's code weight that goes to its own class (DR), percent.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_samples, n_prototypes)
+        Activations of a model with a code.
+    owner : ndarray of int, shape (n_prototypes,)
+        Class of each prototype.
+    y : ndarray of int, shape (n_samples,)
+        Class of each row.
+
+    Returns
+    -------
+    ndarray of shape (n_prototypes,)
+        NaN for a prototype that no row uses.
+    """
+    total = codes.sum(axis=0)
+    own = np.where(y[:, None] == owner, codes, 0.0).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        return 100.0 * own / total
+
+
+def measures_in_words(
+    ip: float,
+    dr: float,
+    beta: np.ndarray,
+    dropped: np.ndarray,
+    names: tuple[str, ...],
+) -> dict[str, tuple[str, str]]:
+    """Interpretability, discrimination and kernels kept, each with a sentence.
+
+    Parameters
+    ----------
+    ip, dr : float
+        Percent.
+    beta : ndarray of shape (n_kernels,)
+        Weights of the kernels.
+    dropped : ndarray of int
+        Kernels that were left out beforehand.
+    names : tuple of str
+        Of the kernels; where they are not as many, the kernels are numbered.
+
+    Returns
+    -------
+    dict
+        Name -> (value, explanation).
+    """
+    measures = {
+        "Interpretability": (
+            f"{ip:.1f} %",
+            "mean over prototypes: 100 if all cases of each are of one class and alike",
+        ),
+        "Discrimination": (
+            f"{dr:.1f} %" if np.isfinite(dr) else "none",
+            "training rows: share of each prototype's use that is by its own class",
+        ),
+    }
+    if len(beta) == 1:
+        return measures
+    none_left = np.count_nonzero(beta) == len(beta)
+    detail = "all have a weight" if none_left else "the others have weight 0"
+    if len(dropped):
+        numbered = len(names) != len(beta)
+        left = [f"number {i + 1}" if numbered else names[i][:24] for i in dropped]
+        more = f" and {len(left) - NAMED} more" if len(left) > NAMED else ""
+        detail = "left out beforehand, as they hardly tell rows apart: "
+        detail += ", ".join(left[:NAMED]) + more
+    kept = f"{np.count_nonzero(beta)} of {len(beta)}"
+    return measures | {"Kernels kept": (kept, detail)}

@@ -1,0 +1,284 @@
+"""What IMKPL starts from: kernels worth mixing, neighbours, first prototypes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from smpcore.errors import caution
+from smpcore.estimators.imkpl.kernels import Kernels
+from smpcore.estimators.problem import ClassificationProblem
+
+#: A kernel needs this variance in its feature space, and this share of the median.
+LEAST_VARIANCE, LEAST_SHARE = 0.02, 0.1
+
+#: Steps of k-medoids.
+MOST_STEPS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class IMKPLProblem(ClassificationProblem):
+    """Training rows for IMKPL. What follows is in the order `order`, class by class.
+
+    Parameters
+    ----------
+    order : ndarray of int, shape (n_samples,)
+        Rows sorted by class.
+    owners : ndarray of int, shape (n_samples,)
+        Class of each sorted row.
+    kernels : Kernels
+    variance : ndarray of shape (n_kernels,)
+        Variance of the rows in the feature space of each kernel.
+    active : ndarray of bool, shape (n_kernels,)
+        Kernels that tell rows apart well enough to be mixed.
+    K : ndarray of shape (n_samples, n_samples)
+        Mean of the active kernels.
+    neighbours : ndarray of shape (n_kernels,)
+        Similarity to neighbours of other classes less twice that to neighbours of the
+        same class, summed over rows.
+    n_same : int
+        Pairs of same-class neighbours.
+    U : ndarray of shape (n_prototypes, n_samples)
+        First prototypes.
+    """
+
+    order: np.ndarray
+    owners: np.ndarray
+    kernels: Kernels
+    variance: np.ndarray
+    active: np.ndarray
+    K: np.ndarray
+    neighbours: np.ndarray
+    n_same: int
+    U: np.ndarray
+
+    @cached_property
+    def blocks(self) -> list[slice]:
+        """Sorted rows of each class."""
+        return class_blocks(self.owners)
+
+    @property
+    def even_weights(self) -> np.ndarray:
+        """Equal weights of the active kernels, shape (n_kernels,)."""
+        return self.active / self.active.sum()
+
+    def with_prototypes(self, per_class: int, size: int) -> Self:
+        """The same rows with other first prototypes; see `medoid_prototypes`."""
+        U = medoid_prototypes(self.K, self.owners, per_class, size)
+        return replace(self, U=U)
+
+    def votes(self, U: np.ndarray) -> np.ndarray:
+        """Weight of each class in each prototype, shape (n_prototypes, n_classes)."""
+        return np.stack([U[:, rows].sum(axis=1) for rows in self.blocks], axis=1)
+
+    def own_class(self, A: np.ndarray, K: np.ndarray) -> np.ndarray:
+        """A K with only the entries of K within a class, shape (n_prototypes, N)."""
+        product = np.empty_like(A)
+        for rows in self.blocks:
+            product[:, rows] = A[:, rows] @ K[rows, rows]
+        return product
+
+
+@dataclass(frozen=True)
+class IMKPLParameters:
+    """The objective and the algorithm, as in `IMKPLClassifier`.
+
+    Parameters
+    ----------
+    lam, mu, tau, kappa : float
+    code_size : int
+    path : bool
+        Whether every number of cases of a prototype is tried.
+    """
+
+    lam: float
+    mu: float
+    tau: float
+    kappa: float
+    code_size: int
+    path: bool
+
+    @property
+    def key(self) -> tuple[float, ...]:
+        """What the scale of `kappa` depends on."""
+        return self.lam, self.mu, self.tau, self.code_size, self.path
+
+
+@dataclass(frozen=True, eq=False)
+class IMKPLState:
+    """Where an alternation ended: the warm start of the next.
+
+    Parameters
+    ----------
+    U, codes : ndarray of shape (n_prototypes, n_samples)
+    beta : ndarray of shape (n_kernels,)
+    spread : float
+        Ridge of the kernel weights for each unit of `kappa`; 0 if not known.
+    key : tuple
+        Parameters that `spread` belongs to.
+    kappa : float
+        Evenness of the kernel weights.
+    """
+
+    U: np.ndarray
+    codes: np.ndarray
+    beta: np.ndarray
+    spread: float
+    key: tuple[float, ...]
+    kappa: float
+
+    def fits(self, problem: IMKPLProblem) -> bool:
+        """Whether it is of as many rows and kernels."""
+        shapes = self.U.shape[1], len(self.beta)
+        return shapes == (problem.U.shape[1], len(problem.active))
+
+    def n_prototypes(self, problem: IMKPLProblem) -> int:
+        """Prototypes of each class, of which a smaller class has fewer."""
+        sizes = np.bincount(problem.owners)
+        counts = np.arange(1, len(self.U) + 1)
+        total = np.minimum(sizes, counts[:, None]).sum(axis=1)
+        return int(counts[min(np.searchsorted(total, len(self.U)), len(counts) - 1)])
+
+
+def class_blocks(owners: np.ndarray) -> list[slice]:
+    """Slices of equal numbers, which stand side by side."""
+    ends = np.cumsum(np.bincount(owners))
+    return [
+        slice(int(end - size), int(end))
+        for end, size in zip(ends, np.bincount(owners), strict=True)
+    ]
+
+
+def screen(kernels: Kernels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Leave out kernels that see hardly a difference between rows.
+
+    A constant kernel reconstructs everything without error and would be chosen.
+
+    Parameters
+    ----------
+    kernels : Kernels
+
+    Returns
+    -------
+    variance : ndarray of shape (n_kernels,)
+    active : ndarray of bool, shape (n_kernels,)
+    K : ndarray of shape (n_samples, n_samples)
+        Mean of the active kernels.
+    """
+    constant = kernels.constant
+    K, means = kernels.mixed_and_means((~constant).astype(np.float64))
+    variance = np.where(constant, 0.0, 1.0 - means)
+    least = max(LEAST_VARIANCE, LEAST_SHARE * float(np.median(variance)))
+    active = variance > least
+    if not active.any():
+        caution(
+            f"None of the {len(active)} kernels tells rows apart: the largest variance "
+            f"is {variance.max():.2g} and should be above {least:.2g}; all are kept.",
+        )
+        active = np.ones(len(active), dtype=bool)
+    if (active != ~constant).any():
+        return variance, active, kernels.mixed(active / active.sum())
+    return variance, active, K / active.sum()
+
+
+def neighbour_pairs(
+    K: np.ndarray, owners: np.ndarray, k: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pairs of each row with its k nearest of its own class and of the others.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_samples, n_samples)
+    owners : ndarray of int, shape (n_samples,), ascending
+    k : int
+        A smaller class gives as many as it has.
+
+    Returns
+    -------
+    first, second : ndarray of int, shape (n_pairs,)
+    weights : ndarray of shape (n_pairs,)
+        -2 within a class, 1 across.
+    """
+    first, second, weights = [], [], []
+    n = len(owners)
+    for rows in class_blocks(owners):
+        here = np.arange(rows.start, rows.stop)
+        for own, weight in ((True, -2.0), (False, 1.0)):
+            others = here if own else np.setdiff1d(np.arange(n), here)
+            likeness = K[rows][:, others]
+            if own:
+                np.fill_diagonal(likeness, -np.inf)
+            count = min(k, len(others) - own)
+            nearest = np.argsort(-likeness, axis=1, kind="stable")[:, :count]
+            first.append(np.repeat(here, count))
+            second.append(others[nearest].ravel())
+            weights.append(np.full(len(here) * count, weight))
+    return np.concatenate(first), np.concatenate(second), np.concatenate(weights)
+
+
+def medoid_prototypes(
+    K: np.ndarray, owners: np.ndarray, per_class: int, size: int
+) -> np.ndarray:
+    """Prototypes to start from: medoids of each class with rows of their cluster.
+
+    Deterministic: the first medoid is the row most like its class, each further one
+    the row least like those before, then k-medoids.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_samples, n_samples)
+    owners : ndarray of int, shape (n_samples,), ascending
+    per_class : int
+        A smaller class gets as many as it has rows.
+    size : int
+        Rows in a prototype at most.
+
+    Returns
+    -------
+    ndarray of shape (n_prototypes, n_samples)
+        Of length 1 in the feature space of K.
+    """
+    prototypes = []
+    for rows in class_blocks(owners):
+        own = K[rows, rows]
+        medoids = _medoids(own, min(per_class, len(own)))
+        cluster = _nearest(own, medoids)
+        for number, medoid in enumerate(medoids):
+            members = np.flatnonzero(cluster == number)
+            likest = np.argsort(-own[medoid, members], kind="stable")[:size]
+            mix = np.zeros(len(K))
+            mix[rows.start + members[likest]] = 1.0
+            prototypes.append(mix)
+    U = np.array(prototypes)
+    return U / np.sqrt(np.einsum("ij,ij->i", U @ K, U))[:, None]
+
+
+def _nearest(K: np.ndarray, medoids: np.ndarray) -> np.ndarray:
+    cluster = K[:, medoids].argmax(axis=1)
+    cluster[medoids] = np.arange(len(medoids))
+    return cluster
+
+
+def _medoids(K: np.ndarray, count: int) -> np.ndarray:
+    first = int(K.sum(axis=1).argmax())
+    medoids, likeness = [first], K[first].copy()
+    likeness[first] = np.inf
+    while len(medoids) < count:
+        following = int(likeness.argmin())
+        medoids.append(following)
+        np.maximum(likeness, K[following], out=likeness)
+        likeness[following] = np.inf
+    found = np.array(medoids)
+    for _ in range(MOST_STEPS):
+        cluster = _nearest(K, found)
+        moved = []
+        for number in range(count):
+            members = np.flatnonzero(cluster == number)
+            moved.append(members[K[np.ix_(members, members)].sum(axis=1).argmax()])
+        if (found == moved).all():
+            break
+        found = np.array(moved)
+    return found

@@ -1,0 +1,61 @@
+"""Where the alternation of IMKPL starts: the better of a cold start and a path."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from smpcore.estimators.imkpl.alternation import Alternation
+from smpcore.estimators.imkpl.problem import IMKPLParameters, IMKPLProblem, IMKPLState
+from smpcore.estimators.problem import SolverOptions
+from smpcore.solvers.smp import DIVERGED, STOPPED
+
+#: What a run gives: status, objective of each iteration, recorded steps.
+Run = tuple[int, np.ndarray, np.ndarray]
+
+
+def best_run(
+    problem: IMKPLProblem,
+    parameters: IMKPLParameters,
+    options: SolverOptions,
+    state: IMKPLState | None,
+) -> tuple[Alternation, Run, tuple[str, str] | None]:
+    """Alternate from another fit's end or, without one, from the better of two starts.
+
+    The problem is not convex. One start is cold; the other lies on the path from even
+    weights: the solution for them. The lower objective is kept.
+
+    Parameters
+    ----------
+    problem : IMKPLProblem
+    parameters : IMKPLParameters
+    options : SolverOptions
+    state : IMKPLState or None
+        Ignored if it has other numbers of prototypes or kernels.
+
+    Returns
+    -------
+    Alternation
+    Run
+    start : (str, str) or None
+        Name of the better start and a sentence; None if there was one start only.
+    """
+    cold = Alternation(problem, parameters, options.stop)
+    warm = state is not None and cold.resume(state)
+    run = cold.run(options, warm)
+    if warm or cold.is_fixed or run[0] in (STOPPED, DIVERGED):
+        return cold, run, None
+    even = Alternation(problem, replace(parameters, kappa=math.inf), options.stop)
+    even.run(replace(options, record=0))
+    along = Alternation(problem, parameters, options.stop)
+    along.resume(replace(even.state, spread=cold.spread))
+    other = along.run(options, warm=True)
+    if other[0] == STOPPED:
+        return along, other, None
+    ends = run[1][-1], other[1][-1]
+    words = f"objective {min(ends):.6g}; from the other start {max(ends):.6g}"
+    if ends[1] < ends[0]:
+        return along, other, ("path from even weights", words)
+    return cold, run, ("central cases of each class", words)

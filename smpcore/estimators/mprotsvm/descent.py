@@ -1,0 +1,227 @@
+"""A dual of the multi-prototype SVM that sweeps move, and what it stands for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from smpcore.estimators.mprotsvm.monitor import Certificate
+from smpcore.estimators.mprotsvm.problem import ROWS_AT_ONCE, SVMProblem, SVMState
+from smpcore.solvers.mprotsvm import gather, judge, sweep
+from smpcore.solvers.mprotsvm_kernel import gather_gram, sweep_gram
+
+#: Rows side by side in memory that a sweep visits one after the other. The problem's
+#: rows are in a drawn order: a sweep draws no more than the order of such stretches.
+STRETCH = 8
+
+#: Sweeps after which rounding is swept out of the prototypes.
+RENEWED = 100
+
+
+class Descent:
+    """A dual, its assignments and the prototypes they stand for, moved by sweeps.
+
+    Parameters
+    ----------
+    problem : SVMProblem
+    C : float
+    tol : float
+    pairwise : bool
+        The paper's steps instead of exact ones.
+    state : SVMState or None
+        Start; zeros otherwise.
+    stop : ndarray of int64, shape (1,)
+    """
+
+    def __init__(
+        self,
+        problem: SVMProblem,
+        C: float,
+        tol: float,
+        pairwise: bool,
+        state: SVMState | None,
+        stop: np.ndarray,
+    ) -> None:
+        self.problem, self.C, self.tol, self.stop = problem, C, tol, stop
+        self.pairwise = pairwise
+        self.skip = min(1e-4, 0.01 * tol) if pairwise else 1e-9
+        self.limits = C * problem.shares
+        self.starts = problem.starts
+        n, n_prototypes = len(problem.codes), len(problem.owners)
+        self.slack = np.empty((n, int(np.diff(self.starts).max())))
+        self.psi = np.full(n, np.inf)
+        self.orders = np.random.default_rng([problem.seed, 0])
+        self.draws = np.random.default_rng([problem.seed, 1])
+        self.n_sweeps = 0
+        width = problem.X.shape[1] if problem.gram is None else n_prototypes
+        height = n_prototypes if problem.gram is None else n
+        self.scores = np.zeros((width, height))
+        if state is None:
+            state = SVMState(
+                problem.owners,
+                problem.assignment,
+                self.limits,
+                np.zeros(n, dtype=np.int64),
+                np.empty(0, dtype=np.int32),
+                np.empty(0),
+            )
+        self.load(state)
+
+    @property
+    def single(self) -> bool:
+        """Whether every class has one prototype: nothing to assign."""
+        return len(self.starts) == self.starts[-1] + 1
+
+    @property
+    def dual(self) -> tuple[np.ndarray, ...]:
+        """The lists as kernels take them."""
+        return self.first, self.count, self.index, self.value
+
+    def load(self, state: SVMState) -> None:
+        """Start from another's dual, scaled to these limits.
+
+        Parameters
+        ----------
+        state : SVMState
+        """
+        self.assign = state.assignment.copy()
+        self.count = state.count.copy()
+        self.room = state.count.copy()
+        self.first = np.cumsum(self.count) - self.count
+        self.used = np.array([len(state.index)])
+        room = len(state.index) + 2 * len(self.assign) + 4 * len(self.problem.owners)
+        self.index = np.zeros(room, dtype=np.int32)
+        self.value = np.zeros(room)
+        self.index[: len(state.index)] = state.index
+        factor = np.repeat(self.limits / state.limits, self.count)
+        self.value[: len(state.index)] = state.value * factor
+        if len(state.index):
+            self.renew()
+
+    def save(self) -> SVMState:
+        """The dual without unused places.
+
+        Returns
+        -------
+        SVMState
+        """
+        entries = np.arange(self.count.sum())
+        entries += np.repeat(
+            self.first - np.cumsum(self.count) + self.count, self.count
+        )
+        return SVMState(
+            self.problem.owners,
+            self.assign.copy(),
+            self.limits,
+            self.count.copy(),
+            self.index[entries],
+            self.value[entries],
+        )
+
+    def renew(self) -> None:
+        """Compute the prototypes, or their scores, from the dual."""
+        gram = self.problem.gram
+        rows, kernel = (self.problem.X, gather) if gram is None else (gram, gather_gram)
+        kernel(rows, self.assign, *self.dual, self.scores)
+
+    def sweep(self, order: np.ndarray) -> None:
+        """Solve rows one after the other.
+
+        Parameters
+        ----------
+        order : ndarray of int
+        """
+        gram, problem = self.problem.gram, self.problem
+        rows, kernel = (problem.X, sweep) if gram is None else (gram, sweep_gram)
+        self.n_sweeps += 1
+        reached = 0
+        while True:
+            reached = kernel(
+                rows, order, reached, problem.codes, self.starts, self.assign,
+                self.limits, problem.squares, self.scores, self.first, self.room,
+                self.count, self.index, self.value, self.used, self.psi, self.skip,
+                self.pairwise, self.stop,
+            )  # fmt: skip
+            if reached == len(order) or self.stop[0]:
+                break
+            self._tidy()
+        if self.n_sweeps % RENEWED == 0:
+            self.renew()
+
+    def full_sweep(self) -> None:
+        """Solve all rows once, in a random order."""
+        self.sweep(self.shuffled(np.arange(len(self.assign))))
+
+    def shuffled(self, rows: np.ndarray) -> np.ndarray:
+        """Stretches of rows in a random order.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Ascending.
+
+        Returns
+        -------
+        ndarray of int
+        """
+        stretches = self.orders.permutation(-(-len(rows) // STRETCH))
+        places = (STRETCH * stretches[:, None] + np.arange(STRETCH)).ravel()
+        return rows[places[places < len(rows)]]
+
+    def polish(self, sweeps: int, far: float) -> None:
+        """A few sweeps over the rows that were far from optimal when last seen.
+
+        Parameters
+        ----------
+        sweeps : int
+        far : float
+            Violation.
+        """
+        active = np.arange(len(self.assign))
+        for _ in range(sweeps):
+            active = active[self.psi[active] > far]
+            if not len(active) or self.stop[0]:
+                return
+            self.sweep(self.shuffled(active))
+
+    def certify(self) -> Certificate:
+        """Compute all scores, slacks and violations, and the certificate.
+
+        Returns
+        -------
+        Certificate
+        """
+        found = np.zeros(4)
+        problem = self.problem
+        for first in range(0, len(self.assign), ROWS_AT_ONCE):
+            part = slice(first, first + ROWS_AT_ONCE)
+            if problem.gram is None:
+                F = problem.X[part] @ self.scores
+            else:
+                F = self.scores[:, part].T.copy()
+            found += judge(
+                F, first, problem.codes, self.starts, self.assign, self.limits,
+                *self.dual, self.slack, self.psi,
+            )  # fmt: skip
+        loss, free, mass, norm = found.tolist()
+        return Certificate(0.5 * norm + loss, 0.5 * norm + free, norm + loss - mass)
+
+    def tie(self, assign: np.ndarray) -> None:
+        """Tie rows to other prototypes of their class; their mass goes along.
+
+        Parameters
+        ----------
+        assign : ndarray of int, shape (n_distinct,)
+        """
+        self.assign = assign.copy()
+        self.renew()
+
+    def _tidy(self) -> None:
+        """Pack the lists and double the room."""
+        state = self.save()
+        self.first = np.cumsum(self.count) - self.count
+        self.room[:] = self.count
+        n_used = len(state.index)
+        self.used[0] = n_used
+        room = 2 * n_used + 2 * len(self.assign) + 4 * len(self.problem.owners)
+        self.index, self.value = np.zeros(room, dtype=np.int32), np.zeros(room)
+        self.index[:n_used], self.value[:n_used] = state.index, state.value

@@ -1,0 +1,352 @@
+"""Multi-prototype support vector machine as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from smpcore.errors import SmpcoreError, warn
+from smpcore.estimators.base import Fitted
+from smpcore.estimators.checks import Number, OneOf
+from smpcore.estimators.classifier import PrototypeClassifier
+from smpcore.estimators.mprotsvm.problem import (
+    SVMParameters,
+    SVMProblem,
+    SVMState,
+    best_of_class,
+    distinct_rows,
+    gram_matrix,
+    squared_lengths,
+    support_rows,
+)
+from smpcore.estimators.mprotsvm.starts import (
+    Candidate,
+    affordable_inits,
+    best_fit,
+    drawn_start,
+)
+from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.scaling import gamma_range
+from smpcore.estimators.starts import warn_if_fewer
+from smpcore.model import History, PrototypeModel
+from smpcore.similarity import Similarity
+
+CONVERGED, ITERATION_LIMIT, STOPPED = 0, 1, 2
+
+
+class MultiPrototypeSVC(PrototypeClassifier):
+    r"""Multi-prototype support vector machine.
+
+    Every class has a few prototypes; a class scores as high as its best one. Rows
+    should score a margin of 1 higher on a prototype of their own class than on any
+    rival:
+
+    .. math:: \min_{M,\pi} \tfrac12\sum_r\|M_r\|^2 + \sum_i C_i
+              \big[1 - M_{\pi(i)}\cdot x_i + \max_{r\notin c(i)} M_r\cdot x_i\big]_+ .
+
+    With the assignments :math:`\pi` fixed this is convex and solved to a certificate;
+    the assignments are found by annealing. One prototype per class is the
+    Crammer-Singer SVM.
+
+    Parameters
+    ----------
+    n_prototypes : int, default=3
+        Prototypes of each class at most; a class of fewer distinct rows gets fewer.
+        The model has fewer where its objective is then lower.
+    C : float, default=0.1
+        Price of a row's slack (times its weight), against the prototypes' norm.
+    kernel : {"linear", "rbf", "poly"}, default="linear"
+    gamma : float or None, default=None
+        Of "rbf" and "poly"; None is 1 / n_features.
+    degree : int, default=3
+        Of "poly".
+    coef0 : float, default=1.0
+        Of "poly".
+    temperature : float, default=10.0
+        Where annealing starts, in units of C; 0 is no annealing.
+    cooling : float, default=0.8
+        Factor from one temperature to the next.
+    start : {"random", "kmeans"}, default="random"
+        Which rows share a prototype at first; a high temperature forgets it.
+    n_init : int or None, default=None
+        New starts with 3, 5, 10, 20, ... prototypes per class; other numbers start
+        from the best fit of fewer, with one prototype of each class split. None takes
+        2 for small tables, else 1.
+    tol : float, default=1e-2
+        Stop when the objective is certified to be this close to the best for the
+        final assignments, relatively.
+    max_iter : int, default=2000
+        Sweeps over the rows, from each start.
+    random_state : int, RandomState or None, default=0
+    standardize : bool, default=True
+        Scale features to mean 0 and standard deviation 1.
+    class_weight : None, "balanced" or dict, default=None
+    solver : {"block", "pairwise"}, default="block"
+        Solve for a row exactly, or by the paper's steps between two of its variables.
+    record : int, default=0
+        Keep the prototypes at every so-many-th certificate (at most 200) in
+        ``history_.steps``; linear kernel only.
+
+    Attributes
+    ----------
+    model_ : PrototypeModel
+        Without dead prototypes, those that no row is tied to.
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    objective_ : float
+        Objective of the prototypes as solved, rows tied as in `assignment_`.
+    free_objective_ : float
+        Objective if every row took its best prototype; at most `objective_`.
+    gap_ : float
+        The optimum for these assignments is at most this much lower.
+    n_asked_ : int
+        Prototypes that were asked for.
+    n_iter_ : int
+        Sweeps from all starts.
+    history_ : History
+        From the start that led to the model.
+    assignment_ : ndarray of int, shape (n_samples,)
+        Prototype of `model_` that each training row is tied to.
+    merged_ : ndarray of int, shape (n_solved,)
+        Prototype of `model_` that each solved one became; -1 if it was left out.
+    wins_ : ndarray of int, shape (n_prototypes,)
+        Training rows for which a prototype is the best of their own class.
+    state_ : SVMState
+        Start for the next `solve`, also of more prototypes. The model's objective is
+        then at most that of going on from it without annealing.
+
+    References
+    ----------
+    Aiolli, Sperduti: Multi-Prototype Support Vector
+    Machine. IJCAI 2003, equation (6).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> MultiPrototypeSVC(n_prototypes=2).fit(X, y).score(X, y) > 0.9
+    True
+    """
+
+    problem_params: ClassVar[tuple[str, ...]] = (
+        "n_prototypes",
+        "kernel",
+        "gamma",
+        "degree",
+        "coef0",
+        "start",
+        "random_state",
+        "standardize",
+        "class_weight",
+    )
+    certificate: ClassVar[str] = "the best for these assignments"
+    removal_reason: ClassVar[str] = "without gain, left out"
+    state_class: ClassVar[type] = SVMState
+    allowed: ClassVar[Mapping[str, Number | OneOf]] = {
+        "n_prototypes": Number(1, 1000, integer=True),
+        "C": Number(0.0, 1e6, above=True),
+        "kernel": OneOf(("linear", "rbf", "poly")),
+        "gamma": Number(0.0, 1e6, above=True, optional=True),
+        "degree": Number(1, 20, integer=True),
+        "coef0": Number(0.0, 1e6),
+        "temperature": Number(0.0, 1e6),
+        "cooling": Number(0.0, 0.99, above=True),
+        "start": OneOf(("random", "kmeans")),
+        "n_init": Number(1, 1000, integer=True, optional=True),
+        "solver": OneOf(("block", "pairwise")),
+    }
+
+    def __init__(
+        self,
+        n_prototypes: int = 3,
+        C: float = 0.1,
+        kernel: str = "linear",
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        temperature: float = 10.0,
+        cooling: float = 0.8,
+        start: str = "random",
+        n_init: int | None = None,
+        tol: float = 1e-2,
+        max_iter: int = 2000,
+        random_state: Any = 0,
+        standardize: bool = True,
+        class_weight: Any = None,
+        solver: str = "block",
+        record: int = 0,
+    ) -> None:
+        self.n_prototypes = n_prototypes
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.temperature = temperature
+        self.cooling = cooling
+        self.start = start
+        self.n_init = n_init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.standardize = standardize
+        self.class_weight = class_weight
+        self.solver = solver
+        self.record = record
+
+    def bounds(self, problem: SVMProblem) -> dict[str, tuple[float, float]]:
+        """Useful ranges of `C`, `gamma` and `n_prototypes` for these rows.
+
+        Parameters
+        ----------
+        problem : SVMProblem
+
+        Returns
+        -------
+        dict
+            Name -> (low, high).
+        """
+        largest = int(np.bincount(problem.codes).max())
+        return {
+            "C": (1e-3, 10.0 if problem.gram is None else 100.0),
+            "gamma": gamma_range(1.0 / problem.n_features),
+            "n_prototypes": (1, max(2, min(20, largest))),
+        }
+
+    def _similarity(self, n_features: int) -> Similarity:
+        """The similarity of these parameters."""
+        gamma = 1.0 / n_features if self.gamma is None else float(self.gamma)
+        if self.kernel == "rbf":
+            return Similarity("rbf", gamma=gamma)
+        if self.kernel == "poly":
+            return Similarity("poly", gamma, int(self.degree), float(self.coef0))
+        return Similarity("linear")
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> SVMProblem:
+        """Tie each distinct row to a prototype, and compare them all with a kernel."""
+        linear = self.kernel == "linear"
+        entries = self._scaled_rows(
+            X, y, sample_weight, bias=linear, distances=self.kernel == "rbf"
+        )
+        total = len(entries["X"])
+        if sample_weight is not None:
+            total = np.asarray(sample_weight, dtype=np.float64).sum()
+        random = check_random_state(self.random_state)
+        chosen, row = distinct_rows(
+            entries["X"], entries["codes"], entries["weights"], random
+        )
+        weights = np.bincount(row[row >= 0], entries["weights"][row >= 0])
+        rows = np.ascontiguousarray(entries["X"][chosen])
+        squares = squared_lengths(rows)
+        gram, similarity = None, self._similarity(len(entries["center"]))
+        if not linear:
+            gram = gram_matrix(rows, similarity)
+            squares = np.maximum(gram.diagonal().astype(np.float64), 1e-12)
+        distinct = {"X": rows, "codes": entries["codes"][chosen], "weights": weights}
+        none = np.empty(0, dtype=np.int64)
+        problem = SVMProblem(
+            **(entries | distinct),
+            shares=float(total) * weights,
+            row=row,
+            assignment=none,
+            owners=none,
+            similarity=similarity,
+            gram=gram,
+            squares=squares,
+            seed=int(random.randint(2**31 - 1)),
+        )
+        assignment, owners = drawn_start(
+            problem, self.n_prototypes, self.start, problem.seed
+        )
+        warn_if_fewer(self.n_prototypes, owners, entries["classes"])
+        return replace(problem, assignment=assignment, owners=owners)
+
+    def _solve(
+        self, problem: SVMProblem, state: SVMState | None, options: SolverOptions
+    ) -> Fitted:
+        """Fit from all starts, keep the best, and leave out prototypes without rows."""
+        most = self.C * problem.shares.max()
+        if not 0 < most <= 1e12:
+            raise SmpcoreError(
+                f"C={self.C:g} times the largest weight of a row is {most:.3g} and "
+                "should be above 0 and at most 1e+12; scale sample_weight or change C."
+            )
+        n_init = int(self.n_init or affordable_inits(problem))
+        parameters = SVMParameters(
+            self.C,
+            self.temperature,
+            self.cooling,
+            self.start,
+            n_init,
+            self.solver == "pairwise",
+        )
+        found = best_fit(problem, parameters, options, state)
+        options.progress[0] = 1.0
+        status = STOPPED if options.stopped else ITERATION_LIMIT
+        history = found.monitor.history(
+            CONVERGED if found.finished else status, found.n_sweeps, options.seconds
+        )
+        self._report(history)
+        self.free_objective_ = found.certificate.free
+        usual = {"n_init": n_init, "gamma": 1.0 / problem.n_features}
+        automatic = {
+            name: value for name, value in usual.items() if getattr(self, name) is None
+        }
+        return self._pruned(problem, found, history, automatic)
+
+    def _report(self, history: History) -> None:
+        """Warn of an unfinished fit."""
+        if history.status == ITERATION_LIMIT:
+            gap = history.gap[-1] / history.objective[-1]
+            warn(
+                f"max_iter={self.max_iter} sweeps were reached with the objective "
+                f"certified to {gap:.1e} or rows still moving, with tol={self.tol:g}; "
+                "raise max_iter or tol, or lower C.",
+                ConvergenceWarning,
+            )
+
+    def _pruned(
+        self,
+        problem: SVMProblem,
+        found: Candidate,
+        history: History,
+        automatic: dict[str, float],
+    ) -> Fitted:
+        """Leave out the prototypes that no row is tied to."""
+        final, rows = found.state, problem.row
+        kept, tied = np.unique(final.assignment, return_inverse=True)
+        owners = final.owners[kept]
+        model, alive = _model(problem, found, kept, history)
+        best = best_of_class(problem, owners, alive)
+        first = np.searchsorted(owners, np.arange(len(problem.classes)))
+        merged = np.full(len(final.owners), -1)
+        merged[kept] = np.arange(len(kept))
+        return Fitted(
+            model,
+            state=replace(final, n_asked=len(problem.owners)),
+            assignment=np.where(rows >= 0, tied[rows], first[0]),
+            n_asked=len(problem.owners),
+            merged=merged,
+            wins=np.bincount(best[rows[rows >= 0]], minlength=len(owners)),
+            automatic=automatic,
+            scores=None if problem.gram is None else model.pool(alive.T),
+        )
+
+
+def _model(
+    problem: SVMProblem, found: Candidate, kept: np.ndarray, history: History
+) -> tuple[PrototypeModel, np.ndarray]:
+    """Wrap the prototypes that are kept; also them, or their scores beside a Gram."""
+    votes = problem.class_votes(found.state.owners[kept])
+    if problem.gram is None:
+        alive, n = found.scores[:, kept].T, problem.n_features
+        anchors, bias = np.ascontiguousarray(alive[:, :n]), alive[:, n].copy()
+        return problem.model(anchors, votes, history, bias=bias), alive
+    anchors, mixing = support_rows(problem, found.state, kept)
+    mix = {"kind_of_prototype": "mix of real cases", "similarity": problem.similarity}
+    return problem.model(anchors, votes, history, mixing, **mix), found.scores[kept]

@@ -1,0 +1,100 @@
+"""What a fit of the multi-prototype SVM reports while it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from smpcore.estimators.problem import SolverOptions
+from smpcore.model import History
+
+#: Steps that a fit records at most.
+MOST_STEPS = 200
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Objective at some prototypes and how far it can be from the best.
+
+    Parameters
+    ----------
+    objective : float
+        Of the rows as assigned.
+    free : float
+        If every row took its best prototype.
+    gap : float
+        `objective` minus the dual's bound.
+    """
+
+    objective: float
+    free: float
+    gap: float
+
+
+class Monitor:
+    """Collects the certificates of a fit and tells how far it is.
+
+    Parameters
+    ----------
+    options : SolverOptions
+        Its progress rises over `span`.
+    span : (float, float)
+        Progress before this part of the fit, and share of the part.
+    """
+
+    def __init__(self, options: SolverOptions, span: tuple[float, float]) -> None:
+        self.options, self.span = options, span
+        self.rows: list[tuple[float, float, float]] = []
+        self.steps: list[np.ndarray] = []
+        self.phases: list[tuple[float, str]] = []
+
+    def begin(self, phase: str, n_sweeps: int) -> None:
+        """Begin a phase of the fit after so many sweeps."""
+        self.phases.append((float(n_sweeps), phase))
+
+    def add(self, certificate: Certificate, n_sweeps: int, scores: np.ndarray) -> None:
+        """Add a certificate to the history.
+
+        Parameters
+        ----------
+        certificate : Certificate
+        n_sweeps : int
+        scores : ndarray of shape (n_columns, n_prototypes)
+        """
+        record = self.options.record
+        due = record and len(self.rows) % record == 0
+        if due and len(self.steps) < MOST_STEPS:
+            self.steps.append(scores.T.copy())
+        self.rows.append((n_sweeps, certificate.objective, certificate.gap))
+        share = certificate.gap / max(certificate.objective, 1e-300)
+        if 0.0 < share < 1.0:
+            far = np.log(share) / np.log(min(self.options.tol, 0.99))
+            far = self.span[0] + self.span[1] * min(far, 0.99)
+            self.options.progress[0] = max(self.options.progress[0], far)
+
+    def history(self, status: int, n_iter: int, seconds: float) -> History:
+        """All certificates as a history.
+
+        Parameters
+        ----------
+        status : int
+        n_iter : int
+            Sweeps from all starts.
+        seconds : float
+
+        Returns
+        -------
+        History
+        """
+        iteration, objective, gap = np.array(self.rows, dtype=np.float64).T
+        return History(
+            iteration=iteration,
+            objective=objective,
+            gap=gap,
+            steps=np.array(self.steps) if self.steps else np.empty((0, 0, 0)),
+            status=status,
+            n_iter=n_iter,
+            seconds=seconds,
+            phases=tuple(self.phases),
+        )

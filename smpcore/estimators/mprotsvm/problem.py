@@ -1,0 +1,273 @@
+"""What the multi-prototype SVM's estimator hands to its solver, and gets back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from smpcore.errors import SmpcoreError
+from smpcore.estimators.distinct import sorted_by_projection
+from smpcore.estimators.problem import ClassificationProblem
+from smpcore.similarity import Similarity
+
+#: Memory that a Gram matrix may take, in bytes.
+MOST_GRAM_BYTES = 500 * 10**6
+
+#: Similarities beyond this leave no digits for the margin of 1.
+MOST_SIMILAR = 1e12
+
+#: Rows whose similarities are computed at once.
+ROWS_AT_ONCE = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class SVMProblem(ClassificationProblem):
+    """Training rows for the multi-prototype SVM: distinct ones, in a drawn order.
+
+    Equal rows of a class are one row with their weights' sum, and the order depends
+    on the rows' values only: a row of weight 3 and three equal rows are the same
+    problem, down to the random numbers each row meets.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n_distinct,)
+        ``C * shares`` is the most dual mass of each row; sum of all weights.
+    row : ndarray of int, shape (n_samples,)
+        Distinct row that each training row became; -1 for rows of weight 0.
+    assignment : ndarray of int, shape (n_distinct,)
+        Prototype that each row is tied to at first.
+    owners : ndarray of int, shape (n_prototypes,)
+        Class of each prototype, ascending.
+    similarity : Similarity
+    gram : ndarray of float32, shape (n_distinct, n_distinct), or None
+        None for the linear similarity, whose prototypes are kept themselves.
+    squares : ndarray of shape (n_distinct,)
+        Similarity of each row to itself; above 0.
+    seed : int
+        Of the draws while solving.
+    """
+
+    shares: np.ndarray
+    row: np.ndarray
+    assignment: np.ndarray
+    owners: np.ndarray
+    similarity: Similarity
+    gram: np.ndarray | None
+    squares: np.ndarray
+    seed: int
+
+    @property
+    def starts(self) -> np.ndarray:
+        """First prototype of each class, and their number at the end."""
+        return np.searchsorted(self.owners, np.arange(self.owners[-1] + 2))
+
+
+@dataclass(frozen=True)
+class SVMParameters:
+    """The objective and the search, as in `MultiPrototypeSVC`.
+
+    Parameters
+    ----------
+    C : float
+    temperature : float
+        Where annealing starts, in units of C.
+    cooling : float
+    start : {"random", "kmeans"}
+    n_init : int
+        New starts, at numbers of prototypes that have any.
+    pairwise : bool
+        Whether to take the paper's steps instead of exact ones.
+    """
+
+    C: float
+    temperature: float
+    cooling: float
+    start: str
+    n_init: int
+    pairwise: bool
+
+
+@dataclass(frozen=True, eq=False)
+class SVMState:
+    """Where a solver ended: the warm start of the next.
+
+    Parameters
+    ----------
+    owners : ndarray of int, shape (n_prototypes,)
+    assignment : ndarray of int, shape (n_distinct,)
+    limits : ndarray of shape (n_distinct,)
+        Most dual mass of each row.
+    count : ndarray of int, shape (n_distinct,)
+        Length of each row's list.
+    index, value : ndarray of shape (count.sum(),)
+        Rival prototype and dual mass, row by row.
+    n_asked : int
+        Prototypes that its fit was asked for; fewer may have a lower objective.
+    """
+
+    owners: np.ndarray
+    assignment: np.ndarray
+    limits: np.ndarray
+    count: np.ndarray
+    index: np.ndarray
+    value: np.ndarray
+    n_asked: int = 0
+
+    def fits(self, problem: SVMProblem) -> bool:
+        """Whether it is of the same rows, with as many prototypes or fewer."""
+        if not np.array_equal(self.owners[self.assignment], problem.codes):
+            return False
+        most = np.bincount(problem.owners)
+        return bool((np.bincount(self.owners, minlength=len(most)) <= most).all())
+
+
+def distinct_rows(
+    X: np.ndarray, codes: np.ndarray, weights: np.ndarray, random: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """One of each set of equal rows of a class, in a drawn order.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_columns)
+    codes : ndarray of int, shape (n_samples,)
+    weights : ndarray of shape (n_samples,)
+        Rows of weight 0 are left out.
+    random : RandomState
+
+    Returns
+    -------
+    chosen : ndarray of int, shape (n_distinct,)
+    row : ndarray of int, shape (n_samples,)
+        Place in `chosen` of each row's equal; -1 for rows left out.
+    """
+    along = np.zeros(len(X))
+    for j, step in enumerate(random.normal(size=X.shape[1])):
+        along += step * X[:, j]
+    order, new = sorted_by_projection(X, along, codes, weights)
+    drawn = random.permutation(np.count_nonzero(new))
+    row = np.full(len(X), -1)
+    row[order] = np.argsort(drawn)[np.cumsum(new) - 1]
+    return order[new][drawn], row
+
+
+def gram_matrix(X: np.ndarray, similarity: Similarity) -> np.ndarray:
+    """Similarity of every row to every row.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_distinct, n_features)
+    similarity : Similarity
+
+    Returns
+    -------
+    ndarray of float32, shape (n_distinct, n_distinct)
+
+    Raises
+    ------
+    SmpcoreError
+        If it would be too large, or its entries are.
+    """
+    n_rows = len(X)
+    if 4 * n_rows**2 > MOST_GRAM_BYTES:
+        raise SmpcoreError(
+            f"kernel={similarity.kind!r} with {n_rows} different rows takes a matrix "
+            f"of {4e-6 * n_rows**2:.0f} MB and should take at most "
+            f"{MOST_GRAM_BYTES // 10**6} MB; use kernel='linear', or at most "
+            f"{int((MOST_GRAM_BYTES / 4) ** 0.5)} rows."
+        )
+    gram = np.empty((n_rows, n_rows), dtype=np.float32)
+    for first in range(0, n_rows, ROWS_AT_ONCE):
+        part = slice(first, first + ROWS_AT_ONCE)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = similarity.values(X[part], X)
+            top = np.abs(values).max()
+        if not top <= MOST_SIMILAR:
+            raise SmpcoreError(
+                f"kernel={similarity.kind!r} gives values as large as {top:.3g} and "
+                f"should give at most {MOST_SIMILAR:g}; lower degree, gamma or coef0, "
+                "or use standardize=True."
+            )
+        gram[part] = values
+    return gram
+
+
+def squared_lengths(X: np.ndarray) -> np.ndarray:
+    """Squared length of each row.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_distinct, n_columns)
+
+    Returns
+    -------
+    ndarray of shape (n_distinct,)
+
+    Raises
+    ------
+    SmpcoreError
+        If a row is too long.
+    """
+    with np.errstate(over="ignore"):
+        squares = np.einsum("ij,ij->i", X, X)
+    if not squares.max() <= MOST_SIMILAR:
+        raise SmpcoreError(
+            f"X holds rows of length {squares.max() ** 0.5:.3g} and should hold none "
+            f"beyond {MOST_SIMILAR**0.5:g}; use standardize=True or divide large "
+            "columns by a power of ten."
+        )
+    return squares
+
+
+def support_rows(
+    problem: SVMProblem, final: SVMState, kept: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows with dual mass, and their signed mass on the prototypes that are kept.
+
+    Parameters
+    ----------
+    problem : SVMProblem
+    final : SVMState
+    kept : ndarray of int, shape (n_kept,)
+
+    Returns
+    -------
+    anchors : ndarray of shape (n_anchors, n_features)
+    mixing : ndarray of shape (n_anchors, n_kept)
+    """
+    heavy = np.flatnonzero(final.count)
+    mixing = np.zeros((len(heavy), len(final.owners)))
+    row = np.repeat(np.arange(len(heavy)), final.count[heavy])
+    np.subtract.at(mixing, (row, final.index), final.value)
+    mass = np.bincount(row, final.value, len(heavy))
+    mixing[np.arange(len(heavy)), final.assignment[heavy]] += mass
+    return problem.X[heavy], np.ascontiguousarray(mixing[:, kept])
+
+
+def best_of_class(
+    problem: SVMProblem, owners: np.ndarray, alive: np.ndarray
+) -> np.ndarray:
+    """Best prototype of its own class for each row.
+
+    Parameters
+    ----------
+    problem : SVMProblem
+    owners : ndarray of int, shape (n_kept,)
+    alive : ndarray of shape (n_kept, n_columns)
+        The prototypes, or (n_kept, n_distinct) their scores beside a Gram matrix.
+
+    Returns
+    -------
+    ndarray of int, shape (n_distinct,)
+    """
+    best = np.empty(len(problem.codes), dtype=np.int64)
+    for code in range(len(problem.classes)):
+        rows = np.flatnonzero(problem.codes == code)
+        own = np.flatnonzero(owners == code)
+        if problem.gram is None:
+            scores = problem.X[rows] @ alive[own].T
+        else:
+            scores = alive[np.ix_(own, rows)].T
+        best[rows] = own[scores.argmax(axis=1)]
+    return best

@@ -1,0 +1,175 @@
+"""Training rows as arrays, and what every solver is told besides."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from smpcore.model import History, PrototypeModel
+from smpcore.similarity import Similarity
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Training rows, ready for a solver.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_columns)
+        Scaled copy of the rows; a last column of ones if the method has a bias.
+    weights : ndarray of shape (n_samples,)
+        Weight of each row, sum 1; of classes, times the weight of the row's class.
+    center, scale : ndarray of shape (n_features,)
+        ``(x - center) / scale`` are the scaled units.
+    low, high : ndarray of shape (n_features,)
+        Range of the rows, user's units.
+    feature_names : tuple of str
+    named : bool
+        Whether the names came with the data.
+    """
+
+    X: np.ndarray
+    weights: np.ndarray
+    center: np.ndarray
+    scale: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    feature_names: tuple[str, ...]
+    named: bool
+    task: ClassVar[str]
+
+    @cached_property
+    def n_features(self) -> int:
+        """Features of an input; the bias is none."""
+        return len(self.center)
+
+    def model(
+        self,
+        anchors: np.ndarray,
+        votes: np.ndarray,
+        history: History,
+        mixing: np.ndarray | None = None,
+        **parts: Any,
+    ) -> PrototypeModel:
+        """Wrap what was learned from these rows.
+
+        Parameters
+        ----------
+        anchors : ndarray of shape (n_anchors, n_features), scaled units
+        votes : ndarray of shape (n_prototypes, n_outputs)
+        history : History
+        mixing : ndarray of shape (n_anchors, n_prototypes), optional
+            None: the anchors are the prototypes.
+        **parts
+            Other fields of `PrototypeModel`. Without them prototypes are directions
+            with linear similarity and no bias, and the best of each class decides.
+
+        Returns
+        -------
+        PrototypeModel
+        """
+        n_prototypes, n_outputs = votes.shape
+        usual = {
+            "similarity": Similarity("linear"),
+            "bias": np.zeros(n_prototypes),
+            "pooling": "max",
+            "intercept": np.zeros(n_outputs),
+            "counts": np.ones(n_prototypes, dtype=np.int64),
+            "sample_shape": (self.n_features,),
+            "kind_of_prototype": "direction",
+        }
+        return PrototypeModel(
+            center=self.center,
+            scale=self.scale,
+            low=self.low,
+            high=self.high,
+            anchors=anchors,
+            mixing=np.eye(n_prototypes) if mixing is None else mixing,
+            votes=votes,
+            classes=self.classes,
+            feature_names=self.feature_names,
+            history=history,
+            **(usual | parts),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ClassificationProblem(Problem):
+    """Training rows with classes.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n_samples,)
+        Index of each row's class.
+    classes : ndarray of shape (n_classes,)
+    """
+
+    codes: np.ndarray
+    classes: np.ndarray
+    task: ClassVar[str] = "classification"
+
+    def class_votes(self, owners: np.ndarray) -> np.ndarray:
+        """Votes of prototypes for their classes, shape (n_prototypes, n_classes)."""
+        return np.eye(len(self.classes))[owners]
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionProblem(Problem):
+    """Training rows with numbers to predict.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        Targets, user's units.
+    """
+
+    y: np.ndarray
+    classes: ClassVar[None] = None
+    task: ClassVar[str] = "regression"
+
+
+@dataclass(frozen=True, eq=False)
+class SolverOptions:
+    """When a solver ends, what it records, and whom it tells how far it is.
+
+    Parameters
+    ----------
+    tol : float
+        Precision at which it stops; what is measured depends on the solver.
+    max_iter : int
+    record : int
+        Keep every so-many-th step; 0 keeps none.
+    stop : ndarray of int64, shape (1,)
+        The solver stops within a step after this becomes non-zero.
+    progress : ndarray of float64, shape (1,)
+        Rises from 0 to 1.
+    started : float
+        When the fit began, by `time.perf_counter`.
+    """
+
+    tol: float = 1e-3
+    max_iter: int = 2000
+    record: int = 0
+    stop: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    progress: np.ndarray = field(default_factory=lambda: np.zeros(1))
+    started: float = field(default_factory=time.perf_counter)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the solver should stop."""
+        return bool(self.stop[0])
+
+    @property
+    def seconds(self) -> float:
+        """Time since the fit began."""
+        return time.perf_counter() - self.started
+
+    @property
+    def for_kernel(self) -> tuple[float, int, int, np.ndarray, np.ndarray]:
+        """The last five arguments of every compiled solver."""
+        numbers = float(self.tol), int(self.max_iter), int(self.record)
+        return *numbers, self.stop, self.progress

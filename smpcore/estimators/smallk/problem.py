@@ -1,0 +1,312 @@
+"""What SMaLL's estimator solves, and how its parts are put together again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from smpcore.estimators.problem import ClassificationProblem
+from smpcore.model import History
+
+#: Ridge of the bias, which k does not count.
+BIAS_RIDGE = 1e-3
+
+#: Recorded steps that a fit keeps at most.
+MOST_STEPS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One convex problem: all classes jointly, or one class against the others.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n_samples,)
+        0 for the others and 1 for the class; or the class, if jointly.
+    assignment : ndarray of int, shape (n_samples,)
+        Prototype that each row is tied to.
+    owners : ndarray of int, shape (n_prototypes,)
+        Code of each prototype.
+    first : int
+        1 if prototype 0 is frozen at 0 and stands for the others; 0 otherwise.
+    labels : ndarray of int, shape (n_prototypes,)
+        Class that each prototype votes for; -1 for one that the model leaves out.
+    """
+
+    codes: np.ndarray
+    assignment: np.ndarray
+    owners: np.ndarray
+    first: int
+    labels: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class SMaLLProblem(ClassificationProblem):
+    """Training rows for SMaLL, each tied to a prototype.
+
+    Parameters
+    ----------
+    tasks : tuple of Task
+        One, or one for each class.
+    lipschitz : float
+        Bound on the curvature of the loss.
+    """
+
+    tasks: tuple[Task, ...]
+    lipschitz: float
+
+    @cached_property
+    def n_bias(self) -> int:
+        """Columns of ones: 1 or 0."""
+        return self.X.shape[1] - self.n_features
+
+    @cached_property
+    def voters(self) -> tuple[np.ndarray, np.ndarray]:
+        """Class of each prototype of all tasks, and which of them the model has.
+
+        The class is -1 for one that the model leaves out; the others are by class.
+        """
+        labels = np.concatenate([task.labels for task in self.tasks])
+        order = np.argsort(labels, kind="stable")
+        return labels, order[labels[order] >= 0]
+
+    def ridge(self, lam: float) -> np.ndarray:
+        """Ridge of each column, shape (n_columns,)."""
+        return np.r_[np.full(self.n_features, lam), np.full(self.n_bias, BIAS_RIDGE)]
+
+
+@dataclass(frozen=True)
+class SMaLLParameters:
+    """The objective and the search, as in `SMaLLClassifier`.
+
+    Parameters
+    ----------
+    k : int
+        At most ``n_features``. There, and at 0, the relaxation is exact: a ridge.
+    lam : float
+    solver : {"fista", "mirror-prox"}
+    n_draws : int
+        Random supports tried besides the largest shares.
+    n_swaps : int
+        Supports tried that differ from the best one in one feature.
+    """
+
+    k: int
+    lam: float
+    solver: str = "fista"
+    n_draws: int = 0
+    n_swaps: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class SMaLLState:
+    """Where the solver ended: the warm start of the next, an entry for each task.
+
+    Parameters
+    ----------
+    relaxed : tuple of ndarray of shape (n_prototypes, n_columns)
+    rounded : tuple of ndarray of shape (n_prototypes, n_columns)
+    curvature : tuple of float
+        Last curvature of the steps.
+    """
+
+    relaxed: tuple[np.ndarray, ...]
+    rounded: tuple[np.ndarray, ...]
+    curvature: tuple[float, ...]
+
+    @classmethod
+    def of(cls, relaxed: list[Solution], final: list[Solution]) -> SMaLLState:
+        """The state after these relaxations and these final solutions."""
+        return cls(
+            tuple(solution.W for solution in relaxed),
+            tuple(solution.W for solution in final),
+            tuple(solution.curvature for solution in relaxed),
+        )
+
+    def fits(self, problem: SMaLLProblem) -> bool:
+        """Whether the shapes are those of this problem."""
+        n_columns = problem.X.shape[1]
+        shapes = [(len(task.owners), n_columns) for task in problem.tasks]
+        return [W.shape for W in self.relaxed] == shapes
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a kernel returned.
+
+    Parameters
+    ----------
+    W : ndarray of shape (n_prototypes, n_columns)
+    status : int
+    n_iter : int
+    objective, gap : ndarray of shape (n_iter + 1,)
+    steps : ndarray of shape (n_recorded, n_prototypes, n_columns)
+    curvature : float
+    """
+
+    W: np.ndarray
+    status: int
+    n_iter: int
+    objective: np.ndarray
+    gap: np.ndarray
+    steps: np.ndarray
+    curvature: float
+
+
+def against_rest(
+    assignment: np.ndarray, owners: np.ndarray, codes: np.ndarray
+) -> tuple[Task, ...]:
+    """One task for each class against all others.
+
+    Parameters
+    ----------
+    assignment : ndarray of int, shape (n_samples,)
+        Prototype of each row among those of all classes.
+    owners : ndarray of int, shape (n_prototypes,)
+        Class of each prototype, ascending.
+    codes : ndarray of int, shape (n_samples,)
+
+    Returns
+    -------
+    tuple of Task
+    """
+    return tuple(
+        one_sided(assignment, owners, codes, code, -1)
+        for code in range(int(owners[-1]) + 1)
+    )
+
+
+def one_sided(
+    assignment: np.ndarray,
+    owners: np.ndarray,
+    codes: np.ndarray,
+    positive: int,
+    negative: int,
+) -> Task:
+    """The task of one class: its prototypes against one that is frozen at 0.
+
+    Parameters
+    ----------
+    assignment : ndarray of int, shape (n_samples,)
+        Prototype of each row among those of all classes; only those of the positive
+        class matter.
+    owners : ndarray of int, shape (n_prototypes,)
+    codes : ndarray of int, shape (n_samples,)
+    positive : int
+        Code of the class.
+    negative : int
+        Class that the frozen prototype votes for, or -1.
+
+    Returns
+    -------
+    Task
+    """
+    own = np.flatnonzero(owners == positive)
+    inside = codes == positive
+    return Task(
+        codes=inside.astype(np.int64),
+        assignment=np.where(inside, assignment - own[0] + 1, 0),
+        owners=np.r_[0, np.ones(len(own), dtype=np.int64)],
+        first=1,
+        labels=np.r_[negative, np.full(len(own), positive)],
+    )
+
+
+def tied_rows(problem: SMaLLProblem) -> np.ndarray:
+    """Prototype of the model that each training row is tied to.
+
+    Parameters
+    ----------
+    problem : SMaLLProblem
+
+    Returns
+    -------
+    ndarray of int, shape (n_samples,)
+    """
+    labels, order = problem.voters
+    place = np.empty(len(labels), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    assignment = np.empty(len(problem.codes), dtype=np.int64)
+    before = 0
+    for task in problem.tasks:
+        own = task.labels[task.assignment] == problem.codes
+        assignment[own] = place[before + task.assignment[own]]
+        before += len(task.labels)
+    return assignment
+
+
+def side_by_side(parts: list[np.ndarray], problem: SMaLLProblem) -> np.ndarray:
+    """Steps of all tasks as steps of the model's prototypes, with a bias.
+
+    Parameters
+    ----------
+    parts : list of ndarray of shape (n_steps, n_prototypes, n_columns)
+        One of each task; one that took fewer steps stays at its last.
+    problem : SMaLLProblem
+
+    Returns
+    -------
+    ndarray of shape (n_steps, n_prototypes, n_features + 1)
+    """
+    longest = max(map(len, parts))
+    padded = [
+        part[np.minimum(np.arange(longest), len(part) - 1)] if longest else part
+        for part in parts
+    ]
+    missing = problem.n_features + 1 - problem.X.shape[1]
+    steps = np.concatenate(padded, axis=1)[:, problem.voters[1]]
+    return np.pad(steps, ((0, 0), (0, 0), (0, missing)))
+
+
+def joined_history(
+    problem: SMaLLProblem,
+    relaxed: list[Solution],
+    rounded: list[Solution],
+    seconds: float,
+) -> History:
+    """The relaxation, then the refit; sums over tasks.
+
+    Parameters
+    ----------
+    problem : SMaLLProblem
+    relaxed : list of Solution
+    rounded : list of Solution
+        Empty where the relaxation is exact.
+    seconds : float
+
+    Returns
+    -------
+    History
+        From the refit on the gap is that to the relaxation's bound.
+    """
+    objective = _summed([solution.objective for solution in relaxed])
+    gap = _summed([solution.gap for solution in relaxed])
+    steps = side_by_side([solution.steps for solution in relaxed], problem)
+    phases: tuple[tuple[float, str], ...] = ()
+    if rounded:
+        phases = (0.0, "relaxed"), (float(len(objective)), "rounded to k")
+        refit = _summed([solution.objective for solution in rounded])
+        last = side_by_side([solution.steps for solution in rounded], problem)
+        gap = np.concatenate([gap, refit - (objective[-1] - gap[-1])])
+        objective = np.concatenate([objective, refit])
+        steps = np.concatenate([steps, last])
+    if len(steps) > MOST_STEPS:
+        steps = steps[np.linspace(0, len(steps) - 1, MOST_STEPS).astype(np.int64)]
+    return History(
+        iteration=np.arange(len(objective), dtype=np.float64),
+        objective=objective,
+        gap=gap,
+        steps=steps,
+        status=max([solution.status for solution in relaxed + rounded]),
+        n_iter=len(objective) - 1,
+        seconds=seconds,
+        phases=phases,
+    )
+
+
+def _summed(curves: list[np.ndarray]) -> np.ndarray:
+    """Sum of curves; a shorter one stays at its last value."""
+    longest = max(map(len, curves))
+    return sum([np.pad(c, (0, longest - len(c)), mode="edge") for c in curves])

@@ -1,0 +1,340 @@
+"""SMaLL's relaxation, its rounding to k weights, and the refit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.smallk.problem import (
+    SMaLLParameters,
+    SMaLLProblem,
+    SMaLLState,
+    Solution,
+    Task,
+)
+from smpcore.estimators.smallk.swaps import swap_changes
+from smpcore.solvers.smallk import solve_smallk
+from smpcore.solvers.smallk_mirror_prox import solve_smallk_mirror_prox
+from smpcore.solvers.smp import STOPPED
+from smpcore.solvers.support_norm import squared_support_norm
+
+#: A refit is that much more exact than the relaxation.
+REFIT = 0.1
+
+#: Swaps are tried if the quadratic model lets the objective rise by that part at most.
+PROMISING = 2e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Where the kernel starts, and when it may give up.
+
+    Parameters
+    ----------
+    W : ndarray of shape (n_prototypes, n_columns)
+    curvature : float
+        First curvature of its steps.
+    ceiling : float, default=inf
+        It gives up once it is certain that the objective will not be lower.
+    """
+
+    W: np.ndarray
+    curvature: float
+    ceiling: float = np.inf
+
+
+def relax_all(
+    problem: SMaLLProblem,
+    parameters: SMaLLParameters,
+    options: SolverOptions,
+    state: SMaLLState | None = None,
+) -> list[Solution]:
+    """Solve the convex relaxation of every task.
+
+    Parameters
+    ----------
+    problem : SMaLLProblem
+    parameters : SMaLLParameters
+    options : SolverOptions
+    state : SMaLLState, optional
+        Warm start.
+
+    Returns
+    -------
+    list of Solution
+    """
+    found = []
+    for number, task in enumerate(problem.tasks):
+        shape = (len(task.owners), problem.X.shape[1])
+        start = Start(np.zeros(shape), 0.125 * problem.lipschitz)
+        if state is not None:
+            start = Start(state.relaxed[number].copy(), state.curvature[number])
+        inner = options
+        if len(problem.tasks) > 1:
+            inner = replace(options, progress=np.zeros(1))
+        found.append(_relax(problem, task, parameters, start, inner))
+        options.progress[0] = (number + 1) / len(problem.tasks)
+    return found
+
+
+def _relax(
+    problem: SMaLLProblem,
+    task: Task,
+    parameters: SMaLLParameters,
+    start: Start,
+    options: SolverOptions,
+) -> Solution:
+    """Solve the relaxation of one task; the start is overwritten."""
+    n, k, W = problem.n_features, parameters.k, start.W
+    if parameters.solver == "mirror-prox" and 0 < k < n:
+        found = solve_smallk_mirror_prox(
+            problem.X, task.codes, task.assignment, problem.weights, task.owners,
+            task.first, n, k, problem.ridge(parameters.lam), W, *options.for_kernel,
+        )  # fmt: skip
+        return replace(Solution(*found), curvature=0.125 * problem.lipschitz)
+    support = np.ones(W.shape)
+    if k == 0:
+        support[:, :n] = 0.0
+        W[:, :n] = 0.0
+    return _run(problem, task, parameters, problem.X, support, start, options)
+
+
+def refit(
+    problem: SMaLLProblem,
+    task: Task,
+    support: np.ndarray,
+    parameters: SMaLLParameters,
+    start: Start,
+    options: SolverOptions,
+) -> Solution:
+    """Best prototypes whose weights lie on given supports: a ridge problem.
+
+    Only columns that some prototype uses are looked at.
+
+    Parameters
+    ----------
+    problem : SMaLLProblem
+    task : Task
+    support : ndarray of bool, shape (n_prototypes, n_features)
+    parameters : SMaLLParameters
+    start : Start
+    options : SolverOptions
+
+    Returns
+    -------
+    Solution
+    """
+    wide = np.ones_like(start.W)
+    wide[:, : problem.n_features] = support
+    columns = np.flatnonzero(wide[task.first :].any(axis=0))
+    X = problem.X
+    if len(columns) < X.shape[1]:
+        X = np.take(X, columns, axis=1)
+    narrow = np.ascontiguousarray(wide[:, columns])
+    exact = replace(options, tol=REFIT * options.tol, progress=np.zeros(1))
+    at = replace(start, W=narrow * start.W[:, columns])
+    found = _run(problem, task, replace(parameters, k=0), X, narrow, at, exact)
+    W = np.zeros_like(start.W)
+    W[:, columns] = found.W
+    steps = np.zeros((len(found.steps), *W.shape))
+    steps[:, :, columns] = found.steps
+    return replace(found, W=W, steps=steps)
+
+
+def _run(
+    problem: SMaLLProblem,
+    task: Task,
+    parameters: SMaLLParameters,
+    X: np.ndarray,
+    support: np.ndarray,
+    start: Start,
+    options: SolverOptions,
+) -> Solution:
+    """Call the kernel on these columns; with k of 0 the support is fixed."""
+    n_features, k = X.shape[1] - problem.n_bias, parameters.k
+    ridge = problem.ridge(parameters.lam)[problem.n_features - n_features :]
+    found = solve_smallk(
+        X, task.codes, task.assignment, problem.weights, task.owners, task.first,
+        n_features, k, k in (0, problem.n_features), support, ridge,
+        problem.lipschitz, float(start.curvature), start.W, float(start.ceiling),
+        *options.for_kernel,
+    )  # fmt: skip
+    return Solution(*found)
+
+
+def shares(W: np.ndarray, k: int) -> np.ndarray:
+    """How much of each feature the relaxation uses: 1 fully, 0 not at all.
+
+    Parameters
+    ----------
+    W : ndarray of shape (n_prototypes, n_features)
+    k : int
+        Above 0 and below ``n_features``.
+
+    Returns
+    -------
+    ndarray of shape (n_prototypes, n_features)
+        Rows sum to at most k.
+    """
+    found, sizes = np.empty(W.shape), np.empty((2, W.shape[1]))
+    for row, share in zip(np.ascontiguousarray(W), found, strict=True):
+        squared_support_norm(row, k, share, sizes)
+    return found
+
+
+def largest_shares(share: np.ndarray, W: np.ndarray, k: int) -> np.ndarray:
+    """The k features of each prototype with the largest shares, then weights.
+
+    Parameters
+    ----------
+    share, W : ndarray of shape (n_prototypes, n_features)
+    k : int
+
+    Returns
+    -------
+    ndarray of bool, shape (n_prototypes, n_features)
+    """
+    order = np.lexsort((-np.abs(W), -share), axis=1)
+    chosen = np.zeros(share.shape, dtype=bool)
+    np.put_along_axis(chosen, order[:, :k], True, axis=1)
+    return chosen
+
+
+def draw_support(share: np.ndarray, random: np.random.RandomState) -> np.ndarray:
+    """A random support: a feature is in with its share as probability.
+
+    Systematic sampling: features lie along a line in random order, as long as their
+    shares; those are chosen that a comb with unit spacing hits. So a prototype never
+    gets more than the sum of its shares, rounded up.
+
+    Parameters
+    ----------
+    share : ndarray of shape (n_prototypes, n_features)
+    random : RandomState
+
+    Returns
+    -------
+    ndarray of bool, shape (n_prototypes, n_features)
+    """
+    order = random.uniform(size=share.shape).argsort(axis=1)
+    ends = np.cumsum(np.take_along_axis(share, order, axis=1), axis=1)
+    # A sum that is whole but for rounding must not hit one feature too few.
+    ends += 1e-12 - random.uniform(size=(len(share), 1))
+    chosen = np.empty(share.shape, dtype=bool)
+    hits = np.diff(np.floor(ends), axis=1, prepend=-1.0) > 0
+    np.put_along_axis(chosen, order, hits, axis=1)
+    return chosen
+
+
+def round_all(
+    problem: SMaLLProblem,
+    relaxed: list[Solution],
+    parameters: SMaLLParameters,
+    random: np.random.RandomState,
+    options: SolverOptions,
+    state: SMaLLState | None = None,
+) -> list[Solution]:
+    """The best k-sparse prototypes found from the relaxation of every task.
+
+    Parameters
+    ----------
+    problem : SMaLLProblem
+    relaxed : list of Solution
+    parameters : SMaLLParameters
+        Its k is above 0 and below ``n_features``.
+    random : RandomState
+    options : SolverOptions
+    state : SMaLLState, optional
+        An earlier fit: where a support has not changed, its prototypes are a better
+        start.
+
+    Returns
+    -------
+    list of Solution
+        Their gap is that of the refit, not that to the best k-sparse model.
+    """
+    earlier = [None] * len(relaxed) if state is None else state.rounded
+    rounded = []
+    for task, solution, before in zip(problem.tasks, relaxed, earlier, strict=True):
+        starts = _round_and_refit(
+            problem, task, solution, parameters, random, options, before
+        )
+        swapped = [
+            _swap_features(problem, task, start, parameters, options)
+            for start in starts
+        ]
+        rounded.append(min(swapped, key=lambda solution: solution.objective[-1]))
+    return rounded
+
+
+def _round_and_refit(
+    problem: SMaLLProblem,
+    task: Task,
+    relaxed: Solution,
+    parameters: SMaLLParameters,
+    random: np.random.RandomState,
+    options: SolverOptions,
+    before: np.ndarray | None,
+) -> list[Solution]:
+    """Round the relaxation of one task; `before` are an earlier fit's prototypes.
+
+    Returns the refit of the largest shares, and that of a draw if it is better.
+    """
+    W, k = relaxed.W[:, : problem.n_features], parameters.k
+    share = shares(W, k)
+    share[: task.first] = 0.0
+    tried: set[bytes] = set()
+    found: list[Solution] = []
+    for draw in range(parameters.n_draws + 1):
+        support = draw_support(share, random) if draw else largest_shares(share, W, k)
+        support[: task.first] = False
+        if support.tobytes() in tried or not support.any():
+            continue
+        tried.add(support.tobytes())
+        known = before is not None and _same_support(before, support)
+        ceiling = min((s.objective[-1] for s in found), default=np.inf)
+        start = Start(before if known else relaxed.W, relaxed.curvature, ceiling)
+        found.append(refit(problem, task, support, parameters, start, options))
+        if found[-1].status == STOPPED:
+            break
+    best = min(found, key=lambda solution: solution.objective[-1])
+    return [best] if best is found[0] else [found[0], best]
+
+
+def _same_support(W: np.ndarray, support: np.ndarray) -> bool:
+    """Whether the weights of W are zero where the support says so, and only there."""
+    return bool(((W[:, : support.shape[1]] != 0) == support).all())
+
+
+def _swap_features(
+    problem: SMaLLProblem,
+    task: Task,
+    best: Solution,
+    parameters: SMaLLParameters,
+    options: SolverOptions,
+) -> Solution:
+    """Exchange one feature of one prototype at a time while that lowers the objective.
+
+    At most `n_swaps` are tried, in the order of `swap_changes`, a quadratic model;
+    most refits end after some steps, when their bound reaches the best objective.
+    """
+    n, left, improved = problem.n_features, parameters.n_swaps, True
+    while improved and left > 0 and best.status != STOPPED:
+        improved = False
+        support, lowest = best.W[:, :n] != 0, best.objective[-1]
+        changes = swap_changes(problem, task, best.W, parameters.lam)
+        order = np.argsort(changes, axis=None)[:left]
+        for place in order[changes.ravel()[order] < PROMISING * lowest]:
+            prototype, out, into = np.unravel_index(place, changes.shape)
+            swapped, W = support.copy(), best.W.copy()
+            swapped[prototype, [out, into]] = False, True
+            W[prototype, out] = 0.0
+            start = Start(W, best.curvature, lowest)
+            found = refit(problem, task, swapped, parameters, start, options)
+            left -= 1
+            if found.objective[-1] < lowest:
+                best, improved = found, True
+                break
+    return best

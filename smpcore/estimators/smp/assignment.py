@@ -1,0 +1,82 @@
+"""Which prototype a row is tied to, and which prototypes fusion made equal."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from smpcore.estimators.fusion import MERGED, equal_groups
+from smpcore.estimators.linear import ROWS_AT_ONCE
+from smpcore.estimators.smp.problem import SMPProblem
+
+
+def better_assignment(problem: SMPProblem, W: np.ndarray) -> np.ndarray:
+    """Tie every row to the prototype of its class that scores highest.
+
+    Parameters
+    ----------
+    problem : SMPProblem
+    W : ndarray of shape (n_prototypes, n_columns)
+
+    Returns
+    -------
+    ndarray of int, shape (n_samples,)
+        A row stays where it is unless another prototype is better by more than
+        rounding.
+    """
+    assignment = problem.assignment.copy()
+    for first in range(0, len(assignment), ROWS_AT_ONCE):
+        part = slice(first, first + ROWS_AT_ONCE)
+        rows = np.arange(len(assignment[part]))
+        scores = problem.X[part] @ W.T
+        now = scores[rows, assignment[part]]
+        scores[problem.owners != problem.codes[part][:, None]] = -np.inf
+        best = scores.argmax(axis=1)
+        moved = scores[rows, best] > now + 1e-9 * (1.0 + np.abs(now))
+        assignment[part] = np.where(moved, best, assignment[part])
+    return assignment
+
+
+def merged_rows(W: np.ndarray, group: np.ndarray, n_features: int) -> np.ndarray:
+    """What each group of equal prototypes becomes.
+
+    Parameters
+    ----------
+    W : ndarray of shape (n_prototypes, n_columns)
+    group : ndarray of int, shape (n_prototypes,)
+        As `equal_prototypes` gives it.
+    n_features : int
+
+    Returns
+    -------
+    ndarray of shape (n_groups, n_columns)
+        Mean of the group; its member with the largest bias where they differ in it.
+    """
+    near = MERGED * np.abs(W).max()
+    rows = np.empty((group.max() + 1, W.shape[1]))
+    for number in range(len(rows)):
+        own = W[group == number]
+        biases = own[:, n_features:].sum(axis=1)
+        same = biases.max() - biases.min() <= near
+        rows[number] = own.mean(axis=0) if same else own[biases.argmax()]
+    return rows
+
+
+def equal_prototypes(W: np.ndarray, owners: np.ndarray, n_features: int) -> np.ndarray:
+    """Find prototypes of a class that are equal, directly or through others.
+
+    Prototypes that differ in the bias only are taken for equal: the one with the
+    largest bias always scores highest, the others never decide anything.
+
+    Parameters
+    ----------
+    W : ndarray of shape (n_prototypes, n_columns)
+    owners : ndarray of int, shape (n_prototypes,)
+    n_features : int
+        Columns that are weights of features.
+
+    Returns
+    -------
+    ndarray of int, shape (n_prototypes,)
+        Number of the group of each, in the order of their first members.
+    """
+    return equal_groups(W[:, :n_features], np.abs(W).max(), "chebyshev", owners)

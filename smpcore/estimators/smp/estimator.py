@@ -1,0 +1,320 @@
+"""Sparse Multi-Prototype classification as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from smpcore.errors import SmpcoreError, warn
+from smpcore.estimators.base import Fitted
+from smpcore.estimators.checks import FLAG, Number, OneOf
+from smpcore.estimators.classifier import PrototypeClassifier
+from smpcore.estimators.linear import TOO_LARGE, count_wins, largest_eigenvalue
+from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.smp.assignment import (
+    better_assignment,
+    equal_prototypes,
+    merged_rows,
+)
+from smpcore.estimators.smp.bounds import slider_ranges
+from smpcore.estimators.smp.problem import (
+    SOLVERS,
+    SMPParameters,
+    SMPProblem,
+    SMPState,
+    Solution,
+    refuse_too_large,
+    solve_problem,
+)
+from smpcore.estimators.starts import cluster_rows, each_row, warn_if_fewer
+from smpcore.model import History, PrototypeModel
+from smpcore.solvers.smp import DIVERGED, ITERATION_LIMIT, STOPPED
+
+#: Times that rows may move to better prototypes.
+MOST_ROUNDS = 50
+
+
+class SMPClassifier(PrototypeClassifier):
+    r"""Sparse multi-prototype classifier (SMP).
+
+    Every class has a few linear prototypes; a class scores as high as its best one,
+    and the highest score wins. The prototypes minimise, jointly and convexly,
+
+    .. math:: \frac1m\sum_i \ell_i(W) + \lambda\sum_{c}\sum_{i<j\in J_c}
+              \|w_i-w_j\|_\infty + \mu\|W\|_1 + \frac{\mu\eta}{2}\|W\|_F^2 .
+
+    Parameters
+    ----------
+    n_prototypes : int, default=2
+        Prototypes of each class before fusion; a class of fewer distinct rows gets
+        fewer.
+    lam : float, default=0.003
+        Weight of the fusion penalty: makes prototypes of a class equal.
+    mu : float, default=0.005
+        Weight of the elastic net: makes prototypes sparse.
+    eta : float, default=1.0
+        Ridge part of the elastic net, inside `mu`.
+    loss : {"smooth", "max"}, default="smooth"
+        Equation (4) or (2) of the paper.
+    bias : bool, default=True
+        Whether prototypes have an intercept. It has no l1 penalty, but a ridge of
+        ``max(mu * eta, 1e-3)``, which the duality gap needs: the larger it is, the
+        higher the mean softmax of a rare class is above its share of the rows. Use
+        `class_weight` or a threshold for rare classes.
+    start : {"kmeans", "each"}, default="kmeans"
+        Rows of a class share a prototype by k-means, or every row has its own and
+        fusion decides how many remain.
+    reassign : bool, default=False
+        After a fit, tie every row to the prototype of its class that scores highest
+        and fit again, until nothing changes.
+    tol : float, default=1e-3
+        Stop when the objective is certified to be this close to the optimum,
+        relatively.
+    max_iter : int, default=2000
+    random_state : int, RandomState or None, default=0
+        Seed of k-means.
+    standardize : bool, default=True
+        Scale features to mean 0 and standard deviation 1.
+    class_weight : None, "balanced" or dict, default=None
+    solver : {"spg", "primal-dual"}, default="spg"
+        Proximal gradient with Barzilai-Borwein steps, or the paper's Algorithm 2
+        with larger steps that are as safe.
+    record : int, default=0
+        Keep every so-many-th step (at most 200) in ``history_.steps``.
+
+    Attributes
+    ----------
+    model_ : PrototypeModel
+        Prototypes after merging those that fusion made equal.
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    objective_ : float
+        Objective of the prototypes as solved.
+    gap_ : float
+        The optimum is at most this much lower.
+    n_asked_ : int
+        Prototypes before merging.
+    n_iter_ : int
+    history_ : History
+    assignment_ : ndarray of int, shape (n_samples,)
+        Prototype, as solved, that each training row is tied to.
+    merged_ : ndarray of int, shape (n_solved,)
+        Prototype of `model_` that each solved one became.
+    merged_objective_ : float
+        Objective of the merged prototypes.
+    wins_ : ndarray of int, shape (n_prototypes,)
+        Training rows whose label a prototype of `model_` decides; a prototype with
+        none is dead.
+    state_ : SMPState
+        Start for the next `solve`.
+
+    References
+    ----------
+    Garg, Dekel, Xiao: Sparse Multi-Prototype Classification. UAI 2018, equation (6).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SMPClassifier(mu=0.05).fit(X, y).model_.n_nonzeros < 24
+    True
+    """
+
+    problem_params: ClassVar[tuple[str, ...]] = (
+        "n_prototypes",
+        "bias",
+        "start",
+        "random_state",
+        "standardize",
+        "class_weight",
+    )
+    state_class: ClassVar[type] = SMPState
+    allowed: ClassVar[Mapping[str, Number | OneOf]] = {
+        "n_prototypes": Number(1, integer=True),
+        "lam": Number(0.0, 1e12),
+        "mu": Number(0.0, 1e12),
+        "eta": Number(0.0, 1e12),
+        "loss": OneOf(("smooth", "max")),
+        "start": OneOf(("kmeans", "each")),
+        "solver": OneOf(tuple(SOLVERS)),
+        "bias": FLAG,
+        "reassign": FLAG,
+    }
+
+    def __init__(
+        self,
+        n_prototypes: int = 2,
+        lam: float = 0.003,
+        mu: float = 0.005,
+        eta: float = 1.0,
+        loss: str = "smooth",
+        bias: bool = True,
+        start: str = "kmeans",
+        reassign: bool = False,
+        tol: float = 1e-3,
+        max_iter: int = 2000,
+        random_state: Any = 0,
+        standardize: bool = True,
+        class_weight: Any = None,
+        solver: str = "spg",
+        record: int = 0,
+    ) -> None:
+        self.n_prototypes = n_prototypes
+        self.lam = lam
+        self.mu = mu
+        self.eta = eta
+        self.loss = loss
+        self.bias = bias
+        self.start = start
+        self.reassign = reassign
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.standardize = standardize
+        self.class_weight = class_weight
+        self.solver = solver
+        self.record = record
+
+    def bounds(self, problem: SMPProblem) -> dict[str, tuple[float, float]]:
+        """Useful ranges of `lam` and `mu` for these rows.
+
+        From the upper end of `lam` on, all prototypes of a class are equal at the
+        optimum, given the current `mu` and `eta`; from that of `mu` on, all feature
+        weights are zero there, given the current `lam` and `eta`. Both are proved for
+        the smooth loss, and a guide for the max loss. A solution within its gap may
+        still differ: Algorithm 2's prototypes may stay apart.
+
+        Parameters
+        ----------
+        problem : SMPProblem
+
+        Returns
+        -------
+        dict
+            Name -> (low, high).
+        """
+        self._check_parameters()
+        return slider_ranges(problem, self._parameters, self.start)
+
+    @property
+    def _parameters(self) -> SMPParameters:
+        return SMPParameters(self.lam, self.mu, self.eta, self.loss, self.solver)
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> SMPProblem:
+        """Tie each row to a prototype of its class."""
+        entries = self._scaled_rows(X, y, sample_weight, bias=self.bias)
+        scaled, codes, weights = (entries[k] for k in ("X", "codes", "weights"))
+        lipschitz = 0.5 * largest_eigenvalue(scaled, weights)
+        if not np.isfinite(lipschitz):
+            raise SmpcoreError(TOO_LARGE)
+        if self.start == "each":
+            assignment, owners = each_row(codes, weights)
+        else:
+            assignment, owners = cluster_rows(
+                scaled, codes, weights, self.n_prototypes, self.random_state
+            )
+            warn_if_fewer(self.n_prototypes, owners, entries["classes"])
+        return SMPProblem(
+            **entries,
+            assignment=assignment,
+            owners=owners,
+            copies=np.ones(len(owners)),
+            lipschitz=lipschitz,
+        )
+
+    def _solve(
+        self, problem: SMPProblem, state: SMPState | None, options: SolverOptions
+    ) -> Fitted:
+        """Solve, merge the prototypes that became equal, and count what they win."""
+        refuse_too_large(len(problem.owners), problem.n_pairs, problem.X.shape[1])
+        solved, rounds = self._alternate(problem, state, options)
+        last = rounds[-1]
+        history = _joined_history(problem, rounds, options.seconds)
+        self._report(history)
+        merged = equal_prototypes(last.W, solved.owners, problem.n_features)
+        W = merged_rows(last.W, merged, problem.n_features)
+        self.merged_objective_ = float(history.objective[-1])
+        if len(W) < len(last.W):
+            at, none = SMPState(W[merged], last.Y), SolverOptions(self.tol, max_iter=0)
+            found = solve_problem(solved, self._parameters, none, at)
+            self.merged_objective_ = float(found.objective[0])
+        return Fitted(
+            self._model(solved, W, merged, history),
+            state=SMPState(last.W, last.Y),
+            assignment=solved.assignment,
+            n_asked=len(solved.owners),
+            merged=merged,
+            wins=count_wins(problem, W),
+        )
+
+    def _alternate(
+        self, problem: SMPProblem, state: SMPState | None, options: SolverOptions
+    ) -> tuple[SMPProblem, list[Solution]]:
+        """Solve; with `reassign`, move rows to better prototypes and solve again."""
+        rounds: list[Solution] = []
+        while True:
+            solution = solve_problem(problem, self._parameters, options, state)
+            rounds.append(solution)
+            if not self.reassign or solution.status in (STOPPED, DIVERGED):
+                return problem, rounds
+            assignment = better_assignment(problem, solution.W)
+            if (assignment == problem.assignment).all() or len(rounds) == MOST_ROUNDS:
+                return problem, rounds
+            problem = replace(problem, assignment=assignment)
+            state = SMPState(solution.W, solution.Y)
+            options = replace(options, progress=np.zeros(1))
+
+    def _report(self, history: History) -> None:
+        """Refuse a diverged fit; warn of an unfinished one."""
+        if history.status == DIVERGED:
+            raise SmpcoreError(TOO_LARGE)
+        if history.status == ITERATION_LIMIT:
+            gap = history.gap[-1] / history.objective[-1]
+            warn(
+                f"max_iter={self.max_iter} was reached with the objective certified to "
+                f"{gap:.1e}, not to tol={self.tol:g}; raise max_iter or tol.",
+                ConvergenceWarning,
+            )
+
+    def _model(
+        self, problem: SMPProblem, W: np.ndarray, merged: np.ndarray, history: History
+    ) -> PrototypeModel:
+        """Wrap the merged prototypes."""
+        n, owners = problem.n_features, np.empty(len(W), dtype=np.int64)
+        owners[merged] = problem.owners
+        return problem.model(
+            np.ascontiguousarray(W[:, :n]),
+            problem.class_votes(owners),
+            history,
+            bias=W[:, n:].sum(axis=1),
+            counts=np.bincount(merged),
+        )
+
+
+def _joined_history(
+    problem: SMPProblem, rounds: list[Solution], seconds: float
+) -> History:
+    """All rounds as one fit; steps have the bias, or 0, in their last column.
+
+    Each round starts at the iteration where the one before ended.
+    """
+    steps = np.concatenate([solution.steps for solution in rounds])[:200]
+    missing = problem.n_features + 1 - steps.shape[2]
+    starts = np.cumsum([0] + [solution.n_iter for solution in rounds[:-1]])
+    iterations = [
+        np.arange(len(solution.objective)) + start
+        for solution, start in zip(rounds, starts, strict=True)
+    ]
+    return History(
+        iteration=np.concatenate(iterations).astype(np.float64),
+        objective=np.concatenate([solution.objective for solution in rounds]),
+        gap=np.concatenate([solution.gap for solution in rounds]),
+        steps=np.pad(steps, ((0, 0), (0, 0), (0, missing))),
+        status=rounds[-1].status,
+        n_iter=sum(solution.n_iter for solution in rounds),
+        seconds=seconds,
+    )

@@ -1,0 +1,221 @@
+"""What SMP's estimator hands to its kernels, and what they return."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from smpcore.errors import SmpcoreError
+from smpcore.estimators.problem import ClassificationProblem, SolverOptions
+from smpcore.solvers.smp import solve_smp
+from smpcore.solvers.smp_primal_dual import solve_smp_primal_dual
+
+SOLVERS = {"spg": solve_smp, "primal-dual": solve_smp_primal_dual}
+
+#: Memory that prototypes and their pairs may take, in bytes.
+MOST_BYTES = 2 * 2**30
+
+
+@dataclass(frozen=True, eq=False)
+class SMPProblem(ClassificationProblem):
+    """Training rows for SMP, each tied to a prototype of its class.
+
+    Parameters
+    ----------
+    assignment : ndarray of int, shape (n_samples,)
+        Prototype that each row is tied to.
+    owners : ndarray of int, shape (n_prototypes,)
+        Class of each prototype, ascending.
+    copies : ndarray of shape (n_prototypes,)
+        How many equal prototypes each one stands for, in loss and penalties.
+    lipschitz : float
+        Bound on the curvature of the loss.
+    """
+
+    assignment: np.ndarray
+    owners: np.ndarray
+    copies: np.ndarray
+    lipschitz: float
+
+    @property
+    def n_pairs(self) -> int:
+        """Pairs of prototypes of the same class."""
+        sizes = np.bincount(self.owners)
+        return int((sizes * (sizes - 1) // 2).sum())
+
+    def pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """First and second prototype of each pair, class by class.
+
+        Returns
+        -------
+        first, second : ndarray of int, shape (n_pairs,)
+        """
+        first, second = [], []
+        for code in range(self.owners[-1] + 1):
+            own = np.flatnonzero(self.owners == code)
+            i, j = np.triu_indices(len(own), 1)
+            first.append(own[i])
+            second.append(own[j])
+        return np.concatenate(first), np.concatenate(second)
+
+
+@dataclass(frozen=True, eq=False)
+class SMPState:
+    """Where a solver ended: the warm start of the next.
+
+    Parameters
+    ----------
+    W : ndarray of shape (n_prototypes, n_columns)
+    Y : ndarray of shape (n_pairs, n_columns)
+        Dual of the fusion penalty.
+    """
+
+    W: np.ndarray
+    Y: np.ndarray
+
+    def fits(self, problem: SMPProblem) -> bool:
+        """Whether the shapes are those of this problem."""
+        n_columns = problem.X.shape[1]
+        shapes = (len(problem.owners), n_columns), (problem.n_pairs, n_columns)
+        return (self.W.shape, self.Y.shape) == shapes
+
+
+@dataclass(frozen=True)
+class SMPParameters:
+    """The objective and the algorithm, as in `SMPClassifier`.
+
+    Parameters
+    ----------
+    lam, mu, eta : float
+    loss : {"smooth", "max"}
+    solver : {"spg", "primal-dual"}
+    """
+
+    lam: float
+    mu: float
+    eta: float
+    loss: str = "smooth"
+    solver: str = "spg"
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a kernel returned.
+
+    Parameters
+    ----------
+    W : ndarray of shape (n_prototypes, n_columns)
+    Y : ndarray of shape (n_pairs, n_columns)
+    status : int
+    n_iter : int
+    objective, gap : ndarray of shape (n_iter + 1,)
+    steps : ndarray of shape (n_recorded, n_prototypes, n_columns)
+    """
+
+    W: np.ndarray
+    Y: np.ndarray
+    status: int
+    n_iter: int
+    objective: np.ndarray
+    gap: np.ndarray
+    steps: np.ndarray
+
+
+def refuse_too_large(n_prototypes: int, n_pairs: int, n_columns: int) -> None:
+    """Refuse prototypes that the solver's memory would not hold.
+
+    Parameters
+    ----------
+    n_prototypes, n_pairs, n_columns : int
+
+    Raises
+    ------
+    SmpcoreError
+    """
+    needed = 8 * n_columns * (4 * n_pairs + 12 * n_prototypes)
+    if needed > MOST_BYTES:
+        raise SmpcoreError(
+            f"{n_prototypes} prototypes in {n_pairs} pairs of {n_columns} columns "
+            f"would take {needed / 2**30:.3g} GiB and should take at most "
+            f"{MOST_BYTES / 2**30:g}; use start='kmeans', or fewer prototypes or rows."
+        )
+
+
+def elastic_net(problem: SMPProblem, mu: float, eta: float) -> tuple[np.ndarray, ...]:
+    """Weights of the elastic net for each entry of the prototypes.
+
+    The bias pays no l1 and at least 1e-3 of ridge, features at least 1e-6: without
+    it there may be no minimiser.
+
+    Parameters
+    ----------
+    problem : SMPProblem
+    mu, eta : float
+
+    Returns
+    -------
+    l1, l2 : ndarray of shape (n_prototypes, n_columns)
+    """
+    l1 = np.full(problem.X.shape[1], mu)
+    l2 = np.full(problem.X.shape[1], max(mu * eta, 1e-6))
+    l1[problem.n_features :] = 0.0
+    l2[problem.n_features :] = max(mu * eta, 1e-3)
+    return np.outer(problem.copies, l1), np.outer(problem.copies, l2)
+
+
+def solve_problem(
+    problem: SMPProblem,
+    parameters: SMPParameters,
+    options: SolverOptions,
+    state: SMPState | None = None,
+) -> Solution:
+    """Call a kernel.
+
+    Parameters
+    ----------
+    problem : SMPProblem
+    parameters : SMPParameters
+    options : SolverOptions
+    state : SMPState, optional
+        Warm start that fits the problem; zeros otherwise.
+
+    Returns
+    -------
+    Solution
+    """
+    shape, lam = (len(problem.owners), problem.X.shape[1]), float(parameters.lam)
+    W, Y = np.zeros(shape), np.zeros((problem.n_pairs, shape[1]))
+    if state is not None:
+        W, Y = state.W.copy(), _feasible(problem, state.Y, parameters.lam)
+    smooth = parameters.loss == "smooth"
+    block = max(16, min(96, 262144 // W.size))  # rows; fastest for BLAS on one thread
+    powers = np.empty(len(W) * block)
+    result = SOLVERS[parameters.solver](
+        problem.X,
+        problem.codes,
+        problem.assignment,
+        problem.weights,
+        problem.owners,
+        np.searchsorted(problem.owners, np.arange(problem.owners[-1] + 2)),
+        problem.copies,
+        np.log(problem.copies) if smooth else np.zeros(len(W)),
+        lam,
+        *elastic_net(problem, float(parameters.mu), float(parameters.eta)),
+        problem.lipschitz,
+        smooth,
+        W,
+        Y,
+        powers,
+        powers.view(np.int64),
+        *options.for_kernel,
+    )
+    return Solution(*result)
+
+
+def _feasible(problem: SMPProblem, Y: np.ndarray, lam: float) -> np.ndarray:
+    """Shrink the duals of another lambda into the balls of this one."""
+    first, second = problem.pairs()
+    radius = lam * problem.copies[first] * problem.copies[second]
+    size = np.abs(Y).sum(axis=1)
+    return Y * np.minimum(1.0, radius / np.where(size > 0, size, 1.0))[:, None]

@@ -1,0 +1,210 @@
+"""Which training rows share a prototype at first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.utils import check_random_state
+
+from smpcore.errors import caution
+from smpcore.threads import one_core
+
+#: Rows of a class that k-means looks at; the others join the nearest centre.
+MOST_ROWS = 10_000
+
+
+def each_row(codes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Give every row a prototype of its own.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n_samples,)
+        Class of each row.
+    weights : ndarray of shape (n_samples,)
+        A row of weight 0 gets none; it is tied to the first of its class.
+
+    Returns
+    -------
+    assignment : ndarray of int, shape (n_samples,)
+    owners : ndarray of int, shape (n_prototypes,)
+        Class of each prototype, ascending.
+    """
+    counted = np.flatnonzero(weights > 0)
+    counted = counted[np.argsort(codes[counted], kind="stable")]
+    owners = codes[counted]
+    assignment = np.searchsorted(owners, codes)
+    assignment[counted] = np.arange(len(counted))
+    return assignment, owners
+
+
+def cluster_rows(
+    X: np.ndarray, codes: np.ndarray, weights: np.ndarray, n_clusters: int, seed: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """k-means in every class, the best of five starts.
+
+    A class with fewer distinct rows than `n_clusters` gets one cluster for each.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_columns)
+    codes : ndarray of int, shape (n_samples,)
+        Class of each row.
+    weights : ndarray of shape (n_samples,)
+        A whole weight counts as that many equal rows.
+    n_clusters : int
+    seed : int, RandomState or None
+
+    Returns
+    -------
+    assignment : ndarray of int, shape (n_samples,)
+    owners : ndarray of int, shape (n_prototypes,)
+        Class of each prototype, ascending.
+    """
+    random = check_random_state(seed)
+    assignment = np.empty(len(codes), dtype=np.int64)
+    owners: list[int] = []
+    for code in range(codes.max() + 1):
+        rows = np.flatnonzero(codes == code)
+        counted = rows[weights[rows] > 0]
+        if len(counted) > MOST_ROWS:
+            counted = np.sort(random.choice(counted, MOST_ROWS, replace=False))
+        centers = _centers(X[counted], weights[counted], n_clusters, random)
+        for part in np.array_split(rows, len(rows) // MOST_ROWS + 1):
+            # From the middle of the centres: squares of large offsets would cancel.
+            near = centers - centers.mean(axis=0)
+            rows_near = X[part] - centers.mean(axis=0)
+            nearest = (near**2).sum(axis=1) - 2.0 * rows_near @ near.T
+            assignment[part] = len(owners) + nearest.argmin(axis=1)
+        owners += [code] * len(centers)
+    return assignment, np.array(owners, dtype=np.int64)
+
+
+def _centers(
+    X: np.ndarray, weights: np.ndarray, n_clusters: int, random: np.random.RandomState
+) -> np.ndarray:
+    """Centres of the clusters of one class."""
+    n_clusters = min(n_clusters, count_distinct(X, n_clusters))
+    if n_clusters == 1:
+        return X[:1]
+    # Of a tolerance of 0 scikit-learn warns: rounding may never reach it.
+    return kmeans_centers(X, weights, n_clusters, random, n_init=5, tol=1e-12)
+
+
+def kmeans_centers(
+    X: np.ndarray,
+    weights: np.ndarray,
+    n_clusters: int,
+    random: np.random.RandomState,
+    n_trials: int = 1,
+    **options: Any,
+) -> np.ndarray:
+    """Centres of k-means that depend on the rows, not on their order.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_columns)
+        May be overwritten.
+    weights : ndarray of shape (n_samples,)
+        A whole weight counts as that many equal rows.
+    n_clusters : int
+    random : RandomState
+    n_trials : int, default=1
+        As in `seeding`.
+    **options
+        Of scikit-learn's `KMeans`; `n_init` is 1 without them.
+
+    Returns
+    -------
+    ndarray of shape (n_clusters, n_columns)
+    """
+    options = {"n_init": 1, "copy_x": False, "random_state": random} | options
+    kmeans = KMeans(n_clusters, init=seeding(weights, n_trials), **options)
+    with one_core:
+        return kmeans.fit(X, sample_weight=weights).cluster_centers_
+
+
+def count_distinct(X: np.ndarray, enough: int) -> int:
+    """Count different rows, up to a number that is enough.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_columns)
+    enough : int
+
+    Returns
+    -------
+    int
+    """
+    for rows in (X[: 4 * enough], X):  # The first rows often are enough.
+        found = 0
+        while found < enough and len(rows):
+            rows = rows[(rows != rows[0]).any(axis=1)]
+            found += 1
+        if found == enough:
+            break
+    return found
+
+
+def seeding(weights: np.ndarray, n_trials: int = 1) -> Callable[..., np.ndarray]:
+    """k-means++ that draws the same centres however rows are ordered or repeated.
+
+    scikit-learn's own draws by position. Here rows are lined up along a random
+    direction, so that a row of weight 3 covers the same stretch as three equal rows.
+    Of `n_trials` draws for each centre the one that leaves the least is taken.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_samples,)
+    n_trials : int, default=1
+
+    Returns
+    -------
+    callable
+        As `init` of scikit-learn's `KMeans` that is fitted to these rows.
+    """
+
+    def seeds(
+        X: np.ndarray, n_clusters: int, random_state: np.random.RandomState
+    ) -> np.ndarray:
+        along = (X * random_state.normal(size=X.shape[1])).sum(axis=1)
+        order = np.argsort(along, kind="stable")
+        lined, masses = X[order] - X[order[0]], weights[order]
+        squares = np.einsum("ij,ij->i", lined, lined)
+        chance, closest = masses, np.full(len(X), np.inf)
+        chosen = []
+        for draws in random_state.uniform(size=(n_clusters, n_trials)):
+            reach = np.cumsum(chance)
+            places = np.searchsorted(reach, draws * reach[-1], side="right")
+            places = np.minimum(places, len(lined) - 1)
+            distance = squares[places, None] + squares - 2.0 * lined[places] @ lined.T
+            left = np.minimum(closest, np.maximum(distance, 0.0))
+            best = int((left @ masses).argmin())
+            chosen.append(X[order[places[best]]])
+            closest = left[best]
+            chance = masses * closest
+        return np.array(chosen)
+
+    return seeds
+
+
+def warn_if_fewer(asked: int, owners: np.ndarray, classes: np.ndarray) -> None:
+    """Warn if a class has fewer distinct rows than prototypes asked for.
+
+    Parameters
+    ----------
+    asked : int
+    owners : ndarray of int, shape (n_prototypes,)
+        Class of each prototype.
+    classes : ndarray of shape (n_classes,)
+    """
+    present, sizes = np.unique(owners, return_counts=True)
+    short = np.flatnonzero(sizes < asked)
+    if len(short):
+        least = short[sizes[short].argmin()]
+        caution(
+            f"n_prototypes={asked} is more than the distinct rows of {len(short)} of "
+            f"the classes; class {classes[present[least]]!s} gets {sizes[least]}."
+        )

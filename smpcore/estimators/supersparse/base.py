@@ -1,0 +1,350 @@
+"""What the super-sparse classifier and regressor share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from smpcore.estimators.base import Fitted, PrototypeEstimator
+from smpcore.estimators.checks import Number, OneOf, sample_weights
+from smpcore.estimators.fusion import equal_groups
+from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.scaling import scaled_copy
+from smpcore.estimators.starts import count_distinct
+from smpcore.estimators.supersparse.blackbox import CheckedFunction
+from smpcore.estimators.supersparse.bounds import (
+    clipped_count,
+    natural_gamma,
+    scaled_box,
+    slider_ranges,
+)
+from smpcore.estimators.supersparse.fit import (
+    Recipe,
+    fit_rows,
+    refuse_diverged,
+    warn_if_unfinished,
+)
+from smpcore.estimators.supersparse.problem import (
+    SCALED,
+    SMOOTH,
+    Objective,
+    Solution,
+    SuperSparseProblem,
+    SuperSparseRegression,
+    SuperSparseState,
+)
+from smpcore.estimators.supersparse.rows import (
+    Rows,
+    joined_rows,
+    off_the_data,
+)
+from smpcore.estimators.supersparse.strings import refuse_non_strings
+from smpcore.estimators.supersparse.teachers import teacher_targets
+from smpcore.model import History, PrototypeModel
+from smpcore.similarity import Similarity
+
+#: Similarities that fade with the distance: the others look at directions, or at what
+#: has no places at all, and cannot tell whether a case lies off the data.
+PLACED = ("rbf", "laplacian", "intersection")
+
+AnyProblem = SuperSparseProblem | SuperSparseRegression
+
+
+@dataclass(frozen=True)
+class SimilarityOption(OneOf):
+    """A name of a similarity, or a function."""
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise SmpcoreError if it is neither."""
+        if not callable(value):
+            super().check(name, value)
+
+
+class SuperSparseEstimator(PrototypeEstimator):
+    """What classifier and regressor share."""
+
+    state_class: ClassVar[type] = SuperSparseState
+    allowed: ClassVar[Mapping[str, Number | OneOf]] = {
+        "n_prototypes": Number(1, integer=True, optional=True),
+        "lam": Number(0.0, 1e12),
+        "gamma": Number(0.0, 1e12, above=True, optional=True),
+        "degree": Number(1, 20, integer=True),
+        "coef0": Number(0.0, 1e12),
+        "eta": Number(0.0, 1e12, above=True),
+        "similarity": SimilarityOption((*SMOOTH, "strings")),
+        "start": OneOf(("auto", "kmeans", "greedy")),
+        "solver": OneOf(("lbfgs", "paper")),
+    }
+
+    def __init__(
+        self,
+        n_prototypes: int | None = None,
+        lam: float = 1e-4,
+        similarity: str | Callable[[np.ndarray, np.ndarray], np.ndarray] = "rbf",
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        target: str = "labels",
+        box: Any = None,
+        start: str = "auto",
+        tol: float = 1e-5,
+        max_iter: int = 200,
+        random_state: Any = 0,
+        standardize: bool = True,
+        solver: str = "lbfgs",
+        record: int = 0,
+        eta: float = 0.5,
+    ) -> None:
+        self.n_prototypes = n_prototypes
+        self.lam = lam
+        self.similarity = similarity
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.target = target
+        self.box = box
+        self.start = start
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.standardize = standardize
+        self.solver = solver
+        self.record = record
+        self.eta = eta
+
+    def bounds(self, problem: AnyProblem) -> dict[str, tuple[float, float]]:
+        """Useful ranges of `n_prototypes`, `gamma` and `lam` for these rows.
+
+        Parameters
+        ----------
+        problem : SuperSparseProblem or SuperSparseRegression
+
+        Returns
+        -------
+        dict
+            Name -> (low, high).
+        """
+        return slider_ranges(problem.rows, self._kind)
+
+    def resolve_defaults(self, problem: AnyProblem) -> dict[str, float]:
+        """Values that None stands for, for these rows.
+
+        Parameters
+        ----------
+        problem : SuperSparseProblem or SuperSparseRegression
+
+        Returns
+        -------
+        dict
+            Name -> value.
+        """
+        n_prototypes = count_distinct(problem.rows.cases, self._n_asked(problem))
+        gamma = self._similarity(problem.rows).gamma
+        return {"n_prototypes": n_prototypes, "gamma": gamma}
+
+    def objective(self, problem: AnyProblem) -> Objective:
+        """What is minimised for these rows, with a teacher's targets if there is one.
+
+        Parameters
+        ----------
+        problem : SuperSparseProblem or SuperSparseRegression
+
+        Returns
+        -------
+        Objective
+        """
+        similarity = self._similarity(problem.rows)
+        rows = teacher_targets(problem, similarity, self.target)
+        return Objective(rows, similarity, self.lam)
+
+    def set_solution(
+        self,
+        problem: AnyProblem,
+        objective: Objective,
+        solution: Solution,
+        start: np.ndarray,
+        seconds: float,
+        kind_of_prototype: str,
+    ) -> Self:
+        """Become a fit with a given solution, such as selected training rows.
+
+        Parameters
+        ----------
+        problem : SuperSparseProblem or SuperSparseRegression
+        objective : Objective
+        solution : Solution
+        start : ndarray of shape (n_prototypes, n_features)
+            Where the prototypes started, scaled units.
+        seconds : float
+            Time that it took.
+        kind_of_prototype : str
+            "invented case" or "real case".
+
+        Returns
+        -------
+        self
+        """
+        fitted = self._fitted(
+            problem, objective, solution, start, seconds, kind_of_prototype
+        )
+        self._set_fitted_attributes(problem, fitted)
+        return self
+
+    def _solve(
+        self,
+        problem: AnyProblem,
+        state: SuperSparseState | None,
+        options: SolverOptions,
+    ) -> Fitted:
+        """Start, solve, and merge prototypes at the same place."""
+        objective = self.objective(problem)
+        n_prototypes = clipped_count(objective.rows, self._n_asked(problem))
+        recipe = Recipe(n_prototypes, self.start, self.solver, float(self.eta))
+        kind, center = objective.similarity.kind, problem.center
+        box = scaled_box(self._box(problem), kind, center, problem.scale)
+        random = check_random_state(self.random_state)
+        solution, Z = fit_rows(objective, recipe, box, options, random, state)
+        warn_if_unfinished(solution, self.max_iter)
+        return self._fitted(
+            problem, objective, solution, Z, options.seconds, "invented case"
+        )
+
+    def _fitted(
+        self,
+        problem: AnyProblem,
+        objective: Objective,
+        solution: Solution,
+        start: np.ndarray,
+        seconds: float,
+        kind_of_prototype: str,
+    ) -> Fitted:
+        """The attributes of a solution; `set_solution` explains the parameters."""
+        refuse_diverged(solution)
+        similarity = objective.similarity
+        self.gamma_ = similarity.gamma
+        self.dual_coef_ = solution.B
+        merged = equal_groups(
+            solution.Z,
+            objective.rows.spread,
+            "euclidean",
+            np.zeros(len(solution.Z), dtype=np.int64),
+        )
+        history = _history(solution, seconds)
+        model = _merged_model(
+            problem, objective, solution, merged, history, kind_of_prototype
+        )
+        off_data, measures = None, {}
+        if kind_of_prototype == "invented case" and similarity.kind in PLACED:
+            off_data = off_the_data(problem.rows, model.anchors)
+            measures["Off the data"] = (
+                f"{off_data.sum()} of {model.n_prototypes}",
+                "invented cases farther from every training row than 95 % of these "
+                "are from their nearest other one",
+            )
+        defaults = self.resolve_defaults(problem)
+        left = [name for name in defaults if getattr(self, name) is None]
+        return Fitted(
+            model,
+            state=SuperSparseState(solution.Z),
+            assignment=similarity.values(problem.X, solution.Z).argmax(axis=1),
+            n_asked=len(solution.Z),
+            merged=merged,
+            start=start,
+            off_data=off_data,
+            automatic={name: defaults[name] for name in left},
+            measures=measures,
+        )
+
+    @property
+    def _kind(self) -> str:
+        """Name of the similarity."""
+        return "callable" if callable(self.similarity) else self.similarity
+
+    def _similarity(self, rows: Rows) -> Similarity:
+        """The similarity at these parameters."""
+        if callable(self.similarity):
+            return Similarity("callable", function=CheckedFunction(self.similarity))
+        gamma = natural_gamma(rows, self._kind) if self.gamma is None else self.gamma
+        return Similarity(
+            self.similarity,
+            gamma=float(gamma),
+            degree=int(self.degree),
+            coef0=float(self.coef0),
+        )
+
+    def _box(self, problem: AnyProblem) -> Any:
+        """The box; of strings it is the range of their codes."""
+        if self._kind != "strings":
+            return self.box
+        return (-1.0, np.full(problem.n_features, problem.rows.cases.max() + 0.5))
+
+    def _distinct_rows(
+        self, X: np.ndarray, labels: np.ndarray, sample_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+        """First of each set of equal rows, their weights, and entries of the problem.
+
+        The entry `rows` are the rows alone, scaled; their targets are still missing.
+        """
+        if self._kind == "strings":
+            refuse_non_strings(X)
+        if self._kind == "callable":
+            CheckedFunction(self.similarity).refuse_asymmetric(X)
+        first, masses = joined_rows(X, labels, sample_weight)
+        weights = sample_weights(masses, len(masses))
+        standardize = bool(self.standardize) and self._kind in SCALED
+        scaled, center, scale = scaled_copy(
+            X[first], weights, standardize, False, self._kind in ("rbf", "laplacian")
+        )
+        entries = {"X": (X - center) / scale, "center": center, "scale": scale}
+        return first, weights, entries | {"rows": scaled, "mass": float(masses.sum())}
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that are out of their range."""
+        super()._check_parameters()
+        OneOf(self.targets).check("target", self.target)
+
+
+def _history(solution: Solution, seconds: float) -> History:
+    """The solver's steps, with a bias of 0; no bound is known."""
+    return History(
+        iteration=np.arange(len(solution.objective), dtype=np.float64),
+        objective=solution.objective,
+        gap=np.full(len(solution.objective), np.nan),
+        steps=np.pad(solution.steps, ((0, 0), (0, 0), (0, 1))),
+        status=solution.status,
+        n_iter=solution.n_iter,
+        seconds=seconds,
+    )
+
+
+def _merged_model(
+    problem: AnyProblem,
+    objective: Objective,
+    solution: Solution,
+    merged: np.ndarray,
+    history: History,
+    kind_of_prototype: str,
+) -> PrototypeModel:
+    """Wrap prototypes, those at the same place as one, in the user's units."""
+    rows, counts = objective.rows, np.bincount(merged)
+    anchors = np.zeros((len(counts), problem.n_features))
+    votes = np.zeros((len(counts), len(rows.Y)))
+    np.add.at(anchors, merged, solution.Z)
+    np.add.at(votes, merged, solution.B * rows.unit)
+    intercept = solution.intercept * rows.unit + rows.middle
+    if problem.classes is not None and len(problem.classes) == 2:
+        votes, intercept = votes * [-0.5, 0.5], intercept * [-0.5, 0.5]
+    return problem.model(
+        anchors / counts[:, None],
+        votes,
+        history,
+        similarity=objective.similarity,
+        pooling="sum",
+        intercept=intercept,
+        counts=counts,
+        kind_of_prototype=kind_of_prototype,
+    )

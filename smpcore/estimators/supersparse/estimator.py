@@ -1,0 +1,223 @@
+"""Super-sparse learning in similarity spaces as scikit-learn estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from smpcore.estimators.checks import weigh_classes
+from smpcore.estimators.classifier import PrototypeClassifier
+from smpcore.estimators.regressor import PrototypeRegressor
+from smpcore.estimators.supersparse.base import SuperSparseEstimator
+from smpcore.estimators.supersparse.problem import (
+    SuperSparseProblem,
+    SuperSparseRegression,
+)
+from smpcore.estimators.supersparse.rows import standard_rows
+
+
+class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
+    r"""Classifier with a few virtual prototypes (super-sparse learning).
+
+    A score is a weighted sum of similarities to prototypes that no one has ever seen:
+    they are placed, by gradients, where they help most. Prototypes Z and coefficients
+    minimise
+
+    .. math:: \sum_i u_i \|B^\top s(x_i, Z) + b - y_i\|^2 + \lambda\|B\|_F^2 .
+
+
+    Parameters
+    ----------
+    n_prototypes : int, default=None
+        Of all classes together. None: 5 for two classes, else 2 for each class.
+    lam : float, default=1e-4
+        Ridge on the coefficients.
+    similarity : str or callable, default="rbf"
+        "rbf", "laplacian", "linear", "poly", "cosine", "ncc", "intersection",
+        "strings" (rows made by `encode_strings`), or a symmetric function
+        ``(X, Z) -> (n_samples, n_prototypes)`` of rows in your units.
+    gamma : float, default=None
+        Of RBF, Laplacian, polynomial and strings; None: as wide as the data.
+    degree : int, default=3
+    coef0 : float, default=1.0
+        Of the polynomial.
+    target : {"labels", "teacher"}, default="labels"
+        What is imitated: the labels, or the decisions of an SVM (C = 1) on all rows.
+    box : (low, high), default=None
+        Where prototypes may be, in your units: numbers, or arrays of shape
+        (n_features,).
+    start : {"auto", "kmeans", "greedy"}, default="auto"
+        Cluster centres of rows and targets, rows chosen greedily, or for small data
+        the best of several starts.
+    tol : float, default=1e-5
+        Stop after three steps that each lower the objective by less, relatively.
+    max_iter : int, default=200
+    random_state : int, RandomState or None, default=0
+        Seed of the starts.
+    standardize : bool, default=True
+        Scale features to mean 0 and standard deviation 1, for RBF, Laplacian, linear
+        and polynomial.
+    class_weight : None, "balanced" or dict, default=None
+    solver : {"lbfgs", "paper"}, default="lbfgs"
+        All prototypes at once, or the paper's Algorithm 1, one by one with fixed
+        steps: for teaching.
+    record : int, default=0
+        Keep every so-many-th step (at most 200) in ``history_.steps``.
+    eta : float, default=0.5
+        Step of the paper's algorithm.
+
+    Attributes
+    ----------
+    model_ : PrototypeModel
+        Prototypes with their votes; those at the same place are one.
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    objective_ : float
+        In standard units: the variance of the targets is 1.
+    gap_ : float
+        NaN: the problem is not convex, no bound is known.
+    n_asked_ : int
+        Prototypes asked for, at most the distinct rows.
+    n_iter_ : int
+    history_ : History
+    gamma_ : float
+    start_ : ndarray of shape (n_asked_, n_features)
+        Where the prototypes started, scaled units.
+    dual_coef_ : ndarray of shape (n_asked_, n_outputs)
+        Coefficients of the prototypes as solved, in standard units.
+    merged_ : ndarray of int, shape (n_asked_,)
+        Prototype of `model_` that each solved one became.
+    off_data_ : ndarray of bool, shape (n_prototypes,), or None
+        Whether a prototype of `model_` is farther from every training row than 95 % of
+        these are from their nearest other one; None where the similarity knows no
+        distances.
+    assignment_ : ndarray of int, shape (n_samples,)
+        Prototype that each training row is most like.
+    state_ : SuperSparseState
+        Start for the next `solve`, also of another number of prototypes.
+
+    See Also
+    --------
+    fit_smallest : Chooses `n_prototypes` on rows kept apart.
+    prune_path : Fits of fewer and fewer prototypes, each from the one before.
+    removal_costs : What each prototype is worth.
+    encode_strings : Makes rows for ``similarity="strings"``.
+
+    References
+    ----------
+    Demontis, Melis, Biggio, Fumera, Roli: Super-sparse learning in similarity spaces.
+    IEEE Computational Intelligence Magazine 11(4), 2016.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> few = SuperSparseClassifier(20, standardize=False).fit(X[:1000], y[:1000])
+    >>> few.model_.n_prototypes, few.score(X[1000:], y[1000:]) > 0.94
+    (20, True)
+    """
+
+    problem_params: ClassVar[tuple[str, ...]] = (
+        "similarity",
+        "standardize",
+        "class_weight",
+    )
+    targets: ClassVar[tuple[str, ...]] = ("labels", "teacher")
+
+    def __init__(
+        self,
+        n_prototypes: int | None = None,
+        lam: float = 1e-4,
+        similarity: str | Callable[[np.ndarray, np.ndarray], np.ndarray] = "rbf",
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        target: str = "labels",
+        box: Any = None,
+        start: str = "auto",
+        tol: float = 1e-5,
+        max_iter: int = 200,
+        random_state: Any = 0,
+        standardize: bool = True,
+        class_weight: Any = None,
+        solver: str = "lbfgs",
+        record: int = 0,
+        eta: float = 0.5,
+    ) -> None:
+        super().__init__(
+            n_prototypes, lam, similarity, gamma, degree, coef0, target, box, start,
+            tol, max_iter, random_state, standardize, solver, record, eta,
+        )  # fmt: skip
+        self.class_weight = class_weight
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> SuperSparseProblem:
+        """Scale the distinct rows and make targets of their labels."""
+        X, entries = self._labelled_rows(X, y, sample_weight)
+        codes, classes = entries["codes"], entries["classes"]
+        first, weights, scaling = self._distinct_rows(X, codes, sample_weight)
+        codes = codes[first]
+        weights = weigh_classes(weights, self.class_weight, classes, codes)
+        hot = codes[:, None] if len(classes) == 2 else np.eye(len(classes))[codes]
+        rows = standard_rows(scaling["rows"], 2.0 * hot - 1.0, weights, self._kind)
+        return SuperSparseProblem(**(entries | scaling | {"rows": rows}))
+
+    def _n_asked(self, problem: SuperSparseProblem) -> int:
+        """Prototypes asked for."""
+        if self.n_prototypes is not None:
+            return int(self.n_prototypes)
+        n_classes = len(problem.classes)
+        return 5 if n_classes == 2 else 2 * n_classes
+
+
+class SuperSparseRegressor(SuperSparseEstimator, PrototypeRegressor):
+    r"""Regressor with a few virtual prototypes (super-sparse learning).
+
+    The prediction is a weighted sum of similarities to a few invented cases.
+
+    Parameters
+    ----------
+    n_prototypes : int, default=None
+        None: 10.
+    target : {"labels", "ridge", "lasso"}, default="labels"
+        What is imitated: the given numbers, or the predictions of a ridge or LASSO
+        regression on the similarities to all rows.
+    lam, similarity, gamma, degree, coef0, box, start, tol, max_iter, random_state, \
+            standardize, solver, record, eta
+        As of `SuperSparseClassifier`.
+
+    Attributes
+    ----------
+    model_, n_features_in_, objective_, gap_, n_asked_, n_iter_, history_, gamma_, \
+            start_, dual_coef_, merged_, off_data_, assignment_, state_
+        As of `SuperSparseClassifier`.
+
+    References
+    ----------
+    Demontis, Melis, Biggio, Fumera, Roli: Super-sparse learning in similarity spaces.
+    IEEE Computational Intelligence Magazine 11(4), 2016.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> few = SuperSparseRegressor(4, lam=1e-3).fit(X, y)
+    >>> few.model_.n_prototypes, few.score(X, y) > 0.45
+    (4, True)
+    """
+
+    problem_params: ClassVar[tuple[str, ...]] = ("similarity", "standardize")
+    targets: ClassVar[tuple[str, ...]] = ("labels", "ridge", "lasso")
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> SuperSparseRegression:
+        """Scale the distinct rows and bring their targets to standard units."""
+        X, entries = self._numbered_rows(X, y, sample_weight)
+        y = entries["y"]
+        first, weights, scaling = self._distinct_rows(X, y, sample_weight)
+        rows = standard_rows(scaling["rows"], y[first, None], weights, self._kind)
+        return SuperSparseRegression(**(entries | scaling | {"rows": rows}))
+
+    def _n_asked(self, problem: SuperSparseRegression) -> int:
+        """Prototypes asked for."""
+        return 10 if self.n_prototypes is None else int(self.n_prototypes)

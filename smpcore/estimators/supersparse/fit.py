@@ -1,0 +1,198 @@
+"""One super-sparse fit, from an objective to prototypes and coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from smpcore.errors import SmpcoreError, warn
+from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.supersparse.blackbox import solve_blackbox
+from smpcore.estimators.supersparse.paper import solve_paper
+from smpcore.estimators.supersparse.problem import (
+    SMOOTH,
+    Box,
+    Objective,
+    Solution,
+    SuperSparseState,
+    solve_lbfgs,
+)
+from smpcore.estimators.supersparse.starts import (
+    choose_start,
+    resized,
+    without_dead,
+    without_idle,
+)
+from smpcore.estimators.supersparse.strings import solve_strings
+from smpcore.solvers.supersparse import CONVERGED, ITERATION_LIMIT
+
+#: Times that dead or idle prototypes may be revived.
+MOST_REVIVALS = 2
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to search for prototypes.
+
+    Parameters
+    ----------
+    n_prototypes : int
+    start : {"auto", "kmeans", "greedy"}
+    solver : {"lbfgs", "paper"}
+    eta : float
+        Step of the paper's algorithm.
+    """
+
+    n_prototypes: int
+    start: str
+    solver: str
+    eta: float
+
+
+def fit_rows(
+    objective: Objective,
+    recipe: Recipe,
+    box: Box,
+    options: SolverOptions,
+    random: np.random.RandomState,
+    state: SuperSparseState | None = None,
+) -> tuple[Solution, np.ndarray]:
+    """Find prototypes and their coefficients.
+
+    Parameters
+    ----------
+    objective : Objective
+    recipe : Recipe
+    box : Box
+    options : SolverOptions
+    random : RandomState
+    state : SuperSparseState, optional
+        Warm start, also of another number of prototypes.
+
+    Returns
+    -------
+    solution : Solution
+    Z : ndarray of shape (n_prototypes, n_features)
+        Where the prototypes started.
+    """
+    Z, rows = _start(objective, recipe, box, options, random, state), objective.rows
+    if rows.constant:
+        B, intercept = np.zeros((len(Z), len(rows.Y))), np.zeros(len(rows.Y))
+        empty = np.empty((0, *Z.shape))
+        return Solution(Z, B, intercept, CONVERGED, 0, np.zeros(1), empty), Z
+    solve = _solver(objective.similarity.kind, recipe)
+    solution = solve(objective, Z, box, options)
+    for _ in range(MOST_REVIVALS):
+        revived = _revived(objective, solution, box, options, random)
+        if revived is None:
+            break
+        left = options.max_iter - solution.n_iter
+        more = solve(objective, revived, box, replace(options, max_iter=left))
+        solution = _joined(solution, more)
+    return solution, Z
+
+
+def _start(
+    objective: Objective,
+    recipe: Recipe,
+    box: Box,
+    options: SolverOptions,
+    random: np.random.RandomState,
+    state: SuperSparseState | None,
+) -> np.ndarray:
+    """Prototypes to start from, inside the box."""
+    m = recipe.n_prototypes
+    if state is not None:
+        Z = resized(objective, state.Z, m, random)
+    else:
+        Z = choose_start(objective, m, recipe.start, box, options, random)
+        if box.radius > 0:
+            length = np.linalg.norm(Z, axis=1, keepdims=True)
+            Z = Z * (box.radius / np.maximum(length, box.radius))
+    return np.clip(Z, box.low, box.high)
+
+
+def _solver(kind: str, recipe: Recipe) -> Callable[..., Solution]:
+    """The solver for a kind of similarity."""
+    if kind == "strings":
+        return solve_strings
+    if kind not in SMOOTH:
+        return solve_blackbox
+    if recipe.solver == "paper":
+        return partial(solve_paper, eta=recipe.eta)
+    return solve_lbfgs
+
+
+def _revived(
+    objective: Objective,
+    solution: Solution,
+    box: Box,
+    options: SolverOptions,
+    random: np.random.RandomState,
+) -> np.ndarray | None:
+    """Prototypes with the dead, or else an idle one, replaced by rows, if it helps."""
+    if options.max_iter <= solution.n_iter or options.stopped or solution.status > 1:
+        return None
+    alive = without_dead(objective, solution.Z)
+    if len(alive) == len(solution.Z):
+        alive = without_idle(objective, solution.Z)
+    if len(alive) == len(solution.Z):
+        return None
+    Z = resized(objective, alive, len(solution.Z), random)
+    Z = np.clip(Z, box.low, box.high)
+    F = objective.refit(objective.similarities(Z))[0]
+    return Z if F < solution.objective[-1] else None
+
+
+def _joined(first: Solution, second: Solution) -> Solution:
+    """Two runs as one; the second began where the first had ended, or below."""
+    return replace(
+        second,
+        n_iter=first.n_iter + second.n_iter,
+        objective=np.concatenate([first.objective, second.objective[1:]]),
+        steps=np.concatenate([first.steps, second.steps[1:]])[:200],
+    )
+
+
+def refuse_diverged(solution: Solution) -> None:
+    """Refuse a fit that is not finite.
+
+    Parameters
+    ----------
+    solution : Solution
+
+    Raises
+    ------
+    SmpcoreError
+    """
+    good = np.isfinite(solution.objective).all() and np.isfinite(solution.Z).all()
+    if not (good and np.isfinite(solution.B).all()):
+        raise SmpcoreError(
+            "The objective is not finite; lower eta or raise lam, use standardize=True "
+            "or divide large columns by a power of ten."
+        )
+
+
+def warn_if_unfinished(solution: Solution, max_iter: int) -> None:
+    """Warn of a fit that reached the limit of steps.
+
+    Parameters
+    ----------
+    solution : Solution
+    max_iter : int
+    """
+    if solution.status != ITERATION_LIMIT:
+        return
+    objective = solution.objective[-4:]
+    fall = (objective[0] - objective[-1]) / max(objective[-1], 1e-300)
+    fall /= max(len(objective) - 1, 1)
+    warn(
+        f"The limit of {solution.n_iter} steps (max_iter={max_iter}) was reached; the "
+        f"last ones still lowered the objective by {fall:.1e} each; raise max_iter or "
+        "tol.",
+        ConvergenceWarning,
+    )

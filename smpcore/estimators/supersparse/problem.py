@@ -1,0 +1,309 @@
+"""What the super-sparse estimators hand to their kernels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from smpcore.estimators.problem import (
+    ClassificationProblem,
+    RegressionProblem,
+    SolverOptions,
+)
+from smpcore.estimators.supersparse.rows import Rows, standard_rows
+from smpcore.similarity import Similarity
+from smpcore.solvers import similarity as forms
+from smpcore.solvers import supersparse as solvers
+
+#: Similarities with a gradient, and how the kernels call them.
+SMOOTH = {
+    "rbf": forms.RBF,
+    "linear": forms.LINEAR,
+    "poly": forms.POLY,
+    "cosine": forms.COSINE,
+    "ncc": forms.NCC,
+    "laplacian": forms.LAPLACIAN,
+    "intersection": forms.INTERSECTION,
+}
+
+#: Similarities of features in scaled units; the others take rows as they come.
+SCALED = ("rbf", "linear", "poly", "laplacian")
+
+
+@dataclass(frozen=True, eq=False)
+class SuperSparseProblem(ClassificationProblem):
+    """Training rows for super-sparse classification.
+
+    Parameters
+    ----------
+    rows : Rows
+        With the labels as targets.
+    mass : float
+        Sum of the sample weights: what the rows weigh for a teacher.
+    """
+
+    rows: Rows
+    mass: float
+
+
+@dataclass(frozen=True, eq=False)
+class SuperSparseRegression(RegressionProblem):
+    """Training rows for super-sparse regression; see `SuperSparseProblem`."""
+
+    rows: Rows
+    mass: float
+
+
+@dataclass(frozen=True, eq=False)
+class SuperSparseState:
+    """Where a solver ended: the warm start of the next.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_prototypes, n_features), scaled units
+    """
+
+    Z: np.ndarray
+
+    def fits(self, problem: SuperSparseProblem | SuperSparseRegression) -> bool:
+        """Whether it has the features of this problem."""
+        return self.Z.shape[1] == problem.rows.cases.shape[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """What is minimised: squared errors of sums of similarities, and a ridge.
+
+    Parameters
+    ----------
+    rows : Rows
+    similarity : Similarity
+    lam : float
+        Ridge on the coefficients.
+    """
+
+    rows: Rows
+    similarity: Similarity
+    lam: float
+
+    def similarities(self, Z: np.ndarray) -> np.ndarray:
+        """Similarity of each row to each prototype, (n_samples, n_prototypes)."""
+        return self.similarity.values(self.rows.cases, Z)
+
+    def refit(self, S: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+        """Best coefficients for these similarities, as `refit` returns them."""
+        return refit(S, self.rows, self.lam)
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """Where prototypes may be.
+
+    Parameters
+    ----------
+    low, high : ndarray of shape (n_features,), scaled units
+    radius : float
+        Of the ball around 0 that they stay in; 0 for none.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    radius: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a solver returned.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_prototypes, n_features)
+    B : ndarray of shape (n_prototypes, n_outputs)
+        Coefficients, in the targets' standard units.
+    intercept : ndarray of shape (n_outputs,)
+    status : int
+    n_iter : int
+    objective : ndarray of shape (n_iter + 1,)
+    steps : ndarray of shape (n_recorded, n_prototypes, n_features)
+    """
+
+    Z: np.ndarray
+    B: np.ndarray
+    intercept: np.ndarray
+    status: int
+    n_iter: int
+    objective: np.ndarray
+    steps: np.ndarray
+
+
+def kernel_similarity(similarity: Similarity) -> tuple[int, float, int, float]:
+    """Give a similarity with a gradient as its kernels want it.
+
+    Parameters
+    ----------
+    similarity : Similarity
+
+    Returns
+    -------
+    tuple
+        Kind, gamma, degree, coef0.
+    """
+    return (
+        SMOOTH[similarity.kind],
+        float(similarity.gamma),
+        int(similarity.degree),
+        float(similarity.coef0),
+    )
+
+
+def solve_lbfgs(
+    objective: Objective, Z: np.ndarray, box: Box, options: SolverOptions
+) -> Solution:
+    """Call the kernel.
+
+    Parameters
+    ----------
+    objective : Objective
+    Z : ndarray of shape (n_prototypes, n_features)
+        Start.
+    box : Box
+    options : SolverOptions
+
+    Returns
+    -------
+    Solution
+    """
+    rows, similarity = objective.rows, objective.similarity
+    S, D, W = np.empty((3, len(Z), len(rows.X)))
+    is_rbf = similarity.kind == "rbf"
+    first = 1.0 / math.sqrt(similarity.gamma) if is_rbf else rows.spread
+    Z, B, intercept, *rest = solvers.solve_supersparse(
+        *kernel_similarity(similarity),
+        rows.X,
+        rows.sizes,
+        rows.Y,
+        rows.weights,
+        float(objective.lam),
+        np.array(Z, dtype=np.float64, order="C"),
+        box.low,
+        box.high,
+        box.radius,
+        first,
+        S,
+        D,
+        W,
+        S.reshape(-1).view(np.int64),
+        *options.for_kernel,
+    )
+    return Solution(Z, np.ascontiguousarray(B.T), intercept, *rest)
+
+
+def evaluate(
+    objective: Objective, Z: np.ndarray
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """F and its gradient at Z, for similarities that have one.
+
+    Parameters
+    ----------
+    objective : Objective
+    Z : ndarray of shape (n_prototypes, n_features)
+
+    Returns
+    -------
+    F : float
+    G : ndarray of shape (n_prototypes, n_features)
+    B : ndarray of shape (n_prototypes, n_outputs)
+    intercept : ndarray of shape (n_outputs,)
+    """
+    rows, lam = objective.rows, objective.lam
+    Z = np.array(Z, dtype=np.float64, order="C")
+    (m, n), c = (len(Z), len(rows.X)), len(rows.Y)
+    S, D, W = np.empty((3, m, n))
+    sz, B, b, G = np.empty(m), np.empty((c, m)), np.empty(c), np.empty(Z.shape)
+    R, A = np.empty((c, n)), np.empty((m, m))
+    call = kernel_similarity(objective.similarity)
+    bits = S.reshape(-1).view(np.int64)
+    forms.write_values(*call, rows.X, rows.sizes, Z, sz, S, D, bits)
+    F = solvers.fit_coefficients(S, rows.Y, rows.weights, float(lam), B, b, R, W, A)
+    forms.pull_back(call[0], rows.X, Z, sz, S, D, W, G)
+    return F, G, np.ascontiguousarray(B.T), b
+
+
+def pulled_back(similarity: Similarity, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    """Sum over rows x of the gradient of s(x, z) along z, for each z.
+
+    Parameters
+    ----------
+    similarity : Similarity
+    X : ndarray of shape (n_samples, n_features)
+    Z : ndarray of shape (n_prototypes, n_features)
+
+    Returns
+    -------
+    ndarray of shape (n_prototypes, n_features)
+    """
+    X, Z = np.array(X, order="C"), np.array(Z, order="C")
+    alike = np.full(len(X), 1.0 / len(X))
+    rows = standard_rows(X, np.zeros((len(X), 1)), alike, similarity.kind)
+    S, D, W = np.empty((3, len(Z), len(X)))
+    sz, G, bits = np.empty(len(Z)), np.empty(Z.shape), S.reshape(-1).view(np.int64)
+    call = kernel_similarity(similarity)
+    forms.write_values(*call, rows.X, rows.sizes, Z, sz, S, D, bits)
+    W.fill(1.0)
+    forms.pull_back(call[0], rows.X, Z, sz, S, D, W, G)
+    return G
+
+
+def refit(
+    S: np.ndarray, rows: Rows, lam: float
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """Best coefficients for any similarities.
+
+    Parameters
+    ----------
+    S : ndarray of shape (n_samples, n_prototypes)
+    rows : Rows
+    lam : float
+
+    Returns
+    -------
+    F : float
+    B : ndarray of shape (n_prototypes, n_outputs)
+    intercept : ndarray of shape (n_outputs,)
+    residuals : ndarray of shape (n_samples, n_outputs)
+        Prediction less target.
+    """
+    A, means, S_centred = normal_matrix(S, rows.weights, lam)
+    middle = rows.Y @ rows.weights
+    Y = rows.Y.T - middle
+    B = np.linalg.solve(A, S_centred.T @ (rows.weights[:, None] * Y))
+    residuals = S_centred @ B - Y
+    F = float(rows.weights @ (residuals**2).sum(axis=1) + lam * (B**2).sum())
+    return F, B, middle - means @ B, residuals
+
+
+def normal_matrix(
+    S: np.ndarray, weights: np.ndarray, lam: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Matrix of the equations for the coefficients, intercept eliminated.
+
+    Parameters
+    ----------
+    S : ndarray of shape (n_samples, n_prototypes)
+    weights : ndarray of shape (n_samples,)
+    lam : float
+
+    Returns
+    -------
+    A : ndarray of shape (n_prototypes, n_prototypes)
+    means : ndarray of shape (n_prototypes,)
+    S_centred : ndarray of shape (n_samples, n_prototypes)
+    """
+    means = weights @ S
+    S_centred = S - means
+    A = S_centred.T @ (weights[:, None] * S_centred)
+    floor = solvers.LEAST_PIVOT * np.trace(A) / len(A) + 1e-300
+    A[np.diag_indices(len(A))] += max(lam, floor)
+    return A, means, S_centred

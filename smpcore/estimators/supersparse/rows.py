@@ -1,0 +1,164 @@
+"""Training rows as the super-sparse kernels want them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from smpcore.errors import SmpcoreError
+from smpcore.estimators.distinct import sorted_by_projection
+from smpcore.solvers.similarity import SHORTEST
+
+#: Rows that say how near each other rows usually are, at most.
+NEAR_ROWS = 1000
+#: Share of the rows that have another one at most so far away.
+USUAL = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Training rows and targets as the kernels want them.
+
+    Parameters
+    ----------
+    cases : ndarray of shape (n_samples, n_features)
+        In scaled units.
+    X : ndarray of shape (n_samples, n_features)
+        The same; of length 1 for the cosine and NCC.
+    sizes : ndarray of shape (n_samples,)
+        Squared lengths (RBF) or sums (intersection) of the rows.
+    Y : ndarray of shape (n_outputs, n_samples)
+        Targets in standard units: ``(y - middle) / unit``.
+    weights : ndarray of shape (n_samples,), sum 1
+    middle : ndarray of shape (n_outputs,)
+    unit : float
+        Root of the mean variance of the outputs; 1 if they are constant.
+    spread : float
+        Root of the sum of the features' variances.
+    """
+
+    cases: np.ndarray
+    X: np.ndarray
+    sizes: np.ndarray
+    Y: np.ndarray
+    weights: np.ndarray
+    middle: np.ndarray
+    unit: float
+    spread: float
+
+    @property
+    def constant(self) -> bool:
+        """Whether there is nothing to learn."""
+        return not self.Y.any()
+
+
+def joined_rows(
+    X: np.ndarray, targets: np.ndarray, sample_weight: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find rows that are equal, targets too, and weigh them together.
+
+    What remains is in an order of its own. So a whole weight is that many equal rows
+    to the last bit, however the rows are ordered: the problem is not convex, and
+    rounding errors would grow over the steps.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    targets : ndarray of shape (n_samples,)
+    sample_weight : array-like of shape (n_samples,), or None
+
+    Returns
+    -------
+    first : ndarray of int, shape (n_rows,)
+        The first of each set of equal rows that weigh something.
+    weights : ndarray of shape (n_rows,)
+        Sum of the weights of each set.
+    """
+    weights = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight)
+    direction = np.random.default_rng(0).normal(size=X.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        along = (X * direction).sum(axis=1)
+    order, new = sorted_by_projection(X, along, targets, weights)
+    starts = np.flatnonzero(new)
+    return order[starts], np.add.reduceat(weights[order].astype(np.float64), starts)
+
+
+def standard_rows(
+    X: np.ndarray, targets: np.ndarray, weights: np.ndarray, kind: str
+) -> Rows:
+    """Bring rows and targets into the form that the kernels want.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features), scaled units
+    targets : ndarray of shape (n_samples, n_outputs)
+    weights : ndarray of shape (n_samples,), sum 1
+    kind : str
+        Of the similarity.
+
+    Returns
+    -------
+    Rows
+    """
+    if kind == "intersection" and X.min() < 0:
+        raise SmpcoreError(
+            f"X holds {X.min():.3g} and should not be negative for "
+            "similarity='intersection'; shift the columns or choose another similarity."
+        )
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = math.sqrt(weights @ ((X - weights @ X) ** 2).sum(axis=1))
+        sizes = X.sum(axis=1) if kind == "intersection" else np.einsum("ij,ij->i", X, X)
+    if not (np.isfinite(sizes).all() and math.isfinite(spread)):
+        raise SmpcoreError(
+            f"X holds values as large as {np.abs(X).max():.3g}, too large for a "
+            "similarity; use standardize=True or divide such columns."
+        )
+    cases = X
+    if kind in ("cosine", "ncc"):
+        X = X - X.mean(axis=1, keepdims=True) if kind == "ncc" else X
+        length = np.linalg.norm(X, axis=1, keepdims=True)
+        X = X / np.where(length > SHORTEST, length, 1.0)
+    middle = weights @ targets
+    centred = targets - middle
+    variance = weights @ (centred**2)
+    rounding = 1e-14 * np.abs(targets).max()
+    unit = math.sqrt(variance.mean())
+    if unit <= rounding:
+        centred, unit = np.zeros_like(centred), 1.0
+    Y = np.ascontiguousarray((centred / unit).T)
+    spread = spread if spread > 0 else 1.0
+    return Rows(cases, X, sizes, Y, weights, middle, unit, spread)
+
+
+#: Rows -> some of them, and how far apart they usually are: asked for at every fit.
+_usual: WeakKeyDictionary[Rows, tuple[np.ndarray, float]] = WeakKeyDictionary()
+
+
+def off_the_data(rows: Rows, Z: np.ndarray) -> np.ndarray:
+    """Tell which cases lie farther from the rows than these from each other.
+
+    Parameters
+    ----------
+    rows : Rows
+    Z : ndarray of shape (n_cases, n_features), scaled units
+
+    Returns
+    -------
+    ndarray of bool, shape (n_cases,)
+        Whether the nearest row is farther away than 95 % of the rows have another.
+    """
+    if rows not in _usual:
+        chosen = np.random.default_rng(0).permutation(len(rows.cases))[:NEAR_ROWS]
+        some = rows.cases[chosen]
+        apart = cdist(some, some)
+        np.fill_diagonal(apart, np.inf)
+        nearest = apart.min(axis=1)
+        usual = np.quantile(nearest, USUAL) if len(some) > 1 else np.inf
+        _usual[rows] = some, float(usual)
+    some, usual = _usual[rows]
+    return cdist(Z, some).min(axis=1) > usual

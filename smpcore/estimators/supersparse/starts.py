@@ -1,0 +1,366 @@
+"""Where virtual prototypes start, and how they are taken away, added and revived."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.starts import MOST_ROWS, kmeans_centers
+from smpcore.estimators.supersparse.problem import (
+    Box,
+    Objective,
+    normal_matrix,
+    solve_lbfgs,
+)
+from smpcore.estimators.supersparse.rows import Rows
+
+#: Rows among which a greedy step chooses.
+POOL = 300
+
+#: How much more a target counts than a feature in the clusters.
+TARGET_WEIGHT = 3.0
+
+#: Below this size (rows x features x prototypes) several starts are tried.
+SMALL = 100_000
+
+#: Random starts tried then, and steps of each trial.
+N_RANDOM, TRIAL_STEPS = 5, 20
+
+#: Mean similarity below which a prototype is dead: nothing is like it.
+DEAD = 1e-6
+
+#: A prototype is idle if its loss costs less than this share of the median cost.
+IDLE = 0.05
+
+
+def draw_rows(rows: Rows, n_rows: int, random: np.random.RandomState) -> np.ndarray:
+    """Draw different rows, the same ones however rows are ordered or repeated.
+
+    Rows are lined up along a random direction, where a row of weight 3 covers the
+    same stretch as three equal rows.
+
+    Parameters
+    ----------
+    rows : Rows
+    n_rows : int
+    random : RandomState
+
+    Returns
+    -------
+    ndarray of shape (at most n_rows, n_features)
+    """
+    along = (rows.cases * random.normal(size=rows.cases.shape[1])).sum(axis=1)
+    order = np.argsort(along, kind="stable")
+    reach = np.cumsum(rows.weights[order])
+    draws = random.uniform(size=3 * n_rows) * reach[-1]
+    places = np.minimum(np.searchsorted(reach, draws, side="right"), len(order) - 1)
+    drawn = rows.cases[order[places]]
+    _, first = np.unique(drawn, axis=0, return_index=True)
+    return drawn[np.sort(first)[:n_rows]]
+
+
+def cluster_start(
+    rows: Rows, n_prototypes: int, random: np.random.RandomState
+) -> np.ndarray:
+    """Centres of clusters of rows and targets together, without the targets.
+
+    Parameters
+    ----------
+    rows : Rows
+    n_prototypes : int
+    random : RandomState
+
+    Returns
+    -------
+    ndarray of shape (n_prototypes, n_features)
+    """
+    factor = TARGET_WEIGHT * rows.spread / math.sqrt(len(rows.Y))
+    chosen = np.arange(len(rows.cases))
+    if len(chosen) > MOST_ROWS:
+        chosen = np.sort(random.choice(chosen, MOST_ROWS, replace=False))
+    joined = np.hstack([rows.cases[chosen], factor * rows.Y.T[chosen]])
+    weights = rows.weights[chosen]
+    n_trials = 2 + int(math.log(n_prototypes))
+    centers = kmeans_centers(
+        joined, weights, n_prototypes, random, n_trials=n_trials, max_iter=8
+    )
+    return np.ascontiguousarray(centers[:, : rows.cases.shape[1]])
+
+
+def greedy_rows(
+    objective: Objective, Z: np.ndarray, pool: np.ndarray, n: int
+) -> np.ndarray:
+    """Add rows of a pool one by one, each the one that explains most of what is left.
+
+    Parameters
+    ----------
+    objective : Objective
+    Z : ndarray of shape (n_prototypes, n_features)
+        Prototypes that are there already; may be none.
+    pool : ndarray of shape (n_pool, n_features)
+    n : int
+        How many to add, at most.
+
+    Returns
+    -------
+    ndarray of shape (n_prototypes + n, n_features)
+    """
+    rows = objective.rows
+    columns = objective.similarities(pool)
+    centred = columns - rows.weights @ columns
+    length = np.sqrt(rows.weights @ centred**2) + 1e-9
+    S = objective.similarities(Z) if len(Z) else np.empty((len(rows.cases), 0))
+    free = np.ones(len(pool), dtype=bool)
+    if len(Z):
+        free = cdist(pool, Z).min(axis=1) > 1e-9 * rows.spread
+    for _ in range(min(n, free.sum())):
+        residuals = objective.refit(S)[3] if S.shape[1] else -rows.Y.T
+        told = centred.T @ (rows.weights[:, None] * residuals)
+        gain = np.where(free, np.linalg.norm(told, axis=1) / length, -1.0)
+        best = int(gain.argmax())
+        free[best] = False
+        Z = np.vstack([Z, pool[best]])
+        S = np.column_stack([S, columns[:, best]])
+    return Z
+
+
+def greedy_start(
+    objective: Objective,
+    n_prototypes: int,
+    random: np.random.RandomState,
+) -> np.ndarray:
+    """Choose rows greedily out of a random pool (orthogonal matching pursuit).
+
+    Parameters
+    ----------
+    objective : Objective
+    n_prototypes : int
+    random : RandomState
+
+    Returns
+    -------
+    ndarray of shape (n_prototypes, n_features)
+    """
+    pool = draw_rows(objective.rows, max(POOL, 2 * n_prototypes), random)
+    none = np.empty((0, objective.rows.cases.shape[1]))
+    return greedy_rows(objective, none, pool, n_prototypes)
+
+
+def choose_start(
+    objective: Objective,
+    n_prototypes: int,
+    start: str,
+    box: Box,
+    options: SolverOptions,
+    random: np.random.RandomState,
+) -> np.ndarray:
+    """Find prototypes to start from, no two of them alike.
+
+    Parameters
+    ----------
+    objective : Objective
+    n_prototypes : int
+    start : {"auto", "kmeans", "greedy"}
+        "auto" is k-means; for small problems also the greedy and five random starts,
+        of which the one that is best after a few steps remains.
+    box : Box
+    options : SolverOptions
+    random : RandomState
+
+    Returns
+    -------
+    ndarray of shape (n_prototypes, n_features)
+    """
+    ways = _ways(objective, n_prototypes, start, random)
+    found = [separated(objective, Z, n_prototypes, random) for Z in ways]
+    if len(found) == 1:
+        return found[0]
+    few = replace(
+        options,
+        max_iter=min(TRIAL_STEPS, options.max_iter),
+        record=0,
+        progress=np.zeros(1),
+    )
+    tried = [solve_lbfgs(objective, Z, box, few).objective[-1] for Z in found]
+    return found[int(np.argmin(tried))]
+
+
+def _ways(
+    objective: Objective,
+    n: int,
+    start: str,
+    random: np.random.RandomState,
+) -> Iterator[np.ndarray]:
+    """The starts to try, which may hold too few or equal rows."""
+    if start == "greedy" or objective.similarity.kind == "strings":
+        yield greedy_start(objective, n, random)
+        return
+    yield cluster_start(objective.rows, n, random)
+    if (
+        start == "auto"
+        and objective.rows.cases.size * n < SMALL
+        and objective.similarity.kind != "callable"
+    ):
+        yield greedy_start(objective, n, random)
+        for _ in range(N_RANDOM):
+            yield draw_rows(objective.rows, n, random)
+
+
+def separated(
+    objective: Objective,
+    Z: np.ndarray,
+    n_prototypes: int,
+    random: np.random.RandomState,
+) -> np.ndarray:
+    """Take the equal ones away and add greedy rows up to the number asked for.
+
+    Equal prototypes have equal gradients: they would never part.
+
+    Parameters
+    ----------
+    objective : Objective
+    Z : ndarray of shape (any number, n_features)
+    n_prototypes : int
+    random : RandomState
+
+    Returns
+    -------
+    ndarray of shape (n_prototypes, n_features)
+    """
+    _, first = np.unique(Z, axis=0, return_index=True)
+    Z = Z[np.sort(first)]
+    if len(Z) < n_prototypes:
+        pool = draw_rows(objective.rows, max(POOL, 2 * n_prototypes), random)
+        Z = greedy_rows(objective, Z, pool, n_prototypes - len(Z))
+    if len(Z) < n_prototypes:
+        pool = np.unique(objective.rows.cases, axis=0)
+        Z = greedy_rows(objective, Z, pool, n_prototypes - len(Z))
+    return Z
+
+
+def resized(
+    objective: Objective,
+    Z: np.ndarray,
+    n_prototypes: int,
+    random: np.random.RandomState,
+) -> np.ndarray:
+    """Make a warm start of another number of prototypes out of solved ones.
+
+    Dead ones go first, then the cheapest; missing ones are chosen greedily.
+
+    Parameters
+    ----------
+    objective : Objective
+    Z : ndarray of shape (any number, n_features)
+    n_prototypes : int
+    random : RandomState
+
+    Returns
+    -------
+    ndarray of shape (n_prototypes, n_features)
+    """
+    Z = without_dead(objective, Z)
+    if len(Z) > n_prototypes:
+        S = objective.similarities(Z)
+        Z = Z[kept_columns(S, objective.rows, objective.lam, n_prototypes)]
+    return separated(objective, Z, n_prototypes, random)
+
+
+def without_dead(objective: Objective, Z: np.ndarray) -> np.ndarray:
+    """Leave out prototypes that no row is like.
+
+    Parameters
+    ----------
+    objective : Objective
+    Z : ndarray of shape (n_prototypes, n_features)
+
+    Returns
+    -------
+    ndarray of shape (at most n_prototypes, n_features)
+    """
+    if objective.similarity.kind not in ("rbf", "laplacian") or not len(Z):
+        return Z
+    return Z[objective.rows.weights @ objective.similarities(Z) >= DEAD]
+
+
+def without_idle(objective: Objective, Z: np.ndarray) -> np.ndarray:
+    """Leave out the cheapest prototype if it does next to nothing beside the others.
+
+    Parameters
+    ----------
+    objective : Objective
+    Z : ndarray of shape (n_prototypes, n_features)
+
+    Returns
+    -------
+    ndarray of shape (n_prototypes or one less, n_features)
+    """
+    costs = removal_increases(objective, Z)
+    if costs.min() >= IDLE * np.median(costs):
+        return Z
+    return np.delete(Z, costs.argmin(), axis=0)
+
+
+def kept_columns(S: np.ndarray, rows: Rows, lam: float, n_kept: int) -> np.ndarray:
+    """Drop prototypes one by one, each time the one whose loss costs least.
+
+    Parameters
+    ----------
+    S : ndarray of shape (n_samples, n_prototypes)
+    rows : Rows
+    lam : float
+    n_kept : int
+
+    Returns
+    -------
+    ndarray of int, shape (n_kept,)
+        Columns that remain, ascending.
+    """
+    A, _, S_centred = normal_matrix(S, rows.weights, lam)
+    C = S_centred.T @ (rows.weights[:, None] * rows.Y.T)
+    kept = np.arange(len(A))
+    while len(kept) > n_kept:
+        costs = column_costs(A[np.ix_(kept, kept)], C[kept])
+        kept = np.delete(kept, costs.argmin())
+    return kept
+
+
+def removal_increases(objective: Objective, Z: np.ndarray) -> np.ndarray:
+    """Exact rise of the objective when one of these prototypes is left out.
+
+    Parameters
+    ----------
+    objective : Objective
+    Z : ndarray of shape (n_prototypes, n_features)
+
+    Returns
+    -------
+    ndarray of shape (n_prototypes,)
+    """
+    rows = objective.rows
+    S = objective.similarities(Z)
+    A, _, S_centred = normal_matrix(S, rows.weights, objective.lam)
+    return column_costs(A, S_centred.T @ (rows.weights[:, None] * rows.Y.T))
+
+
+def column_costs(A: np.ndarray, C: np.ndarray) -> np.ndarray:
+    """Exact rise of the objective when a column is left out and the others refitted.
+
+    Parameters
+    ----------
+    A : ndarray of shape (n_prototypes, n_prototypes)
+        Matrix of the equations for the coefficients.
+    C : ndarray of shape (n_prototypes, n_outputs)
+        Their right side.
+
+    Returns
+    -------
+    ndarray of shape (n_prototypes,)
+    """
+    inverse = np.linalg.inv(A)
+    return ((inverse @ C) ** 2).sum(axis=1) / np.diag(inverse)

@@ -1,0 +1,262 @@
+"""Strings as prototypes: the best single edit, again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from smpcore.errors import SmpcoreError
+from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.supersparse.problem import (
+    Box,
+    Objective,
+    Solution,
+    normal_matrix,
+    refit,
+)
+from smpcore.estimators.supersparse.rows import Rows
+from smpcore.solvers.strings import neighbour_distances
+from smpcore.solvers.supersparse import CONVERGED, ITERATION_LIMIT, STOPPED
+
+#: Longest prototype.
+LONGEST = 20
+
+#: Least fall of the objective for which a prototype is edited.
+LEAST = 1e-9
+
+PADDING = -1
+
+
+def encode_strings(
+    texts: Sequence[str], alphabet: str | None = None, width: int | None = None
+) -> tuple[np.ndarray, str]:
+    """Turn texts into rows of codes, as similarity="strings" wants them.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    alphabet : str, optional
+        Letters in the order of their codes; those of the texts, sorted, otherwise.
+    width : int, optional
+        Codes in a row; the longest text's length otherwise.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_texts, width)
+        -1 behind the end of a text.
+    alphabet : str
+
+    Examples
+    --------
+    >>> encode_strings(["ab", "b"])[0].tolist()
+    [[0.0, 1.0], [1.0, -1.0]]
+    """
+    alphabet = "".join(sorted(set("".join(texts)))) if alphabet is None else alphabet
+    longest = max(map(len, texts), default=0)
+    width = max(longest, 1) if width is None else width
+    if longest > width:
+        raise SmpcoreError(
+            f"width={width} should be at least {longest}, the longest text; raise it."
+        )
+    codes = np.full((len(texts), width), float(PADDING))
+    place = {letter: code for code, letter in enumerate(alphabet)}
+    for row, text in enumerate(texts):
+        for k, letter in enumerate(text):
+            if letter not in place:
+                raise SmpcoreError(
+                    f"alphabet should hold every letter of the texts; {letter!r} is "
+                    "missing, add it."
+                )
+            codes[row, k] = place[letter]
+    return codes, alphabet
+
+
+def decode_strings(codes: np.ndarray, alphabet: str) -> list[str]:
+    """Turn rows of codes back into texts.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_texts, width)
+    alphabet : str
+
+    Returns
+    -------
+    list of str
+    """
+    return ["".join(alphabet[int(code)] for code in row if code >= 0) for row in codes]
+
+
+def refuse_non_strings(X: np.ndarray) -> None:
+    """Refuse rows that are no padded codes.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, width)
+
+    Raises
+    ------
+    SmpcoreError
+    """
+    ended = X < 0
+    good = (X == np.round(X)).all() and (X >= PADDING).all() and X.max() < 2**16
+    if not good or (ended[:, :-1] & ~ended[:, 1:]).any():
+        raise SmpcoreError(
+            "X should hold codes 0, 1, 2, ... and -1 behind the end of a string for "
+            "similarity='strings'; encode_strings makes such rows of texts."
+        )
+
+
+def edited(z: np.ndarray, edit: int, letters: int) -> np.ndarray:
+    """Apply an edit by its number, see `smpcore.solvers.strings`.
+
+    Parameters
+    ----------
+    z : ndarray of int, shape (width,)
+    edit : int
+    letters : int
+        Size of the alphabet.
+
+    Returns
+    -------
+    ndarray of int, shape (width,)
+    """
+    codes = z[z >= 0].tolist()
+    n = len(codes)
+    if edit < n * letters:
+        codes[edit // letters] = edit % letters
+    elif edit < (2 * n + 1) * letters:
+        place, letter = divmod(edit - n * letters, letters)
+        codes.insert(place, letter)
+    else:
+        del codes[edit - (2 * n + 1) * letters]
+    return np.array(codes + [PADDING] * (len(z) - len(codes)), dtype=np.int64)
+
+
+def neighbour_values(
+    X: np.ndarray, z: np.ndarray, letters: int, gamma: float
+) -> np.ndarray:
+    """Similarity of each row to every string one edit from z.
+
+    Parameters
+    ----------
+    X : ndarray of int, shape (n_samples, width)
+    z : ndarray of int, shape (width,)
+    letters : int
+    gamma : float
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_edits)
+    """
+    n = int((z >= 0).sum())
+    out = np.empty((len(X), (2 * n + 1) * letters + n), dtype=np.int64)
+    neighbour_distances(X, z, letters, out)
+    return np.exp(-gamma * out)
+
+
+def objectives_with(
+    S: np.ndarray, columns: np.ndarray, rows: Rows, lam: float
+) -> np.ndarray:
+    """Exact objective with each of many columns beside those that stay.
+
+    Parameters
+    ----------
+    S : ndarray of shape (n_samples, n_others)
+    columns : ndarray of shape (n_samples, n_columns)
+    rows : Rows
+    lam : float
+
+    Returns
+    -------
+    ndarray of shape (n_columns,)
+    """
+    u, Y = rows.weights, rows.Y.T
+    centred = columns - u @ columns
+    lengths = u @ centred**2 + lam
+    told = centred.T @ (u[:, None] * Y)
+    if S.shape[1] == 0:
+        return u @ (Y**2).sum(axis=1) - (told**2).sum(axis=1) / lengths
+    A, _, S_centred = normal_matrix(S, u, lam)
+    H = S_centred.T @ (u[:, None] * centred)
+    C = S_centred.T @ (u[:, None] * Y)
+    through = np.linalg.solve(A, H)
+    lengths = lengths - (H * through).sum(axis=0)
+    told = told - through.T @ C
+    alone = refit(S, rows, lam)[0]
+    return alone - (told**2).sum(axis=1) / np.maximum(lengths, 1e-12)
+
+
+def _best_edit(
+    objective: Objective, X: np.ndarray, Z: np.ndarray, j: int, S: np.ndarray, box: Box
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Best string one edit from prototype j, its similarities, the objective."""
+    letters = int(box.high[0]) + 1
+    values = neighbour_values(X, Z[j], letters, objective.similarity.gamma)
+    others = np.delete(Z, j, axis=0)
+    without = np.delete(S, j, axis=1)
+    F = objectives_with(without, values, objective.rows, objective.lam)
+    n, longest = int((Z[j] >= 0).sum()), min(LONGEST, Z.shape[1])
+    if n >= longest:
+        F[n * letters : (2 * n + 1) * letters] = np.inf
+    if n <= 1:
+        F[(2 * n + 1) * letters :] = np.inf
+    while True:
+        best = int(F.argmin())
+        z = edited(Z[j], best, letters) if np.isfinite(F[best]) else Z[j]
+        if not (others == z).all(axis=1).any() or not np.isfinite(F[best]):
+            return z, values[:, best], float(F[best])
+        F[best] = np.inf
+
+
+def solve_strings(
+    objective: Objective, Z: np.ndarray, box: Box, options: SolverOptions
+) -> Solution:
+    """Edit one prototype after the other until no single edit helps any more.
+
+    Parameters
+    ----------
+    objective : Objective
+    Z : ndarray of shape (n_prototypes, width)
+    box : Box
+        `high` holds the largest code.
+    options : SolverOptions
+
+    Returns
+    -------
+    Solution
+    """
+    X, Z = objective.rows.cases.astype(np.int64), Z.astype(np.int64)
+    Z[:, LONGEST:] = PADDING
+    S = objective.similarities(Z.astype(np.float64))
+    F = objective.refit(S)[0]
+    values, steps, status = [F], [Z.copy()], ITERATION_LIMIT
+    for sweep in range(options.max_iter):
+        before = F
+        for j in range(len(Z)):
+            if options.stopped:
+                break
+            z, column, found = _best_edit(objective, X, Z, j, S, box)
+            if found < F - LEAST:
+                Z[j], S[:, j], F = z, column, found
+        values.append(F)
+        options.progress[0] = (sweep + 1) / options.max_iter
+        if (
+            options.record > 0
+            and (sweep + 1) % options.record == 0
+            and len(steps) < 200
+        ):
+            steps.append(Z.copy())
+        if options.stopped:
+            status = STOPPED
+            break
+        if before == F:
+            status = CONVERGED
+            break
+    options.progress[0] = 1.0
+    values[-1], B, intercept, _ = objective.refit(S)
+    kept = np.array(steps, dtype=np.float64)[: len(steps) * (options.record > 0)]
+    return Solution(
+        Z.astype(np.float64), B, intercept, status, len(values) - 1,
+        np.array(values), kept,
+    )  # fmt: skip

@@ -1,0 +1,100 @@
+"""Teachers: models on all rows whose decisions the few prototypes imitate."""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from sklearn.linear_model import LassoCV, RidgeCV
+from sklearn.svm import SVC
+
+from smpcore.estimators.supersparse.problem import (
+    SuperSparseProblem,
+    SuperSparseRegression,
+)
+from smpcore.estimators.supersparse.rows import Rows, standard_rows
+from smpcore.similarity import Similarity
+
+#: Rows that a teacher learns from; of more rows every so-many-th is taken.
+MOST_ROWS = 2000
+
+#: Teachers kept for a problem, as long as it lives.
+MOST_KEPT = 8
+_teachers: WeakKeyDictionary[Any, dict[Any, Rows]] = WeakKeyDictionary()
+
+
+def teacher_targets(
+    problem: SuperSparseProblem | SuperSparseRegression,
+    similarity: Similarity,
+    target: str,
+) -> Rows:
+    """Rows with a teacher's decisions in the place of labels or numbers.
+
+    Parameters
+    ----------
+    problem : SuperSparseProblem or SuperSparseRegression
+    similarity : Similarity
+        The teacher's similarity, the student's too.
+    target : {"labels", "teacher", "ridge", "lasso"}
+
+    Returns
+    -------
+    Rows
+    """
+    if target == "labels":
+        return problem.rows
+    key, teachers = (target, similarity), _teachers.setdefault(problem, {})
+    found = teachers.get(key)
+    if found is None:
+        rows = problem.rows
+        decisions = (
+            _svm(rows, problem.mass, similarity)
+            if target == "teacher"
+            else _linear(rows, problem.mass, similarity, target)
+        )
+        found = standard_rows(rows.cases, decisions, rows.weights, similarity.kind)
+        for old in list(teachers)[: 1 - MOST_KEPT]:
+            teachers.pop(old, None)
+        teachers[key] = found
+    return found
+
+
+def _subsample(rows: Rows) -> np.ndarray:
+    """Rows that the teacher learns from."""
+    return np.arange(len(rows.cases))[:: -(-len(rows.cases) // MOST_ROWS)]
+
+
+def _targets(rows: Rows) -> np.ndarray:
+    """Labels -1 and 1, or numbers, as they were: (n_outputs, n_samples)."""
+    return rows.Y * rows.unit + rows.middle[:, None]
+
+
+def _svm(rows: Rows, mass: float, similarity: Similarity) -> np.ndarray:
+    """Decisions of SVMs, one against the rest from three classes on."""
+    taught = _subsample(rows)
+    if similarity.kind == "rbf":
+        model, asked = SVC(kernel="rbf", gamma=similarity.gamma), rows.cases
+    else:
+        model = SVC(kernel="precomputed")
+        asked = similarity.values(rows.cases, rows.cases[taught])
+    decisions = [
+        model.fit(
+            asked[taught], labels > 0, rows.weights[taught] * mass
+        ).decision_function(asked)
+        for labels in _targets(rows)[:, taught]
+    ]
+    return np.column_stack(decisions)
+
+
+def _linear(rows: Rows, mass: float, similarity: Similarity, target: str) -> np.ndarray:
+    """Predictions of ridge or LASSO on the similarities to all rows."""
+    taught = _subsample(rows)
+    S = similarity.values(rows.cases, rows.cases[taught])
+    if target == "ridge":
+        model = RidgeCV(alphas=np.logspace(-4, 2, 13))
+    else:
+        model = LassoCV(alphas=10, eps=1e-2, cv=3, tol=1e-2, max_iter=5000)
+    weights = rows.weights[taught] * mass
+    model.fit(S[taught], _targets(rows)[0, taught], sample_weight=weights)
+    return model.predict(S)[:, None]
