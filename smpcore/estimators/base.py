@@ -12,7 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
 from sklearn.utils.validation import check_is_fitted
 
 from smpcore.errors import SmpcoreError
@@ -28,6 +32,7 @@ COMMON_PARAMETERS = {
     "max_iter": Number(1, 10**7, integer=True),
     "record": Number(0, integer=True),
     "standardize": FLAG,
+    "warm_start": FLAG,
 }
 
 
@@ -79,7 +84,9 @@ class Fitted:
     scores: np.ndarray | None = None
 
 
-class PrototypeEstimator(FeatureImportances, BaseEstimator):
+class PrototypeEstimator(
+    FeatureImportances, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Contract of all families: what the registry, sweeps and pages call and read.
 
     A family defines the class attributes without a value here, `_problem`, `_solve`
@@ -117,7 +124,7 @@ class PrototypeEstimator(FeatureImportances, BaseEstimator):
     removal_reason: ClassVar[str] = "merged"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from training rows, from a cold start.
+        """Learn from training rows.
 
         Parameters
         ----------
@@ -132,7 +139,8 @@ class PrototypeEstimator(FeatureImportances, BaseEstimator):
         -------
         self
         """
-        return self.solve(self.problem(X, y, sample_weight))
+        state = getattr(self, "state_", None) if self.warm_start else None
+        return self.solve(self.problem(X, y, sample_weight), state)
 
     def problem(self, X: Any, y: Any, sample_weight: Any = None) -> Problem:
         """Validate and scale training rows and find where to start.
@@ -190,6 +198,25 @@ class PrototypeEstimator(FeatureImportances, BaseEstimator):
         )
         self._set_fitted_attributes(problem, self._solve(problem, state, options))
         return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Activation of each prototype: its similarity to a row, or its sparse code.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of the features that `fit` saw, in user's units.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_prototypes)
+        """
+        return self._finite_answers(PrototypeModel.activations, X, "compared")
+
+    @property
+    def _n_features_out(self) -> int:
+        """Columns of `transform`; scikit-learn names them by the class."""
+        return self.model_.n_prototypes
 
     @abstractmethod
     def bounds(self, problem: Problem) -> dict[str, tuple[float, float]]:

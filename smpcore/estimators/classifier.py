@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -50,6 +51,27 @@ class PrototypeClassifier(ClassifierMixin, PrototypeEstimator):
         scores = self.decision_function(X)
         codes = scores > 0 if scores.ndim == 1 else self.model_.decide(scores)
         return self.classes_[np.asarray(codes, dtype=np.int64)]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Softmax of the scores: in the order of the classes, but not calibrated.
+
+        The scores are margins, which no family fits to probabilities; put the
+        estimator into scikit-learn's ``CalibratedClassifierCV`` for these.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of the features that `fit` saw, in user's units.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Rows sum to 1; the columns are in the order of `classes_`.
+        """
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return expit(np.column_stack([-scores, scores]))
+        return softmax(scores, axis=1)
 
     def _labelled_rows(
         self, X: Any, y: Any, sample_weight: Any

@@ -28,6 +28,8 @@ Norm = Literal["l2", "l1"]
 _MOST_STARTS = 40
 #: Digits beyond those of its column that a number may need to be past the border.
 _MORE_DIGITS = 10
+#: Changes up to this size, in standard deviations, are rounding of a solver.
+_NOISE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +168,8 @@ def _rounded(model, x, moved, ends, preparation) -> np.ndarray:
     """Changed numbers with the digits of their columns, past the border."""
     own, (low, high) = model.decide(model.scores(x[None]))[0], ends
     numbers = {i.first: i.decimals for i in preparation.inputs if i.kind == "number"}
+    # A change that is a solver's rounding would be rounded to a whole digit.
+    moved = np.where(np.abs(moved - x) > _NOISE * model.scale, moved, x)
     places = [f for f in numbers if moved[f] != x[f]]
     up = moved > x
 

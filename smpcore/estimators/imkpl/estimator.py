@@ -93,6 +93,10 @@ class IMKPLClassifier(PrototypeClassifier):
     record : int, default=0
         Keep the centres of the prototypes' cases every so-many-th iteration in
         ``history_.steps``.
+    warm_start : bool, default=False
+        Start a fit from the last one, if rows and starts allow it: for a sequence of
+        penalties. The result agrees with a cold fit's to `tol` where the problem is
+        convex.
 
     Attributes
     ----------
@@ -179,6 +183,7 @@ class IMKPLClassifier(PrototypeClassifier):
         class_weight: None = None,
         solver: str = "path",
         record: int = 0,
+        warm_start: bool = False,
     ) -> None:
         self.code_size = code_size
         self.n_prototypes = n_prototypes
@@ -196,9 +201,10 @@ class IMKPLClassifier(PrototypeClassifier):
         self.class_weight = class_weight
         self.solver = solver
         self.record = record
+        self.warm_start = warm_start
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from rows with labels, from a cold start.
+        """Learn from rows with labels.
 
         Parameters
         ----------
@@ -209,7 +215,7 @@ class IMKPLClassifier(PrototypeClassifier):
         -------
         self
         """
-        return self.solve(self.problem(X, y))
+        return super().fit(X, y)
 
     def bounds(self, problem: IMKPLProblem) -> dict[str, tuple[float, float]]:
         """Useful range of `n_prototypes` for these rows: at most the largest class.

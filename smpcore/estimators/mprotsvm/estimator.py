@@ -91,6 +91,10 @@ class MultiPrototypeSVC(PrototypeClassifier):
     record : int, default=0
         Keep the prototypes at every so-many-th certificate (at most 200) in
         ``history_.steps``; linear kernel only.
+    warm_start : bool, default=False
+        Start a fit from the last one, if rows and starts allow it: for a sequence of
+        penalties. The result agrees with a cold fit's to `tol` where the problem is
+        convex.
 
     Attributes
     ----------
@@ -180,6 +184,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         class_weight: Any = None,
         solver: str = "block",
         record: int = 0,
+        warm_start: bool = False,
     ) -> None:
         self.n_prototypes = n_prototypes
         self.C = C
@@ -198,6 +203,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         self.class_weight = class_weight
         self.solver = solver
         self.record = record
+        self.warm_start = warm_start
 
     def bounds(self, problem: SVMProblem) -> dict[str, tuple[float, float]]:
         """Useful ranges of `C`, `gamma` and `n_prototypes` for these rows.

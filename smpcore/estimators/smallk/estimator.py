@@ -82,6 +82,10 @@ class SMaLLClassifier(PrototypeClassifier):
         with adaptive steps, a baseline that rarely reaches a small `tol`.
     record : int, default=0
         Keep every so-many-th step (at most 200) in ``history_.steps``.
+    warm_start : bool, default=False
+        Start a fit from the last one, if rows and starts allow it: for a sequence of
+        penalties. The result agrees with a cold fit's to `tol` where the problem is
+        convex.
 
     Attributes
     ----------
@@ -162,6 +166,7 @@ class SMaLLClassifier(PrototypeClassifier):
         class_weight: Any = None,
         solver: str = "fista",
         record: int = 0,
+        warm_start: bool = False,
     ) -> None:
         self.n_prototypes = n_prototypes
         self.k = k
@@ -178,6 +183,7 @@ class SMaLLClassifier(PrototypeClassifier):
         self.class_weight = class_weight
         self.solver = solver
         self.record = record
+        self.warm_start = warm_start
 
     def bounds(self, problem: SMaLLProblem) -> dict[str, tuple[float, float]]:
         """Useful ranges of `k` and `lam` for these rows.

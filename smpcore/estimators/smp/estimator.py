@@ -85,6 +85,10 @@ class SMPClassifier(PrototypeClassifier):
         with larger steps that are as safe.
     record : int, default=0
         Keep every so-many-th step (at most 200) in ``history_.steps``.
+    warm_start : bool, default=False
+        Start a fit from the last one, if rows and starts allow it: for a sequence of
+        penalties. The result agrees with a cold fit's to `tol` where the problem is
+        convex.
 
     Attributes
     ----------
@@ -162,6 +166,7 @@ class SMPClassifier(PrototypeClassifier):
         class_weight: Any = None,
         solver: str = "spg",
         record: int = 0,
+        warm_start: bool = False,
     ) -> None:
         self.n_prototypes = n_prototypes
         self.lam = lam
@@ -178,6 +183,7 @@ class SMPClassifier(PrototypeClassifier):
         self.class_weight = class_weight
         self.solver = solver
         self.record = record
+        self.warm_start = warm_start
 
     def bounds(self, problem: SMPProblem) -> dict[str, tuple[float, float]]:
         """Useful ranges of `lam` and `mu` for these rows.

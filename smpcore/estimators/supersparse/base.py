@@ -98,6 +98,7 @@ class SuperSparseEstimator(PrototypeEstimator):
         solver: str = "lbfgs",
         record: int = 0,
         eta: float = 0.5,
+        warm_start: bool = False,
     ) -> None:
         self.n_prototypes = n_prototypes
         self.lam = lam
@@ -115,6 +116,7 @@ class SuperSparseEstimator(PrototypeEstimator):
         self.solver = solver
         self.record = record
         self.eta = eta
+        self.warm_start = warm_start
 
     def bounds(self, problem: AnyProblem) -> dict[str, tuple[float, float]]:
         """Useful ranges of `n_prototypes`, `gamma` and `lam` for these rows.

@@ -67,6 +67,10 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
         Keep every so-many-th step (at most 200) in ``history_.steps``.
     eta : float, default=0.5
         Step of the paper's algorithm.
+    warm_start : bool, default=False
+        Start a fit from the last one, if rows and starts allow it: for a sequence of
+        penalties. The result agrees with a cold fit's to `tol` where the problem is
+        convex.
 
     Attributes
     ----------
@@ -145,10 +149,11 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
         solver: str = "lbfgs",
         record: int = 0,
         eta: float = 0.5,
+        warm_start: bool = False,
     ) -> None:
         super().__init__(
             n_prototypes, lam, similarity, gamma, degree, coef0, target, box, start,
-            tol, max_iter, random_state, standardize, solver, record, eta,
+            tol, max_iter, random_state, standardize, solver, record, eta, warm_start,
         )  # fmt: skip
         self.class_weight = class_weight
 
@@ -184,7 +189,7 @@ class SuperSparseRegressor(SuperSparseEstimator, PrototypeRegressor):
         What is imitated: the given numbers, or the predictions of a ridge or LASSO
         regression on the similarities to all rows.
     lam, similarity, gamma, degree, coef0, box, start, tol, max_iter, random_state, \
-            standardize, solver, record, eta
+            standardize, solver, record, eta, warm_start
         As of `SuperSparseClassifier`.
 
     Attributes
