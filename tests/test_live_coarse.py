@@ -1,5 +1,6 @@
 """Coarse first answers: what is shown while a long fit goes on."""
 
+import threading
 import time
 
 import numpy as np
@@ -9,7 +10,7 @@ from pages.explore import live, subsampled
 from pages.explore.scene import Scene
 from pages.state.choice import Choice
 from pages.state.context import resolve
-from pages.work import cache
+from pages.work import cache, fits
 from smpcore import METHODS
 from tests.test_live import Browser, kernels  # noqa: F401
 
@@ -22,6 +23,15 @@ def browser(request, monkeypatch):
     monkeypatch.setattr(cache, "QUICK_VALUES", 10)
     # A split that no other test fits: what is cached needs no coarse answer.
     return Browser(method=request.param, data="breast_cancer", seed=7)
+
+
+@pytest.fixture
+def gate(monkeypatch):
+    """Long fits begin when the test opens it."""
+    opened, work = threading.Event(), fits.Fit._work
+    held = lambda *given: opened.wait(30) and work(*given)  # noqa: E731
+    monkeypatch.setattr(fits.Fit, "_work", held)
+    return opened
 
 
 def until_done(browser):
@@ -92,17 +102,18 @@ def test_what_is_coarse_is_never_what_is_kept(browser):
     )
 
 
-def test_where_nothing_is_quick_there_is_progress_alone(monkeypatch):
+def test_where_nothing_is_quick_there_is_progress_alone(monkeypatch, gate):
     monkeypatch.setattr(cache, "QUICK_VALUES", 10)
     monkeypatch.setattr(subsampled, "MOST_VALUES", 30 * (subsampled.LEAST_ROWS - 1))
     browser = Browser(data="breast_cancer", seed=8)
     assert browser.last["job"] and "picture" not in browser.last
     assert "picture" not in browser.drag(mu=0.01)
+    gate.set()
     browser.drag(release=True)
     assert until_done(browser)["canonical"]
 
 
-def test_a_part_that_cannot_be_fitted_leaves_the_long_fit_alone(monkeypatch):
+def test_a_part_that_cannot_be_fitted_leaves_the_long_fit_alone(monkeypatch, gate):
     monkeypatch.setattr(cache, "QUICK_VALUES", 10)
 
     def fails(*_):
@@ -112,6 +123,7 @@ def test_a_part_that_cannot_be_fitted_leaves_the_long_fit_alone(monkeypatch):
     browser = Browser(data="xor", data_values={"seed": 31})
     assert browser.last["job"] and "picture" not in browser.last
     assert not any(n["level"] == "error" for n in browser.last["notices"])
+    gate.set()
     assert until_done(browser)["canonical"]
 
 

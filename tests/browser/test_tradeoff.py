@@ -65,4 +65,5 @@ def test_refining_ends_with_more_points(page):
     page.get_by_role("button", name="Refine").click()
     expect(page.get_by_text("220 of 220 fits")).to_be_visible(timeout=90_000)
     expect(page.get_by_role("button", name="Refine")).to_be_visible(timeout=10_000)
-    assert page.locator(POINTS).count() > before + 15
+    # The chart follows the words by a moment.
+    expect(page.locator(POINTS).nth(before + 15)).to_be_attached(timeout=10_000)
