@@ -29,7 +29,6 @@ section { border-top: 1px solid #c5cad1; margin-top: 1.5rem }
 .rule { white-space: pre-wrap; font-family: monospace }
 .warning { border-left: 4px solid #d55e00; padding-left: .6rem }
 .wide { overflow-x: auto }
-svg { max-width: 100%; height: auto }
 """
 
 

@@ -32,18 +32,22 @@ def summary(model: PrototypeModel) -> str:
         HTML.
     """
     rows, drawn = portraits(model), []
+    width = 8 if len(model.sample_shape) > 1 else 32
+    figure = f'<figure style="margin: .5rem; width: {width}rem">'
     for j, values in enumerate(rows.values[:_MOST_PORTRAITS]):
         title = f"Prototype {j + 1}"
         if model.classes is not None:
             title += f" (class {shorten_name(model.classes[model.owner[j]], 40)})"
         shape = model.sample_shape
         picture = portrait(model, values, rows.signed, title, shape, _FEW_BARS)
-        drawn.append(f"<figure><figcaption>{escape(title)}</figcaption>{picture}")
+        drawn.append(f"{figure}<figcaption>{escape(title)}</figcaption>{picture}")
     more = model.n_prototypes - len(drawn)
     return (
         html_table([{"Model": name, "": text} for name, text in facts(model).items()])
         + f"<p>{escape(rows.what)}</p>"
-        + "".join(f"{figure}</figure>" for figure in drawn)
+        + '<div style="display: flex; flex-wrap: wrap">'
+        + "".join(f"{one}</figure>" for one in drawn)
+        + "</div>"
         + (f"<p>{more} more prototypes are not drawn.</p>" if more > 0 else "")
     )
 
@@ -145,6 +149,8 @@ def _picture(
                 f'<rect x="{x * side}" y="{y * side}" width="{side}" height="{side}" '
                 f'fill="{color}"/>'
             )
+    frame = f"M0 0H{width * side}V{height * side}H0z"
+    cells.append(f'<path d="{frame}" fill="none" stroke="#c5cad1"/>')
     return _svg(width * side, height * side, f"Portrait of {name}", "".join(cells))
 
 
@@ -187,8 +193,8 @@ def _bars(
         label = shorten_name(names[f], 40)
         lines.append(
             f'<rect x="{start:.1f}" y="{22 * i + 3}" width="{length:.1f}" height="16" '
-            f'fill="rgb{tint}"/><text x="310" y="{22 * i + 16}" font-size="14">'
-            f"{escape(label)}: {told[f]:.4g}</text>"
+            f'fill="rgb{tint}"/><text x="310" y="{22 * i + 16}" font-size="14" '
+            f'fill="currentColor">{escape(label)}: {told[f]:.4g}</text>'
         )
     middle = f'<path d="M150 0V{22 * len(order)}" stroke="#555"/>'
     title, body = f"Bars of {name}", middle + "".join(lines)
@@ -198,5 +204,6 @@ def _bars(
 def _svg(width: int, height: int, title: str, body: str) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        f'width="{width}" role="img" aria-label="{escape(title)}">{body}</svg>'
+        f'width="{width}" style="max-width: 100%; height: auto" '
+        f'role="img" aria-label="{escape(title)}">{body}</svg>'
     )
