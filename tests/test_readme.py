@@ -25,6 +25,18 @@ def test_the_library_in_ten_lines(capsys):
     assert names["compiled"].inputs
 
 
+def test_the_tour_runs_and_prints_what_it_says(tmp_path, monkeypatch, capsys):
+    tour = (ROOT / "assets/tour.md").read_text("utf-8")
+    block = r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?"
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for code, printed in re.findall(block, tour, re.DOTALL):
+        exec(code, names)
+        assert capsys.readouterr().out == printed
+    written = {path.name for path in tmp_path.iterdir()}
+    assert written == {"bars.html", "convergence.html", "model.zip", "report.html"}
+
+
 def test_the_run_line_installs_from_this_folder():
     run = next(line for line in README.splitlines() if "streamlit run" in line)
     assert "pip install -q -r requirements.txt" in run

@@ -15,7 +15,8 @@ from pages.work import cache
 from smpcore import PrototypeModel
 from smpcore.datasets import Input, in_place
 from smpcore.evaluation import class_numbers
-from smpcore.explain import Oddities, facts_of_prototypes, holds_cases
+from smpcore.explain import Oddities, facts_of_prototypes
+from smpcore.model import Portraits, portraits
 
 
 @dataclass(frozen=True)
@@ -120,30 +121,23 @@ class ModelContext:
         return f"{prototype + 1} · {own}" if own else self.label(prototype)
 
     @cached_property
+    def _portraits(self) -> Portraits:
+        return portraits(self.model)
+
+    @property
     def signed(self) -> bool:
         """Whether portraits are weights, for and against, and not values."""
-        model = self.model
-        return model.kind_of_prototype == "direction" or (
-            model.is_linear and not holds_cases(model)
-        )
+        return self._portraits.signed
 
-    @cached_property
+    @property
     def portraits(self) -> np.ndarray:
         """One row per prototype: weights, the case, or the mean of the cases."""
-        model = self.model
-        if self.signed:
-            return model.weights
-        share = np.abs(model.mixing)
-        return (share / np.maximum(share.sum(axis=0), 1e-300)).T @ model.prototypes
+        return self._portraits.values
 
-    @cached_property
+    @property
     def what(self) -> str:
         """What the portraits show, in words."""
-        if self.signed:
-            return "Weights per standard deviation: blue for, vermilion against."
-        if holds_cases(self.model):
-            return "Values of the case."
-        return "The mean of the cases it is mixed from, by their weights."
+        return self._portraits.what
 
     @cached_property
     def facts(self) -> list[Oddities]:

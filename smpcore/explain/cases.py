@@ -10,6 +10,7 @@ from scipy.spatial import cKDTree
 from smpcore.estimators.imkpl.measures import discrimination, interpretability
 from smpcore.explain.contributions import speakers
 from smpcore.model import PrototypeModel
+from smpcore.model.portraits import holds_cases
 
 #: Of more rows than this, evenly spread ones say what distance is usual.
 _MOST_ROWS = 2000
@@ -164,12 +165,6 @@ def measures_of_prototypes(
         return {}
     used = discrimination(model.activations(X), model.owner, np.asarray(codes))
     return {"interpretability %": interpretability(model), "discrimination %": used}
-
-
-def holds_cases(model: PrototypeModel) -> bool:
-    """Whether each prototype is one case, real or invented."""
-    single = (model.mixing != 0).sum(axis=0) == 1
-    return model.kind_of_prototype.endswith(" case") and bool(single.all())
 
 
 def contrasts(model: PrototypeModel) -> np.ndarray:

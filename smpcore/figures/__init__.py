@@ -15,7 +15,6 @@ from smpcore.figures.contest import (
     window_points,
 )
 from smpcore.figures.portraits import (
-    as_image,
     channels,
     densities,
     embeddings,
@@ -40,7 +39,6 @@ __all__ = [
     "Raster",
     "View",
     "answer_map",
-    "as_image",
     "axis_view",
     "channels",
     "class_balance",

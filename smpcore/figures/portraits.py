@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from smpcore.figures.charts import OKABE_ITO, bars_layout, class_mark, layout, words
+from smpcore.model.portraits import as_image
 
 _FOR, _AGAINST = OKABE_ITO[0], OKABE_ITO[5]
 #: Blue speaks for, vermilion against, grey is neither: on light and dark ground.
@@ -17,26 +18,6 @@ _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 _NODES = 160
 #: Crosses that are seen on either theme.
 _GONE = "#808080"
-
-
-def as_image(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Arrange a row as a picture, whatever the shape of a sample.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_features,)
-    shape : tuple of int
-        Of three numbers with a last one up to 4: colours, which are averaged; other
-        numbers in front are stacked.
-
-    Returns
-    -------
-    ndarray of shape (height, width)
-    """
-    image = np.asarray(values).reshape(shape)
-    if image.ndim == 3 and shape[-1] <= 4:
-        image = image.mean(axis=-1)
-    return image.reshape(-1, image.shape[-1])
 
 
 def picture(

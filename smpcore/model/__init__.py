@@ -19,12 +19,21 @@ import numpy as np
 from smpcore.errors import SmpcoreError, require_finite
 from smpcore.model.checks import check_parts
 from smpcore.model.history import STATUS, History
+from smpcore.model.portraits import Portraits, portraits
 from smpcore.model.text import plain, typed
 from smpcore.model.ties import lowest_within, training_tie
 from smpcore.similarity import Similarity
 from smpcore.solvers.nqp import nqp_rows
 
-__all__ = ["STATUS", "UNREPRESENTED", "History", "PrototypeModel", "training_tie"]
+__all__ = [
+    "STATUS",
+    "UNREPRESENTED",
+    "History",
+    "Portraits",
+    "PrototypeModel",
+    "portraits",
+    "training_tie",
+]
 
 SCHEMA = 1
 
@@ -321,6 +330,12 @@ class PrototypeModel:
             return np.ones(len(X), dtype=bool)
         highest = np.sort(self.scores(X), axis=1)[:, -2:]
         return highest[:, 1] - highest[:, 0] > self.band
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: size, classes, features used, and portraits."""
+        from smpcore.model.html import summary
+
+        return summary(self)
 
     def to_json(self) -> str:
         """The whole model as text; `from_json` gives it back bit for bit.

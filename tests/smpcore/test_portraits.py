@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from smpcore import figures
+from smpcore.model.portraits import as_image
 
 NASTY = '<img src=x onerror=alert(1)>"&'
 
@@ -14,7 +15,7 @@ NASTY = '<img src=x onerror=alert(1)>"&'
 )
 def test_a_row_of_any_shape_is_a_picture(shape, size):
     row = np.arange(np.prod(shape), dtype=float)
-    image = figures.as_image(row, shape)
+    image = as_image(row, shape)
     assert image.shape == size
     assert image.mean() == pytest.approx(row.mean())
     figure = figures.picture(row, shape, NASTY, (-9.0, 9.0), True, 120)

@@ -1,0 +1,209 @@
+"""A model as HTML: tables and inline SVG, every text escaped, nothing that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from smpcore.datasets.columns import shorten_name
+from smpcore.model.portraits import as_image, portraits
+
+if TYPE_CHECKING:
+    from smpcore.model import PrototypeModel
+
+_FOR, _AGAINST = (0, 114, 178), (213, 94, 0)
+#: Portraits of a summary, and bars and classes of each.
+_MOST_PORTRAITS, _FEW_BARS, _MOST_CLASSES = 12, 5, 10
+
+
+def summary(model: PrototypeModel) -> str:
+    """A small table of facts, and portraits, as a notebook shows them.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    rows, drawn = portraits(model), []
+    width = 8 if len(model.sample_shape) > 1 else 32
+    figure = f'<figure style="margin: .5rem; width: {width}rem">'
+    for j, values in enumerate(rows.values[:_MOST_PORTRAITS]):
+        title = f"Prototype {j + 1}"
+        if model.classes is not None:
+            title += f" (class {shorten_name(model.classes[model.owner[j]], 40)})"
+        shape = model.sample_shape
+        picture = portrait(model, values, rows.signed, title, shape, _FEW_BARS)
+        drawn.append(f"{figure}<figcaption>{escape(title)}</figcaption>{picture}")
+    more = model.n_prototypes - len(drawn)
+    return (
+        html_table([{"Model": name, "": text} for name, text in facts(model).items()])
+        + f"<p>{escape(rows.what)}</p>"
+        + '<div style="display: flex; flex-wrap: wrap">'
+        + "".join(f"{one}</figure>" for one in drawn)
+        + "</div>"
+        + (f"<p>{more} more prototypes are not drawn.</p>" if more > 0 else "")
+    )
+
+
+def facts(model: PrototypeModel) -> dict[str, str]:
+    """What can be said of a model without any data.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+
+    Returns
+    -------
+    dict of str to str
+    """
+    predicts = "a number"
+    if model.classes is not None:
+        names = [shorten_name(label, 40) for label in model.classes[:_MOST_CLASSES]]
+        predicts = f"{len(model.classes)} classes: {', '.join(names)}"
+        predicts += ", …" * (len(model.classes) > _MOST_CLASSES)
+    return {
+        "Predicts": predicts,
+        "Prototypes": f"{model.n_prototypes}, each a {model.kind_of_prototype}",
+        "Similarity": model.similarity.kind,
+        "Features used": f"{np.count_nonzero(model.support)} of {model.n_features}",
+        "Non-zeros": f"{model.n_nonzeros:,}",
+        "Fit": f"{model.history.status_text}, {model.history.n_iter:,} iterations",
+    }
+
+
+def html_table(lines: Sequence[Mapping[str, Any]]) -> str:
+    """A table with the keys of its first line as headings; empty without lines."""
+    if not lines:
+        return ""
+    head = "".join(f"<th>{escape(str(name))}</th>" for name in lines[0])
+    body = "".join(
+        "<tr>"
+        + "".join(f"<td>{escape(_text(v))}</td>" for v in line.values())
+        + "</tr>"
+        for line in lines
+    )
+    return f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>'
+
+
+def _text(value: Any) -> str:
+    return f"{value:.5g}" if isinstance(value, float) else str(value)
+
+
+def portrait(
+    model: PrototypeModel,
+    values: np.ndarray,
+    signed: bool,
+    name: str,
+    shape: tuple[int, ...],
+    most_bars: int,
+) -> str:
+    """Draw one prototype: as a picture where samples are, else as its longest bars.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+    values : ndarray of shape (n_features,)
+        A row of `Portraits`; of a picture NaN is crossed out.
+    signed : bool
+        Whether these are weights.
+    name : str
+        Of the prototype.
+    shape : tuple of int
+        Of a sample.
+    most_bars : int
+
+    Returns
+    -------
+    str
+        Inline SVG.
+    """
+    if len(shape) > 1:
+        return _picture(values, shape, signed, name)
+    spread = values if signed else (values - model.center) / model.scale
+    return _bars(spread, values, model.feature_names, name, most_bars)
+
+
+def _picture(
+    values: np.ndarray, shape: tuple[int, ...], signed: bool, name: str
+) -> str:
+    image = as_image(values, shape)
+    height, width = image.shape
+    side = max(1, 240 // max(height, width))
+    low, high = float(np.nanmin(image)), float(np.nanmax(image))
+    top = max(abs(low), abs(high)) or 1.0
+    cells = []
+    for y, line in enumerate(image):
+        for x, value in enumerate(line):
+            if np.isnan(value):
+                cells.append(_cross(x * side, y * side, side))
+                continue
+            color = _signed_color(value / top) if signed else _grey(value, low, high)
+            cells.append(
+                f'<rect x="{x * side}" y="{y * side}" width="{side}" height="{side}" '
+                f'fill="{color}"/>'
+            )
+    frame = f"M0 0H{width * side}V{height * side}H0z"
+    cells.append(f'<path d="{frame}" fill="none" stroke="#c5cad1"/>')
+    return _svg(width * side, height * side, f"Portrait of {name}", "".join(cells))
+
+
+def _cross(x: int, y: int, side: int) -> str:
+    return f'<path d="M{x} {y}l{side} {side}m0 {-side}l{-side} {side}" stroke="#777"/>'
+
+
+def _signed_color(share: float) -> str:
+    """White at 0, blue for, vermilion against."""
+    tint = _FOR if share > 0 else _AGAINST
+    mixed = [round(255 + abs(share) * (part - 255)) for part in tint]
+    return f"rgb({mixed[0]},{mixed[1]},{mixed[2]})"
+
+
+def _grey(value: float, low: float, high: float) -> str:
+    level = round(255 * (value - low) / ((high - low) or 1.0))
+    return f"rgb({level},{level},{level})"
+
+
+def _bars(
+    values: np.ndarray,
+    told: np.ndarray,
+    names: Sequence[str],
+    name: str,
+    most: int,
+) -> str:
+    """Bars by length; beside each its feature and number."""
+    order = np.argsort(-np.abs(values), kind="stable")
+    order = order[values[order] != 0]
+    if not order.size:
+        return "<p>All of it is zero.</p>"
+    n_left = max(0, order.size - most)
+    more = f"<p>and {n_left} smaller one{'s' * (n_left > 1)}</p>" if n_left else ""
+    order = order[:most]
+    top, lines = float(np.abs(values[order]).max()), []
+    for i, f in enumerate(order):
+        length = 150 * abs(values[f]) / top
+        start = 150 if values[f] > 0 else 150 - length
+        tint = _FOR if values[f] > 0 else _AGAINST
+        label = shorten_name(names[f], 40)
+        lines.append(
+            f'<rect x="{start:.1f}" y="{22 * i + 3}" width="{length:.1f}" height="16" '
+            f'fill="rgb{tint}"/><text x="310" y="{22 * i + 16}" font-size="14" '
+            f'fill="currentColor">{escape(label)}: {told[f]:.4g}</text>'
+        )
+    middle = f'<path d="M150 0V{22 * len(order)}" stroke="#555"/>'
+    title, body = f"Bars of {name}", middle + "".join(lines)
+    return _svg(640, 22 * len(order), title, body) + more
+
+
+def _svg(width: int, height: int, title: str, body: str) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        f'width="{width}" style="max-width: 100%; height: auto" '
+        f'role="img" aria-label="{escape(title)}">{body}</svg>'
+    )

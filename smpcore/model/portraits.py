@@ -1,0 +1,79 @@
+"""What each prototype looks like: a row of weights or of feature values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from smpcore.model import PrototypeModel
+
+
+@dataclass(frozen=True, eq=False)
+class Portraits:
+    """One row per prototype.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_prototypes, n_features)
+        Weights per scaled unit; or the case, or the mean of the cases, user's units.
+    signed : bool
+        Whether they are weights.
+    what : str
+        What the rows show, in a sentence.
+    """
+
+    values: np.ndarray
+    signed: bool
+    what: str
+
+
+def holds_cases(model: PrototypeModel) -> bool:
+    """Whether each prototype is one case, real or invented."""
+    single = (model.mixing != 0).sum(axis=0) == 1
+    return model.kind_of_prototype.endswith(" case") and bool(single.all())
+
+
+def portraits(model: PrototypeModel) -> Portraits:
+    """Portraits of all prototypes.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+
+    Returns
+    -------
+    Portraits
+    """
+    of_cases = holds_cases(model)
+    if model.kind_of_prototype == "direction" or (model.is_linear and not of_cases):
+        what = "Weights per standard deviation: blue for, vermilion against."
+        return Portraits(model.weights, True, what)
+    share = np.abs(model.mixing)
+    values = (share / np.maximum(share.sum(axis=0), 1e-300)).T @ model.prototypes
+    if of_cases:
+        return Portraits(values, False, "Values of the case.")
+    what = "The mean of the cases it is mixed from, by their weights."
+    return Portraits(values, False, what)
+
+
+def as_image(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Arrange a row as a picture, whatever the shape of a sample.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_features,)
+    shape : tuple of int
+        Of three numbers with a last one up to 4: colours, which are averaged; other
+        numbers in front are stacked.
+
+    Returns
+    -------
+    ndarray of shape (height, width)
+    """
+    image = np.asarray(values).reshape(shape)
+    if image.ndim == 3 and shape[-1] <= 4:
+        image = image.mean(axis=-1)
+    return image.reshape(-1, image.shape[-1])
