@@ -169,15 +169,15 @@ def test_a_fit_that_is_stopped_says_so(method, task, rows):
     assert estimator.history_.status_text == "stopped"
 
 
-def test_a_path_solves_every_knot(method, task, rows):
+def test_a_path_solves_every_point_of_its_grid(method, task, rows):
     values = method.defaults(task)
     problem = method.estimator(values, task).problem(*rows)
     if method.path is None:
         pytest.skip("nothing is scrubbed")
-    knots = method.knots(method.bounds(problem, values)[method.path])
-    assert 2 <= len(knots) <= 51
-    assert (np.diff(knots) > 0).all()
-    solved = dict(solve_path(method, problem, values, knots[::-10]))
+    grid = method.grid(method.bounds(problem, values)[method.path])
+    assert 2 <= len(grid) <= 51
+    assert (np.diff(grid) > 0).all()
+    solved = dict(solve_path(method, problem, values, grid[::-10]))
     for value, estimator in solved.items():
         here = {**values, method.path: value}
         fresh = method.estimator(here, task, preview=True).fit(*rows)

@@ -110,7 +110,7 @@ def _learns(entry: Entry, task: str) -> bool:
     """Whether a pinned method has this task, with every value it was pinned at."""
     method = METHODS[entry.key]
     values = dict(entry.values)
-    return task in method.estimators and method.kept(values, task) == values
+    return task in method.estimators and method.valid_values(values, task) == values
 
 
 def two(asked: list[Entry], found: list[Scored]) -> tuple[Scored, Scored] | None:

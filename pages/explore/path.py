@@ -30,7 +30,7 @@ def grid(method: Method, bounds: Ends) -> dict[str, Any]:
     """The path as the figure needs it."""
     return {
         "param": method.path,
-        "values": method.knots(bounds[method.path]).tolist(),
+        "values": method.grid(bounds[method.path]).tolist(),
         "from_right": method.from_right,
     }
 
@@ -43,7 +43,7 @@ def knots(
     if not method.scrubs(values):
         return []
     bounds = context.holding(cache.bounds(data, method.key, values))
-    places = method.knots(bounds[method.path])
+    places = method.grid(bounds[method.path])
     wanted = [i for i in message.get("want", ()) if type(i) is int]
     path = cache.path(data, method.key, values, tuple(places))
     name = chain(context, scene, bounds)

@@ -43,7 +43,7 @@ def validated(choice: Choice) -> tuple[Choice, str]:
         words = f"{method.title} does not answer with {wanted}, which these data "
         words += f"ask for: {other.title} is shown instead."
         return replace(choice, method=other.key, values={}), words
-    allowed = method.kept(choice.values, context.task)
+    allowed = method.valid_values(choice.values, context.task)
     if len(allowed) == len(choice.values):
         return choice, ""
     lost = [p for p in method.params if p.name in set(choice.values) - set(allowed)]

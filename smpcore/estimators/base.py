@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,14 +17,22 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from smpcore.errors import SmpcoreError
+from smpcore.errors import SmpcoreError, warn
 from smpcore.estimators.checks import FLAG, Number, OneOf
 from smpcore.estimators.features import FeatureImportances
 from smpcore.estimators.problem import Problem, SolverOptions
 from smpcore.estimators.scaling import validated
 from smpcore.model import PrototypeModel
+from smpcore.solvers.smp import DIVERGED, ITERATION_LIMIT
+
+#: Why a fit to such rows is refused.
+TOO_LARGE = (
+    "X holds values so large that the objective is not finite; use standardize=True or "
+    "divide such columns by a power of ten."
+)
 
 #: Parameters that every estimator has.
 COMMON_PARAMETERS = {
@@ -245,27 +253,26 @@ class PrototypeEstimator(
         for name, values in (self.allowed | COMMON_PARAMETERS).items():
             values.check(name, getattr(self, name))
 
+    def _report(self, status: int, shortfall: Callable[[], str]) -> None:
+        """Refuse a diverged fit; warn of one that reached the limit of steps."""
+        if status == DIVERGED:
+            raise SmpcoreError(TOO_LARGE)
+        if status == ITERATION_LIMIT:
+            warn(f"max_iter={self.max_iter} {shortfall()}", ConvergenceWarning)
+
     def _set_fitted_attributes(self, problem: Problem, fitted: Fitted) -> None:
         """Set the attributes of the contract."""
         history = fitted.model.history
-        self.model_ = fitted.model
+        for entry in fields(fitted):
+            if entry.name != "scores":
+                setattr(self, f"{entry.name}_", getattr(fitted, entry.name))
         self.history_ = history
         self.n_iter_ = history.n_iter
         self.objective_ = float(history.objective[-1])
         self.gap_ = float(history.gap[-1])
         self.n_features_in_ = problem.n_features
-        self.state_ = fitted.state
-        self.assignment_ = fitted.assignment
-        self.n_asked_ = fitted.n_asked
-        self.merged_ = fitted.merged
         if fitted.merged is None:
             self.merged_ = np.arange(fitted.model.n_prototypes)
-        self.wins_ = fitted.wins
-        self.anchor_rows_ = fitted.anchor_rows
-        self.start_ = fitted.start
-        self.off_data_ = fitted.off_data
-        self.automatic_ = dict(fitted.automatic)
-        self.measures_ = dict(fitted.measures)
         if problem.named:
             self.feature_names_in_ = np.array(problem.feature_names, dtype=object)
         elif hasattr(self, "feature_names_in_"):

@@ -148,7 +148,7 @@ def class_weights(
 
 
 def weigh_classes(
-    weights: np.ndarray, class_weight: Any, classes: np.ndarray, codes: np.ndarray
+    weights: np.ndarray, class_weight: Any, classes: np.ndarray, y_encoded: np.ndarray
 ) -> np.ndarray:
     """Multiply the weights of rows by those of their classes.
 
@@ -159,7 +159,7 @@ def weigh_classes(
     class_weight : None, "balanced" or dict
         As in `class_weights`.
     classes : ndarray of shape (n_classes,)
-    codes : ndarray of int, shape (n_samples,)
+    y_encoded : ndarray of int, shape (n_samples,)
         Index of each row's class.
 
     Returns
@@ -167,6 +167,6 @@ def weigh_classes(
     ndarray of shape (n_samples,)
         Sum 1.
     """
-    totals = np.bincount(codes, weights, len(classes))
-    weights *= class_weights(class_weight, classes, totals)[codes]
+    totals = np.bincount(y_encoded, weights, len(classes))
+    weights *= class_weights(class_weight, classes, totals)[y_encoded]
     return weights / weights.sum()

@@ -49,8 +49,8 @@ class PrototypeClassifier(ClassifierMixin, PrototypeEstimator):
         ndarray of shape (n_samples,)
         """
         scores = self.decision_function(X)
-        codes = scores > 0 if scores.ndim == 1 else self.model_.decide(scores)
-        return self.classes_[np.asarray(codes, dtype=np.int64)]
+        y_encoded = scores > 0 if scores.ndim == 1 else self.model_.decide(scores)
+        return self.classes_[np.asarray(y_encoded, dtype=np.int64)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Softmax of the scores: in the order of the classes, but not calibrated.
@@ -79,14 +79,9 @@ class PrototypeClassifier(ClassifierMixin, PrototypeEstimator):
         """Checked rows, not scaled, and entries of a problem without class weights."""
         X, y = validated(self, X, y, order="C")
         checked(check_classification_targets, y)
-        classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise SmpcoreError(
-                f"y holds one class only ({classes[0]!s}) in {len(y)} rows; to tell "
-                "classes apart takes at least two classes."
-            )
+        classes, y_encoded = _encode(y)
         weights = sample_weights(sample_weight, len(y))
-        totals = np.bincount(codes, weights, len(classes))
+        totals = np.bincount(y_encoded, weights, len(classes))
         if not totals.all():
             empty = classes[totals.argmin()]
             raise SmpcoreError(
@@ -94,28 +89,24 @@ class PrototypeClassifier(ClassifierMixin, PrototypeEstimator):
                 "its rows or leave the class out."
             )
         return X, {
-            "codes": codes.astype(np.int64),
+            "y_encoded": y_encoded.astype(np.int64),
             "weights": weights,
             "classes": classes,
             **feature_entries(self, X, weights),
         }
 
     def _scaled_rows(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        *,
-        bias: bool,
-        distances: bool = False,
+        self, X: Any, y: Any, sample_weight: Any, *, bias: bool, distances: bool = False
     ) -> dict[str, Any]:
         """Entries of a problem of these rows; `distances` is that of `scaled_copy`."""
         X, entries = self._labelled_rows(X, y, sample_weight)
-        weights, codes = entries["weights"], entries["codes"]
+        weights, y_encoded = entries["weights"], entries["y_encoded"]
         scaled, center, scale = scaled_copy(
             X, weights, self.standardize, bias, distances
         )
-        weights = weigh_classes(weights, self.class_weight, entries["classes"], codes)
+        weights = weigh_classes(
+            weights, self.class_weight, entries["classes"], y_encoded
+        )
         scaling = {"X": scaled, "center": center, "scale": scale, "weights": weights}
         return entries | scaling
 
@@ -128,3 +119,14 @@ class PrototypeClassifier(ClassifierMixin, PrototypeEstimator):
         model = replace(fitted.model, tie=training_tie(scores))
         super()._set_fitted_attributes(problem, replace(fitted, model=model))
         self.classes_ = problem.classes
+
+
+def _encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The classes, at least two, and the index of each row's class."""
+    classes, y_encoded = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise SmpcoreError(
+            f"y holds one class only ({classes[0]!s}) in {len(y)} rows; to tell "
+            "classes apart takes at least two classes."
+        )
+    return classes, y_encoded

@@ -9,12 +9,6 @@ from smpcore.estimators.problem import Problem
 #: Rows whose scores are held in memory at once.
 ROWS_AT_ONCE = 8192
 
-#: Why a fit to such rows is refused.
-TOO_LARGE = (
-    "X holds values so large that the objective is not finite; use standardize=True or "
-    "divide such columns by a power of ten."
-)
-
 
 def largest_eigenvalue(X: np.ndarray, weights: np.ndarray) -> float:
     """Largest eigenvalue of X' diag(weights) X, or a little more.

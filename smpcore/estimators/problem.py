@@ -1,4 +1,4 @@
-"""Training rows as arrays, and what every solver is told besides."""
+"""Training rows as arrays, and the options of a solver."""
 
 from __future__ import annotations
 
@@ -103,18 +103,18 @@ class ClassificationProblem(Problem):
 
     Parameters
     ----------
-    codes : ndarray of int, shape (n_samples,)
+    y_encoded : ndarray of int, shape (n_samples,)
         Index of each row's class.
     classes : ndarray of shape (n_classes,)
     """
 
-    codes: np.ndarray
+    y_encoded: np.ndarray
     classes: np.ndarray
     task: ClassVar[str] = "classification"
 
-    def class_votes(self, owners: np.ndarray) -> np.ndarray:
+    def class_votes(self, prototype_labels: np.ndarray) -> np.ndarray:
         """Votes of prototypes for their classes, shape (n_prototypes, n_classes)."""
-        return np.eye(len(self.classes))[owners]
+        return np.eye(len(self.classes))[prototype_labels]
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +134,7 @@ class RegressionProblem(Problem):
 
 @dataclass(frozen=True, eq=False)
 class SolverOptions:
-    """When a solver ends, what it records, and whom it tells how far it is.
+    """When a solver ends, what it records, and where it reports its progress.
 
     Parameters
     ----------

@@ -16,12 +16,14 @@ from smpcore.threads import one_core
 MOST_ROWS = 10_000
 
 
-def each_row(codes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def each_row(
+    y_encoded: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Give every row a prototype of its own.
 
     Parameters
     ----------
-    codes : ndarray of int, shape (n_samples,)
+    y_encoded : ndarray of int, shape (n_samples,)
         Class of each row.
     weights : ndarray of shape (n_samples,)
         A row of weight 0 gets none; it is tied to the first of its class.
@@ -29,19 +31,23 @@ def each_row(codes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.nda
     Returns
     -------
     assignment : ndarray of int, shape (n_samples,)
-    owners : ndarray of int, shape (n_prototypes,)
+    prototype_labels : ndarray of int, shape (n_prototypes,)
         Class of each prototype, ascending.
     """
     counted = np.flatnonzero(weights > 0)
-    counted = counted[np.argsort(codes[counted], kind="stable")]
-    owners = codes[counted]
-    assignment = np.searchsorted(owners, codes)
+    counted = counted[np.argsort(y_encoded[counted], kind="stable")]
+    prototype_labels = y_encoded[counted]
+    assignment = np.searchsorted(prototype_labels, y_encoded)
     assignment[counted] = np.arange(len(counted))
-    return assignment, owners
+    return assignment, prototype_labels
 
 
 def cluster_rows(
-    X: np.ndarray, codes: np.ndarray, weights: np.ndarray, n_clusters: int, seed: Any
+    X: np.ndarray,
+    y_encoded: np.ndarray,
+    weights: np.ndarray,
+    n_clusters: int,
+    seed: Any,
 ) -> tuple[np.ndarray, np.ndarray]:
     """k-means in every class, the best of five starts.
 
@@ -50,7 +56,7 @@ def cluster_rows(
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_columns)
-    codes : ndarray of int, shape (n_samples,)
+    y_encoded : ndarray of int, shape (n_samples,)
         Class of each row.
     weights : ndarray of shape (n_samples,)
         A whole weight counts as that many equal rows.
@@ -60,14 +66,14 @@ def cluster_rows(
     Returns
     -------
     assignment : ndarray of int, shape (n_samples,)
-    owners : ndarray of int, shape (n_prototypes,)
+    prototype_labels : ndarray of int, shape (n_prototypes,)
         Class of each prototype, ascending.
     """
     random = check_random_state(seed)
-    assignment = np.empty(len(codes), dtype=np.int64)
-    owners: list[int] = []
-    for code in range(codes.max() + 1):
-        rows = np.flatnonzero(codes == code)
+    assignment = np.empty(len(y_encoded), dtype=np.int64)
+    prototype_labels: list[int] = []
+    for code in range(y_encoded.max() + 1):
+        rows = np.flatnonzero(y_encoded == code)
         counted = rows[weights[rows] > 0]
         if len(counted) > MOST_ROWS:
             counted = np.sort(random.choice(counted, MOST_ROWS, replace=False))
@@ -77,9 +83,9 @@ def cluster_rows(
             near = centers - centers.mean(axis=0)
             rows_near = X[part] - centers.mean(axis=0)
             nearest = (near**2).sum(axis=1) - 2.0 * rows_near @ near.T
-            assignment[part] = len(owners) + nearest.argmin(axis=1)
-        owners += [code] * len(centers)
-    return assignment, np.array(owners, dtype=np.int64)
+            assignment[part] = len(prototype_labels) + nearest.argmin(axis=1)
+        prototype_labels += [code] * len(centers)
+    return assignment, np.array(prototype_labels, dtype=np.int64)
 
 
 def _centers(
@@ -190,17 +196,19 @@ def seeding(weights: np.ndarray, n_trials: int = 1) -> Callable[..., np.ndarray]
     return seeds
 
 
-def warn_if_fewer(asked: int, owners: np.ndarray, classes: np.ndarray) -> None:
+def warn_if_fewer(
+    asked: int, prototype_labels: np.ndarray, classes: np.ndarray
+) -> None:
     """Warn if a class has fewer distinct rows than prototypes asked for.
 
     Parameters
     ----------
     asked : int
-    owners : ndarray of int, shape (n_prototypes,)
+    prototype_labels : ndarray of int, shape (n_prototypes,)
         Class of each prototype.
     classes : ndarray of shape (n_classes,)
     """
-    present, sizes = np.unique(owners, return_counts=True)
+    present, sizes = np.unique(prototype_labels, return_counts=True)
     short = np.flatnonzero(sizes < asked)
     if len(short):
         least = short[sizes[short].argmin()]

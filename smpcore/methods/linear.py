@@ -56,13 +56,13 @@ SMP = Method(
             0.1,
             10.0,
             help="Share of the ridge term in μ: larger spreads weight over "
-            "features that say the same.",
+            "features that carry the same information.",
         ),
         Param(
             "bias",
             "Bias",
             "flag",
-            help="Without it regions are cones with their tip at the data's mean. Its "
+            help="Without a bias, all borders meet at the data mean. Its "
             "ridge, μη but at least 0.001, raises the softmax of rare classes; class "
             "weights or a threshold on Trade-off get them predicted.",
             advanced=True,
@@ -152,7 +152,7 @@ SMALLK = Method(
             "positive_class",
             "Positive class",
             "class",
-            help="The class that owns the prototypes; the other one is what is left.",
+            help="The class with prototypes; inputs that fit none are of the other.",
             n_classes=(2, 2),
         ),
         Param(

@@ -62,7 +62,7 @@ MPROTSVM = Method(
             "log",
             1e-6,
             16.0,
-            help="How fast likeness falls with distance.",
+            help="How fast similarity falls with distance.",
             shown_if=_kernelised,
         ),
         Param(

@@ -1,4 +1,4 @@
-"""What the pages know of a method: its name, its estimators, its controls."""
+"""A row of the registry: name, estimators and controls of a method."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ class Method:
             for name, value in values.items()
         }
 
-    def kept(self, values: Values, task: str) -> dict[str, Any]:
-        """Those of the values that there are for a task."""
+    def valid_values(self, values: Values, task: str) -> dict[str, Any]:
+        """The values that the controls of a task have and allow."""
         controls = {param.name: param for param in self.controls(task)}
         return {
             name: value
@@ -169,22 +169,22 @@ class Method:
             ranges[name] = max(low, widest[0]), min(high, widest[1])
         return ranges
 
-    def knots(self, bounds: tuple[float, float], n_knots: int = 51) -> np.ndarray:
-        """Values of the scrubbed parameter, ascending, at most `n_knots`."""
+    def grid(self, bounds: tuple[float, float], n_points: int = 51) -> np.ndarray:
+        """Values of the scrubbed parameter, ascending, at most `n_points`."""
         param = self.param(self.path)
         low, high = bounds
         if param.scale == "int":
-            whole = np.linspace(low, high, min(n_knots, int(high - low) + 1))
+            whole = np.linspace(low, high, min(n_points, int(high - low) + 1))
             return np.unique(whole.round())
         if not param.zero:
-            return np.geomspace(low, high, n_knots)
-        return np.concatenate([[0.0], np.geomspace(low, high, n_knots - 1)])
+            return np.geomspace(low, high, n_points)
+        return np.concatenate([[0.0], np.geomspace(low, high, n_points - 1)])
 
 
 def solve_path(
-    method: Method, problem: Any, values: Values, knots: np.ndarray, state: Any = None
+    method: Method, problem: Any, values: Values, grid: np.ndarray, state: Any = None
 ) -> Iterator[tuple[float, Any]]:
-    """Solve a method along its path, each knot warm from the one before.
+    """Solve a method along its path, each fit warm-started from the one before.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def solve_path(
     problem : Problem
     values : mapping
         The other controls' values.
-    knots : ndarray
+    grid : ndarray
         Values of the scrubbed parameter, in the order to solve.
     state : object, optional
         `state_` of a fitted estimator to start from.
@@ -202,8 +202,8 @@ def solve_path(
     value : float
     estimator : fitted estimator
     """
-    for knot in knots:
-        value = int(knot) if method.param(method.path).scale == "int" else float(knot)
+    number = int if method.param(method.path).scale == "int" else float
+    for value in map(number, grid):
         here = {**values, method.path: value}
         estimator = method.estimator(here, problem.task, preview=True)
         estimator.solve(problem, state=state)

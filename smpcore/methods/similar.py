@@ -1,4 +1,4 @@
-"""Rows of the registry: methods that judge by likeness to cases."""
+"""Rows of the registry: methods that decide by similarity to cases."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SUPERSPARSE = Method(
             "log",
             1e-6,
             0.1,
-            help="Larger: smaller votes; cases fall together and are shown as one.",
+            help="Larger: smaller weights; cases fall together and are shown as one.",
         ),
         Param(
             "gamma",
@@ -58,7 +58,7 @@ SUPERSPARSE = Method(
             "log",
             1e-9,
             1e3,
-            help="Larger: each case knows its own surroundings only.",
+            help="Larger: each case affects only inputs close to it.",
             shown_if=_has_width,
         ),
         Param(
@@ -73,7 +73,7 @@ SUPERSPARSE = Method(
                 ("cosine", "cosine"),
                 ("ncc", "correlation"),
             ),
-            help="What makes two cases alike.",
+            help="How the similarity of two cases is measured.",
             advanced=True,
         ),
         Param(
@@ -105,7 +105,7 @@ SUPERSPARSE = Method(
                 ("lasso", "a LASSO regression"),
             ),
             help="What the few cases imitate: the numbers themselves, or what a "
-            "regression on the likeness to all rows says.",
+            "regression on the similarities to all rows predicts.",
             advanced=True,
             tasks=("regression",),
         ),
@@ -222,7 +222,7 @@ IMKPL = Method(
                 ("rbf", "one RBF"),
                 ("linear", "cosine"),
             ),
-            help="What makes two cases alike.",
+            help="How the similarity of two cases is measured.",
             advanced=True,
         ),
         Param(

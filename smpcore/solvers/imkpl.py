@@ -92,7 +92,7 @@ def feature_products(Z, use, widths, rows, W, products, room, bits, stop):
 
 
 @kernel
-def judge(c, linear, support, x, size, curvature, tau):
+def prototype_objective(c, linear, support, x, size, curvature, tau):
     """Objective of a prototype x on a support after x is scaled to length 1.
 
     x solves Q x = -c on its support, so that its squared length x' Q x is -c' x.
@@ -152,7 +152,7 @@ def best_prototype(
             )  # fmt: skip
             steps += 1
             if attempt == 1 or not more:
-                found = judge(c, linear, support, x, size, curvature, tau)
+                found = prototype_objective(c, linear, support, x, size, curvature, tau)
                 if found < least:
                     least, best_size = found, size
                     for r in range(size):

@@ -6,24 +6,26 @@ The score s_j of rivals (prototypes of the other classes) against the own protot
     max (eq. 2)       log(1 + exp(max_j s_j - s_a))
     annealed          log(1 + exp(T log sum_j exp(s_j / T) - s_a)), between the two
 
-========  ==========  ==========  ====================================================
-symbol    name        shape       meaning
-========  ==========  ==========  ====================================================
-X         X           (m, n)      rows = examples
-y         codes       (m,) int    class of each example
-a_i       assign      (m,) int    prototype each example is tied to
-u_i       weights     (m,)        weight of each example, sum 1
-W         W           (N, n)      rows = prototypes
-pc        owners      (N,) int    class of each prototype
-log c_j   offsets     (N,)        added to a rival's score: it stands for c_j rivals
-T         temperature number      1: the smooth loss; to 0: the max loss
-S         S           (N + 1, k)  scores of a block of k rows; last row: own prototype
-E         E           (N, k)      exponentials of the scores
-Q                     (m, N)      softmax over K_i = {a_i} and the rivals
-D         (in S)      (N, k)      u (Q - e), e = one-hot of a_i
-1 - Q_ia  miss        (m,)        probability that the rivals get
-G         G           (N, n)      gradient, D X
-========  ==========  ==========  ====================================================
+========  ================  ==========  ================================================
+symbol    name              shape       meaning
+========  ================  ==========  ================================================
+X         X                 (m, n)      rows = examples
+y         y_encoded         (m,) int    class of each example
+a_i       assign            (m,) int    prototype each example is tied to
+u_i       weights           (m,)        weight of each example, sum 1
+W         W                 (N, n)      rows = prototypes
+pc        prototype_labels  (N,) int    class of each prototype
+log c_j   offsets           (N,)        added to a rival's score: it stands for c_j
+                                        rivals
+T         temperature       number      1: the smooth loss; to 0: the max loss
+S         S                 (N + 1, k)  scores of a block of k rows; last row: own
+                                        prototype
+E         E                 (N, k)      exponentials of the scores
+Q                           (m, N)      softmax over K_i = {a_i} and the rivals
+D         (in S)            (N, k)      u (Q - e), e = one-hot of a_i
+1 - Q_ia  miss              (m,)        probability that the rivals get
+G         G                 (N, n)      gradient, D X
+========  ================  ==========  ================================================
 """
 
 import math
@@ -64,8 +66,8 @@ def exponentials(x, e, bits):
 
 @kernel
 def softmax_block(
-    S, E, bits, codes, assign, owners, offsets, weights, smooth, T, best, mass, spread,
-    miss,
+    S, E, bits, y_encoded, assign, prototype_labels, offsets, weights, smooth, T, best,
+    mass, spread, miss,
 ):  # fmt: skip
     """Losses of one block of k examples; its scores S become D.
 
@@ -73,7 +75,7 @@ def softmax_block(
     for those of the own prototypes. Returns the annealed loss and its entropy, the true
     loss and its entropy (the same if `smooth`, where T is 1; else of the max loss).
     """
-    N, k = owners.size, codes.size
+    N, k = prototype_labels.size, y_encoded.size
     own = S[N * k :]
     for i in range(k):
         own[i] = S[assign[i] * k + i]
@@ -81,7 +83,7 @@ def softmax_block(
     for j in range(N):
         s = S[j * k : (j + 1) * k]
         for i in range(k):
-            s[i] = s[i] + offsets[j] if codes[i] != owners[j] else FAR
+            s[i] = s[i] + offsets[j] if y_encoded[i] != prototype_labels[j] else FAR
             best[i] = max(best[i], s[i])
     for j in range(N):
         s = S[j * k : (j + 1) * k]
@@ -125,8 +127,8 @@ def softmax_block(
 
 @kernel
 def loss_and_gradient(
-    X, codes, assign, weights, owners, offsets, smooth, T, W, G, miss, S, E, bits,
-    triple, part,
+    X, y_encoded, assign, weights, prototype_labels, offsets, smooth, T, W, G, miss, S,
+    E, bits, triple, part,
 ):  # fmt: skip
     """Annealed and true loss with their entropies at W; gradient of the former in G.
 
@@ -140,15 +142,15 @@ def loss_and_gradient(
     for j in range(N):
         for r in range(G.shape[1]):
             G[j, r] = 0.0
-    for first in range(0, codes.size, rows):
-        last = min(first + rows, codes.size)
+    for first in range(0, y_encoded.size, rows):
+        last = min(first + rows, y_encoded.size)
         k = last - first
         Xk, scores = X[first:last], S[: N * k].reshape(N, k)
         np.dot(W, Xk.T, scores)
         f, h, true_f, true_h = softmax_block(
-            S[: (N + 1) * k], E[: N * k], bits[: N * k], codes[first:last],
-            assign[first:last], owners, offsets, weights[first:last], smooth, T,
-            triple[0], triple[1], triple[2], miss[first:last],
+            S[: (N + 1) * k], E[: N * k], bits[: N * k], y_encoded[first:last],
+            assign[first:last], prototype_labels, offsets, weights[first:last], smooth,
+            T, triple[0], triple[1], triple[2], miss[first:last],
         )  # fmt: skip
         loss += f
         entropy += h

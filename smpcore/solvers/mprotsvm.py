@@ -12,7 +12,7 @@ symbol    name        shape       meaning
 x_i       X           (n, d)      rows = examples; the bias is a column of ones
 k_i       squares     (n,)        similarity of each row to itself, above 0
 C_i       limits      (n,)        most dual mass of each row
-          codes       (n,) int    class of each row
+          y_encoded       (n,) int    class of each row
           starts      (m + 1,)    first prototype of each class, and R at the end
 y_i       assign      (n,) int    prototype of its class that each row is tied to
 M'        Mt          (d, R)      columns = prototypes, those of one class side by side
@@ -23,7 +23,7 @@ a_i^r     value       (used,)     dual mass of a row on rival prototypes: a list
           used        (1,) int    places in use by all lists
 s_i       s           number      sum of the row's list, at most C_i; M_r is the sum of
                                   s_i x_i over its own rows minus a_i^r x_i over others
-psi_i     psi         (n,)        optimality violation of each row, when last looked at
+psi_i     psi         (n,)        optimality violation of each row, when last evaluated
 ========  ==========  ==========  ====================================================
 """
 
@@ -36,7 +36,7 @@ from . import kernel
 
 @kernel
 def score(x, Mt, f):
-    """Write the scores of one row; four features at a time to spare f."""
+    """Write the scores of one row, four features at a time to touch f less often."""
     d = x.size
     whole = d - d % 4
     for r in range(f.size):
@@ -56,8 +56,8 @@ def score(x, Mt, f):
 def top_rival(f, lo, hi):
     """Largest score outside f[lo:hi], which become -inf.
 
-    Loops over all scores are as long for every row, which spares wrong guesses of the
-    processor; and four chains, for its sake too.
+    Loops over all scores have the same length for every row, which avoids branch
+    mispredictions; four independent maxima keep the processor busy.
     """
     for r in range(lo, hi):
         f[r] = -math.inf
@@ -109,7 +109,7 @@ def exact_step(f, own, rival, k, C, s, index, value, begin, n, chosen, amount):
         return 0
     t, m = max(-0.5 * most, -k * C), 0
     for r in range(f.size):
-        # Without a branch, which would be guessed wrongly too often.
+        # Without a branch, which would often be mispredicted.
         chosen[m], amount[m] = r, f[r] - top
         m += 1 if f[r] >= top + t else 0
     kept = 0
@@ -185,7 +185,7 @@ def has_room(i, m, first, room, used, size):
 
 @kernel
 def sweep(
-    X, order, begin, codes, starts, assign, limits, squares, Mt, first, room, count,
+    X, order, begin, y_encoded, starts, assign, limits, squares, Mt, first, room, count,
     index, value, used, psi, skip, pairwise, stop,
 ):  # fmt: skip
     """Solve the rows of `order[begin:]` one after the other, each exactly.
@@ -202,7 +202,7 @@ def sweep(
             return p
         i = order[p]
         x, y, C, n = X[i], assign[i], limits[i], count[i]
-        lo, hi = starts[codes[i]], starts[codes[i] + 1]
+        lo, hi = starts[y_encoded[i]], starts[y_encoded[i] + 1]
         score(x, Mt, f)
         own, rival, old = f[y], top_rival(f, lo, hi), first[i]
         psi[i], s = violation(f, own, rival, C, index, value, old, n)
@@ -246,10 +246,10 @@ def sweep(
 
 
 @kernel
-def judge(
-    F, begin, codes, starts, assign, limits, first, count, index, value, slack, psi
+def evaluate_rows(
+    F, begin, y_encoded, starts, assign, limits, first, count, index, value, slack, psi
 ):  # fmt: skip
-    """Look at the rows from `begin` on, given their scores F (rows, R).
+    """Evaluate the rows from `begin` on, given their scores F (rows, R).
 
     Writes the slack that each prototype of the row's class would leave (n, q), inf
     beyond the last, and the violations; overwrites F. Returns the loss as assigned,
@@ -260,7 +260,7 @@ def judge(
     for b in range(F.shape[0]):
         i, f = begin + b, F[b]
         y, C = assign[i], limits[i]
-        lo, hi = starts[codes[i]], starts[codes[i] + 1]
+        lo, hi = starts[y_encoded[i]], starts[y_encoded[i] + 1]
         own = f[y]
         for j in range(slack.shape[1]):
             slack[i, j] = f[lo + j] if lo + j < hi else -math.inf

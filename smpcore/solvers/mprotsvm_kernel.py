@@ -46,8 +46,8 @@ def exchange(i, m, chosen, amount, first, count, index, value, old, old_count, d
 
 @kernel
 def sweep_gram(
-    gram, order, begin, codes, starts, assign, limits, squares, Ft, first, room, count,
-    index, value, used, psi, skip, pairwise, stop,
+    gram, order, begin, y_encoded, starts, assign, limits, squares, Ft, first, room,
+    count, index, value, used, psi, skip, pairwise, stop,
 ):  # fmt: skip
     """Solve the rows of `order[begin:]` one after the other; see `mprotsvm.sweep`."""
     R, n_rows = Ft.shape
@@ -59,7 +59,7 @@ def sweep_gram(
             return p
         i = order[p]
         x, y, C, n = gram[i], assign[i], limits[i], count[i]
-        lo, hi = starts[codes[i]], starts[codes[i] + 1]
+        lo, hi = starts[y_encoded[i]], starts[y_encoded[i] + 1]
         for r in range(R):
             f[r] = Ft[r, i]
         own, rival = f[y], top_rival(f, lo, hi)

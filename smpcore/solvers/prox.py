@@ -86,7 +86,7 @@ def move_duals(first, last, pair, rate, lam, copies, beta, W, Y, step, level, ro
     """One projected gradient step on the duals of one class, from Y + beta * step.
 
     Returns the largest change relative to the ball's radius, and the inner product
-    whose positive sign says that the momentum points uphill.
+    whose positive sign means that the momentum points uphill.
     """
     n = W.shape[1]
     change, uphill = 0.0, 0.0

@@ -8,28 +8,29 @@ for) is, over the prototypes W,
 where f is the smooth loss of `losses` and ||.||_k the norm of `support_norm`. On a
 given support the norm is a plain ridge.
 
-========  ==========  ==========  ====================================================
-symbol    name        shape       meaning
-========  ==========  ==========  ====================================================
-X         X           (m, n)      rows = examples; a bias is a last column of ones
-y         codes       (m,) int    class of each example
-j(i)      assign      (m,) int    prototype each example is tied to
-u_i       weights     (m,)        weight of each example, sum 1
-W         W           (N, n)      rows = prototypes
-          owners      (N,) int    class of each prototype
-          first       int         prototypes before it are frozen at 0: the one of the
-                                  negative class (1), or none (0)
-          n_features  int         columns that k counts; the bias is the one beyond
-k         k           int         weights a prototype may have
-lam       ridge       (n,)        weight of the norm for features, ridge of the bias
-          support     (N, n)      1 where a weight may be, if `fixed`
-L_f       lipschitz   number      curvature bound of f: lambda_max(X' diag(u) X) / 2
-Q                     (m, N)      probabilities; Q_ij of rivals are the paper's -s_ij
-G, Z      G           (N, n)      gradient of f, sum_i u_i (Q_i - e_i) x_i'
-D                     number      dual value: -sum_i u_i sum_j Q_ij log Q_ij
-                                  - sum_j sum of the k largest Z_jr^2 / (2 lam)
-                                  - Z_bias^2 / (2 lam_b), below every k-sparse model
-========  ==========  ==========  ====================================================
+========  ================  ========  ==================================================
+symbol    name              shape     meaning
+========  ================  ========  ==================================================
+X         X                 (m, n)    rows = examples; a bias is a last column of ones
+y         y_encoded         (m,) int  class of each example
+j(i)      assign            (m,) int  prototype each example is tied to
+u_i       weights           (m,)      weight of each example, sum 1
+W         W                 (N, n)    rows = prototypes
+          prototype_labels  (N,) int  class of each prototype
+          first             int       prototypes before it are frozen at 0: the one of
+                                      the negative class (1), or none (0)
+          n_features        int       columns that k counts; the bias is the one beyond
+k         k                 int       weights a prototype may have
+lam       ridge             (n,)      weight of the norm for features, ridge of the bias
+          support           (N, n)    1 where a weight may be, if `fixed`
+L_f       lipschitz         number    curvature bound of f: lambda_max(X' diag(u) X) / 2
+Q                           (m, N)    probabilities; Q_ij of rivals are the paper's
+                                      -s_ij
+G, Z      G                 (N, n)    gradient of f, sum_i u_i (Q_i - e_i) x_i'
+D                           number    dual value: -sum_i u_i sum_j Q_ij log Q_ij
+                                      - sum_j sum of the k largest Z_jr^2 / (2 lam)
+                                      - Z_bias^2 / (2 lam_b), below every k-sparse model
+========  ================  ========  ==================================================
 """
 
 import math
@@ -119,8 +120,8 @@ def extrapolate(W, W_old, Y, first, t):
 
 @kernel
 def solve_smallk(
-    X, codes, assign, weights, owners, first, n_features, k, fixed, support, ridge,
-    lipschitz, L, W, ceiling, tol, max_iter, record, stop, progress,
+    X, y_encoded, assign, weights, prototype_labels, first, n_features, k, fixed,
+    support, ridge, lipschitz, L, W, ceiling, tol, max_iter, record, stop, progress,
 ):  # fmt: skip
     """Solve the relaxation, or the ridge on a fixed support, to a gap of ``tol * P``.
 
@@ -133,7 +134,7 @@ def solve_smallk(
     """
     N, n = W.shape
     rows = max(16, min(96, 262144 // (N * n)))
-    miss, S, E = np.empty(codes.size), np.empty((N + 1) * rows), np.empty(N * rows)
+    miss, S, E = np.empty(y_encoded.size), np.empty((N + 1) * rows), np.empty(N * rows)
     triple, part, bits = np.empty((3, rows)), np.empty((N, n)), E.view(np.int64)
     W_old, Y, V = np.zeros((N, n)), np.zeros((N, n)), np.zeros((N, n))
     G, G_new, offsets = np.empty((N, n)), np.empty((N, n)), np.zeros(N)
@@ -148,8 +149,8 @@ def solve_smallk(
             V[j, r] = W[j, r]
     while True:
         loss_new, entropy, _, _ = loss_and_gradient(
-            X, codes, assign, weights, owners, offsets, smooth, T, V, G_new, miss, S, E,
-            bits, triple, part,
+            X, y_encoded, assign, weights, prototype_labels, offsets, smooth, T, V,
+            G_new, miss, S, E, bits, triple, part,
         )  # fmt: skip
         dual = -entropy - relaxed_conjugate(
             G_new, first, n_features, k, fixed, support, ridge, sizes
@@ -176,8 +177,8 @@ def solve_smallk(
         beta, t = extrapolate(W, W_old, Y, first, t)
         if beta > 0.0:
             loss, entropy, _, _ = loss_and_gradient(
-                X, codes, assign, weights, owners, offsets, smooth, T, Y, G, miss, S, E,
-                bits, triple, part,
+                X, y_encoded, assign, weights, prototype_labels, offsets, smooth, T, Y,
+                G, miss, S, E, bits, triple, part,
             )  # fmt: skip
             dual = -entropy - relaxed_conjugate(
                 G, first, n_features, k, fixed, support, ridge, sizes

@@ -39,12 +39,14 @@ SMALLEST = 1e-12
 
 
 @kernel
-def pull(X, codes, assign, weights, owners, first, ridge, e, A, D, Z, M, slope):
+def pull(
+    X, y_encoded, assign, weights, prototype_labels, first, ridge, e, A, D, Z, M, slope
+):
     """Slope of the saddle problem in A, with Z and M at (e, A); returns the entropy."""
     entropy = 0.0
-    for i in range(codes.size):
+    for i in range(y_encoded.size):
         away = 0.0
-        for j in range(owners.size):
+        for j in range(prototype_labels.size):
             D[i, j] = weights[i] * A[i, j]
             away += A[i, j]
             if A[i, j] > 0.0:
@@ -57,13 +59,13 @@ def pull(X, codes, assign, weights, owners, first, ridge, e, A, D, Z, M, slope):
         for r in range(Z.shape[1]):
             M[j, r] = -e[j, r] * Z[j, r] / ridge[r] if j >= first else 0.0
     np.dot(X, M.T, slope)
-    for i in range(codes.size):
+    for i in range(y_encoded.size):
         own, stay = slope[i, assign[i]], 1.0
-        for j in range(owners.size):
+        for j in range(prototype_labels.size):
             stay -= A[i, j]
         log_stay = math.log(max(stay, SMALLEST))
-        for j in range(owners.size):
-            rival = owners[j] != codes[i]
+        for j in range(prototype_labels.size):
+            rival = prototype_labels[j] != y_encoded[i]
             s = slope[i, j] - own - math.log(max(A[i, j], SMALLEST)) + log_stay
             slope[i, j] = s if rival else 0.0
     return entropy
@@ -116,24 +118,24 @@ def blend(share, new, mean):
 
 
 @kernel
-def start_probabilities(X, codes, assign, owners, W, scores, A):
+def start_probabilities(X, y_encoded, assign, prototype_labels, W, scores, A):
     """A <- probabilities of the rivals at W."""
     np.dot(X, W.T, scores)
-    for i in range(codes.size):
+    for i in range(y_encoded.size):
         mass = 1.0
-        for j in range(owners.size):
+        for j in range(prototype_labels.size):
             A[i, j] = 0.0
-            if owners[j] != codes[i]:
+            if prototype_labels[j] != y_encoded[i]:
                 A[i, j] = math.exp(min(scores[i, j] - scores[i, assign[i]], 300.0))
             mass += A[i, j]
-        for j in range(owners.size):
+        for j in range(prototype_labels.size):
             A[i, j] /= mass
 
 
 @kernel
 def solve_smallk_mirror_prox(
-    X, codes, assign, weights, owners, first, n_features, k, ridge, W, tol, max_iter,
-    record, stop, progress,
+    X, y_encoded, assign, weights, prototype_labels, first, n_features, k, ridge, W,
+    tol, max_iter, record, stop, progress,
 ):  # fmt: skip
     """Solve the relaxation, k < n_features, by Mirror-Prox with adaptive steps.
 
@@ -141,7 +143,7 @@ def solve_smallk_mirror_prox(
     the start and is overwritten. Returns what `smallk.solve_smallk` returns; the last
     number is gamma.
     """
-    m, (N, n) = codes.size, W.shape
+    m, (N, n) = y_encoded.size, W.shape
     rows = max(16, min(96, 262144 // (N * n)))
     miss, S, E = np.empty(m), np.empty((N + 1) * rows), np.empty(N * rows)
     triple, part, bits = np.empty((3, rows)), np.empty((N, n)), E.view(np.int64)
@@ -156,7 +158,7 @@ def solve_smallk_mirror_prox(
     T, n_iter, gamma, total, bound = 1.0, -1, 1.0, 0.0, -math.inf
     smooth = W.size > 0  # true, see solve_smallk
     least, fixed = math.inf, k <= 0
-    start_probabilities(X, codes, assign, owners, W, slope, A)
+    start_probabilities(X, y_encoded, assign, prototype_labels, W, slope, A)
     blend(total + 1.0, A, A_mean)
     for j in range(N):
         for r in range(n_features):
@@ -164,16 +166,16 @@ def solve_smallk_mirror_prox(
     while True:
         n_iter += 1
         entropy = pull(
-            X, codes, assign, weights, owners, first, ridge, e_mean, A_mean, D, Z_mid,
-            M, slope_mid,
+            X, y_encoded, assign, weights, prototype_labels, first, ridge, e_mean,
+            A_mean, D, Z_mid, M, slope_mid,
         )  # fmt: skip
         dual = -entropy - relaxed_conjugate(
             Z_mid, first, n_features, k, fixed, e, ridge, sizes
         )
         bound = max(bound, dual)
         P, _, _, _ = loss_and_gradient(
-            X, codes, assign, weights, owners, offsets, smooth, T, M, G, miss, S, E,
-            bits, triple, part,
+            X, y_encoded, assign, weights, prototype_labels, offsets, smooth, T, M, G,
+            miss, S, E, bits, triple, part,
         )  # fmt: skip
         P += relaxed_penalty(M, first, n_features, k, fixed, ridge, shares, sizes)
         if not P >= least:
@@ -187,14 +189,17 @@ def solve_smallk_mirror_prox(
         )  # fmt: skip
         if status != ITERATION_LIMIT or n_iter == max_iter:
             break
-        pull(X, codes, assign, weights, owners, first, ridge, e, A, D, Z, M, slope)
+        pull(
+            X, y_encoded, assign, weights, prototype_labels, first, ridge, e, A, D, Z,
+            M, slope,
+        )  # fmt: skip
         while True:
             move(
                 e, A, Z, slope, gamma, first, n_features, k, ridge, e_mid, A_mid, sizes
             )
             pull(
-                X, codes, assign, weights, owners, first, ridge, e_mid, A_mid, D, Z_mid,
-                M, slope_mid,
+                X, y_encoded, assign, weights, prototype_labels, first, ridge, e_mid,
+                A_mid, D, Z_mid, M, slope_mid,
             )  # fmt: skip
             move(
                 e, A, Z_mid, slope_mid, gamma, first, n_features, k, ridge, e_new,

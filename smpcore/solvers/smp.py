@@ -5,27 +5,27 @@ Minimises, over the prototypes W (Garg, Dekel & Xiao, UAI 2018, equation 6),
     P(W) = f(W) + lam * sum_e c_i c_j ||w_i - w_j||_inf
          + sum_jr (l1_jr |W_jr| + l2_jr W_jr^2 / 2)
 
-========  ==========  ==========  ====================================================
-symbol    name        shape       meaning
-========  ==========  ==========  ====================================================
-X         X           (m, n)      rows = examples; a bias is a column of ones
-y         codes       (m,) int    class of each example
-a_i       assign      (m,) int    prototype each example is tied to
-u_i       weights     (m,)        weight of each example, sum 1
-W         W           (N, n)      rows = prototypes, those of one class side by side
-pc        owners      (N,) int    class of each prototype: 0, 0, 1, 1, ...
-          starts      (C + 1,)    first prototype of each class, and N at the end
-c_j       copies      (N,)        how many equal prototypes row j stands for
-log c_j   offsets     (N,)        for the smooth loss; zeros for the max loss
-lambda    lam         number      fusion
-l1, l2    l1, l2      (N, n)      elastic net per entry (times c_j), l2 > 0
-L_f       lipschitz   number      curvature bound of f: lambda_max(X' diag(u) X) / 2
-lambda V  Y           (b, n)      dual of the fusion, pairs i < j class by class;
-                                  feasible: row sums of abs(Y) at most lam c_i c_j
-f         loss        number      smooth or max loss, see `losses`
-G         G           (N, n)      gradient of f
-Z         Z           (N, n)      G + B' Y, (B' Y)_j = sum of Y over the pairs of j
-========  ==========  ==========  ====================================================
+========  ================  ========  ==================================================
+symbol    name              shape     meaning
+========  ================  ========  ==================================================
+X         X                 (m, n)    rows = examples; a bias is a column of ones
+y         y_encoded         (m,) int  class of each example
+a_i       assign            (m,) int  prototype each example is tied to
+u_i       weights           (m,)      weight of each example, sum 1
+W         W                 (N, n)    rows = prototypes, those of one class side by side
+pc        prototype_labels  (N,) int  class of each prototype: 0, 0, 1, 1, ...
+          starts            (C + 1,)  first prototype of each class, and N at the end
+c_j       copies            (N,)      how many equal prototypes row j stands for
+log c_j   offsets           (N,)      for the smooth loss; zeros for the max loss
+lambda    lam               number    fusion
+l1, l2    l1, l2            (N, n)    elastic net per entry (times c_j), l2 > 0
+L_f       lipschitz         number    curvature bound of f: lambda_max(X' diag(u) X) / 2
+lambda V  Y                 (b, n)    dual of the fusion, pairs i < j class by class;
+                                      feasible: row sums of abs(Y) at most lam c_i c_j
+f         loss              number    smooth or max loss, see `losses`
+G         G                 (N, n)    gradient of f
+Z         Z                 (N, n)    G + B' Y, (B' Y)_j = sum of Y over the pairs of j
+========  ================  ========  ==================================================
 """
 
 import math
@@ -146,7 +146,7 @@ def note_step(k, every, P, gap, tol, W, objectives, gaps, steps, stop, progress)
 
 @kernel
 def solve_smp(
-    X, codes, assign, weights, owners, starts, copies, offsets, lam,
+    X, y_encoded, assign, weights, prototype_labels, starts, copies, offsets, lam,
     l1, l2, lipschitz, smooth, W, Y, E, bits, tol, max_iter, record, stop, progress,
 ):  # fmt: skip
     """Solve SMP until the certified gap is at most ``tol * P``.
@@ -162,7 +162,7 @@ def solve_smp(
     """
     N, n = W.shape
     rows = E.size // N
-    miss, S = np.empty(codes.size), np.empty((N + 1) * rows)
+    miss, S = np.empty(y_encoded.size), np.empty((N + 1) * rows)
     triple, part = np.empty((3, rows)), np.empty((N, n))
     W_new, G, G_new = np.empty((N, n)), np.empty((N, n)), np.empty((N, n))
     U, Z, row = np.empty((N, n)), np.empty((N, n)), np.empty(n)
@@ -185,8 +185,8 @@ def solve_smp(
     bound, n_iter, status = -math.inf, -1, ITERATION_LIMIT
     while True:
         loss, entropy, true_loss, true_entropy = loss_and_gradient(
-            X, codes, assign, weights, owners, offsets, smooth, T, W_new, G_new, miss,
-            S, E, bits, triple, part,
+            X, y_encoded, assign, weights, prototype_labels, offsets, smooth, T, W_new,
+            G_new, miss, S, E, bits, triple, part,
         )  # fmt: skip
         costs = penalty(W_new, starts, lam, l1, l2, copies)
         curvature, dd = step_curvature(W, W_new, G, G_new, n_iter % 2 == 0)

@@ -52,8 +52,8 @@ def primal_step(Z, tau, l1, l2, W, U):
 
 @kernel
 def solve_smp_primal_dual(
-    X, codes, assign, weights, owners, starts, copies, offsets, lam, l1, l2, lipschitz,
-    smooth, W, Y, E, bits, tol, max_iter, record, stop, progress,
+    X, y_encoded, assign, weights, prototype_labels, starts, copies, offsets, lam, l1,
+    l2, lipschitz, smooth, W, Y, E, bits, tol, max_iter, record, stop, progress,
 ):  # fmt: skip
     """Solve SMP by primal-dual steps until the certified gap is at most ``tol * P``.
 
@@ -63,7 +63,7 @@ def solve_smp_primal_dual(
     """
     N, n = W.shape
     rows = E.size // N
-    miss, S = np.empty(codes.size), np.empty((N + 1) * rows)
+    miss, S = np.empty(y_encoded.size), np.empty((N + 1) * rows)
     triple, part = np.empty((3, rows)), np.empty((N, n))
     G, Z, U = np.empty((N, n)), np.empty((N, n)), np.empty((N, n))
     G_mean, Y_mean, level = np.empty((N, n)), np.empty(Y.shape), np.empty(len(Y))
@@ -82,8 +82,8 @@ def solve_smp_primal_dual(
     while True:
         n_iter += 1
         _, _, loss, entropy = loss_and_gradient(
-            X, codes, assign, weights, owners, offsets, smooth, T, W, G, miss, S, E,
-            bits, triple, part,
+            X, y_encoded, assign, weights, prototype_labels, offsets, smooth, T, W, G,
+            miss, S, E, bits, triple, part,
         )  # fmt: skip
         if lam > 0.0:
             dual_step(U, starts, s / largest, lam, copies, Y, level)

@@ -154,8 +154,8 @@ def keep_inside(Z, low, high, radius, P, free):
 def quasi_newton(P, free, V, Q, n_pairs, share, rho, P_new):
     """Write the L-BFGS direction for the gradient P, downhill being minus it.
 
-    Pair k stands in row ``k % 10`` of V and Q. Only what it says of the free entries
-    counts: curvature across a bound would spoil the steps along it.
+    Pair k stands in row ``k % 10`` of V and Q. Only its free entries count: curvature
+    across a bound would spoil the steps along it.
     """
     write_into(P, P_new)
     size = rho.size
@@ -163,19 +163,19 @@ def quasi_newton(P, free, V, Q, n_pairs, share, rho, P_new):
     scale = 0.0
     for k in range(n_pairs - 1, oldest - 1, -1):
         a = k % size
-        curvature, square, told = 0.0, 0.0, 0.0
+        curvature, square, slope = 0.0, 0.0, 0.0
         for j in range(P.shape[0]):
             for r in range(P.shape[1]):
                 change = free[j, r] * Q[a, j, r]
                 curvature += change * V[a, j, r]
                 square += change * change
-                told += V[a, j, r] * P_new[j, r]
+                slope += V[a, j, r] * P_new[j, r]
         rho[a] = 0.0
         if curvature > 1e-12 * square and square > 0.0:
             rho[a] = 1.0 / curvature
             if scale == 0.0:
                 scale = curvature / square
-        share[a] = rho[a] * told
+        share[a] = rho[a] * slope
         if rho[a] > 0.0:
             for j in range(P.shape[0]):
                 for r in range(P.shape[1]):
@@ -288,7 +288,7 @@ def solve_supersparse(
         for j in range(m):
             for r in range(d):
                 curvature += (Z_new[j, r] - Z[j, r]) * (G_new[j, r] - G[j, r])
-        if curvature > 1e-300:  # else the pair says nothing of a minimum
+        if curvature > 1e-300:  # else the pair carries no information on a minimum
             a = n_pairs % 10
             n_pairs += 1
             for j in range(m):

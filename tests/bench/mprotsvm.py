@@ -56,11 +56,13 @@ def seconds(call: Callable[[], object]) -> tuple[float, object]:
     return time.process_time() - start, found
 
 
-def crammer_singer(W: np.ndarray, X: np.ndarray, codes: np.ndarray, C: float) -> float:
+def crammer_singer(
+    W: np.ndarray, X: np.ndarray, y_encoded: np.ndarray, C: float
+) -> float:
     """Primal objective of one prototype per class."""
     F, rows = X @ W.T, np.arange(len(X))
-    own = F[rows, codes]
-    F[rows, codes] = -np.inf
+    own = F[rows, y_encoded]
+    F[rows, y_encoded] = -np.inf
     return 0.5 * (W**2).sum() + C * np.maximum(0, 1 - own + F.max(axis=1)).sum()
 
 
@@ -69,7 +71,7 @@ def liblinear() -> None:
 
     def lines() -> Iterator[list]:
         X, y, _, _ = letter()
-        codes = np.unique(y, return_inverse=True)[1]
+        y_encoded = np.unique(y, return_inverse=True)[1]
         ones = np.column_stack([X, np.ones(len(X))])
         for C, tol in ((0.1, 1e-2), (0.1, 1e-3), (1.0, 1e-2)):
             ours = MultiPrototypeSVC(1, C, tol=tol, standardize=False)
@@ -80,7 +82,7 @@ def liblinear() -> None:
                     max_iter=100_000, random_state=0,
                 )  # fmt: skip
                 peer.fit(ones, y)
-                reached = crammer_singer(peer.coef_, ones, codes, C)
+                reached = crammer_singer(peer.coef_, ones, y_encoded, C)
                 if reached <= fitted.objective_:
                     break
             # In turns, and the least of each: what else runs slows both alike.
@@ -151,13 +153,15 @@ def seeds() -> None:
     show("LETTER, eight seeds", ["q", "mean error %", "deviation", "from"], lines())
 
 
-def glvq(X: np.ndarray, codes: np.ndarray, q: int, steps: int = 100) -> Callable:
+def glvq(X: np.ndarray, y_encoded: np.ndarray, q: int, steps: int = 100) -> Callable:
     """Generalised LVQ, k-means start, by L-BFGS; returns its decision."""
-    assignment, owners = cluster_rows(X, codes, np.full(len(X), 1 / len(X)), q, 0)
+    assignment, prototype_labels = cluster_rows(
+        X, y_encoded, np.full(len(X), 1 / len(X)), q, 0
+    )
     mass = np.bincount(assignment)[:, None]
-    start = np.zeros((len(owners), X.shape[1]))
+    start = np.zeros((len(prototype_labels), X.shape[1]))
     np.add.at(start, assignment, X)
-    own, rows = owners == codes[:, None], np.arange(len(X))
+    own, rows = prototype_labels == y_encoded[:, None], np.arange(len(X))
 
     def distances(X: np.ndarray, W: np.ndarray) -> np.ndarray:
         return (X**2).sum(axis=1)[:, None] - 2 * X @ W.T + (W**2).sum(axis=1)
@@ -179,7 +183,7 @@ def glvq(X: np.ndarray, codes: np.ndarray, q: int, steps: int = 100) -> Callable
         loss, (start / mass).ravel(), jac=True, method="L-BFGS-B",
         options={"maxiter": steps},
     ).x.reshape(start.shape)  # fmt: skip
-    return lambda Z: owners[distances(Z, W).argmin(axis=1)]
+    return lambda Z: prototype_labels[distances(Z, W).argmin(axis=1)]
 
 
 def peers() -> None:
@@ -187,7 +191,7 @@ def peers() -> None:
 
     def lines() -> Iterator[list]:
         X, y, Z, t = letter()
-        classes, codes = np.unique(y, return_inverse=True)
+        classes, y_encoded = np.unique(y, return_inverse=True)
 
         def row(name: str, spent: float, predict: Callable, size: object) -> list:
             took, found = seconds(lambda: predict(Z))
@@ -203,7 +207,7 @@ def peers() -> None:
             model = MultiPrototypeSVC(q, 1.0, tol=3e-2)
             spent, _ = seconds(lambda m=model: m.fit(X, y))
             yield row(f"ours, q={q}", spent, model.predict, model.model_.n_prototypes)
-            spent, decide = seconds(lambda q=q: glvq(X, codes, q))
+            spent, decide = seconds(lambda q=q: glvq(X, y_encoded, q))
             name = f"GLVQ, q={q}"
             yield row(name, spent, lambda Z, d=decide: classes[d(Z)], 26 * q)
 

@@ -141,8 +141,8 @@ def exact() -> None:
             for lam, mu, eta in SETTINGS:
                 l1, l2 = elastic_net(problem, mu, eta)
                 case = Case(
-                    problem.X, problem.codes, problem.assignment, problem.weights,
-                    problem.owners, problem.copies, lam, l1, l2,
+                    problem.X, problem.y_encoded, problem.assignment, problem.weights,
+                    problem.prototype_labels, problem.copies, lam, l1, l2,
                 )  # fmt: skip
                 start = time.perf_counter()
                 optimum = case.solve_exactly()[1]

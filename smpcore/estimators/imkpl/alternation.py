@@ -145,11 +145,11 @@ class Alternation:
         mix = np.ascontiguousarray(self.U[:, rows].T)
         W = mix @ (self.codes @ self.codes.T @ self.U - 2.0 * self.codes)
         shared = mix @ self.codes
-        shared[problem.owners[rows][:, None] != problem.owners] = 0.0
+        shared[problem.y_sorted[rows][:, None] != problem.y_sorted] = 0.0
         W -= parameters.lam * shared
         products = problem.kernels.products(rows, W, problem.active, self.stop)
         pairs = problem.neighbours + 2.0 * problem.n_same
-        constant = len(problem.owners) + parameters.lam * shared.sum()
+        constant = len(problem.y_sorted) + parameters.lam * shared.sum()
         return constant + products + parameters.mu * pairs
 
     def update_kernels(self) -> None:

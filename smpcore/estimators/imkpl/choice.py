@@ -108,19 +108,22 @@ class Fold:
     def correct(self, kappa: float, stop: np.ndarray) -> np.ndarray:
         """Move on to this kappa; which of the held-out rows are predicted right."""
         part = self._part
-        walk = Alternation(part, IMKPLParameters(**SETTINGS, kappa=kappa), stop)
-        warm = self._state is not None and walk.resume(self._state)
-        walk.run(SolverOptions(1e-4, MOST_STEPS), warm)
-        self._state, self.n_kernels = walk.state, np.count_nonzero(walk.beta)
-        used = np.flatnonzero(walk.U.any(axis=0))
-        similarity, anchors = model_kernel(
-            self._kernels, part.kernels, walk.beta, part.X, part.order[used]
+        alternation = Alternation(part, IMKPLParameters(**SETTINGS, kappa=kappa), stop)
+        warm = self._state is not None and alternation.resume(self._state)
+        alternation.run(SolverOptions(1e-4, MOST_STEPS), warm)
+        self._state, self.n_kernels = (
+            alternation.state,
+            np.count_nonzero(alternation.beta),
         )
-        near = similarity.values(self._X, anchors) @ walk.U[:, used].T
+        used = np.flatnonzero(alternation.U.any(axis=0))
+        similarity, anchors = model_kernel(
+            self._kernels, part.kernels, alternation.beta, part.X, part.order[used]
+        )
+        near = similarity.values(self._X, anchors) @ alternation.U[:, used].T
         codes, values = np.zeros_like(near), np.empty(len(near))
-        gram, C = walk.gram, np.ascontiguousarray(-near)
+        gram, C = alternation.gram, np.ascontiguousarray(-near)
         nqp_rows(gram, C, SETTINGS["code_size"], codes, values)
-        found = part.classes[(codes @ part.votes(walk.U)).argmax(axis=1)]
+        found = part.classes[(codes @ part.votes(alternation.U)).argmax(axis=1)]
         return found == self._y
 
 
@@ -172,7 +175,7 @@ def _on_folds(estimator: Any, problem: IMKPLProblem, stop: np.ndarray) -> Choice
     kernels = {name: getattr(estimator, name) for name in KERNEL_PARAMETERS}
     digest = hashlib.blake2b(repr((kernels, problem.X.shape)).encode())
     digest.update(np.ascontiguousarray(problem.X))
-    digest.update(np.ascontiguousarray(problem.codes))
+    digest.update(np.ascontiguousarray(problem.y_encoded))
     key = digest.digest()
     choice = _remembered.get(key)
     if choice is None:
@@ -185,7 +188,7 @@ def _on_folds(estimator: Any, problem: IMKPLProblem, stop: np.ndarray) -> Choice
 
 def _folds(problem: IMKPLProblem, quick: Any) -> tuple[list[Fold], int]:
     """Folds of the rows, and how many rows there are in them."""
-    y = problem.codes
+    y = problem.y_encoded
     # Mixed, then sorted by class: every fifth row has the shares of the classes.
     rows = np.random.default_rng(0).permutation(len(y))
     rows = rows[np.argsort(y[rows], kind="stable")]

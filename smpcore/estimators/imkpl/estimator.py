@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from smpcore.errors import SmpcoreError, warn
-from smpcore.estimators.base import Fitted
+from smpcore.errors import SmpcoreError
+from smpcore.estimators.base import TOO_LARGE, Fitted
 from smpcore.estimators.checks import Number, OneOf
 from smpcore.estimators.classifier import PrototypeClassifier
 from smpcore.estimators.imkpl.alternation import Alternation
@@ -33,11 +32,9 @@ from smpcore.estimators.imkpl.problem import (
 )
 from smpcore.estimators.imkpl.result import run_history, wrapped_model
 from smpcore.estimators.imkpl.starts import best_run
-from smpcore.estimators.linear import TOO_LARGE
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.starts import warn_if_fewer
 from smpcore.model import History
-from smpcore.solvers.smp import DIVERGED, ITERATION_LIMIT
 
 
 class IMKPLClassifier(PrototypeClassifier):
@@ -55,16 +52,18 @@ class IMKPLClassifier(PrototypeClassifier):
     Parameters
     ----------
     code_size : int, default=10
-        Cases in a prototype, and prototypes in a code, at most.
+        Most cases in a prototype, and most prototypes that describe an input. Smaller
+        is easier to read.
     n_prototypes : int or None, default=None
         Prototypes of each class; a class of fewer rows gets fewer. None chooses 1, 2,
         5 or 10 on folds of the training rows, like `kappa`.
     lam : float, default=0.2
-        Keeps codes to prototypes of the row's own class.
+        Weight of the term that describes rows by prototypes of their own class; larger
+        separates the classes more.
     mu : float, default=0.2
-        Makes kernels good that keep neighbours of a class together.
+        Weight of the term that prefers kernels in which neighbours are of one class.
     tau : float, default=0.2
-        Makes the cases of a prototype alike, and fewer.
+        Weight of the term that makes the cases of a prototype alike, and fewer.
     kappa : float or None, default=None
         Evenness of the kernel weights: 0 keeps one kernel, infinity weighs all alike;
         None chooses it on folds of the training rows. What is chosen depends on the
@@ -81,17 +80,19 @@ class IMKPLClassifier(PrototypeClassifier):
     tol : float, default=1e-4
         Relative change of the objective that ends the fit.
     max_iter : int, default=30
+        Most rounds of the alternation; a fit that reaches it warns.
     random_state : int, RandomState or None, default=0
-        Of the values that set the widths for "gak"; nothing else is random.
+        Seed of the values that set the widths for "gak"; nothing else is random.
     standardize : bool, default=True
-        Scale features to mean 0 and standard deviation 1; "features" are scale-free.
+        Whether features are scaled to mean 0 and standard deviation 1 before the fit;
+        "features" give the same model either way.
     class_weight : None
         There are no class weights.
     solver : {"path", "paper"}, default="path"
         How a prototype is updated: "path" tries every number of cases, "paper" the
         solution of its equation (9) alone.
     record : int, default=0
-        Keep the centres of the prototypes' cases every so-many-th iteration in
+        Keep the centres of the prototypes' cases every `record`-th iteration in
         ``history_.steps``.
     warm_start : bool, default=False
         Start a fit from the last one, if rows and starts allow it: for a sequence of
@@ -229,7 +230,7 @@ class IMKPLClassifier(PrototypeClassifier):
         dict
             Name -> (low, high).
         """
-        return {"n_prototypes": (1, float(np.bincount(problem.codes).max()))}
+        return {"n_prototypes": (1, float(np.bincount(problem.y_encoded).max()))}
 
     def _problem(self, X: Any, y: Any, sample_weight: None) -> IMKPLProblem:
         """Compute and screen the kernels, and find neighbours and first prototypes."""
@@ -240,8 +241,8 @@ class IMKPLClassifier(PrototypeClassifier):
             )
         of_distances = self.kernels in ("features", "rbf")
         entries = self._scaled_rows(X, y, None, bias=False, distances=of_distances)
-        order = np.argsort(entries["codes"], kind="stable")
-        owners = entries["codes"][order]
+        order = np.argsort(entries["y_encoded"], kind="stable")
+        y_sorted = entries["y_encoded"][order]
         refuse_large(len(order), self.kernels in ("rbf", "linear"))
         with np.errstate(over="ignore", invalid="ignore"):
             if not np.isfinite(np.vdot(entries["X"], entries["X"])):
@@ -250,23 +251,23 @@ class IMKPLClassifier(PrototypeClassifier):
             self.kernels, entries["X"], order, self.n_channels, self.random_state
         )
         variance, active, K = screen(kernels)
-        pairs = neighbour_pairs(K, owners, self.n_neighbors or self.code_size)
+        pairs = neighbour_pairs(K, y_sorted, self.n_neighbors or self.code_size)
         per_class = self.n_prototypes or COUNTS[-1]
         if self.n_prototypes is not None:
-            sizes = np.minimum(np.bincount(owners), per_class)
+            sizes = np.minimum(np.bincount(y_sorted), per_class)
             of_class = np.repeat(np.arange(len(sizes)), sizes)
             warn_if_fewer(per_class, of_class, entries["classes"])
         return IMKPLProblem(
             **entries,
             order=order,
-            owners=owners,
+            y_sorted=y_sorted,
             kernels=kernels,
             variance=variance,
             active=active,
             K=K,
             neighbours=kernels.pair_sums(*pairs),
             n_same=int((pairs[2] < 0).sum()),
-            U=medoid_prototypes(K, owners, per_class, self.code_size),
+            U=medoid_prototypes(K, y_sorted, per_class, self.code_size),
         )
 
     def _solve(
@@ -281,7 +282,9 @@ class IMKPLClassifier(PrototypeClassifier):
         path = self.solver == "path"
         parameters = IMKPLParameters(*numbers, int(self.code_size), path)
         alternation, run, start = best_run(problem, parameters, options, state)
-        self._report(run[0])
+        unsettled = "was reached before the objective changed by less than"
+        remedy = f"tol={self.tol:g}; raise max_iter or tol."
+        self._report(run[0], lambda: f"{unsettled} {remedy}")
         self.kappa_ = parameters.kappa
         self.n_prototypes_ = choice.n_prototypes
         seconds = options.seconds
@@ -290,17 +293,6 @@ class IMKPLClassifier(PrototypeClassifier):
         started = {"Start": start} if start else {}
         measures = fitted.measures | choice.measures | started
         return replace(fitted, measures=measures, automatic=choice.automatic)
-
-    def _report(self, status: int) -> None:
-        """Refuse a diverged fit; warn of an unfinished one."""
-        if status == DIVERGED:
-            raise SmpcoreError(TOO_LARGE)
-        if status == ITERATION_LIMIT:
-            warn(
-                f"max_iter={self.max_iter} was reached before the objective changed by "
-                f"less than tol={self.tol:g}; raise max_iter or tol.",
-                ConvergenceWarning,
-            )
 
     def _measured(
         self, problem: IMKPLProblem, alternation: Alternation, history: History
@@ -316,7 +308,9 @@ class IMKPLClassifier(PrototypeClassifier):
         self.kernel_weights_ = alternation.beta
         self.dropped_ = np.flatnonzero(~problem.active)
         self.ip_ = float(interpretability(model).mean())
-        self.dr_ = float(np.nanmean(discrimination(codes, model.owner, problem.codes)))
+        self.dr_ = float(
+            np.nanmean(discrimination(codes, model.owner, problem.y_encoded))
+        )
         names = problem.feature_names if self.kernels == "features" else ()
         return Fitted(
             model,

@@ -33,14 +33,16 @@ def interpretability(model: PrototypeModel) -> np.ndarray:
     return 100.0 * purity * np.exp(-np.maximum(spread, 0.0))
 
 
-def discrimination(codes: np.ndarray, owner: np.ndarray, y: np.ndarray) -> np.ndarray:
+def discrimination(
+    codes: np.ndarray, prototype_labels: np.ndarray, y: np.ndarray
+) -> np.ndarray:
     """Share of each prototype's code weight that goes to its own class (DR), percent.
 
     Parameters
     ----------
     codes : ndarray of shape (n_samples, n_prototypes)
         Activations of a model with a code.
-    owner : ndarray of int, shape (n_prototypes,)
+    prototype_labels : ndarray of int, shape (n_prototypes,)
         Class of each prototype.
     y : ndarray of int, shape (n_samples,)
         Class of each row.
@@ -51,17 +53,13 @@ def discrimination(codes: np.ndarray, owner: np.ndarray, y: np.ndarray) -> np.nd
         NaN for a prototype that no row uses.
     """
     total = codes.sum(axis=0)
-    own = np.where(y[:, None] == owner, codes, 0.0).sum(axis=0)
+    own = np.where(y[:, None] == prototype_labels, codes, 0.0).sum(axis=0)
     with np.errstate(invalid="ignore"):
         return 100.0 * own / total
 
 
 def measures_in_words(
-    ip: float,
-    dr: float,
-    beta: np.ndarray,
-    dropped: np.ndarray,
-    names: tuple[str, ...],
+    ip: float, dr: float, beta: np.ndarray, dropped: np.ndarray, names: tuple[str, ...]
 ) -> dict[str, tuple[str, str]]:
     """Interpretability, discrimination and kernels kept, each with a sentence.
 

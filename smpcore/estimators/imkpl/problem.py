@@ -27,7 +27,7 @@ class IMKPLProblem(ClassificationProblem):
     ----------
     order : ndarray of int, shape (n_samples,)
         Rows sorted by class.
-    owners : ndarray of int, shape (n_samples,)
+    y_sorted : ndarray of int, shape (n_samples,)
         Class of each sorted row.
     kernels : Kernels
     variance : ndarray of shape (n_kernels,)
@@ -46,7 +46,7 @@ class IMKPLProblem(ClassificationProblem):
     """
 
     order: np.ndarray
-    owners: np.ndarray
+    y_sorted: np.ndarray
     kernels: Kernels
     variance: np.ndarray
     active: np.ndarray
@@ -58,7 +58,7 @@ class IMKPLProblem(ClassificationProblem):
     @cached_property
     def blocks(self) -> list[slice]:
         """Sorted rows of each class."""
-        return class_blocks(self.owners)
+        return class_blocks(self.y_sorted)
 
     @property
     def even_weights(self) -> np.ndarray:
@@ -67,7 +67,7 @@ class IMKPLProblem(ClassificationProblem):
 
     def with_prototypes(self, per_class: int, size: int) -> Self:
         """The same rows with other first prototypes; see `medoid_prototypes`."""
-        U = medoid_prototypes(self.K, self.owners, per_class, size)
+        U = medoid_prototypes(self.K, self.y_sorted, per_class, size)
         return replace(self, U=U)
 
     def votes(self, U: np.ndarray) -> np.ndarray:
@@ -137,18 +137,18 @@ class IMKPLState:
 
     def n_prototypes(self, problem: IMKPLProblem) -> int:
         """Prototypes of each class, of which a smaller class has fewer."""
-        sizes = np.bincount(problem.owners)
+        sizes = np.bincount(problem.y_sorted)
         counts = np.arange(1, len(self.U) + 1)
         total = np.minimum(sizes, counts[:, None]).sum(axis=1)
         return int(counts[min(np.searchsorted(total, len(self.U)), len(counts) - 1)])
 
 
-def class_blocks(owners: np.ndarray) -> list[slice]:
+def class_blocks(y_sorted: np.ndarray) -> list[slice]:
     """Slices of equal numbers, which stand side by side."""
-    ends = np.cumsum(np.bincount(owners))
+    ends = np.cumsum(np.bincount(y_sorted))
     return [
         slice(int(end - size), int(end))
-        for end, size in zip(ends, np.bincount(owners), strict=True)
+        for end, size in zip(ends, np.bincount(y_sorted), strict=True)
     ]
 
 
@@ -176,7 +176,7 @@ def screen(kernels: Kernels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if not active.any():
         caution(
             f"None of the {len(active)} kernels tells rows apart: the largest variance "
-            f"is {variance.max():.2g} and should be above {least:.2g}; all are kept.",
+            f"is {variance.max():.2g} and should be above {least:.2g}; all are kept."
         )
         active = np.ones(len(active), dtype=bool)
     if (active != ~constant).any():
@@ -185,14 +185,14 @@ def screen(kernels: Kernels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def neighbour_pairs(
-    K: np.ndarray, owners: np.ndarray, k: int
+    K: np.ndarray, y_sorted: np.ndarray, k: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Pairs of each row with its k nearest of its own class and of the others.
 
     Parameters
     ----------
     K : ndarray of shape (n_samples, n_samples)
-    owners : ndarray of int, shape (n_samples,), ascending
+    y_sorted : ndarray of int, shape (n_samples,), ascending
     k : int
         A smaller class gives as many as it has.
 
@@ -203,8 +203,8 @@ def neighbour_pairs(
         -2 within a class, 1 across.
     """
     first, second, weights = [], [], []
-    n = len(owners)
-    for rows in class_blocks(owners):
+    n = len(y_sorted)
+    for rows in class_blocks(y_sorted):
         here = np.arange(rows.start, rows.stop)
         for own, weight in ((True, -2.0), (False, 1.0)):
             others = here if own else np.setdiff1d(np.arange(n), here)
@@ -220,7 +220,7 @@ def neighbour_pairs(
 
 
 def medoid_prototypes(
-    K: np.ndarray, owners: np.ndarray, per_class: int, size: int
+    K: np.ndarray, y_sorted: np.ndarray, per_class: int, size: int
 ) -> np.ndarray:
     """Prototypes to start from: medoids of each class with rows of their cluster.
 
@@ -230,7 +230,7 @@ def medoid_prototypes(
     Parameters
     ----------
     K : ndarray of shape (n_samples, n_samples)
-    owners : ndarray of int, shape (n_samples,), ascending
+    y_sorted : ndarray of int, shape (n_samples,), ascending
     per_class : int
         A smaller class gets as many as it has rows.
     size : int
@@ -242,7 +242,7 @@ def medoid_prototypes(
         Of length 1 in the feature space of K.
     """
     prototypes = []
-    for rows in class_blocks(owners):
+    for rows in class_blocks(y_sorted):
         own = K[rows, rows]
         medoids = _medoids(own, min(per_class, len(own)))
         cluster = _nearest(own, medoids)

@@ -101,7 +101,7 @@ def wrapped_model(
         pooling="sum",
         sample_shape=sample_shape,
         kind_of_prototype="mix of real cases",
-        fallback=int(np.bincount(problem.codes).argmax()),
+        fallback=int(np.bincount(problem.y_encoded).argmax()),
         code_size=int(alternation.parameters.code_size),
         gram=alternation.gram,
     )

@@ -70,8 +70,8 @@ def drawn_assignment(descent: Descent, temperature: float) -> np.ndarray:
     reach = np.cumsum(chances, axis=1)
     draws = descent.draws.random(len(reach)) * reach[:, -1]
     place = (reach <= draws[:, None]).sum(axis=1)
-    last = np.diff(descent.starts)[descent.problem.codes] - 1
-    return descent.starts[descent.problem.codes] + np.minimum(place, last)
+    last = np.diff(descent.starts)[descent.problem.y_encoded] - 1
+    return descent.starts[descent.problem.y_encoded] + np.minimum(place, last)
 
 
 def best_assignment(descent: Descent) -> np.ndarray:
@@ -88,7 +88,7 @@ def best_assignment(descent: Descent) -> np.ndarray:
     """
     if descent.single:
         return descent.assign
-    lowest = descent.starts[descent.problem.codes]
+    lowest = descent.starts[descent.problem.y_encoded]
     best = descent.slack.argmin(axis=1)
     rows = np.arange(len(best))
     now = descent.slack[rows, descent.assign - lowest]
@@ -119,10 +119,7 @@ def warm_start(descent: Descent) -> None:
 
 
 def anneal(
-    descent: Descent,
-    temperature: float,
-    cooling: float,
-    monitor: Monitor,
+    descent: Descent, temperature: float, cooling: float, monitor: Monitor
 ) -> None:
     """Tie rows to prototypes by chance, less and less so.
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from smpcore.estimators.mprotsvm.monitor import Certificate
 from smpcore.estimators.mprotsvm.problem import ROWS_AT_ONCE, SVMProblem, SVMState
-from smpcore.solvers.mprotsvm import gather, judge, sweep
+from smpcore.solvers.mprotsvm import evaluate_rows, gather, sweep
 from smpcore.solvers.mprotsvm_kernel import gather_gram, sweep_gram
 
 #: Rows side by side in memory that a sweep visits one after the other. The problem's
@@ -46,7 +46,7 @@ class Descent:
         self.skip = min(1e-4, 0.01 * tol) if pairwise else 1e-9
         self.limits = C * problem.shares
         self.starts = problem.starts
-        n, n_prototypes = len(problem.codes), len(problem.owners)
+        n, n_prototypes = len(problem.y_encoded), len(problem.prototype_labels)
         self.slack = np.empty((n, int(np.diff(self.starts).max())))
         self.psi = np.full(n, np.inf)
         self.orders = np.random.default_rng([problem.seed, 0])
@@ -57,7 +57,7 @@ class Descent:
         self.scores = np.zeros((width, height))
         if state is None:
             state = SVMState(
-                problem.owners,
+                problem.prototype_labels,
                 problem.assignment,
                 self.limits,
                 np.zeros(n, dtype=np.int64),
@@ -88,7 +88,11 @@ class Descent:
         self.room = state.count.copy()
         self.first = np.cumsum(self.count) - self.count
         self.used = np.array([len(state.index)])
-        room = len(state.index) + 2 * len(self.assign) + 4 * len(self.problem.owners)
+        room = (
+            len(state.index)
+            + 2 * len(self.assign)
+            + 4 * len(self.problem.prototype_labels)
+        )
         self.index = np.zeros(room, dtype=np.int32)
         self.value = np.zeros(room)
         self.index[: len(state.index)] = state.index
@@ -109,7 +113,7 @@ class Descent:
             self.first - np.cumsum(self.count) + self.count, self.count
         )
         return SVMState(
-            self.problem.owners,
+            self.problem.prototype_labels,
             self.assign.copy(),
             self.limits,
             self.count.copy(),
@@ -136,7 +140,7 @@ class Descent:
         reached = 0
         while True:
             reached = kernel(
-                rows, order, reached, problem.codes, self.starts, self.assign,
+                rows, order, reached, problem.y_encoded, self.starts, self.assign,
                 self.limits, problem.squares, self.scores, self.first, self.room,
                 self.count, self.index, self.value, self.used, self.psi, self.skip,
                 self.pairwise, self.stop,
@@ -198,8 +202,8 @@ class Descent:
                 F = problem.X[part] @ self.scores
             else:
                 F = self.scores[:, part].T.copy()
-            found += judge(
-                F, first, problem.codes, self.starts, self.assign, self.limits,
+            found += evaluate_rows(
+                F, first, problem.y_encoded, self.starts, self.assign, self.limits,
                 *self.dual, self.slack, self.psi,
             )  # fmt: skip
         loss, free, mass, norm = found.tolist()
@@ -222,6 +226,8 @@ class Descent:
         self.room[:] = self.count
         n_used = len(state.index)
         self.used[0] = n_used
-        room = 2 * n_used + 2 * len(self.assign) + 4 * len(self.problem.owners)
+        room = (
+            2 * n_used + 2 * len(self.assign) + 4 * len(self.problem.prototype_labels)
+        )
         self.index, self.value = np.zeros(room, dtype=np.int32), np.zeros(room)
         self.index[:n_used], self.value[:n_used] = state.index, state.value

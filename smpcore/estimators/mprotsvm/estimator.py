@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from smpcore.errors import SmpcoreError, warn
+from smpcore.errors import SmpcoreError
 from smpcore.estimators.base import Fitted
 from smpcore.estimators.checks import Number, OneOf
 from smpcore.estimators.classifier import PrototypeClassifier
@@ -19,9 +18,8 @@ from smpcore.estimators.mprotsvm.problem import (
     SVMProblem,
     SVMState,
     best_of_class,
+    compared_rows,
     distinct_rows,
-    gram_matrix,
-    squared_lengths,
     support_rows,
 )
 from smpcore.estimators.mprotsvm.starts import (
@@ -35,8 +33,7 @@ from smpcore.estimators.scaling import gamma_range
 from smpcore.estimators.starts import warn_if_fewer
 from smpcore.model import History, PrototypeModel
 from smpcore.similarity import Similarity
-
-CONVERGED, ITERATION_LIMIT, STOPPED = 0, 1, 2
+from smpcore.solvers.smp import CONVERGED, ITERATION_LIMIT, STOPPED
 
 
 class MultiPrototypeSVC(PrototypeClassifier):
@@ -59,18 +56,23 @@ class MultiPrototypeSVC(PrototypeClassifier):
         Prototypes of each class at most; a class of fewer distinct rows gets fewer.
         The model has fewer where its objective is then lower.
     C : float, default=0.1
-        Price of a row's slack (times its weight), against the prototypes' norm.
+        Price of a row's slack, times its weight, against half the squared norm of the
+        prototypes. Larger follows the training rows closer.
     kernel : {"linear", "rbf", "poly"}, default="linear"
+        Similarity of two rows. Unless it is linear, prototypes are mixes of training
+        rows, and memory grows with the square of their number.
     gamma : float or None, default=None
-        Of "rbf" and "poly"; None is 1 / n_features.
+        Factor of "rbf" and "poly", per squared scaled unit; None is 1 / n_features.
+        Larger makes an RBF more local.
     degree : int, default=3
-        Of "poly".
+        Degree of "poly"; larger bends borders more.
     coef0 : float, default=1.0
-        Of "poly".
+        Constant of "poly"; larger gives lower degrees more weight.
     temperature : float, default=10.0
-        Where annealing starts, in units of C; 0 is no annealing.
+        Where annealing starts, in units of C. Larger moves rows between prototypes
+        more freely at first; 0 is no annealing.
     cooling : float, default=0.8
-        Factor from one temperature to the next.
+        Factor from one temperature to the next; closer to 1 is slower and better.
     start : {"random", "kmeans"}, default="random"
         Which rows share a prototype at first; a high temperature forgets it.
     n_init : int or None, default=None
@@ -81,15 +83,19 @@ class MultiPrototypeSVC(PrototypeClassifier):
         Stop when the objective is certified to be this close to the best for the
         final assignments, relatively.
     max_iter : int, default=2000
-        Sweeps over the rows, from each start.
+        Most sweeps over the rows, from each start; a fit that reaches it warns.
     random_state : int, RandomState or None, default=0
+        Seed of the starts and of the annealing; with an integer, fits are repeatable.
     standardize : bool, default=True
-        Scale features to mean 0 and standard deviation 1.
+        Whether features are scaled to mean 0 and standard deviation 1 before the fit.
     class_weight : None, "balanced" or dict, default=None
+        Factor on the weights of each class's rows. None: rows count alike;
+        "balanced": classes count alike, so that rare ones are predicted more often.
     solver : {"block", "pairwise"}, default="block"
-        Solve for a row exactly, or by the paper's steps between two of its variables.
+        How a row is updated: exactly, or by the paper's steps between two of its
+        variables.
     record : int, default=0
-        Keep the prototypes at every so-many-th certificate (at most 200) in
+        Keep the prototypes at every `record`-th certificate (at most 200) in
         ``history_.steps``; linear kernel only.
     warm_start : bool, default=False
         Start a fit from the last one, if rows and starts allow it: for a sequence of
@@ -217,7 +223,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         dict
             Name -> (low, high).
         """
-        largest = int(np.bincount(problem.codes).max())
+        largest = int(np.bincount(problem.y_encoded).max())
         return {
             "C": (1e-3, 10.0 if problem.gram is None else 100.0),
             "gamma": gamma_range(1.0 / problem.n_features),
@@ -235,69 +241,52 @@ class MultiPrototypeSVC(PrototypeClassifier):
 
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> SVMProblem:
         """Tie each distinct row to a prototype, and compare them all with a kernel."""
-        linear = self.kernel == "linear"
-        entries = self._scaled_rows(
-            X, y, sample_weight, bias=linear, distances=self.kernel == "rbf"
-        )
+        linear, rbf = self.kernel == "linear", self.kernel == "rbf"
+        entries = self._scaled_rows(X, y, sample_weight, bias=linear, distances=rbf)
         total = len(entries["X"])
         if sample_weight is not None:
             total = np.asarray(sample_weight, dtype=np.float64).sum()
         random = check_random_state(self.random_state)
         chosen, row = distinct_rows(
-            entries["X"], entries["codes"], entries["weights"], random
+            entries["X"], entries["y_encoded"], entries["weights"], random
         )
         weights = np.bincount(row[row >= 0], entries["weights"][row >= 0])
-        rows = np.ascontiguousarray(entries["X"][chosen])
-        squares = squared_lengths(rows)
-        gram, similarity = None, self._similarity(len(entries["center"]))
-        if not linear:
-            gram = gram_matrix(rows, similarity)
-            squares = np.maximum(gram.diagonal().astype(np.float64), 1e-12)
-        distinct = {"X": rows, "codes": entries["codes"][chosen], "weights": weights}
-        none = np.empty(0, dtype=np.int64)
-        problem = SVMProblem(
-            **(entries | distinct),
+        rows, labels = np.ascontiguousarray(entries["X"][chosen]), entries["y_encoded"]
+        entries |= {"X": rows, "y_encoded": labels[chosen], "weights": weights}
+        similarity = self._similarity(len(entries["center"]))
+        gram, squares = compared_rows(rows, similarity)
+        seed = int(random.randint(2**31 - 1))
+        assignment, prototype_labels = drawn_start(
+            rows, labels[chosen], weights, self.n_prototypes, self.start, seed
+        )
+        warn_if_fewer(self.n_prototypes, prototype_labels, entries["classes"])
+        return SVMProblem(
+            **entries,
             shares=float(total) * weights,
             row=row,
-            assignment=none,
-            owners=none,
+            assignment=assignment,
+            prototype_labels=prototype_labels,
             similarity=similarity,
             gram=gram,
             squares=squares,
-            seed=int(random.randint(2**31 - 1)),
+            seed=seed,
         )
-        assignment, owners = drawn_start(
-            problem, self.n_prototypes, self.start, problem.seed
-        )
-        warn_if_fewer(self.n_prototypes, owners, entries["classes"])
-        return replace(problem, assignment=assignment, owners=owners)
 
     def _solve(
         self, problem: SVMProblem, state: SVMState | None, options: SolverOptions
     ) -> Fitted:
         """Fit from all starts, keep the best, and leave out prototypes without rows."""
-        most = self.C * problem.shares.max()
-        if not 0 < most <= 1e12:
-            raise SmpcoreError(
-                f"C={self.C:g} times the largest weight of a row is {most:.3g} and "
-                "should be above 0 and at most 1e+12; scale sample_weight or change C."
-            )
+        self._refuse_price(problem)
         n_init = int(self.n_init or affordable_inits(problem))
-        parameters = SVMParameters(
-            self.C,
-            self.temperature,
-            self.cooling,
-            self.start,
-            n_init,
-            self.solver == "pairwise",
-        )
+        search = self.temperature, self.cooling, self.start, n_init
+        parameters = SVMParameters(self.C, *search, self.solver == "pairwise")
         found = best_fit(problem, parameters, options, state)
         options.progress[0] = 1.0
         status = STOPPED if options.stopped else ITERATION_LIMIT
         history = found.monitor.history(
             CONVERGED if found.finished else status, found.n_sweeps, options.seconds
         )
-        self._report(history)
+        self._report(history.status, lambda: self._shortfall(history))
         self.free_objective_ = found.certificate.free
         usual = {"n_init": n_init, "gamma": 1.0 / problem.n_features}
         automatic = {
@@ -305,16 +294,22 @@ class MultiPrototypeSVC(PrototypeClassifier):
         }
         return self._pruned(problem, found, history, automatic)
 
-    def _report(self, history: History) -> None:
-        """Warn of an unfinished fit."""
-        if history.status == ITERATION_LIMIT:
-            gap = history.gap[-1] / history.objective[-1]
-            warn(
-                f"max_iter={self.max_iter} sweeps were reached with the objective "
-                f"certified to {gap:.1e} or rows still moving, with tol={self.tol:g}; "
-                "raise max_iter or tol, or lower C.",
-                ConvergenceWarning,
+    def _refuse_price(self, problem: SVMProblem) -> None:
+        """Refuse a price of slack that leaves no digits for the margin."""
+        most = self.C * problem.shares.max()
+        if not 0 < most <= 1e12:
+            raise SmpcoreError(
+                f"C={self.C:g} times the largest weight of a row is {most:.3g} and "
+                "should be above 0 and at most 1e+12; scale sample_weight or change C."
             )
+
+    def _shortfall(self, history: History) -> str:
+        """How far a fit is from `tol`, in words."""
+        gap = history.gap[-1] / history.objective[-1]
+        return (
+            f"sweeps were reached with the objective certified to {gap:.1e} or rows "
+            f"still moving, with tol={self.tol:g}; raise max_iter or tol, or lower C."
+        )
 
     def _pruned(
         self,
@@ -326,19 +321,19 @@ class MultiPrototypeSVC(PrototypeClassifier):
         """Leave out the prototypes that no row is tied to."""
         final, rows = found.state, problem.row
         kept, tied = np.unique(final.assignment, return_inverse=True)
-        owners = final.owners[kept]
+        prototype_labels = final.prototype_labels[kept]
         model, alive = _model(problem, found, kept, history)
-        best = best_of_class(problem, owners, alive)
-        first = np.searchsorted(owners, np.arange(len(problem.classes)))
-        merged = np.full(len(final.owners), -1)
+        best = best_of_class(problem, prototype_labels, alive)
+        first = np.searchsorted(prototype_labels, np.arange(len(problem.classes)))
+        merged = np.full(len(final.prototype_labels), -1)
         merged[kept] = np.arange(len(kept))
         return Fitted(
             model,
-            state=replace(final, n_asked=len(problem.owners)),
+            state=replace(final, n_asked=len(problem.prototype_labels)),
             assignment=np.where(rows >= 0, tied[rows], first[0]),
-            n_asked=len(problem.owners),
+            n_asked=len(problem.prototype_labels),
             merged=merged,
-            wins=np.bincount(best[rows[rows >= 0]], minlength=len(owners)),
+            wins=np.bincount(best[rows[rows >= 0]], minlength=len(prototype_labels)),
             automatic=automatic,
             scores=None if problem.gram is None else model.pool(alive.T),
         )
@@ -348,7 +343,7 @@ def _model(
     problem: SVMProblem, found: Candidate, kept: np.ndarray, history: History
 ) -> tuple[PrototypeModel, np.ndarray]:
     """Wrap the prototypes that are kept; also them, or their scores beside a Gram."""
-    votes = problem.class_votes(found.state.owners[kept])
+    votes = problem.class_votes(found.state.prototype_labels[kept])
     if problem.gram is None:
         alive, n = found.scores[:, kept].T, problem.n_features
         anchors, bias = np.ascontiguousarray(alive[:, :n]), alive[:, n].copy()

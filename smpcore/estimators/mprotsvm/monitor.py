@@ -33,7 +33,7 @@ class Certificate:
 
 
 class Monitor:
-    """Collects the certificates of a fit and tells how far it is.
+    """Collects the certificates of a fit and reports its progress.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ class SVMProblem(ClassificationProblem):
         Distinct row that each training row became; -1 for rows of weight 0.
     assignment : ndarray of int, shape (n_distinct,)
         Prototype that each row is tied to at first.
-    owners : ndarray of int, shape (n_prototypes,)
+    prototype_labels : ndarray of int, shape (n_prototypes,)
         Class of each prototype, ascending.
     similarity : Similarity
     gram : ndarray of float32, shape (n_distinct, n_distinct), or None
@@ -52,7 +52,7 @@ class SVMProblem(ClassificationProblem):
     shares: np.ndarray
     row: np.ndarray
     assignment: np.ndarray
-    owners: np.ndarray
+    prototype_labels: np.ndarray
     similarity: Similarity
     gram: np.ndarray | None
     squares: np.ndarray
@@ -61,7 +61,9 @@ class SVMProblem(ClassificationProblem):
     @property
     def starts(self) -> np.ndarray:
         """First prototype of each class, and their number at the end."""
-        return np.searchsorted(self.owners, np.arange(self.owners[-1] + 2))
+        return np.searchsorted(
+            self.prototype_labels, np.arange(self.prototype_labels[-1] + 2)
+        )
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ class SVMState:
 
     Parameters
     ----------
-    owners : ndarray of int, shape (n_prototypes,)
+    prototype_labels : ndarray of int, shape (n_prototypes,)
     assignment : ndarray of int, shape (n_distinct,)
     limits : ndarray of shape (n_distinct,)
         Most dual mass of each row.
@@ -107,7 +109,7 @@ class SVMState:
         Prototypes that its fit was asked for; fewer may have a lower objective.
     """
 
-    owners: np.ndarray
+    prototype_labels: np.ndarray
     assignment: np.ndarray
     limits: np.ndarray
     count: np.ndarray
@@ -117,21 +119,25 @@ class SVMState:
 
     def fits(self, problem: SVMProblem) -> bool:
         """Whether it is of the same rows, with as many prototypes or fewer."""
-        if not np.array_equal(self.owners[self.assignment], problem.codes):
+        if not np.array_equal(
+            self.prototype_labels[self.assignment], problem.y_encoded
+        ):
             return False
-        most = np.bincount(problem.owners)
-        return bool((np.bincount(self.owners, minlength=len(most)) <= most).all())
+        most = np.bincount(problem.prototype_labels)
+        return bool(
+            (np.bincount(self.prototype_labels, minlength=len(most)) <= most).all()
+        )
 
 
 def distinct_rows(
-    X: np.ndarray, codes: np.ndarray, weights: np.ndarray, random: Any
+    X: np.ndarray, y_encoded: np.ndarray, weights: np.ndarray, random: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     """One of each set of equal rows of a class, in a drawn order.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_columns)
-    codes : ndarray of int, shape (n_samples,)
+    y_encoded : ndarray of int, shape (n_samples,)
     weights : ndarray of shape (n_samples,)
         Rows of weight 0 are left out.
     random : RandomState
@@ -145,11 +151,34 @@ def distinct_rows(
     along = np.zeros(len(X))
     for j, step in enumerate(random.normal(size=X.shape[1])):
         along += step * X[:, j]
-    order, new = sorted_by_projection(X, along, codes, weights)
+    order, new = sorted_by_projection(X, along, y_encoded, weights)
     drawn = random.permutation(np.count_nonzero(new))
     row = np.full(len(X), -1)
     row[order] = np.argsort(drawn)[np.cumsum(new) - 1]
     return order[new][drawn], row
+
+
+def compared_rows(
+    X: np.ndarray, similarity: Similarity
+) -> tuple[np.ndarray | None, np.ndarray]:
+    """Similarity of every row to every row, and of each row to itself.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_distinct, n_columns)
+    similarity : Similarity
+
+    Returns
+    -------
+    gram : ndarray of float32, shape (n_distinct, n_distinct), or None
+        None for the linear similarity.
+    squares : ndarray of shape (n_distinct,)
+    """
+    squares = squared_lengths(X)
+    if similarity.kind == "linear":
+        return None, squares
+    gram = gram_matrix(X, similarity)
+    return gram, np.maximum(gram.diagonal().astype(np.float64), 1e-12)
 
 
 def gram_matrix(X: np.ndarray, similarity: Similarity) -> np.ndarray:
@@ -237,7 +266,7 @@ def support_rows(
     mixing : ndarray of shape (n_anchors, n_kept)
     """
     heavy = np.flatnonzero(final.count)
-    mixing = np.zeros((len(heavy), len(final.owners)))
+    mixing = np.zeros((len(heavy), len(final.prototype_labels)))
     row = np.repeat(np.arange(len(heavy)), final.count[heavy])
     np.subtract.at(mixing, (row, final.index), final.value)
     mass = np.bincount(row, final.value, len(heavy))
@@ -246,14 +275,14 @@ def support_rows(
 
 
 def best_of_class(
-    problem: SVMProblem, owners: np.ndarray, alive: np.ndarray
+    problem: SVMProblem, prototype_labels: np.ndarray, alive: np.ndarray
 ) -> np.ndarray:
     """Best prototype of its own class for each row.
 
     Parameters
     ----------
     problem : SVMProblem
-    owners : ndarray of int, shape (n_kept,)
+    prototype_labels : ndarray of int, shape (n_kept,)
     alive : ndarray of shape (n_kept, n_columns)
         The prototypes, or (n_kept, n_distinct) their scores beside a Gram matrix.
 
@@ -261,10 +290,10 @@ def best_of_class(
     -------
     ndarray of int, shape (n_distinct,)
     """
-    best = np.empty(len(problem.codes), dtype=np.int64)
+    best = np.empty(len(problem.y_encoded), dtype=np.int64)
     for code in range(len(problem.classes)):
-        rows = np.flatnonzero(problem.codes == code)
-        own = np.flatnonzero(owners == code)
+        rows = np.flatnonzero(problem.y_encoded == code)
+        own = np.flatnonzero(prototype_labels == code)
         if problem.gram is None:
             scores = problem.X[rows] @ alive[own].T
         else:

@@ -94,13 +94,20 @@ def starts_anew(count: int) -> bool:
 
 
 def drawn_start(
-    problem: SVMProblem, count: int, start: str, seed: int
+    rows: np.ndarray,
+    y_encoded: np.ndarray,
+    weights: np.ndarray,
+    count: int,
+    start: str,
+    seed: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Tie every row to a prototype of its class, by chance or by k-means.
 
     Parameters
     ----------
-    problem : SVMProblem
+    rows : ndarray of shape (n_distinct, n_columns)
+    y_encoded : ndarray of int, shape (n_distinct,)
+    weights : ndarray of shape (n_distinct,)
     count : int
         Prototypes of a class, if it has as many rows.
     start : {"random", "kmeans"}
@@ -109,17 +116,16 @@ def drawn_start(
     Returns
     -------
     assignment : ndarray of int, shape (n_distinct,)
-    owners : ndarray of int, shape (n_prototypes,)
+    prototype_labels : ndarray of int, shape (n_prototypes,)
     """
-    codes = problem.codes
-    count = min(count, int(np.bincount(codes).max()))
+    count = min(count, int(np.bincount(y_encoded).max()))
     random = np.random.RandomState([seed, count])
     if start == "kmeans":
-        return cluster_rows(problem.X, codes, problem.weights, count, random)
-    sizes = np.minimum(np.bincount(codes), count)
+        return cluster_rows(rows, y_encoded, weights, count, random)
+    sizes = np.minimum(np.bincount(y_encoded), count)
     starts = np.cumsum(sizes) - sizes
-    draws = random.uniform(size=len(codes))
-    assignment = starts[codes] + (draws * sizes[codes]).astype(np.int64)
+    draws = random.uniform(size=len(y_encoded))
+    assignment = starts[y_encoded] + (draws * sizes[y_encoded]).astype(np.int64)
     return assignment, np.repeat(np.arange(len(sizes)), sizes)
 
 
@@ -140,11 +146,16 @@ def split_state(problem: SVMProblem, state: SVMState, count: int) -> SVMState | 
     SVMState or None
         None if no prototype can be split.
     """
-    owners, assignment = state.owners.tolist(), state.assignment.copy()
-    most = np.minimum(np.bincount(problem.codes), count)
+    prototype_labels, assignment = (
+        state.prototype_labels.tolist(),
+        state.assignment.copy(),
+    )
+    most = np.minimum(np.bincount(problem.y_encoded), count)
     for code, size in enumerate(most):
-        own = np.flatnonzero(state.owners == code).tolist()
-        mass = np.bincount(assignment, problem.shares, len(owners))[own].tolist()
+        own = np.flatnonzero(state.prototype_labels == code).tolist()
+        mass = np.bincount(assignment, problem.shares, len(prototype_labels))[
+            own
+        ].tolist()
         free = [number for number, load in zip(own, mass, strict=True) if load == 0.0]
         for _ in range(len(free) + size - len(own)):
             rows = np.flatnonzero(assignment == own[int(np.argmax(mass))])
@@ -152,9 +163,9 @@ def split_state(problem: SVMProblem, state: SVMState, count: int) -> SVMState | 
             if not 0 < len(half) < len(rows):
                 break
             if not free:
-                free.append(len(owners))
-                own.append(len(owners))
-                owners.append(code)
+                free.append(len(prototype_labels))
+                own.append(len(prototype_labels))
+                prototype_labels.append(code)
                 mass.append(0.0)
             number = free.pop()
             assignment[half] = number
@@ -163,11 +174,11 @@ def split_state(problem: SVMProblem, state: SVMState, count: int) -> SVMState | 
             mass[own.index(number)] = moved
     if np.array_equal(assignment, state.assignment):
         return None
-    order = np.argsort(owners, kind="stable")
+    order = np.argsort(prototype_labels, kind="stable")
     place = np.argsort(order)
     return replace(
         state,
-        owners=np.array(owners)[order],
+        prototype_labels=np.array(prototype_labels)[order],
         assignment=place[assignment],
         index=place[state.index].astype(np.int32),
     )
@@ -237,12 +248,12 @@ def best_fit(
         n_sweeps += found.n_sweeps
         kept = found if found.beats(kept) else kept
 
-    count = int(np.bincount(problem.owners).max())
+    count = int(np.bincount(problem.prototype_labels).max())
     counts, hottest = range(1, count + 1), parameters.temperature
     if state is not None:
         descend(problem, state, 0.0)
         counts = range(count, count + 1)
-        if state.n_asked == len(problem.owners) and hottest == 0:
+        if state.n_asked == len(problem.prototype_labels) and hottest == 0:
             counts = range(0)
     done, total = 0, sum(counts)
     for number in counts:
@@ -264,11 +275,14 @@ def best_fit(
 
 def _new_start(problem: SVMProblem, count: int, start: str, trial: int) -> SVMProblem:
     """The same rows, tied to that many prototypes per class by chance or k-means."""
-    if trial == 0 and count == np.bincount(problem.owners).max():
+    if trial == 0 and count == np.bincount(problem.prototype_labels).max():
         return problem
     seed = problem.seed + trial
-    assignment, owners = drawn_start(problem, count, start, seed)
-    return replace(problem, assignment=assignment, owners=owners, seed=seed)
+    rows = problem.X, problem.y_encoded, problem.weights
+    assignment, prototype_labels = drawn_start(*rows, count, start, seed)
+    return replace(
+        problem, assignment=assignment, prototype_labels=prototype_labels, seed=seed
+    )
 
 
 def _descend(
@@ -280,7 +294,7 @@ def _descend(
 ) -> Candidate:
     """Anneal from one start, then tie every row to its best prototype."""
     if state is not None:
-        problem = replace(problem, owners=state.owners)
+        problem = replace(problem, prototype_labels=state.prototype_labels)
     C, tol, temperature = float(parameters.C), options.tol, parameters.temperature
     descent = Descent(problem, C, tol, parameters.pairwise, state, options.stop)
     if problem.gram is not None:

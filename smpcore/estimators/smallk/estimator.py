@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from smpcore.errors import SmpcoreError, caution, warn
-from smpcore.estimators.base import Fitted
+from smpcore.errors import SmpcoreError, caution
+from smpcore.estimators.base import TOO_LARGE, Fitted
 from smpcore.estimators.checks import FLAG, Number, OneOf
 from smpcore.estimators.classifier import PrototypeClassifier
-from smpcore.estimators.linear import TOO_LARGE, count_wins, largest_eigenvalue
+from smpcore.estimators.linear import count_wins, largest_eigenvalue
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.smallk.problem import (
     SMaLLParameters,
@@ -29,7 +28,7 @@ from smpcore.estimators.smallk.problem import (
 )
 from smpcore.estimators.smallk.rounding import relax_all, round_all
 from smpcore.estimators.starts import cluster_rows, warn_if_fewer
-from smpcore.solvers.smp import DIVERGED, ITERATION_LIMIT
+from smpcore.solvers.smp import DIVERGED
 
 #: Curvature of the loss at least: rows that are all zero have none to step by.
 FLATTEST = 1e-200
@@ -54,34 +53,41 @@ class SMaLLClassifier(PrototypeClassifier):
         Prototypes of the positive class; of each class if there are three or more. A
         class of fewer distinct rows gets fewer.
     k : int, default=3
-        Weights of a prototype; the bias is not counted.
+        Most features that a prototype uses; the bias is not counted.
     lam : float, default=0.03
-        Ridge. The smaller, the further the relaxation is from k-sparse models.
+        Ridge on the weights, in units of the mean loss. Larger gives smaller weights
+        and a tighter bound on how good the choice of features is.
     bias : bool, default=True
-        Whether prototypes have an intercept.
+        Whether prototypes have an intercept; without it all borders meet at the mean
+        of the rows.
     multiclass : {"joint", "ovr"}, default="joint"
         From three classes on: all prototypes at once, or each class against the rest.
     positive_class : label, default=None
         Of two classes the one that has prototypes; None for the second.
     n_draws : int, default=10
-        Random roundings tried besides the k largest; 0 is fastest.
+        Random sets of k features tried besides the k largest; 0 is fastest, more
+        can lower the objective.
     n_swaps : int, default=12
-        Refits at most, of each rounding that is looked at, with one of its features
-        exchanged for another.
+        Most refits, from each of two roundings, with one feature exchanged for
+        another; more can lower the objective.
     tol : float, default=1e-3
         Stop when the relaxation is certified to be this close to its optimum,
         relatively.
     max_iter : int, default=2000
+        Most steps of the relaxation, and of each refit; a relaxation that reaches it
+        warns.
     random_state : int, RandomState or None, default=0
-        Seed of k-means and of the roundings.
+        Seed of k-means and of the roundings; with an integer, fits are repeatable.
     standardize : bool, default=True
-        Scale features to mean 0 and standard deviation 1.
+        Whether features are scaled to mean 0 and standard deviation 1 before the fit.
     class_weight : None, "balanced" or dict, default=None
+        Factor on the weights of each class's rows. None: rows count alike;
+        "balanced": classes count alike, so that rare ones are predicted more often.
     solver : {"fista", "mirror-prox"}, default="fista"
-        Of the relaxation: accelerated proximal gradient, or the paper's Mirror-Prox
-        with adaptive steps, a baseline that rarely reaches a small `tol`.
+        How the relaxation is solved: accelerated proximal gradient, or the paper's
+        Mirror-Prox with adaptive steps, a baseline that rarely reaches a small `tol`.
     record : int, default=0
-        Keep every so-many-th step (at most 200) in ``history_.steps``.
+        Keep every `record`-th step (at most 200) in ``history_.steps``.
     warm_start : bool, default=False
         Start a fit from the last one, if rows and starts allow it: for a sequence of
         penalties. The result agrees with a cold fit's to `tol` where the problem is
@@ -213,15 +219,11 @@ class SMaLLClassifier(PrototypeClassifier):
         self, problem: SMaLLProblem, state: SMaLLState | None, options: SolverOptions
     ) -> Fitted:
         """Solve the relaxation, round it to k weights, and refit."""
-        parameters = SMaLLParameters(
-            self._clipped_k(problem.n_features),
-            self.lam,
-            self.solver,
-            self.n_draws,
-            self.n_swaps,
-        )
+        k, search = self._clipped_k(problem.n_features), (self.n_draws, self.n_swaps)
+        parameters = SMaLLParameters(k, self.lam, self.solver, *search)
         relaxed = relax_all(problem, parameters, options, state)
-        self._report(relaxed)
+        status = max(solution.status for solution in relaxed)
+        self._report(status, lambda: self._shortfall(relaxed))
         rounded = []
         if 0 < parameters.k < problem.n_features:
             random = check_random_state(self.random_state)
@@ -242,7 +244,11 @@ class SMaLLClassifier(PrototypeClassifier):
         self.bound_ = float(history.objective[-1]) - float(history.gap[-1])
         return Fitted(
             model,
-            state=SMaLLState.of(relaxed, final),
+            state=SMaLLState(
+                tuple(solution.W for solution in relaxed),
+                tuple(solution.W for solution in final),
+                tuple(solution.curvature for solution in relaxed),
+            ),
             assignment=tied_rows(problem),
             n_asked=len(W),
             wins=count_wins(problem, W[:, : problem.X.shape[1]]),
@@ -250,27 +256,33 @@ class SMaLLClassifier(PrototypeClassifier):
 
     def _tasks(self, entries: dict[str, Any]) -> tuple[Task, ...]:
         """The convex problems: one for two classes or jointly, else one a class."""
-        classes, codes = entries["classes"], entries["codes"]
+        classes, y_encoded = entries["classes"], entries["y_encoded"]
         positive = self._positive_code(classes)
         some = (
-            np.ones(len(codes), dtype=bool) if len(classes) > 2 else codes == positive
+            np.ones(len(y_encoded), dtype=bool)
+            if len(classes) > 2
+            else y_encoded == positive
         )
         first = 0 if len(classes) > 2 else positive
-        assignment = np.zeros(len(codes), dtype=np.int64)
-        assignment[some], owners = cluster_rows(
+        assignment = np.zeros(len(y_encoded), dtype=np.int64)
+        assignment[some], prototype_labels = cluster_rows(
             entries["X"][some],
-            codes[some] - first,
+            y_encoded[some] - first,
             entries["weights"][some],
             self.n_prototypes,
             self.random_state,
         )
-        owners += first
-        warn_if_fewer(self.n_prototypes, owners, classes)
+        prototype_labels += first
+        warn_if_fewer(self.n_prototypes, prototype_labels, classes)
         if len(classes) == 2:
-            return (one_sided(assignment, owners, codes, positive, 1 - positive),)
+            return (
+                one_sided(
+                    assignment, prototype_labels, y_encoded, positive, 1 - positive
+                ),
+            )
         if self.multiclass == "ovr":
-            return against_rest(assignment, owners, codes)
-        return (Task(codes, assignment, owners, 0, owners),)
+            return against_rest(assignment, prototype_labels, y_encoded)
+        return (Task(y_encoded, assignment, prototype_labels, 0, prototype_labels),)
 
     def _positive_code(self, classes: np.ndarray) -> int:
         """Code of the positive of two classes."""
@@ -299,13 +311,10 @@ class SMaLLClassifier(PrototypeClassifier):
             )
         return min(int(self.k), n_features)
 
-    def _report(self, relaxed: list[Solution]) -> None:
-        """Warn of an unfinished relaxation."""
-        if max(s.status for s in relaxed) == ITERATION_LIMIT:
-            objective = sum(s.objective[-1] for s in relaxed)
-            gap = sum(s.gap[-1] for s in relaxed) / objective
-            warn(
-                f"max_iter={self.max_iter} was reached with the relaxation certified "
-                f"to {gap:.1e}, not to tol={self.tol:g}; raise max_iter or tol.",
-                ConvergenceWarning,
-            )
+    def _shortfall(self, relaxed: list[Solution]) -> str:
+        """How far the relaxation is from `tol`, in words."""
+        gap = sum(s.gap[-1] for s in relaxed) / sum(s.objective[-1] for s in relaxed)
+        return (
+            f"was reached with the relaxation certified to {gap:.1e}, not to "
+            f"tol={self.tol:g}; raise max_iter or tol."
+        )

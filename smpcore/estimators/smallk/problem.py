@@ -23,11 +23,11 @@ class Task:
 
     Parameters
     ----------
-    codes : ndarray of int, shape (n_samples,)
+    y_encoded : ndarray of int, shape (n_samples,)
         0 for the others and 1 for the class; or the class, if jointly.
     assignment : ndarray of int, shape (n_samples,)
         Prototype that each row is tied to.
-    owners : ndarray of int, shape (n_prototypes,)
+    prototype_labels : ndarray of int, shape (n_prototypes,)
         Code of each prototype.
     first : int
         1 if prototype 0 is frozen at 0 and stands for the others; 0 otherwise.
@@ -35,9 +35,9 @@ class Task:
         Class that each prototype votes for; -1 for one that the model leaves out.
     """
 
-    codes: np.ndarray
+    y_encoded: np.ndarray
     assignment: np.ndarray
-    owners: np.ndarray
+    prototype_labels: np.ndarray
     first: int
     labels: np.ndarray
 
@@ -116,19 +116,10 @@ class SMaLLState:
     rounded: tuple[np.ndarray, ...]
     curvature: tuple[float, ...]
 
-    @classmethod
-    def of(cls, relaxed: list[Solution], final: list[Solution]) -> SMaLLState:
-        """The state after these relaxations and these final solutions."""
-        return cls(
-            tuple(solution.W for solution in relaxed),
-            tuple(solution.W for solution in final),
-            tuple(solution.curvature for solution in relaxed),
-        )
-
     def fits(self, problem: SMaLLProblem) -> bool:
         """Whether the shapes are those of this problem."""
         n_columns = problem.X.shape[1]
-        shapes = [(len(task.owners), n_columns) for task in problem.tasks]
+        shapes = [(len(task.prototype_labels), n_columns) for task in problem.tasks]
         return [W.shape for W in self.relaxed] == shapes
 
 
@@ -156,7 +147,7 @@ class Solution:
 
 
 def against_rest(
-    assignment: np.ndarray, owners: np.ndarray, codes: np.ndarray
+    assignment: np.ndarray, prototype_labels: np.ndarray, y_encoded: np.ndarray
 ) -> tuple[Task, ...]:
     """One task for each class against all others.
 
@@ -164,24 +155,24 @@ def against_rest(
     ----------
     assignment : ndarray of int, shape (n_samples,)
         Prototype of each row among those of all classes.
-    owners : ndarray of int, shape (n_prototypes,)
+    prototype_labels : ndarray of int, shape (n_prototypes,)
         Class of each prototype, ascending.
-    codes : ndarray of int, shape (n_samples,)
+    y_encoded : ndarray of int, shape (n_samples,)
 
     Returns
     -------
     tuple of Task
     """
     return tuple(
-        one_sided(assignment, owners, codes, code, -1)
-        for code in range(int(owners[-1]) + 1)
+        one_sided(assignment, prototype_labels, y_encoded, code, -1)
+        for code in range(int(prototype_labels[-1]) + 1)
     )
 
 
 def one_sided(
     assignment: np.ndarray,
-    owners: np.ndarray,
-    codes: np.ndarray,
+    prototype_labels: np.ndarray,
+    y_encoded: np.ndarray,
     positive: int,
     negative: int,
 ) -> Task:
@@ -192,8 +183,8 @@ def one_sided(
     assignment : ndarray of int, shape (n_samples,)
         Prototype of each row among those of all classes; only those of the positive
         class matter.
-    owners : ndarray of int, shape (n_prototypes,)
-    codes : ndarray of int, shape (n_samples,)
+    prototype_labels : ndarray of int, shape (n_prototypes,)
+    y_encoded : ndarray of int, shape (n_samples,)
     positive : int
         Code of the class.
     negative : int
@@ -203,12 +194,12 @@ def one_sided(
     -------
     Task
     """
-    own = np.flatnonzero(owners == positive)
-    inside = codes == positive
+    own = np.flatnonzero(prototype_labels == positive)
+    inside = y_encoded == positive
     return Task(
-        codes=inside.astype(np.int64),
+        y_encoded=inside.astype(np.int64),
         assignment=np.where(inside, assignment - own[0] + 1, 0),
-        owners=np.r_[0, np.ones(len(own), dtype=np.int64)],
+        prototype_labels=np.r_[0, np.ones(len(own), dtype=np.int64)],
         first=1,
         labels=np.r_[negative, np.full(len(own), positive)],
     )
@@ -228,10 +219,10 @@ def tied_rows(problem: SMaLLProblem) -> np.ndarray:
     labels, order = problem.voters
     place = np.empty(len(labels), dtype=np.int64)
     place[order] = np.arange(len(order))
-    assignment = np.empty(len(problem.codes), dtype=np.int64)
+    assignment = np.empty(len(problem.y_encoded), dtype=np.int64)
     before = 0
     for task in problem.tasks:
-        own = task.labels[task.assignment] == problem.codes
+        own = task.labels[task.assignment] == problem.y_encoded
         assignment[own] = place[before + task.assignment[own]]
         before += len(task.labels)
     return assignment

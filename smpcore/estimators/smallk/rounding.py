@@ -67,7 +67,7 @@ def relax_all(
     """
     found = []
     for number, task in enumerate(problem.tasks):
-        shape = (len(task.owners), problem.X.shape[1])
+        shape = (len(task.prototype_labels), problem.X.shape[1])
         start = Start(np.zeros(shape), 0.125 * problem.lipschitz)
         if state is not None:
             start = Start(state.relaxed[number].copy(), state.curvature[number])
@@ -90,8 +90,9 @@ def _relax(
     n, k, W = problem.n_features, parameters.k, start.W
     if parameters.solver == "mirror-prox" and 0 < k < n:
         found = solve_smallk_mirror_prox(
-            problem.X, task.codes, task.assignment, problem.weights, task.owners,
-            task.first, n, k, problem.ridge(parameters.lam), W, *options.for_kernel,
+            problem.X, task.y_encoded, task.assignment, problem.weights,
+            task.prototype_labels, task.first, n, k, problem.ridge(parameters.lam), W,
+            *options.for_kernel,
         )  # fmt: skip
         return replace(Solution(*found), curvature=0.125 * problem.lipschitz)
     support = np.ones(W.shape)
@@ -156,8 +157,8 @@ def _run(
     n_features, k = X.shape[1] - problem.n_bias, parameters.k
     ridge = problem.ridge(parameters.lam)[problem.n_features - n_features :]
     found = solve_smallk(
-        X, task.codes, task.assignment, problem.weights, task.owners, task.first,
-        n_features, k, k in (0, problem.n_features), support, ridge,
+        X, task.y_encoded, task.assignment, problem.weights, task.prototype_labels,
+        task.first, n_features, k, k in (0, problem.n_features), support, ridge,
         problem.lipschitz, float(start.curvature), start.W, float(start.ceiling),
         *options.for_kernel,
     )  # fmt: skip

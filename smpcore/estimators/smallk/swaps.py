@@ -32,7 +32,7 @@ def swap_changes(
     rows = np.arange(len(X))
     scores = X @ W.T
     own = scores[rows, task.assignment]
-    scores[task.owners == task.codes[:, None]] = -np.inf
+    scores[task.prototype_labels == task.y_encoded[:, None]] = -np.inf
     scores[rows, task.assignment] = own
     share = np.exp(scores - scores.max(axis=1, keepdims=True))
     share /= share.sum(axis=1, keepdims=True)

@@ -29,7 +29,7 @@ def better_assignment(problem: SMPProblem, W: np.ndarray) -> np.ndarray:
         rows = np.arange(len(assignment[part]))
         scores = problem.X[part] @ W.T
         now = scores[rows, assignment[part]]
-        scores[problem.owners != problem.codes[part][:, None]] = -np.inf
+        scores[problem.prototype_labels != problem.y_encoded[part][:, None]] = -np.inf
         best = scores.argmax(axis=1)
         moved = scores[rows, best] > now + 1e-9 * (1.0 + np.abs(now))
         assignment[part] = np.where(moved, best, assignment[part])
@@ -61,7 +61,9 @@ def merged_rows(W: np.ndarray, group: np.ndarray, n_features: int) -> np.ndarray
     return rows
 
 
-def equal_prototypes(W: np.ndarray, owners: np.ndarray, n_features: int) -> np.ndarray:
+def equal_prototypes(
+    W: np.ndarray, prototype_labels: np.ndarray, n_features: int
+) -> np.ndarray:
     """Find prototypes of a class that are equal, directly or through others.
 
     Prototypes that differ in the bias only are taken for equal: the one with the
@@ -70,7 +72,7 @@ def equal_prototypes(W: np.ndarray, owners: np.ndarray, n_features: int) -> np.n
     Parameters
     ----------
     W : ndarray of shape (n_prototypes, n_columns)
-    owners : ndarray of int, shape (n_prototypes,)
+    prototype_labels : ndarray of int, shape (n_prototypes,)
     n_features : int
         Columns that are weights of features.
 
@@ -79,4 +81,6 @@ def equal_prototypes(W: np.ndarray, owners: np.ndarray, n_features: int) -> np.n
     ndarray of int, shape (n_prototypes,)
         Number of the group of each, in the order of their first members.
     """
-    return equal_groups(W[:, :n_features], np.abs(W).max(), "chebyshev", owners)
+    return equal_groups(
+        W[:, :n_features], np.abs(W).max(), "chebyshev", prototype_labels
+    )

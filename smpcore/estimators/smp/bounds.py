@@ -28,7 +28,7 @@ def loss_gradient(problem: SMPProblem, W: np.ndarray) -> np.ndarray:
         part = slice(first, first + ROWS_AT_ONCE)
         X, assignment = problem.X[part], problem.assignment[part]
         rows = np.arange(len(X))
-        own = problem.owners == problem.codes[part][:, None]
+        own = problem.prototype_labels == problem.y_encoded[part][:, None]
         scores = X @ W.T
         kept = scores[rows, assignment]
         scores = np.where(own, -np.inf, scores + np.log(problem.copies))
@@ -57,18 +57,18 @@ def lam_max(problem: SMPProblem, mu: float, eta: float) -> float:
     float
         0 if no class has two prototypes.
     """
-    sizes = np.bincount(problem.owners).astype(np.float64)
+    sizes = np.bincount(problem.prototype_labels).astype(np.float64)
     tied = replace(
         problem,
-        assignment=problem.codes,
-        owners=np.arange(len(sizes)),
+        assignment=problem.y_encoded,
+        prototype_labels=np.arange(len(sizes)),
         copies=sizes,
     )
     W = solve_problem(tied, SMPParameters(0.0, mu, eta), SolverOptions(tol=1e-5)).W
-    gradient = loss_gradient(problem, W[problem.owners])
+    gradient = loss_gradient(problem, W[problem.prototype_labels])
     largest = 0.0
     for code, size in enumerate(sizes):
-        own = gradient[problem.owners == code]
+        own = gradient[problem.prototype_labels == code]
         for i in range(len(own) - 1):
             apart = np.abs(own[i + 1 :] - own[i]).sum(axis=1).max() / size
             largest = max(largest, float(apart))
@@ -91,7 +91,7 @@ def mu_max(problem: SMPProblem, lam: float, eta: float) -> float:
     -------
     float
     """
-    n_prototypes, n = len(problem.owners), problem.n_features
+    n_prototypes, n = problem.n_prototypes, problem.n_features
     sums = np.zeros((n_prototypes, problem.X.shape[1]))
     for prototype in range(n_prototypes):
         rows = np.flatnonzero(problem.assignment == prototype)
@@ -102,7 +102,7 @@ def mu_max(problem: SMPProblem, lam: float, eta: float) -> float:
     bare = replace(
         problem,
         X=np.ones((len(used), 1)),
-        codes=problem.owners[used],
+        y_encoded=problem.prototype_labels[used],
         weights=mass[used],
         assignment=used,
         center=np.empty(0),

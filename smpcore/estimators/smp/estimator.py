@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from smpcore.errors import SmpcoreError, warn
-from smpcore.estimators.base import Fitted
+from smpcore.errors import SmpcoreError
+from smpcore.estimators.base import TOO_LARGE, Fitted
 from smpcore.estimators.checks import FLAG, Number, OneOf
 from smpcore.estimators.classifier import PrototypeClassifier
-from smpcore.estimators.linear import TOO_LARGE, count_wins, largest_eigenvalue
+from smpcore.estimators.linear import count_wins, largest_eigenvalue
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.smp.assignment import (
     better_assignment,
@@ -32,7 +31,7 @@ from smpcore.estimators.smp.problem import (
 )
 from smpcore.estimators.starts import cluster_rows, each_row, warn_if_fewer
 from smpcore.model import History, PrototypeModel
-from smpcore.solvers.smp import DIVERGED, ITERATION_LIMIT, STOPPED
+from smpcore.solvers.smp import DIVERGED, STOPPED
 
 #: Times that rows may move to better prototypes.
 MOST_ROUNDS = 50
@@ -53,13 +52,17 @@ class SMPClassifier(PrototypeClassifier):
         Prototypes of each class before fusion; a class of fewer distinct rows gets
         fewer.
     lam : float, default=0.003
-        Weight of the fusion penalty: makes prototypes of a class equal.
+        Weight of the fusion penalty, in units of the mean loss. Larger makes more
+        prototypes of a class equal.
     mu : float, default=0.005
-        Weight of the elastic net: makes prototypes sparse.
+        Weight of the elastic net, in units of the mean loss. Larger makes more
+        weights of the prototypes zero, so that fewer features are used.
     eta : float, default=1.0
-        Ridge part of the elastic net, inside `mu`.
+        Ridge of the elastic net relative to `mu`. Larger spreads weight over features
+        that carry the same information.
     loss : {"smooth", "max"}, default="smooth"
-        Equation (4) or (2) of the paper.
+        Equation (4) or (2) of the paper: all rivals of a row count, or only the
+        strongest.
     bias : bool, default=True
         Whether prototypes have an intercept. It has no l1 penalty, but a ridge of
         ``max(mu * eta, 1e-3)``, which the duality gap needs: the larger it is, the
@@ -75,16 +78,20 @@ class SMPClassifier(PrototypeClassifier):
         Stop when the objective is certified to be this close to the optimum,
         relatively.
     max_iter : int, default=2000
+        Most steps of the solver, in each round of `reassign`; a fit that reaches it
+        warns.
     random_state : int, RandomState or None, default=0
-        Seed of k-means.
+        Seed of k-means; with an integer, fits are repeatable.
     standardize : bool, default=True
-        Scale features to mean 0 and standard deviation 1.
+        Whether features are scaled to mean 0 and standard deviation 1 before the fit.
     class_weight : None, "balanced" or dict, default=None
+        Factor on the weights of each class's rows. None: rows count alike;
+        "balanced": classes count alike, so that rare ones are predicted more often.
     solver : {"spg", "primal-dual"}, default="spg"
-        Proximal gradient with Barzilai-Borwein steps, or the paper's Algorithm 2
-        with larger steps that are as safe.
+        How the problem is solved: proximal gradient with Barzilai-Borwein steps, or
+        the paper's Algorithm 2 with larger steps that are as safe.
     record : int, default=0
-        Keep every so-many-th step (at most 200) in ``history_.steps``.
+        Keep every `record`-th step (at most 200) in ``history_.steps``.
     warm_start : bool, default=False
         Start a fit from the last one, if rows and starts allow it: for a sequence of
         penalties. The result agrees with a cold fit's to `tol` where the problem is
@@ -213,22 +220,22 @@ class SMPClassifier(PrototypeClassifier):
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> SMPProblem:
         """Tie each row to a prototype of its class."""
         entries = self._scaled_rows(X, y, sample_weight, bias=self.bias)
-        scaled, codes, weights = (entries[k] for k in ("X", "codes", "weights"))
+        scaled, y_encoded, weights = (entries[k] for k in ("X", "y_encoded", "weights"))
         lipschitz = 0.5 * largest_eigenvalue(scaled, weights)
         if not np.isfinite(lipschitz):
             raise SmpcoreError(TOO_LARGE)
         if self.start == "each":
-            assignment, owners = each_row(codes, weights)
+            assignment, prototype_labels = each_row(y_encoded, weights)
         else:
-            assignment, owners = cluster_rows(
-                scaled, codes, weights, self.n_prototypes, self.random_state
+            assignment, prototype_labels = cluster_rows(
+                scaled, y_encoded, weights, self.n_prototypes, self.random_state
             )
-            warn_if_fewer(self.n_prototypes, owners, entries["classes"])
+            warn_if_fewer(self.n_prototypes, prototype_labels, entries["classes"])
         return SMPProblem(
             **entries,
             assignment=assignment,
-            owners=owners,
-            copies=np.ones(len(owners)),
+            prototype_labels=prototype_labels,
+            copies=np.ones(len(prototype_labels)),
             lipschitz=lipschitz,
         )
 
@@ -236,12 +243,12 @@ class SMPClassifier(PrototypeClassifier):
         self, problem: SMPProblem, state: SMPState | None, options: SolverOptions
     ) -> Fitted:
         """Solve, merge the prototypes that became equal, and count what they win."""
-        refuse_too_large(len(problem.owners), problem.n_pairs, problem.X.shape[1])
+        refuse_too_large(problem.n_prototypes, problem.n_pairs, problem.X.shape[1])
         solved, rounds = self._alternate(problem, state, options)
         last = rounds[-1]
         history = _joined_history(problem, rounds, options.seconds)
-        self._report(history)
-        merged = equal_prototypes(last.W, solved.owners, problem.n_features)
+        self._report(history.status, lambda: self._shortfall(history))
+        merged = equal_prototypes(last.W, solved.prototype_labels, problem.n_features)
         W = merged_rows(last.W, merged, problem.n_features)
         self.merged_objective_ = float(history.objective[-1])
         if len(W) < len(last.W):
@@ -252,7 +259,7 @@ class SMPClassifier(PrototypeClassifier):
             self._model(solved, W, merged, history),
             state=SMPState(last.W, last.Y),
             assignment=solved.assignment,
-            n_asked=len(solved.owners),
+            n_asked=solved.n_prototypes,
             merged=merged,
             wins=count_wins(problem, W),
         )
@@ -274,27 +281,23 @@ class SMPClassifier(PrototypeClassifier):
             state = SMPState(solution.W, solution.Y)
             options = replace(options, progress=np.zeros(1))
 
-    def _report(self, history: History) -> None:
-        """Refuse a diverged fit; warn of an unfinished one."""
-        if history.status == DIVERGED:
-            raise SmpcoreError(TOO_LARGE)
-        if history.status == ITERATION_LIMIT:
-            gap = history.gap[-1] / history.objective[-1]
-            warn(
-                f"max_iter={self.max_iter} was reached with the objective certified to "
-                f"{gap:.1e}, not to tol={self.tol:g}; raise max_iter or tol.",
-                ConvergenceWarning,
-            )
+    def _shortfall(self, history: History) -> str:
+        """How far a fit is from `tol`, in words."""
+        gap = history.gap[-1] / history.objective[-1]
+        return (
+            f"was reached with the objective certified to {gap:.1e}, not to "
+            f"tol={self.tol:g}; raise max_iter or tol."
+        )
 
     def _model(
         self, problem: SMPProblem, W: np.ndarray, merged: np.ndarray, history: History
     ) -> PrototypeModel:
         """Wrap the merged prototypes."""
-        n, owners = problem.n_features, np.empty(len(W), dtype=np.int64)
-        owners[merged] = problem.owners
+        n, prototype_labels = problem.n_features, np.empty(len(W), dtype=np.int64)
+        prototype_labels[merged] = problem.prototype_labels
         return problem.model(
             np.ascontiguousarray(W[:, :n]),
-            problem.class_votes(owners),
+            problem.class_votes(prototype_labels),
             history,
             bias=W[:, n:].sum(axis=1),
             counts=np.bincount(merged),

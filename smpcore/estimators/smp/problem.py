@@ -25,7 +25,7 @@ class SMPProblem(ClassificationProblem):
     ----------
     assignment : ndarray of int, shape (n_samples,)
         Prototype that each row is tied to.
-    owners : ndarray of int, shape (n_prototypes,)
+    prototype_labels : ndarray of int, shape (n_prototypes,)
         Class of each prototype, ascending.
     copies : ndarray of shape (n_prototypes,)
         How many equal prototypes each one stands for, in loss and penalties.
@@ -34,14 +34,19 @@ class SMPProblem(ClassificationProblem):
     """
 
     assignment: np.ndarray
-    owners: np.ndarray
+    prototype_labels: np.ndarray
     copies: np.ndarray
     lipschitz: float
 
     @property
+    def n_prototypes(self) -> int:
+        """Prototypes of all classes together."""
+        return len(self.prototype_labels)
+
+    @property
     def n_pairs(self) -> int:
         """Pairs of prototypes of the same class."""
-        sizes = np.bincount(self.owners)
+        sizes = np.bincount(self.prototype_labels)
         return int((sizes * (sizes - 1) // 2).sum())
 
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
@@ -52,8 +57,8 @@ class SMPProblem(ClassificationProblem):
         first, second : ndarray of int, shape (n_pairs,)
         """
         first, second = [], []
-        for code in range(self.owners[-1] + 1):
-            own = np.flatnonzero(self.owners == code)
+        for code in range(self.prototype_labels[-1] + 1):
+            own = np.flatnonzero(self.prototype_labels == code)
             i, j = np.triu_indices(len(own), 1)
             first.append(own[i])
             second.append(own[j])
@@ -77,7 +82,7 @@ class SMPState:
     def fits(self, problem: SMPProblem) -> bool:
         """Whether the shapes are those of this problem."""
         n_columns = problem.X.shape[1]
-        shapes = (len(problem.owners), n_columns), (problem.n_pairs, n_columns)
+        shapes = ((problem.n_prototypes, n_columns), (problem.n_pairs, n_columns))
         return (self.W.shape, self.Y.shape) == shapes
 
 
@@ -184,33 +189,22 @@ def solve_problem(
     -------
     Solution
     """
-    shape, lam = (len(problem.owners), problem.X.shape[1]), float(parameters.lam)
+    shape, lam = (problem.n_prototypes, problem.X.shape[1]), float(parameters.lam)
     W, Y = np.zeros(shape), np.zeros((problem.n_pairs, shape[1]))
     if state is not None:
         W, Y = state.W.copy(), _feasible(problem, state.Y, parameters.lam)
-    smooth = parameters.loss == "smooth"
+    smooth, labels = parameters.loss == "smooth", problem.prototype_labels
+    offsets = np.log(problem.copies) if smooth else np.zeros(len(W))
     block = max(16, min(96, 262144 // W.size))  # rows; fastest for BLAS on one thread
     powers = np.empty(len(W) * block)
-    result = SOLVERS[parameters.solver](
-        problem.X,
-        problem.codes,
-        problem.assignment,
-        problem.weights,
-        problem.owners,
-        np.searchsorted(problem.owners, np.arange(problem.owners[-1] + 2)),
-        problem.copies,
-        np.log(problem.copies) if smooth else np.zeros(len(W)),
-        lam,
-        *elastic_net(problem, float(parameters.mu), float(parameters.eta)),
-        problem.lipschitz,
-        smooth,
-        W,
-        Y,
-        powers,
-        powers.view(np.int64),
-        *options.for_kernel,
-    )
-    return Solution(*result)
+    starts = np.searchsorted(labels, np.arange(labels[-1] + 2))
+    l1, l2 = elastic_net(problem, float(parameters.mu), float(parameters.eta))
+    found = SOLVERS[parameters.solver](
+        problem.X, problem.y_encoded, problem.assignment, problem.weights, labels,
+        starts, problem.copies, offsets, lam, l1, l2, problem.lipschitz, smooth, W, Y,
+        powers, powers.view(np.int64), *options.for_kernel,
+    )  # fmt: skip
+    return Solution(*found)
 
 
 def _feasible(problem: SMPProblem, Y: np.ndarray, lam: float) -> np.ndarray:

@@ -6,7 +6,7 @@ Algorithm: L-BFGS on Z, from the best of several starts; it is not convex.
 
 1. `problem`: scaled rows (`rows`), targets (`teachers`), the call of the kernel.
 2. `bounds`: ranges of sliders, the usual gamma, and the box that prototypes stay in.
-3. `starts`: k-means, greedy and random starts. `fit`: start, solve, revive, merge.
+3. `starts`, `removal`: adding and leaving out prototypes. `fit`: start, solve, revive.
 4. `strings`, `blackbox`, `paper`: other solvers; `baselines`, `pruning`: other sizes.
 5. `base` is shared by the two classes of `estimator`. Kernels: `solvers.supersparse`.
 """

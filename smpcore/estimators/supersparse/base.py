@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -37,11 +36,7 @@ from smpcore.estimators.supersparse.problem import (
     SuperSparseRegression,
     SuperSparseState,
 )
-from smpcore.estimators.supersparse.rows import (
-    Rows,
-    joined_rows,
-    off_the_data,
-)
+from smpcore.estimators.supersparse.rows import Rows, joined_rows, off_the_data
 from smpcore.estimators.supersparse.strings import refuse_non_strings
 from smpcore.estimators.supersparse.teachers import teacher_targets
 from smpcore.model import History, PrototypeModel
@@ -52,16 +47,6 @@ from smpcore.similarity import Similarity
 PLACED = ("rbf", "laplacian", "intersection")
 
 AnyProblem = SuperSparseProblem | SuperSparseRegression
-
-
-@dataclass(frozen=True)
-class SimilarityOption(OneOf):
-    """A name of a similarity, or a function."""
-
-    def check(self, name: str, value: Any) -> None:
-        """Raise SmpcoreError if it is neither."""
-        if not callable(value):
-            super().check(name, value)
 
 
 class SuperSparseEstimator(PrototypeEstimator):
@@ -75,7 +60,6 @@ class SuperSparseEstimator(PrototypeEstimator):
         "degree": Number(1, 20, integer=True),
         "coef0": Number(0.0, 1e12),
         "eta": Number(0.0, 1e12, above=True),
-        "similarity": SimilarityOption((*SMOOTH, "strings")),
         "start": OneOf(("auto", "kmeans", "greedy")),
         "solver": OneOf(("lbfgs", "paper")),
     }
@@ -163,39 +147,6 @@ class SuperSparseEstimator(PrototypeEstimator):
         rows = teacher_targets(problem, similarity, self.target)
         return Objective(rows, similarity, self.lam)
 
-    def set_solution(
-        self,
-        problem: AnyProblem,
-        objective: Objective,
-        solution: Solution,
-        start: np.ndarray,
-        seconds: float,
-        kind_of_prototype: str,
-    ) -> Self:
-        """Become a fit with a given solution, such as selected training rows.
-
-        Parameters
-        ----------
-        problem : SuperSparseProblem or SuperSparseRegression
-        objective : Objective
-        solution : Solution
-        start : ndarray of shape (n_prototypes, n_features)
-            Where the prototypes started, scaled units.
-        seconds : float
-            Time that it took.
-        kind_of_prototype : str
-            "invented case" or "real case".
-
-        Returns
-        -------
-        self
-        """
-        fitted = self._fitted(
-            problem, objective, solution, start, seconds, kind_of_prototype
-        )
-        self._set_fitted_attributes(problem, fitted)
-        return self
-
     def _solve(
         self,
         problem: AnyProblem,
@@ -211,20 +162,35 @@ class SuperSparseEstimator(PrototypeEstimator):
         random = check_random_state(self.random_state)
         solution, Z = fit_rows(objective, recipe, box, options, random, state)
         warn_if_unfinished(solution, self.max_iter)
-        return self._fitted(
-            problem, objective, solution, Z, options.seconds, "invented case"
-        )
+        return self.fitted(problem, objective, solution, Z, options.seconds)
 
-    def _fitted(
+    def fitted(
         self,
         problem: AnyProblem,
         objective: Objective,
         solution: Solution,
         start: np.ndarray,
         seconds: float,
-        kind_of_prototype: str,
+        kind_of_prototype: str = "invented case",
     ) -> Fitted:
-        """The attributes of a solution; `set_solution` explains the parameters."""
+        """The attributes of a fit with a given solution, such as selected rows.
+
+        Parameters
+        ----------
+        problem : SuperSparseProblem or SuperSparseRegression
+        objective : Objective
+        solution : Solution
+        start : ndarray of shape (n_prototypes, n_features)
+            Where the prototypes started, scaled units.
+        seconds : float
+            Time that it took.
+        kind_of_prototype : str, default="invented case"
+            Or "real case".
+
+        Returns
+        -------
+        Fitted
+        """
         refuse_diverged(solution)
         similarity = objective.similarity
         self.gamma_ = similarity.gamma
@@ -308,6 +274,8 @@ class SuperSparseEstimator(PrototypeEstimator):
         """Refuse parameters that are out of their range."""
         super()._check_parameters()
         OneOf(self.targets).check("target", self.target)
+        if not callable(self.similarity):
+            OneOf((*SMOOTH, "strings")).check("similarity", self.similarity)
 
 
 def _history(solution: Solution, seconds: float) -> History:

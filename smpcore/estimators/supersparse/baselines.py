@@ -19,12 +19,9 @@ from sklearn.utils import check_random_state
 
 from smpcore.estimators.checks import OneOf
 from smpcore.estimators.supersparse.base import AnyProblem, SuperSparseEstimator
-from smpcore.estimators.supersparse.problem import Solution
+from smpcore.estimators.supersparse.problem import Objective, Solution
 from smpcore.solvers.supersparse import CONVERGED
 from smpcore.threads import one_core
-
-#: Kind of the prototypes here.
-REAL = "real case"
 
 WAYS = ("random", "border", "spanning", "kmedians")
 
@@ -97,8 +94,8 @@ def fit_selected(
     rows, size = objective.rows, fitted.resolve_defaults(problem)["n_prototypes"]
     Z = rows.cases[select_rows(rows.cases, size, way, fitted.random_state)]
     F, B, intercept, _ = objective.refit(objective.similarities(Z))
-    solution = _selected(Z, B, intercept, F)
-    return fitted.set_solution(problem, objective, solution, Z, started, REAL)
+    _set_selection(fitted, problem, objective, (Z, B, intercept, F), started)
+    return fitted
 
 
 def fit_fewer_vectors(
@@ -141,8 +138,8 @@ def fit_fewer_vectors(
     B, intercept = B / rows.unit, (intercept - rows.middle) / rows.unit
     residuals = objective.similarities(Z) @ B + intercept - rows.Y.T
     F = rows.weights @ (residuals**2).sum(axis=1) + fitted.lam * (B**2).sum()
-    solution = _selected(Z, B, intercept, F)
-    return fitted.set_solution(problem, objective, solution, Z, started, REAL)
+    _set_selection(fitted, problem, objective, (Z, B, intercept, F), started)
+    return fitted
 
 
 def fewer_vectors(
@@ -175,9 +172,16 @@ def fewer_vectors(
     return kept, np.linalg.solve(K[np.ix_(kept, kept)], K[kept] @ duals)
 
 
-def _selected(
-    Z: np.ndarray, B: np.ndarray, intercept: np.ndarray, F: float
-) -> Solution:
-    """Selected rows as a fit of no steps."""
-    none = np.empty((0, *Z.shape))
-    return Solution(Z, B, intercept, CONVERGED, 0, np.array([F]), none)
+def _set_selection(
+    fitted: SuperSparseEstimator,
+    problem: AnyProblem,
+    objective: Objective,
+    selection: tuple[np.ndarray, np.ndarray, np.ndarray, float],
+    started: float,
+) -> None:
+    """Give an estimator selected rows, their coefficients, intercept and objective."""
+    Z, B, intercept, F = selection
+    none, seconds = np.empty((0, *Z.shape)), time.perf_counter() - started
+    solution = Solution(Z, B, intercept, CONVERGED, 0, np.array([F]), none)
+    found = fitted.fitted(problem, objective, solution, Z, seconds, "real case")
+    fitted._set_fitted_attributes(problem, found)

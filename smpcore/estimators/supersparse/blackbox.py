@@ -11,6 +11,7 @@ from smpcore.errors import SmpcoreError
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.supersparse.problem import Box, Objective, Solution
 from smpcore.estimators.supersparse.rows import Rows
+from smpcore.estimators.supersparse.trace import Trace
 from smpcore.solvers.supersparse import CONVERGED, ITERATION_LIMIT, STOPPED
 
 #: Rounds over all prototypes, at most.
@@ -25,7 +26,7 @@ N_TRIED = 20
 
 @dataclass(frozen=True)
 class CheckedFunction:
-    """A user's function of rows and prototypes; its mistakes are told in words.
+    """A user's function of rows and prototypes; its mistakes raise SmpcoreError.
 
     Parameters
     ----------
@@ -109,10 +110,10 @@ def solve_blackbox(
     Z = np.array(Z, dtype=np.float64)
     rows, S = objective.rows, objective.similarities(Z)
     F, B, intercept, residuals = objective.refit(S)
-    values, steps = [F], [Z.copy()]
+    trace = Trace(F, Z, options)
     length = np.full(len(Z), FIRST)
     status, sweeps = ITERATION_LIMIT, min(options.max_iter, MOST_SWEEPS)
-    for sweep in range(sweeps):
+    for _ in range(sweeps):
         for j in np.flatnonzero(length >= SHORTEST):
             if options.stopped:
                 break
@@ -127,14 +128,8 @@ def solve_blackbox(
                 length[j] *= LONGER
             else:
                 length[j] *= SHORTER
-        values.append(F)
-        options.progress[0] = (sweep + 1) / sweeps
-        if (
-            options.record > 0
-            and (sweep + 1) % options.record == 0
-            and len(steps) < 200
-        ):
-            steps.append(Z.copy())
+        trace.add(F, Z, sweeps)
+        values = trace.values
         if options.stopped:
             status = STOPPED
             break
@@ -142,10 +137,7 @@ def solve_blackbox(
         if slow or (length < SHORTEST).all():
             status = CONVERGED
             break
-    options.progress[0] = 1.0
-    kept = np.array(steps) if options.record > 0 else np.empty((0, *Z.shape))
-    done = len(values) - 1
-    return Solution(Z, B, intercept, status, done, np.array(values), kept)
+    return trace.solution(Z, B, intercept, status)
 
 
 def _direction(

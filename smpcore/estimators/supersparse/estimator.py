@@ -30,19 +30,22 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
 
     Parameters
     ----------
-    n_prototypes : int, default=None
-        Of all classes together. None: 5 for two classes, else 2 for each class.
+    n_prototypes : int or None, default=None
+        Prototypes of all classes together. None: 5 for two classes, else 2 for each.
     lam : float, default=1e-4
-        Ridge on the coefficients.
+        Ridge on the coefficients, in units of the targets' variance. Larger gives
+        smaller coefficients, and prototypes that fall together.
     similarity : str or callable, default="rbf"
         "rbf", "laplacian", "linear", "poly", "cosine", "ncc", "intersection",
         "strings" (rows made by `encode_strings`), or a symmetric function
         ``(X, Z) -> (n_samples, n_prototypes)`` of rows in your units.
-    gamma : float, default=None
-        Of RBF, Laplacian, polynomial and strings; None: as wide as the data.
+    gamma : float or None, default=None
+        Factor of RBF, Laplacian, polynomial and strings; None: as wide as the data.
+        Larger makes a prototype more local.
     degree : int, default=3
+        Degree of the polynomial.
     coef0 : float, default=1.0
-        Of the polynomial.
+        Constant of the polynomial; larger gives lower degrees more weight.
     target : {"labels", "teacher"}, default="labels"
         What is imitated: the labels, or the decisions of an SVM (C = 1) on all rows.
     box : (low, high), default=None
@@ -54,19 +57,22 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
     tol : float, default=1e-5
         Stop after three steps that each lower the objective by less, relatively.
     max_iter : int, default=200
+        Most steps of the solver; a fit that reaches it warns.
     random_state : int, RandomState or None, default=0
-        Seed of the starts.
+        Seed of the starts; with an integer, fits are repeatable.
     standardize : bool, default=True
-        Scale features to mean 0 and standard deviation 1, for RBF, Laplacian, linear
-        and polynomial.
+        Whether features are scaled to mean 0 and standard deviation 1, for RBF,
+        Laplacian, linear and polynomial; other similarities take rows as they come.
     class_weight : None, "balanced" or dict, default=None
+        Factor on the weights of each class's rows. None: rows count alike;
+        "balanced": classes count alike, so that rare ones are predicted more often.
     solver : {"lbfgs", "paper"}, default="lbfgs"
         All prototypes at once, or the paper's Algorithm 1, one by one with fixed
         steps: for teaching.
     record : int, default=0
-        Keep every so-many-th step (at most 200) in ``history_.steps``.
+        Keep every `record`-th step (at most 200) in ``history_.steps``.
     eta : float, default=0.5
-        Step of the paper's algorithm.
+        Step of the paper's algorithm; too large diverges.
     warm_start : bool, default=False
         Start a fit from the last one, if rows and starts allow it: for a sequence of
         penalties. The result agrees with a cold fit's to `tol` where the problem is
@@ -160,11 +166,13 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> SuperSparseProblem:
         """Scale the distinct rows and make targets of their labels."""
         X, entries = self._labelled_rows(X, y, sample_weight)
-        codes, classes = entries["codes"], entries["classes"]
-        first, weights, scaling = self._distinct_rows(X, codes, sample_weight)
-        codes = codes[first]
-        weights = weigh_classes(weights, self.class_weight, classes, codes)
-        hot = codes[:, None] if len(classes) == 2 else np.eye(len(classes))[codes]
+        y_encoded, classes = entries["y_encoded"], entries["classes"]
+        first, weights, scaling = self._distinct_rows(X, y_encoded, sample_weight)
+        y_encoded = y_encoded[first]
+        weights = weigh_classes(weights, self.class_weight, classes, y_encoded)
+        hot = (
+            y_encoded[:, None] if len(classes) == 2 else np.eye(len(classes))[y_encoded]
+        )
         rows = standard_rows(scaling["rows"], 2.0 * hot - 1.0, weights, self._kind)
         return SuperSparseProblem(**(entries | scaling | {"rows": rows}))
 
@@ -183,7 +191,7 @@ class SuperSparseRegressor(SuperSparseEstimator, PrototypeRegressor):
 
     Parameters
     ----------
-    n_prototypes : int, default=None
+    n_prototypes : int or None, default=None
         None: 10.
     target : {"labels", "ridge", "lasso"}, default="labels"
         What is imitated: the given numbers, or the predictions of a ridge or LASSO

@@ -21,12 +21,8 @@ from smpcore.estimators.supersparse.problem import (
     SuperSparseState,
     solve_lbfgs,
 )
-from smpcore.estimators.supersparse.starts import (
-    choose_start,
-    resized,
-    without_dead,
-    without_idle,
-)
+from smpcore.estimators.supersparse.removal import without_dead, without_idle
+from smpcore.estimators.supersparse.starts import choose_start, resized
 from smpcore.estimators.supersparse.strings import solve_strings
 from smpcore.solvers.supersparse import CONVERGED, ITERATION_LIMIT
 

@@ -12,6 +12,7 @@ from smpcore.estimators.supersparse.problem import (
     evaluate,
     pulled_back,
 )
+from smpcore.estimators.supersparse.trace import Trace
 from smpcore.solvers.supersparse import (
     CONVERGED,
     DIVERGED,
@@ -51,7 +52,7 @@ def solve_paper(
     Z = np.array(Z, dtype=np.float64, order="C")
     m = len(Z)
     F, G, B, intercept = evaluate(objective, Z)
-    values, steps = [F], [Z.copy()]
+    trace = Trace(F, Z, options)
     status, t = ITERATION_LIMIT, 0
     while t < options.max_iter:
         if options.stopped:
@@ -66,16 +67,11 @@ def solve_paper(
         Z[j] -= eta * G[j] + repulsion / t**2
         clip(Z, box.low, box.high, box.radius)
         F, G, B, intercept = evaluate(objective, Z)
-        values.append(F)
-        if options.record > 0 and t % options.record == 0 and len(steps) < 200:
-            steps.append(Z.copy())
-        options.progress[0] = t / options.max_iter
+        trace.add(F, Z, options.max_iter)
         if not np.isfinite(F):
             status = DIVERGED
             break
-        if t % m == 0 and abs(F - values[-1 - m]) <= options.tol * F:
+        if t % m == 0 and abs(F - trace.values[-1 - m]) <= options.tol * F:
             status = CONVERGED
             break
-    options.progress[0] = 1.0
-    kept = np.array(steps) if options.record > 0 else np.empty((0, *Z.shape))
-    return Solution(Z, B, intercept, status, t, np.array(values), kept)
+    return trace.solution(Z, B, intercept, status)

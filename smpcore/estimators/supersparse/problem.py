@@ -179,24 +179,12 @@ def solve_lbfgs(
     S, D, W = np.empty((3, len(Z), len(rows.X)))
     is_rbf = similarity.kind == "rbf"
     first = 1.0 / math.sqrt(similarity.gamma) if is_rbf else rows.spread
+    Z = np.array(Z, dtype=np.float64, order="C")
     Z, B, intercept, *rest = solvers.solve_supersparse(
-        *kernel_similarity(similarity),
-        rows.X,
-        rows.sizes,
-        rows.Y,
-        rows.weights,
-        float(objective.lam),
-        np.array(Z, dtype=np.float64, order="C"),
-        box.low,
-        box.high,
-        box.radius,
-        first,
-        S,
-        D,
-        W,
-        S.reshape(-1).view(np.int64),
-        *options.for_kernel,
-    )
+        *kernel_similarity(similarity), rows.X, rows.sizes, rows.Y, rows.weights,
+        float(objective.lam), Z, box.low, box.high, box.radius, first, S, D, W,
+        S.reshape(-1).view(np.int64), *options.for_kernel,
+    )  # fmt: skip
     return Solution(Z, np.ascontiguousarray(B.T), intercept, *rest)
 
 

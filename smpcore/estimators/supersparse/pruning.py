@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.supersparse.base import AnyProblem, SuperSparseEstimator
-from smpcore.estimators.supersparse.starts import removal_increases
+from smpcore.estimators.supersparse.removal import removal_increases
 
 #: What a prototype costs: in error rate, or in standard deviations of the target.
 CLASSIFICATION_PRICE, REGRESSION_PRICE = 0.0005, 0.01

@@ -1,4 +1,4 @@
-"""Where virtual prototypes start, and how they are taken away, added and revived."""
+"""Where virtual prototypes start, and how missing ones are added."""
 
 from __future__ import annotations
 
@@ -11,12 +11,8 @@ from scipy.spatial.distance import cdist
 
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.starts import MOST_ROWS, kmeans_centers
-from smpcore.estimators.supersparse.problem import (
-    Box,
-    Objective,
-    normal_matrix,
-    solve_lbfgs,
-)
+from smpcore.estimators.supersparse.problem import Box, Objective, solve_lbfgs
+from smpcore.estimators.supersparse.removal import kept_columns, without_dead
 from smpcore.estimators.supersparse.rows import Rows
 
 #: Rows among which a greedy step chooses.
@@ -30,12 +26,6 @@ SMALL = 100_000
 
 #: Random starts tried then, and steps of each trial.
 N_RANDOM, TRIAL_STEPS = 5, 20
-
-#: Mean similarity below which a prototype is dead: nothing is like it.
-DEAD = 1e-6
-
-#: A prototype is idle if its loss costs less than this share of the median cost.
-IDLE = 0.05
 
 
 def draw_rows(rows: Rows, n_rows: int, random: np.random.RandomState) -> np.ndarray:
@@ -120,8 +110,8 @@ def greedy_rows(
         free = cdist(pool, Z).min(axis=1) > 1e-9 * rows.spread
     for _ in range(min(n, free.sum())):
         residuals = objective.refit(S)[3] if S.shape[1] else -rows.Y.T
-        told = centred.T @ (rows.weights[:, None] * residuals)
-        gain = np.where(free, np.linalg.norm(told, axis=1) / length, -1.0)
+        correlation = centred.T @ (rows.weights[:, None] * residuals)
+        gain = np.where(free, np.linalg.norm(correlation, axis=1) / length, -1.0)
         best = int(gain.argmax())
         free[best] = False
         Z = np.vstack([Z, pool[best]])
@@ -130,9 +120,7 @@ def greedy_rows(
 
 
 def greedy_start(
-    objective: Objective,
-    n_prototypes: int,
-    random: np.random.RandomState,
+    objective: Objective, n_prototypes: int, random: np.random.RandomState
 ) -> np.ndarray:
     """Choose rows greedily out of a random pool (orthogonal matching pursuit).
 
@@ -191,10 +179,7 @@ def choose_start(
 
 
 def _ways(
-    objective: Objective,
-    n: int,
-    start: str,
-    random: np.random.RandomState,
+    objective: Objective, n: int, start: str, random: np.random.RandomState
 ) -> Iterator[np.ndarray]:
     """The starts to try, which may hold too few or equal rows."""
     if start == "greedy" or objective.similarity.kind == "strings":
@@ -269,98 +254,3 @@ def resized(
         S = objective.similarities(Z)
         Z = Z[kept_columns(S, objective.rows, objective.lam, n_prototypes)]
     return separated(objective, Z, n_prototypes, random)
-
-
-def without_dead(objective: Objective, Z: np.ndarray) -> np.ndarray:
-    """Leave out prototypes that no row is like.
-
-    Parameters
-    ----------
-    objective : Objective
-    Z : ndarray of shape (n_prototypes, n_features)
-
-    Returns
-    -------
-    ndarray of shape (at most n_prototypes, n_features)
-    """
-    if objective.similarity.kind not in ("rbf", "laplacian") or not len(Z):
-        return Z
-    return Z[objective.rows.weights @ objective.similarities(Z) >= DEAD]
-
-
-def without_idle(objective: Objective, Z: np.ndarray) -> np.ndarray:
-    """Leave out the cheapest prototype if it does next to nothing beside the others.
-
-    Parameters
-    ----------
-    objective : Objective
-    Z : ndarray of shape (n_prototypes, n_features)
-
-    Returns
-    -------
-    ndarray of shape (n_prototypes or one less, n_features)
-    """
-    costs = removal_increases(objective, Z)
-    if costs.min() >= IDLE * np.median(costs):
-        return Z
-    return np.delete(Z, costs.argmin(), axis=0)
-
-
-def kept_columns(S: np.ndarray, rows: Rows, lam: float, n_kept: int) -> np.ndarray:
-    """Drop prototypes one by one, each time the one whose loss costs least.
-
-    Parameters
-    ----------
-    S : ndarray of shape (n_samples, n_prototypes)
-    rows : Rows
-    lam : float
-    n_kept : int
-
-    Returns
-    -------
-    ndarray of int, shape (n_kept,)
-        Columns that remain, ascending.
-    """
-    A, _, S_centred = normal_matrix(S, rows.weights, lam)
-    C = S_centred.T @ (rows.weights[:, None] * rows.Y.T)
-    kept = np.arange(len(A))
-    while len(kept) > n_kept:
-        costs = column_costs(A[np.ix_(kept, kept)], C[kept])
-        kept = np.delete(kept, costs.argmin())
-    return kept
-
-
-def removal_increases(objective: Objective, Z: np.ndarray) -> np.ndarray:
-    """Exact rise of the objective when one of these prototypes is left out.
-
-    Parameters
-    ----------
-    objective : Objective
-    Z : ndarray of shape (n_prototypes, n_features)
-
-    Returns
-    -------
-    ndarray of shape (n_prototypes,)
-    """
-    rows = objective.rows
-    S = objective.similarities(Z)
-    A, _, S_centred = normal_matrix(S, rows.weights, objective.lam)
-    return column_costs(A, S_centred.T @ (rows.weights[:, None] * rows.Y.T))
-
-
-def column_costs(A: np.ndarray, C: np.ndarray) -> np.ndarray:
-    """Exact rise of the objective when a column is left out and the others refitted.
-
-    Parameters
-    ----------
-    A : ndarray of shape (n_prototypes, n_prototypes)
-        Matrix of the equations for the coefficients.
-    C : ndarray of shape (n_prototypes, n_outputs)
-        Their right side.
-
-    Returns
-    -------
-    ndarray of shape (n_prototypes,)
-    """
-    inverse = np.linalg.inv(A)
-    return ((inverse @ C) ** 2).sum(axis=1) / np.diag(inverse)

@@ -16,6 +16,7 @@ from smpcore.estimators.supersparse.problem import (
     refit,
 )
 from smpcore.estimators.supersparse.rows import Rows
+from smpcore.estimators.supersparse.trace import Trace
 from smpcore.solvers.strings import neighbour_distances
 from smpcore.solvers.supersparse import CONVERGED, ITERATION_LIMIT, STOPPED
 
@@ -174,17 +175,17 @@ def objectives_with(
     u, Y = rows.weights, rows.Y.T
     centred = columns - u @ columns
     lengths = u @ centred**2 + lam
-    told = centred.T @ (u[:, None] * Y)
+    correlation = centred.T @ (u[:, None] * Y)
     if S.shape[1] == 0:
-        return u @ (Y**2).sum(axis=1) - (told**2).sum(axis=1) / lengths
+        return u @ (Y**2).sum(axis=1) - (correlation**2).sum(axis=1) / lengths
     A, _, S_centred = normal_matrix(S, u, lam)
     H = S_centred.T @ (u[:, None] * centred)
     C = S_centred.T @ (u[:, None] * Y)
     through = np.linalg.solve(A, H)
     lengths = lengths - (H * through).sum(axis=0)
-    told = told - through.T @ C
+    correlation = correlation - through.T @ C
     alone = refit(S, rows, lam)[0]
-    return alone - (told**2).sum(axis=1) / np.maximum(lengths, 1e-12)
+    return alone - (correlation**2).sum(axis=1) / np.maximum(lengths, 1e-12)
 
 
 def _best_edit(
@@ -230,8 +231,8 @@ def solve_strings(
     Z[:, LONGEST:] = PADDING
     S = objective.similarities(Z.astype(np.float64))
     F = objective.refit(S)[0]
-    values, steps, status = [F], [Z.copy()], ITERATION_LIMIT
-    for sweep in range(options.max_iter):
+    trace, status = Trace(F, Z, options), ITERATION_LIMIT
+    for _ in range(options.max_iter):
         before = F
         for j in range(len(Z)):
             if options.stopped:
@@ -239,24 +240,12 @@ def solve_strings(
             z, column, found = _best_edit(objective, X, Z, j, S, box)
             if found < F - LEAST:
                 Z[j], S[:, j], F = z, column, found
-        values.append(F)
-        options.progress[0] = (sweep + 1) / options.max_iter
-        if (
-            options.record > 0
-            and (sweep + 1) % options.record == 0
-            and len(steps) < 200
-        ):
-            steps.append(Z.copy())
+        trace.add(F, Z, options.max_iter)
         if options.stopped:
             status = STOPPED
             break
         if before == F:
             status = CONVERGED
             break
-    options.progress[0] = 1.0
-    values[-1], B, intercept, _ = objective.refit(S)
-    kept = np.array(steps, dtype=np.float64)[: len(steps) * (options.record > 0)]
-    return Solution(
-        Z.astype(np.float64), B, intercept, status, len(values) - 1,
-        np.array(values), kept,
-    )  # fmt: skip
+    trace.values[-1], B, intercept, _ = objective.refit(S)
+    return trace.solution(Z.astype(np.float64), B, intercept, status)

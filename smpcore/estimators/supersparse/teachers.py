@@ -72,29 +72,29 @@ def _targets(rows: Rows) -> np.ndarray:
 
 def _svm(rows: Rows, mass: float, similarity: Similarity) -> np.ndarray:
     """Decisions of SVMs, one against the rest from three classes on."""
-    taught = _subsample(rows)
+    learned = _subsample(rows)
     if similarity.kind == "rbf":
-        model, asked = SVC(kernel="rbf", gamma=similarity.gamma), rows.cases
+        model, inputs = SVC(kernel="rbf", gamma=similarity.gamma), rows.cases
     else:
         model = SVC(kernel="precomputed")
-        asked = similarity.values(rows.cases, rows.cases[taught])
+        inputs = similarity.values(rows.cases, rows.cases[learned])
     decisions = [
         model.fit(
-            asked[taught], labels > 0, rows.weights[taught] * mass
-        ).decision_function(asked)
-        for labels in _targets(rows)[:, taught]
+            inputs[learned], labels > 0, rows.weights[learned] * mass
+        ).decision_function(inputs)
+        for labels in _targets(rows)[:, learned]
     ]
     return np.column_stack(decisions)
 
 
 def _linear(rows: Rows, mass: float, similarity: Similarity, target: str) -> np.ndarray:
     """Predictions of ridge or LASSO on the similarities to all rows."""
-    taught = _subsample(rows)
-    S = similarity.values(rows.cases, rows.cases[taught])
+    learned = _subsample(rows)
+    S = similarity.values(rows.cases, rows.cases[learned])
     if target == "ridge":
         model = RidgeCV(alphas=np.logspace(-4, 2, 13))
     else:
         model = LassoCV(alphas=10, eps=1e-2, cv=3, tol=1e-2, max_iter=5000)
-    weights = rows.weights[taught] * mass
-    model.fit(S[taught], _targets(rows)[0, taught], sample_weight=weights)
+    weights = rows.weights[learned] * mass
+    model.fit(S[learned], _targets(rows)[0, learned], sample_weight=weights)
     return model.predict(S)[:, None]

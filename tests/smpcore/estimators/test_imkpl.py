@@ -40,24 +40,24 @@ def test_scikit_learns_contract(estimator, check):
     check(estimator)
 
 
-def walk(data=WINE, n_steps=0, **params):
+def alternate(data=WINE, n_steps=0, **params):
     """An alternation after so many rounds, and its problem."""
     usual = {"lam": 0.2, "mu": 0.2, "tau": 0.2, "kappa": 2.0, "code_size": 10}
     parameters = IMKPLParameters(**{**usual, "path": True, **params})
     problem = IMKPLClassifier(parameters.code_size).problem(*data)
-    walked = Alternation(problem, parameters, np.zeros(1, dtype=np.int64))
+    alternation = Alternation(problem, parameters, np.zeros(1, dtype=np.int64))
     for _ in range(n_steps):
-        walked.update_prototypes()
-        walked.update_kernels()
-        walked.update_codes()
-    return walked, problem
+        alternation.update_prototypes()
+        alternation.update_kernels()
+        alternation.update_codes()
+    return alternation, problem
 
 
 def test_terms_are_the_papers():
-    walked, problem = walk(n_steps=2)
-    y, K, U, codes = problem.owners, walked.K, walked.U.T, walked.codes
+    alternation, problem = alternate(n_steps=2)
+    y, K, U, codes = problem.y_sorted, alternation.K, alternation.U.T, alternation.codes
     H, same = U @ codes, y[:, None] == y
-    terms = walked.terms()
+    terms = alternation.terms()
     rest = np.eye(len(y)) - H
     assert terms["rec"] == pytest.approx(np.trace(K @ rest @ rest.T), rel=1e-11)
     distance = 2.0 - 2.0 * K
@@ -76,22 +76,26 @@ def test_terms_are_the_papers():
 
 
 def test_size_of_a_prototype_is_its_spread():
-    walked, _ = walk(n_steps=2)
-    distance = 2.0 - 2.0 * walked.K
-    for u in walked.U:
+    alternation, _ = alternate(n_steps=2)
+    distance = 2.0 - 2.0 * alternation.K
+    for u in alternation.U:
         spread = u @ distance @ u
         assert spread == pytest.approx(2 * (u.sum() ** 2 - 1), abs=1e-11)
         assert u.sum() >= 1 - 1e-12
-        assert u @ walked.K @ u == pytest.approx(1, abs=1e-12)
+        assert u @ alternation.K @ u == pytest.approx(1, abs=1e-12)
 
 
 def test_errors_of_the_kernels_add_up_to_the_objective():
-    walked, problem = walk(n_steps=2)
-    errors, terms, at = walked.kernel_errors(), walked.terms(), walked.parameters
-    H = walked.U.T @ walked.codes
-    across = H[problem.owners[:, None] != problem.owners].sum()
+    alternation, problem = alternate(n_steps=2)
+    errors, terms, at = (
+        alternation.kernel_errors(),
+        alternation.terms(),
+        alternation.parameters,
+    )
+    H = alternation.U.T @ alternation.codes
+    across = H[problem.y_sorted[:, None] != problem.y_sorted].sum()
     expected = terms["rec"] + at.lam * (terms["dis"] - across) + at.mu * terms["ls"]
-    assert errors @ walked.beta == pytest.approx(expected, rel=1e-11)
+    assert errors @ alternation.beta == pytest.approx(expected, rel=1e-11)
     assert errors.min() >= -1e-9
 
 
@@ -119,20 +123,20 @@ SETS = {
     "params", [{"kappa": 1.0}, {"tau": 2.0, "lam": 0.0}, {"path": False}, {"mu": 1.0}]
 )
 def test_no_step_raises_the_objective(data, params):
-    walked, problem = walk(data, **params)
-    walked.update_prototypes()
-    walked.update_kernels()
-    values = [walked.objective()]
+    alternation, problem = alternate(data, **params)
+    alternation.update_prototypes()
+    alternation.update_kernels()
+    values = [alternation.objective()]
     for _ in range(5):
         for step in ("codes", "prototypes", "kernels"):
-            getattr(walked, f"update_{step}")()
-            values.append(walked.objective())
-        beta, U, codes = walked.beta, walked.U, walked.codes
+            getattr(alternation, f"update_{step}")()
+            values.append(alternation.objective())
+        beta, U, codes = alternation.beta, alternation.U, alternation.codes
         assert beta.sum() == pytest.approx(1) and (beta >= 0).all()
         assert not beta[~problem.active].any()
-        lengths = np.einsum("ij,jk,ik->i", U, walked.K, U)
+        lengths = np.einsum("ij,jk,ik->i", U, alternation.K, U)
         np.testing.assert_allclose(lengths, 1.0, atol=1e-11)
-        np.testing.assert_allclose(walked.K.diagonal(), 1.0, atol=1e-12)
+        np.testing.assert_allclose(alternation.K.diagonal(), 1.0, atol=1e-12)
         assert (U >= 0).all() and (codes >= 0).all()
         assert np.count_nonzero(U, axis=1).max() <= 10
         assert np.count_nonzero(codes, axis=0).max() <= 10

@@ -124,7 +124,7 @@ def test_the_model_scores_as_the_solver_does(kernel):
     model = fitted.model_
     slow = judge_slowly(problem, fitted.state_, 0.5)
     F = model.activations(WINE[0])[np.argsort(problem.row)]
-    own = model.owner == problem.codes[:, None]
+    own = model.owner == problem.y_encoded[:, None]
     best = np.where(own, F, -np.inf).max(axis=1)
     rival = np.where(own, -np.inf, F).max(axis=1)
     loss = 0.5 * problem.shares @ np.maximum(0, 1 - best + rival)
@@ -149,7 +149,7 @@ def test_dead_prototypes_are_removed_and_never_missed():
     np.testing.assert_array_equal(fitted.merged_[kept], np.arange(len(kept)))
     W = np.column_stack([model.anchors, model.bias])
     F = problem.X @ W.T
-    own = model.owner == problem.codes[:, None]
+    own = model.owner == problem.y_encoded[:, None]
     tied = F[np.arange(len(F)), fitted.merged_[fitted.state_.assignment]]
     slack = np.maximum(0, 1 - tied + np.where(own, -np.inf, F).max(axis=1))
     pruned = 0.5 * (W**2).sum() + fitted.C * problem.shares @ slack
@@ -200,8 +200,10 @@ def test_a_dual_of_fewer_prototypes_starts_more(kernel):
     state, problem = before.state_, many.problem(*WINE)
     start = split_state(problem, state, 3)
     assert judge_slowly(problem, start, many.C).infeasible <= 1e-9
-    np.testing.assert_array_equal(start.owners, problem.owners)
-    np.testing.assert_array_equal(start.owners[start.assignment], problem.codes)
+    np.testing.assert_array_equal(start.prototype_labels, problem.prototype_labels)
+    np.testing.assert_array_equal(
+        start.prototype_labels[start.assignment], problem.y_encoded
+    )
     np.testing.assert_array_equal(start.value, state.value)
     sizes = np.bincount(start.assignment, minlength=9).reshape(3, 3)
     assert (sizes >= 0.1 * sizes.sum(axis=1, keepdims=True)).all()
@@ -280,7 +282,7 @@ def test_ranges_of_the_sliders():
 def test_recorded_steps_are_prototypes_with_a_bias():
     fitted = MultiPrototypeSVC(record=3).fit(*CANCER)
     n_looks = len(fitted.history_.gap)
-    n_solved = len(fitted.state_.owners)
+    n_solved = len(fitted.state_.prototype_labels)
     assert n_solved > 2
     assert fitted.history_.steps.shape == (-(-n_looks // 3), n_solved, 31)
     assert MultiPrototypeSVC(record=1, kernel="rbf").fit(*IRIS).history_.steps.size == 0

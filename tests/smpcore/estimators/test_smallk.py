@@ -56,8 +56,9 @@ def as_case(problem, fitted):
     """The same problem for the oracle; of one task only."""
     (task,) = problem.tasks
     return SparseCase(
-        problem.X, task.codes, task.assignment, problem.weights, task.owners,
-        task.first, problem.n_features, min(fitted.k, problem.n_features), fitted.lam,
+        problem.X, task.y_encoded, task.assignment, problem.weights,
+        task.prototype_labels, task.first, problem.n_features, min(fitted.k,
+        problem.n_features), fitted.lam,
     )  # fmt: skip
 
 

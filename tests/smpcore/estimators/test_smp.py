@@ -63,14 +63,14 @@ def exact(problem, **params):
     l2 = np.full(problem.X.shape[1], max(mu * eta, 1e-6))
     if estimator.bias:
         l1[-1], l2[-1] = 0.0, max(mu * eta, 1e-3)
-    n_prototypes = len(problem.owners)
+    n_prototypes = len(problem.prototype_labels)
     case = replace(
         make_case(),
         X=problem.X,
-        codes=problem.codes,
+        y_encoded=problem.y_encoded,
         assign=problem.assignment,
         weights=problem.weights,
-        owners=problem.owners,
+        prototype_labels=problem.prototype_labels,
         copies=np.ones(n_prototypes),
         lam=estimator.lam,
         l1=np.tile(l1, (n_prototypes, 1)),
@@ -137,7 +137,7 @@ def test_from_the_end_of_lam_on_all_prototypes_of_a_class_are_one(data, n_protot
     assert 0 < low < high
     for lam in (high, 5 * high):
         fused = SMPClassifier(n_prototypes, lam=lam, tol=1e-6).solve(problem)
-        np.testing.assert_array_equal(fused.merged_, problem.owners)
+        np.testing.assert_array_equal(fused.merged_, problem.prototype_labels)
         np.testing.assert_array_equal(fused.model_.counts, n_prototypes)
     apart = SMPClassifier(n_prototypes, lam=0.3 * high, tol=1e-6).solve(problem)
     assert len(apart.model_.counts) > 3
@@ -177,8 +177,10 @@ def test_without_a_bias_only_the_direction_counts():
 def test_a_prototype_per_row_and_fusion_decides():
     X, y = IRIS[0][::3], IRIS[1][::3]
     problem = SMPClassifier(start="each").problem(X, y)
-    assert len(problem.owners) == len(X)
-    np.testing.assert_array_equal(problem.owners[problem.assignment], problem.codes)
+    assert len(problem.prototype_labels) == len(X)
+    np.testing.assert_array_equal(
+        problem.prototype_labels[problem.assignment], problem.y_encoded
+    )
     _, high = SMPClassifier(start="each").bounds(problem)["lam"]
     left = []
     for share in (0.01, 0.3, 1.0):
@@ -212,7 +214,9 @@ def test_reassigning_lowers_the_objective_round_by_round():
     problem = SMPClassifier(4).problem(X, y)
     again = replace(problem, assignment=moved.assignment_)
     W = moved.state_.W
-    own = np.where(problem.owners == problem.codes[:, None], problem.X @ W.T, -np.inf)
+    own = np.where(
+        problem.prototype_labels == problem.y_encoded[:, None], problem.X @ W.T, -np.inf
+    )
     chosen = own[np.arange(len(y)), moved.assignment_]
     np.testing.assert_allclose(chosen, own.max(axis=1), atol=1e-6)
     assert solve_problem(
@@ -311,12 +315,12 @@ def test_model_merges_what_fusion_made_equal():
     model = fitted.model_
     assert 3 < model.n_prototypes < 9
     np.testing.assert_array_equal(model.counts, np.bincount(fitted.merged_))
-    np.testing.assert_array_equal(model.owner[fitted.merged_], problem.owners)
+    np.testing.assert_array_equal(model.owner[fitted.merged_], problem.prototype_labels)
     W = np.column_stack([model.anchors, model.bias])[fitted.merged_]
     np.testing.assert_allclose(W, fitted.state_.W, atol=2e-3 * np.abs(W).max())
     assert fitted.merged_objective_ == pytest.approx(fitted.objective_, rel=1e-5)
     scores = np.where(
-        problem.owners == np.arange(3)[:, None, None],
+        problem.prototype_labels == np.arange(3)[:, None, None],
         problem.X @ fitted.state_.W.T,
         -np.inf,
     ).max(axis=2)
@@ -326,8 +330,8 @@ def test_model_merges_what_fusion_made_equal():
 
 def test_of_prototypes_that_differ_in_the_bias_only_the_largest_stays():
     W = np.array([[1.0, 0.5], [1.0, 0.8], [0.0, 2.0], [3.0, 0.0]])
-    owners = np.array([0, 0, 0, 1])
-    group = equal_prototypes(W, owners, 1)
+    prototype_labels = np.array([0, 0, 0, 1])
+    group = equal_prototypes(W, prototype_labels, 1)
     np.testing.assert_array_equal(group, [0, 0, 1, 2])
     np.testing.assert_array_equal(merged_rows(W, group, 1), W[1:])
 
@@ -341,9 +345,13 @@ def test_no_weights_left_means_one_prototype_a_class():
 
 def test_equality_of_prototypes_is_passed_on():
     W = np.array([[1.0], [1.0009], [1.0018], [2.0], [1.0]])
-    owners = np.array([0, 0, 0, 0, 1])
-    np.testing.assert_array_equal(equal_prototypes(2 * W, owners, 1), [0, 0, 0, 1, 2])
-    np.testing.assert_array_equal(equal_prototypes(0 * W, owners, 1), [0, 0, 0, 0, 1])
+    prototype_labels = np.array([0, 0, 0, 0, 1])
+    np.testing.assert_array_equal(
+        equal_prototypes(2 * W, prototype_labels, 1), [0, 0, 0, 1, 2]
+    )
+    np.testing.assert_array_equal(
+        equal_prototypes(0 * W, prototype_labels, 1), [0, 0, 0, 0, 1]
+    )
 
 
 def test_gradient_of_the_estimator_is_the_oracles():
@@ -351,10 +359,10 @@ def test_gradient_of_the_estimator_is_the_oracles():
     problem = replace(
         SMPClassifier().problem(*IRIS),
         X=case.X,
-        codes=case.codes,
+        y_encoded=case.y_encoded,
         weights=case.weights,
         assignment=case.assign,
-        owners=case.owners,
+        prototype_labels=case.prototype_labels,
         copies=case.copies,
     )
     W = np.random.default_rng(0).normal(size=case.shape)
@@ -373,37 +381,37 @@ def test_largest_eigenvalue(n):
 
 def test_starts_tie_rows_to_prototypes_of_their_class():
     rng = np.random.default_rng(0)
-    X, codes = rng.normal(size=(100, 3)), rng.integers(3, size=100)
+    X, y_encoded = rng.normal(size=(100, 3)), rng.integers(3, size=100)
     weights = rng.integers(3, size=100) / 100
-    for assignment, owners in (
-        each_row(codes, weights),
-        cluster_rows(X, codes, weights, 4, 0),
+    for assignment, prototype_labels in (
+        each_row(y_encoded, weights),
+        cluster_rows(X, y_encoded, weights, 4, 0),
     ):
-        assert (np.diff(owners) >= 0).all()
-        np.testing.assert_array_equal(owners[assignment], codes)
-        assert set(assignment[weights > 0]) == set(range(len(owners)))
-    assert len(each_row(codes, weights)[1]) == (weights > 0).sum()
+        assert (np.diff(prototype_labels) >= 0).all()
+        np.testing.assert_array_equal(prototype_labels[assignment], y_encoded)
+        assert set(assignment[weights > 0]) == set(range(len(prototype_labels)))
+    assert len(each_row(y_encoded, weights)[1]) == (weights > 0).sum()
 
 
 def test_clusters_do_not_depend_on_order_or_repetition():
     rng = np.random.default_rng(1)
-    X, codes = rng.normal(size=(80, 4)), np.arange(80) % 2
+    X, y_encoded = rng.normal(size=(80, 4)), np.arange(80) % 2
     weights = rng.integers(4, size=80)
     order = rng.permutation(np.repeat(np.arange(80), weights))
-    first, _ = cluster_rows(X, codes, weights / weights.sum(), 3, 5)
+    first, _ = cluster_rows(X, y_encoded, weights / weights.sum(), 3, 5)
     equal = np.full(len(order), 1 / len(order))
-    second, _ = cluster_rows(X[order], codes[order], equal, 3, 5)
+    second, _ = cluster_rows(X[order], y_encoded[order], equal, 3, 5)
     np.testing.assert_array_equal(first[order], second)
 
 
 def test_clusters_of_many_rows_are_learned_from_some():
     rng = np.random.default_rng(2)
     n_rows = 2 * MOST_ROWS + 500
-    codes = np.arange(n_rows) % 2 * (np.arange(n_rows) < 1000)
+    y_encoded = np.arange(n_rows) % 2 * (np.arange(n_rows) < 1000)
     X = rng.normal(size=(n_rows, 2)) + 20.0 * rng.integers(3, size=(n_rows, 1))
-    assignment, owners = cluster_rows(X, codes, np.ones(n_rows), 3, 0)
-    assert len(owners) == 6
-    own = codes == 0
+    assignment, prototype_labels = cluster_rows(X, y_encoded, np.ones(n_rows), 3, 0)
+    assert len(prototype_labels) == 6
+    own = y_encoded == 0
     hill = np.round(X[own, 0] / 20.0)
     for cluster in range(3):
         assert len(set(hill[assignment[own] == cluster])) == 1

@@ -21,7 +21,7 @@ from smpcore.estimators.supersparse.baselines import (
 )
 from smpcore.estimators.supersparse.problem import refit
 from smpcore.estimators.supersparse.pruning import choose_size
-from smpcore.estimators.supersparse.starts import kept_columns
+from smpcore.estimators.supersparse.removal import kept_columns
 
 IRIS = load_iris(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)

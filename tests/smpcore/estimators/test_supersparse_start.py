@@ -10,7 +10,8 @@ from smpcore.estimators.supersparse import SuperSparseClassifier
 from smpcore.estimators.supersparse import fit as supersparse_fit
 from smpcore.estimators.supersparse.problem import SuperSparseState
 from smpcore.estimators.supersparse.pruning import removal_costs
-from smpcore.estimators.supersparse.starts import DEAD, IDLE, cluster_start
+from smpcore.estimators.supersparse.removal import DEAD, IDLE
+from smpcore.estimators.supersparse.starts import cluster_start
 
 MOONS = make_moons(200, noise=0.2, random_state=0)
 

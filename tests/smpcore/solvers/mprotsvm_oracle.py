@@ -23,7 +23,7 @@ class Judged:
 def dense(state):
     """Masses (n, R): own ones in the assigned column, rivals elsewhere."""
     n = len(state.assignment)
-    A = np.zeros((n, len(state.owners)))
+    A = np.zeros((n, len(state.prototype_labels)))
     row = np.repeat(np.arange(n), state.count)
     A[row, state.index] = state.value
     A[np.arange(n), state.assignment] = np.bincount(row, state.value, n)
@@ -33,8 +33,12 @@ def dense(state):
 def judge_slowly(problem, state, C):
     """Objectives, feasibility and optimality, row by row."""
     K = problem.X @ problem.X.T if problem.gram is None else problem.gram * 1.0
-    A, limits, owners = dense(state), C * problem.shares, state.owners
-    own = owners == problem.codes[:, None]
+    A, limits, prototype_labels = (
+        dense(state),
+        C * problem.shares,
+        state.prototype_labels,
+    )
+    own = prototype_labels == problem.y_encoded[:, None]
     B = np.where(own, A, -A)
     F = K @ B
     norm = 0.5 * (B * F).sum()
@@ -60,13 +64,13 @@ def judge_slowly(problem, state, C):
     return Judged(norm + loss, norm + free, mass - norm, infeasible, violation)
 
 
-def solve_exactly(X, codes, assign, owners, limits):
+def solve_exactly(X, y_encoded, assign, prototype_labels, limits):
     """Optimum for fixed assignments by an interior-point method."""
-    M = cp.Variable((len(owners), X.shape[1]))
+    M = cp.Variable((len(prototype_labels), X.shape[1]))
     slack = cp.Variable(len(X), nonneg=True)
     constraints = []
     for i, x in enumerate(X):
-        rivals = np.flatnonzero(owners != codes[i])
+        rivals = np.flatnonzero(prototype_labels != y_encoded[i])
         constraints.append(slack[i] >= 1 - M[assign[i]] @ x + M[rivals] @ x)
     problem = cp.Problem(
         cp.Minimize(0.5 * cp.sum_squares(M) + limits @ slack), constraints

@@ -15,10 +15,10 @@ class Case:
     """A problem; the last column of X is the bias if there is one."""
 
     X: np.ndarray
-    codes: np.ndarray
+    y_encoded: np.ndarray
     assign: np.ndarray
     weights: np.ndarray
-    owners: np.ndarray
+    prototype_labels: np.ndarray
     copies: np.ndarray
     lam: float
     l1: np.ndarray
@@ -27,14 +27,14 @@ class Case:
 
     @property
     def shape(self):
-        return len(self.owners), self.X.shape[1]
+        return len(self.prototype_labels), self.X.shape[1]
 
     @property
     def pairs(self):
         return [
             (i, j)
-            for i, j in combinations(range(len(self.owners)), 2)
-            if self.owners[i] == self.owners[j]
+            for i, j in combinations(range(len(self.prototype_labels)), 2)
+            if self.prototype_labels[i] == self.prototype_labels[j]
         ]
 
     @property
@@ -49,8 +49,8 @@ class Case:
 
     def per_example(self, W, T=1.0):
         """Loss and probabilities (own first, then rivals) of each example."""
-        for x, y, a in zip(self.X, self.codes, self.assign, strict=True):
-            rivals = np.flatnonzero(self.owners != y)
+        for x, y, a in zip(self.X, self.y_encoded, self.assign, strict=True):
+            rivals = np.flatnonzero(self.prototype_labels != y)
             s = W[rivals] @ x
             if self.smooth:
                 s = s + np.log(self.copies[rivals])
@@ -91,10 +91,10 @@ class Case:
 
     def dual(self, share, Y):
         """Dual value at any probabilities (rows on K_i) and feasible duals."""
-        tied = np.eye(len(self.owners))[self.assign]
+        tied = np.eye(len(self.prototype_labels))[self.assign]
         Z = (self.weights[:, None] * (share - tied)).T @ self.X + self.spread_duals(Y)
         if self.smooth:
-            rival = self.owners[None, :] != self.codes[:, None]
+            rival = self.prototype_labels[None, :] != self.y_encoded[:, None]
             base = np.where(rival, self.copies[None, :], 1.0)
             entropy = _xlogx(share) - share * np.log(base)
         else:
@@ -115,11 +115,13 @@ class Case:
         powers = np.empty(32 * len(W))
         return kernel(
             self.X,
-            self.codes,
+            self.y_encoded,
             self.assign,
             self.weights,
-            self.owners,
-            np.searchsorted(self.owners, np.arange(self.owners[-1] + 2)),
+            self.prototype_labels,
+            np.searchsorted(
+                self.prototype_labels, np.arange(self.prototype_labels[-1] + 2)
+            ),
             self.copies,
             np.log(self.copies) * self.smooth,
             self.lam,
@@ -145,7 +147,7 @@ class Case:
         loss = 0
         for a in np.unique(self.assign):
             rows = np.flatnonzero(self.assign == a)
-            rivals = np.flatnonzero(self.owners != self.owners[a])
+            rivals = np.flatnonzero(self.prototype_labels != self.prototype_labels[a])
             own = scores[rows, a]
             if self.smooth:
                 shift = np.tile(np.log(self.copies[rivals]), (len(rows), 1))
@@ -184,10 +186,12 @@ def make_case(
 ):
     """Random problem with classes that overlap."""
     rng = np.random.default_rng(seed)
-    owners = np.repeat(np.arange(len(sizes)), sizes)
-    assign = np.concatenate([np.arange(len(owners)), rng.integers(len(owners), size=m)])
+    prototype_labels = np.repeat(np.arange(len(sizes)), sizes)
+    assign = np.concatenate(
+        [np.arange(len(prototype_labels)), rng.integers(len(prototype_labels), size=m)]
+    )
     assign = assign[:m]
-    centers = rng.normal(size=(len(owners), n))
+    centers = rng.normal(size=(len(prototype_labels), n))
     X = rng.normal(size=(m, n)) + centers[assign]
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     if bias:
@@ -195,13 +199,13 @@ def make_case(
     weights = rng.uniform(0.1, 3.0, size=m) if weighted else np.ones(m)
     case = Case(
         X=np.ascontiguousarray(X),
-        codes=owners[assign],
+        y_encoded=prototype_labels[assign],
         assign=assign,
         weights=weights / weights.sum(),
-        owners=owners,
-        copies=rng.integers(1, 4, size=len(owners)) * 1.0
+        prototype_labels=prototype_labels,
+        copies=rng.integers(1, 4, size=len(prototype_labels)) * 1.0
         if copies
-        else owners * 0 + 1.0,
+        else prototype_labels * 0 + 1.0,
         lam=lam,
         l1=np.empty(0),
         l2=np.empty(0),
@@ -222,7 +226,7 @@ def with_net(case, mu, eta, bias=True):
 def random_point(case, rng):
     """Some prototypes, some probabilities on K_i, some feasible duals."""
     W = rng.normal(size=case.shape) * rng.exponential()
-    allowed = case.owners[None, :] != case.codes[:, None]
+    allowed = case.prototype_labels[None, :] != case.y_encoded[:, None]
     allowed[np.arange(len(case.X)), case.assign] = True
     share = allowed * rng.exponential(size=allowed.shape) ** 3
     share /= share.sum(axis=1, keepdims=True)

@@ -16,10 +16,10 @@ class SparseCase:
     """A problem; the last column of X is the bias if there is one."""
 
     X: np.ndarray
-    codes: np.ndarray
+    y_encoded: np.ndarray
     assign: np.ndarray
     weights: np.ndarray
-    owners: np.ndarray
+    prototype_labels: np.ndarray
     first: int
     n_features: int
     k: int
@@ -27,7 +27,7 @@ class SparseCase:
 
     @property
     def shape(self):
-        return len(self.owners), self.X.shape[1]
+        return len(self.prototype_labels), self.X.shape[1]
 
     @property
     def ridge(self):
@@ -42,12 +42,12 @@ class SparseCase:
 
     @property
     def tied(self):
-        return np.eye(len(self.owners))[self.assign]
+        return np.eye(len(self.prototype_labels))[self.assign]
 
     @property
     def allowed(self):
         """Prototypes in the softmax of each row: its own and all rivals."""
-        return (self.owners != self.codes[:, None]) | (self.tied > 0)
+        return (self.prototype_labels != self.y_encoded[:, None]) | (self.tied > 0)
 
     def share(self, W):
         """Softmax over the allowed prototypes."""
@@ -65,7 +65,7 @@ class SparseCase:
         """The paper's h(W) / m, sign by sign; two classes only."""
         total = 0.0
         for x, code, a, u in zip(
-            self.X, self.codes, self.assign, self.weights, strict=True
+            self.X, self.y_encoded, self.assign, self.weights, strict=True
         ):
             margins = W[[a]] @ x if code == positive else -(W[self.first :] @ x)
             total += u * np.log(1.0 + np.exp(-margins).sum())
@@ -122,16 +122,16 @@ class SparseCase:
             mask[:, : self.n_features] = support
         W = np.zeros(self.shape) if start is None else start * mask
         return solve_smallk(
-            self.X, self.codes, self.assign, self.weights, self.owners, self.first,
-            self.n_features, self.k, support is not None, mask, self.ridge,
+            self.X, self.y_encoded, self.assign, self.weights, self.prototype_labels,
+            self.first, self.n_features, self.k, support is not None, mask, self.ridge,
             self.lipschitz, self.lipschitz / 8, W, *settings.values(),
         )  # fmt: skip
 
     def solve_mirror_prox(self, tol=1e-3, max_iter=1000, record=0):
         return solve_smallk_mirror_prox(
-            self.X, self.codes, self.assign, self.weights, self.owners, self.first,
-            self.n_features, self.k, self.ridge, np.zeros(self.shape), tol, max_iter,
-            record, np.zeros(1, np.int64), np.zeros(1),
+            self.X, self.y_encoded, self.assign, self.weights, self.prototype_labels,
+            self.first, self.n_features, self.k, self.ridge, np.zeros(self.shape), tol,
+            max_iter, record, np.zeros(1, np.int64), np.zeros(1),
         )  # fmt: skip
 
     def solve_primal(self):
@@ -158,11 +158,11 @@ class SparseCase:
 
     def solve_dual(self):
         """Optimum of the dual, over all probabilities at once."""
-        Q = cp.Variable((len(self.codes), len(self.owners)), nonneg=True)
+        Q = cp.Variable((len(self.y_encoded), len(self.prototype_labels)), nonneg=True)
         limits = [cp.sum(Q, axis=1) == 1, Q[~self.allowed] == 0]
         G = (Q - self.tied).T @ (self.weights[:, None] * self.X)
         cost = 0
-        for j in range(self.first, len(self.owners)):
+        for j in range(self.first, len(self.prototype_labels)):
             squares = cp.square(G[j, : self.n_features]) / (2 * self.lam)
             cost += cp.sum_largest(squares, self.k)
             if self.X.shape[1] > self.n_features:
@@ -187,11 +187,13 @@ class SparseCase:
 
     def best_by_enumeration(self):
         """Objective of the best k-sparse prototypes."""
-        free = len(self.owners) - self.first
+        free = len(self.prototype_labels) - self.first
         rows = list(combinations(range(self.n_features), self.k))
         best = np.inf
         for chosen in product(rows, repeat=free):
-            support = np.zeros((len(self.owners), self.n_features), dtype=bool)
+            support = np.zeros(
+                (len(self.prototype_labels), self.n_features), dtype=bool
+            )
             for j, row in enumerate(chosen):
                 support[self.first + j, list(row)] = True
             best = min(best, self.refit(support))
@@ -205,22 +207,28 @@ def make_sparse_case(
     """Rows with a little structure, tied at random; two classes are one-sided."""
     rng = np.random.default_rng(seed)
     chances = np.r_[1 - positive, np.full(n_classes - 1, positive / (n_classes - 1))]
-    codes = rng.choice(n_classes, m, p=chances)
-    codes[:n_classes] = np.arange(n_classes)
+    y_encoded = rng.choice(n_classes, m, p=chances)
+    y_encoded[:n_classes] = np.arange(n_classes)
     pulls = rng.normal(size=(n_classes, p, n)) * (rng.uniform(size=n) < 0.6)
     tie = rng.integers(p, size=m)
-    X = rng.normal(size=(m, n)) + 0.8 * pulls[codes, tie]
+    X = rng.normal(size=(m, n)) + 0.8 * pulls[y_encoded, tie]
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     if bias:
         X = np.hstack([X, np.ones((m, 1))])
     weights = rng.uniform(0.1, 2.0, size=m) if weighted else np.ones(m)
     if n_classes == 2:
-        owners, assign = np.r_[0, np.ones(p)], np.where(codes == 1, 1 + tie, 0)
+        prototype_labels, assign = (
+            np.r_[0, np.ones(p)],
+            np.where(y_encoded == 1, 1 + tie, 0),
+        )
     else:
-        owners, assign = np.repeat(np.arange(n_classes), p), codes * p + tie
+        prototype_labels, assign = (
+            np.repeat(np.arange(n_classes), p),
+            y_encoded * p + tie,
+        )
     return SparseCase(
-        X, codes, assign, weights / weights.sum(), owners.astype(np.int64),
-        int(n_classes == 2), n, k, lam,
+        X, y_encoded, assign, weights / weights.sum(),
+        prototype_labels.astype(np.int64), int(n_classes == 2), n, k, lam,
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ def evaluate(case, W, T=1.0, rows=96):
     N, n = case.shape
     G, miss, powers = np.empty((N, n)), np.empty(len(case.X)), np.empty(N * rows)
     numbers = loss_and_gradient(
-        case.X, case.codes, case.assign, case.weights, case.owners,
+        case.X, case.y_encoded, case.assign, case.weights, case.prototype_labels,
         np.log(case.copies) * case.smooth, case.smooth, T, W, G, miss,
         np.empty((N + 1) * rows), powers, powers.view(np.int64), np.empty((3, rows)),
         np.empty((N, n)),
@@ -56,7 +56,7 @@ def test_loss_gradient_and_entropy(name, size):
     parts = list(case.per_example(W, T))
     np.testing.assert_allclose(miss, [m for *_, m in parts], rtol=1e-9, atol=1e-300)
     if case.smooth:
-        tied = np.eye(len(case.owners))[case.assign]
+        tied = np.eye(len(case.prototype_labels))[case.assign]
         share = tied * (1 - miss)[:, None]
         for row, (_, rivals, q, _) in zip(share, parts, strict=True):
             row[rivals] = q

@@ -148,7 +148,11 @@ def test_the_objective_is_the_interior_point_optimum(name):
     descent = make_descent(**CASES[name])
     problem = descent.problem
     optimum = solve_exactly(
-        problem.X, problem.codes, descent.assign, problem.owners, descent.limits
+        problem.X,
+        problem.y_encoded,
+        descent.assign,
+        problem.prototype_labels,
+        descent.limits,
     )
     look = solved(descent, 1e-6)
     assert look.objective == pytest.approx(optimum, rel=1e-6)
@@ -226,7 +230,7 @@ def test_a_row_stays_where_another_prototype_is_only_as_good():
     descent.full_sweep()
     descent.certify()
     best = best_assignment(descent)
-    lowest = descent.starts[descent.problem.codes]
+    lowest = descent.starts[descent.problem.y_encoded]
     rows = np.arange(len(best))
     least = descent.slack.min(axis=1)
     np.testing.assert_allclose(descent.slack[rows, best - lowest], least, atol=1e-9)
@@ -245,7 +249,7 @@ def test_lists_of_the_dual_grow_and_stay_short():
     slow = judge_slowly(descent.problem, descent.save(), 1.0)
     assert slow.infeasible <= 1e-9
     assert slow.primal == pytest.approx(descent.certify().objective, rel=1e-9)
-    dense = len(descent.assign) * len(descent.problem.owners)
+    dense = len(descent.assign) * len(descent.problem.prototype_labels)
     assert len(descent.value) < 0.4 * dense
 
 

@@ -71,7 +71,9 @@ def prox(case, U, tau, Y, tol=1e-12):
     """W and Y after one call of the kernel."""
     pairs, n = Y.shape
     W = np.empty_like(U)
-    starts = np.searchsorted(case.owners, np.arange(case.owners[-1] + 2))
+    starts = np.searchsorted(
+        case.prototype_labels, np.arange(case.prototype_labels[-1] + 2)
+    )
     fusion_prox(
         U, starts, tau, case.lam, case.l1, case.l2, case.copies, tol, W, Y,
         np.zeros((pairs, n)), np.zeros(pairs), np.empty(n),

@@ -209,8 +209,8 @@ def test_slopes_of_the_saddle_problem(name):
     A = np.where(case.tied > 0, 0.0, share)
     D, slope, Z, M = np.empty((m, N)), np.empty((m, N)), np.empty((N, n)), e.copy()
     entropy = pull(
-        case.X, case.codes, case.assign, case.weights, case.owners, case.first,
-        case.ridge, e, A, D, Z, M, slope,
+        case.X, case.y_encoded, case.assign, case.weights, case.prototype_labels,
+        case.first, case.ridge, e, A, D, Z, M, slope,
     )  # fmt: skip
     assert entropy == pytest.approx(case.entropy(share), rel=1e-10)
     np.testing.assert_allclose(Z, case.gradient(share), atol=1e-12)

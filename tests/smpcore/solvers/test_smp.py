@@ -99,7 +99,7 @@ def test_pieces_of_the_bound(seed, s, smooth):
     W, share, Y = random_point(case, np.random.default_rng(seed))
     starts = np.array([0, 2, 5])
     rows = np.arange(len(case.X))
-    tied = np.eye(len(case.owners))[case.assign]
+    tied = np.eye(len(case.prototype_labels))[case.assign]
     G, Z = (case.weights[:, None] * (share - tied)).T @ case.X, np.empty(case.shape)
     miss = 1.0 - share[rows, case.assign]
     own_net, free = dual_net(G, Y, starts, case.l1, case.l2, Z)
@@ -211,15 +211,15 @@ def test_copies_are_that_many_equal_prototypes():
     many = make_case(13, sizes=(2, 3), lam=50.0)
     tied = replace(
         many,
-        assign=many.codes,
-        owners=np.array([0, 1]),
+        assign=many.y_encoded,
+        prototype_labels=np.array([0, 1]),
         copies=np.array([2.0, 3.0]),
         l1=many.copies[:2, None] * np.array([[2.0], [3.0]]) * many.l1[:2],
         l2=np.array([[2.0], [3.0]]) * many.l2[:2],
     )
     fused, one = many.solve(1e-8, max_iter=20000), tied.solve(1e-8)
     assert fused[4][-1] == pytest.approx(one[4][-1], rel=1e-6)
-    np.testing.assert_allclose(fused[0], one[0][many.owners], atol=1e-3)
+    np.testing.assert_allclose(fused[0], one[0][many.prototype_labels], atol=1e-3)
 
 
 def test_whole_weights_are_repeated_rows():
@@ -229,7 +229,7 @@ def test_whole_weights_are_repeated_rows():
     repeated = replace(
         case,
         X=np.repeat(case.X, times, axis=0),
-        codes=np.repeat(case.codes, times),
+        y_encoded=np.repeat(case.y_encoded, times),
         assign=np.repeat(case.assign, times),
         weights=np.full(times.sum(), 1 / times.sum()),
     )

@@ -26,8 +26,9 @@ from smpcore.estimators.supersparse.problem import (
     refit,
     solve_lbfgs,
 )
+from smpcore.estimators.supersparse.removal import column_costs
 from smpcore.estimators.supersparse.rows import standard_rows
-from smpcore.estimators.supersparse.starts import choose_start, column_costs
+from smpcore.estimators.supersparse.starts import choose_start
 from smpcore.similarity import Similarity
 from smpcore.solvers.supersparse import (
     CONVERGED,
