@@ -19,7 +19,10 @@ from tests.bench.classroom import free_port, percentile, start_server
 
 FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run "
-    "--disable-background-networking --disable-component-update --disable-sync"
+    "--disable-background-networking --disable-component-update --disable-sync "
+    # Each page would have another one that waits for words in the address bar.
+    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,MediaRouter,"
+    "OptimizationHints,AvoidUnnecessaryBeforeUnloadCheckSync"
 ).split()
 MOVES = 30
 #: The slider that is dragged to the server, of each method.

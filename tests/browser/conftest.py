@@ -62,36 +62,77 @@ def harness_address() -> Iterator[str]:
         server.terminate()
 
 
+@pytest.fixture(scope="session")
+def kept(chromium: Browser) -> Iterator[Page]:
+    """The page that tests use one after another: a new one is slow to be ready."""
+    context = chromium.new_context()
+    yield context.new_page()
+    context.close()
+
+
 @pytest.fixture
-def visit(chromium: Browser, harness_address: str) -> Iterator[Callable[..., Page]]:
+def opened(chromium: Browser, kept: Page) -> Iterator[Callable[..., Page]]:
+    """Open an address as a new visitor, listened to from the start.
+
+    The first visitor of a test has the kept page, if a page can have all the options.
+    """
+    contexts, listeners = [], []
+
+    def go(url: str, listen: dict[str, Callable], **options: object) -> Page:
+        if not contexts and options.keys() <= {"viewport", "color_scheme"}:
+            contexts.append(kept.context)
+            page = kept
+            page.set_viewport_size(options["viewport"])
+            page.emulate_media(color_scheme=options.get("color_scheme", "light"))
+            listeners.extend(listen.items())
+        else:
+            contexts.append(chromium.new_context(**options))
+            page = contexts[-1].new_page()
+        for event, heard in listen.items():
+            page.on(event, heard)
+        page.goto(url)
+        return page
+
+    yield go
+    for context in contexts:
+        if context != kept.context:
+            context.close()
+            continue
+        kept.evaluate("localStorage.clear(), sessionStorage.clear()")
+        kept.goto("about:blank")
+        kept.mouse.up()
+        kept.mouse.move(0, 0)
+        context.clear_cookies()
+        for event, heard in listeners:
+            kept.remove_listener(event, heard)
+
+
+@pytest.fixture
+def visit(opened: Callable[..., Page], harness_address: str) -> Iterator[Callable]:
     """Open the harness and wait for the picture and all its knots.
 
     ``page.sent`` collects what goes over the websocket; an error of the script fails
     the test.
     """
-    contexts = []
-
-    def collect(page: Page) -> None:
-        page.errors, page.sent = [], []
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
-        page.on("websocket", lambda wire: wire.on("framesent", keep(page)))
-
-    def keep(page: Page) -> Callable[[object], None]:
-        return lambda frame: page.sent.append(frame)
+    errors = []
 
     def go(query: str = "", **options: object) -> Page:
         options.setdefault("viewport", {"width": 1280, "height": 900})
-        contexts.append(chromium.new_context(**options))
-        page = contexts[-1].new_page()
-        collect(page)
-        page.goto(harness_address + "?" + query)
+        sent = []
+
+        def keep(frame: object) -> None:
+            sent.append(frame)
+
+        listen = {
+            "pageerror": lambda error: errors.append(str(error)),
+            "websocket": lambda wire: wire.on("framesent", keep),
+        }
+        page = opened(harness_address + "?" + query, listen, **options)
+        page.sent = sent
         every = str(len(canvas_harness.PATH))
         figure = page.locator("canvas.marks")
         expect(figure).to_have_attribute("data-knots", every, timeout=30_000)
         return page
 
     yield go
-    for context in contexts:
-        errors = [error for page in context.pages for error in page.errors]
-        context.close()
-        assert errors == []
+    assert errors == []

@@ -12,10 +12,10 @@ from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import (
-    Browser,
     ConsoleMessage,
     Locator,
     Page,
+    Request,
     expect,
 )
 
@@ -24,36 +24,30 @@ from tests.browser.canvas_page import wait_quiet, wait_until
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("", "data", "prototypes", "tradeoff", "compare", "apply", "export")
+#: Addresses of what a page makes itself.
+OWN = ("data:", "blob:", "about:")
 
 
 @pytest.fixture
-def visit(chromium: Browser, address: str) -> Iterator[Callable[..., Page]]:
+def visit(opened: Callable[..., Page], address: str) -> Iterator[Callable[..., Page]]:
     """Open a page as a new visitor; no console error may appear, nothing may leave."""
-    contexts, errors = [], []
+    errors = []
 
-    def go(path: str = "", **options) -> Page:
+    def told(message: ConsoleMessage) -> None:
+        if is_ours(message):
+            errors.append(message.text)
+
+    def asked(request: Request) -> None:
+        if "127.0.0.1" not in request.url and not request.url.startswith(OWN):
+            errors.append(f"leaves the machine: {request.url}")
+
+    def go(path: str = "", **options: object) -> Page:
         options.setdefault("viewport", {"width": 1280, "height": 1000})
-        contexts.append(chromium.new_context(accept_downloads=True, **options))
-        page = contexts[-1].new_page()
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on(
-            "console",
-            lambda m: errors.append(m.text) if is_ours(m) else None,
-        )
-        page.on(
-            "request",
-            lambda r: (
-                None
-                if "127.0.0.1" in r.url or r.url.startswith(("data:", "blob:"))
-                else errors.append(f"leaves the machine: {r.url}")
-            ),
-        )
-        page.goto(address + path)
-        return page
+        listen = {"pageerror": lambda error: errors.append(str(error))}
+        listen |= {"console": told, "request": asked}
+        return opened(address + path, listen, **options)
 
     yield go
-    for context in contexts:
-        context.close()
     assert not errors
 
 

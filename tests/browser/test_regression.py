@@ -33,14 +33,14 @@ PIXELS = """canvas => {
 
 
 def canonical(page: Page) -> Locator:
-    """The canvas, once it shows a canonical fit; the kernels may compile first."""
+    """The canvas, once it shows a canonical fit and has the knots of its path."""
     canvas = figure(page)
     page.wait_for_function(
-        "c => c.dataset.canonical === '1' && Number(c.dataset.paintCount) > 0",
+        "({ dataset }) => dataset.canonical === '1' && "
+        "Number(dataset.knots) >= Number(dataset.wanted)",
         arg=canvas.element_handle(),
         timeout=120_000,
     )
-    page.wait_for_timeout(800)
     return canvas
 
 

@@ -20,14 +20,14 @@ from smpcore.errors import ExportError
 from smpcore.similarity import Similarity
 from smpcore.solvers import nqp
 from tests.smpcore.codegen.kernel_models import coded_model
-from tests.smpcore.codegen.test_bundle import HOST, _mutants, _unpack
+from tests.smpcore.codegen.test_bundle import HOST_C, _unpack
 from tests.smpcore.codegen.test_c99 import _rows
 from tests.smpcore.codegen.toolchain import (
     SANITIZE,
     STRICT,
-    CommandFailed,
     answers_in_c,
     run,
+    unnoticed,
     write_sources,
 )
 
@@ -260,28 +260,17 @@ def test_spoiled_parts_are_refused_in_words(change, words):
     "kind", ["features", pytest.param("cosine", marks=pytest.mark.exhaustive)]
 )
 def test_the_self_test_catches_what_is_wrong(tool, tmp_path, kind):
+    tool("gcc")
     compiled = compile_model(coded_model(kind, 5, n_features=3, n_anchors=6))
     vectors = codegen.test_vectors(compiled, n=64)
     active = compiled.active(vectors.rows)
     together = active.T @ active > 0
     _unpack(bundle(compiled, vectors), tmp_path)
-    source = (tmp_path / "model.c").read_text()
-    command = [tool("gcc"), "-std=c99", "-fsanitize=address"]
-    run(*command, "-c", "example_host.c", "selftest.c", cwd=tmp_path)
-    survivors, tables, places = [], set(), {}
-    for table, mutant in _mutants(source):
-        (tmp_path / "model.c").write_text(mutant)
-        run(*command, "-o", "host", *HOST, "model.c", cwd=tmp_path)
-        tables.add(table)
-        place = places[table] = places.get(table, -1) + 1
-        try:
-            run(tmp_path / "host")
-            survivors.append((table, place))
-        except CommandFailed:
-            pass
-    assert {f"mdl_{name}" for name in compiled.tables()} == tables
+    every, unseen = unnoticed(tmp_path, [*HOST_C, "model.c"])
+    assert {f"mdl_{name}" for name in compiled.tables()} == {
+        table for table, _ in every
+    }
     # A pair that no vector has in one code may change without showing.
     apart = np.flatnonzero(~together[np.tril_indices(5)])
     assert len(apart) <= 3
-    assert {s for s in survivors if s != ("mdl_gram", s[1])} == set()
-    assert {place for _, place in survivors} <= set(apart)
+    assert set(unseen) <= {("mdl_gram", place) for place in apart}

@@ -1,5 +1,6 @@
 """Compile generated C for this computer."""
 
+import re
 import subprocess
 import tempfile
 from pathlib import Path
@@ -82,3 +83,62 @@ def answers_in_c(compiled, rows, compiler="gcc", flags=()):
     told = np.frombuffer(said, np.dtype(record))
     assert len(told) == len(rows)
     return told["scores"], told["k"]
+
+
+def unnoticed(folder, files, source="model.c", flags=("-fsanitize=address",)):
+    """Table and place of every number of a C file, and of those that may be wrong.
+
+    The program is compiled once; then one number of its tables at a time is changed in
+    the program's own bytes. Where it does not fail, nothing has noticed.
+    """
+    program = Path(folder) / "wrong"
+    # Nothing is constant: or the compiler puts some of the numbers into its code.
+    how = ["-std=c99", "-w", "-Dconst=", "-fno-zero-initialized-in-bss", *flags]
+    run("gcc", *how, "-o", program, *files, cwd=folder)
+    run(program)
+    right, every, unseen = program.read_bytes(), [], []
+    for table, numbers, at in _tables(program, (program.parent / source).read_text()):
+        for place in range(len(numbers)):
+            changed = _one_off(table, numbers, place).tobytes()
+            program.write_bytes(right[:at] + changed + right[at + len(changed) :])
+            every.append((table, place))
+            try:
+                run(program)
+                unseen.append((table, place))
+            except CommandFailed:
+                pass
+    return every, unseen
+
+
+def _tables(program, source):
+    """Name and numbers of each table of a C file, and where a program holds them."""
+    symbols, content = run("nm", program).decode(), program.read_bytes()
+    sections = run("readelf", "-SW", program).decode()
+    data = re.search(r" \.data +PROGBITS +(\w+) (\w+)", sections).groups()
+    address, offset = (int(word, 16) for word in data)
+    found = r"static const (\w+) (\w+)\[\d+\] MDL_CONST = \{([^}]*)\}"
+    for kind, name, text in re.findall(found, source):
+        numbers = np.array(
+            [float(n.rstrip("fuUL")) for n in re.findall(r"[^\s,]+", text)]
+        )
+        numbers = numbers.astype(
+            "float32" if kind == "float" else kind.removesuffix("_t")
+        )
+        at = int(re.search(rf"(\w+) \w {name}$", symbols, re.M)[1], 16)
+        at += offset - address
+        assert content[at:].startswith(numbers.tobytes())
+        yield name, numbers, at
+
+
+def _one_off(table, numbers, place):
+    """A table with one number changed: an integer by 1, a float in its sixth digit.
+
+    The last coefficients of 2^-u hardly count, and a zero has no digit.
+    """
+    wrong = numbers.copy()
+    if numbers.dtype.kind == "f":
+        small = table.endswith("exp2") or not numbers[place]
+        wrong[place] = float(numbers[place]) * 1.00001 + (1e-3 if small else 1e-30)
+    else:
+        wrong[place] += wrong.dtype.type(1)
+    return wrong
