@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smpcore import codegen
@@ -15,6 +15,7 @@ from smpcore.codegen.names import c_bytes, c_string, identifier
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.kernel_models import random_kernel_model
 from tests.smpcore.codegen.toolchain import (
+    COMPILED,
     SANITIZE,
     STRICT,
     CommandFailed,
@@ -131,7 +132,7 @@ def test_categories_and_missing_values_equal_the_emulator(
     density=st.floats(0.01, 1.0),
     seed=st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@COMPILED
 def test_any_model_is_clean_under_the_sanitizers(
     random_model,
     tool,

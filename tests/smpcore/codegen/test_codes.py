@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smpcore import codegen
@@ -23,6 +23,7 @@ from tests.smpcore.codegen.kernel_models import coded_model
 from tests.smpcore.codegen.test_bundle import HOST_C, _unpack
 from tests.smpcore.codegen.test_c99 import _rows
 from tests.smpcore.codegen.toolchain import (
+    COMPILED,
     SANITIZE,
     STRICT,
     answers_in_c,
@@ -65,7 +66,7 @@ def test_c_equals_the_emulator_bit_for_bit(tool, same_bits, in_turns, compiler, 
     n_anchors=st.integers(2, 30),
     seed=st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@COMPILED
 def test_any_model_is_clean_under_the_sanitizers(
     tool, same_bits, kind, n_prototypes, code_size, n_anchors, seed
 ):

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smpcore import codegen
@@ -16,6 +16,7 @@ from tests.smpcore.codegen.kernel_models import random_kernel_model
 from tests.smpcore.codegen.test_bundle import HOST_C, _unpack
 from tests.smpcore.codegen.test_c99 import _rows
 from tests.smpcore.codegen.toolchain import (
+    COMPILED,
     SANITIZE,
     STRICT,
     answers_in_c,
@@ -95,7 +96,7 @@ def test_c_equals_the_emulator_bit_for_bit(
     exponent=st.integers(-6, 6),
     seed=st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@COMPILED
 def test_any_model_is_clean_under_the_sanitizers(
     tool, same_bits, kind, n_features, n_anchors, n_classes, density, exponent, seed
 ):
@@ -176,7 +177,7 @@ def test_it_is_valid_cpp(mixed, tool, tmp_path, compiler):
 def test_cppcheck_finds_nothing(mixed, tool, tmp_path, in_turns):
     ignored = ["--suppress=missingIncludeSystem", "--suppress=unusedFunction"]
     command = [tool("cppcheck"), "--std=c99", "--enable=all", "--error-exitcode=1"]
-    for _, compiled in in_turns(_models(mixed), 0, 2):
+    for _, compiled in in_turns(_models(mixed), 0, 3):
         write_sources(tmp_path, compiled)
         run(*command, "--quiet", *ignored, "model.c", cwd=tmp_path)
 

@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from hypothesis import HealthCheck, settings
 
 from smpcore.codegen import emit_c99
 
@@ -16,7 +17,13 @@ STRICT = (
 ).split()
 
 #: Stop at the first undefined behaviour or bad address.
-SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all -O1".split()
+
+#: For models that hypothesis draws and a compiler compiles: a fifth of what is usual.
+COMPILED = settings(
+    max_examples=settings.default.max_examples // 5,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 
 _RUNNER = """
 #include <stdio.h>

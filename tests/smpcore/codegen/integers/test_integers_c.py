@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smpcore.codegen import compile_model, emit_c99, quantise
@@ -19,6 +19,7 @@ from tests.smpcore.codegen.random_models import random_linear
 from tests.smpcore.codegen.test_c99 import _rows
 from tests.smpcore.codegen.test_regression import _one_value
 from tests.smpcore.codegen.toolchain import (
+    COMPILED,
     SANITIZE,
     STRICT,
     CommandFailed,
@@ -85,7 +86,7 @@ def test_c_equals_the_emulator(model_of, tool, name, width):
         ("gcc", ["-O3"]),
         ("gcc", CLEAN),
         ("clang", ["-O2"]),
-        ("clang", ["-O3", *CLEAN]),
+        ("clang", [*CLEAN, "-O3"]),
     ):
         assert_same(quant, integers, values, tool(compiler), flags)
 
@@ -101,7 +102,7 @@ def test_c_equals_the_emulator(model_of, tool, name, width):
     accumulator=st.sampled_from([None, 16, 32]),
     seed=st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@COMPILED
 def test_no_model_overflows(
     tool, kind, n_features, n_classes, many, exponent, density, width, accumulator, seed
 ):

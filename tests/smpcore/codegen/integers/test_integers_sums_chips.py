@@ -31,9 +31,17 @@ def rows_near_anchors(quant, n):
     return tried_rows(quant, quant.values(quant.nearest_rows), n)
 
 
-@pytest.mark.parametrize("chip", CHIPS)
-@pytest.mark.parametrize("width", [8, 16])
-@pytest.mark.parametrize("name", MODELS)
+#: Each model with every chip, the widths in turns; the other width by --all.
+CASES = [
+    pytest.param(name, width, chip, marks=() if usual else pytest.mark.exhaustive)
+    for m, name in enumerate(MODELS)
+    for c, chip in enumerate(CHIPS)
+    for w, width in enumerate((8, 16))
+    for usual in [(m + c + w) % 2 == 0]
+]
+
+
+@pytest.mark.parametrize(("name", "width", "chip"), CASES)
 def test_a_chip_gives_every_score(simulated, name, width, chip):
     quant = quantise(compile_model(MODELS[name]()), width)
     rows = rows_near_anchors(quant, 100)
