@@ -254,7 +254,7 @@ def test_a_state_of_another_problem_is_ignored():
 def test_a_problem_depends_on_the_parameters_it_names():
     named = IMKPLClassifier.problem_params
     others = {"lam": 1.0, "mu": 1.0, "tau": 3.0, "kappa": 1.0, "tol": 0.1}
-    others |= {"max_iter": 3, "solver": "paper", "record": 2}
+    others |= {"max_iter": 3, "solver": "paper", "record": 2, "warm_start": True}
     assert set(named) | set(others) == set(IMKPLClassifier().get_params())
     first = IMKPLClassifier().problem(*IRIS)
     second = IMKPLClassifier(**others).problem(*IRIS)

@@ -261,7 +261,13 @@ def test_a_problem_depends_on_the_parameters_it_names():
     named = SMPClassifier.problem_params
     first = SMPClassifier().problem(*IRIS)
     others = {"lam": 1.0, "mu": 1.0, "eta": 3.0, "loss": "max", "reassign": True}
-    others |= {"tol": 0.1, "max_iter": 3, "solver": "primal-dual", "record": 2}
+    others |= {
+        "tol": 0.1,
+        "max_iter": 3,
+        "solver": "primal-dual",
+        "record": 2,
+        "warm_start": True,
+    }
     assert set(named) | set(others) == set(SMPClassifier().get_params())
     second = SMPClassifier(**others).problem(*IRIS)
     for name, value in vars(first).items():

@@ -236,7 +236,7 @@ def test_a_warm_start_is_sooner_done():
 def test_a_problem_depends_on_the_parameters_it_names(estimator, data, others):
     others |= {"n_prototypes": 3, "lam": 1.0, "gamma": 2.0, "degree": 2, "coef0": 0.5}
     others |= {"box": (-1, 1), "start": "greedy", "tol": 0.1, "max_iter": 3, "eta": 1.0}
-    others |= {"random_state": 7, "solver": "paper", "record": 2}
+    others |= {"random_state": 7, "solver": "paper", "record": 2, "warm_start": True}
     assert set(estimator.problem_params) | set(others) == set(estimator().get_params())
     first, second = estimator().problem(*data), estimator(**others).problem(*data)
     for name, value in vars(first).items():
