@@ -134,7 +134,14 @@ def _is_running(pid):
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="looks into /proc")
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "how",
+    [
+        signal.SIGKILL,
+        pytest.param(signal.SIGTERM, marks=pytest.mark.exhaustive),  # none handles it
+        signal.SIGINT,
+    ],
+)
 def test_it_goes_with_its_parent(how):
     parent = subprocess.Popen(
         [sys.executable, "-c", _PARENT],

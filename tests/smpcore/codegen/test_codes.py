@@ -52,8 +52,9 @@ def _models():
 
 @pytest.mark.parametrize(("compiler", "level"), [("gcc", "-O2"), ("clang", "-O3")])
 def test_c_equals_the_emulator_bit_for_bit(tool, same_bits, in_turns, compiler, level):
-    for _, compiled in in_turns(_models(), compiler == "clang", 2):
-        rows = _rows(compiled, 300)
+    for name, compiled in in_turns(_models(), compiler == "clang", 2):
+        # Vectors for so many prototypes take long, and try no other code.
+        rows = (codegen.sample if "300" in name else _rows)(compiled, 300, 0)
         scores, winners = answers_in_c(compiled, rows, tool(compiler), [level])
         same_bits(scores, compiled.scores(rows))
         np.testing.assert_array_equal(winners, compiled.winners(rows))

@@ -174,10 +174,12 @@ def test_it_is_valid_cpp(mixed, tool, tmp_path, compiler):
                 run(*command, "-c", "model.c", "-o", "model.o", cwd=tmp_path)
 
 
-def test_cppcheck_finds_nothing(mixed, tool, tmp_path, in_turns):
+def test_cppcheck_finds_nothing(mixed, tool, tmp_path):
     ignored = ["--suppress=missingIncludeSystem", "--suppress=unusedFunction"]
     command = [tool("cppcheck"), "--std=c99", "--enable=all", "--error-exitcode=1"]
-    for _, compiled in in_turns(_models(mixed), 0, 3):
+    for name, compiled in _models(mixed):
+        if "300 classes" in name and "rbf" not in name:  # seconds each, for its size
+            continue
         write_sources(tmp_path, compiled)
         run(*command, "--quiet", *ignored, "model.c", cwd=tmp_path)
 

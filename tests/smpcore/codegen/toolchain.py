@@ -3,6 +3,7 @@
 import re
 import subprocess
 import tempfile
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -68,28 +69,49 @@ def run(*command, cwd=None, given=None) -> bytes:
     return done.stdout
 
 
+def sources(compiled, main="") -> dict[str, bytes]:
+    """The files of a model, and of a program around it."""
+    value = _VALUE if compiled.is_regression else ""
+    return {**emit_c99(compiled), "main.c": (value + main).encode()}
+
+
+def write(folder, files) -> Path:
+    """Put files into a folder."""
+    folder = Path(folder)
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
 def write_sources(folder, compiled, main="") -> Path:
     """Put a model, and a program around it, into a folder."""
-    folder = Path(folder)
-    for name, content in emit_c99(compiled).items():
-        (folder / name).write_bytes(content)
-    if compiled.is_regression:
-        main = _VALUE + main
-    (folder / "main.c").write_text(main)
+    return write(folder, sources(compiled, main))
+
+
+@lru_cache(maxsize=2)
+def _built(compiler, flags, files):
+    """A folder with these C files, compiled; the next rows may be of the same model."""
+    folder = tempfile.TemporaryDirectory()
+    write(folder.name, dict(files))
+    names = [name for name, _ in files if name.endswith(".c")]
+    run(compiler, *STRICT, *flags, "-o", "run", *names, cwd=folder.name)
     return folder
+
+
+def told(files, rows, record, compiler, flags):
+    """What a program of these files answers to rows, as an array of records."""
+    folder = _built(compiler, tuple(flags), tuple(files.items()))
+    found = np.frombuffer(run(f"{folder.name}/run", given=rows.tobytes()), record)
+    assert len(found) == len(rows)
+    return found
 
 
 def answers_in_c(compiled, rows, compiler="gcc", flags=()):
     """Scores and class indices that the compiled C gives."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = write_sources(name, compiled, _RUNNER)
-        files = ["-o", "run", "main.c", "model.c"]
-        run(compiler, *STRICT, *flags, *files, cwd=folder)
-        said = run(folder / "run", given=np.asarray(rows, np.float32).tobytes())
     record = [("scores", np.float32, (compiled.n_outputs,)), ("k", np.uint32)]
-    told = np.frombuffer(said, np.dtype(record))
-    assert len(told) == len(rows)
-    return told["scores"], told["k"]
+    files, rows = sources(compiled, _RUNNER), np.asarray(rows, np.float32)
+    found = told(files, rows, record, compiler, flags)
+    return found["scores"], found["k"]
 
 
 def unnoticed(folder, files, source="model.c", flags=("-fsanitize=address",)):

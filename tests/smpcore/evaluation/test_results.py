@@ -25,6 +25,7 @@ from smpcore.evaluation import (
     walk_method,
 )
 from smpcore.evaluation import journal as journals
+from smpcore.evaluation import results
 from smpcore.evaluation.journal import Journal
 from smpcore.evaluation.results import Subject, write_results
 from tests.clusters import ROOT
@@ -241,12 +242,13 @@ def _changed(found, change):
         (lambda t, f: (t, f.assign(fold=-1)), "fold .* should count"),
         (lambda t, f: (t, f.assign(fold=0.5)), "fold .* should count"),
         (lambda t, f: (t, pd.concat([f, f])), "same fit twice"),
-        (lambda t, f: (t, f.assign(status="x" * 50_000_000)), "texts of more than"),
+        (lambda t, f: (t, f.assign(status="x" * 50_000)), "texts of more than"),
         (lambda t, f: (t, f.assign(method="<b>x</b>")), "method that is unknown"),
         (lambda t, f: (t, f.assign(parameter="__class__")), "no parameter"),
     ],
 )
-def test_a_changed_file_is_refused_in_words(found, change, words):
+def test_a_changed_file_is_refused_in_words(found, change, words, monkeypatch):
+    monkeypatch.setattr(results, "MOST_BYTES", 400_000)
     with pytest.raises(SmpcoreError, match=words):
         read_results(_changed(found, change), "r.parquet")
 

@@ -351,8 +351,16 @@ def test_among_whole_numbers_none_is_smaller(norm, mixed):
         _is_least(flip, model, x, norm, places, range(-40, 60))
 
 
-@pytest.mark.parametrize("data", ["moons", "iris", "wine", "breast_cancer", "digits"])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("method", "data"),
+    [
+        # As slow as all the others; either is tried with others than the other.
+        pytest.param(method, data, marks=pytest.mark.exhaustive if slow else ())
+        for method in METHODS
+        for data in ("moons", "iris", "wine", "breast_cancer", "digits")
+        for slow in [(method, data) == ("imkpl", "digits")]
+    ],
+)
 def test_every_family_flips_on_bundled_rows(method, data):
     dataset = load_dataset(data)
     division = split(dataset)

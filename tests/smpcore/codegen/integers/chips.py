@@ -1,13 +1,12 @@
 """Compile integer models and ask them."""
 
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from smpcore.codegen import emit_c99
-from tests.smpcore.codegen.toolchain import STRICT, run
+from tests.smpcore.codegen.toolchain import told, write
 
 _RUNNER = """
 #include <stdio.h>
@@ -52,16 +51,17 @@ class Answers(NamedTuple):
     quantised: np.ndarray
 
 
-def write_integers(folder, quant, main: str = "") -> Path:
-    """Put an integer model, and a program around it, into a folder."""
-    folder = Path(folder)
-    for name, content in emit_c99(quant).items():
-        (folder / name).write_bytes(content)
+def integer_sources(quant, main: str = "") -> dict[str, bytes]:
+    """The files of an integer model, and of a program around it."""
     types = (
         f"#define INPUT int{quant.width}_t\n#define SCORE int{quant.accumulator}_t\n"
     )
-    (folder / "main.c").write_text(types + main)
-    return folder
+    return {**emit_c99(quant), "main.c": (types + main).encode()}
+
+
+def write_integers(folder, quant, main: str = "") -> Path:
+    """Put an integer model, and a program around it, into a folder."""
+    return write(folder, integer_sources(quant, main))
 
 
 def integer_answers(quant, integers, values, compiler="gcc", flags=()) -> Answers:
@@ -69,19 +69,10 @@ def integer_answers(quant, integers, values, compiler="gcc", flags=()) -> Answer
     n, count = len(quant.inputs), f"i{quant.width // 8}"
     given = np.zeros(len(integers), [("x", count, (n,)), ("v", "f4", (n,))])
     given["x"], given["v"] = integers, values
-    with tempfile.TemporaryDirectory() as name:
-        folder = write_integers(name, quant, _RUNNER)
-        files = ["main.c", "model.c", "model_quantise.c", "-o", "run"]
-        run(compiler, *STRICT, *flags, *files, cwd=folder)
-        said = run(folder / "run", given=given.tobytes())
-    told = np.frombuffer(
-        said,
-        [
-            ("told", "u4", (3,)),
-            ("scores", f"i{quant.accumulator // 8}", (quant.n_outputs,)),
-            ("q", count, (n,)),
-        ],
-    )
-    assert len(told) == len(integers)
-    winners, margins, saturated = told["told"].T
-    return Answers(told["scores"], winners, margins, saturated, told["q"])
+    record = [
+        ("told", "u4", (3,)),
+        ("scores", f"i{quant.accumulator // 8}", (quant.n_outputs,)),
+        ("q", count, (n,)),
+    ]
+    found = told(integer_sources(quant, _RUNNER), given, record, compiler, flags)
+    return Answers(found["scores"], *found["told"].T, found["q"])
