@@ -20,12 +20,12 @@ from smpcore.evaluation import (
     edition,
     folds,
     read_results,
+    results,
     sweep_table,
     walk_baselines,
     walk_method,
 )
 from smpcore.evaluation import journal as journals
-from smpcore.evaluation import results
 from smpcore.evaluation.journal import Journal
 from smpcore.evaluation.results import Subject, write_results
 from tests.clusters import ROOT
