@@ -16,10 +16,6 @@ Values = Mapping[str, Any]
 TASKS = ("classification", "regression")
 
 
-def _always(values: Values) -> bool:
-    return True
-
-
 @dataclass(frozen=True)
 class Param:
     """One control.
@@ -44,8 +40,8 @@ class Param:
         One sentence: what moving it does.
     advanced : bool
         Folded away at first.
-    shown_if : callable
-        Whether the control means anything at the other controls' values.
+    shown_if : callable, optional
+        Whether the control means anything at the other controls' values; None: always.
     n_classes : (float, float)
         Fewest and most classes with which the control means anything.
     tasks : tuple of str
@@ -62,7 +58,7 @@ class Param:
     options: tuple[tuple[Any, str], ...] = ()
     help: str = ""
     advanced: bool = False
-    shown_if: Callable[[Values], bool] = _always
+    shown_if: Callable[[Values], bool] | None = None
     n_classes: tuple[float, float] = (1, math.inf)
     tasks: tuple[str, ...] = TASKS
 

@@ -22,10 +22,10 @@ MOST_FILES = 10
 #: 300 the fit itself is the rest: roundings and starts that are tried one by one, and
 #: sweeps in Python, which end at other places on other processors.
 MOST_CALLS = {
-    ("moons", "smp", "lam"): 260,
-    ("moons", "smp", "mu"): 260,
-    ("breast_cancer", "smp", "lam"): 260,
-    ("digits", "smp", "mu"): 260,
+    ("moons", "smp", "lam"): 250,
+    ("moons", "smp", "mu"): 250,
+    ("breast_cancer", "smp", "lam"): 250,
+    ("digits", "smp", "mu"): 250,
     ("moons", "smallk", "lam"): 300,
     ("moons", "smallk", "k"): 300,
     ("breast_cancer", "smallk", "k"): 400,

@@ -133,7 +133,7 @@ def live_controls(
             value = "" if value is None else str(value)
         elif value is None and param.scale not in ("choice", "flag"):
             value = automatic.get(param.name, low)
-        shown = param.shown_if(values) and row["shown"]
+        shown = row["shown"] and (param.shown_if is None or param.shown_if(values))
         now = {"low": float(low), "high": float(high), "value": value, "shown": shown}
         rows.append(row | now)
     shown = [slices[i] for i in np.flatnonzero(support) if i in slices]

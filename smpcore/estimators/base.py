@@ -6,6 +6,8 @@ validates and scales the rows and finds the start; `solve` calls the solver.
 
 from __future__ import annotations
 
+import functools
+import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -42,6 +44,13 @@ COMMON_PARAMETERS = {
     "standardize": FLAG,
     "warm_start": FLAG,
 }
+
+
+@functools.cache
+def _defaults(estimator: type) -> dict[str, Any]:
+    """What the constructor of an estimator sets where nothing is given."""
+    signature = inspect.signature(estimator).parameters
+    return {name: parameter.default for name, parameter in signature.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,8 +259,11 @@ class PrototypeEstimator(
 
     def _check_parameters(self) -> None:
         """Refuse parameters that are out of their range."""
+        known = _defaults(type(self))
         for name, values in (self.allowed | COMMON_PARAMETERS).items():
-            values.check(name, getattr(self, name))
+            value = getattr(self, name)
+            if value is not known[name]:  # a drag changes one of them
+                values.check(name, value)
 
     def _report(self, status: int, shortfall: Callable[[], str]) -> None:
         """Refuse a diverged fit; warn of one that reached the limit of steps."""

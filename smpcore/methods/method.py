@@ -85,7 +85,10 @@ class Method:
 
     def scrubs(self, values: Values) -> bool:
         """Whether there is a path at these values."""
-        return self.path is not None and self.param(self.path).shown_if(values)
+        if self.path is None:
+            return False
+        meaningful = self.param(self.path).shown_if
+        return meaningful is None or meaningful(values)
 
     def off_path(self, values: Values, task: str = "classification") -> dict[str, Any]:
         """The same values, with the scrubbed parameter at its default.

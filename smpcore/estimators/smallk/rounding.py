@@ -287,7 +287,8 @@ def _round_and_refit(
     share = shares(W, k)
     share[: task.first] = 0.0
     tried: set[bytes] = set()
-    found: list[Solution] = []
+    first: Solution | None = None
+    best: Solution | None = None
     for draw in range(parameters.n_draws + 1):
         support = draw_support(share, random) if draw else largest_shares(share, W, k)
         support[: task.first] = False
@@ -295,13 +296,16 @@ def _round_and_refit(
             continue
         tried.add(support.tobytes())
         known = before is not None and _same_support(before, support)
-        ceiling = min((s.objective[-1] for s in found), default=np.inf)
+        ceiling = np.inf if best is None else best.objective[-1]
         start = Start(before if known else relaxed.W, relaxed.curvature, ceiling)
-        found.append(refit(problem, task, support, parameters, start, options))
-        if found[-1].status == STOPPED:
+        solution = refit(problem, task, support, parameters, start, options)
+        if best is None:
+            first = best = solution
+        elif solution.objective[-1] < ceiling:
+            best = solution
+        if solution.status == STOPPED:
             break
-    best = min(found, key=lambda solution: solution.objective[-1])
-    return [best] if best is found[0] else [found[0], best]
+    return [best] if best is first else [first, best]
 
 
 def _same_support(W: np.ndarray, support: np.ndarray) -> bool:
