@@ -7,6 +7,7 @@ themselves, of those that only smpcore loads.
 
 from __future__ import annotations
 
+import os
 import resource
 import statistics
 import subprocess
@@ -22,9 +23,13 @@ N_RUNS, N_HEAVIEST = 9, 10
 
 def _run(*arguments: str) -> str:
     """What a fresh Python writes to its standard error."""
-    command = [sys.executable, *arguments]
     return subprocess.run(
-        command, cwd=ROOT, stderr=subprocess.PIPE, text=True, check=True
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": ""},  # else all is compiled anew
+        stderr=subprocess.PIPE,
+        text=True,
+        check=True,
     ).stderr
 
 
