@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from smpcore.errors import caution
@@ -126,6 +125,8 @@ def kmeans_centers(
     -------
     ndarray of shape (n_clusters, n_columns)
     """
+    from sklearn.cluster import KMeans
+
     options = {"n_init": 1, "copy_x": False, "random_state": random} | options
     kmeans = KMeans(n_clusters, init=seeding(weights, n_trials), **options)
     with one_core:

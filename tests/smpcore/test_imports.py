@@ -14,9 +14,13 @@ LATER = [
     "plotly",
     "pyarrow.csv",
     "pyarrow.parquet",
+    "sklearn.cluster",
     "sklearn.datasets",
     "sklearn.ensemble",
+    "sklearn.linear_model",
+    "sklearn.model_selection",
     "sklearn.pipeline",
+    "sklearn.svm",
     "streamlit",
 ]
 

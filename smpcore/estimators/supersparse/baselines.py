@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
-from sklearn.cluster import KMeans
-from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
 from smpcore.estimators.checks import OneOf
@@ -43,6 +41,8 @@ def select_rows(X: np.ndarray, n_rows: int, way: str, seed: Any = 0) -> np.ndarr
     -------
     ndarray of int
     """
+    from sklearn.cluster import KMeans
+
     OneOf(WAYS).check("way", way)
     random = check_random_state(seed)
     n_rows = min(n_rows, len(X))
@@ -116,6 +116,8 @@ def fit_fewer_vectors(
     -------
     SuperSparseClassifier
     """
+    from sklearn.svm import SVC
+
     started = time.perf_counter()
     fitted = clone(estimator)
     OneOf(("rbf",)).check("similarity", fitted.similarity)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import train_test_split
 
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.supersparse.base import AnyProblem, SuperSparseEstimator
@@ -117,6 +116,8 @@ def fit_smallest(
     SuperSparseClassifier or SuperSparseRegressor
         A fitted copy.
     """
+    from sklearn.model_selection import train_test_split
+
     X, y = np.asarray(X), np.asarray(y)
     counts = is_classifier(estimator)
     learned, held_out = train_test_split(

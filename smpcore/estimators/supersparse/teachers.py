@@ -6,8 +6,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from sklearn.linear_model import LassoCV, RidgeCV
-from sklearn.svm import SVC
 
 from smpcore.estimators.supersparse.problem import (
     SuperSparseProblem,
@@ -72,6 +70,8 @@ def _targets(rows: Rows) -> np.ndarray:
 
 def _svm(rows: Rows, mass: float, similarity: Similarity) -> np.ndarray:
     """Decisions of SVMs, one against the rest from three classes on."""
+    from sklearn.svm import SVC
+
     learned = _subsample(rows)
     if similarity.kind == "rbf":
         model, inputs = SVC(kernel="rbf", gamma=similarity.gamma), rows.cases
@@ -89,6 +89,8 @@ def _svm(rows: Rows, mass: float, similarity: Similarity) -> np.ndarray:
 
 def _linear(rows: Rows, mass: float, similarity: Similarity, target: str) -> np.ndarray:
     """Predictions of ridge or LASSO on the similarities to all rows."""
+    from sklearn.linear_model import LassoCV, RidgeCV
+
     learned = _subsample(rows)
     S = similarity.values(rows.cases, rows.cases[learned])
     if target == "ridge":
