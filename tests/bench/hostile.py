@@ -61,8 +61,8 @@ STATES = {
 }
 LINKS = {
     "guessed token": "?data=mine&mine=AAAAAAAAAAAAAAAAAAAAAA",
-    "forged values": "?data=moons&method=smp&p.lam=nan&p.mu=1e999&v.kind=%00<script>",
-    "100 kB of link": "?data=moons&p.lam=" + "9" * 60_000,
+    "forged values": "?data=moons&method=smp&lam=nan&mu=1e999&v.kind=%00<script>",
+    "100 kB of link": "?data=moons&lam=" + "9" * 60_000,
 }
 SERVED = [
     Served(1, "slow", trouble="slow"),
@@ -150,14 +150,12 @@ def _apart(work: Callable, *given: Any) -> str:
 
 
 def _answer(page: Page) -> str:
-    """The alerts that a page comes to show."""
-    alert, figure = (
-        page.get_by_test_id("stAlert"),
-        page.locator("canvas[data-paint-count]"),
-    )
+    """The alerts that a page comes to show, and the notices of its figure."""
+    alert = page.get_by_test_id("stAlert")
+    figure = page.locator("canvas[data-paint-count]")
     alert.or_(figure).first.wait_for(timeout=1e3 * PATIENCE)
     page.wait_for_timeout(500)
-    texts = page.get_by_test_id("stAlert").all_inner_texts()
+    texts = alert.all_inner_texts() + page.locator(".news li").all_inner_texts()
     return " | ".join(dict.fromkeys(texts)) or "the page, without an alert"
 
 
