@@ -21,7 +21,7 @@ from tests.test_app import _payload
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
 #: Of 400 rows each part has one in twenty of the rare class.
-USUAL = "always the most frequent class: 95.0 %"
+USUAL = "majority-class baseline: 95.0 %"
 #: At this sparsity every weight is zero.
 DEAD = {"mu": "10"}
 
@@ -40,14 +40,14 @@ def rare():
 def test_explore_says_what_a_dead_model_is_worth(rare):
     told = {e["name"]: e for e in _payload(opened(rare | DEAD))["picture"]["readouts"]}
     assert USUAL in told["Validation accuracy"]["detail"]
-    assert told["Never answered"]["value"] == "ill"
+    assert told["Classes never predicted"]["value"] == "ill"
 
 
 def test_prototypes_say_what_a_dead_model_is_worth(rare):
     words = said(opened(rare | DEAD, "prototypes.py"))
     assert USUAL in words
-    assert "No better than always the most frequent class" in words
-    assert "Never the answer, though rows have it: ill." in words
+    assert "Not better than the majority-class baseline" in words
+    assert "Classes never predicted: ill." in words
 
 
 def test_compare_says_what_a_dead_model_is_worth(rare):
@@ -78,7 +78,7 @@ def test_apply_says_what_a_dead_model_is_worth(rare):
     assert metrics["Right"] == "95.0 %"
     assert metrics["Rows right"] == "380 of 400"
     assert metrics["Always the most frequent"] == "95.0 %"
-    assert "Never the answer, though rows have it: ill." in said(page)
+    assert "Classes never predicted: ill." in said(page)
 
 
 def test_export_says_what_one_answer_would_reach(rare):
@@ -87,7 +87,7 @@ def test_export_says_what_one_answer_would_reach(rare):
     table = page.dataframe[0].value.T
     assert table["Training: right"]["always the most frequent class"] == "95.0 %"
     silent = said(opened(rare | {"mu": "0.03"}, "export.py"))
-    assert "Never the answer, though rows have it: ill." in silent
+    assert "Classes never predicted: ill." in silent
     dead = said(opened(rare | DEAD, "export.py"))
     assert "The model uses no input, it always answers 'well'" in dead
 

@@ -182,7 +182,7 @@ def picture_of(state: dict, lam: float, canonical: bool = True) -> dict:
                 "name": f"{name.title()} accuracy",
                 "value": f"{100 * value:.1f} %",
                 "detail": f"{int(right.sum())} of {len(right)} rows, 95 % interval "
-                "74–97 %; balanced 90.0 %; always the most frequent class: 50 %",
+                "74–97 %; balanced accuracy 90.0 %; majority-class baseline: 50 %",
             }
             for name, value in share.items()
         ]

@@ -138,7 +138,7 @@ def test_a_long_fit_shows_a_coarse_picture_with_progress_and_stop(visit):
     page = visit("?method=imkpl&data=digits&seed=7")
     canvas = page.locator("canvas[data-coarse='1']")
     canvas.wait_for(timeout=60_000)
-    said = page.get_by_text("coarse: fitted on 30", exact=False)
+    said = page.get_by_text("Preview: fitted on 30", exact=False)
     expect(said).to_be_visible()
     expect(said).to_contain_text("of 1,078 rows")
     expect(page.get_by_role("button", name="Stop")).to_be_visible()

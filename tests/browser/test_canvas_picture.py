@@ -86,7 +86,7 @@ def test_regions_are_exact_between_the_nodes(
 ) -> None:
     page = visit(f"scene={kind}")
     painted = int(state(page)["paintCount"])
-    page.get_by_label("Margin bands").uncheck()
+    page.get_by_label("Lead bands").uncheck()
     wait_until(page, lambda: int(state(page)["paintCount"]) > painted)
     width, height, data = page.locator("canvas.raster").evaluate(
         """n => {
@@ -186,7 +186,7 @@ def test_a_method_without_weights_is_shown_in_words(
     drawn.check()
     expect(made).to_be_visible()
     page.locator(".twin summary").click()
-    expect(page.locator(".tables")).to_contain_text("Made of so many parts")
+    expect(page.locator(".tables")).to_contain_text("Number of parts")
     page.mouse.move(100, 100)
     paint = "n => n.getContext('2d').getImageData(0, 0, n.width, n.height).data.join()"
     ringed = canvas(page).evaluate(paint)
@@ -221,8 +221,8 @@ def test_data_too_large_for_previews_say_so_while_dragging(
     page.mouse.down()
     page.mouse.move(box["x"] + 0.7 * box["width"], middle, steps=4)
     said = page.locator("[data-name=mu]").get_by_role("status")
-    expect(said).to_have_text("fits when you let go")
-    expect(page.locator(".badge")).to_have_text("fits when you let go")
+    expect(said).to_have_text("Release to refit")
+    expect(page.locator(".badge")).to_have_text("Release to refit")
     expect(page.locator("[data-name=n]").get_by_role("status")).to_have_count(0)
     page.mouse.up()
     expect(said).to_have_count(0)
@@ -238,18 +238,22 @@ def test_invented_cases_are_stars_that_say_what_they_are(
 ) -> None:
     page = visit("cases=stars")
     entries = page.locator(".entries")
-    for words in ("an invented case", "the same, off the data", "way from its start"):
+    for words in (
+        "invented case",
+        "invented case far from all data",
+        "path from its starting position",
+    ):
         expect(entries.get_by_text(words)).to_be_visible()
     expect(entries.get_by_text("row that prototypes")).to_have_count(0)
     here = page.locator(".here")
     page.mouse.move(*at(page, 0, 1.9))
-    expect(here).to_contain_text("Prototype 2, invented · speaks for outer · weight +")
-    expect(here).not_to_contain_text("off the data")
+    expect(here).to_contain_text("Prototype 2, invented case · class outer · weight +")
+    expect(here).not_to_contain_text("far from all data")
     page.mouse.move(*at(page, 0, -1.9))
     expect(here).to_contain_text("Prototype 4, invented")
-    expect(here).to_contain_text("off the data")
+    expect(here).to_contain_text("far from all data")
     expect(here).to_contain_text("Farther from every training row")
-    expect(page.locator(".card").nth(3)).to_contain_text("off the data")
+    expect(page.locator(".card").nth(3)).to_contain_text("far from all data")
     page.mouse.move(100, 100)
     starred = canvas(page).evaluate(PIXELS)
     page.get_by_role("checkbox", name="Prototypes").uncheck()

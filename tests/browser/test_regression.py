@@ -170,7 +170,7 @@ def test_a_point_on_the_surface_gets_the_value_that_was_typed(visit, hills):  # 
 def test_from_classes_to_numbers_and_back(visit):  # noqa: F811
     page = visit()
     canonical(page)
-    expect(page.get_by_label("Margin bands")).to_be_visible()
+    expect(page.get_by_label("Lead bands")).to_be_visible()
     data = page.locator("[data-name=data] select")
     for title, shown, hidden in (
         ("Diabetes", ".tones", ".bands"),
