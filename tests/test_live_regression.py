@@ -170,7 +170,7 @@ def test_stars_and_bars_say_who_raises_and_who_lowers():
     np.testing.assert_allclose(shown["mark_weight"], votes, rtol=1e-6)
     assert (shown["mark_owner"] == 255).all() and bars["owner"] is None
     order = np.argsort(-np.abs(votes), kind="stable")
-    assert bars["names"] == [f"{j + 1} · {words[j]}" for j in order]
+    assert bars["names"] == [f"Prototype {j + 1} ({words[j]})" for j in order]
 
 
 def test_points_on_a_curve_are_drawn_with_their_target():

@@ -47,7 +47,9 @@ def _says_compare(page):
 
 
 def _told_prototypes(page):
-    page.segmented_control(key="prototypes_section").set_value("Why this answer").run()
+    page.segmented_control(key="prototypes_section").set_value(
+        "Why this prediction"
+    ).run()
     page.selectbox(key="why_part").select("validation").run()
     page.number_input[0].set_value(7).run()
     return sound(page)

@@ -53,7 +53,7 @@ def percent(share: float) -> str:
 
 def effect(voice: float) -> str:
     """What a prototype of a regression does where it is matched, in a word."""
-    return "raises" if voice > 0 else "lowers" if voice < 0 else "silent"
+    return "raises" if voice > 0 else "lowers" if voice < 0 else "does not change"
 
 
 def readouts(
@@ -263,12 +263,12 @@ def _solver(estimator: Any) -> list[dict[str, str]]:
     history, gap = estimator.history_, estimator.gap_
     certified = np.isfinite(gap)
     share = gap / max(abs(estimator.objective_), 1e-300)
-    percent_lower = f"{100 * share:.2g}" if share >= ROUNDING else "0"
+    percent_gap = f"{100 * share:.2g}" if share >= ROUNDING else "0"
     return [
         _text(
             "Optimality gap",
-            f"≤ {percent_lower} %" if certified else "none",
-            f"{estimator.certificate} can have an objective more than {percent_lower} % "
+            f"≤ {percent_gap} %" if certified else "none",
+            f"{estimator.certificate} can have an objective more than {percent_gap} % "
             f"lower than {estimator.objective_:.5g}"
             if certified
             else "No certificate: the problem is not convex",

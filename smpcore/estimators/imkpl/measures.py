@@ -82,7 +82,7 @@ def measures_in_words(
     measures = {
         "Interpretability": (
             f"{ip:.1f} %",
-            "mean over prototypes; 100 % if the cases of each are similar, of one class",
+            "mean over prototypes; 100 % if the cases of each are equal, of one class",
         ),
         "Discrimination": (
             f"{dr:.1f} %" if np.isfinite(dr) else "none",
