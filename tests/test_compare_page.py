@@ -31,7 +31,7 @@ def test_five_baselines_beside_the_method(data):
     table = page.dataframe[-1].value
     assert len(table) >= 4
     assert set(table["result"]) <= {"better", "worse", "no clear difference"}
-    assert "usual settings" in told(page)
+    assert "default settings" in told(page)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -67,7 +67,7 @@ def test_search_is_the_same_budget_for_all():
     (settings,) = page.get("button_group")
     settings.set_value([True]).run()
     settled(page)
-    assert "(best of 6 by folds)" in told(page)
+    assert "(best of 6, cross-validated)" in told(page)
     assert "as set on Explore" not in told(page)
 
 
@@ -86,7 +86,7 @@ def test_a_handful_of_rows_is_answered_in_words():
     (settings,) = page.get("button_group")
     settings.set_value([True]).run()
     (problem,) = settled(page).info
-    assert 'take the settings "as they are"' in said(page)
+    assert 'choose "current settings"' in said(page)
     assert "RBF-SVM, " in problem.value.replace("\\", "")
 
 
@@ -145,10 +145,10 @@ def test_a_link_brings_who_is_compared_and_no_pinned_model():
 
 def test_what_one_answer_to_all_is_worth_stands_beside_the_scores():
     page = settled(opened({"data": "moons", "d.imbalance": "0.9"}, "compare.py"))
-    assert "Always the most frequent class" in said(page)
+    assert "Majority-class baseline" in said(page)
     assert said(page).count("balanced") >= 6
     words = said(settled(opened({"data": "diabetes"}, "compare.py")))
-    assert "Always the training median" in words
+    assert "Training-median baseline" in words
     assert "balanced" not in words and "ringed: wrong" not in words
 
 

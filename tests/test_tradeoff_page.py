@@ -133,7 +133,7 @@ def test_a_chosen_point_stays_on_explore_and_the_refined_sweep_with_it():
 def test_no_bytes_no_point_and_the_page_says_which():
     app = _open({"data": "breast_cancer"})
     app.selectbox(key="sweep_size").select("flash_bytes").run()
-    assert "Not on this axis" in said(app)
+    assert "Not shown, as not measured on this axis" in said(app)
     drawn = app.get("plotly_chart")[0].proto.spec
     assert "l1 logistic regression" not in drawn
 
@@ -176,7 +176,7 @@ def _markdown(app: AppTest) -> str:
 
 def test_a_threshold_is_set_linked_and_exported():
     app = _operating({"data": "breast_cancer"})
-    app.selectbox(key="way").select("by wanted sensitivity").run()
+    app.selectbox(key="way").select("target sensitivity").run()
     app.number_input(key="wanted_sensitivity").set_value(100.0).run()
     app.number_input(key="wanted_error").set_value(1.0).run()
     app = until(app, lambda app: any(b.key == "use_operating" for b in app.button))
@@ -212,7 +212,7 @@ def test_a_threshold_is_chosen_on_training_rows_and_judged_on_validation_rows():
     app = _operating({"data": "breast_cancer"})
     told = _markdown(app)
     assert "Sensitivity: " in told and "95 % interval" in told
-    app.selectbox(key="way").select("by wanted sensitivity").run()
+    app.selectbox(key="way").select("target sensitivity").run()
     app = until(app, lambda app: "chosen on" in said(app))
     data, choice = (
         resolve(Choice(data="breast_cancer")).data,
@@ -280,9 +280,9 @@ def test_a_smaller_baseline_is_named_and_so_is_one_without_a_point():
     title = title_of(path.key)
     found = _found([1.0], 4, path.key)
     told = charts.rivals(found.points)
-    assert f"Smaller and as good here: {title} (than 1 of the 1 points" in told
+    assert f"At least as good and smaller: {title} (than 1 of the 1 points" in told
     remarks = charts.as_table(found, _asked())["Remarks"]
-    assert sum(f"smaller and as good: {title}" in remark for remark in remarks) == 1
+    assert sum(f"dominated by baseline {title}" in remark for remark in remarks) == 1
     assert charts.rivals(_found([1.0], 4).points) == ""
     asked = dataclasses.replace(_asked(), baselines=True)
     late = charts.unfinished(found, asked)
