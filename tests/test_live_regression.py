@@ -45,7 +45,7 @@ def test_other_data_bring_the_first_method_that_learns_them_and_say_so():
     assert "remark" not in _control(browser, "method")
     browser.drag(data="diabetes", release=True)
     assert browser.choice.method == ABLE[0] and browser.choice.values == {}
-    assert "does not answer with a number" in _texts(browser)[0]
+    assert "does not predict a number" in _texts(browser)[0]
     picker = _control(browser, "method")
     assert [option["value"] for option in picker["options"]] == ABLE
     for key in set(METHODS) - set(ABLE):
@@ -256,7 +256,7 @@ def test_links_know_the_task():
     assert choice.method == ABLE[0] and not notices
     choice, notices = links.read_url({"data": "diabetes", "method": "smp", "mu": "1"})
     assert choice.method == ABLE[0]
-    assert "does not answer with a number" in notices[0] and "mu" in notices[1]
+    assert "does not predict a number" in notices[0] and "mu" in notices[1]
     query = {"data": "hills", "method": "supersparse", "target": "teacher"}
     choice, notices = links.read_url(query)
     assert "target should be one of: labels, ridge, lasso" in notices[0]

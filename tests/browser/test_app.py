@@ -337,7 +337,7 @@ def test_an_upload_is_explored_and_deleted(visit, address, tmp_path):
     file.write_text("\n".join(["erste;zweite;<b>Klasse</b>", *rows]), "utf-8")
     page = visit("data")
     expect(page.get_by_text("Roles can be changed")).to_be_visible(timeout=60_000)
-    page.get_by_text("Bring a table of your own").click()
+    page.get_by_text("Upload data").click()
     # By name: the picker of the test rows may be drawn first.
     picker = page.get_by_test_id("stFileUploader").filter(has_text="Your table")
     picker.locator("input[type=file]").set_input_files(file)
