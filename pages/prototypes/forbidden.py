@@ -42,7 +42,7 @@ def control(context: Context) -> None:
             if len(channels) < 2:
                 what = "Each time point of the series can be forbidden."
         st.caption(
-            "On every page models are learned as if the table had no such column. "
+            "On every page, models are trained as if the table had no such column. "
             f"{what} Names, notes and how often test rows were opened stay."
         )
 

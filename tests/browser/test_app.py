@@ -177,7 +177,7 @@ def test_zoom_and_node_stay_while_sliders_move(visit):
     box = canvas.bounding_box()
     page.mouse.move(box["x"] + 200, box["y"] + 200)
     page.mouse.wheel(0, -400)
-    expect(page.get_by_text("Click into the figure, or hold Ctrl")).to_be_visible()
+    expect(page.get_by_text("click the figure first or hold Ctrl")).to_be_visible()
     assert canvas.get_attribute("data-zoom") == "1"
     page.mouse.click(box["x"] + 200, box["y"] + 200)
     page.mouse.wheel(0, -400)

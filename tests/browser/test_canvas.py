@@ -161,7 +161,7 @@ def test_typed_values_are_put_right_aloud(visit: Callable[..., Page]) -> None:
     assert wait_heard(page, 1)["heard"][0]["values"] == {"mu": 1}
     field.fill("much")
     field.press("Enter")
-    expect(row.get_by_role("status")).to_contain_text("not a number")
+    expect(row.get_by_role("status")).to_contain_text("Not a number")
     expect(field).to_have_value("1")
     lam = page.locator("[data-name=lam] .value")
     lam.fill("0.0333")

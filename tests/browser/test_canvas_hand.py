@@ -26,7 +26,7 @@ def test_keyboard_only(visit: Callable[..., Page]) -> None:
     canvas(page).focus()
     page.keyboard.press("ArrowRight")
     expect(page.locator(".cross")).not_to_have_attribute("hidden", "")
-    expect(page.locator(".here")).to_contain_text("margin")
+    expect(page.locator(".here")).to_contain_text("lead")
     page.keyboard.press("+")
     expect(canvas(page)).to_have_attribute("data-zoom", "1.5")
     page.keyboard.press("0")

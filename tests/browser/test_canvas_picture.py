@@ -181,7 +181,7 @@ def test_a_method_without_weights_is_shown_in_words(
     assert cards.count() == harness.SIZES[scene][2]
     expect(cards.first).to_contain_text("made of 3 parts")
     expect(page.locator(".card :is(.weight, .tile)")).to_have_count(0)
-    made = page.locator(".entries").get_by_text("row that prototypes are made of")
+    made = page.locator(".entries").get_by_text("training row used in prototypes")
     drawn = page.get_by_role("checkbox", name="Prototypes")
     drawn.check()
     expect(made).to_be_visible()
@@ -207,7 +207,7 @@ def test_hover_reads_scores_without_lines(visit: Callable[..., Page]) -> None:
     page.locator("[data-name=method] label span").nth(3).click()
     expect(page.locator("canvas.strip")).to_be_hidden()
     page.mouse.move(*at(page, 2.5, -2.5))
-    expect(page.locator(".here")).to_contain_text("margin")
+    expect(page.locator(".here")).to_contain_text("lead")
 
 
 def test_data_too_large_for_previews_say_so_while_dragging(
@@ -239,12 +239,12 @@ def test_invented_cases_are_stars_that_say_what_they_are(
     page = visit("cases=stars")
     entries = page.locator(".entries")
     for words in (
-        "invented case",
+        "prototype (invented case)",
         "invented case far from all data",
         "path from its starting position",
     ):
         expect(entries.get_by_text(words)).to_be_visible()
-    expect(entries.get_by_text("row that prototypes")).to_have_count(0)
+    expect(entries.get_by_text("training row used")).to_have_count(0)
     here = page.locator(".here")
     page.mouse.move(*at(page, 0, 1.9))
     expect(here).to_contain_text("Prototype 2, invented case · class outer · weight +")
@@ -257,11 +257,11 @@ def test_invented_cases_are_stars_that_say_what_they_are(
     page.mouse.move(100, 100)
     starred = canvas(page).evaluate(PIXELS)
     page.get_by_role("checkbox", name="Prototypes").uncheck()
-    expect(entries.get_by_text("an invented case")).to_be_hidden()
+    expect(entries.get_by_text("prototype (invented case)")).to_be_hidden()
     assert canvas(page).evaluate(PIXELS) != starred
     page.locator(".bar").scroll_into_view_if_needed()
     page.mouse.move(*at(page, 0, 1.9))
-    expect(here).to_contain_text("margin")
+    expect(here).to_contain_text("lead")
 
 
 def test_a_star_is_read_with_the_keyboard_and_not_while_points_are_moved(
@@ -339,7 +339,7 @@ def test_a_mix_shows_its_heaviest_cases(
     expect(four.locator(parts)).to_have_count(4)
     expect(five.locator(parts)).to_have_count(5)
     expect(five).to_contain_text("50 %")
-    expect(cards.nth(n_classes)).to_contain_text(f"{n_classes} of them not shown")
+    expect(cards.nth(n_classes)).to_contain_text(f"{n_classes} not shown")
     if scene == "digits":
         ink = five.locator("canvas").nth(1).evaluate(PIXELS)
         grey = [255 - (64 * 5 + i) % 256 for i in range(64)]
