@@ -57,9 +57,7 @@ def _two(found: list, regions: maps.Maps, part: str) -> None:
         return
     a, b = two
     figure = regions.difference(a, b)
-    st.plotly_chart(
-        figure, key="difference", alt="Where the predictions of A and B differ"
-    )
+    st.plotly_chart(figure, key="difference", alt="Where A and B differ")
     table = contenders.differences(found, a, data, part)
     st.caption(comparisons.about_differences(len(a.loss), part, data.dataset))
     st.dataframe(table, hide_index=True)

@@ -68,7 +68,7 @@ def test_rows_of_the_data_set_are_said_and_test_rows_are_not_scored():
     assert "not part of the data set" not in said(page)
     parts = "training 106, validation 36, test 36"
     assert f"Of these 178 rows, 178 equal rows of this data set ({parts})" in said(page)
-    assert "The test rows stay closed. No row is left to score." in said(page)
+    assert "The test set stays closed. No rows are left to score." in said(page)
     assert "Accuracy" not in shown(page)
     assert len(page.dataframe[-1].value) == 178
     bring(page, pd.concat([frame, moved(frame.iloc[:50])]))
@@ -78,7 +78,7 @@ def test_rows_of_the_data_set_are_said_and_test_rows_are_not_scored():
         opened({"data": "wine", "opened": "1", "open": "1"}, "apply.py"), frame
     )
     assert shown(page)["Correct rows"].endswith(" of 36")
-    assert "stay closed" not in said(page)
+    assert "stays closed" not in said(page)
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_rows_of_a_group_count_together(grouped):
     page = bring(opened(query, "apply.py"), moved(frame))
     assert "rows of one group count together" in said(page)
     assert "Not used" not in said(page), "the group is used in the interval"
-    label = "95 % interval, known classes"
+    label = "95 % interval (known classes)"
     low, high = ends(shown(page)[label])
     bring(page, moved(frame.drop(columns="patient")))
     assert "takes these rows as independent" in said(page)

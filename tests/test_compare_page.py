@@ -44,7 +44,7 @@ def test_every_method(method):
 
 def test_settings_of_explore_are_taken_and_said():
     page = settled(opened({"data": "iris", "lam": "0.02"}, "compare.py"))
-    assert "lam = 0.02 (as set on Explore)" in told(page)
+    assert "lam = 0.02 (as on Explore)" in told(page)
 
 
 def test_the_chosen_model_has_the_threshold_that_every_page_applies():
@@ -54,7 +54,9 @@ def test_the_chosen_model_has_the_threshold_that_every_page_applies():
     assert "Threshold moved to 0.9" in told(moved)
     assert "Threshold moved" not in told(plain)
     shares = [
-        Counter(re.findall(r"balanced ([\d.]+) %", told(page).replace("\\", "")))
+        Counter(
+            re.findall(r"balanced accuracy ([\d.]+) %", told(page).replace("\\", ""))
+        )
         for page in (plain, moved)
     ]
     # Of all models one, whose threshold was moved.
@@ -68,7 +70,7 @@ def test_search_is_the_same_budget_for_all():
     settings.set_value([True]).run()
     settled(page)
     assert "(best of 6, cross-validated)" in told(page)
-    assert "as set on Explore" not in told(page)
+    assert "(as on Explore)" not in told(page)
 
 
 def test_a_handful_of_rows_is_answered_in_words():

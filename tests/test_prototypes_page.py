@@ -84,14 +84,14 @@ def test_values_outside_the_ranges_are_said_and_come_back():
     row = int(np.flatnonzero(out.any(axis=1))[0])
     page = at("Why this prediction", {"data": "breast_cancer"})
     assert "Outside the training range" not in words(page)
-    assert "within the training rows' ranges)" in words(page)
+    assert "within the training range)" in words(page)
     page.selectbox(key="why_part").set_value("validation").run()
     sound(page.number_input[0].set_value(row + 1).run())
     name = model.feature_names[int(np.flatnonzero(out[row])[0])]
     assert f"Outside the training range: {name} = " in words(page)
-    assert "the way back into them included)" in words(page)
+    assert "including the way back into the range)" in words(page)
     sound(page.toggle(key="why_in").set_value(False).run())
-    assert "training rows' ranges" not in words(page)
+    assert "training range" not in words(page)
 
 
 def test_refits_run_as_a_job_and_their_table_comes():
@@ -106,7 +106,7 @@ def test_refits_run_as_a_job_and_their_table_comes():
 def test_test_rows_stay_closed():
     page = at("Why this prediction", {"data": "iris"})
     assert page.selectbox(key="why_part").options == ["Training", "Validation"]
-    assert "The test rows stay closed" in words(page)
+    assert "The test set is closed" in words(page)
 
 
 def test_names_are_kept_and_shown():
@@ -188,7 +188,7 @@ def test_the_report_is_text_and_pictures_only(method, hostile, monkeypatch):
         full
     )
     if context.model.kind_of_prototype == "mix of real cases":
-        assert "Portraits are left out" in closed
+        assert "Portraits are omitted" in closed
         # The values of real rows are in the rule's tables.
         assert "<th>column</th><th>value</th>" in full
         assert "<th>column</th><th>value</th>" not in closed
@@ -245,7 +245,7 @@ def test_another_category_is_another_answer():
     assert seen == {"red": "yes", "blue": "no", "a <b>hue</b>": "no"}
 
     page.segmented_control(key="prototypes_section").set_value("Rule in words").run()
-    assert [line for line in words(page).split("\n") if line.startswith("- yes, where")]
+    assert [line for line in words(page).split("\n") if line.startswith("- yes, if")]
     (first, *_) = page.dataframe
     assert list(first.value) == [
         *("column", "level or step", "points for", "points against")
@@ -255,7 +255,7 @@ def test_another_category_is_another_answer():
         "Why this prediction"
     ).run()
     lead = page.segmented_control(key="why_by")
-    assert "columns" in lead.options and "levels one by one" in lead.options
+    assert "columns" in lead.options and "category levels" in lead.options
     assert set(_parts(sound(page))) == {"colour = a <b>hue</b>", "size = 0"}
     sound(page.segmented_control(key="why_by").set_value("feature").run())
     assert {"colour = red", "colour = blue"} < set(_parts(page))
@@ -337,7 +337,7 @@ def test_the_report_warns_as_the_page_does(monkeypatch):
     for j in odd:
         (warning,) = one.oddities(context, j)
         _, section = text.split(f"<section><h3>Prototype {j + 1}:")
-        assert "sign opposite to the feature's own" in warning
+        assert "opposite sign of the difference" in warning
         assert warning in section.split("</section>")[0]
 
 
@@ -370,8 +370,8 @@ def test_what_was_typed_stays_when_a_feature_is_forbidden():
     edits = {"edited_rows": {2: {"value": 9.5, "hold": True}}}
     page.session_state[page.data_editor[0].key] = edits
     sound(page.run())
-    assert "You edited this row: the target of the original is" in said(page)
-    assert "True value:" not in said(page)
+    assert "You edited this row; true value before editing:" in said(page)
+    assert "True value: " not in said(page)
     for forbidden in ([lines().index[0]], [column], []):
         sound(page.multiselect(key="forbidden_features").set_value(forbidden).run())
         assert list(lines()["hold"]) == [name == column for name in lines().index]

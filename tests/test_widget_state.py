@@ -112,7 +112,7 @@ def test_a_link_cannot_say_what_a_control_cannot(text):
     page = opened({"data": "iris"} | {f"p.{key}": text for key in keys}, "tradeoff.py")
     assert _says_trade_off(page) == start
     assert not [name for name in page.query_params if name.startswith("p.")]
-    assert "left out" not in said(page)
+    assert "ignored" not in said(page)
 
 
 def test_another_model_on_explore_is_the_one_that_is_swept():

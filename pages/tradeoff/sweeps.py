@@ -290,7 +290,6 @@ def in_use(context: Context, found: SweepResult, asked: SweepRequest) -> str:
         near = np.isclose(own[spot], point[spot].astype(float), rtol=1e-9).all(axis=1)
         same = [label(p) for p in own[near].itertuples() if p.Index != place]
         told = f"Used on every page: {label(point)}, fitted on all training rows."
-        return told + f" At the same position in the chart: {'; '.join(same)}." * bool(
-            same
-        )
+        also = f" At the same position in the chart: {'; '.join(same)}."
+        return told + also * bool(same)
     return ""
