@@ -72,7 +72,7 @@ def test_rows_of_the_data_set_are_said_and_test_rows_are_not_scored():
     assert "Accuracy" not in shown(page)
     assert len(page.dataframe[-1].value) == 178
     bring(page, pd.concat([frame, moved(frame.iloc[:50])]))
-    assert "Scored are the other 50 rows" in said(page)
+    assert "The other 50 rows are scored" in said(page)
     assert shown(page)["Correct rows"].endswith(" of 50")
     page = bring(
         opened({"data": "wine", "opened": "1", "open": "1"}, "apply.py"), frame

@@ -263,7 +263,7 @@ def test_another_category_is_another_answer():
 
 def _parts(page):
     """Names of the parts of the lead, of the table beside the chart."""
-    tables = [table.value for table in page.dataframe if "part" in table.value]
+    tables = [table.value for table in page.dataframe if "contribution" in table.value]
     return [name for name in tables[0].iloc[:, 0] if name != "constant"]
 
 

@@ -22,7 +22,7 @@ _SPLITS = {
     "column": "columns",
     "feature": "category levels",
 }
-_NORMS = {"l2": "smallest distance (l2)", "l1": "few features (l1)"}
+_NORMS = {"l2": "Euclidean (l2)", "l1": "Manhattan (l1), few features"}
 
 
 @st.fragment
@@ -158,7 +158,7 @@ def _flip(context: ModelContext, x: np.ndarray, frozen: list[int]) -> None:
     st.markdown("**Counterfactual: the smallest change that changes the prediction**")
     left, right = st.columns(2, vertical_alignment="bottom")
     norm = left.segmented_control(
-        "Minimise",
+        "Distance",
         list(_NORMS),
         default="l2",
         required=True,
@@ -181,19 +181,16 @@ def _flip(context: ModelContext, x: np.ndarray, frozen: list[int]) -> None:
         **ends,
     )
     if flip is None:
-        st.info(
-            "No counterfactual found; allow more columns or a larger range to change."
-        )
+        st.info("No counterfactual found; allow more columns or larger changes.")
         return
     how = flip.how + (_bounded(out, frozen) if inside else "")
     before, after = (
         escape_markdown(context.outputs[i]) for i in (flip.before, flip.after)
     )
-    length = "standard deviations"
     st.markdown(
         f"The prediction would change from **{before}** to **{after}**: "
-        f"{flip.length:.4g} {length} in total ({how}). This describes the model, not "
-        "cause and effect."
+        f"{flip.length:.4g} standard deviations in total ({how}). This describes the "
+        "model, not cause and effect."
     )
     draw(context, np.stack([x, flip.x]), ["before", "after"], "flipped")
     _shown(changed_columns(model, context.data.preparation, x, flip))
