@@ -14,7 +14,7 @@ st.subheader("Apply")
 try:
     data = context.data
     name = escape_markdown(data.dataset.name)
-    st.caption(f"{context.method.title}, learned on {name}.")
+    st.caption(f"{context.method.title}, trained on {name}.")
     file = new_file.upload(data)
     model = context.model()
     used = used_inputs(model, data.preparation)

@@ -19,7 +19,7 @@ def _progress(jobs: dict) -> bool:
     running = [job for job in jobs.values() if job.running]
     done = len(jobs) - len(running)
     bar, button = st.columns([5, 1], vertical_alignment="center")
-    words = f"{done} of {len(jobs)} are fitted"
+    words = f"{done} of {len(jobs)} models fitted"
     if running:
         bar.progress(done / len(jobs), text=words)
     else:
@@ -29,7 +29,7 @@ def _progress(jobs: dict) -> bool:
             job.leave()
     stopped = [job for job in jobs.values() if job.missing]
     if stopped and not running:
-        if button.button("Again", key="compare_again", width="stretch"):
+        if button.button("Retry", key="compare_again", width="stretch"):
             for job in stopped:
                 job.start()
             st.rerun()
@@ -39,7 +39,7 @@ def _progress(jobs: dict) -> bool:
 def _panels(found: list, regions: maps.Maps) -> None:
     if regions.classes is not None:
         legend = figures.class_legend(regions.classes)
-        st.plotly_chart(legend, key="classes", alt="Marks of the classes", config=BARE)
+        st.plotly_chart(legend, key="classes", alt="Class markers", config=BARE)
     for place, one in enumerate(found):
         if place % COLUMNS == 0:
             columns = st.columns(COLUMNS)
@@ -57,7 +57,7 @@ def _two(found: list, regions: maps.Maps, part: str) -> None:
         return
     a, b = two
     figure = regions.difference(a, b)
-    st.plotly_chart(figure, key="difference", alt="Where A and B answer differently")
+    st.plotly_chart(figure, key="difference", alt="Where A and B differ")
     table = contenders.differences(found, a, data, part)
     st.caption(comparisons.about_differences(len(a.loss), part, data.dataset))
     st.dataframe(table, hide_index=True)
@@ -92,7 +92,7 @@ except SmpcoreError as problem:
 left, right = st.columns([1, 5], vertical_alignment="center")
 pin.button(context, left)
 if pinned := session.get().pinned:
-    right.caption(escape_markdown(f"A: {pinned.title}, fitted on these data."))
+    right.caption(escape_markdown(f"A: {pinned.title}, fitted on this data set."))
 asked, search = contenders.entries(context)
 jobs = {entry: cache.contender(data, entry, search) for entry in asked}
 polling = any(job.running for job in jobs.values())

@@ -35,21 +35,21 @@ def _columns(dataset: Dataset) -> None:
     if dataset.private:
         st.caption(
             escape_markdown(
-                f"What is predicted: {short_label(dataset.target)}. If that is not "
-                'it, give another column the role "target". A column that says which '
+                f"Target: {short_label(dataset.target)}. If that is not right, "
+                'give another column the role "target". A column that says which '
                 'rows belong together (a patient, a machine) gets the role "group".'
             )
         )
     roles.task(dataset)
     roles.roles(dataset)
     if not dataset.private:
-        st.caption("Roles can be changed in a table of your own.")
+        st.caption("Roles can be changed in uploaded tables.")
         uploads.copy(dataset)
 
 
 session.current()
 picker = st.container()
-with st.expander("Bring a table of your own", icon=":material/upload:"):
+with st.expander("Upload data", icon=":material/upload:"):
     uploads.uploads()
 with st.expander("Fetch from OpenML", icon=":material/cloud_download:"):
     openml.controls()

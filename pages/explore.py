@@ -8,7 +8,7 @@ from pages.explore import live
 from pages.explore.canvas import live_figure
 from pages.state import session
 from pages.state.context import resolve
-from pages.ui import exports, pin
+from pages.ui import exports, pin, readouts
 from pages.ui.text import escape_markdown, number_columns
 from pages.work import cache
 from smpcore import METHODS, SmpcoreError, figures
@@ -33,7 +33,7 @@ def _downloads() -> None:
     # As wide as their words, and below each other where there is no room.
     row = st.container(horizontal=True, vertical_alignment="center")
     refused, make = exports.offer(released)
-    usual = "The canonical model of these settings as C99 with a self-test, in a zip."
+    usual = "The fully converged model as C99 code with a self-test, in a zip file."
     row.download_button(
         "Download as C",
         data=make,
@@ -46,14 +46,14 @@ def _downloads() -> None:
         help=refused or usual,
     )
     pin.button(resolve(released), row)
-    row.page_link("pages/export.py", label="Sizes, agreement, Python")
+    row.page_link("pages/export.py", label="More export options")
     if waiting := cache.start_up().waiting:
-        row.caption(f"Still being compiled: {', '.join(waiting)}.")
+        row.caption(f"Still compiling: {', '.join(waiting)}.")
     context = session.resolved()
     if context.operating:
-        row.caption(f"{context.operating}, as set on Trade-off.")
+        row.caption(f"{context.operating} (set on Trade-off).")
     if times := context.times_opened:
-        row.caption(f"Test set of these data opened: {times} time{'s' * (times > 1)}.")
+        row.caption(f"Test set opened {times} time{'s' * (times > 1)}.")
 
 
 def _convergence() -> None:
@@ -63,18 +63,18 @@ def _convergence() -> None:
         st.info(escape_markdown(str(error)))
         return
     if not fit.wait(0.0):
-        st.info("The fit is still running.")
+        st.info("The model is still being fitted.")
         return
     history = fit.estimator.history_
     st.plotly_chart(
         figures.convergence(history),
         key="convergence",
-        alt="Objective and certified gap against iterations",
+        alt="Objective and optimality gap against iterations",
     )
-    st.caption(f"{history.n_iter} iterations, {history.status_text}.")
+    st.caption(f"{readouts.convergence_summary(history)}.")
     names = ("iteration", "objective", "gap")
     table = {name: getattr(history, name) for name in names}
-    with st.popover("As a table"):
+    with st.popover("Show as a table"):
         st.dataframe(table, hide_index=True, column_config=number_columns(table))
 
 
@@ -92,8 +92,8 @@ _figure()
 
 @st.fragment
 def _solver() -> None:
-    if st.toggle("Show how the solver converged", key="show_convergence"):
-        st.button("Update to the model above", key="refresh_convergence")
+    if st.toggle("Show convergence", key="show_convergence"):
+        st.button("Recompute for the current model", key="refresh_convergence")
         _convergence()
 
 

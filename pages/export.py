@@ -17,16 +17,16 @@ def _compare(form: formats.Form, found: dict[str, formats.Form]) -> None:
     if problem := found[asked.number_format].problem:
         st.info(escape_markdown(f"{problem} {form.name} is shown."))
     formats.table(formats.lines(made, found, target.chip), target.chip)
-    st.caption(f"On all rows that are open. **{form.name}:** {formats.told(form)}")
+    st.caption(f"On all open rows. **{form.name}:** {formats.told(form)}")
     st.caption(formats.worth(form, made))
     if differing := formats.differing(made, form):
-        with st.expander(f"Rows that {form.name} answers otherwise than float64"):
+        with st.expander(f"Rows for which {form.name} and float64 predictions differ"):
             st.dataframe(differing, hide_index=True)
 
 
 def _files(form: formats.Form) -> None:
     real = st.toggle(
-        "Put real training rows among the test vectors",
+        "Include real training rows in the test vectors",
         value=exports.carries_real_rows(made.data),
         key=f"export_real_{made.data.dataset.digest}",
     )
@@ -40,7 +40,7 @@ def _files(form: formats.Form) -> None:
     vectors = session.remembered("vectors", (key, form.name, real), make)
     told = f"{vectors.n_real} of them real" if vectors.n_real else "all synthetic"
     if held := model.n_training_rows:
-        told += f"; the model itself holds {held} training rows"
+        told += f"; the model itself contains {held} training rows"
     st.download_button(
         "Download the zip",
         data=partial(PACKERS[target.files], model, vectors, asked.prefix),
@@ -50,9 +50,9 @@ def _files(form: formats.Form) -> None:
         on_click="ignore",
         type="primary",
         key="export_download",
-        help="With a self-test that compares every score bit for bit.",
+        help="Includes a self-test that compares every score bit for bit.",
     )
-    st.caption(f"It holds {len(vectors.rows)} test vectors, {told}.")
+    st.caption(f"Contains {len(vectors.rows)} test vectors, {told}.")
     st.markdown(usage.lines(asked.target, model, asked.prefix, len(vectors.rows)))
     for tab, name in zip(st.tabs(list(files)), files, strict=True):
         tab.code(files[name].decode(), language="c", height=360)
@@ -62,7 +62,7 @@ context = session.resolved()
 st.subheader("Export")
 try:
     learned_on = escape_markdown(context.data.dataset.name)
-    said = f"{context.method.title}, learned on {learned_on}."
+    said = f"{context.method.title}, trained on {learned_on}."
     st.caption(said + (f" {context.operating}." if context.operating else ""))
 except SmpcoreError as problem:
     st.info(escape_markdown(str(problem)))
@@ -76,7 +76,7 @@ try:
     given = ranges.editor(made)
     key = key, tuple(given.items())
     job = settings.begun("forms", key, partial(formats.forms, made, given))
-    if not settings.waits(job, "Number formats compared on every open row"):
+    if not settings.waits(job, "Number formats compared on all open rows"):
         found = job.result()
         shown = formats.shown(found, asked.number_format)
         with place:

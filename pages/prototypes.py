@@ -21,8 +21,8 @@ SECTIONS = {
     "All": portraits.gallery,
     "One by one": one.single,
     "Rule in words": rules.section,
-    "Why this answer": answers.why,
-    "How stable": stability.section,
+    "Why this prediction": answers.why,
+    "Stability": stability.section,
     "Report": report.section,
 }
 
@@ -37,7 +37,7 @@ except SmpcoreError as problem:
     st.stop()
 name = escape_markdown(data.dataset.name)
 st.caption(
-    f"{context.method.title}, learned on {name}. "
+    f"{context.method.title}, trained on {name}. "
     f"{readouts.KINDS[model.kind_of_prototype]}"
 )
 st.caption(escape_markdown(worth.worth(model, data)))

@@ -47,7 +47,7 @@ def _choose(found: sweeps.SweepResult) -> None:
     rows = found.of_methods.itertuples()
     texts = {sweeps.label(row): row for row in rows}
     left, button, link = st.columns([5, 2, 2], vertical_alignment="bottom")
-    picked = left.selectbox("A point, instead of a click on it", texts, key="point")
+    picked = left.selectbox("Select a point", texts, key="point")
     button.button(
         "Use this model",
         key="use_point",
@@ -55,7 +55,7 @@ def _choose(found: sweeps.SweepResult) -> None:
         args=(asked, texts[picked]),
         type="primary",
     )
-    link.page_link("pages/explore.py", label="See it on Explore")
+    link.page_link("pages/explore.py", label="Open in Explore")
     if told := sweeps.in_use(session.resolved(), found, asked):
         st.success(told)
     session.show_url(session.current())

@@ -104,9 +104,9 @@ def report(model: PrototypeModel, page: Page | None = None) -> str:
         )
     sections = [
         html_table([{"": name, " ": text} for name, text in page.facts.items()]),
-        f"<p>A prototype is a {escape(model.kind_of_prototype)}. "
+        f"<p>Type of prototype: {escape(model.kind_of_prototype)}.  "
         f"{escape(page.what)}</p>",
-        "<h2>The rule</h2>",
+        "<h2>Decision rule</h2>",
         *([] if page.rule is None else _points(page)),
         "<details><summary>As a formula</summary>",
         f'<p class="rule">{escape(chr(10).join(rule_in_words(model)))}</p></details>',
@@ -116,12 +116,16 @@ def report(model: PrototypeModel, page: Page | None = None) -> str:
     shown = min(model.n_prototypes, _MOST_PROTOTYPES)
     sections += [_prototype(model, page, j) for j in range(shown)]
     if shown < model.n_prototypes:
-        sections.append(f"<p>{model.n_prototypes - shown} more are not drawn.</p>")
-    sections.append("<h2>Real rows in this file</h2>")
+        sections.append(
+            f"<p>{model.n_prototypes - shown} more prototypes are not shown.</p>"
+        )
+    sections.append("<h2>Training rows in this file</h2>")
     if page.rows:
         sections.append(html_table(page.rows))
     elif "real case" in model.kind_of_prototype:
-        sections.append("<p>None as a table; the portraits are made of real rows.</p>")
+        sections.append(
+            "<p>None as a table; the portraits are based on training rows.</p>"
+        )
     else:
         sections.append("<p>None.</p>")
     # The policy keeps a browser from running or fetching anything, whatever is inside.
@@ -143,17 +147,19 @@ def _points(page: Page) -> list[str]:
         if table.prototype is not None:
             own = page.names.get(table.prototype) or f"Prototype {table.prototype + 1}"
             name = f"{own}: {name}"
-        start = "" if table.start is None else f", starts at {table.start:.3g}"
+        start = "" if table.start is None else f", constant {table.start:.3g}"
         lines += [f"<h3>{escape(name + start)}</h3>", html_table(table.lines)]
         if more := table.n_left_out:
-            lines.append(f"<p>{more} line{'s' * (more > 1)} of less effect</p>")
+            lines.append(
+                f"<p>{more} line{'s' * (more > 1)} with smaller effects omitted</p>"
+            )
     return lines
 
 
 def _prototype(model: PrototypeModel, page: Page, j: int) -> str:
-    label = "the answer"
+    label = "the prediction"
     if model.classes is not None:
-        label = str(model.classes[model.owner[j]])
+        label = f"class {model.classes[model.owner[j]]}"
     name = page.names.get(j) or f"Prototype {j + 1}"
     lines = [f"<section><h3>{escape(name)}: {escape(label)}</h3>"]
     if note := page.notes.get(j):

@@ -34,9 +34,9 @@ def test_every_method_answers_new_rows(method):
     frame = load_dataset("iris").frame
     bring(page, moved(frame))
     assert shown(page)["Rows"] == "150"
-    assert shown(page)["Rows right"].endswith(" of 150")
-    assert re.fullmatch(r"\d+\.\d %", shown(page)["Right"])
-    assert "These rows are no part of the data set" in said(page)
+    assert shown(page)["Correct rows"].endswith(" of 150")
+    assert re.fullmatch(r"\d+\.\d %", shown(page)["Accuracy"])
+    assert "These rows are not part of the data set" in said(page)
     assert len(page.dataframe[-1].value) == 150
 
 
@@ -65,20 +65,20 @@ def test_the_file_and_its_columns_stay_open_until_they_are_closed():
 def test_rows_of_the_data_set_are_said_and_test_rows_are_not_scored():
     frame = load_dataset("wine").frame
     page = bring(opened({"data": "wine"}, "apply.py"), frame)
-    assert "no part of the data set" not in said(page)
+    assert "not part of the data set" not in said(page)
     parts = "training 106, validation 36, test 36"
     assert f"Of these 178 rows, 178 equal rows of this data set ({parts})" in said(page)
-    assert "The test rows stay closed. No row is left to score." in said(page)
-    assert "Right" not in shown(page)
+    assert "The test set stays closed. No rows are left to score." in said(page)
+    assert "Accuracy" not in shown(page)
     assert len(page.dataframe[-1].value) == 178
     bring(page, pd.concat([frame, moved(frame.iloc[:50])]))
-    assert "Scored are the other 50 rows" in said(page)
-    assert shown(page)["Rows right"].endswith(" of 50")
+    assert "The other 50 rows are scored" in said(page)
+    assert shown(page)["Correct rows"].endswith(" of 50")
     page = bring(
         opened({"data": "wine", "opened": "1", "open": "1"}, "apply.py"), frame
     )
-    assert shown(page)["Rows right"].endswith(" of 36")
-    assert "stay closed" not in said(page)
+    assert shown(page)["Correct rows"].endswith(" of 36")
+    assert "stays closed" not in said(page)
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_rows_of_a_group_count_together(grouped):
     page = bring(opened(query, "apply.py"), moved(frame))
     assert "rows of one group count together" in said(page)
     assert "Not used" not in said(page), "the group is used in the interval"
-    label = "95 % interval, known classes"
+    label = "95 % interval (known classes)"
     low, high = ends(shown(page)[label])
     bring(page, moved(frame.drop(columns="patient")))
     assert "takes these rows as independent" in said(page)
@@ -151,7 +151,7 @@ def test_without_labels_nothing_is_scored():
     frame = load_dataset("iris").frame
     bring(page, frame.iloc[:10, :4])
     assert shown(page)["Rows"] == "10"
-    assert "Right" not in shown(page)
+    assert "Accuracy" not in shown(page)
 
 
 def test_a_renamed_column_is_asked_for_and_taken():

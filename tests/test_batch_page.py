@@ -68,7 +68,7 @@ def test_its_points_open_models_and_nothing_is_fitted_again(content, monkeypatch
     next(b for b in app.button if b.key == "use_point").click().run()
     choice = session_of(app).choice
     assert set(choice.values) == {"k"}, "other values are those of the batch run"
-    assert "On every page now" in sound(app).success[0].value
+    assert "Used on every page" in sound(app).success[0].value
 
 
 def test_it_stays_while_other_pages_are_seen_and_goes_when_closed(content):

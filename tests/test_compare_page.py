@@ -31,7 +31,7 @@ def test_five_baselines_beside_the_method(data):
     table = page.dataframe[-1].value
     assert len(table) >= 4
     assert set(table["result"]) <= {"better", "worse", "no clear difference"}
-    assert "usual settings" in told(page)
+    assert "default settings" in told(page)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -44,7 +44,7 @@ def test_every_method(method):
 
 def test_settings_of_explore_are_taken_and_said():
     page = settled(opened({"data": "iris", "lam": "0.02"}, "compare.py"))
-    assert "lam = 0.02 (as set on Explore)" in told(page)
+    assert "lam = 0.02 (as on Explore)" in told(page)
 
 
 def test_the_chosen_model_has_the_threshold_that_every_page_applies():
@@ -54,7 +54,9 @@ def test_the_chosen_model_has_the_threshold_that_every_page_applies():
     assert "Threshold moved to 0.9" in told(moved)
     assert "Threshold moved" not in told(plain)
     shares = [
-        Counter(re.findall(r"balanced ([\d.]+) %", told(page).replace("\\", "")))
+        Counter(
+            re.findall(r"balanced accuracy ([\d.]+) %", told(page).replace("\\", ""))
+        )
         for page in (plain, moved)
     ]
     # Of all models one, whose threshold was moved.
@@ -67,8 +69,8 @@ def test_search_is_the_same_budget_for_all():
     (settings,) = page.get("button_group")
     settings.set_value([True]).run()
     settled(page)
-    assert "(best of 6 by folds)" in told(page)
-    assert "as set on Explore" not in told(page)
+    assert "(best of 6, cross-validated)" in told(page)
+    assert "(as on Explore)" not in told(page)
 
 
 def test_a_handful_of_rows_is_answered_in_words():
@@ -86,7 +88,7 @@ def test_a_handful_of_rows_is_answered_in_words():
     (settings,) = page.get("button_group")
     settings.set_value([True]).run()
     (problem,) = settled(page).info
-    assert 'take the settings "as they are"' in said(page)
+    assert 'choose "current settings"' in said(page)
     assert "RBF-SVM, " in problem.value.replace("\\", "")
 
 
@@ -145,10 +147,10 @@ def test_a_link_brings_who_is_compared_and_no_pinned_model():
 
 def test_what_one_answer_to_all_is_worth_stands_beside_the_scores():
     page = settled(opened({"data": "moons", "d.imbalance": "0.9"}, "compare.py"))
-    assert "Always the most frequent class" in said(page)
+    assert "Majority-class baseline" in said(page)
     assert said(page).count("balanced") >= 6
     words = said(settled(opened({"data": "diabetes"}, "compare.py")))
-    assert "Always the training median" in words
+    assert "Training-median baseline" in words
     assert "balanced" not in words and "ringed: wrong" not in words
 
 

@@ -80,7 +80,7 @@ def test_what_was_chosen_for_other_data_comes_into_the_range_of_these(monkeypatc
     low, high = cache.bounds(resolve(now).data, now.method, resolve(now).values)["lam"]
     assert low < now.values["lam"] < high < BEYOND["lam"]
     (told,) = session_of(page).notices
-    assert "λ fusion stood beyond its new end" in told
+    assert "λ fusion was out of range; reset to" in told
 
 
 def test_a_generated_set_follows_its_controls():
@@ -210,7 +210,7 @@ def test_rows_of_one_patient_are_counted_and_kept_together():
     rows = "".join(f"p{i * 2 // 3},{i % 7},{i % 5},{'xy'[i % 2]}\n" for i in range(150))
     page = bring(opened(), "Patient ID,a,b,class\n" + rows)
     warnings = " ".join(warning.value for warning in page.warning)
-    assert "validation and test rows have a Patient ID that stands in training" in (
+    assert "validation and test rows have a Patient ID that is also in" in (
         warnings.replace("\\", "")
     )
     button = next(b for b in page.button if "together" in b.label)

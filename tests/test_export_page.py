@@ -56,7 +56,7 @@ def test_every_method_is_exported_or_refused_calmly_in_every_format(
     table = _table(page)
     assert list(table.index)[1:4] == list(FORMATS)
     assert table.index[0].startswith("float64")
-    assert table.index[-1] == "always the most frequent class"
+    assert table.index[-1] == "majority-class baseline"
     assert table["Training: right"]["float32"].endswith(" of 90)")
     refused = table["Training: right"][number_format] == "not possible"
     told = " ".join(info.value for info in page.info)
@@ -74,7 +74,7 @@ def test_linear_integers_are_possible_and_agree():
     table = _table(_page("int8", data="breast_cancer", method="smallk", target="avr"))
     assert table["differ from float64"]["int16"] == "0 of 455"
     assert table["rows saturated"]["int8"].endswith(" of 455")
-    proved = [float(table["proved the same"][f].split()[0]) for f in FORMATS]
+    proved = [float(table["proved equal"][f].split()[0]) for f in FORMATS]
     assert proved[0] >= proved[1] >= proved[2] > 50
     cycles = table["cycles, whole numbers"].str.replace(",", "")
     assert int(cycles["int8"]) < int(cycles["int16"]) < int(cycles["float32"])
@@ -84,10 +84,10 @@ def test_linear_integers_are_possible_and_agree():
 def test_a_regression_speaks_of_errors_and_differences():
     table = _table(_page("int16", data="diabetes"))
     found = table["largest difference"][list(FORMATS)].astype(float)
-    proved = table["proved at most"][list(FORMATS)].astype(float)
+    proved = table["proved bound"][list(FORMATS)].astype(float)
     assert (found > 0).all() and (found <= proved).all()
     error = table["Validation: mean error"].astype(float)
-    assert error["always the training median"] > error["int16"]
+    assert error["training-median baseline"] > error["int16"]
     assert not any("right" in name for name in table)
 
 
@@ -100,7 +100,7 @@ def test_rows_that_differ_are_listed():
         assert line["float64"] != line["int8"]
         assert str(made.data.y[line["row"]]) == line["truth"]
     page = _page("int8", data="digits", method="smp")
-    assert any("answers otherwise" in block.label for block in page.expander)
+    assert any("predictions differ" in block.label for block in page.expander)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_a_board_that_is_too_small_is_marked_and_its_name_is_data():
     page.switch_page("pages/export.py").run()
     (warning,) = [w.value for w in sound(page).warning]
     assert "\\<img src\\=x\\> \\*\\*b\\*\\*".replace("\\=", "=") in warning
-    assert "exported all the same" in warning
+    assert "still be exported" in warning
     assert "left out: 1" in said(page)
     table = page.dataframe[1].value.set_index("board")
     assert table["fits"].tolist() == ["no: too little flash", "yes"]
@@ -215,7 +215,7 @@ def test_costs_are_measured_on_a_button():
     metrics = {metric.label: metric.value for metric in page.metric}
     form = _made("int8", data="breast_cancer", method="smallk")[1]
     guess = costs.estimates(form.model)["ATmega328P"]
-    count = int(metrics["Cycles an answer"].replace(",", ""))
+    count = int(metrics["Cycles per prediction"].replace(",", ""))
     assert 0.5 < count / guess.linked.count < 2
     alone = int(re.search(r"of flash, ([\d,]+) cycles", said(page))[1])
     assert 0.5 < alone / guess.alone.count < 2

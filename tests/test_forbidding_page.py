@@ -80,11 +80,11 @@ def test_forbidden_and_allowed_again_by_every_method(data, name, method):
     sound(picker.set_value([name]).run())
     assert chosen(page).forbidden == (name,)
     assert resolve(chosen(page)).data.preparation.n_features < before
-    assert f"Learned without {name}" in words(page)
-    for section in ("One by one", "Rule in words", "Why this answer", "Report"):
+    assert f"Trained without {name}" in words(page)
+    for section in ("One by one", "Rule in words", "Why this prediction", "Report"):
         page.segmented_control(key="prototypes_section").set_value(section).run()
         assert not sound(page).error
-        if section == "Why this answer":
+        if section == "Why this prediction":
             assert "would change from" in words(page)
     sound(page.multiselect(key="forbidden_features").set_value([]).run())
     assert chosen(page).forbidden == ()
@@ -109,7 +109,7 @@ def test_of_a_series_the_button_forbids_the_channel():
 
 
 def test_editing_it_is_without_effect_and_the_page_says_so():
-    page = at("Why this answer", {"data": "iris", "without": without(PETAL)})
+    page = at("Why this prediction", {"data": "iris", "without": without(PETAL)})
     assert "no value changes the answer: petal width (cm)" in words(page)
     context = sight_of(chosen(page))
     assert [given.name for given in context.forbidden] == [PETAL]
@@ -122,7 +122,7 @@ def test_editing_it_is_without_effect_and_the_page_says_so():
 @pytest.mark.parametrize("name", PAGES)
 def test_every_page_learns_without_it_and_says_so(name):
     page = opened({"data": "iris", "without": without(PETAL)}, f"{name}.py")
-    assert "Learned without petal width (cm)" in words(page)
+    assert "Trained without petal width (cm)" in words(page)
     assert chosen(page).forbidden == (PETAL,)
     assert not page.error
 

@@ -21,7 +21,7 @@ from tests.test_app import _payload
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
 #: Of 400 rows each part has one in twenty of the rare class.
-USUAL = "always the most frequent class: 95.0 %"
+USUAL = "majority-class baseline: 95.0 %"
 #: At this sparsity every weight is zero.
 DEAD = {"mu": "10"}
 
@@ -40,32 +40,32 @@ def rare():
 def test_explore_says_what_a_dead_model_is_worth(rare):
     told = {e["name"]: e for e in _payload(opened(rare | DEAD))["picture"]["readouts"]}
     assert USUAL in told["Validation accuracy"]["detail"]
-    assert told["Never answered"]["value"] == "ill"
+    assert told["Classes never predicted"]["value"] == "ill"
 
 
 def test_prototypes_say_what_a_dead_model_is_worth(rare):
     words = said(opened(rare | DEAD, "prototypes.py"))
     assert USUAL in words
-    assert "No better than always the most frequent class" in words
-    assert "Never the answer, though rows have it: ill." in words
+    assert "Not better than the majority-class baseline" in words
+    assert "Classes never predicted: ill." in words
 
 
 def test_compare_says_what_a_dead_model_is_worth(rare):
     page = opened(rare | DEAD, "compare.py")
-    until(page, lambda p: "never answers ill" in said(p))
-    assert "Always the most frequent class, well: 95.0 % right" in said(page)
+    until(page, lambda p: "classes never predicted: ill" in said(p))
+    assert "Majority-class baseline (well): 95.0 %." in said(page)
 
 
 def test_trade_off_says_what_a_dead_model_is_worth(rare, monkeypatch):
     monkeypatch.setattr(sweep_jobs, "COARSE_SECONDS", 30.0)
     page = opened(rare, "tradeoff.py")
     until(page, lambda p: all(b.key != "sweep_stop" for b in p.button))
-    assert "One answer to all training rows reaches 0.5." in said(page)
+    assert "Majority-class baseline: 0.5." in said(page)
     dead = page.dataframe[0].value.query("`Non-zeros` == 0")
     assert len(dead)
-    assert dead["Remarks"].str.contains("no better than one answer to all rows").all()
+    assert dead["Remarks"].str.contains("not better than the baseline").all()
     page.selectbox(key="sweep_score_classification").select("accuracy").run()
-    assert "One answer to all training rows reaches 0.95." in said(page)
+    assert "Majority-class baseline: 0.95." in said(page)
 
 
 def test_apply_says_what_a_dead_model_is_worth(rare):
@@ -75,19 +75,19 @@ def test_apply_says_what_a_dead_model_is_worth(rare):
     table = frame.to_csv(index=False).encode()
     page.file_uploader[0].set_value(("new.csv", table, "text/csv")).run()
     metrics = {metric.label: metric.value for metric in page.metric}
-    assert metrics["Right"] == "95.0 %"
-    assert metrics["Rows right"] == "380 of 400"
-    assert metrics["Always the most frequent"] == "95.0 %"
-    assert "Never the answer, though rows have it: ill." in said(page)
+    assert metrics["Accuracy"] == "95.0 %"
+    assert metrics["Correct rows"] == "380 of 400"
+    assert metrics["Majority-class baseline"] == "95.0 %"
+    assert "Classes never predicted: ill." in said(page)
 
 
 def test_export_says_what_one_answer_would_reach(rare):
     page = opened(rare, "export.py")
     assert USUAL in said(page)
     table = page.dataframe[0].value.T
-    assert table["Training: right"]["always the most frequent class"] == "95.0 %"
+    assert table["Training: right"]["majority-class baseline"] == "95.0 %"
     silent = said(opened(rare | {"mu": "0.03"}, "export.py"))
-    assert "Never the answer, though rows have it: ill." in silent
+    assert "Classes never predicted: ill." in silent
     dead = said(opened(rare | DEAD, "export.py"))
     assert "The model uses no input, it always answers 'well'" in dead
 
@@ -99,11 +99,11 @@ def test_apply_and_export_of_numbers_name_the_training_median():
     table = frame.to_csv(index=False).encode()
     page.file_uploader[0].set_value(("new.csv", table, "text/csv")).run()
     metrics = {metric.label: metric.value for metric in page.metric}
-    usual = float(metrics["Always the training median"])
+    usual = float(metrics["Training-median baseline"])
     assert usual > float(metrics["Mean absolute error"])
     table = opened({"data": "diabetes"}, "export.py").dataframe[0].value.T
     error = table["Validation: mean error"].astype(float)
-    assert error["always the training median"] > error["float32"]
+    assert error["training-median baseline"] > error["float32"]
 
 
 def test_few_rows_have_wide_intervals_and_repeated_folds(monkeypatch):

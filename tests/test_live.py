@@ -319,7 +319,7 @@ def test_what_a_link_sets_in_vain_is_named():
     query = {"data": "moons", "mu": "0.01", "lambda": "3", "<b>": "1"}
     choice, notices = links.read_url(query)
     assert choice.values == {"mu": 0.01}
-    assert notices == ["The link sets what is not here and was left out: <b>, lambda."]
+    assert notices == ["Unknown settings in the link were ignored: <b>, lambda."]
 
 
 def test_a_long_fit_runs_in_a_job_that_can_be_stopped_and_taken_up_again(monkeypatch):
@@ -364,7 +364,7 @@ def test_another_option_brings_sliders_back_into_their_range(browser):
     header = browser.drag(start="each", release=True)
     lam = next(c for c in header["controls"] if c["name"] == "lam")
     assert lam["low"] < lam["value"] < lam["high"] < 0.003
-    assert "stood beyond its new end" in header["notices"][0]["text"]
+    assert "was out of range; reset to" in header["notices"][0]["text"]
     assert browser.choice.values["lam"] == lam["value"]
     assert len(header["picture"]["prototypes"]["weights"]) > 2, "not all merged"
 

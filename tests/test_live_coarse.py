@@ -54,7 +54,7 @@ def training(picture):
 def test_a_long_fit_is_first_answered_coarsely_and_then_as_always(browser):
     first = browser.last["picture"]
     assert browser.last["job"] and not first["canonical"]
-    assert first["coarse"] == f"coarse: fitted on {FEW} of {ALL} rows"
+    assert first["coarse"] == f"Preview: fitted on {FEW} of {ALL} rows"
     assert f" of {FEW} rows" in training(first), "the rows it was judged on"
     assert len(first["predicted"]) == 455, "all rows are drawn"
     done = until_done(browser)
@@ -139,6 +139,6 @@ def test_the_whole_is_its_own_part_where_rows_are_few():
     data = resolve(Choice(data="moons")).data
     part = subsampled.part_of(data, "smp")
     np.testing.assert_array_equal(part.split.train, data.split.train)
-    assert subsampled.words(part, data) == "coarse: a short fit"
+    assert subsampled.words(part, data) == "Preview: short fit"
     few = resolve(Choice(data="moons", data_values={"n_samples": 20})).data
     assert subsampled.part_of(few, "smp") is None

@@ -103,7 +103,7 @@ def test_other_data_bring_it_into_their_range_and_it_is_said(browser):
     header = browser.drag(data="breast_cancer", release=True)
     lam = _control(browser, "lam")
     assert lam["low"] < lam["value"] < lam["high"] == _natural(browser.choice)
-    assert "stood beyond its new end" in header["notices"][0]["text"]
+    assert "was out of range; reset to" in header["notices"][0]["text"]
 
 
 def test_another_option_leaves_what_was_chosen(browser):

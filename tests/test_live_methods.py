@@ -32,7 +32,13 @@ def test_the_first_picture_is_canonical_and_described(browser):
     picture = browser.last["picture"]
     assert picture["canonical"]
     names = [readout["name"] for readout in picture["readouts"]]
-    wanted = {"Validation accuracy", "Training accuracy", "Prototypes", "Gap", "Solver"}
+    wanted = {
+        "Validation accuracy",
+        "Training accuracy",
+        "Prototypes",
+        "Optimality gap",
+        "Solver",
+    }
     assert wanted <= set(names)
     assert all(r["value"] for r in picture["readouts"])
     assert browser.last["scene"]["view"]["note"]
@@ -96,7 +102,7 @@ def test_counts_are_brought_into_the_range_of_the_data_and_it_is_said():
     assert browser.last["picture"]["strip"]["nonzeros"] <= 18
     moved = browser.drag(data="moons", release=True)
     assert [n["text"] for n in moved["notices"]] == [
-        "k features: here at most 2, which is set now."
+        "k features was out of range; reset to 2, the maximum."
     ]
     assert browser.choice.values["k"] == 2
 
@@ -208,10 +214,10 @@ def test_cases_off_the_data_are_those_far_from_every_training_row():
     np.testing.assert_array_equal(picture["prototypes"]["mark_off"], away)
     assert 0 < away.sum() < len(away)
     texts = {r["name"]: r["value"] for r in picture["readouts"]}
-    assert texts["Off the data"] == f"{away.sum()} of {len(away)}"
+    assert texts["Far from all data"] == f"{away.sum()} of {len(away)}"
     blind = browser.drag(similarity="cosine", release=True)["picture"]
     assert blind["prototypes"]["mark_off"] is None
-    assert "Off the data" not in {r["name"] for r in blind["readouts"]}
+    assert "Far from all data" not in {r["name"] for r in blind["readouts"]}
 
 
 def test_ways_begin_where_the_solver_did_also_of_cases_that_fell_together():

@@ -45,7 +45,7 @@ def test_other_data_bring_the_first_method_that_learns_them_and_say_so():
     assert "remark" not in _control(browser, "method")
     browser.drag(data="diabetes", release=True)
     assert browser.choice.method == ABLE[0] and browser.choice.values == {}
-    assert "does not answer with a number" in _texts(browser)[0]
+    assert "does not predict a number" in _texts(browser)[0]
     picker = _control(browser, "method")
     assert [option["value"] for option in picker["options"]] == ABLE
     for key in set(METHODS) - set(ABLE):
@@ -170,7 +170,7 @@ def test_stars_and_bars_say_who_raises_and_who_lowers():
     np.testing.assert_allclose(shown["mark_weight"], votes, rtol=1e-6)
     assert (shown["mark_owner"] == 255).all() and bars["owner"] is None
     order = np.argsort(-np.abs(votes), kind="stable")
-    assert bars["names"] == [f"{j + 1} · {words[j]}" for j in order]
+    assert bars["names"] == [f"Prototype {j + 1} ({words[j]})" for j in order]
 
 
 def test_points_on_a_curve_are_drawn_with_their_target():
@@ -256,7 +256,7 @@ def test_links_know_the_task():
     assert choice.method == ABLE[0] and not notices
     choice, notices = links.read_url({"data": "diabetes", "method": "smp", "mu": "1"})
     assert choice.method == ABLE[0]
-    assert "does not answer with a number" in notices[0] and "mu" in notices[1]
+    assert "does not predict a number" in notices[0] and "mu" in notices[1]
     query = {"data": "hills", "method": "supersparse", "target": "teacher"}
     choice, notices = links.read_url(query)
     assert "target should be one of: labels, ridge, lasso" in notices[0]

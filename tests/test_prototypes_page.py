@@ -29,8 +29,8 @@ SECTIONS = (
     "All",
     "One by one",
     "Rule in words",
-    "Why this answer",
-    "How stable",
+    "Why this prediction",
+    "Stability",
     "Report",
 )
 DATA = ("moons", "iris", "breast_cancer", "digits", "series")
@@ -59,13 +59,13 @@ def test_every_method_is_shown_on_every_kind_of_data(method, data):
         page.segmented_control(key="prototypes_section").set_value(section).run()
         assert not page.exception, (section, [e.value for e in page.exception])
         assert not page.error
-        if section == "Why this answer":
-            assert "The model's answer is" in words(page)
+        if section == "Why this prediction":
+            assert "Prediction: " in words(page)
             assert "would change from" in words(page)
 
 
 def test_an_edited_row_is_answered_anew():
-    page = at("Why this answer", {"data": "moons"})
+    page = at("Why this prediction", {"data": "moons"})
     before = page.markdown[0].value
     page.number_input[0].set_value(5).run()
     answers = {before, page.markdown[0].value}
@@ -82,31 +82,31 @@ def test_values_outside_the_ranges_are_said_and_come_back():
     X = data.of("validation")[0]
     out = model.support & ((X < model.low) | (X > model.high))
     row = int(np.flatnonzero(out.any(axis=1))[0])
-    page = at("Why this answer", {"data": "breast_cancer"})
-    assert "Outside the training rows' ranges" not in words(page)
-    assert "within the training rows' ranges)" in words(page)
+    page = at("Why this prediction", {"data": "breast_cancer"})
+    assert "Outside the training range" not in words(page)
+    assert "within the training range)" in words(page)
     page.selectbox(key="why_part").set_value("validation").run()
     sound(page.number_input[0].set_value(row + 1).run())
     name = model.feature_names[int(np.flatnonzero(out[row])[0])]
-    assert f"Outside the training rows' ranges: {name} = " in words(page)
-    assert "the way back into them included)" in words(page)
+    assert f"Outside the training range: {name} = " in words(page)
+    assert "including the way back into the range)" in words(page)
     sound(page.toggle(key="why_in").set_value(False).run())
-    assert "training rows' ranges" not in words(page)
+    assert "training range" not in words(page)
 
 
 def test_refits_run_as_a_job_and_their_table_comes():
-    page = at("How stable", {"data": "iris", "method": "mprotsvm"})
+    page = at("Stability", {"data": "iris", "method": "mprotsvm"})
     page.button(key="refit").click().run()
     until(page, lambda page: page.dataframe)
     table = page.dataframe[0].value
-    assert table["found again %"].between(0, 100).all()
+    assert table["recovered %"].between(0, 100).all()
     assert "100 refits" in words(page)
 
 
 def test_test_rows_stay_closed():
-    page = at("Why this answer", {"data": "iris"})
+    page = at("Why this prediction", {"data": "iris"})
     assert page.selectbox(key="why_part").options == ["Training", "Validation"]
-    assert "The test rows stay closed" in words(page)
+    assert "The test set is closed" in words(page)
 
 
 def test_names_are_kept_and_shown():
@@ -115,7 +115,7 @@ def test_names_are_kept_and_shown():
     page.text_input[1].set_value("my note").run()
     page.segmented_control(key="prototypes_section").set_value("All").run()
     assert not page.exception
-    assert page.dataframe[0].value["prototype"].iloc[0] == f"1 · {NASTY[:40]}"
+    assert page.dataframe[0].value["prototype"].iloc[0] == f"Prototype 1: {NASTY[:40]}"
 
 
 @pytest.fixture
@@ -188,7 +188,7 @@ def test_the_report_is_text_and_pictures_only(method, hostile, monkeypatch):
         full
     )
     if context.model.kind_of_prototype == "mix of real cases":
-        assert "Portraits are left out" in closed
+        assert "Portraits are omitted" in closed
         # The values of real rows are in the rule's tables.
         assert "<th>column</th><th>value</th>" in full
         assert "<th>column</th><th>value</th>" not in closed
@@ -197,8 +197,8 @@ def test_the_report_is_text_and_pictures_only(method, hostile, monkeypatch):
 @pytest.mark.parametrize(
     ("data", "method", "words"),
     [
-        ("breast_cancer", "smp", "always the most frequent class"),
-        ("diabetes", "supersparse", "always the training median"),
+        ("breast_cancer", "smp", "majority-class baseline"),
+        ("diabetes", "supersparse", "training-median baseline"),
     ],
 )
 def test_the_report_says_how_good_it_is_and_that_the_test_set_was_open(
@@ -231,10 +231,10 @@ def test_another_category_is_another_answer():
     roles = {"colour": "feature", "size": "feature", "y": "target"}
     dataset = Dataset("hues", frame, roles, "classification", private=True)
     query = {"data": "mine", "mine": table_store.keep(dataset)}
-    page = at("Why this answer", query)
+    page = at("Why this prediction", query)
 
     def answer():
-        (told,) = [m.value for m in page.markdown if "The model's answer is" in m.value]
+        (told,) = [m.value for m in page.markdown if "Prediction: " in m.value]
         return told.partition("**")[2].partition("**")[0]
 
     seen = {}
@@ -245,15 +245,17 @@ def test_another_category_is_another_answer():
     assert seen == {"red": "yes", "blue": "no", "a <b>hue</b>": "no"}
 
     page.segmented_control(key="prototypes_section").set_value("Rule in words").run()
-    assert [line for line in words(page).split("\n") if line.startswith("- yes, where")]
+    assert [line for line in words(page).split("\n") if line.startswith("- yes, if")]
     (first, *_) = page.dataframe
     assert list(first.value) == [
         *("column", "level or step", "points for", "points against")
     ]
     assert {"red", "blue", "a <b>hue</b>"} & set(first.value["level or step"])
-    page.segmented_control(key="prototypes_section").set_value("Why this answer").run()
+    page.segmented_control(key="prototypes_section").set_value(
+        "Why this prediction"
+    ).run()
     lead = page.segmented_control(key="why_by")
-    assert "columns" in lead.options and "levels one by one" in lead.options
+    assert "columns" in lead.options and "category levels" in lead.options
     assert set(_parts(sound(page))) == {"colour = a <b>hue</b>", "size = 0"}
     sound(page.segmented_control(key="why_by").set_value("feature").run())
     assert {"colour = red", "colour = blue"} < set(_parts(page))
@@ -261,8 +263,8 @@ def test_another_category_is_another_answer():
 
 def _parts(page):
     """Names of the parts of the lead, of the table beside the chart."""
-    tables = [table.value for table in page.dataframe if "part" in table.value]
-    return [name for name in tables[0].iloc[:, 0] if name != "the rest"]
+    tables = [table.value for table in page.dataframe if "contribution" in table.value]
+    return [name for name in tables[0].iloc[:, 0] if name != "constant"]
 
 
 def test_the_words_of_a_regression_are_of_numbers():
@@ -278,10 +280,10 @@ def test_the_words_of_a_regression_are_of_numbers():
 
 def test_a_method_without_distances_speaks_of_none():
     told = words(opened({"data": "iris", "method": "smallk"}, "prototypes.py"))
-    assert "Rows are training rows." in told and "Distances are" not in told
+    assert "Counts refer to training rows." in told and "Distances are" not in told
     page = opened({"data": "iris", "method": "supersparse"}, "prototypes.py")
     assert "Distances are in standard deviations" in words(page)
-    assert "to the nearest row" in page.dataframe[0].value
+    assert "distance to nearest row" in page.dataframe[0].value
 
 
 @pytest.fixture
@@ -309,7 +311,7 @@ def _styles(table):
 
 def test_small_numbers_keep_their_digits_and_values(small):
     query, dataset = small
-    page = at("Why this answer", query)
+    page = at("Why this prediction", query)
     edited, changed = page.dataframe[0], page.dataframe[-1]
     row = dataset.frame.loc[int(re.search(r"row (\d+) of", words(page))[1])]
     assert edited.value["value"].tolist() == [row["tiny"], row["people"]]
@@ -318,7 +320,7 @@ def test_small_numbers_keep_their_digits_and_values(small):
         assert float(now) == row[name] != float(then)
         assert len(then.partition("e")[0].strip("0.").replace(".", "")) <= 5, then
     shown = at("One by one", query).dataframe
-    (near,) = [_styles(table) for table in shown if "likeness" in table.value]
+    (near,) = [_styles(table) for table in shown if "similarity" in table.value]
     assert near["tiny"] == "%.4g" and near["people"] == "%.5g"
 
 
@@ -335,7 +337,7 @@ def test_the_report_warns_as_the_page_does(monkeypatch):
     for j in odd:
         (warning,) = one.oddities(context, j)
         _, section = text.split(f"<section><h3>Prototype {j + 1}:")
-        assert "sign opposite to the feature's own" in warning
+        assert "opposite sign of the difference" in warning
         assert warning in section.split("</section>")[0]
 
 
@@ -348,7 +350,7 @@ def test_a_prototype_is_chosen_by_the_name_that_it_was_given():
     sound(picker().set_value(2).run())
     sound(page.text_input[0].set_value("my flower").run())
     assert picker().value == 2, "it keeps its place"
-    assert picker().options[2] == "3 · my flower"
+    assert picker().options[2] == "Prototype 3: my flower"
     sound(picker().set_value(0).run())
     assert page.text_input[0].value == ""
     sound(picker().set_value(2).run())
@@ -358,8 +360,8 @@ def test_a_prototype_is_chosen_by_the_name_that_it_was_given():
 
 
 def test_what_was_typed_stays_when_a_feature_is_forbidden():
-    page = at("Why this answer", {"data": "iris"})
-    assert "Its target is" in said(page)
+    page = at("Why this prediction", {"data": "iris"})
+    assert "True value:" in said(page)
 
     def lines():
         return page.data_editor[0].value.set_index("column")
@@ -368,8 +370,8 @@ def test_what_was_typed_stays_when_a_feature_is_forbidden():
     edits = {"edited_rows": {2: {"value": 9.5, "hold": True}}}
     page.session_state[page.data_editor[0].key] = edits
     sound(page.run())
-    assert "You edited this row: the target of the original is" in said(page)
-    assert "Its target is" not in said(page)
+    assert "You edited this row; true value before editing:" in said(page)
+    assert "True value: " not in said(page)
     for forbidden in ([lines().index[0]], [column], []):
         sound(page.multiselect(key="forbidden_features").set_value(forbidden).run())
         assert list(lines()["hold"]) == [name == column for name in lines().index]
@@ -379,9 +381,9 @@ def test_what_was_typed_stays_when_a_feature_is_forbidden():
     sound(page.switch_page("pages/prototypes.py").run())
     assert lines().loc[column, "value"] == 9.5
     page.number_input[0].set_value(2).run()
-    assert "Its target is" in said(page), "another row is as it was"
+    assert "True value:" in said(page), "another row is as it was"
     assert not [b for b in page.button if b.key == "take_back"]
     page.number_input[0].set_value(1).run()
     sound(page.button(key="take_back").click().run())
-    assert "Its target is" in said(page)
+    assert "True value:" in said(page)
     assert lines().loc[column, "value"] != 9.5 and not lines()["hold"].any()

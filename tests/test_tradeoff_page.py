@@ -133,7 +133,7 @@ def test_a_chosen_point_stays_on_explore_and_the_refined_sweep_with_it():
 def test_no_bytes_no_point_and_the_page_says_which():
     app = _open({"data": "breast_cancer"})
     app.selectbox(key="sweep_size").select("flash_bytes").run()
-    assert "Not on this axis" in said(app)
+    assert "Not shown, as not measured on this axis" in said(app)
     drawn = app.get("plotly_chart")[0].proto.spec
     assert "l1 logistic regression" not in drawn
 
@@ -143,8 +143,8 @@ def test_costs_of_integers_say_that_they_are_the_predictions_alone(size):
     app = _open({"data": "iris"})
     app.selectbox(key="sweep_size").select(size).run()
     drawn = app.get("plotly_chart")[0].proto.spec
-    assert ("the prediction alone" in drawn) == ("int" in size)
-    assert "prediction alone" in app.selectbox(key="sweep_size").help
+    assert ("without input conversion" in drawn) == ("int" in size)
+    assert "exclude the conversion" in app.selectbox(key="sweep_size").help
 
 
 def test_more_folds_than_rows_is_a_sentence(monkeypatch):
@@ -176,7 +176,7 @@ def _markdown(app: AppTest) -> str:
 
 def test_a_threshold_is_set_linked_and_exported():
     app = _operating({"data": "breast_cancer"})
-    app.selectbox(key="way").select("by wanted sensitivity").run()
+    app.selectbox(key="way").select("target sensitivity").run()
     app.number_input(key="wanted_sensitivity").set_value(100.0).run()
     app.number_input(key="wanted_error").set_value(1.0).run()
     app = until(app, lambda app: any(b.key == "use_operating" for b in app.button))
@@ -201,25 +201,25 @@ def test_the_positive_class_is_the_rarer_one_and_its_area_has_an_interval():
     assert _positive(app).value == 1  # 212 of 569 are malignant
     assert _positive(app).options == ["malignant", "benign"]
     assert "AUC 0." in said(app) and "95 % interval 0." in said(app)
-    assert "about as frequent" not in said(app)
+    assert "about equally frequent" not in said(app)
     _positive(app).select(0).run()
     assert _positive(app).value == 0
     other = _operating({"data": "moons"})
-    assert "about as frequent" in said(other)
+    assert "about equally frequent" in said(other)
 
 
 def test_a_threshold_is_chosen_on_training_rows_and_judged_on_validation_rows():
     app = _operating({"data": "breast_cancer"})
     told = _markdown(app)
     assert "Sensitivity: " in told and "95 % interval" in told
-    app.selectbox(key="way").select("by wanted sensitivity").run()
+    app.selectbox(key="way").select("target sensitivity").run()
     app = until(app, lambda app: "chosen on" in said(app))
     data, choice = (
         resolve(Choice(data="breast_cancer")).data,
         Choice(data="breast_cancer"),
     )
     y = data.of("train")[1]
-    assert f"chosen on {len(y)} of {len(y)} training rows" in said(app)
+    assert f"scores of {len(y)} of {len(y)} training rows" in said(app)
     scores = out_of_fold(choice.method, {}, data.dataset, data.split)
     number = _positive(app).value
     points = operating_points(
@@ -280,9 +280,9 @@ def test_a_smaller_baseline_is_named_and_so_is_one_without_a_point():
     title = title_of(path.key)
     found = _found([1.0], 4, path.key)
     told = charts.rivals(found.points)
-    assert f"Smaller and as good here: {title} (than 1 of the 1 points" in told
+    assert f"At least as good and smaller: {title} (than 1 of the 1 points" in told
     remarks = charts.as_table(found, _asked())["Remarks"]
-    assert sum(f"smaller and as good: {title}" in remark for remark in remarks) == 1
+    assert sum(f"dominated by baseline {title}" in remark for remark in remarks) == 1
     assert charts.rivals(_found([1.0], 4).points) == ""
     asked = dataclasses.replace(_asked(), baselines=True)
     late = charts.unfinished(found, asked)
@@ -301,7 +301,7 @@ def test_points_that_the_pointer_cannot_reach_are_named():
     key, row = next(iter(METHODS.items()))
     choice = dataclasses.replace(choice, method=key, values={row.sparsity: 1e-4})
     told = sweeps.in_use(resolve(choice), found, _asked())
-    first, _, rest = told.partition("On the same spot of the chart: ")
+    first, _, rest = told.partition("At the same position in the chart: ")
     assert "= 0.0001, fitted" in first and rest.endswith("= 0.")
     unused = dataclasses.replace(choice, values={row.sparsity: 0.5})
     assert sweeps.in_use(resolve(unused), found, _asked()) == ""
@@ -347,14 +347,14 @@ def test_a_method_without_a_point_is_named_and_swept_again(monkeypatch):
     first = _open(busy)
     title = METHODS[first.multiselect[0].value[0]].title
     # The baselines may be known: they depend on the data only.
-    assert f"No point yet of {title}" in said(first)
+    assert f"No points yet for {title}" in said(first)
     monkeypatch.undo()
     monkeypatch.setattr(sweep_jobs, "COARSE_SECONDS", 30.0)
     again = _open(busy)
-    assert f"No point yet of {title}" not in said(again)
+    assert f"No points yet for {title}" not in said(again)
     assert again.selectbox(key="point").options
 
 
 def test_without_validation_rows_a_threshold_says_what_it_needs():
     app = _operating({"data": "breast_cancer", "validation": "0"})
-    assert "judged on validation rows, and there are none" in said(app)
+    assert "evaluated on validation rows, and there are none" in said(app)

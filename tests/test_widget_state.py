@@ -47,7 +47,9 @@ def _says_compare(page):
 
 
 def _told_prototypes(page):
-    page.segmented_control(key="prototypes_section").set_value("Why this answer").run()
+    page.segmented_control(key="prototypes_section").set_value(
+        "Why this prediction"
+    ).run()
     page.selectbox(key="why_part").select("validation").run()
     page.number_input[0].set_value(7).run()
     return sound(page)
@@ -110,7 +112,7 @@ def test_a_link_cannot_say_what_a_control_cannot(text):
     page = opened({"data": "iris"} | {f"p.{key}": text for key in keys}, "tradeoff.py")
     assert _says_trade_off(page) == start
     assert not [name for name in page.query_params if name.startswith("p.")]
-    assert "left out" not in said(page)
+    assert "ignored" not in said(page)
 
 
 def test_another_model_on_explore_is_the_one_that_is_swept():

@@ -234,11 +234,11 @@ def test_a_file_that_is_no_state_is_refused(text, words):
 @pytest.mark.parametrize(
     ("link", "words"),
     [
-        ({"data": "../x"}, "names a data set that is not here"),
+        ({"data": "../x"}, "names an unknown data set"),
         ({"lam": "1e99"}, "lam to 1e99, which it cannot be"),
         ({"lam": "nan"}, "lam should be a number"),
-        ({"nonsense": "1"}, "left out: nonsense"),
-        ({"method": "os"}, "names a method that is not here"),
+        ({"nonsense": "1"}, "ignored: nonsense"),
+        ({"method": "os"}, "names an unknown method"),
         ({"data": MINE}, "should name its table"),
     ],
 )

@@ -140,15 +140,15 @@ class SliderRow extends Row {
     let value = text === "" ? NaN : Number(text);
     let reason = "";
     if (!Number.isFinite(value)) {
-      reason = "This is not a number: the last value stays.";
+      reason = "Not a number; the last value is kept.";
       value = this.value;
     } else if (scale === "int" && !Number.isInteger(value)) {
       value = Math.round(value);
-      reason = `${label} is a whole number: ${value}.`;
+      reason = `${label} must be a whole number; rounded to ${value}.`;
     }
     const exempt = zero && value === 0;
-    if (value < low && !exempt) [value, reason] = [low, `The smallest value is ${say(low)}.`];
-    if (value > high) [value, reason] = [high, `The largest value is ${say(high)}.`];
+    if (value < low && !exempt) [value, reason] = [low, `The minimum is ${say(low)}.`];
+    if (value > high) [value, reason] = [high, `The maximum is ${say(high)}.`];
     if (reason) this.explain(reason);
     const changed = value !== this.value;
     this.show(value);
@@ -166,7 +166,7 @@ class SliderRow extends Row {
     if (!yes === !this.waiting) return;
     this.waiting = yes;
     this.rest();
-    if (yes) this.foot.append(el("span", { class: "reason chip", role: "status" }, "fits when you let go"));
+    if (yes) this.foot.append(el("span", { class: "reason chip", role: "status" }, "Release to refit"));
   }
 
   /** The foot in its usual state: named places on the slider. */

@@ -1,19 +1,22 @@
 /** Numbers in words, and document elements made without any HTML text. */
 
+/** Smaller numbers are rounding errors of 64-bit floats. */
+const ROUNDING = 1e-15;
+
 export const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
-/** A number with sensible digits: 0.00316, 1.2e-5, −42. */
+/** A number with sensible digits: 0.00316, 1.2e-5, −42; what is only rounding error is 0. */
 export function say(value, digits = 3) {
   if (!Number.isFinite(value)) return "–";
-  const size = Math.abs(value);
+const size = Math.abs(value) < ROUNDING ? 0 : Math.abs(value);
   const far = size !== 0 && (size < 1e-4 || size >= 1e6);
   let text = String(Number.isInteger(size) ? size : Number(size.toPrecision(digits)));
   if (far) text = size.toExponential(digits - 1).replace(/\.?0+e/, "e").replace("e+", "e");
-  return value < 0 ? `−${text}` : text;
+  return value < 0 && size ? `−${text}` : text;
 }
 
 /** The same with an explicit sign, for weights. */
-export const signed = (value) => (value > 0 ? "+" : "") + say(value);
+export const signed = (value) => (value >= ROUNDING ? "+" : "") + say(value);
 
 export const percent = (share) => `${say(Math.round(share * 1000) / 10, 4)} %`;
 

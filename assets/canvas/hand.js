@@ -49,7 +49,7 @@ export class Hand {
     const zoom = el("span", { class: "group" },
       button("−", "Zoom out", () => plot.zoom(1 / 1.5)),
       button("+", "Zoom in", () => plot.zoom(1.5)),
-      button("Fit", "Show everything: end the zoom", () => plot.resetView()));
+      button("Fit", "Reset the zoom and show everything", () => plot.resetView()));
     const reset = button("Reset", "Reset all settings, the view and the zoom", () => {
       plot.resetView();
       this.app.reset();
@@ -58,7 +58,7 @@ export class Hand {
     this.bar = el("div", { class: "bar", role: "group", "aria-label": "Figure tools" }, this.editing, back, zoom);
     this.flags = el("div", { class: "flags" });
     this.boxes = {};
-    for (const [name, text] of [["bands", "Margin bands"], ["arrows", "Prototypes"], ["points", "Points"]]) {
+    for (const [name, text] of [["bands", "Lead bands"], ["arrows", "Prototypes"], ["points", "Points"]]) {
       const box = el("input", { type: "checkbox" });
       box.addEventListener("change", () => {
         plot.show[name] = box.checked;
@@ -95,7 +95,7 @@ export class Hand {
     this.classes.hidden = Boolean(target);
     this.value.hidden = !target || target.curve;
     const { bands } = this.boxes;
-    setText(bands.nextElementSibling, target ? "Contour lines" : "Margin bands");
+    setText(bands.nextElementSibling, target ? "Contour lines" : "Lead bands");
     bands.parentElement.hidden = Boolean(target?.curve);
     if (!target || !fresh) return;
     this.given = Number(((target.low + target.high) / 2).toPrecision(3));
@@ -341,7 +341,7 @@ export class Hand {
   wheel(event, px, py) {
     const { plot } = this;
     if (!plot.inside(px, py)) return;
-    if (!this.entered && !event.ctrlKey) return this.app.report.advise("Click into the figure, or hold Ctrl, to zoom with the wheel.");
+    if (!this.entered && !event.ctrlKey) return this.app.report.advise("To zoom with the wheel, click the figure first or hold Ctrl.");
     if (event.deltaY > 0 && plot.zoomFactor === 1 && !event.ctrlKey) return;
     event.preventDefault();
     const turn = clamp(event.deltaY * (event.deltaMode === 1 ? 33 : 1), -300, 300);

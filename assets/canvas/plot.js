@@ -223,7 +223,7 @@ export class Plot {
 
   /** What the picture is, where it is not the fit of what the controls say. */
   mark(picture, waits) {
-    setText(this.badge, waits ? "fits when you let go" : picture?.coarse ?? "preview");
+    setText(this.badge, waits ? "Release to refit" : picture?.coarse ?? "Preview");
     this.badge.hidden = !waits && (!picture || picture.canonical || picture.knot !== null);
   }
 

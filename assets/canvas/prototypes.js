@@ -157,24 +157,24 @@ export class Prototypes {
   facts({ weights, size, bias, cases, noun = "weight" }, j) {
     if (!weights && cases) {
       const more = size[j] - casesOf(cases, j).length;
-      const short = `${size[j]} ${size[j] === 1 ? "case" : "cases"}${more > 0 ? `, ${more} of them not shown` : ""}`;
+      const short = `${size[j]} ${size[j] === 1 ? "case" : "cases"}${more > 0 ? `, ${more} not shown` : ""}`;
       return [short, `a mix of ${short}`];
     }
     if (!weights) {
       const long = bias?.some((b) => b !== 0) ? `, bias ${signed(bias[j])}` : "";
       const made = size ? `made of ${size[j]} ${size[j] === 1 ? "part" : "parts"}` : "";
-      return [made + long, made ? `it is ${made}${long}` : "it has no weights of its own"];
+      return [made + long, made ? `it is ${made}${long}` : "it has no feature weights"];
     }
     const d = weights.shape[1];
     let nonzero = 0;
     for (let i = j * d; i < (j + 1) * d; i++) if (weights[i] !== 0) nonzero++;
     const short = nonzero ? `${nonzero} ${noun}${nonzero === 1 ? "" : "s"}` : `all ${noun}s 0`;
-    return [short, `${nonzero} of ${d} ${noun}s are not zero`];
+    return [short, `${nonzero} of ${d} ${noun}s are non-zero`];
   }
 
   head(card, prototypes, j) {
     const { owner, count, mark_off: off, words } = prototypes;
-    const away = off?.[j] ? ", off the data" : "";
+    const away = off?.[j] ? ", far from all data" : "";
     const name = words?.[j] ?? this.app.scene.classes[owner[j]] ?? String(owner[j]);
     const [short, long] = this.facts(prototypes, j);
     const [icon, title, facts] = card.querySelector(".name").children;
@@ -182,7 +182,7 @@ export class Prototypes {
       card.owner = owner[j];
       icon.replaceChildren(markIcon(this.app.theme, words ? { star: true } : { label: owner[j] }, 14));
     }
-    setText(title, `${j + 1} · ${name}`);
+    setText(title, `Prototype ${j + 1} (${words ? "" : "class "}${name})`);
     title.title = name;
     setText(facts, `${count[j] > 1 ? `×${count[j]}, ` : ""}${short}${away}`);
     card.title = `Prototype ${j + 1}${words ? "," : " of class"} ${name}: ${long}${away}`

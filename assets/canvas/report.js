@@ -6,14 +6,14 @@ import { casesOf } from "./prototypes.js";
 import { SQUARES } from "./regions.js";
 import { drawValue, paintRamp, predictionAt } from "./surface.js";
 
-const READ = "with the keyboard: focus it, arrow keys move a crosshair.";
+const READ = "keyboard: focus it, then move a crosshair with the arrow keys.";
 /** What the tool in hand does, with the pointer and with keys. */
 const HINTS = {
   look: ["Point at the figure to read the scores;", READ],
-  add: ["Click to add a point of the class chosen above;", "with the keyboard: arrow keys, then Enter."],
-  spray: ["Press and draw: several points of what is chosen above, around the pointer;", "with the keyboard: arrow keys, then Enter."],
-  move: ["Drag a point, or click it and then its new place;", "with the keyboard: [ or ] finds it, Enter takes and puts it."],
-  erase: ["Click a point, or sweep over several;", "with the keyboard: [ or ] finds one, Delete erases it."],
+  add: ["Click to add a point of the class chosen above;", "keyboard: arrow keys, then Enter."],
+  spray: ["Press and drag to add several points around the pointer;", "keyboard: arrow keys, then Enter."],
+  move: ["Drag a point, or click it and then its new position;", "keyboard: [ or ] selects a point, Enter picks it up and puts it down."],
+  erase: ["Click a point, or drag over several;", "keyboard: [ or ] selects a point, Delete erases it."],
 };
 const SCROLLS = { tabindex: 0, role: "group", "aria-label": "Legend" };
 const MANY = 12; // classes: from here on the legend scrolls
@@ -22,7 +22,7 @@ const MANY = 12; // classes: from here on the legend scrolls
 export class Report {
   constructor(app) {
     this.app = app;
-    this.numbers = el("dl", { class: "numbers", "aria-label": "Read-outs" });
+    this.numbers = el("dl", { class: "numbers", "aria-label": "Metrics" });
     this.first = el("div");
     this.second = el("div");
     this.here = el("div", { class: "here" }, this.first, this.second);
@@ -64,7 +64,7 @@ export class Report {
     const entries = classes.map((name, k) => entry({ label: k }, name));
     const plain = target ? { draw: drawValue, tone: 128 } : { label: UNKNOWN };
     parts.forEach((name, part) => used.has(part) && entries.push(entry({ ...plain, part }, name)));
-    if (target) entries.push(entry({ ...plain, thick: 3 }, "far off"));
+    if (target) entries.push(entry({ ...plain, thick: 3 }, "large error"));
     this.measure(target);
     const icons = [{ target: true }, { star: true }, { star: true, off: true }, { way: true }];
     this.kinds.forEach((kind, i) => kind.replaceChildren(markIcon(theme, icons[i]), el("span", { class: "word" })));
@@ -76,22 +76,22 @@ export class Report {
 
   /** What colours and outlines say; of a regression with the range of its target. */
   measure(target) {
-    const outline = "fill: true value; the thicker the outline, the larger the error";
-    setText(this.hint, target ? outline : "outline: true class, fill: the model's answer");
+    const outline = "Fill: true value. The thicker the outline, the larger the error";
+    setText(this.hint, target ? outline : "Outline: true class. Fill: predicted class");
     this.ramp.hidden = !target;
     if (!target) return;
     const [name, low, canvas, high] = this.ramp.children;
     paintRamp(canvas);
     [[name, brief(target.name)], [low, say(target.low)], [high, say(target.high)]].forEach(([node, text]) => setText(node, text));
-    this.ramp.title = `${target.name}, in its own units: the training rows reach from ${say(target.low)} to ${say(target.high)}; beyond them the colour stays`;
+    this.ramp.title = `${target.name}, in its own units: training rows range from ${say(target.low)} to ${say(target.high)}; values beyond have the end colours`;
   }
 
   /** The marks of what prototypes are made of, where they are drawn, and the bands. */
   key(picture) {
     this.margins(picture);
-    const { marks, marks_label: label = "what prototypes are made of", mark_size: stars, mark_off: off, mark_start: start } =
+    const { marks, marks_label: label = "training row used in prototypes", mark_size: stars, mark_off: off, mark_start: start } =
       (this.app.plot.show.arrows && picture.prototypes) || {};
-    const words = [!stars && marks && label, stars && label, stars && off && "the same, off the data", start && "its way from its start"];
+    const words = [!stars && marks && label, stars && label, stars && off && "invented case far from all data", start && "path from its starting position"];
     this.kinds.forEach((kind, i) => {
       if (stars && !kind.isConnected) this.marks.append(kind);
       kind.hidden = !words[i];
@@ -135,29 +135,29 @@ export class Report {
     const tints = TINTS[theme.dark ? "dark" : "light"];
     const edges = [0, ...BANDS, 1].map((share) => say(share * most, 2));
     const boxes = keepChildren(this.bandScale, 6, () => el("span"));
-    setText(boxes[0], "margin");
+    setText(boxes[0], "Lead over the runner-up");
     const colour = classColour(0, theme);
     for (let band = 0; band < 4; band++) {
       setText(boxes[band + 1], edges[band]);
       boxes[band + 1].style.backgroundColor = css(mix(theme.back, colour, tints[band]));
     }
     setText(boxes[5], `to ${edges[4]}`);
-    this.bandScale.title = `Bands of the score gap between the winner and the runner-up, shown for ${scene.classes[0]}; not a probability`;
+    this.bandScale.title = `Score of the winner minus score of the runner-up, shown for class ${scene.classes[0]}; not a probability`;
   }
 
   /** What the picture does not show: rows that are not drawn, and hollow ones. */
   remarks({ own_share: own }) {
     const { view: { note }, target } = this.app.scene;
-    const what = target ? "what the model predicts, within 5 % of the range," : "the model's own answer";
-    const hollow = `The picture shows ${what} for ${percent(own)} of the rows; the others are hollow.`;
-    const other = "For the whole model look at the prototypes, or choose another picture under View.";
+    const what = target ? "is within 5 % of the range of the model's prediction" : "matches the model's prediction";
+    const hollow = `The picture ${what} for ${percent(own)} of the rows; the others are hollow.`;
+    const other = "For the whole model, see the prototypes or choose another picture under View.";
     setText(this.note, [note, this.sampled, own < 1 ? hollow : "", own < 0.8 ? other : ""].filter(Boolean).join(" "));
     this.note.title = this.note.textContent;
   }
 
   notify(notices, busy) {
     setText(this.busy, busy > 0
-      ? `The server is busy: ${busy} ${busy === 1 ? "visitor is" : "visitors are"} fitting at the same time; your picture follows more slowly.`
+      ? `The server is busy: ${busy} ${busy === 1 ? "visitor is" : "visitors are"} fitting at the same time; updates are slower.`
       : "");
     const lines = (notices ?? []).map(({ level, text }) => `${level === "info" ? "" : `${level[0].toUpperCase()}${level.slice(1)}: `}${text}`);
     const rows = keepChildren(this.notices, lines.length, () => el("li"));
@@ -179,7 +179,7 @@ export class Report {
   /** The figure in words, for those who do not see it. */
   describe({ readouts, canonical, coarse }) {
     const facts = readouts.slice(0, 4).map(({ name, value }) => `${name} ${value}`);
-    const text = [this.app.scene.alt, ...facts, canonical ? "" : coarse ?? "preview"].filter(Boolean).join(". ");
+    const text = [this.app.scene.alt, ...facts, canonical ? "" : coarse ?? "Preview"].filter(Boolean).join(". ");
     this.app.plot.canvas.setAttribute("aria-label", text);
     this.read(...(this.last ?? [null, -1]));
   }
@@ -224,7 +224,7 @@ export class Report {
     const name = (k) => brief(classes[k] ?? "unknown");
     const predicted = picture.predicted[index];
     const right = predicted === points.label[index] ? "right" : "wrong";
-    const hollow = picture.hollow[index] ? " · the colour under it is not the model's own answer" : "";
+    const hollow = picture.hollow[index] ? " · the background colour differs from the prediction" : "";
     return [
       `Row ${points.row[index]}, ${parts[points.part[index]] ?? "drawn"} · true ${name(points.label[index])} · predicted ${name(predicted)} (${right})`,
       `${view.xlabel} ${say(points.x[index])} · ${view.ylabel} ${say(points.y[index])}${hollow}`,
@@ -234,7 +234,7 @@ export class Report {
   valueText(index, { predicted, hollow }, { points, parts, view, target }) {
     const [value, answer] = [points.value[index], predicted[index]];
     const off = answer === undefined ? "" : ` · predicted ${say(answer)} · error ${signed(answer - value)}`;
-    const under = hollow[index] ? ` · the picture has another prediction there` : "";
+    const under = hollow[index] ? " · the background colour differs from the prediction" : "";
     const up = target.curve ? "" : ` · ${view.ylabel} ${say(points.y[index])}`;
     return [
       `Row ${points.row[index]}, ${parts[points.part[index]] ?? "drawn"} · true ${brief(target.name)} ${say(value)}${off}`,
@@ -244,11 +244,11 @@ export class Report {
 
   starText(j, { prototypes }, { classes, view }) {
     const { marks, mark_owner: owner, mark_weight: weight, mark_off: off, words } = prototypes;
-    const does = words ? `${words[j]} the prediction` : `speaks for ${brief(classes[owner[j]] ?? "")}`;
+    const does = words ? `${words[j]} the prediction` : `class ${brief(classes[owner[j]] ?? "")}`;
     const away = off?.[j] === 1;
-    const reason = "Farther from every training row than 95 % of these are from another one";
+    const reason = "Farther from every training row than 95 % of training rows are from their nearest neighbour";
     return [
-      `Prototype ${j + 1}, invented · ${does} · weight ${signed(weight[j])}${away ? " · off the data" : ""}`,
+      `Prototype ${j + 1}, invented case · ${does} · weight ${signed(weight[j])}${away ? " · far from all data" : ""}`,
       away ? reason : `${view.xlabel} ${say(marks[2 * j])} · ${view.ylabel} ${say(marks[2 * j + 1])}`,
     ];
   }
@@ -265,7 +265,7 @@ export class Report {
       const at = (v, [low, high], n) => Math.round(clamp((v - low) / (high - low), 0, 1) * (n - 1));
       const node = at(y, view.y, gy) * gx + at(x, view.x, gx);
       const gap = SQUARES[picture.margin[node]] * picture.margin_max;
-      return [`${name(picture.winner[node])} wins · runner-up ${name(picture.runner[node])} · margin ${say(gap)}`, where];
+      return [`${name(picture.winner[node])} wins · runner-up ${name(picture.runner[node])} · lead ${say(gap)}`, where];
     }
     const { coef, owner, tie } = picture.lines;
     const scores = new Map();
@@ -279,7 +279,7 @@ export class Report {
     const best = near.reduce((a, b) => (b[0] < a[0] ? b : a));
     const next = sorted.find((one) => one !== best);
     const listed = classes.length > 6 ? sorted : [...scores].sort((a, b) => a[0] - b[0]);
-    const second = next ? ` · runner-up ${name(next[0])} · margin ${say(Math.max(best[1] - next[1], 0))}` : "";
+    const second = next ? ` · runner-up ${name(next[0])} · lead ${say(Math.max(best[1] - next[1], 0))}` : "";
     return [
       `${name(best[0])} wins${second} · at ${where}`,
       `Scores: ${listed.map(([k, score]) => `${name(k)} ${say(score)}`).join(" · ")}`,
@@ -298,7 +298,7 @@ export class Report {
     })]);
     this.table.replaceChildren(
       this.grid("Points drawn", scene.target ? ["Part", "Rows", "Mean error", "Largest error"] : ["Class", ...parts], drawn),
-      this.grid("Read-outs", ["Name", "Value", "Detail"], shown.readouts.map((r) => [r.name, String(r.value), r.detail ?? ""])),
+      this.grid("Metrics", ["Name", "Value", "Detail"], shown.readouts.map((r) => [r.name, String(r.value), r.detail ?? ""])),
       ...(shown.prototypes ? [this.prototypes(shown.prototypes)] : []),
       ...(shown.bars ? [this.bars(shown.bars)] : []));
   }
@@ -330,9 +330,9 @@ export class Report {
       const more = [off && (off[j] ? "yes" : "no"), cases && casesOf(cases, j).map(({ row, share }) => `row ${row} ${percent(share)}`).join(", ")];
       return [`${j + 1}`, words?.[j] ?? classes[k], String(count[j]), signed(bias[j]), made, ...more.filter(Boolean)];
     });
-    const last = weights ? "Weights that are not zero" : "Made of so many parts";
-    const more = [off && "Off the data", cases && "Heaviest cases"].filter(Boolean);
-    return this.grid("Prototypes", ["Number", words ? "Effect" : "Class", "Merged", "Bias", last, ...more], rows);
+    const last = weights ? "Non-zero weights" : "Number of parts";
+    const more = [off && "Far from all data", cases && "Cases with the largest weights"].filter(Boolean);
+    return this.grid("Prototypes", ["Prototype", words ? "Effect" : "Class", "Merged", "Bias", last, ...more], rows);
   }
 
   grid(caption, heads, rows) {

@@ -96,7 +96,7 @@ export class Strip {
     const label = this.app.controls.scrub?.control?.label ?? path.param;
     const texts = strip ? this.texts(strip) : [];
     const said = {
-      "aria-label": `Along the path of ${label}`,
+      "aria-label": `Path of ${label}`,
       "aria-valuemax": path.values.length - 1,
       "aria-valuenow": at,
       "aria-valuetext": [say(value), ...texts].join(", "),

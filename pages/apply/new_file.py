@@ -63,7 +63,7 @@ def upload(data: cache.Parts) -> NewFile | None:
         files.ENDINGS,
         key=f"new_rows_{digest}_{visit.editions['new_rows']}",
         on_change=_forget,
-        help="They stay in memory until you leave or close them, are seen by your "
+        help="They stay in memory until you leave or close them, are visible in your "
         "browser only, and join neither the data set nor any export.",
     )
     if file is not None and not (kept and kept.key[0] == file.file_id):
@@ -75,7 +75,7 @@ def upload(data: cache.Parts) -> NewFile | None:
         f"Open: {escape_markdown(short_label(kept.name))}, {len(kept.frame):,} rows. "
         "It stays open while you are here."
     )
-    right.button("Close it", key="close_new_rows", on_click=_close)
+    right.button("Close", key="close_new_rows", on_click=_close)
     return kept
 
 

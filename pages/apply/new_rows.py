@@ -56,11 +56,11 @@ def expected(data: cache.Parts, used: Collection[str]) -> None:
         for given in inputs[:200]
     ]
     rest = len(data.preparation.inputs) - len(inputs)
-    others = f" The model does not use the other {rest:,}." if rest else ""
+    others = f" The model does not use the other {rest:,} columns." if rest else ""
     st.caption(
         f"It should have these {len(inputs):,} columns, in any order; "
         f"with {escape_markdown(short_label(data.dataset.target))} as well, the "
-        f"answers are scored.{others}"
+        f"predictions are scored.{others}"
     )
     if lines:
         st.dataframe(lines, hide_index=True)
@@ -124,8 +124,8 @@ def overlap(where: np.ndarray, open_test: bool) -> None:
     counts = {part: int((where == part).sum()) for part in _EQUAL}
     told = [f"{_EQUAL[part]} {n:,}" for part, n in counts.items() if n]
     if not told:
-        closed = "" if open_test else ": its own test rows stay closed"
-        st.caption(f"These rows are no part of the data set{closed}.")
+        closed = "" if open_test else "; the test set of that data set stays closed"
+        st.caption(f"These rows are not part of the data set{closed}.")
         return
     st.warning(
         f"Of these {len(where):,} rows, {sum(counts.values()):,} equal rows of this "
@@ -138,13 +138,13 @@ def counted(where: np.ndarray, open_test: bool) -> np.ndarray:
     """Which rows are scored: new ones, and test rows once these are open."""
     scored = (where == "") | ((where == "test") & open_test)
     if not scored.all():
-        closed = "" if open_test else " The test rows stay closed."
-        rest = f"Scored are the other {scored.sum():,} rows."
+        closed = "" if open_test else " The test set stays closed."
+        rest = f"The other {scored.sum():,} rows are scored."
         if not scored.any():
-            rest = "No row is left to score."
+            rest = "No rows are left to score."
         st.caption(
-            "Rows that equal those a model has learned from, or was chosen by, do not "
-            f"tell how good it is on new ones.{closed} {rest}"
+            "Rows equal to those used for training or model selection do not "
+            f"show how good the model is on new rows.{closed} {rest}"
         )
     return scored
 
@@ -156,14 +156,14 @@ def summary(model: PrototypeModel, table: pd.DataFrame) -> None:
         st.metric("Rows", f"{len(table):,}", width=130)
         if model.classes is None:
             ends = f"{table['answer'].min():.4g} to {table['answer'].max():.4g}"
-            st.metric("Answers", ends, width=220)
+            st.metric("Predictions", ends, width=220)
         for name in off:
             st.metric(f"Rows {name}", f"{int(off[name].sum()):,}", width=160)
     if model.classes is not None:
         counts = table["answer"].value_counts()
         words = [f"{short_label(c)}: {n:,}" for c, n in counts.iloc[:12].items()]
         rest = "" if len(counts) <= 12 else f" and {len(counts) - 12} more classes"
-        st.caption(escape_markdown(f"Answers: {'; '.join(words)}{rest}."))
+        st.caption(escape_markdown(f"Predictions: {'; '.join(words)}{rest}."))
 
 
 def read_out(
@@ -205,27 +205,27 @@ def _errors(errors: RegressionScores, data: cache.Parts) -> RegressionScores:
         st.metric("Mean absolute error", f"{errors.mae:.4g}", width=200)
         st.metric("95 % interval", f"{low:.4g}–{high:.4g}", width=200)
         st.metric("R²", f"{errors.r2:.3f}", width=120)
-        st.metric("Always the training median", f"{usual:.4g}", width=220)
+        st.metric("Training-median baseline", f"{usual:.4g}", width=220)
     return errors
 
 
 def _counts(scores: Scores, total: int) -> None:
     """How many of all rows are right; those of unknown classes never are."""
     with st.container(horizontal=True):
-        st.metric("Right", percent(scores.hits / total), width=130)
-        st.metric("Rows right", f"{scores.hits:,} of {total:,}", width="content")
+        st.metric("Accuracy", percent(scores.hits / total), width=130)
+        st.metric("Correct rows", f"{scores.hits:,} of {total:,}", width="content")
         if scores.rows:
             low, high = scores.interval
             ends = f"{100 * low:.0f}–{100 * high:.0f} %"
-            st.metric("95 % interval, known classes", ends, width=240)
-            st.metric("Balanced", percent(scores.balanced_accuracy), width=130)
-            st.metric("Always the most frequent", percent(scores.majority), width=220)
+            st.metric("95 % interval (known classes)", ends, width=240)
+            st.metric("Balanced accuracy", percent(scores.balanced_accuracy), width=160)
+            st.metric("Majority-class baseline", percent(scores.majority), width=220)
     if scores.rows:
         shares = ["" if np.isnan(share) else percent(share) for share in scores.recall]
         lines = {
             "class": [str(label) for label in scores.classes],
             "rows": scores.confusion.sum(axis=1),
-            "answered": scores.confusion.sum(axis=0),
+            "predicted": scores.confusion.sum(axis=0),
             "recall": shares,
         }
         st.dataframe(lines, hide_index=True)
@@ -255,7 +255,7 @@ def table(answers: pd.DataFrame) -> None:
     if len(answers) > MOST_SHOWN:
         st.caption(f"The first {MOST_SHOWN:,} of {len(answers):,} rows.")
     st.download_button(
-        "Download all answers as CSV",
+        "Download all predictions as CSV",
         data=lambda: as_csv(answers),
         file_name="answers.csv",
         mime="text/csv",

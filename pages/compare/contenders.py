@@ -85,12 +85,14 @@ def entries(context: Context) -> tuple[list[Entry], bool]:
     search = right.segmented_control(
         "Settings",
         [False, True],
-        format_func=lambda yes: f"best of {BUDGET} by folds" if yes else AS_THEY_ARE,
+        format_func=lambda yes: (
+            f"best of {BUDGET} (cross-validated)" if yes else AS_THEY_ARE
+        ),
         required=True,
         **widget_state.press("compare_search", (False, True), False),
-        help="As they are: your method as on Explore, the others at usual settings. "
-        f"By folds: each tries {BUDGET} settings on the same folds of the training "
-        "rows; the best is fitted on all of them.",
+        help="Current settings: your method as on Explore, the others at default "
+        f"settings. Cross-validated: each tries {BUDGET} settings on the same folds "
+        "of the training rows; the best is refitted on all training rows.",
     )
     baselines = st.multiselect(
         "Baselines",
@@ -124,7 +126,7 @@ def two(asked: list[Entry], found: list[Scored]) -> tuple[Scored, Scored] | None
         "B", others, **widget_state.pick("compare_b", others, others[0])
     )
     if waited := [name for name in (a, b) if name not in fitted]:
-        st.caption(escape_markdown(f"There is no model of {waited[0]} yet."))
+        st.caption(escape_markdown(f"{waited[0]} is not fitted yet."))
         return None
     return fitted[a], fitted[b]
 
@@ -188,7 +190,7 @@ def _verdict(one: Scored, data: cache.Parts) -> str:
     n, mean = len(one.loss), one.loss.mean()
     if data.dataset.task == "regression":
         if n < 2:
-            return f"error of the only row {mean:.4g}"
+            return f"absolute error of the only row: {mean:.4g}"
         half = 1.96 * one.loss.std(ddof=1) / np.sqrt(n)
         if one.errors is not None and one.errors.clusters is not None:
             half = one.errors.interval[1] - mean
@@ -197,10 +199,10 @@ def _verdict(one: Scored, data: cache.Parts) -> str:
         return f"mean absolute error {mean:.4g} ± {half:.2g}{cluster_summary(data)}"
     low, high = one.counts.interval
     ends = f"{100 * low:.0f}–{100 * high:.0f} %"
-    words = f"{percent(1 - mean)} right, 95 % interval {ends}{cluster_summary(data)}"
+    words = f"accuracy {percent(1 - mean)}, 95 % interval {ends}{cluster_summary(data)}"
     silent = ", ".join(f"{label!s:.24}" for label in one.counts.never_answered[:4])
-    fair = f"; balanced {percent(one.counts.balanced_accuracy)}"
-    return words + fair + (f"; never answers {silent}" if silent else "")
+    fair = f"; balanced accuracy {percent(one.counts.balanced_accuracy)}"
+    return words + fair + (f"; classes never predicted: {silent}" if silent else "")
 
 
 def _cost(contender: Contender) -> str:
@@ -218,9 +220,11 @@ def _cost(contender: Contender) -> str:
 def _settings(contender: Contender) -> str:
     """Its settings, and how it came to them."""
     words = ", ".join(settings_in_words(contender.settings))
-    how = f"best of {BUDGET} by folds" if contender.searched else "as set on Explore"
+    how = (
+        f"best of {BUDGET}, cross-validated" if contender.searched else "as on Explore"
+    )
     if not words:
-        return "usual settings"
+        return "default settings"
     return f"{words} ({how})"
 
 
@@ -254,8 +258,8 @@ def differences(
         lines.append(
             {
                 "model": one.entry.title,
-                "better by": style.format(test.mean),
-                "interval (Holm, 95 % together)": ends,
+                "difference": style.format(test.mean),
+                "simultaneous 95 % interval (Holm)": ends,
                 "p (Holm)": "< 0.0001" if p_value < 1e-4 else f"{p_value:.4f}",
                 "test": test.test,
                 "result": better if p_value < LEVEL else "no clear difference",

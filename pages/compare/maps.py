@@ -24,11 +24,11 @@ def to_beat(data: cache.Parts, part: str) -> str:
         usual = float(np.median(data.of("train")[1]))
         error = np.abs(truth - usual).mean()
         return (
-            f"Always the training median {usual:.4g}: mean absolute error {error:.4g}."
+            f"Training-median baseline ({usual:.4g}): mean absolute error {error:.4g}."
         )
     labels, counts = np.unique(truth, return_counts=True)
     usual, share = labels[counts.argmax()], percent(counts.max() / counts.sum())
-    return f"Always the most frequent class, {usual!s:.24}: {share} right."
+    return f"Majority-class baseline ({usual!s:.24}): {share}."
 
 
 class Maps:
@@ -76,16 +76,18 @@ class Maps:
             differ = (differ > 0).astype(float)
         first, second = a.loss[self._chosen], b.loss[self._chosen]
         only = np.where(first < second, 0, np.where(second < first, 1, 2))
-        words = ["only A is right", "only B is right", "both right or both wrong"]
-        where = "A and B answer differently"
+        words = ["only A correct", "only B correct", "both correct or both wrong"]
+        where = "predictions of A and B differ"
         if self.classes is None:
-            words = ["A is nearer", "B is nearer", "equally near"]
-            where = "the further apart, the darker"
+            words = ["A closer", "B closer", "equally close"]
+            where = "darker: larger difference"
         return figures.difference_map(self.view, differ, self.xy, only, [*words, where])
 
 
 def note(maps: Maps, data: cache.Parts, part: str) -> str:
     """What the maps show, and what must be beaten."""
-    off = "wrong" if maps.classes is not None else "off by twice the usual error"
-    shown = f"{maps.view.note} Rows drawn: {part}; ringed: {off}."
+    off = (
+        "wrong" if maps.classes is not None else "error more than twice the mean error"
+    )
+    shown = f"{maps.view.note} Rows shown: {part}; ringed: {off}."
     return f"{shown} {to_beat(data, part)}"

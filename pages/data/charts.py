@@ -39,9 +39,9 @@ def scatter(dataset: Dataset, division: Split) -> None:
         return
     open_test = dataset.open_test or session.current().open_test
     across, up = st.columns(2)
-    first = across.selectbox("Across", names, 0, short_label, key="scatter_x")
+    first = across.selectbox("x axis", names, 0, short_label, key="scatter_x")
     last = min(1, len(names) - 1)
-    second = up.selectbox("Up", names, last, short_label, key="scatter_y")
+    second = up.selectbox("y axis", names, last, short_label, key="scatter_y")
     rows = editor.visible_rows(division, open_test)
     figure = figures.scatter(dataset, rows, first, second)
     words = f"{short_label(first)} against {short_label(second)}, by target"

@@ -46,11 +46,15 @@ def remarks(dataset: Dataset, division: Split, table: Dataset) -> None:
     if repeated:
         st.warning(
             f"Rows of the validation and test parts that also stand in training: "
-            f"{repeated:,}. A model may know them by heart."
+            f"{repeated:,}. The model may have memorised them."
         )
     for name, share in telling:
         words = f"{short_label(name)} alone predicts {share:.1%} of the training rows"
-        st.warning(escape_markdown(f"{words}: is it known before the answer is?"))
+        st.warning(
+            escape_markdown(
+                f"{words}. Possible target leakage: is it known before the target?"
+            )
+        )
     notices = [*dataset.notices, *division.notices]
     if notices:
         st.info("\n".join(f"- {escape_markdown(notice)}" for notice in notices))
@@ -62,8 +66,8 @@ def _offer_group(table: Dataset, division: Split, name: str, known: int) -> None
     st.warning(
         escape_markdown(
             f"{known:,} of {held_out:,} validation and test rows have a "
-            f"{short_label(name)} that stands in training too: a model may know them "
-            "by that, and looks better than it is."
+            f"{short_label(name)} that is also in the training rows: possible leakage, "
+            "which makes the scores optimistic."
         )
     )
     if table.private:

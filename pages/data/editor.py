@@ -31,7 +31,9 @@ def pick() -> None:
         start = {"data_values": {}, "two_classes": False, "forbidden": ()}
         choice = replace(choice, data=Choice.data, **start)
         session.choose(choice)
-        st.warning("The chosen file is no longer on this server: other data are shown.")
+        st.warning(
+            "The chosen file is no longer on this server; another data set is shown."
+        )
     left, right = st.columns([4, 1], vertical_alignment="bottom")
     st.session_state["data_pick"] = MINE if draft else choice.data
     left.selectbox(
@@ -127,7 +129,7 @@ def divide(dataset: Dataset, drawn: Split | None) -> None:
     """Let the visitor choose the shares of the parts and the seed."""
     choice = session.current()
     if drawn is not None:
-        st.caption("The parts stay as they were when the first point was moved.")
+        st.caption("The split is fixed once a point was moved.")
         return
     columns = st.columns(3)
     validation = columns[0].slider("Validation share", 0.0, 0.6, choice.validation)

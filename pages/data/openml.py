@@ -93,7 +93,7 @@ def _arrived(download: Download) -> None:
     visit = session.get()
     wanted, visit.openml_wanted = visit.openml_wanted, None
     if not download.done:
-        others = "Stopped here; another visitor still waits for this data set."
+        others = "Stopped here; it is still being fetched for another visitor."
         visit.openml_problem = others
     elif download.problem:
         visit.openml_problem = download.problem

@@ -34,7 +34,7 @@ def uploads() -> None:
         "visit, only your browser can see it, and Delete removes it at once.",
     )
     test = right.file_uploader(
-        "Its test rows, if they are in a second file",
+        "Separate test file (optional)",
         files.ENDINGS,
         key=f"upload_test_{number}",
         help="The same columns. These rows become the test part and stay closed.",
@@ -52,7 +52,7 @@ def uploads() -> None:
 def _series(file: Any, number: int) -> dict[str, Any]:
     """What the visitor says about series: settings for `read_table`."""
     long = st.toggle(
-        "This table is a long table of series",
+        "Time series in long format",
         key=f"long_{number}",
         help="A row for each sample and time, a column for each channel, and a label "
         "that is the same in all rows of a sample. A .ts file holds series anyway.",
@@ -181,11 +181,11 @@ def copy(dataset: Dataset) -> None:
     if session.current().data in BUNDLED:
         return
     st.button(
-        "Copy it to a table of my own",
+        "Copy to my tables",
         key="copy_table",
         icon=":material/content_copy:",
         on_click=_want_copy,
-        help="Then its columns can get other roles: another target, or none at all.",
+        help="To change the roles of its columns.",
     )
     visit = session.get()
     if visit.copy_wanted:

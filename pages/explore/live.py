@@ -82,8 +82,8 @@ def answer(message: Message) -> bytes:
         # A bug: all of it in the log, a sentence to find it by for the visitor.
         number = secrets.token_hex(3)
         log.exception("bug %s while answering %s", number, type(message).__name__)
-        text = f"The program made a mistake (number {number}, see the log); what was "
-        notices.append({"level": "error", "text": text + "on the screen stays."})
+        text = f"Internal error (ID {number}). The last result is kept."
+        notices.append({"level": "error", "text": text})
         header = {"v": 1, "seq": header["seq"], "busy": 0, "kind": "notice"}
     return pack(header | {"notices": notices})
 
@@ -279,7 +279,7 @@ def _canonical(
         live.quick = quick and not cache.is_large(context.data, method.key)
         return context.with_threshold(fit.estimator), None, not fit.was_stopped
     doing = "Compiling and fitting" if method.key in uncompiled else "Fitting"
-    others = ", goes on: another visitor waits for it" if stop else ""
+    others = ", kept running for another visitor" if stop else ""
     job = {
         "text": f"{doing} {method.title}{others}",
         "progress": float(fit.task.progress[0]),

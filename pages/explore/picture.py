@@ -190,15 +190,17 @@ def _speakers(model: PrototypeModel) -> tuple[list[str], np.ndarray | None, str]
     """Names of invented cases, for whom each speaks, and what their weights mean."""
     if model.classes is None:
         names = [
-            f"{j + 1} · {readouts.effect(v)}" for j, v in enumerate(_voices(model))
+            f"Prototype {j + 1} ({readouts.effect(v)})"
+            for j, v in enumerate(_voices(model))
         ]
-        note = "to the right: raises the prediction where it is matched; left: lowers"
+        note = "right: raises the prediction for similar inputs; left: lowers it"
         return names, None, note
     classes = [f"{label!s:.24}" for label in model.classes]
-    names = [f"{j + 1} · {classes[k]}" for j, k in enumerate(model.owner)]
-    note = "what each adds to the score of its class where it is matched best"
+    owners = enumerate(model.owner)
+    names = [f"Prototype {j + 1} (class {classes[k]})" for j, k in owners]
+    note = "largest contribution of each to the score of its class"
     if model.n_outputs == 2:
-        note = f"to the right: speaks for {classes[1]}; to the left: {classes[0]}"
+        note = f"right: class {classes[1]}; left: class {classes[0]}"
     return names, model.owner, note
 
 
@@ -211,14 +213,14 @@ def _bars(model: PrototypeModel, data: cache.Parts) -> dict[str, Any] | None:
     elif len(model.similarity.weights) > 1:
         what, names, values = readouts.kernel_weights(model, data)
         title, names = f"Weights of the {what}", [name[:80] for name in names]
-        note = "how much each counts when cases are compared; the sum is 1"
+        note = "weight of each in the similarity of two cases; they sum to 1"
     else:
         return None
     shown = np.argsort(-np.abs(values), kind="stable")[:MOST_BARS]
     if more := len(values) - len(shown):
         left = np.count_nonzero(values) - np.count_nonzero(values[shown])
-        weighing = {0: ", which weigh nothing", more: ""}
-        weighs = weighing.get(left, f", {left} of them with a weight")
+        weighing = {0: " with weight 0", more: ""}
+        weighs = weighing.get(left, f", {left} of them with non-zero weight")
         note = f"and {more} more{weighs}; {note}"
     return {
         "title": title,

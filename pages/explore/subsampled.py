@@ -32,5 +32,5 @@ def words(part: cache.Parts, data: cache.Parts) -> str:
     """What a coarse answer is, beside its picture."""
     few, all_rows = len(part.split.train), len(data.split.train)
     if few == all_rows:
-        return "coarse: a short fit"
-    return f"coarse: fitted on {few:,} of {all_rows:,} rows"
+        return "Preview: short fit"
+    return f"Preview: fitted on {few:,} of {all_rows:,} rows"

@@ -62,7 +62,7 @@ def section(made: Export, form: Form, chip: str, key: Any) -> None:
     for warning in form.model.warnings:
         st.warning(warning)
     if chip not in known:
-        how = "Code and time of this form have no table of costs."
+        how = "No cost estimate is available for this model."
     left, right = st.columns([3, 1], vertical_alignment="center")
     left.caption(f"{how} Cortex-M: instructions, each of which takes a cycle or more.")
     if costs.can_measure():
@@ -83,7 +83,7 @@ def inputs_in_words(form: Form, both: Costs) -> str:
     if not costs.converts(form.model):
         return (
             "All inputs are whole numbers that the model takes as they are: a program "
-            "links no conversion, and the boards below are judged without it."
+            "links no conversion, and the boards below are evaluated without it."
         )
     alone, advice = both.alone, ""
     if not all(one.exact for one in form.model.inputs):
@@ -94,7 +94,7 @@ def inputs_in_words(form: Form, both: Costs) -> str:
     return (
         "With the conversion from floats, which a program links unless its inputs come "
         f"as whole numbers. The prediction alone: {alone.flash:,} B of flash, "
-        f"{alone.count:,} {alone.counted}. The boards below are judged with the "
+        f"{alone.count:,} {alone.counted}. The boards below are evaluated with the "
         f"conversion.{advice}"
     )
 
@@ -111,7 +111,7 @@ def _metrics(made: Export, form: Form, chip: str, both: Costs | None) -> None:
         cost = both.linked
         st.metric(f"Flash, {chip}", f"{cost.flash:,} B", help=cost.how, width=190)
         st.metric("RAM + stack", f"{cost.ram} + {cost.stack:,} B", width=150)
-        st.metric(f"{cost.counted.capitalize()} an answer", f"{cost.count:,}")
+        st.metric(f"{cost.counted.capitalize()} per prediction", f"{cost.count:,}")
 
 
 def _constants(made: Export) -> str | None:
@@ -130,9 +130,7 @@ def _boards(known: Mapping[str, Costs]) -> None:
         if large := [one["board"] for one in found if one["fits"] != "yes"]:
             names = ", ".join(large)
             st.warning(
-                escape_markdown(
-                    f"Too large for {names}. It can be exported all the same."
-                )
+                escape_markdown(f"Too large for {names}. It can still be exported.")
             )
 
 
@@ -140,7 +138,7 @@ def editor() -> list[dict[str, Any]]:
     """Let the visitor say which boards there are; those without a gap."""
     with st.expander("Boards, clock and current", icon=":material/developer_board:"):
         st.caption(
-            "Change or add boards. Charge of an answer = cycles times mA per MHz: an "
+            "Change or add boards. Charge per prediction = cycles times mA per MHz: an "
             "estimate, for which the data sheet of your chip should give the current."
         )
         number = st.column_config.NumberColumn
@@ -188,8 +186,8 @@ def _line(board: Mapping[str, Any], cost: Cost) -> dict[str, str]:
         "board": str(board["board"]),
         "fits": f"no: too little {' and '.join(lacks)}" if lacks else "yes",
         "of its memory": shares,
-        "an answer takes": f"{least}{_time(cost.count / board['MHz'])}",
-        "charge (estimate)": f"{least}{_charge(cost.count * board['mA per MHz'])}",
+        "latency": f"{least}{_time(cost.count / board['MHz'])}",
+        "estimated charge": f"{least}{_charge(cost.count * board['mA per MHz'])}",
     }
 
 

@@ -170,12 +170,12 @@ def lines(
         if regression:
             first[title] = f"{told['mean_absolute_error']:.6g}"
             last[title] = f"{told['always_the_training_median']:.6g}"
-            last["number format"] = "always the training median"
+            last["number format"] = "training-median baseline"
         else:
             share = told["hits"] / told["rows"]
             first[title] = f"{percent(share)} ({told['hits']} of {told['rows']})"
             last[title] = percent(told["most_frequent_class"])
-            last["number format"] = "always the most frequent class"
+            last["number format"] = "majority-class baseline"
     shown = [first]
     for form in found.values():
         line = {"number format": form.name}
@@ -226,13 +226,13 @@ def _apart(form: Form) -> dict[str, str]:
     if form.model.is_regression:
         return {
             "largest difference": f"{max(p.same.score_error for p in parts):.1e}",
-            "proved at most": f"{max(p.same.score_bound for p in parts):.1e}",
+            "proved bound": f"{max(p.same.score_bound for p in parts):.1e}",
             "rows saturated": saturated,
         }
     n_differ = sum(len(part.differ) for part in parts)
     return {
         "differ from float64": f"{n_differ} of {n_rows}",
-        "proved the same": percent(form.total("n_certified") / n_rows),
+        "proved equal": percent(form.total("n_certified") / n_rows),
         "rows saturated": saturated,
     }
 
@@ -253,15 +253,15 @@ def told(form: Form) -> str:
             f"{escape_markdown(model.zero_weights_in_words())} "
         )
     else:
-        words = "Each operation is rounded on its own, as the emulator does it. "
+        words = "Each operation is rounded separately, as in the emulator. "
     if model.is_regression:
-        return words + "Rounding moves a value no farther than is proved."
+        return words + "Rounding errors stay within the proved bound."
     n_rows, n_proved = form.total("n_rows"), form.total("n_certified")
-    words += f"Of {n_rows:,} rows {n_proved:,} are proved to get the float64 model's "
-    words += "answer: no rounding of their scores can change it."
+    words += f"Of {n_rows:,} rows, {n_proved:,} are proved to have the float64 "
+    words += "prediction: no rounding of their scores can change it."
     if n_rows > n_proved:
         n_differ = sum(len(part.differ) for part in form.parts.values())
-        words += f" Of the other {n_rows - n_proved:,}, {n_differ:,} get another one."
+        words += f" Of the other {n_rows - n_proved:,}, {n_differ:,} differ."
     return words
 
 

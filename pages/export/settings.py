@@ -39,7 +39,7 @@ LONGEST_PREFIX = 40
 #: Work that is not done after this long shows its progress.
 QUICK_SECONDS = 1.0
 _FORMAT_HELP = (
-    "float32 for every model. Integers answer many times sooner on a chip without "
+    "float32 for every model. Integers answer many times faster on a chip without "
     "floats; with 8 bits an input has 256 steps, with 16 bits 65,536. Inputs that come "
     "as floats are converted first, which computes in floats and can take more than "
     "the rest."

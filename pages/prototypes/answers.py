@@ -17,12 +17,12 @@ from smpcore import PrototypeModel, contributions, counterfactual, figures
 from smpcore.explain import Contributions, changed_columns
 
 _SPLITS = {
-    "": "the finest exact split",
+    "": "finest exact split",
     "prototype": "prototypes",
     "column": "columns",
-    "feature": "levels one by one",
+    "feature": "category levels",
 }
-_NORMS = {"l2": "as short as possible", "l1": "few features"}
+_NORMS = {"l2": "Euclidean (l2)", "l1": "Manhattan (l1), few features"}
 
 
 @st.fragment
@@ -32,9 +32,7 @@ def why(context: ModelContext) -> None:
     place, about, words = _picked(context)
     row, frozen, changed = edited_rows.edit(context, place)
     told = (
-        "You edited this row: the target of the original is"
-        if changed
-        else "Its target is"
+        "You edited this row; true value before editing:" if changed else "True value:"
     )
     label = escape_markdown(short_label(context.data.dataset.y[place]))
     about.caption(words.format(f"{told} **{label}**."))
@@ -68,8 +66,8 @@ def _picked(context: ModelContext) -> tuple[int, Any, str]:
     begun = widget_state.enter(f"why_row_{division.key}_{part}", every, 1)
     number = right.number_input("Row", 1, len(rows), **begun)
     place = int(rows[number - 1])
-    words = f"Of {len(rows):,}; row {place} of the table. {{}}"
-    return place, about.empty(), words + " The test rows stay closed." * (not opened)
+    words = f"of {len(rows):,}; row {place} of the table. {{}}"
+    return place, about.empty(), words + " The test set is closed." * (not opened)
 
 
 def _verdict(context: ModelContext, x: np.ndarray, found: Contributions) -> None:
@@ -78,11 +76,11 @@ def _verdict(context: ModelContext, x: np.ndarray, found: Contributions) -> None
     winner, runner = (context.outputs[i] for i in (found.winner, found.runner_up))
     plain = [escape_markdown(short_label(name)) for name in (winner, runner)]
     if model.classes is None:
-        st.markdown(f"The model's answer is **{found.lead:.5g}**.")
+        st.markdown(f"Prediction: **{found.lead:.5g}**.")
     else:
         st.markdown(
-            f"The model's answer is **{plain[0]}**, {found.lead:.4g} ahead of "
-            f"**{plain[1]}**, the runner-up."
+            f"Prediction: **{plain[0]}**. Lead over the runner-up **{plain[1]}**: "
+            f"{found.lead:.4g}."
         )
     said = model.activations(x[None])[0]
     order = np.argsort(-said, kind="stable")
@@ -90,12 +88,12 @@ def _verdict(context: ModelContext, x: np.ndarray, found: Contributions) -> None
         {
             "prototype": context.name(j),
             context.side_title: context.side(j),
-            "says": float(said[j]),
-            "vote": float(model.votes[j, model.owner[j]]),
+            "activation": float(said[j]),
+            "weight": float(model.votes[j, model.owner[j]]),
         }
         for j in order
     ]
-    with st.expander("What every prototype says", icon=":material/list:"):
+    with st.expander("Activation of each prototype", icon=":material/list:"):
         _shown(table)
         if model.classes is not None:
             scores = model.scores(x[None])[0]
@@ -108,11 +106,11 @@ def _verdict(context: ModelContext, x: np.ndarray, found: Contributions) -> None
 
 def _parts(context: ModelContext, x: np.ndarray) -> None:
     """The lead of the winner, or the number that is answered, split."""
-    split = "answer" if context.model.classes is None else "lead"
+    split = "prediction" if context.model.classes is None else "lead"
     preparation = context.data.preparation
     n_shown = len(_SPLITS) - (not preparation.has_level_features)
     by = st.segmented_control(
-        f"Split the {split} by",
+        f"Contributions to the {split} by",
         list(_SPLITS)[:n_shown],
         default="",
         required=True,
@@ -122,23 +120,25 @@ def _parts(context: ModelContext, x: np.ndarray) -> None:
     found = contributions(context.model, x, by or None, preparation)
     names = part_names(context, found, x)
     if not found.parts.any():
-        st.caption(f"{found.rule} Nothing to split: the rest is {found.rest:.4g}.")
+        st.caption(f"{found.rule} All contributions are 0; constant: {found.rest:.4g}.")
         return
-    figure = figures.signed_bars(found.parts, names, f"part of the {split}")
-    meaning = "blue for the winner, vermilion against"
+    figure = figures.signed_bars(found.parts, names, f"contribution to the {split}")
+    meaning = "blue for the winner, vermilion for the runner-up"
     if context.model.classes is None:
         meaning = "blue raises it, vermilion lowers it"
-    words = f"Parts of the {split} by {found.of}: {meaning}"
+    words = f"Contributions to the {split} by {found.of}: {meaning}"
     st.plotly_chart(figure, key="parts", alt=words)
     total = (
-        f"The parts sum to {found.parts.sum():.5g}; with biases ({found.rest:.5g}) "
-        f"that is the {split}, {found.lead:.5g}, exactly. "
+        f"The contributions sum to {found.parts.sum():.5g}; adding the biases "
+        f"({found.rest:.5g}) gives exactly the {split}, {found.lead:.5g}. "
     )
     st.caption(f"{total if found.exact else ''}{found.rule}")
-    with st.popover("As a table"):
+    with st.popover("Show as a table"):
         order = np.argsort(-np.abs(found.parts), kind="stable")
-        lines = [{found.of: names[i], "part": float(found.parts[i])} for i in order]
-        _shown([*lines, {found.of: "the rest", "part": found.rest}])
+        lines = [
+            {found.of: names[i], "contribution": float(found.parts[i])} for i in order
+        ]
+        _shown([*lines, {found.of: "constant", "contribution": found.rest}])
 
 
 def part_names(context: ModelContext, found: Contributions, x: np.ndarray) -> list[str]:
@@ -155,17 +155,17 @@ def part_names(context: ModelContext, found: Contributions, x: np.ndarray) -> li
 
 def _flip(context: ModelContext, x: np.ndarray, frozen: list[int]) -> None:
     """The smallest change with which the answer would change."""
-    st.markdown("**The smallest change with which the model's answer would change**")
+    st.markdown("**Counterfactual: the smallest change that changes the prediction**")
     left, right = st.columns(2, vertical_alignment="bottom")
     norm = left.segmented_control(
-        "Change",
+        "Distance",
         list(_NORMS),
         default="l2",
         required=True,
         format_func=_NORMS.get,
         key="why_norm",
     )
-    inside = right.toggle("Stay within the training rows' ranges", True, key="why_in")
+    inside = right.toggle("Stay within the training range", True, key="why_in")
     model = context.model
     ends = {"low": model.low, "high": model.high} if inside else {}
     out = outside(model, x)
@@ -181,17 +181,16 @@ def _flip(context: ModelContext, x: np.ndarray, frozen: list[int]) -> None:
         **ends,
     )
     if flip is None:
-        st.info("No such change was found: let more columns move, or further.")
+        st.info("No counterfactual found; allow more columns or larger changes.")
         return
     how = flip.how + (_bounded(out, frozen) if inside else "")
     before, after = (
         escape_markdown(context.outputs[i]) for i in (flip.before, flip.after)
     )
-    length = "standard deviations"
     st.markdown(
-        f"The model's answer would change from **{before}** to **{after}**: "
-        f"{flip.length:.4g} {length} in all ({how}). It says what the model looks "
-        "at, not what would happen."
+        f"The prediction would change from **{before}** to **{after}**: "
+        f"{flip.length:.4g} standard deviations in total ({how}). This describes the "
+        "model, not cause and effect."
     )
     draw(context, np.stack([x, flip.x]), ["before", "after"], "flipped")
     _shown(changed_columns(model, context.data.preparation, x, flip))
@@ -209,9 +208,9 @@ def outside(model: PrototypeModel, x: np.ndarray) -> np.ndarray:
 def _bounded(out: np.ndarray, frozen: list[int]) -> str:
     """Of what changes a flip is the smallest, where it stays within the ranges."""
     held = np.isin(np.flatnonzero(out), frozen)
-    words = ", within the training rows' ranges"
-    words += " but for what is held" if held.any() else ""
-    return words + (", the way back into them included" if (~held).any() else "")
+    words = ", within the training range"
+    words += " except for fixed columns" if held.any() else ""
+    return words + (", including the way back into the range" if (~held).any() else "")
 
 
 def _told_outside(
@@ -220,8 +219,8 @@ def _told_outside(
     """What becomes of values outside the training rows' ranges, in sentences."""
     held = set(frozen)
     groups = {
-        "The change brings them back into them": [],
-        "They are held, and so stay where they are": [],
+        "The change brings them back into the range": [],
+        "They are fixed and do not change": [],
     }
     moves, stays = groups.values()
     for f in np.flatnonzero(out):
@@ -233,5 +232,5 @@ def _told_outside(
         if names:
             more = f" and {len(names) - 5} more" if len(names) > 5 else ""
             listed = f"{', '.join(names[:5])}{more}"
-            told.append(f"Outside the training rows' ranges: {listed}. {what}.")
+            told.append(f"Outside the training range: {listed}. {what}.")
     return " ".join(told)

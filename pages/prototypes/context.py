@@ -102,7 +102,8 @@ class ModelContext:
 
     def label(self, prototype: int) -> str:
         """A prototype's number and class, or what it does to the number predicted."""
-        return f"{prototype + 1} · {self.side(prototype)}"
+        kind = "" if self.model.classes is None else "class "
+        return f"Prototype {prototype + 1} ({kind}{self.side(prototype)})"
 
     def side(self, prototype: int) -> str:
         """The class it speaks for; of a regression, which way it moves the answer."""
@@ -113,12 +114,12 @@ class ModelContext:
     @property
     def side_title(self) -> str:
         """What `side` is, as the heading of a table."""
-        return "effect" if self.model.classes is None else "speaks for"
+        return "effect" if self.model.classes is None else "class"
 
     def name(self, prototype: int) -> str:
         """The visitor's name of a prototype, or its number and class."""
         own = self.notes.get(prototype, {}).get("name", "")
-        return f"{prototype + 1} · {own}" if own else self.label(prototype)
+        return f"Prototype {prototype + 1}: {own}" if own else self.label(prototype)
 
     @cached_property
     def _portraits(self) -> Portraits:

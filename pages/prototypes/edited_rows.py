@@ -38,7 +38,7 @@ def edit(context: ModelContext, place: int) -> tuple[pd.DataFrame, list[int], bo
     inputs = [*context.data.preparation.inputs, *context.forbidden]
     inputs.sort(key=lambda given: order.get(given.name, len(order)))
     if len(inputs) > MOST_EDITED:
-        st.caption(f"More than {MOST_EDITED} columns are not edited by hand.")
+        st.caption(f"Rows with more than {MOST_EDITED} columns cannot be edited here.")
         return row, [], False
     key = f"{context.chosen.whole.digest}_{place}"
     visit = session.get()
@@ -46,7 +46,7 @@ def edit(context: ModelContext, place: int) -> tuple[pd.DataFrame, list[int], bo
     # Editors of another name begin with the table's own values.
     key = f"{key}_{visit.editions['rows']}"
     gone = {given.name for given in context.forbidden}
-    with st.expander("Edit the row, or hold columns still", icon=":material/edit:"):
+    with st.expander("Edit the row, or fix columns", icon=":material/edit:"):
         for given in (i for i in inputs if i.kind == "category"):
             value = row[given.name].iloc[0]
             # A level that training rows lack cannot be chosen, and is left as it is.
@@ -157,7 +157,7 @@ def _not_used(context: ModelContext, gone: set[str]) -> None:
     names = ", ".join(short_label(given.name) for given in context.forbidden[:8])
     more = f" and {len(gone) - 8} more" if len(gone) > 8 else ""
     st.caption(
-        "Forbidden, so that no value changes the answer: "
+        "Forbidden features, which do not affect the prediction: "
         f"{escape_markdown(names)}{more}."
     )
 

@@ -27,22 +27,22 @@ def control(context: Context) -> None:
         # Another page, a button or a link may have changed it.
         st.session_state[_KEY] = list(choice.forbidden)
         st.multiselect(
-            "These must not be used",
+            "Features that must not be used",
             list(known),
             format_func=short_label,
             key=_KEY,
             on_change=_chosen,
             args=(context,),
             max_selections=min(MOST_FORBIDDEN, len(known) - 1),
-            placeholder="None: every feature may be used",
+            placeholder="None: all features are allowed",
         )
-        what = "A category goes with all its levels."
+        what = "A category is forbidden with all its levels."
         if channels := context.whole.channels:
-            what = "A channel goes with all its moments."
+            what = "A channel is forbidden at all its time points."
             if len(channels) < 2:
-                what = "Each moment of the series can be forbidden."
+                what = "Each time point of the series can be forbidden."
         st.caption(
-            "On every page models are learned as if the table had no such column. "
+            "On every page, models are trained as if the table had no such column. "
             f"{what} Names, notes and how often test rows were opened stay."
         )
 
@@ -63,7 +63,7 @@ def button(context: ModelContext, feature: int) -> None:
         on_click=_set,
         args=(context.chosen, (*choice.forbidden, name)),
         disabled=full,
-        help=escape_markdown(f"Learn anew without {short_label(name)}."),
+        help=escape_markdown(f"Refit without {short_label(name)}."),
     )
 
 

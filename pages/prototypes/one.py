@@ -33,10 +33,10 @@ def single(context: ModelContext) -> None:
     _oddities(context, j)
     if context.signed and not context.portraits[j].any():
         st.info(
-            "All its weights are zero: its activation is "
-            f"{context.model.bias[j]:.4g} whatever the input"
+            "All its weights are 0: its activation is "
+            f"{context.model.bias[j]:.4g} for every input"
             + (
-                ", and wins where no other prototype has more."
+                ", and it wins where no other prototype has a higher one."
                 if context.model.classes is not None
                 else "."
             )
@@ -65,20 +65,20 @@ def _written(context: ModelContext, j: int) -> None:
     key = f"{hash(context.notes_key)}_{j}_{session.get().editions['controls']}"
     named = f"name_{key}"
     left.text_input(
-        "Your name for it",
+        "Name",
         own["name"],
         NAME,
         key=named,
         on_change=lambda: write("name", st.session_state[named]),
     )
-    note = right.text_input("Your note", own["note"], NOTE, key=f"note_{key}")
+    note = right.text_input("Note", own["note"], NOTE, key=f"note_{key}")
     if note != own["note"]:
         write("note", note)
     written = own["name"] or own["note"]
     if written and own.get("without", []) != forbidden:
         st.caption(
-            "Written when other features were forbidden, of a model that is another "
-            "one now: see that this is still the prototype you meant."
+            "Written for a model with other forbidden features; check that it still "
+            "refers to this prototype."
         )
 
 
@@ -86,9 +86,9 @@ def _oddities(context: ModelContext, j: int) -> None:
     fact = context.facts[j]
     if np.isfinite(fact.distance):
         st.write(
-            f"The nearest training row is {fact.distance:.3g} standard deviations "
-            f"away; from a training row to its nearest neighbour {fact.usual:.3g} is "
-            "usual."
+            f"Distance to the nearest training row: {fact.distance:.3g} standard "
+            f"deviations (median between training rows and their nearest neighbours: "
+            f"{fact.usual:.3g})."
         )
     for warning in oddities(context, j):
         st.warning(escape_markdown(warning))
@@ -100,15 +100,14 @@ def oddities(context: ModelContext, j: int) -> list[str]:
     if fact.outside:
         listed = ", ".join(short_label(names[f]) for f in fact.outside[:8])
         found.append(
-            f"{len(fact.outside)} features lie outside what training rows have: "
-            f"{listed}."
+            f"{len(fact.outside)} features are outside the training range: {listed}."
         )
     if fact.opposing:
         listed = ", ".join(short_label(names[f]) for f in fact.opposing[:8])
         found.append(
-            f"{len(fact.opposing)} weights have the sign opposite to the feature's "
-            f"own class difference: {listed}. Features that say the same thing can "
-            "do that; read such a weight with care."
+            f"{len(fact.opposing)} weights have the opposite sign of the difference "
+            f"between class means: {listed}. Correlated features can cause this; "
+            "interpret such weights with care."
         )
     return found
 
@@ -117,7 +116,7 @@ def _bars(context: ModelContext, j: int) -> None:
     """Sorted weights, or values in standard deviations from the training mean."""
     preparation = context.data.preparation
     if context.signed and preparation.has_level_features:
-        if not st.toggle("Levels one by one", key="bars_by_level"):
+        if not st.toggle("Show category levels", key="bars_by_level"):
             _effects(context, j)
             return
     model, names = context.model, context.model.feature_names
@@ -129,8 +128,8 @@ def _bars(context: ModelContext, j: int) -> None:
     figure = figures.signed_bars(values, names, title, marked)
     st.plotly_chart(figure, key="weights", alt=f"Prototype {j + 1}: {title}, sorted")
     if len(np.flatnonzero(values)) > 25:
-        st.caption("The 25 largest; all are in the table.")
-    with st.popover("As a table"):
+        st.caption("The 25 largest; the table has all.")
+    with st.popover("Show as a table"):
         order = np.argsort(-np.abs(values), kind="stable")
         shown = [{"feature": names[f], title: float(values[f])} for f in order]
         st.dataframe(shown, hide_index=True, column_config=number_columns(shown))
@@ -143,11 +142,11 @@ def _effects(context: ModelContext, j: int) -> None:
     effects = column_effects(weights, preparation, context.rows[0])
     names = [given.name for given in preparation.inputs]
     n_used, n_weights = np.count_nonzero(effects), np.count_nonzero(weights)
-    title = "effect: standard deviation of its part of the score"
+    title = "effect: standard deviation of its contribution to the score"
     figure = figures.signed_bars(effects, names, title)
     st.plotly_chart(figure, key="effects", alt=f"Prototype {j + 1}: {title}, sorted")
     st.caption(f"{n_used} of {len(names)} columns, {n_weights} weights.")
-    with st.popover("As a table"):
+    with st.popover("Show as a table"):
         order = np.argsort(-effects, kind="stable")
         shown = [{"column": names[i], "effect": float(effects[i])} for i in order]
         st.dataframe(shown, hide_index=True, column_config=number_columns(shown))
@@ -158,13 +157,13 @@ def _nearest(context: ModelContext, j: int) -> None:
     X, _ = context.rows
     places = nearest_examples(context.model, X, _NEAREST)[j]
     rows = context.data.split.train[places]
-    st.markdown("**Training rows nearest to it**: those most like it")
+    st.markdown("**Most similar training rows**")
     dataset = context.data.dataset
     titles = [f"row {row}: {dataset.y[row]}" for row in rows]
     draw(context, X[places], titles, "nearest")
     frame = dataset.frame.iloc[rows, :200]
-    frame.insert(0, "likeness", likeness(context.model, X[places])[:, j], True)
-    with st.container() if len(context.shape) == 1 else st.popover("As a table"):
+    frame.insert(0, "similarity", likeness(context.model, X[places])[:, j], True)
+    with st.container() if len(context.shape) == 1 else st.popover("Show as a table"):
         st.dataframe(frame, column_config=number_columns(frame))
 
 
@@ -172,15 +171,15 @@ def _won(context: ModelContext, j: int) -> None:
     """Rows that it decides, by their class."""
     won = wins(context.model, *context.rows)[j]
     said = [
-        {"class": label, "rows it decides": int(n)}
+        {"class": label, "training rows won": int(n)}
         for label, n in zip(context.outputs, won, strict=True)
         if n
     ]
-    st.markdown("**Training rows that it decides**, by their class")
+    st.markdown("**Training rows that it wins**, by class")
     if said:
         st.dataframe(said, hide_index=True)
     else:
-        st.caption("None: another prototype is always ahead of it.")
+        st.caption("None: another prototype always has a higher score.")
 
 
 def _spread(context: ModelContext, j: int) -> None:
@@ -202,7 +201,7 @@ def _spread(context: ModelContext, j: int) -> None:
         words = short_label(f"Density of {name} in each class")
         st.plotly_chart(figure, key="density", alt=words)
     said = likeness(model, X)[:, j]
-    title = f"what prototype {j + 1} says"
+    title = f"activation of prototype {j + 1}"
     figure = figures.densities(said, codes, model.classes, title)
     st.plotly_chart(figure, key="said", alt=f"Density of {title} in each class")
 

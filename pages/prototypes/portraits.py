@@ -17,7 +17,7 @@ from smpcore.explain import embedding, measures_of_prototypes, wins
 #: Prototypes drawn beside each other; of series, whose lines share their axes, fewer.
 MOST_DRAWN, MOST_LINES = 20, 6
 #: Column of the distances, where prototypes are single cases.
-_NEAREST_ROW = "to the nearest row"
+_NEAREST_ROW = "distance to nearest row"
 #: Width of a small picture in CSS pixels: the least that Streamlit gives to a chart;
 #: two stand beside each other on a phone.
 _PICTURE = 150
@@ -84,22 +84,22 @@ def lines(context: ModelContext) -> list[dict[str, Any]]:
         line = {
             "prototype": context.name(j),
             context.side_title: context.side(j),
-            "vote": float(model.votes[j, model.owner[j]]),
+            "weight": float(model.votes[j, model.owner[j]]),
             "bias": float(model.bias[j]),
             "merged": int(model.counts[j]),
             "non-zeros": int(np.count_nonzero(context.portraits[j])),
         }
         if model.classes is not None:
-            line["rows won"] = int(won[j].sum())
+            line["training rows won"] = int(won[j].sum())
             own = won[j, model.owner[j]]
-            line["of its own class"] = int(own)
+            line["won rows of its class"] = int(own)
         line |= {name: float(values[j]) for name, values in measured.items()}
         if np.isfinite(fact.distance):
             line[_NEAREST_ROW] = fact.distance
-            line["usual distance"] = fact.usual
-            line["out of range"] = len(fact.outside)
+            line["median distance between rows"] = fact.usual
+            line["features out of range"] = len(fact.outside)
         if context.signed:
-            line["opposing weights"] = len(fact.opposing)
+            line["weights of opposite sign"] = len(fact.opposing)
         table.append(line)
     return table
 
@@ -112,13 +112,13 @@ def gallery(context: ModelContext) -> None:
     draw(context, context.portraits[:n], names, "gallery", context.signed)
     if len(context.shape) > 1:
         more = model.n_prototypes - n
-        told = f" {more} more are in the table and under One by one." if more else ""
+        told = f" {more} more in the table and under One by one." if more else ""
         st.caption(context.what + told)
     table = lines(context)
     st.dataframe(table, hide_index=True, column_config=number_columns(table))
     far = any(_NEAREST_ROW in line for line in table)
     told = " Distances are in standard deviations." if far else ""
-    st.caption(f"Rows are training rows.{told}")
+    st.caption(f"Counts refer to training rows.{told}")
     if model.classes is not None:
         _leads(context)
     if model.similarity.weights:
@@ -132,18 +132,20 @@ def _leads(context: ModelContext) -> None:
     scores = model.scores(X)
     if model.n_outputs == 2:
         lead = scores[:, 1] - scores[:, 0]
-        title = f"score of {context.outputs[1]} less score of {context.outputs[0]}"
+        title = f"score of {context.outputs[1]} minus score of {context.outputs[0]}"
     else:
         rows = np.arange(len(codes))
         own = scores[rows, codes]
         scores[rows, codes] = -np.inf
         lead = own - scores.max(axis=1)
-        title = "lead of the row's own class"
-    figure = figures.densities(lead, codes, model.classes, title, [(0.0, "border")])
-    words = "Density of the final score among the training rows of each class"
-    st.markdown("**The final score**, training rows by class")
+        title = "lead of the true class"
+    figure = figures.densities(
+        lead, codes, model.classes, title, [(0.0, "decision boundary")]
+    )
+    words = "Density of the score on the training rows of each class"
+    st.markdown("**Score distribution** of the training rows, by class")
     st.plotly_chart(figure, key="leads", alt=words)
-    with st.popover("As a table"):
+    with st.popover("Show as a table"):
         parts = [(n, lead[codes == c]) for c, n in enumerate(context.outputs)]
         table = [
             {
@@ -167,12 +169,12 @@ def _kernels(context: ModelContext) -> None:
     st.markdown(f"**Weights β of the kernels**, by {what}")
     figure = figures.signed_bars(weights, names, "weight β")
     st.plotly_chart(figure, key="beta", alt="Weights of the kernels, sorted")
-    with st.popover("As a table"):
+    with st.popover("Show as a table"):
         order = np.argsort(-weights, kind="stable")
         table = [{"kernel": names[i], "weight": float(weights[i])} for i in order]
         st.dataframe(table, hide_index=True, column_config=number_columns(table))
         if what == "columns" and context.data.preparation.has_level_features:
-            st.caption("Level by level:")
+            st.caption("By category level:")
             own = zip(model.feature_names, model.similarity.weights, strict=True)
             table = [{"kernel": name, "weight": weight} for name, weight in own]
             st.dataframe(table, hide_index=True, column_config=number_columns(table))

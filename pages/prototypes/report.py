@@ -24,17 +24,17 @@ def section(context: ModelContext) -> None:
     """Say what the report will hold, and offer it."""
     dataset = context.data.dataset
     real = st.checkbox(
-        "Quote the nearest real training rows",
+        "Include the most similar training rows",
         value=not dataset.private,
         key=f"report_rows_{dataset.digest}",
-        help="Your own data leave the app only if you ask for it.",
+        help="Rows of your data are included only if you switch this on.",
     )
     made_of_rows = "real case" in context.model.kind_of_prototype
     hidden = dataset.private and made_of_rows and not real
     if hidden:
         st.warning(
-            "These prototypes are made of your rows: their portraits are left out "
-            "unless rows may be quoted."
+            "These prototypes are based on your rows: their portraits are omitted "
+            "unless training rows are included."
         )
     st.download_button(
         "Download the report",
@@ -44,12 +44,12 @@ def section(context: ModelContext) -> None:
         icon=":material/download:",
         on_click="ignore",
         key="report_download",
-        help="One file: the rule, the prototypes, your names and notes. No script, no "
-        "network.",
+        help="One HTML file without scripts: the decision rule, the prototypes, your "
+        "names and notes.",
     )
     st.caption(
-        "It holds the model's rule, every prototype with your name and note, and its "
-        + ("nearest training rows." if real else "facts; no table of real rows.")
+        "Contains the decision rule, every prototype with your name and note, and "
+        + ("its most similar training rows." if real else "no training rows.")
     )
 
 
@@ -67,7 +67,9 @@ def html(context: ModelContext, facts: dict[str, str], real: bool) -> str:
         portraits=context.in_place(context.portraits * (not hidden)),
         signed=context.signed or hidden,
         shape=context.shape,
-        what="Portraits are left out: they are real rows." if hidden else context.what,
+        what="Portraits are omitted, as they are training rows."
+        if hidden
+        else context.what,
         names={j: note["name"] for j, note in notes.items()},
         notes={j: note["note"] for j, note in notes.items()},
         warnings={j: oddities(context, j) for j in range(model.n_prototypes)},

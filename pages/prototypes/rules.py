@@ -25,12 +25,12 @@ def section(context: ModelContext) -> None:
             st.dataframe(list(table.lines), hide_index=True, height="content")
         st.caption(about(table))
     if more := found.tables[MOST_DRAWN:]:
-        st.caption(f"{len(more)} more are in the report.")
+        st.caption(f"{len(more)} more in the report.")
     with st.expander("As a formula", icon=":material/function:"):
         st.code("\n".join(found.formula), language=None, wrap_lines=True)
         st.caption(
-            "Numbers are in the columns' own units. A sum that leaves out small terms "
-            "says how many; the model itself uses them all."
+            "Values are in the original units of the columns. Small terms that are "
+            "omitted here are counted; the model uses them all."
         )
 
 
@@ -41,10 +41,11 @@ def title(context: ModelContext, table: PointsTable) -> str:
 
 def about(table: PointsTable) -> str:
     """Where the points start, and what is left out, in a sentence or two."""
-    left_out, words = table.n_left_out, "Farthest from the training mean first."
+    left_out, words = table.n_left_out, "Sorted by distance from the training mean."
     if table.start is not None:
-        order = "largest effect over the training rows first"
-        words = f"Starts at {table.start:.3g}; {order if table.lines else 'no column'}."
+        order = "sorted by effect on the training rows"
+        order = order if table.lines else "no column is used"
+        words = f"Constant: {table.start:.3g}; {order}."
     if left_out:
-        words += f" {left_out} line{'s' * (left_out > 1)} of less effect left out."
+        words += f" {left_out} line{'s' * (left_out > 1)} with smaller effects omitted."
     return words

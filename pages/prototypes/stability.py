@@ -25,10 +25,9 @@ def section(context: ModelContext) -> None:
     """Offer the refits; show how they go, and what came."""
     pairs = "Prototypes" if context.model.classes is None else "Prototypes of a class"
     st.caption(
-        f"{N_REFITS} refits, each on training rows drawn anew with replacement "
-        "(groups, and neighbours in time, stay together) and, where the method "
-        f"draws at random, with another seed. {pairs} are paired with their likest "
-        "partner."
+        f"{N_REFITS} refits, each on a bootstrap sample of the training rows "
+        "(groups and blocks in time stay together), with a new seed if the method "
+        f"is random. {pairs} are matched to the most similar prototype of each refit."
     )
     kept = session.get().results.get("steadiness", (None, None))
     job = kept[1] if kept[0] == context.key else None
@@ -51,7 +50,7 @@ def _result(context: ModelContext, job: Task) -> None:
         st.error(escape_markdown(str(problem)))
         return
     if found is None:
-        st.info("Stopped before the first refit was done.")
+        st.info("Stopped before the first refit finished.")
         return
     _show(context, *found)
 
@@ -93,8 +92,8 @@ def _show(context: ModelContext, found: Stability, by_level: Stability) -> None:
     lines = [
         {
             "prototype": context.name(j),
-            "found again %": 100 * float(found.matched[j]),
-            "likeness to its partners": float(found.likeness[j]),
+            "recovered %": 100 * float(found.matched[j]),
+            "similarity to matches": float(found.likeness[j]),
         }
         for j in range(model.n_prototypes)
     ]
@@ -111,26 +110,28 @@ def _selected(context: ModelContext, found: Stability, by_level: Stability) -> N
     j = st.selectbox("Prototype", numbers, format_func=context.label, key=key)
     names = [given.name for given in preparation.inputs]
     used = model.weights[j] != 0
-    if preparation.has_level_features and st.toggle("Levels one by one", key="levels"):
+    if preparation.has_level_features and st.toggle(
+        "Show category levels", key="levels"
+    ):
         names, found, what = list(model.feature_names), by_level, "features"
     else:
         used, what = preparation.used_columns(used), "columns"
     chosen = np.flatnonzero(used)
     if not chosen.size:
-        st.caption("All its weights are zero.")
+        st.caption("All its weights are 0.")
         return
     share = 100 * found.selected[j]
     shown = np.zeros(len(share))
     shown[chosen] = share[chosen]
-    figure = figures.signed_bars(shown, names, "selected in % of the refits")
+    figure = figures.signed_bars(shown, names, "selected in % of refits")
     words = f"How often refits select the {what} of prototype {j + 1}"
     st.plotly_chart(figure, key="steady", alt=words)
     st.dataframe(_lines(found, j, chosen, share, names), hide_index=True)
     st.caption(
-        "The closest substitute is the one that refits take more often when they "
-        f"do without this one: told where at least {FEWEST_REFITS} refits do without "
-        "it, at least as many use it, and the difference is beyond two standard "
-        "errors. It is the largest of many, so it may be chance all the same."
+        "Closest substitute: the column that refits select more often when they do "
+        f"not select this one. Shown if at least {FEWEST_REFITS} refits omit it, at "
+        f"least as many use it, and the difference exceeds two standard errors. As "
+        "the largest of many differences, it may still be due to chance."
     )
 
 

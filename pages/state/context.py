@@ -242,15 +242,13 @@ class Context:
             if param.scale == "log" and value > high:
                 values[param.name] = float(f"{np.sqrt(low * high):.3g}")
                 said.append(
-                    f"{param.label} stood beyond its new end {high:.3g} and is set to "
-                    f"{values[param.name]:g}, the middle."
+                    f"{param.label} was out of range; reset to {values[param.name]:g}."
                 )
             elif param.scale == "int" and value > high:
                 values[param.name] = int(high)
                 if not usual:
-                    said.append(
-                        f"{param.label}: here at most {high:g}, which is set now."
-                    )
+                    text = f"{param.label} was out of range; reset to {high:g}"
+                    said.append(f"{text}, the maximum.")
         return self.moved(values), said
 
     def holding(self, ends: Ends) -> dict[str, tuple[float, float]]:

@@ -107,7 +107,7 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
     choice = replace(choice, two_classes=query.get("two") == "1")
     method = query.get("method", choice.method)
     if method not in METHODS:
-        notices.append("The link names a method that is not here.")
+        notices.append("The link names an unknown method.")
         method = choice.method
     choice, said = validated(replace(choice, method=method))
     notices += [said] if said and "method" in query else []
@@ -128,7 +128,7 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
         choice = replace(choice, **found, set_for=resolve(choice).key)
     if unknown := sorted(name[:40] for name in set(query) - _names(choice)):
         named = ", ".join(unknown[:5])
-        notices.append(f"The link sets what is not here and was left out: {named}.")
+        notices.append(f"Unknown settings in the link were ignored: {named}.")
     return _read_opened(choice, query), notices
 
 
@@ -151,7 +151,7 @@ def _read_data(choice: Choice, query: Mapping[str, str], notices: list[str]) -> 
         except SmpcoreError as error:
             notices.append(str(error))
     else:
-        notices.append("The link names a data set that is not here; moons is shown.")
+        notices.append("The link names an unknown data set; moons is shown.")
     return choice
 
 

@@ -145,10 +145,10 @@ def _check_table(step: Step) -> None:
     except SmpcoreError:
         raise SmpcoreError(
             f"Undo cannot take back {step.what}: the table before this step was "
-            "deleted or has expired. Nothing is changed; bring the table again on Data."
+            "deleted or has expired. Nothing changed; upload the table again on Data."
         ) from None
     if step.digest and table.digest != step.digest:
-        raise SmpcoreError("The table before this step is replaced; bring it again.")
+        raise SmpcoreError("The table before this step was replaced; upload it again.")
 
 
 def _own(choice: Choice, token: str) -> dict[str, Any]:

@@ -35,18 +35,18 @@ def validated(choice: Choice) -> tuple[Choice, str]:
         choice, changes = validated(replace(choice, forbidden=kept))
         named = ", ".join(name[:40] for name in lost[:5])
         more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
-        words = f"No longer forbidden, as the columns are others now: {named}{more}."
+        words = f"No longer forbidden, as the columns have changed: {named}{more}."
         return choice, f"{words} {changes}".strip()
     method, wanted = context.method, ANSWERS[context.task]
     if context.task not in method.estimators:
         other = next(m for m in METHODS.values() if context.task in m.estimators)
-        words = f"{method.title} does not answer with {wanted}, which these data "
-        words += f"ask for: {other.title} is shown instead."
+        words = f"{method.title} does not predict {wanted}, as this data set "
+        words += f"requires; {other.title} is used instead."
         return replace(choice, method=other.key, values={}), words
     allowed = method.valid_values(choice.values, context.task)
     if len(allowed) == len(choice.values):
         return choice, ""
     lost = [p for p in method.params if p.name in set(choice.values) - set(allowed)]
     left = ", ".join(dict.fromkeys(param.label for param in lost))
-    words = f"Left out, since these data ask for {wanted}: {left}."
+    words = f"Removed, as they do not predict {wanted}: {left}."
     return replace(choice, values=allowed), words

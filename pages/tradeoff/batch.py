@@ -74,7 +74,7 @@ def section(data: cache.Parts) -> Opened | None:
             kept = _read(file)
         if kept is None:
             return None
-        st.button("Close it", key="close_batch", on_click=_close)
+        st.button("Close", key="close_batch", on_click=_close)
     problem = _other(kept.subject, data)
     if problem:
         st.warning(escape_markdown(problem))

@@ -22,7 +22,7 @@ from smpcore.evaluation import n_draws, title_of, walk_baselines
 
 #: Added where the folds are blocks in time.
 IN_TIME = (
-    " Folds are blocks in time: each is judged after learning from what came before; "
+    " Folds are blocks in time: each is tested on a model trained on earlier blocks; "
     "the first block is never held out."
 )
 
@@ -37,6 +37,13 @@ def to_beat(asked: SweepRequest) -> float:
     return float(shares[asked.score])
 
 
+def baseline_name(asked: SweepRequest) -> str:
+    """What the baseline of `to_beat` predicts for every row."""
+    if asked.task == "regression":
+        return "Mean" if asked.larger_is_better else "Training-median"
+    return "Majority-class"
+
+
 def as_table(found: SweepResult, asked: SweepRequest) -> pd.DataFrame:
     """The points in words and numbers, the best first."""
     points = found.points.sort_values(
@@ -46,15 +53,15 @@ def as_table(found: SweepResult, asked: SweepRequest) -> pd.DataFrame:
         "best": "best mean",
         "sparsest": "sparsest within 1 SE",
         "front": "front",
-        "undecided": "cannot be told from the front",
-        "dead": "no better than one answer to all rows",
+        "undecided": "not significantly different from the front",
+        "dead": "not better than the baseline",
     }
     sign = 1 if asked.larger_is_better else -1
     points["dead"] = sign * (points["mean"] - to_beat(asked)) <= 1e-9
     told = [
         ", ".join(
             [words for name, words in marks.items() if getattr(point, name)]
-            + [f"smaller and as good: {point.rival}"] * bool(point.rival)
+            + [f"dominated by baseline {point.rival}"] * bool(point.rival)
         )
         for point in points.itertuples()
     ]
@@ -73,7 +80,7 @@ def _axis(size: str) -> str:
     """Title of a size, with the chip where it is of one."""
     if not size.startswith(("flash", "cycles")):
         return SIZE_TITLES[size]
-    alone = "the prediction alone, " * size.endswith(("int8", "int16"))
+    alone = "without input conversion, " * size.endswith(("int8", "int16"))
     return f"{SIZE_TITLES[size]} (ATmega328P, {alone}estimated on one fold)"
 
 
@@ -103,15 +110,15 @@ def show(found: SweepResult, asked: SweepRequest, on_click: Callable[[], None]) 
         "the table below has the same numbers",
     )
     st.caption(
-        "Filled: on the Pareto front of the methods, without baselines. Hollow: "
-        "cannot be told from those (corrected resampled t-test, 5 %). Small: a smaller "
-        "one is better. Bars: one standard error (SE), corrected for folds that share "
-        "training rows. Grey: baselines at usual settings. "
+        "Filled: on the Pareto front (without baselines). Hollow: not significantly "
+        "different from the front (corrected resampled t-test, 5 %). Small: dominated. "
+        "Bars: one standard error (SE), corrected for overlapping training sets. Grey: "
+        "baselines at default settings. "
         + rivals(points)
         + (asked.data.dataset.times is not None) * IN_TIME
     )
     st.caption(
-        f"One answer to all training rows reaches {to_beat(asked):.4g}. "
+        f"{baseline_name(asked)} baseline: {to_beat(asked):.4g}. "
         + repeats(asked, found)
     )
     absent = points[~np.isfinite(points[asked.size].to_numpy(np.float64))]
@@ -119,7 +126,7 @@ def show(found: SweepResult, asked: SweepRequest, on_click: Callable[[], None]) 
         told = ", ".join(
             f"{label(point)} ({point.mean:.3g})" for point in absent.itertuples()
         )
-        st.caption(f"Not on this axis, as nothing was measured: {told}.")
+        st.caption(f"Not shown, as not measured on this axis: {told}.")
 
 
 def rivals(points: pd.DataFrame) -> str:
@@ -130,8 +137,8 @@ def rivals(points: pd.DataFrame) -> str:
         return ""
     names = "; ".join(dict.fromkeys(beaten["rival"]))
     return (
-        f"Smaller and as good here: {names} (than {len(beaten)} of the {len(front)} "
-        "points of the front)."
+        f"At least as good and smaller: {names} (than {len(beaten)} of the "
+        f"{len(front)} points on the front)."
     )
 
 
@@ -141,16 +148,14 @@ def repeats(asked: SweepRequest, found: SweepResult) -> str:
     if most == 1:
         return ""
     now = int(found.table["repeat"].max()) + 1
-    how = (
-        f"they were drawn {now} times" if now > 1 else f"Refine draws them {most} times"
-    )
-    return f"One draw of folds says too little of so few rows: {how}."
+    how = f"{now} repeats were run" if now > 1 else f"Refine runs {most} repeats"
+    return f"One repeat of cross-validation is noisy with so few rows: {how}."
 
 
 def failures(found: SweepResult, score: str) -> list[str]:
     """Why fits failed, each reason once, with how often."""
     reasons = found.table.loc[found.table[score].isna(), "status"].value_counts()
-    return [f"{n} fits have no score: {text}" for text, n in reasons.items()]
+    return [f"{n} fits without a score: {text}" for text, n in reasons.items()]
 
 
 def unfinished(found: SweepResult, asked: SweepRequest) -> str:
@@ -162,13 +167,13 @@ def unfinished(found: SweepResult, asked: SweepRequest) -> str:
     if asked.baselines and filed <= set(METHODS):
         walks = walk_baselines(asked.task)
         late += [title_of(walk.key) for walk in walks if walk.key not in told]
-    return f"No point yet of {', '.join(late)}; Refine takes its time." * bool(late)
+    return f"No points yet for {', '.join(late)}; Refine allows more time." * bool(late)
 
 
 @slots.interactive_slot()
 def table_twin(found: SweepResult, asked: SweepRequest) -> None:
     """The same numbers as a table, and every fit as CSV."""
-    with st.expander("The points as a table", icon=":material/table:"):
+    with st.expander("Show as a table", icon=":material/table:"):
         st.dataframe(as_table(found, asked), hide_index=True)
     st.download_button(
         "Download every fit as CSV",

@@ -33,7 +33,7 @@ from smpcore.evaluation import (
 
 #: Where the commoner class has less than this share, either may be the one to find.
 IN_DOUBT = 0.6
-WAYS = ("as fitted", "by wanted sensitivity", "by cost")
+WAYS = ("as fitted", "target sensitivity", "cost ratio")
 #: A page waits so long for the fits on folds, then shows how far they are.
 WAIT_SECONDS = 2.0
 
@@ -42,7 +42,7 @@ WAIT_SECONDS = 2.0
 def section() -> None:
     """Curves on the validation rows, and the threshold and band that are set."""
     begun = widget_state.enter("operate", (False, True), False)
-    wanted = st.toggle("Threshold and “not sure” band of the model", **begun)
+    wanted = st.toggle("Decision threshold and reject band", **begun)
     context = session.resolved()
     session.show_url(context.choice)
     if not wanted:
@@ -50,19 +50,19 @@ def section() -> None:
     try:
         data = context.data
         if data.dataset.classes is None or len(data.dataset.classes) != 2:
-            st.info("A threshold needs data of two classes; choose such on Data.")
+            st.info("A threshold needs two classes; choose another data set on Data.")
             return
         if not len(data.split.validation):
             st.info(
-                "A threshold is judged on validation rows, and there are none: give "
-                "them a share on Data."
+                "A threshold is evaluated on validation rows, and there are none; set "
+                "a validation share on Data."
             )
             return
         fit = context.fit()
         if fit.wait(5.0):
             _curves(context, fit.estimator.model_)
         else:
-            st.info("The fit is still running.")
+            st.info("The model is still being fitted.")
     except SmpcoreError as problem:
         st.info(escape_markdown(str(problem)))
 
@@ -77,12 +77,12 @@ def _curves(context: Context, model: PrototypeModel) -> None:
     points = operating_points(margin, truth)
     rule = _rule(columns[1:3], fixed=model.code_size > 0)
     wanted = columns[3].number_input(
-        "Wrong answers, % at most",
+        "Maximum error rate, %",
         0.0,
         100.0,
         100.0,
         key="wanted_error",
-        help="Below 100 a band opens in which the model says “not sure”.",
+        help="Below 100 %, rows near the threshold are rejected (“not sure”).",
     )
     threshold, band, n_scored = 0.0, 0.0, 0
     if rule is not None or wanted < 100:
@@ -104,7 +104,7 @@ def _curves(context: Context, model: PrototypeModel) -> None:
     left, right = st.columns([2, 5], vertical_alignment="center")
     args = context.key, sign * threshold, band
     left.button("Use on every page", key="use_operating", on_click=_set, args=args)
-    right.caption(f"On every page now: {context.operating or 'as fitted'}.")
+    right.caption(f"Used on every page: {context.operating or 'as fitted'}.")
 
 
 def _positive(place: Any, data: cache.Parts, model: PrototypeModel) -> int:
@@ -116,10 +116,12 @@ def _positive(place: Any, data: cache.Parts, model: PrototypeModel) -> int:
         (rarer, 1 - rarer),
         format_func=lambda number: short_label(model.classes[number]),
         key=f"positive {data.dataset.digest}",
-        help="The one to be found. First the rarer one of the training rows.",
+        help="The class to detect. Default: the rarer one in the training rows.",
     )
     if max(shares) < IN_DOUBT:
-        place.caption("Both classes are about as frequent: which is to be found?")
+        place.caption(
+            "Both classes are about equally frequent; choose the class to detect."
+        )
     return positive
 
 
@@ -135,13 +137,13 @@ def _pictures(
     pictures = (
         ("ROC", figures.roc(points, threshold), area),
         ("Precision and recall", figures.precision_recall(points, threshold), ""),
-        ("Answered rows and errors", figures.coverage(curve, band), ""),
+        ("Coverage and error rate", figures.coverage(curve, band), ""),
     )
     for column, (title, figure, more) in zip(st.columns(3), pictures, strict=True):
         words = f"{title} on {n_rows} validation rows"
         column.plotly_chart(figure, key=f"operating_{title}", alt=words)
         column.caption(f"{words}.{more}")
-    with st.expander("These curves as tables", icon=":material/table:"):
+    with st.expander("Show as tables", icon=":material/table:"):
         for table in (points, curve):
             st.dataframe(table, hide_index=True, column_config=number_columns(table))
 
@@ -159,15 +161,19 @@ def _rule(columns: Any, fixed: bool) -> Callable[[pd.DataFrame], float] | None:
     way = columns[0].selectbox("Threshold", WAYS[:1] if fixed else WAYS, key="way")
     if way == WAYS[1]:
         wanted = columns[1].number_input(
-            "Sensitivity, % at least", 0.0, 100.0, 95.0, key="wanted_sensitivity"
+            "Minimum sensitivity, %", 0.0, 100.0, 95.0, key="wanted_sensitivity"
         )
         return partial(threshold_for_sensitivity, wanted=wanted / 100)
     if way == WAYS[2]:
         price = columns[1].number_input(
-            "A miss costs so many false alarms", 0.01, 1000.0, 5.0, key="price"
+            "Cost ratio, false negative : false positive",
+            0.01,
+            1000.0,
+            5.0,
+            key="price",
         )
         return partial(threshold_for_cost, miss=price, alarm=1.0)
-    columns[1].caption("0: the class with the higher score")
+    columns[1].caption("0: predicts the class with the higher score")
     return None
 
 
@@ -182,14 +188,14 @@ def _training_scores(context: Context) -> np.ndarray | None:
             job.leave()
         job = _job(method, values, data)
         results["out_of_fold"] = key, job
-    if is_waiting(job, WAIT_SECONDS, "Fits on folds of the training rows"):
+    if is_waiting(job, WAIT_SECONDS, "Cross-validation fits"):
         return None
     try:
         return job.result()
     except SmpcoreError as problem:
         st.info(escape_markdown(str(problem)))
         st.button(
-            "Fit the folds again",
+            "Retry",
             key="refit_folds",
             on_click=results.pop,
             args=("out_of_fold",),
@@ -218,7 +224,7 @@ def _told(
     sure, yes = np.abs(margin - threshold) > band, margin > threshold
     words = (
         f"Threshold {threshold:.4g}, band ±{band:.4g}: {sure.sum()} of {len(margin)} "
-        f"validation rows get an answer, {(yes != truth)[sure].sum()} of them wrong."
+        f"validation rows are predicted, {(yes != truth)[sure].sum()} of them wrong."
     )
     rates = rates_at(margin, truth, threshold, band, clusters)
     for name, (hits, n, low, high) in rates.items():
@@ -226,7 +232,7 @@ def _told(
             f"{100 * hits / n:.0f} % ({hits} of {n}, 95 % interval {100 * low:.0f} to "
             f"{100 * high:.0f} %)."
             if n
-            else "no row of that class gets an answer."
+            else "no row of that class is predicted."
         )
     st.markdown(words)
 
@@ -236,14 +242,13 @@ def _source(n_scored: int, data: cache.Parts) -> str:
     chosen = "The threshold is as fitted."
     if n_scored:
         chosen = (
-            f"Threshold and band are chosen on {n_scored} of "
-            f"{len(data.split.train)} training rows, each scored by a model of other "
-            "folds; the validation rows took no part in that."
+            f"Threshold and band are chosen on out-of-fold scores of {n_scored} of "
+            f"{len(data.split.train)} training rows; the validation rows are not used."
         )
     return (
-        f"{chosen} Intervals are Wilson's{readouts.cluster_summary(data)}. Where the "
-        "method or its parameters were chosen by validation rows, "
-        "their figures are optimistic; those of the test rows are not."
+        f"{chosen} Wilson intervals{readouts.cluster_summary(data)}. If the method or "
+        "its parameters were chosen on the validation rows, their results are "
+        "optimistic; those of the test rows are not."
     )
 
 

@@ -167,8 +167,8 @@ def ask(context: Context) -> SweepRequest:
         SIZE_TITLES,
         format_func=SIZE_TITLES.get,
         **widget_state.pick("sweep_size", SIZE_TITLES, next(iter(SIZE_TITLES))),
-        help="Flash and cycles of integers are those of the prediction alone. Inputs "
-        "that come as floats have to be converted, which Export counts.",
+        help="Flash and cycles of integer formats exclude the conversion of float "
+        "inputs, which Export includes.",
     )
     baselines = st.toggle(
         "Baselines: l1 path, RBF-SVM, tree, forest, neighbours"
@@ -289,6 +289,7 @@ def in_use(context: Context, found: SweepResult, asked: SweepRequest) -> str:
         spot = [asked.size, "mean"]
         near = np.isclose(own[spot], point[spot].astype(float), rtol=1e-9).all(axis=1)
         same = [label(p) for p in own[near].itertuples() if p.Index != place]
-        told = f"On every page now: {label(point)}, fitted on all training rows."
-        return told + f" On the same spot of the chart: {'; '.join(same)}." * bool(same)
+        told = f"Used on every page: {label(point)}, fitted on all training rows."
+        also = f" At the same position in the chart: {'; '.join(same)}."
+        return told + also * bool(same)
     return ""

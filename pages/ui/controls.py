@@ -82,7 +82,7 @@ def _named(params: tuple[Param, ...], name: str) -> Param:
     for param in params:
         if param.name == name:
             return param
-    raise SmpcoreError(f"{name[:40]} is no control here; reload the page.")
+    raise SmpcoreError(f"{name[:40]} is not a control of this page; reload the page.")
 
 
 def _view_value(choice: Choice, name: str, value: Any) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def _view_value(choice: Choice, name: str, value: Any) -> dict[str, Any]:
         return {name: max(0, int(number))}
     if name.startswith("at") and name[2:].isdecimal():
         return {"at": {**choice.view.get("at", {}), int(name[2:]): number}}
-    raise SmpcoreError(f"{name[:40]} is no control of the view.")
+    raise SmpcoreError(f"{name[:40]} is not a control of the view.")
 
 
 def live_controls(
@@ -159,8 +159,8 @@ def _data_rows(context: Context) -> list[dict[str, Any]]:
     if missing := [m.title for m in METHODS.values() if task not in m.estimators]:
         asked = ANSWERS[task]
         rows[-1]["remark"] = (
-            f"These data ask for {asked}. Not offered, since they do not answer with "
-            f"{asked}: {', '.join(missing)}."
+            f"This data set needs a method that predicts {asked}. Not available: "
+            f"{', '.join(missing)}."
         )
     return rows
 
@@ -197,9 +197,9 @@ def _view_rows(
     if shown["kind"] == "pca" or (shown["kind"] == "axes" and len(names) <= 2):
         return rows, {}
     options = [(i, shorten_name(name, 60)) for i, name in enumerate(names)]
-    rows.append(_picker("v.first", "Across", "view", shown["first"], options))
+    rows.append(_picker("v.first", "x axis", "view", shown["first"], options))
     if shown["kind"] == "axes":
-        rows.append(_picker("v.second", "Up", "view", shown["second"], options))
+        rows.append(_picker("v.second", "y axis", "view", shown["second"], options))
     X = data.of("train")[0]
     low, high, middle = X.min(axis=0), X.max(axis=0), np.median(X, axis=0)
     at, slices = dict(shown["at"]), {}

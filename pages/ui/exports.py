@@ -227,8 +227,8 @@ def _brought(context: Context) -> dict[str, Any]:
     reading = dataset.reading
     if reading is None or drawn is not None or dataset.test_rows is not None:
         raise SmpcoreError(
-            "Drawn points and a second file for testing have no short Python; the "
-            "C bundle's model.json holds the whole model."
+            "Drawn points and a separate test file have no short Python version; the "
+            "C bundle's model.json contains the whole model."
         )
     words = {
         "delimiter": reading.delimiter,

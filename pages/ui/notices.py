@@ -48,6 +48,6 @@ def remind(choice: Choice) -> None:
     named = ", ".join(short_label(name) for name in choice.forbidden[:8])
     more = f" and {len(choice.forbidden) - 8} more" if len(choice.forbidden) > 8 else ""
     st.caption(
-        f":material/block: Learned without {escape_markdown(named)}{more}, forbidden "
+        f":material/block: Trained without {escape_markdown(named)}{more}, forbidden "
         "on Prototypes."
     )

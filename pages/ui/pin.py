@@ -38,7 +38,7 @@ def button(context: Context, place: Any) -> None:
         icon=":material/keep_off:" if held else ":material/keep:",
         on_click=_keep,
         args=(None if held else here, context.choice),
-        help="The model of Explore stays on Compare as A while you change it.",
+        help="Keep the current model as A on Compare while you change it on Explore.",
     )
 
 

@@ -10,34 +10,38 @@ from pages.work import cache
 from smpcore import PrototypeModel, evaluate
 from smpcore.datasets import Preparation, forbiddable, shorten_name
 from smpcore.evaluation import RegressionScores, Scores
+from smpcore.model import History
 
 #: What a prototype of each kind is.
 KINDS = {
-    "real case": "A prototype is a real training row: an input is judged by how like "
-    "each of them it is. The model holds these rows.",
-    "direction": "A prototype is a direction: a weight for each feature. The class "
-    "whose prototype gives the highest score wins.",
-    "mix of real cases": "A prototype is a mix of real training rows: it adds up how "
-    "alike an input is to each of them.",
+    "real case": "A prototype is a real training row: an input is scored by its "
+    "similarity to each of them. The model contains these rows.",
+    "direction": "A prototype is a direction: one weight per feature. The class "
+    "whose prototype has the highest score is predicted.",
+    "mix of real cases": "A prototype is a mix of real training rows: it sums the "
+    "similarities of an input to each of them.",
     "invented case": "A prototype is an invented case, in standard deviations from "
-    "the training mean: an input is judged by how like each of them it is. No training "
-    "row is in the model.",
+    "the training mean: an input is scored by its similarity to each of them. The "
+    "model contains no training rows.",
 }
 #: What marks in the live figure stand for them.
-RINGS = {"mix of real cases": " Ringed points are those rows."}
+RINGS = {"mix of real cases": " Ringed points are these rows."}
 #: What the points are that prototypes are made of.
 MARKS = {
-    "mix of real cases": "row that prototypes are made of",
-    "invented case": "prototype, an invented case",
+    "mix of real cases": "training row used in prototypes",
+    "invented case": "prototype (invented case)",
 }
 #: Name and explanation of the count of those points.
 CASES = {
     "mix of real cases": (
         "Real cases",
-        "training rows that the prototypes are mixed from: the model holds them",
+        "training rows that the prototypes are mixed from; the model contains them",
     ),
-    "invented case": ("Invented cases", "no training row is in the model"),
+    "invented case": ("Invented cases", "the model contains no training rows"),
 }
+
+#: Smaller shares are rounding errors.
+ROUNDING = 1e-14
 
 TITLES = {"train": "Training", "validation": "Validation", "test": "Test"}
 
@@ -49,7 +53,7 @@ def percent(share: float) -> str:
 
 def effect(voice: float) -> str:
     """What a prototype of a regression does where it is matched, in a word."""
-    return "raises" if voice > 0 else "lowers" if voice < 0 else "silent"
+    return "raises" if voice > 0 else "lowers" if voice < 0 else "does not change"
 
 
 def readouts(
@@ -113,8 +117,8 @@ def of_part(
     low, high = scores.interval
     detail = (
         f"{scores.hits} of {scores.rows} rows, 95 % interval {100 * low:.0f}–"
-        f"{100 * high:.0f} %{cluster_summary(data)}; balanced "
-        f"{percent(scores.balanced_accuracy)}; always the most frequent class: "
+        f"{100 * high:.0f} %{cluster_summary(data)}; balanced accuracy "
+        f"{percent(scores.balanced_accuracy)}; majority-class baseline: "
         f"{percent(scores.majority)}"
     )
     return [_text(f"{title} accuracy", percent(scores.accuracy), detail)]
@@ -135,12 +139,12 @@ def _errors(
     usual = float(np.median(data.of("train")[1]))
     detail = (
         f"mean absolute error of {scores.rows} rows, in units of "
-        f"{data.dataset.target:.24}; {sure}always the training median {usual:.3g}: "
-        f"{scores.always(usual):.3g}"
+        f"{data.dataset.target:.24}; {sure}training-median baseline (always "
+        f"{usual:.3g}): {scores.always(usual):.3g}"
     )
-    explained = "share of the variance that is explained; 0 is the rows' own mean"
+    explained = "share of the variance explained; always predicting the mean gives 0"
     if not np.isfinite(scores.r2):
-        explained = "these rows are all alike: there is nothing to explain"
+        explained = "undefined, as the target has the same value in all rows"
     return [
         _text(f"{title} error", f"{scores.mae:.3g}", detail),
         _text(
@@ -175,15 +179,16 @@ def _classes(
     shares = [f"{100 * scores.recall[i]:.0f} %" for i in order[:4]]
     others = "; ".join(map("{}: {}".format, names[1:], shares[1:]))
     detail = f"{names[0]}; then {others}" if others else names[0]
-    rows = [_text("Lowest recall", shares[0], detail)]
+    rows = [_text("Worst recall", shares[0], detail)]
     silent = [f"{label!s:.20}" for label in training.never_answered[:5]]
     if silent:
         names = ", ".join(silent)
-        rows.append(_text("Never answered", names, "no training row gets them"))
+        rows.append(_text("Classes never predicted", names, "for any training row"))
     absent = np.setdiff1d(np.arange(len(scores.classes)), winners)
     if len(absent):
         names = ", ".join(f"{scores.classes[i]!s:.20}" for i in absent[:6])
-        rows.append(_text("Not in this picture", names, "they win elsewhere, or never"))
+        detail = "predicted outside the picture, or never"
+        rows.append(_text("Not in this picture", names, detail))
     return rows
 
 
@@ -195,7 +200,7 @@ def _forbidden(data: cache.Parts) -> list[dict[str, str]]:
     known = forbiddable(data.dataset)
     names = [name for name, columns in known.items() if gone.issuperset(columns)]
     listed = ", ".join(name[:24] for name in names[:6]) + " …" * (len(names) > 6)
-    return [_text("Forbidden", str(len(names)), f"learned without {listed}")]
+    return [_text("Forbidden features", str(len(names)), f"trained without {listed}")]
 
 
 def _size(estimator: Any, preparation: Preparation) -> list[dict[str, str]]:
@@ -207,14 +212,14 @@ def _size(estimator: Any, preparation: Preparation) -> list[dict[str, str]]:
         weights = f"{model.support.sum()} of {model.n_features} features"
     notes = []
     if lost := asked - model.n_prototypes:
-        notes.append(f"{lost} {estimator.removal_reason}")
+        notes.append(f"{counted(lost)} {estimator.removal_reason}")
     wins = estimator.wins_
     if idle := 0 if wins is None else int((wins == 0).sum()):
-        notes.append(f"{idle} decide{'s' * (idle == 1)} no training row")
+        notes.append(f"{counted(idle)} win{'s' * (idle == 1)} no training row")
     size = _text(
         "Non-zeros",
         str(model.n_nonzeros),
-        f"of {model.anchors.size} weights (biases not counted)",
+        f"of {model.anchors.size} weights (biases excluded)",
     )
     if not model.is_linear:
         name, detail = CASES[model.kind_of_prototype]
@@ -228,6 +233,11 @@ def _size(estimator: Any, preparation: Preparation) -> list[dict[str, str]]:
             ": ".join(filter(None, (weights, names))) + " …" * (len(used) > 6),
         ),
     ]
+
+
+def counted(n_prototypes: int) -> str:
+    """A number of prototypes in words."""
+    return f"{n_prototypes} prototype{'s' * (n_prototypes != 1)}"
 
 
 def kernel_weights(
@@ -253,21 +263,28 @@ def _solver(estimator: Any) -> list[dict[str, str]]:
     history, gap = estimator.history_, estimator.gap_
     certified = np.isfinite(gap)
     share = gap / max(abs(estimator.objective_), 1e-300)
+    percent_gap = f"{100 * share:.2g}" if share >= ROUNDING else "0"
     return [
         _text(
-            "Gap",
-            f"≤ {100 * share:.2g} %" if certified else "none",
-            f"objective {estimator.objective_:.5g} is at most that far from "
-            f"{estimator.certificate}"
+            "Optimality gap",
+            f"≤ {percent_gap} %" if certified else "none",
+            f"{estimator.certificate} can have an objective more than {percent_gap} % "
+            f"lower than {estimator.objective_:.5g}"
             if certified
-            else "this variant gives no certificate",
+            else "No certificate: the problem is not convex",
         ),
         _text(
             "Solver",
             duration(history.seconds),
-            f"{history.n_iter} iterations, {history.status_text}",
+            convergence_summary(history),
         ),
     ]
+
+
+def convergence_summary(history: History) -> str:
+    """Number of iterations, and how the solver ended."""
+    plural = "s" * (history.n_iter != 1)
+    return f"{history.n_iter:,} iteration{plural}, {history.status_text}"
 
 
 def duration(seconds: float) -> str:

@@ -26,7 +26,7 @@ def entrance(choice: Choice) -> None:
         key="workspace",
         icon=":material/save:",
         on_click=_ask,
-        help="All that you have set and noted as one file, and back from it.",
+        help="Save all settings and notes to a file, or open one.",
     )
     visit = session.get()
     if visit.workspace_wanted:
@@ -59,7 +59,7 @@ def _dialog(choice: Choice) -> None:
         args=(file, choice),
         disabled=file is None,
     )
-    st.caption("Your notes on other models stay; what is chosen now is replaced.")
+    st.caption("Replaces the current settings; notes on other models are kept.")
     if said:
         show = st.error if level == "error" else st.info
         show(escape_markdown(said))
@@ -67,9 +67,9 @@ def _dialog(choice: Choice) -> None:
 
 def _save(choice: Choice) -> None:
     with_points = workspace.is_drawn(choice) and st.checkbox(
-        "With my points",
+        "Include my points",
         key="workspace_points",
-        help="Else the file holds their name only.",
+        help="Otherwise the file contains only the name of the table.",
     )
     content = state_file.write(workspace.gather(choice, with_points))
     st.download_button(
@@ -83,7 +83,7 @@ def _save(choice: Choice) -> None:
         type="primary",
     )
     if choice.data == MINE and not with_points:
-        st.caption("The rows of your table are not in the file, its name is.")
+        st.caption("The file contains the name of your table, not its rows.")
     else:
         st.caption(
             "Settings, names and notes on prototypes, the pinned model, and how "
@@ -97,5 +97,5 @@ def _open(file: Any, before: Choice) -> None:
     except SmpcoreError as problem:
         session.get().workspace_said = "error", str(problem)
         return
-    said = ("info", waits) if waits else ("done", "The saved state is opened.")
+    said = ("info", waits) if waits else ("done", "The saved state was opened.")
     session.get().workspace_said = said

@@ -33,11 +33,11 @@ def shortcomings(scores: Scores | RegressionScores, train: np.ndarray) -> list[s
     """What a model does no better than one answer to all rows, in sentences."""
     if isinstance(scores, RegressionScores):
         dead = scores.mae >= scores.always(float(np.median(train)))
-        return ["No better than always the training median."] * bool(dead)
-    said = ["No better than always the most frequent class."]
+        return ["Not better than the training-median baseline."] * bool(dead)
+    said = ["Not better than the majority-class baseline."]
     said *= scores.accuracy <= scores.majority
     if len(silent := scores.never_answered):
         names = ", ".join(f"{label!s:.24}" for label in silent[:5])
         more = f" and {len(silent) - 5} more" if len(silent) > 5 else ""
-        said.append(f"Never the answer, though rows have it: {names}{more}.")
+        said.append(f"Classes never predicted: {names}{more}.")
     return said

@@ -15,7 +15,7 @@ from smpcore import METHODS, Dataset, SmpcoreError
 from smpcore.evaluation import Contender, Fold, contend, folds, title_of
 
 #: What it is called not to search for settings.
-AS_THEY_ARE = "as they are"
+AS_THEY_ARE = "current settings"
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ class ContenderJob(Task):
             return folds(self._dataset, self._rows)
         except SmpcoreError as error:  # this page has no control for their number
             raise SmpcoreError(
-                "the training rows cannot be divided into folds to search the settings "
-                f'on; take the settings "{AS_THEY_ARE}", or give training a larger '
+                "the training rows cannot be divided into folds for cross-validation; "
+                f'choose "{AS_THEY_ARE}", or give training a larger '
                 "share on Data."
             ) from error
 
@@ -106,16 +106,16 @@ class ContenderJob(Task):
 def about_differences(n_rows: int, part: str, dataset: Dataset) -> str:
     """What the table of differences holds, and which rows it takes as dependent."""
     words = (
-        f"Every model against A on the same {n_rows} {part} rows; intervals and "
-        "p-values are of one test, corrected for the number of models (Holm). Only "
-        "this table says whether two models differ: the intervals of single models "
-        "may overlap all the same. Choosing by these rows makes the winner look "
-        "better than it is: the test rows are for that."
+        f"Paired test of every model against A on the same {n_rows} {part} rows; "
+        "intervals and p-values are corrected for the number of models (Holm). Use "
+        "this table to judge differences: intervals of single models can overlap "
+        "even if they differ. The score of a model chosen on these rows is "
+        "optimistic; use the test rows for the final estimate."
     )
     if dataset.times is None:
         return words
     return (
-        f"{words} Short blocks in time are the groups of these tests: rows near each "
+        f"{words} The tests use short blocks in time as groups: rows near each "
         "other in time depend on each other, those of different blocks are taken as "
         "independent."
     )

@@ -110,7 +110,9 @@ class Fit:
         """
         self.join()  # a page that gives up is opened again later
         if not self.wait(PATIENCE):
-            raise SmpcoreError("The fit is still running; come back when it is done.")
+            raise SmpcoreError(
+                "The model is still being fitted; come back when it is done."
+            )
         if self.was_stopped:
             raise SmpcoreError("The fit was stopped; let it finish on Explore first.")
         return self.estimator

@@ -87,7 +87,7 @@ def _read(path: Path) -> Dataset | str:
     try:
         dataset = reading.read(read_table, path, path.name)
     except OSError:
-        return "it cannot be opened; let the operator look at it."
+        return "it cannot be opened; contact the operator."
     except SmpcoreError as error:
         return str(error)
     return replace(dataset, private=False, source=f"{dataset.source} of this server")

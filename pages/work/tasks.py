@@ -137,7 +137,7 @@ class Task:
             problem = str(error)
         except Exception:
             log.exception("a task failed")
-            problem = "Something went wrong; the server's log says more."
+            problem = "Internal error; see the server log."
         if stop is self.stop_flag:  # else it was begun anew meanwhile
             self.problem = problem
         return found

@@ -47,7 +47,7 @@ _SEED = Param(
     low=0,
     high=9999,
     start=0,
-    help="Another seed, other points.",
+    help="Change the seed to draw new points.",
     advanced=True,
 )
 _IMBALANCE = Param(
@@ -73,11 +73,11 @@ _FEATURES = Param(
     low=5,
     high=10_000,
     start=50,
-    help="Five matter, the others are noise.",
+    help="Five are informative, the others are noise.",
 )
 _SERIES = (
-    replace(_SIZE, start=120, help="Shared evenly among the classes."),
-    replace(_CLASSES, high=4, start=4, help="The first so many of the four."),
+    replace(_SIZE, start=120, help="Divided evenly among the classes."),
+    replace(_CLASSES, high=4, start=4, help="How many of the four, in order."),
     Param("n_times", "Length", "int", 10, 100, 40, help="Times of a series."),
     Param(
         "noise",

@@ -137,7 +137,7 @@ class PrototypeEstimator(
     problem_params: ClassVar[tuple[str, ...]]
     allowed: ClassVar[Mapping[str, Number | OneOf]]
     state_class: ClassVar[type]
-    certificate: ClassVar[str] = "the best value of the objective"
+    certificate: ClassVar[str] = "no model"
     removal_reason: ClassVar[str] = "merged"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

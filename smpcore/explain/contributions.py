@@ -130,7 +130,7 @@ def contributions(
     made = {"lead": lead, "winner": winner, "runner_up": runner}
     if model.code_size and not activations.any():
         parts = np.zeros(model.n_prototypes)
-        words = "No prototype speaks for this row: it gets the fallback class."
+        words = "No prototype is active for this row: the fallback class is predicted."
         return Contributions(
             of="prototype", parts=parts, rest=lead, exact=True, rule=words, **made
         )
@@ -144,12 +144,12 @@ def contributions(
     if by == "prototype":
         made |= {"rest": constant + float(vote @ model.bias)}
         parts = vote * (activations[0] - model.bias)
-        words = "The sum of what the prototypes say, each times its vote."
+        words = "Sum over prototypes of activation times weight."
         return Contributions(of=by, parts=parts, exact=True, rule=words, **made)
     if by == "case" and not model.code_size:
         made |= {"rest": constant + float(vote @ model.bias)}
         parts = _similarities(model, rows) * (model.mixing @ vote)
-        words = "The sum of the likenesses to the cases, each times its weight."
+        words = "Sum over cases of similarity times weight."
         return Contributions(of=by, parts=parts, exact=True, rule=words, **made)
     if model.is_linear and not model.code_size:
         made |= {"rest": constant + float(vote @ model.bias)}
@@ -182,14 +182,17 @@ def _kernels(model: PrototypeModel) -> Iterator[tuple[int, PrototypeModel]]:
 def _by_kernel(model, rows, vote, activations, constant, made) -> Contributions:
     """Exact, given which prototypes speak: their code is linear in the likenesses."""
     parts = np.zeros(len(model.similarity.weights))
-    mix, words = model.mixing, "The likeness is a sum over features: each one's share."
+    mix, words = (
+        model.mixing,
+        "The similarity is a sum over features, split here by feature.",
+    )
     if model.code_size:
         speak = np.flatnonzero(activations)
         inverse = np.linalg.pinv(model.gram[np.ix_(speak, speak)])
         mix, vote = mix[:, speak] @ inverse, vote[speak]
         words = (
-            "Given which prototypes speak, their shares are linear in the likenesses, "
-            "and these are sums over features: each feature's share."
+            "For the active prototypes the code is linear in the similarities, which "
+            "are sums over features, split here by feature."
         )
     for place, alone in _kernels(model):
         parts[place] = _similarities(alone, rows) @ mix @ vote
@@ -217,10 +220,10 @@ def _by_resetting(
     if model.classes is not None:
         lead = lead - scores[:, made["runner_up"]]
     parts = made["lead"] - lead
-    what = "answer" if model.classes is None else "lead"
+    what = "prediction" if model.classes is None else "lead"
     words = (
-        f"An approximation: how much the {what} shrinks when one {of} alone is "
-        "set to the middle of the training rows. These parts need not add up."
+        f"An approximation: decrease of the {what} when only this {of} is set to its "
+        "training mean (0 or 1: to 0.5). The contributions need not sum to the total."
     )
     rest = made["lead"] - float(parts.sum())
     return Contributions(of=of, parts=parts, rest=rest, exact=False, rule=words, **made)

@@ -150,7 +150,7 @@ def _linear(
         base = int(np.flatnonzero(owner == alone)[0])
         weights, constants = weights - weights[base], constants - constants[base]
     heads = ("points for", "points against")
-    heads = ("adds", "takes off") if model.classes is None else heads
+    heads = ("adds", "subtracts") if model.classes is None else heads
     tables: dict[int, list[PointsTable]] = {output: [] for output in range(len(names))}
     for j, output in enumerate(owner.tolist()):
         if output != alone:
@@ -159,10 +159,12 @@ def _linear(
             tables[output].append(made)
     if model.classes is None:
         start = _text(tables[0][0].start)
-        sentences = [f"The answer is {start} and what is added; {_most(tables[0])}."]
+        sentences = [
+            f"The prediction is {start} plus the contributions; {_most(tables[0])}."
+        ]
     else:
         sentences = [
-            f"{names[output]}, where {_where(output, len(own), alone)}; {_most(own)}."
+            f"{names[output]}, if {_where(output, len(own), alone)}; {_most(own)}."
             for output, own in tables.items()
             if own
         ]
@@ -172,7 +174,7 @@ def _linear(
 
 
 def _names(model: PrototypeModel) -> list[str]:
-    return ["the answer"] if model.classes is None else [*map(str, model.classes)]
+    return ["the prediction"] if model.classes is None else [*map(str, model.classes)]
 
 
 def _where(output: int, n_prototypes: int, alone: int) -> str:
@@ -181,8 +183,8 @@ def _where(output: int, n_prototypes: int, alone: int) -> str:
     if n_prototypes > 1:
         whose = f"the points of one of its {n_prototypes} prototypes"
     if alone < 0:
-        return f"{whose} sum to the most of all"
-    return f"{whose} sum to {'more than 0' if output else '0 or more'}"
+        return f"the sum of {whose} is the highest"
+    return f"the sum of {whose} is {'above 0' if output else '0 or more'}"
 
 
 def _most(tables: list[PointsTable]) -> str:
@@ -193,8 +195,8 @@ def _most(tables: list[PointsTable]) -> str:
             # Where prototypes differ in the direction, only the column is named.
             words[column] = term if words.get(column, term) == term else column
     terms = [*words.values()][:_MOST_TERMS]
-    *first, last = terms or ["nothing: no column is used"]
-    return f"most comes from {', '.join(first)}{' and ' * bool(first)}{last}"
+    *first, last = terms or ["no column, as none is used"]
+    return f"largest contributions: {', '.join(first)}{' and ' * bool(first)}{last}"
 
 
 def _table(
@@ -264,7 +266,10 @@ def _cases(
         tables.append(PointsTable(title, j, None, lines, len(order) - len(lines)))
     sides = {name: model.owner == output for output, name in enumerate(names)}
     if model.classes is None:
-        sides = {"Raise it": model.votes[:, 0] > 0, "Lower it": model.votes[:, 0] < 0}
+        sides = {
+            "Raise the prediction": model.votes[:, 0] > 0,
+            "Lower the prediction": model.votes[:, 0] < 0,
+        }
     for name, side in sides.items():
         own = ", ".join(str(j + 1) for j in np.flatnonzero(side)) or "none"
         sentences.append(f"{name}: prototype{'s' * int(side.sum() > 1)} {own}.")

@@ -40,7 +40,7 @@ def _linear(model: PrototypeModel) -> list[str]:
     weights = weights / model.scale
     constants = constants - weights @ model.center
     if model.classes is None:
-        return [f"The answer is {_sum(model, weights[0], constants[0])}."]
+        return [f"The prediction is {_sum(model, weights[0], constants[0])}."]
     names = [str(label) for label in model.classes]
     sizes = np.bincount(owner, minlength=len(names))
     if len(names) == 2 and sizes.min() == 1:
@@ -57,7 +57,7 @@ def _linear(model: PrototypeModel) -> list[str]:
             return [f"{names[other]}, if {tests[0]}.", f"{names[alone]} otherwise."]
         lines = [f"{names[other]}, if at least one of these {len(tests)} holds:"]
         return [*lines, *[f"{test}" for test in tests], f"{names[alone]} otherwise."]
-    lines = ["The highest of these scores wins:"]
+    lines = ["The class with the highest score is predicted:"]
     for j, output in enumerate(owner):
         lines.append(f"{names[output]}: {_sum(model, weights[j], constants[j])}")
     return lines
@@ -99,15 +99,15 @@ def comparison_in_words(model: PrototypeModel) -> list[str]:
     lines = [f"An input is compared with {what} ({model.similarity.kind} similarity)."]
     if model.code_size:
         lines.append(
-            f"At most {model.code_size} of them, with shares of 0 or more, together "
-            "reconstruct the input; the class with the largest share wins."
+            f"The input is reconstructed from at most {model.code_size} of them, with "
+            "non-negative coefficients; the class with the largest share is predicted."
         )
     if model.classes is None:
-        return [*lines, "The answer is the sum of likeness times weight."]
+        return [*lines, "The prediction is the sum of similarity times weight."]
     if model.pooling == "max":
-        lines.append("The class of the prototype that scores highest wins.")
+        lines.append("The class of the prototype with the highest score is predicted.")
     elif not model.code_size:
-        lines.append("Each votes with its likeness times its weight.")
+        lines.append("Each adds similarity times weight to the score of its class.")
     return lines
 
 
@@ -118,5 +118,5 @@ def _alike(model: PrototypeModel) -> list[str]:
     for j, output in enumerate(model.owner):
         weight = model.votes[j, output]
         said = f" (weight {weight:.3g})" if model.pooling == "sum" else ""
-        lines.append(f"Prototype {j + 1} speaks for {model.classes[output]}{said}.")
+        lines.append(f"Prototype {j + 1}: class {model.classes[output]}{said}.")
     return lines

@@ -48,7 +48,7 @@ def convergence(history: History, objective_name: str = "objective") -> go.Figur
     figure.add_scatter(
         x=history.iteration[certified],
         y=history.gap[certified],
-        name="gap to the optimum, at most",
+        name="optimality gap (upper bound)",
         mode="lines+markers",
         line={"color": OKABE_ITO[5], "dash": "dot"},
         marker={"symbol": "diamond"},

@@ -252,7 +252,7 @@ def embeddings(
     -------
     plotly.graph_objects.Figure
     """
-    titles = ["weighed alike", "as learned"]
+    titles = ["equal weights", "learned weights"]
     figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.06)
     for col, points in enumerate((before, after), start=1):
         for c, label in enumerate(classes):

@@ -14,9 +14,9 @@ from smpcore.figures.charts import OKABE_ITO, SYMBOLS
 GREY = "#7F858C"
 #: State of a point -> symbol's suffix, size, opacity, words.
 _STATES = {
-    "front": ("", 11, 1.0, "on the Pareto front of the methods"),
-    "undecided": ("-open", 10, 1.0, "cannot be told from those"),
-    "worse": ("", 6, 0.35, "a smaller one is better"),
+    "front": ("", 11, 1.0, "on the Pareto front"),
+    "undecided": ("-open", 10, 1.0, "not significantly different from the front"),
+    "worse": ("", 6, 0.35, "dominated"),
     "reference": ("", 8, 0.8, "baseline"),
 }
 #: Ring around a point -> what it says.
@@ -118,7 +118,7 @@ def _texts(own: _Columns) -> np.ndarray:
     for told, parameter, value in zip(
         lists, own["parameter"], own["value"], strict=True
     ):
-        told.append(f"{parameter} = {value:g}" if parameter else "usual settings")
+        told.append(f"{parameter} = {value:g}" if parameter else "default settings")
     return np.array(["<br>".join(told) for told in lists], dtype=object)
 
 
@@ -183,7 +183,9 @@ def roc(points: pd.DataFrame, threshold: float) -> go.Figure:
     figure.add_scatter(x=[0, 1], y=[0, 1], mode="lines", line=style, name="chance")
     points = points.assign(alarms=1 - points["specificity"])
     _curve(figure, points, "alarms", "sensitivity", threshold)
-    figure.update_xaxes(title="false alarms: 1 - specificity", range=(-0.02, 1.02))
+    figure.update_xaxes(
+        title="false positive rate (1 - specificity)", range=(-0.02, 1.02)
+    )
     figure.update_yaxes(title="sensitivity", range=(-0.02, 1.02))
     return _beside_others(figure)
 
@@ -203,7 +205,7 @@ def precision_recall(points: pd.DataFrame, threshold: float) -> go.Figure:
     """
     figure = go.Figure()
     _curve(figure, points, "sensitivity", "precision", threshold)
-    figure.update_xaxes(title="recall: sensitivity", range=(-0.02, 1.02))
+    figure.update_xaxes(title="recall (sensitivity)", range=(-0.02, 1.02))
     figure.update_yaxes(title="precision", range=(-0.02, 1.02))
     return _beside_others(figure)
 
@@ -225,8 +227,8 @@ def coverage(curve: pd.DataFrame, band: float) -> go.Figure:
     figure = go.Figure()
     shown = curve[curve["answered"] > 0].rename(columns={"band": "threshold"})
     _curve(figure, shown, "coverage", "error", band)
-    figure.update_xaxes(title="share of rows that get an answer", tickformat=".0%")
-    figure.update_yaxes(title="wrong answers among them", tickformat=".1%")
+    figure.update_xaxes(title="coverage: share of rows predicted", tickformat=".0%")
+    figure.update_yaxes(title="error rate of predicted rows", tickformat=".1%")
     return _beside_others(figure)
 
 

@@ -134,8 +134,8 @@ def axis_view(
         axes[1, second] = reading[second, 1] = 1.0
         y, y_label = edges(X[:, second]), names[second]
     others = n_features - len({first, second})
-    words = "feature stands" if others == 1 else f"{others} features stand"
-    note = f"The other {words} still: see View." if others else ""
+    words = "feature is" if others == 1 else f"{others} features are"
+    note = f"The other {words} fixed; set them under View." if others else ""
     return View(origin, axes, reading, x, y, names[first], y_label, note)
 
 
@@ -164,9 +164,9 @@ def pca_view(X: np.ndarray) -> View:
         planes / scale[:, None],
         (0.0, 1.0),
         (0.0, 1.0),
-        f"first component ({share[0]:.1%} of the spread)",
+        f"first component ({share[0]:.1%} of the variance)",
         f"second component ({share[1]:.1%})",
-        "The plane in which the standardised rows spread most (PCA).",
+        "The first two principal components of the standardised rows (PCA).",
     )
     points = view.project(X)
     return replace(view, x=edges(points[:, 0]), y=edges(points[:, 1]))

@@ -38,7 +38,7 @@ SMP = Method(
             1e-6,
             10.0,
             zero=True,
-            help="Pulls prototypes of a class together until they are one.",
+            help="Fuses prototypes of a class until they are equal.",
         ),
         Param(
             "mu",
@@ -47,7 +47,7 @@ SMP = Method(
             1e-4,
             10.0,
             zero=True,
-            help="Presses weights to zero: fewer features are used.",
+            help="Shrinks weights to zero: fewer features are used.",
         ),
         Param(
             "eta",

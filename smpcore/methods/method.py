@@ -218,8 +218,8 @@ CLASS_WEIGHT = Param(
     "class_weight",
     "Class weights",
     "choice",
-    options=((None, "rows count alike"), ("balanced", "classes count alike")),
-    help="Balanced: a rare class weighs as much as a frequent one.",
+    options=((None, "none"), ("balanced", "balanced")),
+    help="Balanced: each class has the same total weight.",
     advanced=True,
     tasks=("classification",),
 )

@@ -27,8 +27,8 @@ SUPERSPARSE = Method(
     key="supersparse",
     title="Super-sparse: invented cases",
     summary=(
-        "A handful of invented cases, placed where they help most; an input is judged "
-        "by how like each of them it is."
+        "A handful of invented cases, placed where they help most; an input is scored "
+        "by its similarity to each of them."
     ),
     estimators={
         "classification": SuperSparseClassifier,
@@ -50,7 +50,7 @@ SUPERSPARSE = Method(
             "log",
             1e-6,
             0.1,
-            help="Larger: smaller weights; cases fall together and are shown as one.",
+            help="Larger: smaller weights; cases coincide and are shown as one.",
         ),
         Param(
             "gamma",
@@ -82,7 +82,7 @@ SUPERSPARSE = Method(
             "int",
             2,
             6,
-            help="How bent a polynomial may be.",
+            help="Degree of the polynomial.",
             advanced=True,
             shown_if=_polynomial,
         ),
@@ -118,7 +118,7 @@ SUPERSPARSE = Method(
                 ("kmeans", "k-means"),
                 ("greedy", "greedy choice of rows"),
             ),
-            help="Where the cases begin.",
+            help="Initial positions of the cases.",
             advanced=True,
         ),
         CLASS_WEIGHT,
@@ -168,7 +168,7 @@ IMKPL = Method(
             "log",
             0.1,
             100.0,
-            help="Small: few features are kept. Large: all count alike. At first it is "
+            help="Small: few features are kept. Large: equal weights. By default it is "
             "chosen on folds of the training rows.",
             shown_if=_weighs_features,
         ),
@@ -211,7 +211,7 @@ IMKPL = Method(
             "linear",
             0.0,
             5.0,
-            help="Makes the cases of a prototype alike, and fewer.",
+            help="Makes the cases of a prototype fewer and more similar.",
         ),
         Param(
             "kernels",

@@ -185,7 +185,7 @@ def percentile(values: list[float], share: float) -> float:
 #: and what is clicked on it.
 JOBS = {
     "sweep": ("tradeoff", "Refine"),
-    "refits": ("prototypes", "How stable", "Refit"),
+    "refits": ("prototypes", "Stability", "Refit"),
 }
 
 

@@ -151,7 +151,7 @@ def picture_of(state: dict, lam: float, canonical: bool = True) -> dict:
             "weights": None,
             "size": np.arange(3, 3 + len(owner)),
             "marks": np.c_[points["x"][made], points["y"][made]],
-            "marks_label": "row that prototypes are made of",
+            "marks_label": "training row used in prototypes",
             "caption": "A prototype is a mix of real training rows, which are ringed.",
         }
         lines = None
@@ -182,7 +182,7 @@ def picture_of(state: dict, lam: float, canonical: bool = True) -> dict:
                 "name": f"{name.title()} accuracy",
                 "value": f"{100 * value:.1f} %",
                 "detail": f"{int(right.sum())} of {len(right)} rows, 95 % interval "
-                "74–97 %; balanced 90.0 %; always the most frequent class: 50 %",
+                "74–97 %; balanced accuracy 90.0 %; majority-class baseline: 50 %",
             }
             for name, value in share.items()
         ]
@@ -202,7 +202,7 @@ def stars_of(state: dict, weights: np.ndarray, owner: np.ndarray) -> dict:
     return {
         "noun": "value",
         "marks": marks.round(3).astype("f4"),
-        "marks_label": "prototype, an invented case",
+        "marks_label": "prototype (invented case)",
         "size": np.ones(len(owner), "i4"),
         "mark_size": (size / (size.max() or 1)).astype("f4"),
         "mark_weight": voices(weights, owner).astype("f4"),

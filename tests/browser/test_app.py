@@ -138,7 +138,7 @@ def test_a_long_fit_shows_a_coarse_picture_with_progress_and_stop(visit):
     page = visit("?method=imkpl&data=digits&seed=7")
     canvas = page.locator("canvas[data-coarse='1']")
     canvas.wait_for(timeout=60_000)
-    said = page.get_by_text("coarse: fitted on 30", exact=False)
+    said = page.get_by_text("Preview: fitted on 30", exact=False)
     expect(said).to_be_visible()
     expect(said).to_contain_text("of 1,078 rows")
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
@@ -177,7 +177,7 @@ def test_zoom_and_node_stay_while_sliders_move(visit):
     box = canvas.bounding_box()
     page.mouse.move(box["x"] + 200, box["y"] + 200)
     page.mouse.wheel(0, -400)
-    expect(page.get_by_text("Click into the figure, or hold Ctrl")).to_be_visible()
+    expect(page.get_by_text("click the figure first or hold Ctrl")).to_be_visible()
     assert canvas.get_attribute("data-zoom") == "1"
     page.mouse.click(box["x"] + 200, box["y"] + 200)
     page.mouse.wheel(0, -400)
@@ -337,7 +337,7 @@ def test_an_upload_is_explored_and_deleted(visit, address, tmp_path):
     file.write_text("\n".join(["erste;zweite;<b>Klasse</b>", *rows]), "utf-8")
     page = visit("data")
     expect(page.get_by_text("Roles can be changed")).to_be_visible(timeout=60_000)
-    page.get_by_text("Bring a table of your own").click()
+    page.get_by_text("Upload data").click()
     # By name: the picker of the test rows may be drawn first.
     picker = page.get_by_test_id("stFileUploader").filter(has_text="Your table")
     picker.locator("input[type=file]").set_input_files(file)

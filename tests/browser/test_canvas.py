@@ -157,11 +157,11 @@ def test_typed_values_are_put_right_aloud(visit: Callable[..., Page]) -> None:
     field.fill("7,5")
     field.press("Enter")
     row = page.locator("[data-name=mu]")
-    expect(row.get_by_role("status")).to_contain_text("largest value is 1")
+    expect(row.get_by_role("status")).to_contain_text("maximum is 1")
     assert wait_heard(page, 1)["heard"][0]["values"] == {"mu": 1}
     field.fill("much")
     field.press("Enter")
-    expect(row.get_by_role("status")).to_contain_text("not a number")
+    expect(row.get_by_role("status")).to_contain_text("Not a number")
     expect(field).to_have_value("1")
     lam = page.locator("[data-name=lam] .value")
     lam.fill("0.0333")

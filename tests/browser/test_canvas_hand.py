@@ -26,7 +26,7 @@ def test_keyboard_only(visit: Callable[..., Page]) -> None:
     canvas(page).focus()
     page.keyboard.press("ArrowRight")
     expect(page.locator(".cross")).not_to_have_attribute("hidden", "")
-    expect(page.locator(".here")).to_contain_text("margin")
+    expect(page.locator(".here")).to_contain_text("lead")
     page.keyboard.press("+")
     expect(canvas(page)).to_have_attribute("data-zoom", "1.5")
     page.keyboard.press("0")
@@ -187,7 +187,7 @@ def test_every_tool_says_what_it_does(visit: Callable[..., Page]) -> None:
 
 def test_the_strip_is_a_slider_for_the_keyboard(visit: Callable[..., Page]) -> None:
     page = visit()
-    strip = page.get_by_role("slider", name="Along the path of Fusion λ")
+    strip = page.get_by_role("slider", name="Path of Fusion λ")
     before = int(strip.get_attribute("aria-valuenow"))
     strip.focus()
     page.keyboard.press("ArrowRight")

@@ -86,7 +86,7 @@ def test_regions_are_exact_between_the_nodes(
 ) -> None:
     page = visit(f"scene={kind}")
     painted = int(state(page)["paintCount"])
-    page.get_by_label("Margin bands").uncheck()
+    page.get_by_label("Lead bands").uncheck()
     wait_until(page, lambda: int(state(page)["paintCount"]) > painted)
     width, height, data = page.locator("canvas.raster").evaluate(
         """n => {
@@ -181,12 +181,12 @@ def test_a_method_without_weights_is_shown_in_words(
     assert cards.count() == harness.SIZES[scene][2]
     expect(cards.first).to_contain_text("made of 3 parts")
     expect(page.locator(".card :is(.weight, .tile)")).to_have_count(0)
-    made = page.locator(".entries").get_by_text("row that prototypes are made of")
+    made = page.locator(".entries").get_by_text("training row used in prototypes")
     drawn = page.get_by_role("checkbox", name="Prototypes")
     drawn.check()
     expect(made).to_be_visible()
     page.locator(".twin summary").click()
-    expect(page.locator(".tables")).to_contain_text("Made of so many parts")
+    expect(page.locator(".tables")).to_contain_text("Number of parts")
     page.mouse.move(100, 100)
     paint = "n => n.getContext('2d').getImageData(0, 0, n.width, n.height).data.join()"
     ringed = canvas(page).evaluate(paint)
@@ -207,7 +207,7 @@ def test_hover_reads_scores_without_lines(visit: Callable[..., Page]) -> None:
     page.locator("[data-name=method] label span").nth(3).click()
     expect(page.locator("canvas.strip")).to_be_hidden()
     page.mouse.move(*at(page, 2.5, -2.5))
-    expect(page.locator(".here")).to_contain_text("margin")
+    expect(page.locator(".here")).to_contain_text("lead")
 
 
 def test_data_too_large_for_previews_say_so_while_dragging(
@@ -221,8 +221,8 @@ def test_data_too_large_for_previews_say_so_while_dragging(
     page.mouse.down()
     page.mouse.move(box["x"] + 0.7 * box["width"], middle, steps=4)
     said = page.locator("[data-name=mu]").get_by_role("status")
-    expect(said).to_have_text("fits when you let go")
-    expect(page.locator(".badge")).to_have_text("fits when you let go")
+    expect(said).to_have_text("Release to refit")
+    expect(page.locator(".badge")).to_have_text("Release to refit")
     expect(page.locator("[data-name=n]").get_by_role("status")).to_have_count(0)
     page.mouse.up()
     expect(said).to_have_count(0)
@@ -238,26 +238,30 @@ def test_invented_cases_are_stars_that_say_what_they_are(
 ) -> None:
     page = visit("cases=stars")
     entries = page.locator(".entries")
-    for words in ("an invented case", "the same, off the data", "way from its start"):
+    for words in (
+        "prototype (invented case)",
+        "invented case far from all data",
+        "path from its starting position",
+    ):
         expect(entries.get_by_text(words)).to_be_visible()
-    expect(entries.get_by_text("row that prototypes")).to_have_count(0)
+    expect(entries.get_by_text("training row used")).to_have_count(0)
     here = page.locator(".here")
     page.mouse.move(*at(page, 0, 1.9))
-    expect(here).to_contain_text("Prototype 2, invented · speaks for outer · weight +")
-    expect(here).not_to_contain_text("off the data")
+    expect(here).to_contain_text("Prototype 2, invented case · class outer · weight +")
+    expect(here).not_to_contain_text("far from all data")
     page.mouse.move(*at(page, 0, -1.9))
     expect(here).to_contain_text("Prototype 4, invented")
-    expect(here).to_contain_text("off the data")
+    expect(here).to_contain_text("far from all data")
     expect(here).to_contain_text("Farther from every training row")
-    expect(page.locator(".card").nth(3)).to_contain_text("off the data")
+    expect(page.locator(".card").nth(3)).to_contain_text("far from all data")
     page.mouse.move(100, 100)
     starred = canvas(page).evaluate(PIXELS)
     page.get_by_role("checkbox", name="Prototypes").uncheck()
-    expect(entries.get_by_text("an invented case")).to_be_hidden()
+    expect(entries.get_by_text("prototype (invented case)")).to_be_hidden()
     assert canvas(page).evaluate(PIXELS) != starred
     page.locator(".bar").scroll_into_view_if_needed()
     page.mouse.move(*at(page, 0, 1.9))
-    expect(here).to_contain_text("margin")
+    expect(here).to_contain_text("lead")
 
 
 def test_a_star_is_read_with_the_keyboard_and_not_while_points_are_moved(
@@ -335,7 +339,7 @@ def test_a_mix_shows_its_heaviest_cases(
     expect(four.locator(parts)).to_have_count(4)
     expect(five.locator(parts)).to_have_count(5)
     expect(five).to_contain_text("50 %")
-    expect(cards.nth(n_classes)).to_contain_text(f"{n_classes} of them not shown")
+    expect(cards.nth(n_classes)).to_contain_text(f"{n_classes} not shown")
     if scene == "digits":
         ink = five.locator("canvas").nth(1).evaluate(PIXELS)
         grey = [255 - (64 * 5 + i) % 256 for i in range(64)]

@@ -57,7 +57,7 @@ def test_text_stands_out(visit, path, theme):  # noqa: F811
 
 def test_the_keyboard_shows_where_it_is_and_passes_maps_by(visit):  # noqa: F811
     page = visit("compare?data=moons")
-    expect(page.get_by_text("6 of 6 are fitted")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("6 of 6 models fitted")).to_be_visible(timeout=60_000)
     rested(page)
     # The style sheet may come into force a moment after the page.
     expect(page.get_by_test_id("stSidebar")).to_be_hidden()

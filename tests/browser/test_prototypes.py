@@ -26,9 +26,15 @@ def section(page, name):
 def test_every_section_draws_without_an_error(visit, query, width):
     page = visit(f"prototypes?{query}", viewport={"width": width, "height": 900})
     charts = page.locator(".js-plotly-plot")
-    for name in ("One by one", "Rule in words", "Why this answer", "How stable", "All"):
+    for name in (
+        "One by one",
+        "Rule in words",
+        "Why this prediction",
+        "Stability",
+        "All",
+    ):
         section(page, name)
-        if name in ("One by one", "Why this answer", "All"):
+        if name in ("One by one", "Why this prediction", "All"):
             expect(charts.first).to_be_visible(timeout=60_000)
         rested(page)
         expect(page.locator(".stException")).to_have_count(0)
@@ -37,8 +43,8 @@ def test_every_section_draws_without_an_error(visit, query, width):
 
 def test_another_row_is_explained_and_the_report_comes(visit):
     page = visit("prototypes?data=iris")
-    section(page, "Why this answer")
-    verdict = page.get_by_text("The model's answer is")
+    section(page, "Why this prediction")
+    verdict = page.get_by_text("Prediction: ")
     expect(verdict).to_be_visible(timeout=60_000)
     before = verdict.inner_text()
     row = page.get_by_role("spinbutton", name="Row", exact=True)
@@ -56,7 +62,7 @@ def test_another_row_is_explained_and_the_report_comes(visit):
 
 def test_refits_show_their_progress_and_end(visit):
     page = visit("prototypes?data=iris&method=mprotsvm")
-    section(page, "How stable")
+    section(page, "Stability")
     page.get_by_role("button", name="Refit").click()
     expect(page.get_by_text("Of 100 refits")).to_be_visible(timeout=120_000)
     expect(page.locator(".stException")).to_have_count(0)

@@ -170,7 +170,7 @@ def test_a_point_on_the_surface_gets_the_value_that_was_typed(visit, hills):  # 
 def test_from_classes_to_numbers_and_back(visit):  # noqa: F811
     page = visit()
     canonical(page)
-    expect(page.get_by_label("Margin bands")).to_be_visible()
+    expect(page.get_by_label("Lead bands")).to_be_visible()
     data = page.locator("[data-name=data] select")
     for title, shown, hidden in (
         ("Diabetes", ".tones", ".bands"),
@@ -182,7 +182,7 @@ def test_from_classes_to_numbers_and_back(visit):  # noqa: F811
         expect(page.locator(shown)).to_be_visible(timeout=60_000)
         canonical(page)
         expect(page.locator(hidden)).to_be_hidden()
-    expect(page.locator(".why").filter(has_text="Not offered")).to_be_visible()
+    expect(page.locator(".why").filter(has_text="Not available")).to_be_visible()
     page.get_by_text("Show as a table").click()
     expect(page.locator(".tables")).to_contain_text("Mean error")
 

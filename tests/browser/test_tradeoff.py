@@ -40,10 +40,10 @@ def test_a_click_on_a_point_opens_that_model_on_explore(swept):
     point = page.locator(POINTS).nth(1)
     box = point.bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    told = page.get_by_text(re.compile("On every page now: .* k features = "))
+    told = page.get_by_text(re.compile("Used on every page: .* k features = "))
     expect(told).to_be_visible(timeout=10_000)
     k = re.search(r"k features = (\d+)", told.inner_text())[1]
-    page.get_by_role("link", name="See it on Explore").click()
+    page.get_by_role("link", name="Open in Explore").click()
     slider = page.get_by_role("slider", name="k features").first
     expect(slider).to_be_visible(timeout=30_000)
     assert f"k={k}" in page.url or k == "3"
@@ -51,13 +51,13 @@ def test_a_click_on_a_point_opens_that_model_on_explore(swept):
 
 def test_the_keyboard_does_the_same(swept):
     page = swept
-    page.get_by_role("combobox", name="A point, instead of a click on it").focus()
+    page.get_by_role("combobox", name="Select a point").focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Use this model").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_text("On every page now:").first).to_be_visible(timeout=10_000)
+    expect(page.get_by_text("Used on every page:").first).to_be_visible(timeout=10_000)
 
 
 def test_refining_ends_with_more_points(page):

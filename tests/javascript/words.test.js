@@ -10,6 +10,8 @@ test("numbers have sensible digits", () => {
   assert.equal(say(-42), "−42");
   assert.equal(say(NaN), "–");
   assert.equal(signed(2), "+2");
+  assert.equal(signed(7e-18), "0", "a rounding error");
+  assert.equal(signed(-7e-18), "0", "a rounding error");
   assert.equal(percent(0.98765), "98.8 %");
 });
 

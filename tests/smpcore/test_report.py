@@ -36,9 +36,9 @@ def test_the_rule_is_sentences_and_tables_before_the_formula():
     page = Page("t", {}, model.weights, True, names={1: "<s>mine"}, rule=rule)
     before, after = report(model, page).split("<details>")
     assert "&lt;u&gt;ill, where its points" in before
-    assert "&lt;s&gt;mine: &lt;i&gt;ill, starts at -1.25" in before
+    assert "&lt;s&gt;mine: &lt;i&gt;ill, constant -1.25" in before
     assert "<td>&lt;b&gt;age</td><td>per 10 years</td><td>0.4</td>" in before
-    assert "3 lines of less effect" in before
+    assert "3 lines with smaller effects omitted" in before
     assert "As a formula" in after
     assert not any(tag in before for tag in ("<b>", "<i>", "<u>", "<s>"))
     assert "points" not in report(model, replace(page, rule=None))

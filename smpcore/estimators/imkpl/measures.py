@@ -82,11 +82,11 @@ def measures_in_words(
     measures = {
         "Interpretability": (
             f"{ip:.1f} %",
-            "mean over prototypes: 100 if all cases of each are of one class and alike",
+            "mean over prototypes; 100 % if the cases of each are equal, of one class",
         ),
         "Discrimination": (
             f"{dr:.1f} %" if np.isfinite(dr) else "none",
-            "training rows: share of each prototype's use that is by its own class",
+            "share of each prototype's use that is by training rows of its own class",
         ),
     }
     if len(beta) == 1:
@@ -97,7 +97,7 @@ def measures_in_words(
         numbered = len(names) != len(beta)
         left = [f"number {i + 1}" if numbered else names[i][:24] for i in dropped]
         more = f" and {len(left) - NAMED} more" if len(left) > NAMED else ""
-        detail = "left out beforehand, as they hardly tell rows apart: "
+        detail = "removed before fitting (almost constant): "
         detail += ", ".join(left[:NAMED]) + more
     kept = f"{np.count_nonzero(beta)} of {len(beta)}"
     return measures | {"Kernels kept": (kept, detail)}

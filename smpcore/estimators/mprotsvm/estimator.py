@@ -154,8 +154,8 @@ class MultiPrototypeSVC(PrototypeClassifier):
         "standardize",
         "class_weight",
     )
-    certificate: ClassVar[str] = "the best for these assignments"
-    removal_reason: ClassVar[str] = "without gain, left out"
+    certificate: ClassVar[str] = "no model with these assignments"
+    removal_reason: ClassVar[str] = "removed, as they do not lower the objective"
     state_class: ClassVar[type] = SVMState
     allowed: ClassVar[Mapping[str, Number | OneOf]] = {
         "n_prototypes": Number(1, 1000, integer=True),

@@ -142,7 +142,7 @@ class SMaLLClassifier(PrototypeClassifier):
         "standardize",
         "class_weight",
     )
-    certificate: ClassVar[str] = "the best k-sparse model"
+    certificate: ClassVar[str] = "no k-sparse model"
     state_class: ClassVar[type] = SMaLLState
     allowed: ClassVar[Mapping[str, Number | OneOf]] = {
         "n_prototypes": Number(1, integer=True),

@@ -208,10 +208,10 @@ class SuperSparseEstimator(PrototypeEstimator):
         off_data, measures = None, {}
         if kind_of_prototype == "invented case" and similarity.kind in PLACED:
             off_data = off_the_data(problem.rows, model.anchors)
-            measures["Off the data"] = (
+            measures["Far from all data"] = (
                 f"{off_data.sum()} of {model.n_prototypes}",
-                "invented cases farther from every training row than 95 % of these "
-                "are from their nearest other one",
+                "invented cases farther from every training row than 95 % of training "
+                "rows are from their nearest neighbour",
             )
         defaults = self.resolve_defaults(problem)
         left = [name for name in defaults if getattr(self, name) is None]

@@ -143,7 +143,7 @@ def test_dead_prototypes_are_removed_and_never_missed():
     fitted = estimator.solve(problem)
     model = fitted.model_
     assert model.n_prototypes < fitted.n_asked_ == 20
-    assert fitted.removal_reason == "without gain, left out"
+    assert fitted.removal_reason == "removed, as they do not lower the objective"
     kept = np.flatnonzero(fitted.merged_ >= 0)
     np.testing.assert_array_equal(kept, np.unique(fitted.state_.assignment))
     np.testing.assert_array_equal(fitted.merged_[kept], np.arange(len(kept)))

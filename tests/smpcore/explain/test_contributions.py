@@ -316,9 +316,9 @@ def test_the_points_of_a_regression_sum_to_its_answer(clinic):
     model = method.estimator(values, task).fit(X, y).model_
     rule = points_rule(model, preparation, X)
     (sentence,), (table,) = rule.sentences, rule.tables
-    assert sentence.startswith("The answer is") and "class" not in sentence
+    assert sentence.startswith("The prediction is") and "class" not in sentence
     lines = [
-        {**line, "points for": line["adds"], "points against": line["takes off"]}
+        {**line, "points for": line["adds"], "points against": line["subtracts"]}
         for line in table.lines
     ]
     sums = table.start + _added(lines, preparation, X)
