@@ -163,7 +163,7 @@ def _upload(page: Page, address: str, name: str, data: bytes) -> str:
     path = Path(tempfile.mkdtemp(), name)
     path.write_bytes(data)
     page.goto(f"{address}data")
-    page.get_by_text("Bring a table of your own").click()
+    page.get_by_text("Upload data").click()
     picker = page.get_by_test_id("stFileUploader").filter(has_text="Your table")
     picker.locator("input[type=file]").set_input_files(path)
     shown = (

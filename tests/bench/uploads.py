@@ -57,12 +57,12 @@ def _visit(browser: Browser, address: str) -> Page:
     page.goto(address)
     page.locator("canvas[data-paint-count]").first.wait_for(timeout=120_000)
     page.goto(f"{address}data")
-    page.get_by_text("Bring a table of your own").wait_for(timeout=120_000)
+    page.get_by_text("Upload data").wait_for(timeout=120_000)
     return page
 
 
 def _bring(page: Page, path: Path) -> None:
-    page.get_by_text("Bring a table of your own").click()
+    page.get_by_text("Upload data").click()
     picker = page.get_by_test_id("stFileUploader").filter(has_text="Your table")
     picker.locator("input[type=file]").set_input_files(path)
     page.get_by_text("large.csv").filter(has_text="Source").wait_for(timeout=120_000)
