@@ -116,10 +116,10 @@ def test_few_rows_have_wide_intervals_and_repeated_folds(monkeypatch):
         return all(button.key != "sweep_stop" for button in page.button)
 
     until(page, rested)
-    assert "Refine draws them 3 times" in said(page)
+    assert "Refine runs 3 repeats" in said(page)
     next(b for b in page.button if b.key == "sweep_refine").click().run()
     until(page, rested)
-    assert "they were drawn 3 times" in said(page)
+    assert "3 repeats were run" in said(page)
     assert page.dataframe[0].value["Folds"].max() == 15
 
 

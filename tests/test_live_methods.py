@@ -176,7 +176,7 @@ def test_bars_are_the_largest_weights_of_features_and_move_with_the_slider():
         assert bars["names"] == [names[i] for i in order]
         np.testing.assert_allclose(bars["values"], weights[order], rtol=1e-6)
         left = np.count_nonzero(weights) - np.count_nonzero(bars["values"])
-        said = ", which weigh nothing" if left == 0 else f", {left} of them"
+        said = " with weight 0" if left == 0 else f", {left} of them"
         assert bars["note"].startswith("and 18 more" + (said if left < 18 else ";"))
         seen.append(bars["values"])
     assert not np.array_equal(*seen)
@@ -193,7 +193,7 @@ def test_methods_without_such_weights_have_no_bars():
 def test_a_star_says_how_much_a_case_weighs_and_for_whom(data):
     picture = Browser(method="supersparse", data=data).last["picture"]
     shown, bars = picture["prototypes"], picture["bars"]
-    order = [int(name.split(" · ")[0]) - 1 for name in bars["names"]]
+    order = [int(name.split()[1]) - 1 for name in bars["names"]]
     np.testing.assert_array_equal(shown["mark_weight"][order], bars["values"])
     np.testing.assert_array_equal(shown["mark_owner"][order], bars["owner"])
     size = np.abs(shown["mark_weight"])

@@ -63,7 +63,7 @@ def test_what_only_classes_have_is_left_out_and_it_is_said():
     browser.drag(data="hills", release=True)
     assert browser.choice.values == {"lam": 1e-3}
     assert _texts(browser) == [
-        "Left out, since these data ask for a number: Target, Class weights."
+        "Settings not used when predicting a number: Target, Class weights."
     ]
     names = [c["name"] for c in browser.last["controls"]]
     assert "class_weight" not in names

@@ -48,5 +48,5 @@ def validated(choice: Choice) -> tuple[Choice, str]:
         return choice, ""
     lost = [p for p in method.params if p.name in set(choice.values) - set(allowed)]
     left = ", ".join(dict.fromkeys(param.label for param in lost))
-    words = f"Removed, as they do not predict {wanted}: {left}."
+    words = f"Settings not used when predicting {wanted}: {left}."
     return replace(choice, values=allowed), words
