@@ -114,8 +114,7 @@ def on_cluster(
             if future is None:
                 return
             place = left.pop(future.key)
-            with _in_words():
-                found[place] = future.result()
+            found[place] = _result(client, future)
             futures[place] = None  # it stays on its worker as long as its future
             while found and (not ordered or first in found):
                 yield found.pop(first if ordered else place)
@@ -123,6 +122,26 @@ def on_cluster(
     finally:
         with suppress(Exception):  # what broke before is what counts
             client.cancel([future for future in futures if future is not None])
+
+
+def _result(client: Any, future: Any) -> Any:
+    """The result of a future that was done; its worker may have died since."""
+    while True:
+        with _in_words():
+            try:
+                return future.result(timeout=LOADING)
+            except TimeoutError:
+                if future.done():  # the task's own
+                    raise
+                _require_workers(client)
+
+
+def _require_workers(client: Any) -> None:
+    if not client.ncores():
+        raise SmpcoreError(
+            "The cluster has no workers any more: start some, then start again. What "
+            "had come is kept."
+        )
 
 
 def _next(client: Any, ready: SimpleQueue[Any], stop: np.ndarray) -> Any:
@@ -136,9 +155,5 @@ def _next(client: Any, ready: SimpleQueue[Any], stop: np.ndarray) -> Any:
             continue
         looks = 0
         with _in_words():
-            if not client.ncores():
-                raise SmpcoreError(
-                    "The cluster has no workers any more: start some, then start "
-                    "again. What had come is kept."
-                )
+            _require_workers(client)
     return None

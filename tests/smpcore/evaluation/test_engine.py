@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -201,6 +202,15 @@ def test_a_cluster_without_workers_is_told_in_the_end(monkeypatch):
         assert "What had come is kept" in str(told.value)
     finally:
         _ended(cluster)
+
+
+def test_a_result_that_died_with_the_last_worker_is_not_waited_for():
+    def result(timeout):
+        raise TimeoutError
+
+    future = SimpleNamespace(result=result, done=lambda: False)
+    with pytest.raises(SmpcoreError, match="no workers any more"):
+        cluster_tasks._result(SimpleNamespace(ncores=dict), future)
 
 
 @pytest.mark.exhaustive
