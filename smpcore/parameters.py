@@ -35,7 +35,7 @@ class Param:
     zero : bool
         Whether a log slider has an exact 0 at its left end.
     options : tuple of (value, label)
-        Of a choice.
+        Values of a choice, each with its name for people.
     help : str
         One sentence: what moving it does.
     advanced : bool

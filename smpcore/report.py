@@ -39,6 +39,7 @@ class Page:
     Parameters
     ----------
     title : str
+        Heading of the report and name of the document.
     facts : mapping of str to str
         Data, split, method, accuracy, in the order shown.
     names, notes : mapping of int to str
@@ -82,6 +83,7 @@ def report(model: PrototypeModel, page: Page | None = None) -> str:
     Parameters
     ----------
     model : PrototypeModel
+        Model to describe: its rule, prototypes and sizes.
     page : Page, optional
         What to say besides. Default: what is known of the model without its data.
 

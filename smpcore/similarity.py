@@ -81,7 +81,9 @@ def alignment_kernel(A: np.ndarray, B: np.ndarray, sigma: float) -> np.ndarray:
     Parameters
     ----------
     A : ndarray of shape (n_samples, n_times)
+        Series of one channel, one for each row of the result.
     B : ndarray of shape (n_anchors, n_times)
+        Series of one channel, one for each column of the result.
     sigma : float
         Width of the similarity of two values.
 
@@ -162,11 +164,12 @@ class Similarity:
     kind : str
         A key of `SIMILARITIES`.
     gamma : float
-        Above 0.
+        Above 0, per squared (or absolute) scaled unit: the larger, the nearer only
+        close rows are alike.
     degree : int
-        At least 1.
+        At least 1: power of "poly".
     coef0 : float
-        At least 0.
+        At least 0: added before the power of "poly".
     weights, widths : tuple of float
         Of each feature, for "features"; of each channel, for "gak".
     function : callable or None

@@ -28,6 +28,7 @@ class Baseline:
     Parameters
     ----------
     title : str
+        Name for people, as on a page or in a table.
     models : mapping of str to str
         Task -> name of the model in `baselines.models`.
     grid : mapping of str to tuple

@@ -12,6 +12,7 @@ class Chip:
     Parameters
     ----------
     name : str
+        Name of the chip, the key in `CHIPS`.
     tools : str
         Begin of its compiler's names.
     flags, libraries : tuple of str

@@ -44,6 +44,7 @@ class Measured:
     Parameters
     ----------
     chip : Chip
+        The chip that was simulated.
     flash, ram : int
         Bytes that the model adds to a program, see `sizes`.
     stack : int
@@ -94,6 +95,7 @@ def measure(
     Parameters
     ----------
     model : CompiledModel or QuantModel
+        Model whose C code is compiled and run.
     rows : ndarray of shape (n, n_inputs)
         What ``model.scores`` takes: raw rows of floats, or rows of integers.
         ``converted``: raw rows of floats, as ``model.quantise`` takes them.

@@ -31,7 +31,15 @@ _FLAGS = "-std=gnu99 -Os -ffunction-sections -fdata-sections".split()
 
 
 class Sizes(NamedTuple):
-    """Bytes of a program: of flash, and of RAM without the stack."""
+    """Bytes of a program.
+
+    Parameters
+    ----------
+    flash : int
+        Bytes of code, constants and start values.
+    ram : int
+        Bytes of variables, without the stack.
+    """
 
     flash: int
     ram: int
@@ -199,7 +207,9 @@ def sizes(
     Parameters
     ----------
     model : CompiledModel or QuantModel
+        Model whose C code is compiled.
     chip : Chip
+        Chip to compile for, one of those `available`.
     flags : sequence of str, optional
         More flags for the compiler; warnings, for instance.
 

@@ -34,6 +34,7 @@ class Agreement:
         Largest difference of a score that occurred, and largest that could have in the
         rows that have a bound.
     is_regression : bool
+        Whether the models predict numbers instead of classes.
     n_unbounded : int
         Rows without a bound: rounding may lead to another code, or a column that is
         constant in training, and so no input, has another value.
@@ -83,6 +84,7 @@ def error_bound(compiled: CompiledModel, rows: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     compiled : CompiledModel
+        Model in 32-bit floats whose rounding is bounded.
     rows : ndarray of shape (n, n_inputs), float64
         As `CompiledModel.rows` gives them.
 
@@ -111,6 +113,7 @@ def agreement(
     Parameters
     ----------
     compiled : CompiledModel
+        Model in 32-bit floats that is compared.
     model : PrototypeModel
         What `compiled` was compiled from.
     table : DataFrame, mapping of columns, or ndarray of shape (n, n_columns)

@@ -60,9 +60,11 @@ def arduino_library(
     Parameters
     ----------
     model : CompiledModel or QuantModel
+        Model to write as C, in 32-bit floats or in integers.
     vectors : TestVectors
         Made by `test_vectors` for this model.
     prefix : str, default "mdl"
+        Begin of every name in the C code; a C identifier.
 
     Returns
     -------

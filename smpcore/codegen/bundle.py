@@ -34,6 +34,7 @@ def bundle(
     vectors : TestVectors
         Made by `test_vectors` for this model.
     prefix : str, default "mdl"
+        Begin of every name in the C code; a C identifier.
 
     Returns
     -------

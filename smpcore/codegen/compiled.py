@@ -33,7 +33,9 @@ class CompiledModel(ABC):
     Parameters
     ----------
     inputs : tuple of CompiledInput
+        Columns of the user's table that the model reads, in their order.
     bias : ndarray of shape (n_rows,), float32
+        Constant part of the score of each row of the model.
     owner : ndarray of shape (n_rows,), int64
         Class index each row speaks for, ascending.
     classes : tuple or None

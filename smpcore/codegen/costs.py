@@ -56,6 +56,7 @@ def estimated(
     Parameters
     ----------
     model : CompiledModel or QuantModel
+        Model whose flash, RAM and cycles are estimated.
     chip : str
         "ATmega328P", "Cortex-M0" or "Cortex-M4F".
     converted : bool, default False
@@ -88,7 +89,9 @@ def conversion(quant: QuantModel, chip: str) -> Costs | None:
     Parameters
     ----------
     quant : QuantModel
+        Integer model whose inputs are converted.
     chip : str
+        "ATmega328P", "Cortex-M0" or "Cortex-M4F".
 
     Returns
     -------

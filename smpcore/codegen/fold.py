@@ -108,6 +108,7 @@ def check_supported(model: PrototypeModel) -> None:
     Parameters
     ----------
     model : PrototypeModel
+        Fitted model that is to be compiled.
 
     Raises
     ------

@@ -32,6 +32,7 @@ class CompiledInput:
     identifier : str
         ASCII name for generated code.
     kind : {"number", "category"}
+        Whether values are numbers or levels of a category.
     low, high : float
         Range of the training rows, user's units; first and last level of a category.
     integer : bool

@@ -22,8 +22,11 @@ def readme(
     Parameters
     ----------
     model : CompiledModel or QuantModel
+        Model that the bundle holds as C code.
     vectors : TestVectors
+        Test vectors of this model, from `test_vectors`.
     prefix : str, default "mdl"
+        Begin of every name in the C code; a C identifier.
 
     Returns
     -------

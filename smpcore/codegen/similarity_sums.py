@@ -36,6 +36,7 @@ class SimilaritySums(CompiledModel):
     Parameters
     ----------
     similarity : {"rbf", "poly", "laplacian"}
+        Function of an input and an anchor, in scaled units.
     degree : int
         Power of "poly"; 1 otherwise.
     feature_input, feature_level : ndarray of shape (n_features,), int64
@@ -45,7 +46,7 @@ class SimilaritySums(CompiledModel):
     constant : ndarray of shape (n_anchors,), float32
         What the total of each anchor begins with.
     anchor : ndarray of shape (n_anchors, n_features), float32
-        Scaled units.
+        Points that inputs are compared with, scaled units.
     start : ndarray of shape (n_anchors + 1,), int64
         Anchor i owns the terms ``start[i]:start[i + 1]``.
     term_row : ndarray of shape (n_terms,), int64

@@ -52,6 +52,7 @@ def used_inputs(model: PrototypeModel, preparation: Any) -> tuple[str, ...]:
     Parameters
     ----------
     model : PrototypeModel
+        Model whose features are traced back to columns.
     preparation : Preparation
         What turned the user's table into the model's features.
 

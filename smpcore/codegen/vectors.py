@@ -30,9 +30,11 @@ class TestVectors:
     Parameters
     ----------
     rows : ndarray of shape (n, n_inputs), float32, int8 or int16
+        Inputs of the model, as its C function takes them.
     scores : ndarray of shape (n, n_classes), float32, int16 or int32
+        Score of each class that the C code must reproduce.
     winners : ndarray of shape (n,), int64
-        Class indices.
+        Index of the class that the C code must answer.
     kinds : tuple of str
         Why each row is there: "real", "missing", "corner", "boundary", "tie" or
         "random".
@@ -58,8 +60,11 @@ def sample(compiled: CompiledModel, n: int, seed: int = 0) -> np.ndarray:
     Parameters
     ----------
     compiled : CompiledModel
+        Model whose inputs and their ranges are drawn from.
     n : int
+        Number of rows to draw.
     seed : int, default 0
+        Seed of the random numbers; equal seeds give equal rows.
 
     Returns
     -------
@@ -90,12 +95,14 @@ def test_vectors(
     Parameters
     ----------
     model : CompiledModel or QuantModel
+        Model whose emulator answers the rows.
     rows : ndarray of shape (n_rows, n_inputs), optional
         Real rows (`CompiledModel.rows`) that may be given away; up to a third of the
         vectors are taken from them, each class in turn. Default: synthetic rows only.
     n : int, default 32
         Number of vectors, 1 to 64; fewer come out where so many rows do not exist.
     seed : int, default 0
+        Seed of the random rows; equal seeds give equal vectors.
     source : str, optional
         Name of the data set of `rows`.
 
@@ -103,6 +110,11 @@ def test_vectors(
     -------
     TestVectors
         Of an integer model in integers: what its C code gets and gives.
+
+    Raises
+    ------
+    ExportError
+        If `n` is out of its range.
     """
     if not 1 <= n <= MAX_VECTORS:
         raise ExportError(f"n={n} should be from 1 to {MAX_VECTORS}.")

@@ -13,8 +13,8 @@ from smpcore.datasets.checks import (
     rows_of_known_groups,
     telling_features,
 )
-from smpcore.datasets.columns import as_numbers, as_text, listed, shorten_name, shown
-from smpcore.datasets.dataset import Dataset, Reading
+from smpcore.datasets.columns import as_numbers, as_text
+from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.delimited import DECIMALS, DELIMITERS, ENCODINGS
 from smpcore.datasets.forbidding import (
     MOST_FORBIDDEN,
@@ -27,6 +27,8 @@ from smpcore.datasets.limits import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS
 from smpcore.datasets.long_tables import long_roles
 from smpcore.datasets.openml_sets import fetch_openml, find_openml, search_openml
 from smpcore.datasets.preparation import Input, Preparation, prepare
+from smpcore.datasets.quoting import listed, shorten_name, shown
+from smpcore.datasets.reading import Reading
 from smpcore.datasets.splits import Split, split
 from smpcore.datasets.tables import make_dataset, read_frame, read_table
 from smpcore.datasets.times import moments, read_times

@@ -13,9 +13,10 @@ import pandas as pd
 import pyarrow as pa
 
 from smpcore.datasets.cells import parse_cell
-from smpcore.datasets.columns import framed, narrowed, shown
-from smpcore.datasets.dataset import Reading
+from smpcore.datasets.columns import framed, narrowed
 from smpcore.datasets.limits import check_size
+from smpcore.datasets.quoting import shown
+from smpcore.datasets.reading import Reading
 from smpcore.datasets.text import as_utf8, count_line_ends, lines
 from smpcore.errors import DatasetError
 

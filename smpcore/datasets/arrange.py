@@ -17,10 +17,9 @@ from smpcore.datasets.columns import (
     framed,
     guess_task,
     is_numeric,
-    listed,
-    shown,
 )
 from smpcore.datasets.names import clean_names
+from smpcore.datasets.quoting import listed, shown
 from smpcore.datasets.times import read_times
 from smpcore.errors import DatasetError
 

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 
 from smpcore.datasets import synthetic
-from smpcore.datasets.columns import Task, shown
+from smpcore.datasets.columns import Task
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.limits import check_size
+from smpcore.datasets.quoting import shown
 from smpcore.errors import SmpcoreError
 from smpcore.parameters import Param
 
@@ -248,7 +249,13 @@ _DATASETS = {info.key: info for info in _INFOS}
 
 
 def list_datasets() -> list[DatasetInfo]:
-    """Return the data sets that need no file, in the order of the list."""
+    """Return the data sets that need no file, in the order of the list.
+
+    Returns
+    -------
+    list of DatasetInfo
+        Entries with key, title, task and parameters.
+    """
     return list(_INFOS)
 
 
@@ -266,6 +273,11 @@ def load_dataset(key: str, **params: float) -> Dataset:
     -------
     Dataset
         The same for the same parameters.
+
+    Raises
+    ------
+    SmpcoreError
+        If there is no such data set, or it has no such parameter.
 
     Examples
     --------

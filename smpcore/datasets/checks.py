@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from smpcore.datasets.columns import as_numbers, names_groups, shown
+from smpcore.datasets.columns import as_numbers, names_groups
 from smpcore.datasets.dataset import Dataset
+from smpcore.datasets.quoting import shown
 from smpcore.datasets.splits import Split
 from smpcore.errors import DatasetError
 
@@ -103,7 +104,7 @@ def find_duplicates(dataset: Dataset, split: Split) -> int:
     dataset : Dataset
         Compared by all feature columns, missing values included.
     split : Split
-        The parts.
+        Row numbers of training, validation and test.
 
     Returns
     -------
@@ -126,6 +127,7 @@ def rows_of_known_groups(dataset: Dataset, split: Split) -> list[tuple[str, int]
     dataset : Dataset
         Columns that it ignores and whose names are those of identifiers are looked at.
     split : Split
+        Row numbers of training, validation and test.
 
     Returns
     -------

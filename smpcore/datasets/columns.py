@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from pandas.api.extensions import ExtensionArray
 
 from smpcore.datasets.cells import MAYBE_NUMBER, parse_cell
+from smpcore.datasets.quoting import listed, shown
 from smpcore.errors import DatasetError
 
 Kind = Literal["number", "category"]
@@ -45,32 +46,6 @@ _ID_NAMES = re.compile(
 _DATE = (
     r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ].*)?$"
 )
-
-
-def shown(value: object, length: int = 40) -> str:
-    """Quoted form of a value that came from a file, short enough for a sentence."""
-    text = str(value)
-    return repr(text if len(text) <= length else text[: length - 1] + "…")
-
-
-def shorten_name(name: object, most: int) -> str:
-    """Cut a name to so many characters; of "column = level" the column is cut first."""
-    text = str(name)
-    if len(text) <= most:
-        return text
-    column, sign, level = text.partition(" = ")
-    room = most - len(sign + level) - 1
-    if sign and room > 0:
-        return f"{column[:room]}…{sign}{level}"
-    return text[: most - 1] + "…"
-
-
-def listed(values: Iterable[object], most: int = 5) -> str:
-    """Several quoted values for a sentence, the rest counted."""
-    values = list(values)
-    words = ", ".join(shown(value) for value in values[:most])
-    rest = len(values) - most
-    return words if rest <= 0 else f"{words} and {rest} more"
 
 
 def is_numeric(column: pd.Series) -> bool:
@@ -108,7 +83,18 @@ def canonical_columns(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def as_text(column: pd.Series) -> pd.Series:
-    """Return the values as text: whole numbers without a point, the rest shortest."""
+    """Return the values as text: whole numbers without a point, the rest shortest.
+
+    Parameters
+    ----------
+    column : Series of shape (n_rows,)
+        Numbers, or text, which stays as it is.
+
+    Returns
+    -------
+    Series of shape (n_rows,)
+        Same index and name; missing values stay missing.
+    """
     if not is_numeric(column):
         return canonical(column)
     codes, values = pd.factorize(column)

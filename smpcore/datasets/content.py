@@ -17,9 +17,8 @@ from smpcore.datasets.columns import (
     check_words,
     framed,
     is_numeric,
-    listed,
-    shown,
 )
+from smpcore.datasets.quoting import listed, shown
 from smpcore.errors import DatasetError
 
 # Class labels become a fixed-width array: one long label would be paid for in each row.

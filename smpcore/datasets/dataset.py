@@ -17,7 +17,6 @@ from smpcore.datasets.columns import (
     as_text,
     check_words,
     is_numeric,
-    shown,
 )
 from smpcore.datasets.content import (
     bytes_of,
@@ -28,40 +27,11 @@ from smpcore.datasets.content import (
     read_only,
     stored,
 )
+from smpcore.datasets.quoting import shown
+from smpcore.datasets.reading import Reading
 from smpcore.datasets.synthetic import cells
 from smpcore.datasets.times import read_times
 from smpcore.errors import DatasetError
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How a file was read: what was detected, or what was asked for instead.
-
-    Attributes
-    ----------
-    format : {"CSV", "ARFF", "Parquet", "ts"}
-        File format; "CSV" stands for every text table.
-    delimiter, decimal, encoding : str
-        Empty where the format leaves no choice.
-    header : bool
-        Whether the first row holds the column names.
-    series : tuple of str
-        Columns of the sample, the time and the label of a long table of series; empty
-        if the table is not long.
-    n_times : int, optional
-        Length that was asked for, to which series were resampled.
-    filename : str
-        Name the file had.
-    """
-
-    format: str
-    delimiter: str = ""
-    decimal: str = ""
-    encoding: str = ""
-    header: bool = True
-    series: tuple[str, ...] = ()
-    n_times: int | None = None
-    filename: str = ""
 
 
 class _SharedFrame:
@@ -319,6 +289,11 @@ class Dataset:
         -------
         Dataset
             A classification; ``notices`` say the mean.
+
+        Raises
+        ------
+        DatasetError
+            If the target is a category: it has no mean.
         """
         name = self.target
         if self.kinds[name] != "number":
@@ -373,12 +348,17 @@ class Dataset:
         X : ndarray of shape (n_points, n_features)
             Values of the two numeric features; for regression one is enough.
         y : ndarray of shape (n_points,)
-            Targets.
+            Class or number of each point, one for each row of X.
 
         Returns
         -------
         Dataset
             Same names, the new rows, ``private``.
+
+        Raises
+        ------
+        DatasetError
+            If a classification has not two features that are numbers.
         """
         names = self.feature_columns
         wanted = (2,) if self.task == "classification" else (1, 2)

@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 from pandas.api.extensions import ExtensionArray
 
 from smpcore.datasets.cells import NUMBER, parse_cell
-from smpcore.datasets.columns import framed, narrowed, parsed_numbers, shown
-from smpcore.datasets.dataset import Reading
+from smpcore.datasets.columns import framed, narrowed, parsed_numbers
 from smpcore.datasets.limits import MAX_COLUMNS, check_size
+from smpcore.datasets.quoting import shown
+from smpcore.datasets.reading import Reading
 from smpcore.datasets.text import (
     ENCODINGS,
     HEAD_BYTES,

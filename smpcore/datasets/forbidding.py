@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from smpcore.datasets.columns import listed, shown
 from smpcore.datasets.dataset import Dataset
+from smpcore.datasets.quoting import listed, shown
 from smpcore.errors import DatasetError
 
 #: More than that is another question: then the roles of the columns say it better.
@@ -25,6 +25,7 @@ def forbiddable(dataset: Dataset) -> dict[str, list[str]]:
     Parameters
     ----------
     dataset : Dataset
+        Table, images or series whose features are listed.
 
     Returns
     -------
@@ -52,6 +53,7 @@ def forbid(dataset: Dataset, names: Iterable[str]) -> Dataset:
     Parameters
     ----------
     dataset : Dataset
+        Table whose columns are to be ignored.
     names : iterable of str
         Some of `forbiddable`; what was forbidden before and is not among them is
         allowed again.

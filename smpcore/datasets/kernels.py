@@ -7,8 +7,8 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from smpcore.datasets.columns import shown
 from smpcore.datasets.limits import read_bytes
+from smpcore.datasets.quoting import shown
 from smpcore.errors import DatasetError
 
 #: Memory that the arrays of one file may take, in bytes.
@@ -59,6 +59,11 @@ def read_kernels(source: bytes | BinaryIO, n_samples: int | None = None) -> Kern
     Returns
     -------
     KernelFile
+
+    Raises
+    ------
+    DatasetError
+        If the file is damaged, too large, or its arrays are no kernels of one size.
 
     Examples
     --------

@@ -6,7 +6,8 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from smpcore.datasets.columns import listed, parsed_numbers, shown
+from smpcore.datasets.columns import parsed_numbers
+from smpcore.datasets.quoting import listed, shown
 from smpcore.datasets.series import Table, side_by_side
 from smpcore.errors import DatasetError
 
@@ -78,13 +79,18 @@ def long_roles(names: list[str]) -> tuple[str, str, str]:
     Parameters
     ----------
     names : list of str
-        All columns.
+        Names of all columns, in their order.
 
     Returns
     -------
     tuple of str
         The columns named "sample" and "time", and the one named class, target or
         label, else the last one.
+
+    Raises
+    ------
+    DatasetError
+        If no column is named "sample", or none "time".
     """
     found = {name.lower(): name for name in reversed(names)}
     absent = [name for name in ("sample", "time") if name not in found]

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from smpcore.datasets.columns import listed
+from smpcore.datasets.quoting import listed
 
 # A longer column name is a text, not a name.
 MAX_NAME = 200

@@ -20,11 +20,11 @@ import numpy as np
 import pandas as pd
 
 from smpcore.datasets.arff_reader import read_arff
-from smpcore.datasets.columns import shown
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.limits import MAX_BYTES, MAX_CELLS, MAX_ROWS, read_bytes
 from smpcore.datasets.names import clean_names
 from smpcore.datasets.process_pool import ProcessPool
+from smpcore.datasets.quoting import shown
 from smpcore.datasets.tables import make_dataset
 from smpcore.errors import DatasetError
 
@@ -117,13 +117,20 @@ def find_openml(name: str, version: int | None = None, **options: Any) -> int:
     Parameters
     ----------
     name : str
+        Exact name of the data set on OpenML.
     version : int, optional
+        Number of the version, from 1; the oldest active one if not given.
     **options
         As for `search_openml`.
 
     Returns
     -------
     int
+
+    Raises
+    ------
+    DatasetError
+        If no active data set of that name is small enough to be read.
     """
     found = search_openml(name, **options)
     same = found[found["name"].astype(str) == name.strip()]
@@ -156,7 +163,7 @@ def fetch_openml(
     Parameters
     ----------
     number : int
-        OpenML's id.
+        Id of the data set on OpenML, from 1.
     seconds : float
         How long to wait at most.
     stop : ndarray of int, shape (1,), optional

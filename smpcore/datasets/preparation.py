@@ -8,8 +8,14 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from smpcore.datasets.columns import LARGEST, Kind, as_numbers, as_text, listed, shown
+from smpcore.datasets.columns import (
+    LARGEST,
+    Kind,
+    as_numbers,
+    as_text,
+)
 from smpcore.datasets.dataset import Dataset
+from smpcore.datasets.quoting import listed, shown
 from smpcore.errors import DatasetError
 
 # One model feature per level: more of them is a text, or an identifier.
@@ -261,6 +267,11 @@ def prepare(dataset: Dataset, rows: np.ndarray) -> Preparation:
     -------
     Preparation
         Its ``transform`` takes ``dataset.frame`` or any table with these columns.
+
+    Raises
+    ------
+    DatasetError
+        If the columns make more features or values than memory should hold.
     """
     frame = dataset.frame[dataset.feature_columns].iloc[rows]
     inputs, first = [], 0

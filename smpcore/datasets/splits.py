@@ -8,9 +8,10 @@ from itertools import islice
 
 import numpy as np
 
-from smpcore.datasets.columns import as_text, listed, shown
+from smpcore.datasets.columns import as_text
 from smpcore.datasets.content import read_only
 from smpcore.datasets.dataset import Dataset
+from smpcore.datasets.quoting import listed, shown
 from smpcore.datasets.times import moments
 from smpcore.errors import SmpcoreError
 

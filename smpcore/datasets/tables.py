@@ -19,13 +19,14 @@ from smpcore.datasets.columns import (
     guess_kinds,
     guess_roles,
     is_numeric,
-    shown,
 )
-from smpcore.datasets.dataset import Dataset, Reading
+from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.delimited import read_delimited
 from smpcore.datasets.limits import read_bytes
 from smpcore.datasets.long_tables import from_long, long_roles
 from smpcore.datasets.names import clean_names
+from smpcore.datasets.quoting import shown
+from smpcore.datasets.reading import Reading
 from smpcore.datasets.series import Shape, is_ts, read_ts
 from smpcore.datasets.text import as_utf8, first_word, lines
 from smpcore.errors import DatasetError
@@ -90,6 +91,12 @@ def read_table(
     Dataset
         Private. It may still be unfit for fitting (one class, one row): see
         `check_fit`, so that the table can be shown and another target chosen.
+
+    Raises
+    ------
+    DatasetError
+        If the content is too large, damaged, of no known format, or has one column
+        only.
     """
     settings = (delimiter, decimal, encoding, header)
     frame, reading, notices, shape = _read(source, filename, settings, series, n_times)

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 from pandas.tseries.api import guess_datetime_format
 
-from smpcore.datasets.columns import as_numbers, is_numeric, shown
+from smpcore.datasets.columns import as_numbers, is_numeric
+from smpcore.datasets.quoting import shown
 from smpcore.errors import DatasetError
 
 
@@ -90,6 +91,7 @@ def moments(times: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
     Parameters
     ----------
     times : ndarray of shape (n_samples,)
+        Time of each row, in any unit that sorts.
     groups : ndarray of int, shape (n_samples,), optional
         Groups that stay whole: those that overlap in time share a moment.
 

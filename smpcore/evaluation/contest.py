@@ -46,6 +46,7 @@ class Contender:
     searched : bool
         Whether a search over folds chose one of them.
     estimator : fitted estimator
+        Fitted estimator; predicts for prepared rows.
     sizes : mapping
         What is known of ``n_nonzeros``, ``n_features``, ``n_prototypes`` and
         ``flash_bytes``.
@@ -66,7 +67,17 @@ class Contender:
 
 
 def title_of(key: str) -> str:
-    """What a method or baseline is called."""
+    """What a method or baseline is called.
+
+    Parameters
+    ----------
+    key : str
+        Key of `METHODS` or of `BASELINES`.
+
+    Returns
+    -------
+    str
+    """
     return (METHODS.get(key) or BASELINES[key]).title
 
 
@@ -86,6 +97,7 @@ def contend(
     key : str
         Of `METHODS`, or of `BASELINES`.
     dataset : Dataset
+        Table to learn from; its preparation is learned on `rows`.
     rows : ndarray of int
         The training rows.
     values : mapping, optional
@@ -207,7 +219,7 @@ class Difference:
     low, high : float
         Interval of the same test: it excludes 0 exactly where ``p_value < level``.
     p_value : float
-        Two-sided.
+        Two-sided, from 0 to 1; not corrected for several tests.
     test : str
         Which test it is.
     """
@@ -239,12 +251,18 @@ def paired_difference(
     first, second : ndarray of shape (n_rows,)
         Loss of each model on each row: 0 and 1, or absolute errors.
     groups : ndarray of shape (n_rows,), optional
+        Rows of equal value depend on each other; None: all are independent.
     level : float
         Of the test: the interval covers 1 - level; see `holm_levels`.
 
     Returns
     -------
     Difference
+
+    Raises
+    ------
+    SmpcoreError
+        If there are no rows.
     """
     gain = np.asarray(second, np.float64) - np.asarray(first, np.float64)
     n = len(gain)
@@ -291,6 +309,7 @@ def holm(p_values: Sequence[float]) -> np.ndarray:
     Parameters
     ----------
     p_values : sequence of float
+        Of tests that are read together, each from 0 to 1.
 
     Returns
     -------
@@ -314,6 +333,7 @@ def holm_levels(p_values: Sequence[float], level: float = LEVEL) -> np.ndarray:
     Parameters
     ----------
     p_values : sequence of float
+        Of tests that are read together, each from 0 to 1.
     level : float
         Of all tests together.
 

@@ -22,6 +22,7 @@ class RegressionScores:
     Parameters
     ----------
     truth, answers : ndarray of shape (n_samples,), user's units
+        True and predicted number of each row.
     clusters : ndarray of int, shape (n_samples,), optional
         Which rows depend on each other.
     """

@@ -53,6 +53,7 @@ def folds(
     n_folds : int
         From 2. A class with fewer rows is in fewer folds.
     seed : int
+        Seed that draws the folds; equal seeds give equal folds.
 
     Returns
     -------
@@ -97,7 +98,9 @@ def n_draws(dataset: Dataset, rows: np.ndarray) -> int:
     Parameters
     ----------
     dataset : Dataset
+        Table whose groups or times decide how folds are drawn.
     rows : ndarray of int
+        Numbers of the training rows.
 
     Returns
     -------
@@ -116,7 +119,9 @@ def clusters(dataset: Dataset, rows: np.ndarray) -> np.ndarray | None:
     Parameters
     ----------
     dataset : Dataset
+        Table with a group or time column, if there is one.
     rows : ndarray of int
+        Numbers of the rows that are asked about.
 
     Returns
     -------
@@ -134,7 +139,9 @@ def clusters_like(dataset: Dataset, frame: pd.DataFrame) -> np.ndarray | None:
     Parameters
     ----------
     dataset : Dataset
+        Data set whose group or time column is looked for.
     frame : DataFrame of shape (n_rows, n_columns)
+        Other table, with raw columns.
 
     Returns
     -------

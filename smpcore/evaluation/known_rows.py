@@ -32,11 +32,15 @@ def known_rows(
     Parameters
     ----------
     dataset : Dataset
+        Data set whose rows are searched.
     split : Split
+        Its parts: row numbers of training, validation and test.
     preparation : Preparation
+        Preparation of the training rows.
     X : ndarray of shape (n_samples, n_features)
         Rows of the data set, prepared.
     matched : Matched
+        The other table, from `match_columns`.
 
     Returns
     -------

@@ -51,6 +51,7 @@ def match_columns(
     Parameters
     ----------
     frame : DataFrame of shape (n_rows, n_columns)
+        Table with new rows; its columns may have other names.
     preparation : Preparation
         Of the model's training rows.
     target : str
@@ -154,7 +155,9 @@ def answer_rows(
     Parameters
     ----------
     model : PrototypeModel
+        Model that answers; its features are those of `preparation`.
     preparation : Preparation
+        Preparation that the model was fitted with.
     frame : DataFrame of shape (n_rows, n_inputs)
         As `match_columns` gives it.
 
@@ -196,6 +199,7 @@ def labelled(
     Parameters
     ----------
     labels : Series of shape (n_rows,)
+        Raw labels of the new rows; an empty one is no label.
     classes : ndarray of shape (n_classes,) or None
         The model's; None for regression.
 

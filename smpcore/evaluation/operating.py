@@ -28,6 +28,7 @@ def margins(model: PrototypeModel, X: np.ndarray, positive: int = 1) -> np.ndarr
     model : PrototypeModel
         Of two classes.
     X : ndarray of shape (n_samples, n_features), user's units
+        Rows to be scored; one column for each feature.
     positive : {0, 1}
         Number of the positive class.
 
@@ -55,6 +56,7 @@ def operating_points(margin: np.ndarray, truth: np.ndarray) -> pd.DataFrame:
     Parameters
     ----------
     margin : ndarray of shape (n_samples,)
+        Score of the positive class minus that of the other, from `margins`.
     truth : ndarray of bool, shape (n_samples,)
         Whether a row is positive.
 
@@ -110,7 +112,9 @@ def rates_at(
     Parameters
     ----------
     margin : ndarray of shape (n_samples,)
+        Score of the positive class minus that of the other, from `margins`.
     truth : ndarray of bool, shape (n_samples,)
+        Whether each row is positive.
     threshold, band : float
         Rows within the band count for neither rate.
     clusters : ndarray of int, shape (n_samples,), optional
@@ -150,7 +154,9 @@ def roc_area(
     Parameters
     ----------
     margin : ndarray of shape (n_samples,)
+        Score of the positive class minus that of the other, from `margins`.
     truth : ndarray of bool, shape (n_samples,)
+        Whether each row is positive.
     clusters : ndarray of int, shape (n_samples,), optional
         Which rows depend on each other.
 
@@ -202,7 +208,7 @@ def threshold_for_sensitivity(points: pd.DataFrame, wanted: float) -> float:
     points : DataFrame
         From `operating_points`.
     wanted : float
-        From 0 to 1.
+        Least share of the positive rows that is found, from 0 to 1.
 
     Returns
     -------
@@ -248,8 +254,11 @@ def reject_curve(
     Parameters
     ----------
     margin : ndarray of shape (n_samples,)
+        Score of the positive class minus that of the other, from `margins`.
     truth : ndarray of bool, shape (n_samples,)
+        Whether each row is positive.
     threshold : float
+        Margin above which the answer is positive; the middle of the band.
 
     Returns
     -------
@@ -280,6 +289,7 @@ def band_for_error(curve: pd.DataFrame, wanted: float) -> float:
     curve : DataFrame
         From `reject_curve`.
     wanted : float
+        Largest allowed share of wrong answers, from 0 to 1.
 
     Returns
     -------

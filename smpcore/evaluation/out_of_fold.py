@@ -43,10 +43,11 @@ def out_of_fold(
     Parameters
     ----------
     method : str
-        Of `METHODS`.
+        Key of the method in `METHODS`.
     params : mapping
         Its parameters, where they are not the defaults.
     dataset : Dataset
+        Table to learn from; prepared inside each fold.
     split : Split
         Only its training rows are used.
     n_folds : int

@@ -154,7 +154,9 @@ def pareto_front(
     size : str
         One of `SIZES`.
     score : str
+        Name of the score that is compared, a column of `points`.
     larger_is_better : bool
+        Whether a larger score is better (an accuracy) or worse (an error).
 
     Returns
     -------
@@ -201,6 +203,7 @@ def smaller_and_as_good(
     size : str
         One of `SIZES`.
     larger_is_better : bool
+        Whether a larger score is better (an accuracy) or worse (an error).
 
     Returns
     -------

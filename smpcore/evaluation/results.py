@@ -55,7 +55,9 @@ class Subject:
     split : str
         Key of its division: results are of the training rows.
     task : str
+        "classification" or "regression".
     n_folds : int
+        Number of folds that each setting was fitted on.
     edition : str
         Of this package when the fits were made.
     """
@@ -113,6 +115,7 @@ def read_results(content: bytes, name: str) -> tuple[Subject, pd.DataFrame]:
     Parameters
     ----------
     content : bytes
+        The whole file, as it was written by a study.
     name : str
         The file's, for what is said; never opened.
 

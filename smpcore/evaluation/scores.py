@@ -46,6 +46,7 @@ class Scores:
     confusion : ndarray of shape (n_classes, n_classes)
         Rows by true class (first axis) and answer (second axis).
     classes : ndarray of shape (n_classes,)
+        Labels, in the order of the axes of `confusion`.
     effective : float, optional
         How many independent rows tell as much of the accuracy, where rows depend on
         each other (`effective_rows`).
@@ -115,6 +116,7 @@ def count_answers(
         Class numbers; a truth that is no class of the model (-1) counts as a miss
         and is left out of the confusion.
     classes : ndarray of shape (n_classes,)
+        Labels of the model, in the order of the class numbers.
     clusters : ndarray of int, shape (n_samples,), optional
         Which rows depend on each other.
 
@@ -139,7 +141,9 @@ def class_numbers(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     labels : ndarray of shape (n_samples,)
+        Labels to look up, of the type of `classes`.
     classes : ndarray of shape (n_classes,), sorted
+        The labels that have a number.
 
     Returns
     -------
@@ -160,8 +164,11 @@ def evaluate(
     Parameters
     ----------
     model : PrototypeModel
+        Model that predicts; its classes are those that are counted.
     X : ndarray of shape (n_samples, n_features), user's units
+        Rows to predict, none of them used in the fit for an honest score.
     y : ndarray of shape (n_samples,), labels; numbers for regression
+        True label or number of each row, to compare the predictions with.
     clusters : ndarray of int, shape (n_samples,), optional
         Which rows depend on each other, from `smpcore.evaluation.clusters`.
 

@@ -42,7 +42,9 @@ def measure(
     Parameters
     ----------
     model : PrototypeModel
+        Model whose sizes are counted.
     preparation : Preparation
+        Preparation that maps its features to table columns.
     on_chip : bool, default True
         Whether to compile it, which takes longer than many a fit: `CHIP_SIZES` are
         NaN otherwise.

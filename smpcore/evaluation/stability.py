@@ -31,15 +31,22 @@ def redraw(
     Parameters
     ----------
     y : ndarray of shape (n_samples,)
+        Label or number of each row.
     groups : ndarray of shape (n_samples,), optional
         Rows of a group stay together; `clusters` makes groups of times.
     seed : int
+        Seed that draws; equal seeds give equal rows.
     keep_labels : bool
         Draw again until every label is in the sample.
 
     Returns
     -------
     ndarray of int, shape (n_drawn,)
+
+    Raises
+    ------
+    SmpcoreError
+        If most samples would miss a class, so that none with all classes is drawn.
     """
     rng = np.random.default_rng(seed)
     own = (
@@ -76,9 +83,13 @@ def refits(
     estimator : callable
         Makes a new, unfitted estimator.
     X : ndarray of shape (n_samples, n_features)
+        Training rows that are drawn from.
     y : ndarray of shape (n_samples,), labels
+        Class of each training row.
     groups : ndarray of shape (n_samples,), optional
+        Rows of a group are drawn together; None: each row alone.
     n_refits : int
+        Number of fits; the seeds are 0 to one less.
     executor : Executor, optional
         Where the fits run: threads, processes, or a Dask client's
         (``client.get_executor()``); None: in this thread, one after the other.
@@ -129,6 +140,7 @@ class Stability:
     Parameters
     ----------
     n_refits : int
+        Number of refits that the model is compared with.
     matched : ndarray of shape (n_prototypes,)
         Share of refits that have a partner for the prototype.
     likeness : ndarray of shape (n_prototypes,)
@@ -179,6 +191,7 @@ def stability(
     Parameters
     ----------
     model : PrototypeModel
+        Model whose prototypes are looked for in the refits.
     others : sequence of PrototypeModel
         At least one, with the same features and classes.
     preparation : Preparation, optional
@@ -188,6 +201,11 @@ def stability(
     Returns
     -------
     Stability
+
+    Raises
+    ------
+    SmpcoreError
+        If `others` is empty.
     """
     if not others:
         raise SmpcoreError("others should hold at least one refit.")

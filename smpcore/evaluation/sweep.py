@@ -77,8 +77,9 @@ def walk_method(
     Parameters
     ----------
     key : str
-        Of `METHODS`.
+        Key of the method in `METHODS`.
     dataset : Dataset
+        Table to learn from; its preparation is learned on `rows`.
     rows : ndarray of int
         The training rows: they say between which ends the parameter matters.
     values : mapping, optional
@@ -124,6 +125,7 @@ def walk_baselines(task: str, folded: bool = False) -> list[Walk]:
     Parameters
     ----------
     task : str
+        "classification" or "regression".
     folded : bool
         Whether to take those too that are shown only when asked for.
 
@@ -235,9 +237,11 @@ def sweep(
     Parameters
     ----------
     dataset : Dataset
+        Table whose feature columns are prepared inside each fold.
     drawn : sequence of Fold
         From `folds`: which rows learn, which are held out.
     walks : sequence of Walk
+        What to fit: the values of one parameter of one method or baseline each.
     quick : bool
         Fit as a preview does: sooner, and a little worse.
     warm : bool
@@ -293,7 +297,9 @@ def sweep_table(rows: Sequence[Mapping[str, Any]], task: str) -> pd.DataFrame:
     Parameters
     ----------
     rows : sequence of dict
+        Fits as `sweep` yields them, in any order.
     task : str
+        "classification" or "regression"; sets the score columns.
 
     Returns
     -------

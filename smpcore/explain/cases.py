@@ -24,7 +24,9 @@ def likeness(model: PrototypeModel, X: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     model : PrototypeModel
+        Model whose prototypes the rows are compared with.
     X : ndarray of shape (n_samples, n_features), user's units
+        Rows to compare; one column for each feature.
 
     Returns
     -------
@@ -44,9 +46,11 @@ def nearest_examples(model: PrototypeModel, X: np.ndarray, n: int = 5) -> np.nda
     Parameters
     ----------
     model : PrototypeModel
+        Model whose prototypes the rows are compared with.
     X : ndarray of shape (n_samples, n_features), user's units
-        Training rows.
+        Training rows of the model.
     n : int
+        Number of rows for each prototype; fewer if there are not so many.
 
     Returns
     -------
@@ -63,7 +67,9 @@ def wins(model: PrototypeModel, X: np.ndarray, codes: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     model : PrototypeModel
+        Model that decides the rows.
     X : ndarray of shape (n_samples, n_features), user's units
+        Rows to decide; one column for each feature.
     codes : ndarray of int, shape (n_samples,)
         Class numbers (a regression: all 0); -1 is not counted.
 
@@ -113,8 +119,9 @@ def facts_of_prototypes(
     Parameters
     ----------
     model : PrototypeModel
+        Model whose prototypes are compared.
     X : ndarray of shape (n_samples, n_features), user's units
-        Training rows.
+        Training rows of the model.
     codes : ndarray of int, shape (n_samples,)
         Class numbers; not looked at for a regression.
 
@@ -151,10 +158,11 @@ def measures_of_prototypes(
     Parameters
     ----------
     model : PrototypeModel
+        Model whose prototypes are measured.
     X : ndarray of shape (n_samples, n_features), user's units
-        Training rows.
+        Training rows of the model.
     codes : ndarray of int, shape (n_samples,)
-        Class numbers.
+        Class number of each training row.
 
     Returns
     -------

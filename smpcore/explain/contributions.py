@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from smpcore.datasets import Preparation
-from smpcore.datasets.columns import listed
+from smpcore.datasets.quoting import listed
 from smpcore.errors import SmpcoreError
 from smpcore.model import PrototypeModel
 
@@ -63,7 +63,9 @@ def speakers(model: PrototypeModel, activations: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     model : PrototypeModel
+        Model that gave the activations.
     activations : ndarray of shape (n_samples, n_prototypes)
+        Activation of each prototype for each row.
 
     Returns
     -------
@@ -109,7 +111,9 @@ def contributions(
     Parameters
     ----------
     model : PrototypeModel
+        Classifier or regression whose score is split.
     x : ndarray of shape (n_features,), user's units
+        The input whose answer is explained; every value is finite.
     by : {"column", "feature", "case", "prototype"}, optional
         What to split by; by default the finest split that is exact: features of a
         linear model, cases of a sum of similarities, prototypes of a code. Features
@@ -121,6 +125,11 @@ def contributions(
     Returns
     -------
     Contributions
+
+    Raises
+    ------
+    SmpcoreError
+        If the model cannot be split by `by`.
     """
     rows = _one_row(model, x)
     activations = model.activations(rows)

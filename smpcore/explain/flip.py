@@ -78,8 +78,9 @@ def counterfactual(
     Parameters
     ----------
     model : PrototypeModel
-        A classifier.
+        Classifier whose answer should change.
     x : ndarray of shape (n_features,), user's units
+        The input to start from; every value is finite.
     norm : {"l2", "l1"}
         Length of a change, in scaled units.
     low, high : ndarray of shape (n_features,), optional
@@ -99,6 +100,11 @@ def counterfactual(
     -------
     Flip or None
         None if no such change was found within the bounds.
+
+    Raises
+    ------
+    SmpcoreError
+        If x has another shape, `norm` is unknown, or the model is a regression.
     """
     if model.classes is None:
         raise SmpcoreError("A regression has no answer that could flip.")
@@ -136,10 +142,13 @@ def changed_columns(
     Parameters
     ----------
     model : PrototypeModel
+        Classifier whose answer changes.
     preparation : Preparation
+        Preparation that maps its features to table columns.
     x : ndarray of shape (n_features,), user's units
+        The input before the change.
     flip : Flip
-        Of x.
+        Result of `counterfactual` for x.
 
     Returns
     -------

@@ -26,6 +26,7 @@ class PointsTable:
     Parameters
     ----------
     title : str
+        Heading of the table: the prototype or class, in words.
     prototype : int or None
         Its number, if the table is of one prototype.
     start : float or None
@@ -56,6 +57,7 @@ class Rule:
     sentences : tuple of str
         One per class, after what there is to say of all.
     tables : tuple of PointsTable
+        One for each prototype, or for each class of a sum.
     formula : tuple of str
         The same as sums, numbers in the columns' own units.
     """
@@ -71,6 +73,7 @@ def points_rule(model: PrototypeModel, preparation: Preparation, X: np.ndarray) 
     Parameters
     ----------
     model : PrototypeModel
+        Model whose rule is written.
     preparation : Preparation
         It was fitted with.
     X : ndarray of shape (n_samples, n_features), user's units
@@ -95,8 +98,11 @@ def column_effects(
     Parameters
     ----------
     weights : ndarray of shape (n_features,), per unit of X
+        Weight of each feature in the sum.
     preparation : Preparation
+        Preparation that maps features to table columns.
     X : ndarray of shape (n_samples, n_features)
+        Rows over which the sum varies, usually those of training.
 
     Returns
     -------

@@ -18,6 +18,7 @@ def rule_in_words(model: PrototypeModel) -> list[str]:
     Parameters
     ----------
     model : PrototypeModel
+        Model whose rule is written.
 
     Returns
     -------

@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from smpcore.datasets import Dataset, Split
-from smpcore.datasets.columns import shorten_name
+from smpcore.datasets.quoting import shorten_name
 from smpcore.model import History
 
 #: Okabe and Ito's colours: told apart with any kind of colour vision.
@@ -30,7 +30,9 @@ def convergence(history: History, objective_name: str = "objective") -> go.Figur
     Parameters
     ----------
     history : History
+        Objective and gap of one fit, by iteration.
     objective_name : str
+        What the objective is called on its axis.
 
     Returns
     -------
@@ -113,6 +115,7 @@ def class_balance(dataset: Dataset, division: Split) -> go.Figure:
     dataset : Dataset
         Of more than 40 classes the largest are shown.
     division : Split
+        Row numbers of training, validation and test.
 
     Returns
     -------
@@ -164,6 +167,7 @@ def scatter(dataset: Dataset, rows: np.ndarray, first: str, second: str) -> go.F
     Parameters
     ----------
     dataset : Dataset
+        Table whose columns are drawn; its target gives the colour.
     rows : ndarray of int
         The rows that may be seen; of more than 2000 evenly spread ones are drawn.
     first, second : str

@@ -21,6 +21,7 @@ def window_points(view: View, n_nodes: int) -> np.ndarray:
     Parameters
     ----------
     view : View
+        Window that the nodes are spread over.
     n_nodes : int
         Along each axis.
 
@@ -46,6 +47,7 @@ def answer_map(
     Parameters
     ----------
     view : View
+        Window on which the nodes and rows lie.
     answers : ndarray of shape (n_nodes, n_nodes)
         Class numbers, or predictions.
     xy : ndarray of shape (n_rows, 2)
@@ -96,9 +98,11 @@ def difference_map(
     Parameters
     ----------
     view : View
+        Window on which the nodes and rows lie.
     differ : ndarray of shape (n_nodes, n_nodes)
         How far the answers are from each other; of classifiers 0 or 1.
     xy : ndarray of shape (n_rows, 2)
+        Where the rows lie in the window.
     only : ndarray of int, shape (n_rows,)
         0 and 1: only the first or second model is right (or nearer); 2: both or none.
     names : list of str
@@ -141,6 +145,7 @@ def class_legend(classes: np.ndarray) -> go.Figure:
     Parameters
     ----------
     classes : ndarray of shape (n_classes,)
+        Labels, in the order of the colours.
 
     Returns
     -------

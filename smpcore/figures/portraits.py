@@ -35,8 +35,9 @@ def picture(
     row : ndarray of shape (n_features,)
         NaN is crossed out: that place of a sample is not used.
     shape : tuple of int
-        Of a sample.
+        (height, width) or (channels, times) of one sample.
     title : str
+        Heading above the picture; may be empty.
     ends : (float, float)
         Values of the darkest and the brightest colour, the same for all pictures that
         stand together.
@@ -108,7 +109,9 @@ def channels(
     Parameters
     ----------
     rows : ndarray of shape (n_series, n_features)
+        Series, the values of one channel after those of the other.
     shape : (n_channels, n_times)
+        How the features of a row divide into channels and times.
     titles : sequence of str
         Names of the series.
     names : sequence of str
@@ -154,8 +157,11 @@ def signed_bars(
     Parameters
     ----------
     values : ndarray of shape (n_values,)
+        Length of each bar, with its sign.
     names : sequence of str
+        Name of each bar, in the order of the values.
     x_title : str
+        What the values are, with their unit.
     marked : sequence of int
         Bars with a warning sign at their name.
     most : int
@@ -199,10 +205,13 @@ def densities(
     Parameters
     ----------
     values : ndarray of shape (n_rows,)
+        Number of each row, whose spread is drawn.
     codes : ndarray of int, shape (n_rows,)
+        Class number of each row.
     classes : ndarray of shape (n_classes,)
         Of more than 12 the first are shown.
     x_title : str
+        What the number is, with its unit.
     marks : sequence of (float, str)
         Upright lines with their names.
 
@@ -245,8 +254,11 @@ def embeddings(
     Parameters
     ----------
     before, after : ndarray of shape (n_rows, 2)
+        Coordinates of the rows in the plane, before and after.
     codes : ndarray of int, shape (n_rows,)
+        Class number of each row.
     classes : ndarray of shape (n_classes,)
+        Labels, in the order of the class numbers.
 
     Returns
     -------

@@ -34,6 +34,11 @@ def series(
     Returns
     -------
     plotly.graph_objects.Figure
+
+    Raises
+    ------
+    SmpcoreError
+        If the data set holds no series.
     """
     channels = dataset.channels
     if not channels:

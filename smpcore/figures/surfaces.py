@@ -26,8 +26,9 @@ def curve_view(
     X : ndarray of shape (n_samples, n_features)
         Training rows: they set the window's edges.
     y : ndarray of shape (n_samples,)
-        Their targets.
+        Target of each row; sets the window's height.
     names : tuple of str
+        Name of each feature, for the axis title.
     feature : int
         The one along x.
     target : str
@@ -52,8 +53,9 @@ def prediction_raster(
     Parameters
     ----------
     model : PrototypeModel
-        Of regression.
+        Regression model that is evaluated at each node.
     view : View
+        Window whose points are inputs of the model.
     n_nodes : int
         Nodes along each axis.
 
@@ -62,6 +64,11 @@ def prediction_raster(
     ndarray of float32, shape (n_nodes, n_nodes) or (n_nodes,)
         Predictions in the target's units: of a curve from left to right, else rows
         from low y to high y.
+
+    Raises
+    ------
+    SmpcoreError
+        If the model is a classifier.
     """
     if model.classes is not None:
         raise SmpcoreError(

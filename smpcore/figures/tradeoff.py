@@ -173,6 +173,7 @@ def roc(points: pd.DataFrame, threshold: float) -> go.Figure:
     points : DataFrame
         From `operating_points`.
     threshold : float
+        Margin above which the answer is positive; it is marked.
 
     Returns
     -------
@@ -198,6 +199,7 @@ def precision_recall(points: pd.DataFrame, threshold: float) -> go.Figure:
     points : DataFrame
         From `operating_points`.
     threshold : float
+        Margin above which the answer is positive; it is marked.
 
     Returns
     -------

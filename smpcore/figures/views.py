@@ -19,12 +19,15 @@ class View:
     Parameters
     ----------
     origin : ndarray of shape (n_features,), user's units
+        Input at the point (0, 0) of the window.
     axes : ndarray of shape (2, n_features), user's units per unit of the window
+        Step in feature space for one unit along x and along y.
     reading : ndarray of shape (n_features, 2)
         ``(X - origin) @ reading`` is where the window shows a row.
     x, y : (float, float)
         The window's edges.
     x_label, y_label : str
+        Titles of both axes, with the unit where it is known.
     note : str
         What was done to make the window, in words.
     of_target : bool
@@ -115,6 +118,7 @@ def axis_view(
     X : ndarray of shape (n_samples, n_features)
         Training rows: they set the window's edges.
     names : tuple of str
+        Name of each feature, for the axis titles.
     first, second : int
         The features along x and y (the same one twice: a line of one feature).
     rest : ndarray of shape (n_features,), optional
@@ -145,6 +149,7 @@ def pca_view(X: np.ndarray) -> View:
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features), n_features >= 2
+        Training rows: they set the plane and the window's edges.
 
     Returns
     -------
@@ -184,6 +189,7 @@ class Raster:
     margin : ndarray of uint8, shape (n_rows, n_columns)
         Score gap between the two: ``(margin / 255) ** 2 * margin_max``.
     margin_max : float
+        Largest score gap on the window, the unit of `margin`.
     lines : ndarray of float32, shape (n_prototypes, 3), or None
         Linear models: activation at (x, y) is ``c0 * x + c1 * y + c2``, exactly.
     """
@@ -201,14 +207,20 @@ def decision_raster(model: PrototypeModel, view: View, n_nodes: int = 100) -> Ra
     Parameters
     ----------
     model : PrototypeModel
-        A classifier.
+        Classifier that is evaluated at each node.
     view : View
+        Window whose points are inputs of the model.
     n_nodes : int
         Nodes along each axis.
 
     Returns
     -------
     Raster
+
+    Raises
+    ------
+    SmpcoreError
+        If the model is a regression.
     """
     if model.classes is None:
         raise SmpcoreError("model should be a classifier; it has no classes.")
@@ -247,6 +259,7 @@ def view_lines(model: PrototypeModel, view: View) -> np.ndarray:
     model : PrototypeModel
         With a linear similarity.
     view : View
+        Window whose points are inputs of the model.
 
     Returns
     -------

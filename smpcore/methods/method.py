@@ -20,7 +20,9 @@ class Method:
     Parameters
     ----------
     key : str
+        Name in `METHODS`, in links and in files.
     title : str
+        Name for people, as on a page or in a table.
     summary : str
         One sentence for someone who has not heard of it.
     estimators : dict
@@ -32,6 +34,7 @@ class Method:
     sparsity : str
         The parameter that a sweep walks.
     reference : str
+        Paper that the method is from.
     from_right : bool
         Whether a path is solved from its large values to its small ones.
     preview : mapping
@@ -192,7 +195,9 @@ def solve_path(
     Parameters
     ----------
     method : Method
+        Method with a path: its `path` is not None.
     problem : Problem
+        Training rows, made by `problem` of its estimator.
     values : mapping
         The other controls' values.
     grid : ndarray

@@ -20,7 +20,7 @@ from smpcore.errors import SmpcoreError, require_finite
 from smpcore.model.checks import check_parts
 from smpcore.model.history import STATUS, History
 from smpcore.model.portraits import Portraits, portraits
-from smpcore.model.text import plain, typed
+from smpcore.model.text import plain, read_entries, typed
 from smpcore.model.ties import lowest_within, training_tie
 from smpcore.similarity import Similarity
 from smpcore.solvers.nqp import nqp_rows
@@ -54,20 +54,28 @@ class PrototypeModel:
     low, high : ndarray of shape (n_features,)
         Range of the training rows, user's units.
     similarity : Similarity
+        Function of an input and an anchor, both in scaled units, with its parameters.
     anchors : ndarray of shape (n_anchors, n_features), scaled units
+        Points that an input is compared with: the prototypes themselves, or training
+        rows that prototypes are mixed from.
     mixing : ndarray of shape (n_anchors, n_prototypes)
+        Share of each anchor in each prototype; the identity where the anchors are the
+        prototypes.
     bias : ndarray of shape (n_prototypes,)
+        Added to the activation of each prototype.
     pooling : {"max", "sum"}
         A score is the largest activation among the output's own prototypes, or
         the sum of all activations weighted by `votes`.
     votes : ndarray of shape (n_prototypes, n_outputs)
         Ownership (0 or 1) for "max", weights for "sum".
     intercept : ndarray of shape (n_outputs,)
+        Added to the score of each output.
     classes : ndarray of shape (n_classes,) or None
         None for regression.
     counts : ndarray of shape (n_prototypes,)
         How many identical prototypes were merged into each.
     feature_names : tuple of str
+        Name of each feature, in the order of the columns of an input.
     sample_shape : tuple of int
         (n_features,), or (height, width) for images.
     kind_of_prototype : str
@@ -75,6 +83,7 @@ class PrototypeModel:
     fallback : int
         Class of an input that nothing represents.
     history : History
+        Objective, gap and status of the solver that found the model.
     code_size : int
         0: the mixed similarities are the activations. Above 0: these are the weights,
         at least 0 and at most so many above it, with which the prototypes reconstruct
@@ -210,6 +219,7 @@ class PrototypeModel:
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features), user's units
+            Rows to compare with the prototypes; one column for each feature.
 
         Returns
         -------
@@ -236,6 +246,7 @@ class PrototypeModel:
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features), user's units
+            Rows to be coded; one column for each feature.
 
         Returns
         -------
@@ -251,6 +262,7 @@ class PrototypeModel:
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features), user's units
+            Rows to be scored; one column for each feature.
 
         Returns
         -------
@@ -264,6 +276,7 @@ class PrototypeModel:
         Parameters
         ----------
         activations : ndarray of shape (n_samples, n_prototypes)
+            Activation of each prototype for each row, from `activations`.
 
         Returns
         -------
@@ -287,6 +300,7 @@ class PrototypeModel:
         Parameters
         ----------
         scores : ndarray of shape (n_samples, n_outputs)
+            Score of each class for each row, from `scores`.
 
         Returns
         -------
@@ -300,6 +314,7 @@ class PrototypeModel:
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features), user's units
+            Rows to be classified, or to predict a number for.
 
         Returns
         -------
@@ -321,6 +336,7 @@ class PrototypeModel:
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features), user's units
+            Rows whose lead is compared with the model's band.
 
         Returns
         -------
@@ -341,6 +357,11 @@ class PrototypeModel:
         """The whole model as text; `from_json` gives it back bit for bit.
 
         Recorded solver steps are left out.
+
+        Returns
+        -------
+        str
+            JSON of one object, with numbers that read back exactly.
         """
         content: dict[str, Any] = {"schema": SCHEMA}
         for entry in fields(self):
@@ -354,6 +375,7 @@ class PrototypeModel:
         Parameters
         ----------
         text : str
+            JSON of one model, of the schema that this version writes.
 
         Returns
         -------
@@ -364,21 +386,8 @@ class PrototypeModel:
         SmpcoreError
             If the text is not such a model: which entry, and why.
         """
-        try:
-            content = json.loads(text)
-        except ValueError as error:
-            raise SmpcoreError(f"The model is not valid JSON: {error}.") from None
-        if not isinstance(content, dict) or content.pop("schema", None) != SCHEMA:
-            raise SmpcoreError(
-                f"schema should be {SCHEMA}; save the model again with this version."
-            )
-        content.setdefault("tie", 0.0)  # saved before models had one
         names = {entry.name for entry in fields(cls)}
-        if set(content) != names:
-            raise SmpcoreError(
-                "The model should have exactly the entries "
-                f"{sorted(names)}; differing: {sorted(set(content) ^ names)}."
-            )
+        content = read_entries(text, SCHEMA, names)
         try:
             return cls(**{name: typed(name, content[name]) for name in content})
         except (TypeError, KeyError, IndexError) as error:

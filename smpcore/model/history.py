@@ -30,8 +30,9 @@ class History:
     status : int
         Index into `STATUS`.
     n_iter : int
+        Number of iterations that the solver took.
     seconds : float
-        Solver time.
+        Time of the solver, without validation and start.
     phases : tuple of (float, str)
         Iteration at which each phase of the fit began, and what it is called; empty
         for a fit of one phase. The gap of each phase is that of its own problem.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from smpcore.datasets.columns import shorten_name
+from smpcore.datasets.quoting import shorten_name
 from smpcore.model.portraits import as_image, portraits
 
 if TYPE_CHECKING:

@@ -42,6 +42,7 @@ def portraits(model: PrototypeModel) -> Portraits:
     Parameters
     ----------
     model : PrototypeModel
+        Model whose prototypes are shown.
 
     Returns
     -------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from typing import Any
 
@@ -65,3 +66,22 @@ def typed(name: str, value: Any) -> Any:
         return np.asarray(value, dtype=dtype)
     except (ValueError, TypeError):
         raise SmpcoreError(f"{name} should be a table of numbers.") from None
+
+
+def read_entries(text: str, schema: int, names: set[str]) -> dict[str, Any]:
+    """Read a JSON object of this schema that has exactly these entries."""
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise SmpcoreError(f"The model is not valid JSON: {error}.") from None
+    if not isinstance(content, dict) or content.pop("schema", None) != schema:
+        raise SmpcoreError(
+            f"schema should be {schema}; save the model again with this version."
+        )
+    content.setdefault("tie", 0.0)  # saved before models had one
+    if set(content) != names:
+        raise SmpcoreError(
+            "The model should have exactly the entries "
+            f"{sorted(names)}; differing: {sorted(set(content) ^ names)}."
+        )
+    return content

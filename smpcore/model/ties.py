@@ -35,6 +35,7 @@ def training_tie(scores: np.ndarray) -> float:
     Parameters
     ----------
     scores : ndarray of shape (n_samples, n_classes)
+        Scores of the training rows, before any tie.
 
     Returns
     -------

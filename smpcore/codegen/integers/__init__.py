@@ -32,6 +32,7 @@ def quantise(
     Parameters
     ----------
     compiled : CompiledModel
+        Model in 32-bit floats, from `compile_model`.
     width : {8, 16}, default 16
         Bits of an input.
     ranges : mapping of str to SensorRange, optional

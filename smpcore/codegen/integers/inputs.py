@@ -48,6 +48,7 @@ class QuantInput:
     Parameters
     ----------
     given : CompiledInput
+        The same input of the float model, before rounding.
     low, high : float
         Range inside which nothing saturates, user's units.
     zero, per_unit : float

@@ -36,16 +36,19 @@ class QuantModel(ABC):
     source : CompiledModel
         What it was rounded from: names, classes, origin.
     inputs : tuple of QuantInput
+        Integer inputs, in the order of the columns that the model reads.
     width : {8, 16}
         Bits of an input.
     accumulator : {16, 32}
         Bits of a score and of all sums on the way to it.
     step, shift : float
+        Real score per integer unit and real score at integer 0.
     relative : bool
         Whether scores are less that of the first class: two rows made one.
     owner : ndarray of shape (n_rows,), int64
         Class index each row speaks for, ascending.
     bias : ndarray of shape (n_rows,), int64
+        Constant part of the score of each row, in integer units.
     """
 
     INTEGERS: ClassVar[tuple[str, ...]] = ("owner", "bias")

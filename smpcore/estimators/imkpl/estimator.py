@@ -104,7 +104,9 @@ class IMKPLClassifier(PrototypeClassifier):
     model_ : PrototypeModel
         Its anchors are the cases with weight in a prototype.
     classes_ : ndarray of shape (n_classes,)
+        Labels, sorted; the order of scores and probabilities.
     n_features_in_ : int
+        Features that `fit` saw.
     objective_ : float
         The objective G; the problem is not convex, so no bound is known.
     gap_ : float
@@ -112,7 +114,9 @@ class IMKPLClassifier(PrototypeClassifier):
     n_asked_ : int
         Prototypes.
     n_iter_ : int
+        Iterations of the solver.
     history_ : History
+        Objective and gap by iteration, and how the fit ended.
     kappa_, n_prototypes_ : float, int
         Evenness of the kernel weights and prototypes of each class that were used.
     kernel_weights_ : ndarray of shape (n_kernels,)
@@ -210,7 +214,10 @@ class IMKPLClassifier(PrototypeClassifier):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Training rows, every value finite; with ``kernels="precomputed"`` square
+            kernels side by side, as `read_kernels` gives them.
         y : array-like of shape (n_samples,)
+            Class of each row; at least two classes.
 
         Returns
         -------
@@ -224,6 +231,7 @@ class IMKPLClassifier(PrototypeClassifier):
         Parameters
         ----------
         problem : IMKPLProblem
+            Training rows, made by `problem` of this estimator.
 
         Returns
         -------

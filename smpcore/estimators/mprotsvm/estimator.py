@@ -107,7 +107,9 @@ class MultiPrototypeSVC(PrototypeClassifier):
     model_ : PrototypeModel
         Without dead prototypes, those that no row is tied to.
     classes_ : ndarray of shape (n_classes,)
+        Labels, sorted; the order of scores and probabilities.
     n_features_in_ : int
+        Features that `fit` saw.
     objective_ : float
         Objective of the prototypes as solved, rows tied as in `assignment_`.
     free_objective_ : float
@@ -217,6 +219,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         Parameters
         ----------
         problem : SVMProblem
+            Training rows, made by `problem` of this estimator.
 
         Returns
         -------

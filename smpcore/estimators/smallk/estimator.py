@@ -98,12 +98,15 @@ class SMaLLClassifier(PrototypeClassifier):
     model_ : PrototypeModel
         Prototypes, and for the negative of two classes a row of zeros.
     classes_ : ndarray of shape (n_classes,)
+        Labels, sorted; the order of scores and probabilities.
     n_features_in_ : int
+        Features that `fit` saw.
     objective_ : float
         Objective of the k-sparse prototypes; with "ovr" the sum over classes.
     gap_ : float
         The best k-sparse prototypes are at most this much better.
     relaxed_objective_ : float
+        Objective at the optimum of the relaxation.
     bound_ : float
         No k-sparse prototypes have a lower objective: ``objective_ - gap_``.
     n_asked_ : int
@@ -197,6 +200,7 @@ class SMaLLClassifier(PrototypeClassifier):
         Parameters
         ----------
         problem : SMaLLProblem
+            Training rows, made by `problem` of this estimator.
 
         Returns
         -------

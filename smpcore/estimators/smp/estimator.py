@@ -102,7 +102,9 @@ class SMPClassifier(PrototypeClassifier):
     model_ : PrototypeModel
         Prototypes after merging those that fusion made equal.
     classes_ : ndarray of shape (n_classes,)
+        Labels, sorted; the order of scores and probabilities.
     n_features_in_ : int
+        Features that `fit` saw.
     objective_ : float
         Objective of the prototypes as solved.
     gap_ : float
@@ -110,7 +112,9 @@ class SMPClassifier(PrototypeClassifier):
     n_asked_ : int
         Prototypes before merging.
     n_iter_ : int
+        Iterations of the solver.
     history_ : History
+        Objective and gap by iteration, and how the fit ended.
     assignment_ : ndarray of int, shape (n_samples,)
         Prototype, as solved, that each training row is tied to.
     merged_ : ndarray of int, shape (n_solved,)
@@ -204,6 +208,7 @@ class SMPClassifier(PrototypeClassifier):
         Parameters
         ----------
         problem : SMPProblem
+            Training rows, made by `problem` of this estimator.
 
         Returns
         -------

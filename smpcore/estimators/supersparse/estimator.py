@@ -83,7 +83,9 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
     model_ : PrototypeModel
         Prototypes with their votes; those at the same place are one.
     classes_ : ndarray of shape (n_classes,)
+        Labels, sorted; the order of scores and probabilities.
     n_features_in_ : int
+        Features that `fit` saw.
     objective_ : float
         In standard units: the variance of the targets is 1.
     gap_ : float
@@ -91,8 +93,11 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
     n_asked_ : int
         Prototypes asked for, at most the distinct rows.
     n_iter_ : int
+        Iterations of the solver.
     history_ : History
+        Objective and gap by iteration, and how the fit ended.
     gamma_ : float
+        Value that was used; what the data suggest if `gamma` is None.
     start_ : ndarray of shape (n_asked_, n_features)
         Where the prototypes started, scaled units.
     dual_coef_ : ndarray of shape (n_asked_, n_outputs)
@@ -192,7 +197,7 @@ class SuperSparseRegressor(SuperSparseEstimator, PrototypeRegressor):
     Parameters
     ----------
     n_prototypes : int or None, default=None
-        None: 10.
+        Cases of the model; None: 10. More fit closer and cost more to store.
     target : {"labels", "ridge", "lasso"}, default="labels"
         What is imitated: the given numbers, or the predictions of a ridge or LASSO
         regression on the similarities to all rows.

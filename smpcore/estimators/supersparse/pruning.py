@@ -26,6 +26,7 @@ def removal_costs(fitted: SuperSparseEstimator, problem: AnyProblem) -> np.ndarr
     Parameters
     ----------
     fitted : SuperSparseClassifier or SuperSparseRegressor
+        Estimator whose prototypes are left out one at a time.
     problem : SuperSparseProblem or SuperSparseRegression
         The one it was fitted to.
 
@@ -47,6 +48,7 @@ def prune_path(
     estimator : SuperSparseClassifier or SuperSparseRegressor
         Its parameters count, but for `n_prototypes`; it is not changed.
     problem : SuperSparseProblem or SuperSparseRegression
+        Training rows, made by `problem` of the estimator.
     sizes : sequence of int
         Numbers of prototypes, falling.
 
@@ -54,6 +56,11 @@ def prune_path(
     ------
     SuperSparseClassifier or SuperSparseRegressor
         Fitted, one for each size.
+
+    Raises
+    ------
+    SmpcoreError
+        If `sizes` does not fall.
     """
     if any(after >= before for before, after in pairwise(sizes)):
         raise SmpcoreError(f"sizes={list(sizes)!r} should fall; sort them so.")
@@ -100,8 +107,11 @@ def fit_smallest(
     Parameters
     ----------
     estimator : SuperSparseClassifier or SuperSparseRegressor
+        Its parameters count, but for `n_prototypes`; it is not changed.
     X : array-like of shape (n_samples, n_features)
+        Training rows; every value is finite.
     y : array-like of shape (n_samples,)
+        Class of each row, or the number to predict.
     sizes : sequence of int
         Numbers of prototypes to try, falling.
     price : float, optional
@@ -110,6 +120,7 @@ def fit_smallest(
     validation : float
         Share of the rows that choose.
     seed : int
+        Seed that draws the rows kept apart.
 
     Returns
     -------

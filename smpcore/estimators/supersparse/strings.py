@@ -37,6 +37,7 @@ def encode_strings(
     Parameters
     ----------
     texts : sequence of str
+        Texts to encode, one for each row.
     alphabet : str, optional
         Letters in the order of their codes; those of the texts, sorted, otherwise.
     width : int, optional
@@ -47,6 +48,11 @@ def encode_strings(
     codes : ndarray of shape (n_texts, width)
         -1 behind the end of a text.
     alphabet : str
+
+    Raises
+    ------
+    SmpcoreError
+        If a letter is not in `alphabet`, or a text is longer than `width`.
 
     Examples
     --------
@@ -79,7 +85,9 @@ def decode_strings(codes: np.ndarray, alphabet: str) -> list[str]:
     Parameters
     ----------
     codes : ndarray of shape (n_texts, width)
+        Place of each letter in the alphabet; -1 behind the end of a text.
     alphabet : str
+        Letters in the order of their codes, from `encode_strings`.
 
     Returns
     -------

@@ -1,0 +1,65 @@
+"""Names and values of a table, short enough for a sentence."""
+
+from collections.abc import Iterable
+
+
+def shown(value: object, length: int = 40) -> str:
+    """Quoted form of a value that came from a file, short enough for a sentence.
+
+    Parameters
+    ----------
+    value : object
+        What is quoted, as `str` writes it.
+    length : int, default=40
+        Most characters of it; the last one stands for what is cut off.
+
+    Returns
+    -------
+    str
+    """
+    text = str(value)
+    return repr(text if len(text) <= length else text[: length - 1] + "…")
+
+
+def shorten_name(name: object, most: int) -> str:
+    """Cut a name to so many characters; of "column = level" the column is cut first.
+
+    Parameters
+    ----------
+    name : object
+        Name of a feature, as `str` writes it.
+    most : int
+        Most characters, with the ellipsis.
+
+    Returns
+    -------
+    str
+    """
+    text = str(name)
+    if len(text) <= most:
+        return text
+    column, sign, level = text.partition(" = ")
+    room = most - len(sign + level) - 1
+    if sign and room > 0:
+        return f"{column[:room]}…{sign}{level}"
+    return text[: most - 1] + "…"
+
+
+def listed(values: Iterable[object], most: int = 5) -> str:
+    """Several quoted values for a sentence, the rest counted.
+
+    Parameters
+    ----------
+    values : iterable of object
+        What is quoted, each as `shown` writes it.
+    most : int, default=5
+        Most values that are written out.
+
+    Returns
+    -------
+    str
+    """
+    values = list(values)
+    words = ", ".join(shown(value) for value in values[:most])
+    rest = len(values) - most
+    return words if rest <= 0 else f"{words} and {rest} more"

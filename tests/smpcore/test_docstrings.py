@@ -1,0 +1,144 @@
+"""What a public name takes, gives, raises and learns stands in its docstring."""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import smpcore
+from smpcore import METHODS
+
+ROOT = Path(smpcore.__file__).parents[1]
+PACKAGES = [smpcore.__name__] + [
+    f"smpcore.{found.name}"
+    for found in pkgutil.iter_modules(smpcore.__path__)
+    if not found.name.startswith("_")
+]
+ESTIMATORS = sorted(
+    {e for method in METHODS.values() for e in method.estimators.values()},
+    key=lambda estimator: estimator.__name__,
+)
+#: A description of a parameter that is shorter says nothing.
+SHORTEST = 15
+HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
+
+
+def sections(text):
+    """Heading -> text of each section of a numpydoc docstring."""
+    parts = HEADING.split(text)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def described(section):
+    """Name -> description of each entry of a section."""
+    entries, names = {}, []
+    # A backslash continues the names of an entry on the next line.
+    for line in re.sub(r"\\\n\s*", "", section).splitlines():
+        if line and not line.startswith(" "):
+            names = [name.strip(" *") for name in line.split(" : ")[0].split(",")]
+            entries |= dict.fromkeys(names, "")
+        for name in names if line.startswith(" ") else ():
+            entries[name] = f"{entries[name]} {line.strip()}".strip()
+    return entries
+
+
+def methods_of(owner):
+    """Public methods that a class itself defines."""
+    for name, value in vars(owner).items():
+        value = getattr(value, "__func__", value)
+        if inspect.isfunction(value) and not name.startswith("_"):
+            yield f"{owner.__name__}.{name}", value
+
+
+def public():
+    """Label -> class or function of every `__all__`; methods of the face's classes."""
+    found = {}
+    for package in PACKAGES:
+        module = importlib.import_module(package)
+        for name in getattr(module, "__all__", ()):
+            value = inspect.unwrap(getattr(module, name))
+            if not getattr(value, "__module__", "").startswith("smpcore"):
+                continue
+            if inspect.isclass(value):
+                found[f"{value.__module__}.{name}"] = value
+                if name in smpcore.__all__:
+                    for label, method in methods_of(value):
+                        found[f"{value.__module__}.{label}"] = method
+            elif inspect.isfunction(value):
+                found[f"{value.__module__}.{name}"] = value
+    return found
+
+
+PUBLIC = public()
+
+
+def parameters(value):
+    """Names of the parameters that a caller gives."""
+    if inspect.isclass(value) and issubclass(value, BaseException):
+        return []
+    names = [*inspect.signature(value).parameters]
+    return [n for n in names if n not in ("self", "cls") and not n.startswith("_")]
+
+
+def body(function):
+    """Statements of a function, without those of functions inside it."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    waiting = [*tree.body]
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, ast.FunctionDef | ast.Lambda):
+            yield node
+            waiting += ast.iter_child_nodes(node)
+
+
+def entries_of(value):
+    """Described parameters of a function, or of a class and its bases."""
+    owners = value.__mro__[::-1] if inspect.isclass(value) else [value]
+    entries = {}
+    for owner in owners:
+        parts = sections(inspect.cleandoc(owner.__doc__ or ""))
+        # A record of fields lists them as attributes, which are its parameters.
+        entries |= described(parts.get("Attributes", ""))
+        entries |= described(parts.get("Parameters", ""))
+    return entries
+
+
+def missing(value):
+    """Sentences about what a docstring lacks."""
+    text = inspect.getdoc(value) or ""
+    parts, entries = sections(text), entries_of(value)
+    for name in parameters(value):
+        if len(entries.get(name, "")) < SHORTEST:
+            yield f"parameter {name}: {entries.get(name, 'absent')!r}"
+    if not inspect.isfunction(value):
+        return
+    statements = [*body(value)]
+    gives = any(isinstance(n, ast.Return) and n.value for n in statements)
+    gives |= any(isinstance(n, ast.Yield | ast.YieldFrom) for n in statements)
+    if gives and not {"Returns", "Yields"} & {*parts}:
+        yield "no Returns"
+    raising = [n for n in statements if isinstance(n, ast.Raise) and n.exc]
+    if raising and "Raises" not in parts:
+        yield "no Raises"
+
+
+@pytest.mark.parametrize("label", PUBLIC)
+def test_a_docstring_describes_what_goes_in_and_what_comes_out(label):
+    assert [*missing(PUBLIC[label])] == []
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: e.__name__)
+def test_an_estimator_says_what_it_learns_where_it_is_from_and_how_it_is_used(
+    estimator,
+):
+    parts = sections(inspect.getdoc(estimator))
+    assert {"Parameters", "Attributes", "References", "Examples"} <= {*parts}
+    assert ">>> " in parts["Examples"]
+    described_ones = described(parts["Attributes"])
+    for name in ("model_", "objective_", "gap_", "n_iter_", "history_"):
+        assert described_ones.get(name), name
