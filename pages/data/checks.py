@@ -9,8 +9,8 @@ from smpcore import Dataset
 from smpcore.datasets import (
     Split,
     find_duplicates,
+    leaky_features,
     rows_of_known_groups,
-    telling_features,
 )
 
 
@@ -37,7 +37,7 @@ def remarks(dataset: Dataset, division: Split, table: Dataset) -> None:
         (dataset.digest, division.key),
         lambda: (
             find_duplicates(dataset, division),
-            telling_features(dataset, division),
+            leaky_features(dataset, division),
             rows_of_known_groups(dataset, division),
         ),
     )

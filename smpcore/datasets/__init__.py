@@ -10,8 +10,8 @@ from smpcore.datasets.checks import (
     MAX_CLASSES,
     check_fit,
     find_duplicates,
+    leaky_features,
     rows_of_known_groups,
-    telling_features,
 )
 from smpcore.datasets.columns import as_numbers, as_text
 from smpcore.datasets.dataset import Dataset
@@ -60,6 +60,7 @@ __all__ = [
     "forbid",
     "forbiddable",
     "in_place",
+    "leaky_features",
     "list_datasets",
     "listed",
     "load_dataset",
@@ -76,5 +77,4 @@ __all__ = [
     "shorten_name",
     "shown",
     "split",
-    "telling_features",
 ]

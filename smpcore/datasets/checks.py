@@ -146,7 +146,7 @@ def rows_of_known_groups(dataset: Dataset, split: Split) -> list[tuple[str, int]
     return found
 
 
-def telling_features(dataset: Dataset, split: Split) -> list[tuple[str, float]]:
+def leaky_features(dataset: Dataset, split: Split) -> list[tuple[str, float]]:
     """Name the features that predict the target alone: often a leak of the answer.
 
     They are right on nearly all rows, or on most and far more often than the next best

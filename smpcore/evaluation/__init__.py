@@ -53,7 +53,7 @@ from smpcore.evaluation.stability import (
 )
 from smpcore.evaluation.sweep import (
     SCORES,
-    Walk,
+    ParameterPath,
     sweep,
     sweep_table,
     walk_baselines,
@@ -71,11 +71,11 @@ __all__ = [
     "Engine",
     "Fold",
     "Matched",
+    "ParameterPath",
     "RegressionScores",
     "Scores",
     "Stability",
     "Subject",
-    "Walk",
     "answer_rows",
     "at_threshold",
     "band_for_error",

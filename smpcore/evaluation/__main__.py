@@ -32,7 +32,7 @@ from smpcore.evaluation.engine import edition, engine
 from smpcore.evaluation.folds import folds
 from smpcore.evaluation.journal import Journal
 from smpcore.evaluation.results import Subject
-from smpcore.evaluation.sweep import Walk, sweep, walk_baselines, walk_method
+from smpcore.evaluation.sweep import ParameterPath, sweep, walk_baselines, walk_method
 from smpcore.methods import METHODS
 
 #: Seconds between two writings of the result file.
@@ -211,7 +211,9 @@ def _roles(asked: argparse.Namespace) -> dict[str, str]:
     return dict(named)
 
 
-def _walks(asked: argparse.Namespace, dataset: Dataset, parts: Split) -> list[Walk]:
+def _walks(
+    asked: argparse.Namespace, dataset: Dataset, parts: Split
+) -> list[ParameterPath]:
     able = [key for key, row in METHODS.items() if dataset.task in row.estimators]
     named = able if asked.methods == "all" else asked.methods.split(",")
     named = list(dict.fromkeys(name.strip() for name in named))

@@ -20,7 +20,7 @@ from smpcore.evaluation.pareto import LEVEL, summary
 from smpcore.evaluation.sizes import measure, measure_baseline
 from smpcore.evaluation.sweep import (
     SCORES,
-    Walk,
+    ParameterPath,
     sweep,
     sweep_table,
     walk_method,
@@ -197,15 +197,19 @@ def _same(knot: Any, value: Any) -> bool:
     return knot == value or (knot is None and value != value)
 
 
-def _walk(key: str, dataset: Dataset, rows: np.ndarray, values: dict[str, Any]) -> Walk:
+def _walk(
+    key: str, dataset: Dataset, rows: np.ndarray, values: dict[str, Any]
+) -> ParameterPath:
     if key in METHODS:
         return walk_method(key, dataset, rows, values, BUDGET)
     grid = BASELINES[key].grid
     if not grid:
-        return Walk(key, values)
+        return ParameterPath(key, values)
     parameter, knots = next(iter(grid.items()))
     places = np.linspace(0, len(knots) - 1, min(BUDGET, len(knots))).round()
-    return Walk(key, values, parameter, tuple(knots[int(place)] for place in places))
+    return ParameterPath(
+        key, values, parameter, tuple(knots[int(place)] for place in places)
+    )
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ COLUMNS = (*KEY, "n_train", "n_held_out")
 
 
 @dataclass(frozen=True)
-class Walk:
+class ParameterPath:
     """One model family along one parameter.
 
     Parameters
@@ -71,7 +71,7 @@ def walk_method(
     rows: np.ndarray,
     values: Mapping[str, Any] | None = None,
     n_points: int = 10,
-) -> Walk:
+) -> ParameterPath:
     """Lay out a walk along a method's sparsity parameter.
 
     Parameters
@@ -89,7 +89,7 @@ def walk_method(
 
     Returns
     -------
-    Walk
+    ParameterPath
     """
     method = METHODS[key]
     values = {**method.defaults(dataset.task), **(values or {})}
@@ -98,7 +98,7 @@ def walk_method(
     estimator = method.estimator(values, dataset.task)
     ends = method.bounds(estimator.problem(X, dataset.y[rows]), values)
     knots = _spread(method, ends[method.sparsity], n_points)
-    return Walk(key, values, method.sparsity, knots)
+    return ParameterPath(key, values, method.sparsity, knots)
 
 
 def _spread(method: Method, ends: tuple[float, float], n_points: int) -> tuple:
@@ -119,7 +119,7 @@ def _spread(method: Method, ends: tuple[float, float], n_points: int) -> tuple:
     return tuple(found[::-1] if method.from_right else found)
 
 
-def walk_baselines(task: str, folded: bool = False) -> list[Walk]:
+def walk_baselines(task: str, folded: bool = False) -> list[ParameterPath]:
     """Lay out the walks of the baselines: a path where it makes sparse models.
 
     Parameters
@@ -131,13 +131,13 @@ def walk_baselines(task: str, folded: bool = False) -> list[Walk]:
 
     Returns
     -------
-    list of Walk
+    list of ParameterPath
     """
     found = []
     for key, row in BASELINES.items():
         if task in row.tasks and (folded or not row.folded):
             knots = row.grid[row.path] if row.path else (None,)
-            found.append(Walk(key, {}, row.path, knots))
+            found.append(ParameterPath(key, {}, row.path, knots))
     return found
 
 
@@ -146,7 +146,7 @@ _MOST_BYTES = 5e8
 
 
 @dataclass(frozen=True, eq=False)
-class _Bench:
+class FoldCache:
     """What a chain's fits have in common: made again wherever it is not at hand."""
 
     preparation: Preparation
@@ -154,13 +154,13 @@ class _Bench:
     problem: Any = None
 
 
-class _Workshop:
+class SweepContext:
     """What all tasks of a sweep share; what is made on the way stays where it is.
 
     Parameters
     ----------
     dataset : Dataset
-    chains : list of (Walk, Fold)
+    chains : list of (ParameterPath, Fold)
     quick, warm : bool
     stop : ndarray of int64, shape (1,)
         Its rise is seen on this machine, not by workers of a cluster.
@@ -169,31 +169,31 @@ class _Workshop:
     def __init__(
         self,
         dataset: Dataset,
-        chains: list[tuple[Walk, Fold]],
+        chains: list[tuple[ParameterPath, Fold]],
         quick: bool,
         warm: bool,
         stop: np.ndarray,
     ) -> None:
         self.dataset, self.chains, self.stop = dataset, chains, stop
         self.quick, self.warm = quick, warm
-        self._benches: dict[int, _Bench] = {}
+        self._benches: dict[int, FoldCache] = {}
         self._bytes = 0
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_benches": {}, "_bytes": 0}
 
-    def bench(self, chain: int) -> _Bench:
+    def bench(self, chain: int) -> FoldCache:
         """The rows of a chain, prepared by what its fold learns from."""
         if chain in self._benches:
             return self._benches[chain]
         frame, fold = self.dataset.frame, self.chains[chain][1]
         preparation = prepare(self.dataset, fold.train)
         parts = [frame.iloc[r] for r in (fold.train, fold.held_out)]
-        made = _Bench(preparation, tuple(preparation.transform(p) for p in parts))
+        made = FoldCache(preparation, tuple(preparation.transform(p) for p in parts))
         self.keep(chain, made)
         return made
 
-    def keep(self, chain: int, bench: _Bench) -> None:
+    def keep(self, chain: int, bench: FoldCache) -> None:
         """Keep it for the next task of the chain, if there is room."""
         before = self._benches.get(chain)
         more = _size(bench) - (_size(before) if before else 0)
@@ -222,7 +222,7 @@ def _compile(key: str) -> None:
 def sweep(
     dataset: Dataset,
     drawn: Sequence[Fold],
-    walks: Sequence[Walk],
+    walks: Sequence[ParameterPath],
     *,
     quick: bool = False,
     warm: bool = True,
@@ -240,7 +240,7 @@ def sweep(
         Table whose feature columns are prepared inside each fold.
     drawn : sequence of Fold
         From `folds`: which rows learn, which are held out.
-    walks : sequence of Walk
+    walks : sequence of ParameterPath
         What to fit: the values of one parameter of one method or baseline each.
     quick : bool
         Fit as a preview does: sooner, and a little worse.
@@ -263,7 +263,7 @@ def sweep(
     """
     stop = np.zeros(1, dtype=np.int64) if stop is None else stop
     chains = [(walk, fold) for walk in walks for fold in drawn]
-    shop = _Workshop(dataset, chains, quick, warm, stop)
+    shop = SweepContext(dataset, chains, quick, warm, stop)
     states: dict[int, Any] = {}
     longest = max((len(walk.knots) for walk in walks), default=0)
     steps = [
@@ -286,7 +286,7 @@ def sweep(
                 return
 
 
-def _key(walk: Walk, fold: Fold, step: int) -> tuple:
+def _key(walk: ParameterPath, fold: Fold, step: int) -> tuple:
     """A fit's `KEY`."""
     return walk.key, walk.parameter, walk.knots[step], fold.repeat, fold.number
 
@@ -311,7 +311,7 @@ def sweep_table(rows: Sequence[Mapping[str, Any]], task: str) -> pd.DataFrame:
     return frame.sort_values(order, kind="stable", ignore_index=True)
 
 
-def _advance(shop: _Workshop, task: tuple) -> tuple[int, Any, dict[str, Any] | None]:
+def _advance(shop: SweepContext, task: tuple) -> tuple[int, Any, dict[str, Any] | None]:
     """One task: the next fit of a chain, from where the last one has ended."""
     chain, step, state = task
     if shop.stop[0]:
@@ -337,7 +337,7 @@ def _advance(shop: _Workshop, task: tuple) -> tuple[int, Any, dict[str, Any] | N
 
 
 def _fit_method(
-    shop: _Workshop, chain: int, knot: Any, state: Any
+    shop: SweepContext, chain: int, knot: Any, state: Any
 ) -> tuple[Any, np.ndarray, dict[str, Any]]:
     """Fit a method from where the chain stands; where it stands then, and what came."""
     (walk, fold), dataset, bench = shop.chains[chain], shop.dataset, shop.bench(chain)
@@ -359,7 +359,7 @@ def _fit_method(
 
 
 def _fit_baseline(
-    shop: _Workshop, chain: int, knot: Any, state: Any
+    shop: SweepContext, chain: int, knot: Any, state: Any
 ) -> tuple[Any, np.ndarray, dict[str, Any]]:
     (walk, fold), dataset = shop.chains[chain], shop.dataset
     X, X_held_out = shop.bench(chain).rows

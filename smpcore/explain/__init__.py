@@ -9,9 +9,13 @@ from smpcore.explain.cases import (
     nearest_examples,
     wins,
 )
-from smpcore.explain.contributions import Contributions, contributions, speakers
+from smpcore.explain.contributions import (
+    Contributions,
+    contributions,
+    deciding_prototypes,
+)
 from smpcore.explain.embedding import embedding
-from smpcore.explain.flip import Flip, changed_columns, counterfactual
+from smpcore.explain.flip import Counterfactual, changed_columns, counterfactual
 from smpcore.explain.points import (
     PointsTable,
     Rule,
@@ -22,7 +26,7 @@ from smpcore.explain.words import rule_in_words
 
 __all__ = [
     "Contributions",
-    "Flip",
+    "Counterfactual",
     "Oddities",
     "PointsTable",
     "Rule",
@@ -31,6 +35,7 @@ __all__ = [
     "contrasts",
     "contributions",
     "counterfactual",
+    "deciding_prototypes",
     "embedding",
     "facts_of_prototypes",
     "likeness",
@@ -38,6 +43,5 @@ __all__ = [
     "nearest_examples",
     "points_rule",
     "rule_in_words",
-    "speakers",
     "wins",
 ]

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from smpcore.estimators.imkpl.measures import discrimination, interpretability
-from smpcore.explain.contributions import speakers
+from smpcore.explain.contributions import deciding_prototypes
 from smpcore.model import PrototypeModel
 from smpcore.model.portraits import holds_cases
 
@@ -83,7 +83,7 @@ def wins(model: PrototypeModel, X: np.ndarray, codes: np.ndarray) -> np.ndarray:
     if model.code_size:
         counted &= activations.any(axis=1)
     counts = np.zeros((model.n_prototypes, model.n_outputs), dtype=np.int64)
-    speaker = speakers(model, activations)
+    speaker = deciding_prototypes(model, activations)
     np.add.at(counts, (speaker[counted], np.asarray(codes)[counted]), 1)
     return counts
 

@@ -55,7 +55,7 @@ def _one_row(model: PrototypeModel, x: np.ndarray) -> np.ndarray:
     return x[None]
 
 
-def speakers(model: PrototypeModel, activations: np.ndarray) -> np.ndarray:
+def deciding_prototypes(model: PrototypeModel, activations: np.ndarray) -> np.ndarray:
     """The prototype that decides each row's answer.
 
     With "max" it gives the winning score; with "sum" it adds most to it.

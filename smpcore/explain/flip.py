@@ -13,12 +13,12 @@ from smpcore.datasets import Preparation
 from smpcore.errors import SmpcoreError
 from smpcore.explain.least_change import (
     MARGIN,
-    Borders,
+    HalfSpaces,
     Whole,
     nearest,
+    nearest_l1,
+    nearest_l1_whole,
     nearest_whole,
-    taxi,
-    taxi_whole,
 )
 from smpcore.explain.search import search
 from smpcore.model import PrototypeModel
@@ -33,7 +33,7 @@ _NOISE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
-class Flip:
+class Counterfactual:
     """A change with which the model's answer would change.
 
     Parameters
@@ -69,7 +69,7 @@ def counterfactual(
     frozen: Sequence[int] = (),
     preparation: Preparation | None = None,
     X: np.ndarray | None = None,
-) -> Flip | None:
+) -> Counterfactual | None:
     """Find the smallest change of x with which the answer would change.
 
     Exact for linear models: one quadratic (L2) or linear (L1) program for each piece of
@@ -98,7 +98,7 @@ def counterfactual(
 
     Returns
     -------
-    Flip or None
+    Counterfactual or None
         None if no such change was found within the bounds.
 
     Raises
@@ -131,11 +131,11 @@ def counterfactual(
     if before == after:
         return None
     length = float(_lengths(model, norm)(moved[None] - x)[0])
-    return Flip(moved, before, after, length, exact, how)
+    return Counterfactual(moved, before, after, length, exact, how)
 
 
 def changed_columns(
-    model: PrototypeModel, preparation: Preparation, x: np.ndarray, flip: Flip
+    model: PrototypeModel, preparation: Preparation, x: np.ndarray, flip: Counterfactual
 ) -> list[dict[str, Any]]:
     """What a flip changes, a line per table column, the largest change first.
 
@@ -147,7 +147,7 @@ def changed_columns(
         Preparation that maps its features to table columns.
     x : ndarray of shape (n_features,), user's units
         The input before the change.
-    flip : Flip
+    flip : Counterfactual
         Result of `counterfactual` for x.
 
     Returns
@@ -296,7 +296,11 @@ def _linear(model, x, norm, ends, whole) -> tuple[np.ndarray, bool, str] | None:
     said = said - model.tie * (owner > answer)
     for piece in np.flatnonzero(~current):
         borders = _borders(weights, said, piece, current, low, high)
-        move = None if borders is None else (nearest if norm == "l2" else taxi)(borders)
+        move = (
+            None
+            if borders is None
+            else (nearest if norm == "l2" else nearest_l1)(borders)
+        )
         if move is not None:
             bound = float(length((move * model.scale)[None])[0])
             rivals.append((bound, piece, borders, move))
@@ -310,7 +314,7 @@ def _linear(model, x, norm, ends, whole) -> tuple[np.ndarray, bool, str] | None:
         if bound >= shortest:
             break
         if norm == "l1":
-            move, sure = taxi_whole(borders, whole)
+            move, sure = nearest_l1_whole(borders, whole)
         else:
             move, sure = nearest_whole(borders, whole, shortest)
         proved &= sure
@@ -329,7 +333,7 @@ def _linear(model, x, norm, ends, whole) -> tuple[np.ndarray, bool, str] | None:
     return best, proved, how
 
 
-def _borders(weights, said, piece, current, low, high) -> Borders | None:
+def _borders(weights, said, piece, current, low, high) -> HalfSpaces | None:
     """Where this piece exceeds all pieces of the current answer."""
     rows = weights[piece] - weights[current]
     behind = said[current] - said[piece]
@@ -338,7 +342,7 @@ def _borders(weights, said, piece, current, low, high) -> Borders | None:
     if (behind[alike] >= 0).any():
         return None
     rows, size, behind = rows[~alike], size[~alike], behind[~alike]
-    return Borders(rows / size[:, None], behind / size + MARGIN, low, high)
+    return HalfSpaces(rows / size[:, None], behind / size + MARGIN, low, high)
 
 
 def _searched(model, x, norm, ends, whole, preparation, X):

@@ -18,7 +18,7 @@ _MILP_SECONDS = 2.0
 
 
 @dataclass(frozen=True, eq=False)
-class Borders:
+class HalfSpaces:
     """Half-spaces ``G @ move >= need`` within a box, rows of G of length 1.
 
     Parameters
@@ -39,14 +39,14 @@ class Borders:
         return bool((self.G @ move >= self.need - _FEASIBLE).all())
 
 
-def nearest(borders: Borders) -> np.ndarray | None:
+def nearest(borders: HalfSpaces) -> np.ndarray | None:
     """Shortest move (L2) beyond the borders, or None if there is none.
 
     Projected Newton steps on the dual, which has one unknown per border.
 
     Parameters
     ----------
-    borders : Borders
+    borders : HalfSpaces
 
     Returns
     -------
@@ -88,9 +88,9 @@ def nearest(borders: Borders) -> np.ndarray | None:
     return _by_active_set(borders)
 
 
-def _by_active_set(borders: Borders) -> np.ndarray | None:
+def _by_active_set(borders: HalfSpaces) -> np.ndarray | None:
     """The same by Lawson and Hanson's least distance method; also says "nowhere"."""
-    if taxi(borders) is None:
+    if nearest_l1(borders) is None:
         return None
     n = len(borders.low)
     ends = [(np.eye(n)[np.isfinite(borders.low)], borders.low)]
@@ -106,12 +106,12 @@ def _by_active_set(borders: Borders) -> np.ndarray | None:
     return move if borders.holds(move) else None
 
 
-def taxi(borders: Borders) -> np.ndarray | None:
+def nearest_l1(borders: HalfSpaces) -> np.ndarray | None:
     """Shortest move (L1) beyond the borders, or None if there is none.
 
     Parameters
     ----------
-    borders : Borders
+    borders : HalfSpaces
 
     Returns
     -------
@@ -150,12 +150,14 @@ class Whole:
     groups: tuple[tuple[int, int], ...]
 
 
-def taxi_whole(borders: Borders, whole: Whole) -> tuple[np.ndarray | None, bool]:
+def nearest_l1_whole(
+    borders: HalfSpaces, whole: Whole
+) -> tuple[np.ndarray | None, bool]:
     """Shortest move (L1) to whole numbers, and whether it is proved the shortest.
 
     Parameters
     ----------
-    borders : Borders
+    borders : HalfSpaces
     whole : Whole
 
     Returns
@@ -199,7 +201,7 @@ def taxi_whole(borders: Borders, whole: Whole) -> tuple[np.ndarray | None, bool]
 
 
 def nearest_whole(
-    borders: Borders, whole: Whole, below: float = np.inf
+    borders: HalfSpaces, whole: Whole, below: float = np.inf
 ) -> tuple[np.ndarray | None, bool]:
     """Shortest move (L2) to whole numbers, and whether it is proved the shortest.
 
@@ -207,7 +209,7 @@ def nearest_whole(
 
     Parameters
     ----------
-    borders : Borders
+    borders : HalfSpaces
     whole : Whole
     below : float
         Only a move shorter than this is of use.
@@ -220,12 +222,12 @@ def nearest_whole(
     """
     best = _dive(borders, whole)
     if best is None:
-        best, _ = taxi_whole(borders, whole)
+        best, _ = nearest_l1_whole(borders, whole)
     length = below if best is None else min(below, float(np.linalg.norm(best)))
     order, waiting = itertools.count(), []
 
     def wait(low: np.ndarray, high: np.ndarray) -> None:
-        inside = Borders(borders.G, borders.need, low, high)
+        inside = HalfSpaces(borders.G, borders.need, low, high)
         move = nearest(inside) if (low <= high).all() else None
         if move is not None and np.linalg.norm(move) < length * (1 - 1e-6):
             entry = (float(np.linalg.norm(move)), next(order), inside, move)
@@ -244,7 +246,7 @@ def nearest_whole(
     return best, False
 
 
-def _dive(borders: Borders, whole: Whole) -> np.ndarray | None:
+def _dive(borders: HalfSpaces, whole: Whole) -> np.ndarray | None:
     """Follow the nearest branch down to whole numbers; None in a dead end."""
     move = nearest(borders)
     for _ in range(3 * int(whole.whole.sum()) + 1):
@@ -253,7 +255,7 @@ def _dive(borders: Borders, whole: Whole) -> np.ndarray | None:
         branches = list(_branches(borders, move, whole))
         if not branches:
             return move
-        inside = [Borders(borders.G, borders.need, *ends) for ends in branches]
+        inside = [HalfSpaces(borders.G, borders.need, *ends) for ends in branches]
         tried = [(part, nearest(part)) for part in inside]
         tried = [(part, found) for part, found in tried if found is not None]
         if not tried:
@@ -262,7 +264,7 @@ def _dive(borders: Borders, whole: Whole) -> np.ndarray | None:
     return None
 
 
-def _branches(inside: Borders, move: np.ndarray, whole: Whole):
+def _branches(inside: HalfSpaces, move: np.ndarray, whole: Whole):
     """Smaller boxes that leave out this move; none if it is whole already."""
     values = whole.x + move * whole.scale
     for first, width in whole.groups:

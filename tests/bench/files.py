@@ -34,10 +34,10 @@ from smpcore.datasets import (
     Dataset,
     check_fit,
     find_duplicates,
+    leaky_features,
     prepare,
     read_table,
     split,
-    telling_features,
 )
 from smpcore.errors import SmpcoreError
 
@@ -391,7 +391,7 @@ def _open(dataset: object) -> None:
     check_fit(dataset, division)
     _ = dataset.digest
     find_duplicates(dataset, division)
-    telling_features(dataset, division)
+    leaky_features(dataset, division)
     prepare(dataset, division.train).transform(dataset.frame)
 
 

@@ -6,11 +6,11 @@ import pytest
 
 from smpcore.datasets import (
     find_duplicates,
+    leaky_features,
     load_dataset,
     make_dataset,
     rows_of_known_groups,
     split,
-    telling_features,
 )
 
 RNG = np.random.default_rng(0)
@@ -41,7 +41,7 @@ def test_rows_that_also_stand_in_training_are_counted():
 def test_without_features_nothing_is_a_duplicate():
     data = load_dataset("moons").with_roles({"x1": "ignore", "x2": "ignore"})
     assert find_duplicates(data, split(data)) == 0
-    assert telling_features(data, split(data)) == []
+    assert leaky_features(data, split(data)) == []
 
 
 def test_iris_is_known_to_repeat_a_flower():
@@ -65,7 +65,7 @@ LEAKS = {
 @pytest.mark.parametrize("leak", LEAKS.values(), ids=LEAKS)
 def test_a_leak_is_named(leak):
     data = dataset(leak=leak)
-    ((name, share),) = telling_features(data, split(data))
+    ((name, share),) = leaky_features(data, split(data))
     assert name == "leak"
     assert 0.99 <= share <= 1
 
@@ -82,7 +82,7 @@ HARMLESS = {
 @pytest.mark.parametrize("column", HARMLESS.values(), ids=HARMLESS)
 def test_what_is_no_leak_is_not_named(column):
     data = dataset(column=column)
-    assert telling_features(data, split(data)) == []
+    assert leaky_features(data, split(data)) == []
 
 
 def clinic(n=400):
@@ -104,7 +104,7 @@ def clinic(n=400):
 
 def test_a_feature_far_better_than_the_next_is_named():
     data = make_dataset(clinic(), "t", roles={"y": "target"})
-    ((name, share),) = telling_features(data, split(data))
+    ((name, share),) = leaky_features(data, split(data))
     assert name == "treatment after diagnosis"
     assert 0.9 < share < 0.97
 
@@ -126,12 +126,12 @@ def test_a_rare_class_does_not_make_every_feature_telling():
     y = np.where(np.arange(1000) % 200 == 0, "rare", "usual")
     frame = pd.DataFrame({"a": RNG.normal(size=1000), "b": y == "rare", "y": y})
     data = make_dataset(frame, "t", roles={"y": "target"})
-    assert telling_features(data, split(data)) == [("b", 1.0)]
+    assert leaky_features(data, split(data)) == [("b", 1.0)]
 
 
 def test_the_highest_share_stands_first():
     data = dataset(second=LEAKS["a word with an error"], first=CODE)
-    assert [name for name, _ in telling_features(data, split(data))] == [
+    assert [name for name, _ in leaky_features(data, split(data))] == [
         "first",
         "second",
     ]
@@ -142,25 +142,25 @@ def test_a_regression_target_in_other_units_is_named():
     frame = pd.DataFrame({"pounds": 2.2 * y + 1, "noise": RNG.normal(size=100)})
     frame["word"], frame["y"] = "u", y
     data = make_dataset(frame, "t", task="regression", roles={"y": "target"})
-    assert [name for name, _ in telling_features(data, split(data))] == ["pounds"]
+    assert [name for name, _ in leaky_features(data, split(data))] == ["pounds"]
 
 
 def test_a_strong_cause_of_a_number_is_not_named():
     frame = pd.DataFrame({"a": RNG.normal(size=400), "b": RNG.normal(size=400)})
     frame["y"] = 2 * frame["a"] + 0.3 * frame["b"] + 0.3 * RNG.normal(size=400)
     data = make_dataset(frame, "t", task="regression", roles={"y": "target"})
-    assert telling_features(data, split(data)) == []
+    assert leaky_features(data, split(data)) == []
 
 
 def test_few_rows_and_one_class_tell_nothing():
     data = make_dataset(pd.DataFrame({"a": [1.0, 2, 3], "y": ["p", "q", "p"]}), "t")
-    assert telling_features(data, split(data)) == []
+    assert leaky_features(data, split(data)) == []
     frame = pd.DataFrame({"a": np.arange(50.0) * 2, "y": ["p"] * 50})
     data = make_dataset(frame, "t", roles={"y": "target"})
-    assert telling_features(data, split(data)) == []
+    assert leaky_features(data, split(data)) == []
 
 
 @pytest.mark.parametrize("key", ["iris", "wine", "breast_cancer", "digits", "diabetes"])
 def test_bundled_sets_have_no_leak(key):
     data = load_dataset(key)
-    assert telling_features(data, split(data)) == []
+    assert leaky_features(data, split(data)) == []

@@ -23,7 +23,7 @@ from smpcore import (
 from smpcore.codegen import estimated
 from smpcore.evaluation import (
     SCORES,
-    Walk,
+    ParameterPath,
     folds,
     sweep_table,
     walk_baselines,
@@ -164,7 +164,7 @@ def test_a_fold_with_one_class_says_so_and_the_others_go_on():
     roles = {"x": "feature", "y": "target"}
     dataset = Dataset(frame=frame, roles=roles, task="classification", name="rare")
     drawn = [fold for fold in folds(dataset, np.arange(12), 4) if fold.repeat == 0]
-    walk = Walk("smp", METHODS["smp"].defaults(), "mu", (0.01,))
+    walk = ParameterPath("smp", METHODS["smp"].defaults(), "mu", (0.01,))
     table = _swept(dataset, drawn, [walk])
     failed = table[table["accuracy"].isna()]
     assert len(failed) == 1 and len(table) == 4
@@ -221,7 +221,7 @@ def _shop(key, warm):
     dataset, rows, drawn = _wine()
     walk = walk_method(key, dataset, rows, n_points=3)
     stop = np.zeros(1, dtype=np.int64)
-    return sweeping._Workshop(dataset, [(walk, f) for f in drawn], False, warm, stop)
+    return sweeping.SweepContext(dataset, [(walk, f) for f in drawn], False, warm, stop)
 
 
 @pytest.mark.parametrize("key", METHODS)
