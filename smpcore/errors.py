@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 __all__ = ["Caution", "DatasetError", "ExportError", "SmpcoreError", "cautions"]
 
@@ -70,10 +71,17 @@ def require_finite(X: np.ndarray, names: Sequence[Any] | None = None) -> np.ndar
     ------
     SmpcoreError
     """
+    values = X.data if issparse(X) else X
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(X.sum()) or np.isfinite(X).all():
+        if np.isfinite(values.sum()) or np.isfinite(values).all():
             return X
-    row, column = np.argwhere(~np.isfinite(X))[0]
+    if issparse(X):
+        stored = X.tocoo()
+        bad = np.flatnonzero(~np.isfinite(stored.data))
+        bad = bad[np.lexsort([stored.col[bad], stored.row[bad]])[0]]
+        row, column = stored.row[bad], stored.col[bad]
+    else:
+        row, column = np.argwhere(~np.isfinite(X))[0]
     kind = "NaN (missing)" if np.isnan(X[row, column]) else "an infinite value"
     name = column if names is None else repr(str(names[column]))
     raise SmpcoreError(

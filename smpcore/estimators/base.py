@@ -20,6 +20,7 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from smpcore.errors import SmpcoreError, warn
@@ -123,6 +124,8 @@ class PrototypeEstimator(
         What `gap_` is the distance to; completes "at most 2 % from ...".
     removal_reason : str
         Why the model has fewer prototypes than `n_asked_`.
+    takes_sparse : bool
+        Whether X may be a sparse matrix, with these parameters.
     model_ : PrototypeModel
     objective_, gap_ : float
         Last objective, and how much lower the optimum may be; the gap is NaN where no
@@ -139,6 +142,7 @@ class PrototypeEstimator(
     state_class: ClassVar[type]
     certificate: ClassVar[str] = "no model"
     removal_reason: ClassVar[str] = "merged"
+    takes_sparse: bool = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from training rows.
@@ -235,6 +239,12 @@ class PrototypeEstimator(
         """Columns of `transform`; scikit-learn names them by the class."""
         return self.model_.n_prototypes
 
+    def __sklearn_tags__(self) -> Tags:
+        """What scikit-learn may give to `fit`."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.takes_sparse
+        return tags
+
     @abstractmethod
     def bounds(self, problem: Problem) -> dict[str, tuple[float, float]]:
         """Ranges of parameters that are useful for these rows.
@@ -303,7 +313,7 @@ class PrototypeEstimator(
             answers = answer(self.model_, X)
         if not np.isfinite(answers).all():
             raise SmpcoreError(
-                f"X holds values as large as {np.abs(X).max():.3g}, too large to be "
+                f"X holds values as large as {abs(X).max():.3g}, too large to be "
                 f"{participle}; leave such rows out."
             )
         return answers

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
@@ -16,6 +17,7 @@ from smpcore.estimators.checks import sample_weights, weigh_classes
 from smpcore.estimators.features import feature_entries
 from smpcore.estimators.problem import Problem
 from smpcore.estimators.scaling import scaled_copy, validated
+from smpcore.estimators.sparse_rows import canonical_rows, scaled_sparse_copy
 from smpcore.model import PrototypeModel, training_tie
 
 
@@ -78,6 +80,8 @@ class PrototypeClassifier(ClassifierMixin, PrototypeEstimator):
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Checked rows, not scaled, and entries of a problem without class weights."""
         X, y = validated(self, X, y, order="C")
+        if issparse(X):
+            X = canonical_rows(X)
         checked(check_classification_targets, y)
         classes, y_encoded = _encode(y)
         weights = sample_weights(sample_weight, len(y))
@@ -101,9 +105,14 @@ class PrototypeClassifier(ClassifierMixin, PrototypeEstimator):
         """Entries of a problem of these rows; `distances` is that of `scaled_copy`."""
         X, entries = self._labelled_rows(X, y, sample_weight)
         weights, y_encoded = entries["weights"], entries["y_encoded"]
-        scaled, center, scale = scaled_copy(
-            X, weights, self.standardize, bias, distances
-        )
+        if issparse(X):
+            scaled, center, scale = scaled_sparse_copy(
+                X, weights, self.standardize, bias
+            )
+        else:
+            scaled, center, scale = scaled_copy(
+                X, weights, self.standardize, bias, distances
+            )
         weights = weigh_classes(
             weights, self.class_weight, entries["classes"], y_encoded
         )
@@ -115,7 +124,11 @@ class PrototypeClassifier(ClassifierMixin, PrototypeEstimator):
         scores = fitted.scores
         if scores is None:
             rows = problem.X[:, : problem.n_features]
-            scores = fitted.model.scores(rows * problem.scale + problem.center)
+            if issparse(rows):
+                model = fitted.model
+                scores = model.pool(rows @ model.weights.T + model.bias)
+            else:
+                scores = fitted.model.scores(rows * problem.scale + problem.center)
         model = replace(fitted.model, tie=training_tie(scores))
         super()._set_fitted_attributes(problem, replace(fitted, model=model))
         self.classes_ = problem.classes

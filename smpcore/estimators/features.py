@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
+from smpcore.estimators.sparse_rows import column_ranges
 from smpcore.model import PrototypeModel
 
 
@@ -31,9 +33,13 @@ def feature_entries(estimator: Any, X: np.ndarray, weights: np.ndarray) -> dict:
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:
         names = [f"x{r}" for r in range(X.shape[1])]
+    if issparse(rows):
+        low, high = column_ranges(rows)
+    else:
+        low, high = rows.min(axis=0), rows.max(axis=0)
     return {
-        "low": rows.min(axis=0),
-        "high": rows.max(axis=0),
+        "low": low,
+        "high": high,
         "feature_names": tuple(map(str, names)),
         "named": hasattr(estimator, "feature_names_in_"),
     }

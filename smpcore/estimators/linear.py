@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import issparse
 
 from smpcore.estimators.problem import Problem
 
@@ -27,6 +28,10 @@ def largest_eigenvalue(X: np.ndarray, weights: np.ndarray) -> float:
     n_samples, n_columns = X.shape
     parts = [slice(i, i + ROWS_AT_ONCE) for i in range(0, n_samples, ROWS_AT_ONCE)]
     with np.errstate(over="ignore", invalid="ignore"):
+        if n_columns <= 500 and issparse(X):
+            gram = (X.T @ X.multiply(weights[:, None])).toarray()
+            finite = np.isfinite(gram).all()
+            return float(np.linalg.eigvalsh(gram)[-1]) if finite else np.inf
         if n_columns <= 500:
             gram = sum((X[part].T * weights[part]) @ X[part] for part in parts)
             finite = np.isfinite(gram).all()
@@ -54,7 +59,7 @@ def count_wins(problem: Problem, W: np.ndarray) -> np.ndarray:
     ndarray of int, shape (n_prototypes,)
     """
     wins = np.zeros(len(W), dtype=np.int64)
-    for first in range(0, len(problem.X), ROWS_AT_ONCE):
+    for first in range(0, problem.X.shape[0], ROWS_AT_ONCE):
         best = (problem.X[first : first + ROWS_AT_ONCE] @ W.T).argmax(axis=1)
         wins += np.bincount(best, minlength=len(W))
     return wins

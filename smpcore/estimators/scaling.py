@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from smpcore.errors import SmpcoreError, checked, require_finite
@@ -27,9 +28,21 @@ def validated(estimator: Any, *data: Any, **options: Any) -> Any:
     Returns
     -------
     ndarray, or tuple of ndarray
-        As ``validate_data`` returns it, X as float64.
+        As ``validate_data`` returns it, X as float64; sparse rows by rows (CSR).
+
+    Raises
+    ------
+    SmpcoreError
+        If rows are not what the estimator takes, or a value is not finite.
     """
     options |= {"dtype": np.float64, "ensure_all_finite": False}
+    if issparse(data[0]):
+        if not estimator.takes_sparse:
+            raise SmpcoreError(
+                f"X is sparse, and {estimator!r} takes dense rows only; use "
+                "SMPClassifier(), or give X.toarray() where that fits into memory."
+            )
+        options["accept_sparse"] = "csr"
     found = checked(validate_data, estimator, *data, **options)
     names = getattr(estimator, "feature_names_in_", None)
     require_finite(found[0] if len(data) > 1 else found, names)
@@ -52,6 +65,22 @@ def far_means(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
         means = weights @ X
         apart = np.ptp(X, axis=0)
     return np.where(np.isfinite(means) & (np.abs(means) > FAR * apart), means, 0.0)
+
+
+def constant_columns(means: np.ndarray, spreads: np.ndarray) -> np.ndarray:
+    """Which columns have one value but for rounding.
+
+    Parameters
+    ----------
+    means, spreads : ndarray of shape (n_features,)
+        Mean and standard deviation of each column.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_features,)
+    """
+    rounding = 8 * np.finfo(np.float64).eps * np.abs(means)
+    return spreads <= np.maximum(rounding, np.finfo(np.float64).tiny)
 
 
 def scaled_copy(
@@ -103,8 +132,7 @@ def scaled_copy(
             f"X holds values as large as {np.abs(X).max():.3g}, too large to be "
             "scaled; divide such columns by a power of ten."
         )
-    rounding = 8 * np.finfo(np.float64).eps * np.abs(center)
-    constant = scale <= np.maximum(rounding, np.finfo(np.float64).tiny)
+    constant = constant_columns(center, scale)
     scale[constant] = 1.0
     features /= scale
     features[:, constant] = 0.0

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
 from smpcore.errors import caution
+from smpcore.estimators.sparse_rows import count_distinct_sparse, sparse_seeding
 from smpcore.threads import one_core
 
 #: Rows of a class that k-means looks at; the others join the nearest centre.
@@ -79,8 +81,9 @@ def cluster_rows(
         centers = _centers(X[counted], weights[counted], n_clusters, random)
         for part in np.array_split(rows, len(rows) // MOST_ROWS + 1):
             # From the middle of the centres: squares of large offsets would cancel.
-            near = centers - centers.mean(axis=0)
-            rows_near = X[part] - centers.mean(axis=0)
+            middle = 0.0 if issparse(X) else centers.mean(axis=0)
+            near = centers - middle
+            rows_near = X[part] if issparse(X) else X[part] - middle
             nearest = (near**2).sum(axis=1) - 2.0 * rows_near @ near.T
             assignment[part] = len(prototype_labels) + nearest.argmin(axis=1)
         prototype_labels += [code] * len(centers)
@@ -91,9 +94,10 @@ def _centers(
     X: np.ndarray, weights: np.ndarray, n_clusters: int, random: np.random.RandomState
 ) -> np.ndarray:
     """Centres of the clusters of one class."""
-    n_clusters = min(n_clusters, count_distinct(X, n_clusters))
+    count = count_distinct_sparse if issparse(X) else count_distinct
+    n_clusters = min(n_clusters, count(X, n_clusters))
     if n_clusters == 1:
-        return X[:1]
+        return X[:1].toarray() if issparse(X) else X[:1]
     # Of a tolerance of 0 scikit-learn warns: rounding may never reach it.
     return kmeans_centers(X, weights, n_clusters, random, n_init=5, tol=1e-12)
 
@@ -128,7 +132,8 @@ def kmeans_centers(
     from sklearn.cluster import KMeans
 
     options = {"n_init": 1, "copy_x": False, "random_state": random} | options
-    kmeans = KMeans(n_clusters, init=seeding(weights, n_trials), **options)
+    seeds = sparse_seeding if issparse(X) else seeding
+    kmeans = KMeans(n_clusters, init=seeds(weights, n_trials), **options)
     with one_core:
         return kmeans.fit(X, sample_weight=weights).cluster_centers_
 

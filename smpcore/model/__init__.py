@@ -15,11 +15,13 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+from scipy.sparse import issparse
 
 from smpcore.errors import SmpcoreError, require_finite
 from smpcore.model.checks import check_parts
 from smpcore.model.history import STATUS, History
 from smpcore.model.portraits import Portraits, portraits
+from smpcore.model.sparse import sparse_activations
 from smpcore.model.text import plain, read_entries, typed
 from smpcore.model.ties import lowest_within, training_tie
 from smpcore.similarity import Similarity
@@ -225,6 +227,8 @@ class PrototypeModel:
         -------
         ndarray of shape (n_samples, n_prototypes)
         """
+        if issparse(X):
+            return sparse_activations(self, X)
         scaled = (np.asarray(X, dtype=np.float64) - self.center) / self.scale
         if self.is_linear:
             mixed = scaled @ self.weights.T + self.bias
@@ -325,7 +329,8 @@ class PrototypeModel:
         SmpcoreError
             If a value is NaN or infinite: no class would be an answer to it.
         """
-        scores = self.scores(require_finite(np.asarray(X, dtype=np.float64)))
+        X = X if issparse(X) else np.asarray(X, dtype=np.float64)
+        scores = self.scores(require_finite(X))
         if self.classes is None:
             return scores[:, 0]
         return self.classes[self.decide(scores)]

@@ -24,10 +24,10 @@ def loss_gradient(problem: SMPProblem, W: np.ndarray) -> np.ndarray:
     ndarray of shape (n_prototypes, n_columns)
     """
     gradient = np.zeros_like(W)
-    for first in range(0, len(problem.X), ROWS_AT_ONCE):
+    for first in range(0, problem.X.shape[0], ROWS_AT_ONCE):
         part = slice(first, first + ROWS_AT_ONCE)
         X, assignment = problem.X[part], problem.assignment[part]
-        rows = np.arange(len(X))
+        rows = np.arange(X.shape[0])
         own = problem.prototype_labels == problem.y_encoded[part][:, None]
         scores = X @ W.T
         kept = scores[rows, assignment]

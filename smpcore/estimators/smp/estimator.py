@@ -84,6 +84,7 @@ class SMPClassifier(PrototypeClassifier):
         Seed of k-means; with an integer, fits are repeatable.
     standardize : bool, default=True
         Whether features are scaled to mean 0 and standard deviation 1 before the fit.
+        Sparse features keep their zeros: they are scaled, but not centred.
     class_weight : None, "balanced" or dict, default=None
         Factor on the weights of each class's rows. None: rows count alike;
         "balanced": classes count alike, so that rare ones are predicted more often.
@@ -217,6 +218,11 @@ class SMPClassifier(PrototypeClassifier):
         """
         self._check_parameters()
         return slider_ranges(problem, self._parameters, self.start)
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether X may be sparse: the paper's Algorithm 2 takes dense rows only."""
+        return self.solver == "spg"
 
     @property
     def _parameters(self) -> SMPParameters:

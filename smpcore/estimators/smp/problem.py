@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import issparse
 
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.problem import ClassificationProblem, SolverOptions
+from smpcore.estimators.smp.blocks import Penalties, RowBlocks, solve_by_blocks
 from smpcore.solvers.smp import solve_smp
 from smpcore.solvers.smp_primal_dual import solve_smp_primal_dual
 
@@ -188,6 +190,11 @@ def solve_problem(
     Returns
     -------
     Solution
+
+    Raises
+    ------
+    SmpcoreError
+        If rows are sparse and the solver takes dense ones only.
     """
     shape, lam = (problem.n_prototypes, problem.X.shape[1]), float(parameters.lam)
     W, Y = np.zeros(shape), np.zeros((problem.n_pairs, shape[1]))
@@ -195,10 +202,21 @@ def solve_problem(
         W, Y = state.W.copy(), _feasible(problem, state.Y, parameters.lam)
     smooth, labels = parameters.loss == "smooth", problem.prototype_labels
     offsets = np.log(problem.copies) if smooth else np.zeros(len(W))
-    block = max(16, min(96, 262144 // W.size))  # rows; fastest for BLAS on one thread
-    powers = np.empty(len(W) * block)
     starts = np.searchsorted(labels, np.arange(labels[-1] + 2))
     l1, l2 = elastic_net(problem, float(parameters.mu), float(parameters.eta))
+    if issparse(problem.X):
+        if parameters.solver != "spg":
+            raise SmpcoreError(
+                f"solver={parameters.solver!r} takes dense rows only; use solver='spg'."
+            )
+        rows = RowBlocks(
+            problem.X, problem.y_encoded, problem.assignment, problem.weights, labels,
+            offsets,
+        )  # fmt: skip
+        terms = Penalties(starts, problem.copies, lam, l1, l2, problem.lipschitz)
+        return Solution(*solve_by_blocks(rows, terms, smooth, W, Y, options))
+    block = max(16, min(96, 262144 // W.size))  # rows; fastest for BLAS on one thread
+    powers = np.empty(len(W) * block)
     found = SOLVERS[parameters.solver](
         problem.X, problem.y_encoded, problem.assignment, problem.weights, labels,
         starts, problem.copies, offsets, lam, l1, l2, problem.lipschitz, smooth, W, Y,

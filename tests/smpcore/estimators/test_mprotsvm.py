@@ -249,13 +249,8 @@ def test_weights_are_repeated_rows_down_to_the_draws():
 def test_a_problem_depends_on_the_parameters_it_names():
     named = set(MultiPrototypeSVC.problem_params)
     others = {"C": 2.0, "temperature": 0.0, "cooling": 0.5, "tol": 0.1}
-    others |= {
-        "max_iter": 3,
-        "solver": "pairwise",
-        "record": 2,
-        "warm_start": True,
-        "n_init": 2,
-    }
+    others |= {"max_iter": 3, "solver": "pairwise", "record": 2, "n_init": 2}
+    others |= {"warm_start": True}
     assert named | set(others) == set(MultiPrototypeSVC().get_params())
     first = MultiPrototypeSVC().problem(*IRIS)
     second = MultiPrototypeSVC(**others).problem(*IRIS)

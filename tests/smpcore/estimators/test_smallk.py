@@ -291,8 +291,8 @@ def test_a_problem_depends_on_the_parameters_it_names():
     named = SMaLLClassifier.problem_params
     first = SMaLLClassifier().problem(*IRIS)
     others = {"k": 1, "lam": 1.0, "n_draws": 0, "tol": 0.1, "max_iter": 3}
-    others |= {"n_swaps": 0}
-    others |= {"solver": "mirror-prox", "record": 2, "warm_start": True}
+    others |= {"n_swaps": 0, "warm_start": True}
+    others |= {"solver": "mirror-prox", "record": 2}
     assert set(named) | set(others) == set(SMaLLClassifier().get_params())
     second = SMaLLClassifier(**others).problem(*IRIS)
     for name, value in vars(first).items():

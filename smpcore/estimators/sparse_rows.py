@@ -1,0 +1,178 @@
+"""Sparse rows: scaled, compared and described without a dense copy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from smpcore.errors import SmpcoreError
+from smpcore.estimators.scaling import constant_columns
+
+
+def canonical_rows(X: Any) -> sparse.csr_array:
+    """Rows in compressed form, each value stored once.
+
+    Parameters
+    ----------
+    X : sparse matrix or array of shape (n_samples, n_features)
+        The caller's; it is not changed.
+
+    Returns
+    -------
+    csr_array of shape (n_samples, n_features)
+        A view of X where X has that form already.
+    """
+    if X.format == "csr" and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return sparse.csr_array(X)
+
+
+def scaled_sparse_copy(
+    X: sparse.csr_array, weights: np.ndarray, standardize: bool, bias: bool
+) -> tuple[sparse.csr_array, np.ndarray, np.ndarray]:
+    """Rows divided by standard deviations and not centred, as zeros stay zeros.
+
+    Parameters
+    ----------
+    X : csr_array of shape (n_samples, n_features)
+        Rows in user's units.
+    weights : ndarray of shape (n_samples,), sum 1
+        Weight with which each row counts in the standard deviations.
+    standardize : bool
+        Whether columns are divided at all; a constant column then becomes 0.
+    bias : bool
+        Whether a last column of ones is added.
+
+    Returns
+    -------
+    scaled : csr_array of shape (n_samples, n_features + bias)
+    center, scale : ndarray of shape (n_features,)
+        The centre is 0.
+    """
+    n_samples, n_features = X.shape
+    center, scale = np.zeros(n_features), np.ones(n_features)
+    data = X.data.copy()
+    if standardize:
+        means, scale = _weighted_moments(X, weights)
+        if not (np.isfinite(means).all() and np.isfinite(scale).all()):
+            raise SmpcoreError(
+                f"X holds values as large as {abs(X).max():.3g}, too large to be "
+                "scaled; divide such columns by a power of ten."
+            )
+        constant = constant_columns(means, scale)
+        scale[constant] = 1.0
+        data *= np.where(constant, 0.0, 1.0 / scale)[X.indices]
+    scaled = sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
+    if bias:
+        ones = sparse.csr_array(np.ones((n_samples, 1)))
+        scaled = sparse.csr_array(sparse.hstack([scaled, ones], format="csr"))
+    return scaled, center, scale
+
+
+def _weighted_moments(
+    X: sparse.csr_array, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of each column; what is not stored is 0."""
+    n_features = X.shape[1]
+    of_value = np.repeat(weights, np.diff(X.indptr))
+    with np.errstate(over="ignore", invalid="ignore"):
+        counts = np.bincount(X.indices, of_value > 0, n_features)
+        stored = np.bincount(X.indices, of_value, n_features)
+        full = counts == np.count_nonzero(weights)  # weights sum to 1 but for rounding
+        absent = np.where(full, 0.0, np.maximum(1.0 - stored, 0.0))
+        means = np.bincount(X.indices, of_value * X.data, n_features)
+        # Sums of large values lose digits that sums of what is left have.
+        left = of_value * (X.data - means[X.indices])
+        means += np.bincount(X.indices, left, n_features) - absent * means
+        squares = of_value * (X.data - means[X.indices]) ** 2
+        variance = np.bincount(X.indices, squares, n_features)
+        variance += absent * means**2
+    return means, np.sqrt(variance)
+
+
+def column_ranges(X: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest value of each column, zeros that are not stored included.
+
+    Parameters
+    ----------
+    X : csr_array of shape (n_samples, n_features)
+        At least one row.
+
+    Returns
+    -------
+    low, high : ndarray of shape (n_features,)
+    """
+    low, high = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
+    low[full], high[full] = np.inf, -np.inf
+    np.minimum.at(low, X.indices, X.data)
+    np.maximum.at(high, X.indices, X.data)
+    return low, high
+
+
+def count_distinct_sparse(X: sparse.csr_array, enough: int) -> int:
+    """Count different rows, up to a number that is enough.
+
+    Parameters
+    ----------
+    X : csr_array of shape (n_samples, n_columns)
+        Each value stored once.
+    enough : int
+        Where to stop counting.
+
+    Returns
+    -------
+    int
+    """
+    seen: set[tuple[bytes, bytes]] = set()
+    for first, last in zip(X.indptr[:-1], X.indptr[1:], strict=True):
+        values, columns = X.data[first:last], X.indices[first:last]
+        stored = values != 0
+        seen.add((values[stored].tobytes(), columns[stored].tobytes()))
+        if len(seen) == enough:
+            break
+    return len(seen)
+
+
+def sparse_seeding(weights: np.ndarray, n_trials: int = 1) -> Callable[..., np.ndarray]:
+    """The k-means++ of `smpcore.estimators.starts.seeding`, for sparse rows.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_samples,)
+        A whole weight counts as that many equal rows.
+    n_trials : int, default=1
+        Draws for each centre, of which the one that leaves the least is taken.
+
+    Returns
+    -------
+    callable
+        As `init` of scikit-learn's `KMeans` that is fitted to these rows.
+    """
+
+    def seeds(
+        X: sparse.csr_array, n_clusters: int, random_state: np.random.RandomState
+    ) -> np.ndarray:
+        order = np.argsort(X @ random_state.normal(size=X.shape[1]), kind="stable")
+        lined, masses = sparse.csr_array(X)[order], weights[order]
+        squares = lined.power(2).sum(axis=1)
+        chance, closest = masses, np.full(len(order), np.inf)
+        chosen = []
+        for draws in random_state.uniform(size=(n_clusters, n_trials)):
+            reach = np.cumsum(chance)
+            places = np.searchsorted(reach, draws * reach[-1], side="right")
+            places = np.minimum(places, len(order) - 1)
+            rows = lined[places].toarray()
+            distance = squares[places, None] + squares - 2.0 * (lined @ rows.T).T
+            left = np.minimum(closest, np.maximum(distance, 0.0))
+            best = int((left @ masses).argmin())
+            chosen.append(rows[best])
+            closest = left[best]
+            chance = masses * closest
+        return np.array(chosen)
+
+    return seeds
