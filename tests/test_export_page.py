@@ -234,7 +234,7 @@ def test_integers_from_floats_cost_their_conversion():
     (flash,) = [m.value for m in page.metric if m.label == "Flash, Cortex-M0"]
     assert _bytes(flash) == linked["int8"]
     assert f"The prediction alone: {alone['int8']} B of flash" in said(page)
-    assert "judged with the conversion" in said(page)
+    assert "evaluated with the conversion" in said(page)
     assert "Costs are estimated, for Cortex-M0" in said(page)
     steps = " ".join(line.value for line in page.markdown)
     more = linked["int8"] - alone["int8"]

@@ -110,7 +110,7 @@ def test_of_a_series_the_button_forbids_the_channel():
 
 def test_editing_it_is_without_effect_and_the_page_says_so():
     page = at("Why this prediction", {"data": "iris", "without": without(PETAL)})
-    assert "no value changes the answer: petal width (cm)" in words(page)
+    assert "which do not affect the prediction: petal width (cm)" in words(page)
     context = sight_of(chosen(page))
     assert [given.name for given in context.forbidden] == [PETAL]
     row = context.data.dataset.frame.iloc[[3]]
@@ -193,7 +193,7 @@ def test_the_state_file_keeps_it():
 def test_notes_and_opened_tests_stay():
     page = at("One by one", {"data": "iris", "opened": "2"})
     page.text_input[0].set_value("mine").run()
-    former = "Written when other features were forbidden"
+    former = "Written for a model with other forbidden features"
     assert former not in words(page)
     page.multiselect(key="forbidden_features").set_value([PETAL]).run()
     assert sound(page).text_input[0].value == "mine"

@@ -376,7 +376,7 @@ def test_a_bug_is_a_sentence_for_the_visitor_and_a_traceback_in_the_log(
     header = browser.drag(mu=0.02)
     assert header["kind"] == "notice"
     told = header["notices"][0]["text"]
-    number = re.search(r"number (\w+)", told)[1]
+    number = re.search(r"ID (\w+)", told)[1]
     assert number in caplog.text
     assert "ZeroDivisionError" in caplog.text
     assert "ZeroDivisionError" not in told

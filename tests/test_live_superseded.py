@@ -82,7 +82,7 @@ def test_stop_is_of_the_visitor_who_pressed_it(line):
         visitor.drag(mu=0.0323, release=True)
     fit = fit_of(browser)
     begun = fit.task.started
-    assert "another visitor waits" in browser.send("stop")["job"]["text"]
+    assert "kept running for another visitor" in browser.send("stop")["job"]["text"]
     start()
     assert shown(other)["canonical"]
     assert not fit.was_stopped and fit.task.started == begun

@@ -152,9 +152,9 @@ def test_what_goes_wrong_is_said_and_logged(caplog):
     assert ended(Task(refuse)).problem == "k=0 should be 1 or more."
     with caplog.at_level(logging.ERROR):
         task = ended(Task(break_down))
-    assert "log says more" in task.problem and "secret" not in task.problem
+    assert "see the server log" in task.problem and "secret" not in task.problem
     assert "a secret of the program" in caplog.text
-    with pytest.raises(SmpcoreError, match="log says more"):
+    with pytest.raises(SmpcoreError, match="see the server log"):
         task.result()
 
 
@@ -189,5 +189,5 @@ def test_a_sweep_that_breaks_says_so(monkeypatch):
     monkeypatch.setattr(sweep_jobs, "sweep", break_down)
     dataset = load_dataset("iris")
     sweep = SweepJob(dataset, np.arange(dataset.n_samples), "smp", (), 3, False)
-    assert "log says more" in ended(sweep).problem
+    assert "see the server log" in ended(sweep).problem
     assert not sweep.has_no_points

@@ -174,7 +174,7 @@ class Dataset:
         names = [name.rpartition("_t")[0] for name in columns[::n_times]]
         return names if cells(names, n_times) == columns else []
 
-    @property
+    @cached_property
     def target(self) -> str:
         """Name of the column to predict."""
         return next(name for name, role in self.roles.items() if role == "target")

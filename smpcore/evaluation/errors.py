@@ -51,7 +51,7 @@ class RegressionScores:
         """Root of the mean squared error: large errors count for more."""
         return math.sqrt(np.mean(self.errors**2))
 
-    @property
+    @cached_property
     def r2(self) -> float:
         """Share of the variance that is explained; NaN where the truth has none."""
         variance = np.var(self.truth)

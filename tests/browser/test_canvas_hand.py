@@ -177,7 +177,11 @@ def test_a_click_erases_one_of_two_points_at_a_place(
 def test_every_tool_says_what_it_does(visit: Callable[..., Page]) -> None:
     page = visit()
     here = page.locator(".here")
-    for tool, word in [("Add", "add a point"), ("Move", "Drag"), ("Erase", "sweep")]:
+    for tool, word in [
+        ("Add", "add a point"),
+        ("Move", "Drag"),
+        ("Erase", "drag over"),
+    ]:
         page.get_by_role("button", name=f"{tool} (tool)").click()
         expect(here).to_contain_text(word)
         expect(here).to_contain_text("keyboard")
