@@ -82,18 +82,22 @@ def picture(
         scaleanchor="x",
     )
     tall = width * min(3.0, image.shape[0] / image.shape[1])
+    heading, top = words(title), 24
+    if 6.5 * len(heading) > width:  # about what it takes; the class gets its own line
+        heading, top = heading.replace(" (", "<br>(", 1), 40
     return figure.update_layout(
         title={
-            "text": words(title),
+            "text": heading,
             "font_size": 12,
             "x": 0.5,
+            "xanchor": "center",
             "y": 1,
             "yanchor": "top",
         },
         title_pad_t=5,
         width=width,
-        height=max(60, round(tall) + 24),
-        margin={"l": 1, "r": 1, "t": 24, "b": 0},
+        height=max(60, round(tall) + top),
+        margin={"l": 1, "r": 1, "t": top, "b": 0},
         dragmode=False,
     )
 
