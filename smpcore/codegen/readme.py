@@ -112,7 +112,8 @@ def use_in_c(package: Package, include: str) -> str:
     if model.is_regression:
         answer = f"float value = {call};"
         if package.is_whole:
-            answer = f"float value = {call} * {c_float(model.step)} + {c_float(model.shift)};"
+            step, shift = c_float(model.step), c_float(model.shift)
+            answer = f"float value = {call} * {step} + {shift};"
     given = f"float x[{m}_N] = {{0}}; /* in the units of the table */\n"
     given += f"x[{m}_IN_{entry}] = ...;"
     if package.is_whole:
