@@ -370,4 +370,5 @@ wanted = cells[:, -found.shape[1] :]
 # Twice the proved bound of these rows: both may differ from the model in 64-bit floats.
 wrong = (np.abs(found - wanted) > {room}).any(axis=1).sum()
 print("{name} {id} selftest:", wrong, "of", len(rows), "differ")
+raise SystemExit(int(wrong > 0))
 '''
