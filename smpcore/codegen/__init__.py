@@ -9,6 +9,7 @@ from smpcore.codegen.agreement import Agreement, agreement, error_bound
 from smpcore.codegen.c99 import emit_c99
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.costs import Costs, conversion, estimated
+from smpcore.codegen.counts import Counts
 from smpcore.codegen.export import TARGETS, export
 from smpcore.codegen.fold import check_supported, compile_model
 from smpcore.codegen.identity import default_name, model_id
@@ -29,6 +30,7 @@ __all__ = [
     "CompiledInput",
     "CompiledModel",
     "Costs",
+    "Counts",
     "LinearRows",
     "Package",
     "QuantInput",

@@ -8,6 +8,7 @@ from typing import Any
 from smpcore.codegen import bundles
 from smpcore.codegen.arduino import arduino
 from smpcore.codegen.c_parts import FLAGS
+from smpcore.codegen.counts import Counts, in_counts, rows_in_counts
 from smpcore.codegen.fold import compile_model
 from smpcore.codegen.identity import default_name
 from smpcore.codegen.integers import quantise
@@ -31,6 +32,7 @@ def export(
     vectors: int = 32,
     real_rows: Any = None,
     ranges: Mapping[str, SensorRange] | None = None,
+    counts: Mapping[str, Counts] | None = None,
     provenance: Mapping[str, Any] | None = None,
 ) -> bytes:
     """Pack a fitted model as source code, or for a runtime, with its self-test.
@@ -56,6 +58,9 @@ def export(
         from them. Default: all test vectors are synthetic.
     ranges : mapping of str to SensorRange, optional
         Name of a column -> what it can measure, for integers.
+    counts : mapping of str to Counts, optional
+        Name of a column -> which raw counts of a converter it comes as. Their scale
+        and offset become part of the model, whose input are the counts.
     provenance : mapping, optional
         Where the model comes from, told in README and JSON: plain JSON values.
 
@@ -90,11 +95,19 @@ def export(
     data = getattr(preparation, "dataset", "")
     told = {"data": {"name": data}} if data else {}
     told |= provenance or {}
+    counts, own = counts or {}, {}
+    if counts:
+        model, preparation, own = in_counts(model, preparation, counts)
+        told["counts"] = {column: one.in_words for column, one in counts.items()}
     compiled = compile_model(model, preparation, told)
+    used = {entry.name for entry in compiled.inputs}
+    ranges = {name: one for name, one in own.items() if name in used} | (ranges or {})
     width = NUMBERS[number]
     found = quantise(compiled, width, ranges) if width else compiled
     source = told.get("data", {}).get("name", "")
-    rows = None if real_rows is None else compiled.rows(real_rows)
+    rows = real_rows
+    if rows is not None:
+        rows = rows_in_counts(compiled, compiled.rows(rows), counts)
     tried = test_vectors(found, rows, vectors, source=source)
     name = default_name(source) if name is None else name
     return TARGETS[target].zip(Package(found, tried, name))

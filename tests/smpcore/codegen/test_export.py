@@ -11,10 +11,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from smpcore import SMPClassifier, codegen, export, load_dataset, prepare, split
+from smpcore import (
+    METHODS,
+    SMaLLClassifier,
+    SMPClassifier,
+    codegen,
+    export,
+    load_dataset,
+    prepare,
+    split,
+)
 from smpcore.codegen import (
     NUMBERS,
     TARGETS,
+    Counts,
     Package,
     SensorRange,
     compile_model,
@@ -25,12 +35,14 @@ from smpcore.codegen import (
     sample,
 )
 from smpcore.codegen.c_inputs import training_ranges
+from smpcore.codegen.counts import in_counts, rows_in_counts
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
 from tests.smpcore.codegen.test_regression import _one_value
 from tests.smpcore.codegen.toolchain import STRICT, CommandFailed, run, write
 from tests.smpcore.codegen.zips import bundle, contents, unpack
 
+PETAL = "petal length (cm)"
 IN_C = [key for key, target in TARGETS.items() if target.in_c]
 
 
@@ -94,6 +106,9 @@ def test_one_call_gives_a_zip_for_every_target(iris):
         ({"target": "arduino", "name": "arduino_x"}, "should not begin with 'arduino'"),
         ({"vectors": 65}, "n=65 should be from 1 to 64"),
         ({"ranges": {"x": SensorRange(0, 1)}, "number": "int8"}, "has no input 'x'"),
+        ({"counts": {"x": Counts(1.0)}}, "counts names 'x', which is no number of"),
+        ({"counts": {PETAL: Counts(-1.0)}}, r"scale=-1.0 .* above 0; where a larger"),
+        ({"counts": {PETAL: Counts(1.0, low=5, high=5)}}, "low=5 .* below high=5"),
     ],
 )
 def test_what_cannot_be_exported_is_said(iris, changes, told):
@@ -433,3 +448,57 @@ def test_a_readme_shows_a_program_that_compiles(every_kind, tool, tmp_path, targ
         flags = ["-std=c99", "-Wall", "-Werror", f"-I{folder}", f"-I{folder}/src"]
         run(tool("gcc"), *flags, "-o", "main", "main.c", *sources, cwd=folder)
         run(folder / "main")
+
+
+#: A converter of 10 bits for each column of iris.
+ADC = {
+    "sepal length (cm)": Counts(0.01, 0.0),
+    "sepal width (cm)": Counts(0.02, -1.5),
+    PETAL: Counts(0.0078125, -0.25),
+    "petal width (cm)": Counts(0.003, 0.05),
+}
+
+
+@pytest.mark.parametrize("method", ["smallk", "supersparse"])
+def test_counts_of_a_converter_give_the_same_answers(method):
+    dataset = load_dataset("iris")
+    preparation = prepare(dataset, np.arange(dataset.n_samples))
+    X = preparation.transform(dataset.frame)
+    model = METHODS[method].estimators["classification"]().fit(X, dataset.y).model_
+    counted, prepared, ranges = in_counts(model, preparation, ADC)
+    counts = np.column_stack([ADC[n].of(dataset.frame[n]) for n in ADC])
+    np.testing.assert_allclose(counted.scores(counts), model.scores(X), atol=1e-9)
+    compiled = compile_model(counted, prepared)
+    rows = rows_in_counts(compiled, compiled.rows(dataset.frame), ADC)
+    kept = [list(ADC).index(entry.name) for entry in compiled.inputs]
+    np.testing.assert_allclose(rows, counts[:, kept], atol=0.5 + 1e-9)
+    assert (rows == np.rint(rows)).all() and (rows >= 0).all() and (rows <= 1023).all()
+    quant = quantise(compiled, 16, {e.name: ranges[e.name] for e in compiled.inputs})
+    assert all(one.exact for one in quant.inputs)
+    assert (quant.predict(rows) == dataset.y).mean() > 0.9
+
+
+def test_counts_of_a_column_that_is_not_used_are_left_out(iris):
+    _, preparation, rows = iris
+    X = preparation.transform(rows)
+    model = SMaLLClassifier(k=1).fit(X, X[:, 2] > 3).model_
+    files = contents(export(model, preparation, number="int16", counts=ADC))
+    assert files["iris.h"].count(b"_IN_") < 4
+
+
+def test_a_chip_with_counts_links_no_float(iris, tool, tmp_path):
+    model, preparation, rows = iris
+    options = {"number": "int16", "counts": ADC, "real_rows": rows}
+    unpack(export(model, preparation, **options), tmp_path)
+    readme = (tmp_path / "README.md").read_text()
+    assert "whole numbers, as they are" in readme and "no chip needs" in readme
+    assert "| counts, petal length (cm) | -0.25 + 0.0078125 \\* count |" in readme
+    header = (tmp_path / "iris.h").read_text()
+    assert "/* the number itself, 0 to 1023, 160 to 890 in training counts */" in header
+    assert b"selftest: 0 of" in run(tool("make"), "CC=" + tool("gcc"), cwd=tmp_path)
+    vectors = pd.read_csv(tmp_path / "iris_test_vectors.csv")
+    real = vectors[vectors["kind"] == "real"]
+    assert len(real) == 11 and real["petal_length_cm"].between(160, 890).all()
+    flags = ["-mcpu=cortex-m0", "-mthumb", "-Os", "-c", "iris.c", "-o", "m.o"]
+    run(tool("arm-none-eabi-gcc"), *flags, cwd=tmp_path)
+    assert b"aeabi_f" not in run(tool("arm-none-eabi-nm"), "m.o", cwd=tmp_path)

@@ -1,0 +1,75 @@
+"""Exported Python on MicroPython: the interpreter of boards, here as WebAssembly."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from smpcore import codegen
+from smpcore.codegen import compile_model, model_id, quantise, sample
+from tests.smpcore.codegen.kernel_models import random_kernel_model
+from tests.smpcore.codegen.test_regression import _one_value
+from tests.smpcore.codegen.toolchain import run
+from tests.smpcore.codegen.zips import bundle, unpack
+
+#: Where tests/run puts it, if npm and its registry can be reached.
+PACKAGE = "node_modules/@micropython/micropython-webassembly-pyscript/micropython.mjs"
+PLACE = Path(sys.prefix) / "node" / PACKAGE
+
+_LOADER = """
+import fs from "node:fs";
+const { loadMicroPython } = await import(process.argv[2]);
+const stdout = (line) => console.log(line);
+const mp = await loadMicroPython({ stdout, linebuffer: true });
+for (const name of fs.readdirSync(".")) {
+  mp.FS.writeFile("/" + name, fs.readFileSync(name));
+}
+mp.runPython("import os, sys\\nos.chdir('/')\\nsys.path.append('/')");
+mp.runPython(fs.readFileSync(process.argv[3], "utf8"));
+"""
+
+
+@pytest.fixture(scope="module")
+def micropython(tool):
+    """Run a script of this folder by MicroPython and return what it prints."""
+    node = tool("node")
+    if not PLACE.exists():
+        assert os.environ.get("CI") != "true", f"{PLACE} is missing"
+        pytest.skip("tests/run could not install MicroPython by npm")
+
+    def ask(folder, script):
+        (folder / "loader.mjs").write_text(_LOADER)
+        said = run(node, "loader.mjs", PLACE.as_uri(), script, cwd=folder)
+        return said.decode().splitlines()
+
+    return ask
+
+
+@pytest.mark.parametrize("kind", ["linear", "value", "sums"])
+@pytest.mark.parametrize("width", [8, 16])
+def test_micropython_gives_every_score(
+    mixed_model, random_model, micropython, tmp_path, kind, width
+):
+    made = {
+        "linear": lambda: mixed_model,
+        "value": lambda: compile_model(_one_value(random_model, 6)),
+        "sums": lambda: compile_model(random_kernel_model()),
+    }
+    quant = quantise(made[kind](), width)
+    unpack(bundle(quant, codegen.test_vectors(quant), target="python"), tmp_path)
+    (told,) = micropython(tmp_path, "mdl_selftest.py")
+    assert told.startswith(f"mdl {model_id(quant)} selftest: 0 of")
+    values = sample(quant.source, 50)
+    values[::3] *= 3
+    values[1::5, 0] = np.nan
+    values[2::7, -1] = np.inf
+    texts = [[str(value) for value in row] for row in values.tolist()]
+    script = "import json, mdl\nfor row in json.loads(open('rows.json').read()):\n"
+    script += "    print(json.dumps(mdl.quantise([float(v) for v in row])))\n"
+    (tmp_path / "rows.json").write_text(json.dumps(texts))
+    (tmp_path / "ask.py").write_text(script)
+    found = [json.loads(line) for line in micropython(tmp_path, "ask.py")]
+    np.testing.assert_array_equal(found, quant.quantise(values))
