@@ -48,8 +48,9 @@ def _readme(page):
 
 def _files(made, form, target="c99", name="mdl", ranges=None):
     told = formats.as_exported(form, made)
-    packed = made.zip(False, target, form.name, name, ranges, told)
-    assert packed == made.zip(False, target, form.name, name, ranges, told)
+    vectors = made.vectors(form.model, False)
+    packed = made.zip(vectors, target, form.name, name, ranges, told)
+    assert packed == made.zip(vectors, target, form.name, name, ranges, told)
     return contents(packed)
 
 

@@ -45,11 +45,15 @@ def section(
         value=exports.carries_real_rows(made.data),
         key=f"export_real_{made.data.dataset.digest}",
     )
-    told = formats.as_exported(form, made)
-    choice = real, asked.target, form.name, asked.name
-    make = partial(made.zip, *choice, ranges if form.is_whole else None, told)
+    like = key, form.name, real
+    vectors = session.remembered(
+        "vectors", like, partial(made.vectors, form.model, real)
+    )
+    choice = asked.target, form.name, asked.name
+    told = ranges if form.is_whole else None, formats.as_exported(form, made)
+    make = partial(made.zip, vectors, *choice, *told)
     try:
-        packed = session.remembered("files", (key, *choice), make)
+        packed = session.remembered("files", (like, choice), make)
     except ExportError as error:
         st.error(escape_markdown(str(error)))
         return
@@ -64,9 +68,11 @@ def section(
         key="export_download",
         help="Includes a self-test, test vectors and a README.",
     )
-    files = _texts(packed)
-    st.caption(_vectors_in_words(files, form.model.n_training_rows))
-    _show(files)
+    told = f"{vectors.n_real} of them real" if vectors.n_real else "all synthetic"
+    if held := form.model.n_training_rows:
+        told += f"; the model itself contains {held} training rows"
+    st.caption(f"Contains {len(vectors.rows)} test vectors, {told}.")
+    _show(_texts(packed))
 
 
 def _texts(packed: bytes) -> dict[str, str]:
@@ -79,16 +85,6 @@ def _texts(packed: bytes) -> dict[str, str]:
         if not name.endswith(".onnx")
     }
     return dict(sorted(found.items(), key=lambda one: one[0] != "README.md"))
-
-
-def _vectors_in_words(files: dict[str, str], held: int) -> str:
-    (table,) = (text for name, text in files.items() if name.endswith(".csv"))
-    kinds = [line.partition(",")[0] for line in table.splitlines()[1:]]
-    real = kinds.count("real")
-    told = f"{real} of them real" if real else "all synthetic"
-    if held:
-        told += f"; the model itself contains {held} training rows"
-    return f"Contains {len(kinds)} test vectors, {told}."
 
 
 def _show(files: dict[str, str]) -> None:

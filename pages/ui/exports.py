@@ -15,11 +15,13 @@ from pages.state.context import Context, resolve
 from pages.work import cache, fits
 from smpcore import SmpcoreError, compile_model, evaluate, export
 from smpcore.codegen import (
-    NUMBERS,
     CompiledModel,
+    QuantModel,
     SensorRange,
+    TestVectors,
     check_supported,
     default_name,
+    test_vectors,
 )
 from smpcore.evaluation import RegressionScores, Scores
 
@@ -68,9 +70,19 @@ class Export:
         """See `usual_name`."""
         return usual_name(self.context)
 
+    def vectors(self, model: CompiledModel | QuantModel, real: bool) -> TestVectors:
+        """Test vectors; real training rows are in them only when asked for."""
+        # Integers are small: so many that every prototype has a corner of its own.
+        n = 64 if isinstance(model, QuantModel) else 32
+        if not real:
+            return test_vectors(model, n=n)
+        dataset = self.data.dataset
+        train = dataset.frame.iloc[self.data.split.train]
+        return test_vectors(model, model.rows(train), n, source=dataset.name)
+
     def zip(
         self,
-        real: bool,
+        vectors: TestVectors,
         target: str = "c99",
         number: str = "float32",
         name: str = "",
@@ -81,9 +93,7 @@ class Export:
 
         Parameters
         ----------
-        real : bool
-            Whether real training rows are among the test vectors.
-        target, number, ranges
+        vectors, target, number, ranges
             See `smpcore.export`.
         name : str
             Of the model; empty: the usual one.
@@ -94,16 +104,13 @@ class Export:
         -------
         bytes
         """
-        train = self.data.dataset.frame.iloc[self.data.split.train]
         return export(
             self.estimator.model_,
             self.data.preparation,
             target,
             number,
             name or self.usual_name,
-            # Integers are small: so many that every prototype has a corner of its own.
-            vectors=64 if NUMBERS[number] else 32,
-            real_rows=train if real else None,
+            vectors=vectors,
             ranges=ranges,
             provenance=self.provenance | ({"as_exported": told} if told else {}),
         )
@@ -240,7 +247,8 @@ def offer(choice: Choice) -> tuple[str, Callable[[], bytes]]:
         return str(error), bytes
 
     def make() -> bytes:
-        return _compiled(context, fit).zip(carries_real_rows(context.data))
+        made = _compiled(context, fit)
+        return made.zip(made.vectors(made.compiled, carries_real_rows(made.data)))
 
     if not fit.wait(0.0):
         return "", make

@@ -17,7 +17,7 @@ from smpcore.codegen.package import Package
 from smpcore.codegen.readme import use_in_c
 from smpcore.codegen.target import NUMBERS, Target
 from smpcore.codegen.targets.onnx import onnx, use_of_onnx
-from smpcore.codegen.vectors import test_vectors
+from smpcore.codegen.vectors import TestVectors, test_vectors
 from smpcore.errors import ExportError
 from smpcore.model import PrototypeModel
 
@@ -29,7 +29,7 @@ def export(
     number: str = "float32",
     name: str | None = None,
     *,
-    vectors: int = 32,
+    vectors: int | TestVectors = 32,
     real_rows: Any = None,
     ranges: Mapping[str, SensorRange] | None = None,
     counts: Mapping[str, Counts] | None = None,
@@ -51,8 +51,9 @@ def export(
     name : str, optional
         Begins every name and file of the code, so that two models fit into one
         program. Default: made from the name of the data set.
-    vectors : int, default 32
-        Number of test vectors, 1 to 64.
+    vectors : int or TestVectors, default 32
+        Number of test vectors, 1 to 64; or those of `test_vectors` for this very model,
+        where they were made before.
     real_rows : DataFrame, optional
         Raw rows that may be given away: up to a third of the test vectors are taken
         from them. Default: all test vectors are synthetic.
@@ -105,12 +106,13 @@ def export(
     width = NUMBERS[number]
     found = quantise(compiled, width, ranges) if width else compiled
     source = told.get("data", {}).get("name", "")
-    rows = real_rows
-    if rows is not None:
-        rows = rows_in_counts(compiled, compiled.rows(rows), counts)
-    tried = test_vectors(found, rows, vectors, source=source)
+    if not isinstance(vectors, TestVectors):
+        rows = real_rows
+        if rows is not None:
+            rows = rows_in_counts(compiled, compiled.rows(rows), counts)
+        vectors = test_vectors(found, rows, vectors, source=source)
     name = default_name(source) if name is None else name
-    return TARGETS[target].zip(Package(found, tried, name))
+    return TARGETS[target].zip(Package(found, vectors, name))
 
 
 def _sources(package: Package) -> str:
