@@ -135,6 +135,10 @@ def _use_plain_c(package: Package) -> str:
 {use_in_c(package, f'"{name}.h"')}"""
 
 
+#: On an AVR a label lies in flash, where `puts` does not look for it.
+_PRINT_LABEL = "Serial.println((const __FlashStringHelper *){label});"
+
+
 def _use_arduino(package: Package) -> str:
     name, n = package.name, len(package.vectors.rows)
     return f"""\
@@ -144,7 +148,7 @@ def _use_arduino(package: Package) -> str:
    from the serial monitor and prints class and scores.
 3. In a sketch of your own:
 
-{use_in_c(package, f"<{name}.h>")}
+{use_in_c(package, f"<{name}.h>", _PRINT_LABEL)}
 Before you pass the library on, put your name and address into `library.properties`.
 """
 
@@ -186,14 +190,30 @@ def _use_cmake(package: Package) -> str:
 
 def _use_python(package: Package) -> str:
     name, n = package.name, len(package.vectors.rows)
+    return f"""\
+1. Unpack the zip. In the folder `{name}`, run `python {name}_selftest.py`: it prints
+   `{name} {package.id} selftest: 0 of {n} differ`.
+{_in_python(package)}"""
+
+
+def _use_micropython(package: Package) -> str:
+    name, n = package.name, len(package.vectors.rows)
+    return f"""\
+1. Unpack the zip, connect the board, `pip install mpremote`, and in the folder `{name}`
+   run `mpremote fs cp {name}.py {name}_selftest.py {name}_test_vectors.csv :` and
+   `mpremote exec "import {name}_selftest"`: it prints
+   `{name} {package.id} selftest: 0 of {n} differ`.
+{_in_python(package)}"""
+
+
+def _in_python(package: Package) -> str:
+    """How a module of Python is called."""
+    name = package.name
     entry = package.source.inputs[0].identifier.upper()
     answer = f"{name}.label({name}.predict(x))"
     if package.model.is_regression:
         answer = f"{name}.value(x)"
     return f"""\
-1. Unpack the zip. In the folder `{name}`, run `python {name}_selftest.py`: it prints
-   `{name} {package.id} selftest: 0 of {n} differ`. The same two files and
-   `{name}_test_vectors.csv` run on a MicroPython board.
 2. Copy `{name}.py` into your project and call the model:
 
 ```python
@@ -219,8 +239,9 @@ TARGETS = {
     "platformio": Target("PlatformIO library", bundles.platformio, _use_platformio),
     "zephyr": Target("Zephyr module", bundles.zephyr, _use_zephyr),
     "cmake": Target("CMake library", bundles.cmake, _use_cmake),
-    "python": Target(
-        "Python and MicroPython", bundles.python, _use_python, _WHOLE, in_c=False
+    "python": Target("Python", bundles.python, _use_python, _WHOLE, in_c=False),
+    "micropython": Target(
+        "MicroPython", bundles.python, _use_micropython, _WHOLE, in_c=False
     ),
     "onnx": Target("ONNX", onnx, use_of_onnx, ("float32",), in_c=False),
 }

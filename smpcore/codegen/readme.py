@@ -91,7 +91,7 @@ Test vectors: {parts.origin_of_vectors(package.vectors)}.
 {warnings}"""
 
 
-def use_in_c(package: Package, include: str) -> str:
+def use_in_c(package: Package, include: str, told: str = "puts({label});") -> str:
     """How the C of a model is called, and what to take care of.
 
     Parameters
@@ -99,6 +99,8 @@ def use_in_c(package: Package, include: str) -> str:
     package : Package
     include : str
         Name of the header with its quotes or brackets.
+    told : str
+        Statement that prints a ``{label}``.
 
     Returns
     -------
@@ -108,7 +110,7 @@ def use_in_c(package: Package, include: str) -> str:
     model, name = package.model, package.name
     m, entry = name.upper(), package.source.inputs[0].identifier.upper()
     call = f"{name}_predict(x)"
-    answer = f"puts({name}_label({call}));"
+    answer = told.format(label=f"{name}_label({call})")
     if model.is_regression:
         answer = f"float value = {call};"
         if package.is_whole:

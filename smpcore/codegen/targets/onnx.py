@@ -345,9 +345,9 @@ const {{ {wanted} }} = await session.run({{ input }});
 ```
 
 `input` has a row for each case and a column for each input of the table below: numbers
-as they are, `NaN` for a missing one, the index of a category's level, -1 for none. The
-outputs are {outputs}. Operators of ai.onnx version {OPSET} only. Scores may differ from
-those of the C code in their last digits, within the proved bound.
+as they are, `NaN` for a missing one, the index of a category's level, -1 for none.
+Outputs: {outputs}. Operators of ai.onnx {OPSET} only.
+Scores may differ from those of the C code in last digits, within the proved bound.
 """
 
 

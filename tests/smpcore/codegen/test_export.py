@@ -436,6 +436,9 @@ def test_a_readme_shows_a_program_that_compiles(every_kind, tool, tmp_path, targ
         (block,) = re.findall(r"```c\n(.*?)```", readme, re.S)
         include, _, body = block.partition("\n")
         body = body.replace("...", "1")
+        body = body.replace(
+            "Serial.println((const __FlashStringHelper *)", "puts((const char *)"
+        )
         used = " + ".join(re.findall(r"^float (value)\b", body, re.M))
         main = f"#include <stdio.h>\n{include}\nint main(void)\n{{\n{body}"
         main += f"    return {used or 0} > 1e30f;\n}}\n"

@@ -57,7 +57,7 @@ def test_micropython_gives_every_score(
         "sums": lambda: compile_model(random_kernel_model()),
     }
     quant = quantise(made[kind](), width)
-    unpack(bundle(quant, codegen.test_vectors(quant), target="python"), tmp_path)
+    unpack(bundle(quant, codegen.test_vectors(quant), target="micropython"), tmp_path)
     (told,) = micropython(tmp_path, "mdl_selftest.py")
     assert told.startswith(f"mdl {model_id(quant)} selftest: 0 of")
     values = sample(quant.source, 50)
