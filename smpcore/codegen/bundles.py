@@ -188,8 +188,8 @@ int main(void)
 
 {convert}{answer}
     count = {name}_selftest();
-    printf({m}_NAME " " {m}_ID " selftest: %u of %u differ\\n", count,
-           (unsigned){m}_VECTORS);
+    printf({m}_NAME " " {m}_ID " format %u selftest: %u of %u differ\\n",
+           (unsigned){m}_FORMAT, count, (unsigned){m}_VECTORS);
 {test}    return count != 0{wrong};
 }}
 """
@@ -259,7 +259,8 @@ with open("{name}_test_vectors.csv") as table:
         x, answers = cells[:n], cells[n:]
         count += 1
         wrong += {answers} != answers
-print(module.NAME, module.ID, "selftest:", wrong, "of", count, "differ")
+print(module.NAME, module.ID, "format", module.FORMAT, end=" ")
+print("selftest:", wrong, "of", count, "differ")
 if wrong:
     raise SystemExit(1)
 '''

@@ -122,10 +122,10 @@ def _sources(package: Package) -> str:
 
 
 def _use_plain_c(package: Package) -> str:
-    name, n = package.name, len(package.vectors.rows)
+    name = package.name
     return f"""\
 1. Unpack the zip. In the folder `{name}`, run `make`: it compiles for this computer,
-   answers one row and ends with `{name} {package.id} selftest: 0 of {n} differ`.
+   answers one row and prints `{package.passed}`.
    `make avr`, `make cortex-m0` and `make cortex-m4f` compile for chips and print sizes.
 2. Add {_sources(package)} to your project;
    any C99 or C++ compiler takes them, for instance with
@@ -176,11 +176,11 @@ def _use_zephyr(package: Package) -> str:
 
 
 def _use_cmake(package: Package) -> str:
-    name, n = package.name, len(package.vectors.rows)
+    name = package.name
     return f"""\
 1. Unpack the zip and try it in the folder `{name}`:
    `cmake -B build && cmake --build build && ctest --test-dir build`. The program
-   `build/{name}_example` ends with `{name} {package.id} selftest: 0 of {n} differ`.
+   `build/{name}_example` prints `{package.passed}`.
 2. In the `CMakeLists.txt` of your project write `add_subdirectory({name})` and
    `target_link_libraries(your_program PRIVATE {name}::{name})`.
 3. Include it and call the model:
@@ -189,20 +189,20 @@ def _use_cmake(package: Package) -> str:
 
 
 def _use_python(package: Package) -> str:
-    name, n = package.name, len(package.vectors.rows)
+    name = package.name
     return f"""\
 1. Unpack the zip. In the folder `{name}`, run `python {name}_selftest.py`: it prints
-   `{name} {package.id} selftest: 0 of {n} differ`.
+   `{package.passed}`.
 {_in_python(package)}"""
 
 
 def _use_micropython(package: Package) -> str:
-    name, n = package.name, len(package.vectors.rows)
+    name = package.name
     return f"""\
 1. Unpack the zip, connect the board, `pip install mpremote`, and in the folder `{name}`
    run `mpremote fs cp {name}.py {name}_selftest.py {name}_test_vectors.csv :` and
    `mpremote exec "import {name}_selftest"`: it prints
-   `{name} {package.id} selftest: 0 of {n} differ`.
+   `{package.passed}`.
 {_in_python(package)}"""
 
 

@@ -244,7 +244,8 @@ _SELF_TEST = """\
 
 void setup()
 {
-@begin@    Serial.println(F(@M@_NAME " " @M@_ID));
+@begin@    Serial.print(F(@M@_NAME " " @M@_ID " format "));
+    Serial.println(@M@_FORMAT);
 @tests@}
 
 void loop()

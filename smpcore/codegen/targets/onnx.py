@@ -294,7 +294,12 @@ def onnx(package: Package) -> Files:
     bound = error_bound(model, package.vectors.rows.astype(np.float64))
     room = 2 * float(bound[np.isfinite(bound)].max(initial=0.0))
     tried = _EXAMPLE.format(
-        name=name, id=package.id, n=len(model.inputs), answer=answer, room=f"{room:.3g}"
+        name=name,
+        id=package.id,
+        version=SCHEMA,
+        n=len(model.inputs),
+        answer=answer,
+        room=f"{room:.3g}",
     )
     return {
         **package.documents,
@@ -324,7 +329,7 @@ def use_of_onnx(package: Package) -> str:
     return f"""\
 1. Unpack the zip. In the folder `{name}`, run `pip install onnxruntime`, then
    `python {name}_example.py`: it answers the test vectors and ends with
-   `{name} {package.id} selftest: 0 of {len(package.vectors.rows)} differ`.
+   `{package.passed}`.
 2. In Python:
 
 ```python
@@ -369,6 +374,6 @@ found = session.run(["{answer}"], {{"input": rows}})[0].reshape(len(rows), -1)
 wanted = cells[:, -found.shape[1] :]
 # Twice the proved bound of these rows: both may differ from the model in 64-bit floats.
 wrong = (np.abs(found - wanted) > {room}).any(axis=1).sum()
-print("{name} {id} selftest:", wrong, "of", len(rows), "differ")
+print("{name} {id} format {version} selftest:", wrong, "of", len(rows), "differ")
 raise SystemExit(int(wrong > 0))
 '''

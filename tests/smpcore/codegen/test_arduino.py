@@ -213,6 +213,8 @@ def test_the_self_test_runs(model_of, tool, tmp_path, width, board):
     )
     said = _said(tool, board, _built(tool, board, library, ending, '""'))
     assert "selftest: 0 of 32 differ" in said
+    model = model_of("mixed", width)
+    assert f"mdl {codegen.model_id(model)} format 2" in said
     assert ("conversion: 0 of 21 differ" in said) == (width == 8)
     place = text.index("{", text.index("{", text.index("mdl_test_scores")) + 1) + 1
     (library / "src/mdl_test_vectors.h").write_text(f"{text[:place]}1 + {text[place:]}")

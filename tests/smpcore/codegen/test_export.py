@@ -177,7 +177,7 @@ def test_the_identity_is_in_every_file(every_kind, tool, tmp_path):
             assert f"#define ABC_{line}" in header
         assert not re.search(r"\bMDL|\bmdl|MODEL_H", header)
     told = run(tool("make"), "CC=" + tool("gcc"), cwd=folder).decode()
-    assert f"abc {model_id(model)} selftest: 0 of" in told
+    assert f"abc {model_id(model)} format 2 selftest: 0 of" in told
 
 
 @pytest.mark.parametrize(
@@ -413,7 +413,9 @@ def test_a_python_module_tests_itself(every_kind, tmp_path, kind, number):
     unpack(bundle(model, codegen.test_vectors(model), target="python"), tmp_path)
     command = [sys.executable, "mdl_selftest.py"]
     said = run(*command, cwd=tmp_path).decode()
-    assert re.fullmatch(rf"mdl {model_id(model)} selftest: 0 of \d+ differ\n", said)
+    assert re.fullmatch(
+        rf"mdl {model_id(model)} format 2 selftest: 0 of \d+ differ\n", said
+    )
     table = tmp_path / "mdl_test_vectors.csv"
     lines = [*csv.reader(table.open())]
     lines[1][-1] = str(int(lines[1][-1]) + 1)

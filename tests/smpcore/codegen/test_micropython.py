@@ -59,7 +59,7 @@ def test_micropython_gives_every_score(
     quant = quantise(made[kind](), width)
     unpack(bundle(quant, codegen.test_vectors(quant), target="micropython"), tmp_path)
     (told,) = micropython(tmp_path, "mdl_selftest.py")
-    assert told.startswith(f"mdl {model_id(quant)} selftest: 0 of")
+    assert told.startswith(f"mdl {model_id(quant)} format 2 selftest: 0 of")
     values = sample(quant.source, 50)
     values[::3] *= 3
     values[1::5, 0] = np.nan

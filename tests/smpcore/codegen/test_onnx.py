@@ -206,7 +206,7 @@ def test_the_example_of_a_zip_runs(kind, mixed_model, random_model, tmp_path):
     model = made[kind]()
     unpack(bundle(model, codegen.test_vectors(model), target="onnx"), tmp_path)
     said = run(sys.executable, "mdl_example.py", cwd=tmp_path).decode()
-    assert said == f"mdl {model_id(model)} selftest: 0 of 32 differ\n"
+    assert said == f"mdl {model_id(model)} format 2 selftest: 0 of 32 differ\n"
     table = tmp_path / "mdl_test_vectors.csv"
     first, *lines = table.read_text().splitlines()
     cells = lines[3].split(",")
