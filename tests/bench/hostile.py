@@ -59,8 +59,8 @@ STATES = {
     "nested state file": lambda: b"[" * 400_000 + b"]" * 400_000,
     "forged state file": lambda: (
         b'{"format": "sparse-prototype-explorer-state", "version": 1, '
-        b'"link": {"data": "../../etc/passwd", "lam": "NaN"}, "table": null, "points": null, '
-        b'"notes": {"a": 1e999}, "pinned": null, "opened": {}}'
+        b'"link": {"data": "../../etc/passwd", "lam": "NaN"}, '
+        b'"table": null, "points": null, "notes": {"a": 1e999}, "pinned": null, "opened": {}}'
     ),
 }
 LINKS = {
