@@ -60,7 +60,8 @@ STATES = {
     "forged state file": lambda: (
         b'{"format": "sparse-prototype-explorer-state", "version": 1, '
         b'"link": {"data": "../../etc/passwd", "lam": "NaN"}, '
-        b'"table": null, "points": null, "notes": {"a": 1e999}, "pinned": null, "opened": {}}'
+        b'"table": null, "points": null, "pinned": null, "opened": {}, '
+        b'"notes": {"a": 1e999}}'
     ),
 }
 LINKS = {
