@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from smpcore.codegen.c_floats import emit_floats
+from smpcore.codegen.c_inputs import inputs_source
+from smpcore.codegen.c_parts import head
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.integers.c_integers import emit_integers
 from smpcore.codegen.integers.model import QuantModel
@@ -18,13 +20,14 @@ def emit_c99(
     model : CompiledModel or QuantModel
         In 32-bit floats, or in integers.
     prefix : str, default "mdl"
-        Begins every name in the files.
+        Name of the model: begins every name in the files, and theirs.
 
     Returns
     -------
     dict of str to bytes
-        ``model.h`` and ``model.c``, ASCII; of integers ``model_quantise.c`` as well,
-        which turns numbers in the user's units into the integers of the model.
+        ``<prefix>.h``, ``<prefix>.c`` and ``<prefix>_inputs.c``, ASCII; of integers
+        ``<prefix>_quantise.c`` as well, which turns numbers in the user's units into
+        the integers of the model.
 
     Raises
     ------
@@ -32,4 +35,7 @@ def emit_c99(
         If the prefix is no identifier, or the model exceeds what the format holds.
     """
     write = emit_integers if isinstance(model, QuantModel) else emit_floats
-    return write(model, prefix)
+    files = write(model, prefix)
+    files[f"{prefix}_inputs.c"] = inputs_source(model, prefix).encode("ascii")
+    told = head(model, prefix).encode("ascii")
+    return {name: told + text for name, text in sorted(files.items())}

@@ -39,7 +39,7 @@ def emit_floats(compiled: CompiledModel, prefix: str = "mdl") -> dict[str, bytes
     Returns
     -------
     dict of str to bytes
-        ``model.h`` and ``model.c``, ASCII.
+        ``<prefix>.h`` and ``<prefix>.c``, ASCII.
 
     Raises
     ------
@@ -48,7 +48,10 @@ def emit_floats(compiled: CompiledModel, prefix: str = "mdl") -> dict[str, bytes
     """
     check_prefix(prefix)
     check_size(compiled.inputs, compiled.n_outputs)
-    files = {"model.h": _header(compiled, prefix), "model.c": _source(compiled, prefix)}
+    files = {
+        f"{prefix}.h": _header(compiled, prefix),
+        f"{prefix}.c": _source(compiled, prefix),
+    }
     return {name: text.encode("ascii") for name, text in files.items()}
 
 
@@ -59,7 +62,6 @@ def _header(compiled: CompiledModel, prefix: str) -> str:
         if "missing" in compiled.tables()
         else "None may be missing."
     )
-    rows = compiled.n_training_rows
     classes = f"#define {m}_CLASSES {compiled.n_outputs}\n"
     before = f"""\
 {"" if compiled.is_regression else classes}
@@ -67,10 +69,9 @@ def _header(compiled: CompiledModel, prefix: str) -> str:
  * {missing} */
 """
     return header(
+        compiled,
         prefix,
-        compiled.inputs,
         lambda place, entry: _range_note(entry, m),
-        f"\n/* Contains {rows} training rows (support vectors). */" if rows else "",
         before,
         _prototypes(compiled, prefix),
     )

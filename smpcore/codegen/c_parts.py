@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from smpcore.codegen.c_tables import Tables, readers, unsigned
+from smpcore.codegen.identity import model_id, number_format, source_of
 from smpcore.codegen.inputs import CompiledInput
+from smpcore.codegen.json_text import SCHEMA
 from smpcore.codegen.names import c_string
 from smpcore.errors import ExportError
 
@@ -46,6 +49,34 @@ FLOAT_RULES = """\
 """
 
 
+#: Up to so many inputs have a bit each in one number.
+MAX_MASK = 32
+
+
+def head(model: Any, prefix: str) -> str:
+    """First lines of every file: licence, which model it is, what it gives away.
+
+    Parameters
+    ----------
+    model : CompiledModel or QuantModel
+    prefix : str
+
+    Returns
+    -------
+    str
+    """
+    told = f"Model {prefix}, ID {model_id(model)}, {number_format(model)}"
+    text = f"{LICENCE}\n/* {told}, format {SCHEMA}. */\n"
+    if rows := model.n_training_rows:
+        text += f"/* Contains {rows} training rows (support vectors). */\n"
+    return text
+
+
+def input_type(model: Any) -> str:
+    """C type of an input."""
+    return f"int{model.width}_t" if hasattr(model, "width") else "float"
+
+
 def class_type(model: Any) -> str:
     """C type of a class index of a compiled or quantised model."""
     return unsigned(model.n_outputs - 1)
@@ -73,10 +104,9 @@ def check_size(entries: Sequence[CompiledInput], n_outputs: int) -> None:
 
 
 def header(
+    model: Any,
     prefix: str,
-    entries: Sequence[CompiledInput],
     note: Callable[[int, CompiledInput], str],
-    warning: str,
     before: str,
     after: str,
 ) -> str:
@@ -84,12 +114,10 @@ def header(
 
     Parameters
     ----------
+    model : CompiledModel or QuantModel
     prefix : str
-    entries : sequence of CompiledInput
     note : callable
         (place, entry) -> comment behind the name of an input.
-    warning : str
-        Comment behind the licence; may be empty.
     before, after : str
         Declarations before and behind the names.
 
@@ -97,7 +125,7 @@ def header(
     -------
     str
     """
-    m = prefix.upper()
+    m, entries = prefix.upper(), source_of(model).inputs
     inputs = _enum(
         (f"{m}_IN_{entry.identifier.upper()}", place, note(place, entry))
         for place, entry in enumerate(entries)
@@ -112,9 +140,8 @@ def header(
         if entry.levels
     )
     return f"""\
-{LICENCE}{warning}
-#ifndef {m}_MODEL_H
-#define {m}_MODEL_H
+#ifndef {m}_H
+#define {m}_H
 
 #include <stdint.h>
 
@@ -122,15 +149,26 @@ def header(
 extern "C" {{
 #endif
 
+#define {m}_NAME "{prefix}"
+#define {m}_ID "{model_id(model)}" /* another one wherever an answer can differ */
+#define {m}_FORMAT {SCHEMA} /* version of these files */
+
 #define {m}_N {len(entries)} /* inputs */
 {before}{inputs}{levels}
 {after}
+{check_declaration(model, prefix)}
 #ifdef __cplusplus
 }}
 #endif
 
 #endif
 """
+
+
+def unit_note(unit: str) -> str:
+    """A user's unit, behind a number in a comment: letters and signs of units only."""
+    plain = re.sub(r"[^A-Za-z0-9 .%^/-]", "", unit).strip()
+    return f" {plain}" if plain else ""
 
 
 def _enum(entries: Iterable[tuple[str, int, str]]) -> str:
@@ -164,8 +202,7 @@ def preamble(
     defines = "\n".join(f"#define {m}_{name} {n}" for name, n in sizes.items())
     flash, plain = readers(prefix, tables)
     return f"""\
-{LICENCE}
-#include "model.h"
+#include "{prefix}.h"
 {CASTS}{rules}
 #ifdef __AVR__ /* tables stay in flash */
 #include <avr/pgmspace.h>
@@ -177,6 +214,23 @@ def preamble(
 #endif
 
 {defines}
+"""
+
+
+def check_declaration(model: Any, prefix: str) -> str:
+    """Declaration of the function that compares inputs with the training rows."""
+    m, n = prefix.upper(), len(model.inputs)
+    x = f"const {input_type(model)} x[{m}_N]"
+    if n <= MAX_MASK:
+        return f"""\
+/* One bit for each input outside the range of the training rows, the lowest for the
+ * first; 0: all are inside. It is in {prefix}_inputs.c, which may be left out. */
+uint32_t {prefix}_check_inputs({x});
+"""
+    return f"""\
+/* How many inputs are outside the range of the training rows, and a bit for each, that
+ * of input k in outside[k / 8]. It is in {prefix}_inputs.c, which may be left out. */
+{unsigned(n)} {prefix}_check_inputs({x}, uint8_t outside[({m}_N + 7) / 8]);
 """
 
 

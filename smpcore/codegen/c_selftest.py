@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from smpcore.codegen.c_parts import CASTS, LICENCE, class_type
+from smpcore.codegen.c_parts import CASTS, class_type, head, input_type
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.integers.conversions import conversions
 from smpcore.codegen.integers.model import QuantModel
@@ -15,7 +15,7 @@ from smpcore.codegen.vectors import TestVectors
 def number_types(model: CompiledModel | QuantModel) -> tuple[str, str]:
     """C types of an input and of a score."""
     if isinstance(model, QuantModel):
-        return f"int{model.width}_t", f"int{model.accumulator}_t"
+        return input_type(model), f"int{model.accumulator}_t"
     return "float", "float"
 
 
@@ -33,9 +33,9 @@ def selftest_files(
     Returns
     -------
     dict of str to str
-        ``test_vectors.h``, ``selftest.h`` and ``selftest.c``; of integers also
-        ``selftest_quantise.c``, a file of its own as the conversion is. Scores and
-        integers are compared byte by byte; on an AVR the vectors stay in flash.
+        ``<prefix>_test_vectors.h``, ``_selftest.h`` and ``_selftest.c``; of integers
+        also ``_selftest_quantise.c``, a file of its own as the conversion is. Scores
+        and integers are compared byte by byte; on an AVR the vectors stay in flash.
     """
     try_one, what = _TRY_CLASS, "scores and class"
     if model.is_regression:
@@ -50,7 +50,7 @@ def selftest_files(
         "@n@": str(len(vectors.rows)),
         "@what@": what,
         "@casts@": CASTS,
-        "@licence@": LICENCE,
+        "@head@": head(model, prefix),
         "@try@": try_one,
         "@math@": "#include <math.h>\n\n" if score == "float" else "",
         "@tables@": _tables(model, vectors),
@@ -59,15 +59,15 @@ def selftest_files(
         "@conversion@": "",
     }
     files = {
-        "selftest.h": _HEADER,
-        "selftest.c": _SOURCE,
-        "test_vectors.h": _VECTORS,
+        f"{prefix}_selftest.h": _HEADER,
+        f"{prefix}_selftest.c": _SOURCE,
+        f"{prefix}_test_vectors.h": _VECTORS,
     }
     if isinstance(model, QuantModel):
         n_rows, tables = _conversion_tables(model)
         words["@conversion@"] = _CONVERSION
         words |= {"@numbers@": tables, "@rows@": str(n_rows)}
-        files["selftest_quantise.c"] = _QUANTISE
+        files[f"{prefix}_selftest_quantise.c"] = _QUANTISE
     # These hold words themselves.
     first = ("@try@", "@tables@", "@bytes@", "@flash@", "@conversion@", "@numbers@")
     for word in (*(word for word in first if word in words), *words):
@@ -130,8 +130,7 @@ def _float(value: np.floating) -> str:
 
 
 _HEADER = """\
-@licence@
-#ifndef @M@_SELFTEST_H
+@head@#ifndef @M@_SELFTEST_H
 #define @M@_SELFTEST_H
 
 #include <stdint.h>
@@ -156,7 +155,7 @@ _CONVERSION = """
 #define @M@_CONVERSIONS @rows@
 
 /* How many rows of numbers @p@_quantise turns into other integers than it should. It is
- * in selftest_quantise.c; leave that out where model_quantise.c is left out. */
+ * in @p@_selftest_quantise.c; leave that out where @p@_quantise.c is left out. */
 uint8_t @p@_selftest_quantise(void);
 """
 
@@ -200,12 +199,11 @@ static uint8_t @p@_differs(const void *found, const void *wanted, size_t size)
 """
 
 _VECTORS = """\
-@licence@
-#ifndef @M@_TEST_VECTORS_H
+@head@#ifndef @M@_TEST_VECTORS_H
 #define @M@_TEST_VECTORS_H
 
-@math@#include "model.h"
-#include "selftest.h"
+@math@#include "@p@.h"
+#include "@p@_selftest.h"
 
 @flash@
 /* Inputs, and what the emulator answers, bit for bit. */
@@ -214,12 +212,11 @@ _VECTORS = """\
 """
 
 _SOURCE = """\
-@licence@
-#include <stddef.h>
+@head@#include <stddef.h>
 
-#include "model.h"
-#include "selftest.h"
-#include "test_vectors.h"
+#include "@p@.h"
+#include "@p@_selftest.h"
+#include "@p@_test_vectors.h"
 
 @casts@
 @bytes@@try@
@@ -262,12 +259,11 @@ static uint8_t @p@_wrong(const @input@ x[@M@_N], uint8_t v)
 """
 
 _QUANTISE = """\
-@licence@
-#include <math.h>
+@head@#include <math.h>
 #include <stddef.h>
 
-#include "model.h"
-#include "selftest.h"
+#include "@p@.h"
+#include "@p@_selftest.h"
 
 @casts@
 @flash@

@@ -12,7 +12,11 @@ import numpy as np
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.errors import ExportError
 
-SCHEMA = 1
+#: Version of this text, and of all files that a model is exported as.
+SCHEMA = 2
+
+#: Entries that tell which model it is; its reader has no use for them.
+IDENTITY = ("name", "id")
 
 #: Entries at the end of the text; those of the forms stand before them.
 _LAST = ("classes", "fallback", "band", "tie", "provenance")
@@ -60,7 +64,8 @@ def _read(content: Any, forms: Mapping[str, type]) -> Any:
     """Model of these entries."""
     if not isinstance(content, dict) or content.pop("schema", None) != SCHEMA:
         raise ExportError(f"schema should be {SCHEMA}; export the model again.")
-    content.pop("arithmetic", None)
+    for told in ("arithmetic", *IDENTITY):
+        content.pop(told, None)
     similarity = content.get("similarity", "linear")
     if not (isinstance(similarity, str) and similarity in forms):
         raise ExportError(

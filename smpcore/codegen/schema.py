@@ -9,7 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from smpcore.codegen.json_text import SCHEMA
+from smpcore.codegen.json_text import IDENTITY, SCHEMA
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _PLAIN = {int: "integer", float: "number", str: "string", bool: "boolean"}
@@ -34,7 +34,9 @@ def schema(model: Any) -> dict[str, Any]:
         }
         for kind in ("integer", "number")
     }
-    return {"$schema": _DRAFT, **_model(model), "$defs": arrays}
+    told = _model(model)
+    told["properties"] |= {name: {"type": "string"} for name in IDENTITY}
+    return {"$schema": _DRAFT, **told, "$defs": arrays}
 
 
 def _model(model: Any, shared: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from smpcore.codegen.c_parts import (
     margin_declaration,
     margin_functions,
     preamble,
+    unit_note,
 )
 from smpcore.codegen.c_tables import fetch, table, unsigned
 from smpcore.codegen.inputs import CompiledInput
@@ -37,7 +38,7 @@ def emit_integers(quant: QuantModel, prefix: str = "mdl") -> dict[str, bytes]:
     Returns
     -------
     dict of str to bytes
-        ``model.h``, ``model.c`` and ``model_quantise.c``, ASCII.
+        ``<prefix>.h``, ``<prefix>.c`` and ``<prefix>_quantise.c``, ASCII.
 
     Raises
     ------
@@ -47,9 +48,9 @@ def emit_integers(quant: QuantModel, prefix: str = "mdl") -> dict[str, bytes]:
     check_prefix(prefix)
     check_size([one.given for one in quant.inputs], quant.n_outputs)
     files = {
-        "model.h": _header(quant, prefix),
-        "model.c": _source(quant, prefix),
-        "model_quantise.c": quantise_source(quant, prefix),
+        f"{prefix}.h": _header(quant, prefix),
+        f"{prefix}.c": _source(quant, prefix),
+        f"{prefix}_quantise.c": quantise_source(quant, prefix),
     }
     return {name: text.encode("ascii") for name, text in files.items()}
 
@@ -61,7 +62,6 @@ def _x(quant: QuantModel, prefix: str) -> str:
 
 def _header(quant: QuantModel, prefix: str) -> str:
     m = prefix.upper()
-    rows = quant.n_training_rows
     least, most = ends(quant.width)
     classes = f"#define {m}_CLASSES {quant.n_outputs}\n"
     before = f"""\
@@ -75,14 +75,14 @@ def _header(quant: QuantModel, prefix: str) -> str:
         if entry.levels:
             return f" /* {m}_IS_{entry.identifier.upper()}_..., or -1: unknown */"
         one = quant.inputs[place]
-        span = f", {one.low:.6g} to {one.high:.6g}" if one.exact else ""
-        return f" /* {one.formula}{span} */"
+        span = f"{entry.low:.6g} to {entry.high:.6g} in training"
+        told = [f"{one.low:.6g} to {one.high:.6g}"] if one.exact else []
+        return f" /* {', '.join([one.formula, *told, span + unit_note(one.unit)])} */"
 
     return header(
+        quant,
         prefix,
-        [one.given for one in quant.inputs],
         note,
-        f"\n/* Contains {rows} training rows (support vectors). */" if rows else "",
         before,
         _declarations(quant, prefix),
     )

@@ -11,7 +11,7 @@ import numpy as np
 
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.integers.inputs import QuantInput
-from smpcore.codegen.json_text import SCHEMA
+from smpcore.codegen.json_text import IDENTITY, SCHEMA
 from smpcore.errors import ExportError
 
 
@@ -62,7 +62,7 @@ def from_text(text: str, forms: Mapping[str, type]) -> Any:
         raise ExportError(f"The model is not valid JSON: {error}.") from None
     if not isinstance(content, dict) or content.pop("schema", None) != SCHEMA:
         raise ExportError(f"schema should be {SCHEMA}; export the model again.")
-    for told in ("arithmetic", "zero_weights"):
+    for told in ("arithmetic", "zero_weights", *IDENTITY):
         content.pop(told, None)
     form = content.pop("form", None)
     if not (isinstance(form, str) and form in forms):

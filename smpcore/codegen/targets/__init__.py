@@ -1,0 +1,1 @@
+"""Writers of a compiled model, one file for each language or runtime."""
