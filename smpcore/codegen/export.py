@@ -17,6 +17,7 @@ from smpcore.codegen.package import Package
 from smpcore.codegen.readme import use_in_c
 from smpcore.codegen.target import NUMBERS, Target
 from smpcore.codegen.targets.onnx import onnx, use_of_onnx
+from smpcore.codegen.targets.verilog import VERILOG_FILES, use_of_verilog, verilog
 from smpcore.codegen.vectors import TestVectors, test_vectors
 from smpcore.errors import ExportError
 from smpcore.model import PrototypeModel
@@ -244,4 +245,5 @@ TARGETS = {
         "MicroPython", bundles.python, _use_micropython, _WHOLE, in_c=False
     ),
     "onnx": Target("ONNX", onnx, use_of_onnx, ("float32",), in_c=False),
+    "verilog": Target("Verilog", verilog, use_of_verilog, _WHOLE, False, VERILOG_FILES),
 }
