@@ -16,15 +16,15 @@ engine = sys.modules["smpcore.evaluation.engine"]
 
 
 def _sweep(data):
-    job = sweep_jobs.SweepJob(data.dataset, data.split.train, "smallk", (), 2, False)
+    job = sweep_jobs.SweepJob(data, "smallk", (), 2, False)
     while job.running:
         time.sleep(0.05)
-    assert job.n_found
+    assert job.n_done
 
 
 def _compare(data):
     entry = comparisons.Entry("smallk")
-    job = comparisons.ContenderJob(data.dataset, data.split.train, entry, True)
+    job = comparisons.ContenderJob(data, entry, True)
     while job.running:
         time.sleep(0.05)
     assert job.contender, job.problem

@@ -263,8 +263,8 @@ def test_another_category_is_another_answer():
 
 def _parts(page):
     """Names of the parts of the lead, of the table beside the chart."""
-    tables = [table.value for table in page.dataframe if "contribution" in table.value]
-    return [name for name in tables[0].iloc[:, 0] if name != "constant"]
+    tables = [table.value for table in page.dataframe]
+    return next(t.iloc[:, 0] for t in tables if "contribution" in t.columns[1])
 
 
 def test_the_words_of_a_regression_are_of_numbers():

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.state import session
 from pages.ui.controls import set_values
-from pages.ui.text import escape_markdown
+from pages.ui.text import message
 from pages.work import openml_sets
 from pages.work.downloads import Download
 
@@ -47,7 +47,7 @@ def _shown(search: Download | None, download: Download | None) -> None:
     running = [one for one in (search, download) if one is not None and one.running]
     for place, one in enumerate(running):
         left, right = st.columns([4, 1], vertical_alignment="center")
-        left.caption(f"{one.doing or 'Waiting'} … {one.seconds:.0f} s")
+        left.caption(f"{one.message or 'Waiting'} … {one.seconds:.0f} s")
         right.button("Stop", key=f"openml_stop_{place}", on_click=one.leave)
     if search is not None and not search.running:
         _results(search)
@@ -61,10 +61,10 @@ def _shown(search: Download | None, download: Download | None) -> None:
 
 def _results(search: Download) -> None:
     if search.problem:
-        st.warning(escape_markdown(search.problem))
+        message(st.warning, search.problem)
         return
-    found = dict(search.found)
-    if not found:
+    listed = dict(search.content)
+    if not listed:
         st.info(
             "OpenML lists no active data set of that name that is small enough to be "
             "read here; try a part of the name, or the id."
@@ -72,10 +72,10 @@ def _results(search: Download) -> None:
         return
     left, right = st.columns([4, 1], vertical_alignment="bottom")
     number = left.selectbox(
-        f"Found: {len(found)}"
-        + ("" if len(found) < openml_sets.MOST_FOUND else " or more"),
-        found,
-        format_func=found.get,
+        f"Found: {len(listed)}"
+        + ("" if len(listed) < openml_sets.MOST_LISTED else " or more"),
+        listed,
+        format_func=listed.get,
         key="openml_choice",
     )
     right.button(
@@ -110,5 +110,5 @@ def problem() -> None:
     """What went wrong with the last fetch, said once."""
     visit = session.get()
     if visit.openml_problem:
-        st.warning(escape_markdown(visit.openml_problem))
+        message(st.warning, visit.openml_problem)
         visit.openml_problem = ""

@@ -12,6 +12,7 @@ from pages.state.choice import Choice
 from pages.state.context import Context
 from pages.ui import readouts
 from pages.work import cache
+from pages.work.memo import pairs
 from smpcore import PrototypeModel
 from smpcore.datasets import Input, in_place
 from smpcore.evaluation import class_numbers
@@ -45,7 +46,7 @@ class ModelContext:
     @cached_property
     def key(self) -> tuple:
         """What is the same for the same model only."""
-        values = cache.pairs(self.chosen.values)
+        values = pairs(self.chosen.values)
         data = self.data
         return data.dataset.digest, data.split.key, self.choice.method, values
 
@@ -74,7 +75,7 @@ class ModelContext:
             return ()
         whole = cache.parts(cache.forbidding(dataset, ()), self.data.split)
         inputs = whole.preparation.inputs
-        return tuple(given for given in inputs if given.name in dataset.forbidden)
+        return tuple(column for column in inputs if column.name in dataset.forbidden)
 
     @cached_property
     def channels(self) -> list[str]:
@@ -118,8 +119,8 @@ class ModelContext:
 
     def name(self, prototype: int) -> str:
         """The visitor's name of a prototype, or its number and class."""
-        own = self.notes.get(prototype, {}).get("name", "")
-        return f"Prototype {prototype + 1}: {own}" if own else self.label(prototype)
+        name = self.notes.get(prototype, {}).get("name", "")
+        return f"Prototype {prototype + 1}: {name}" if name else self.label(prototype)
 
     @cached_property
     def _portraits(self) -> Portraits:

@@ -10,7 +10,7 @@ from pages.prototypes.context import ModelContext
 from pages.state import session, undo
 from pages.state.context import Context
 from pages.ui.text import escape_markdown, short_label
-from smpcore.datasets import MOST_FORBIDDEN, forbiddable
+from smpcore.datasets import MOST_FORBIDDEN, forbiddable, plural
 
 _KEY = "forbidden_features"
 
@@ -22,7 +22,7 @@ def control(context: Context) -> None:
         return
     label = "Forbid features"
     if n := len(choice.forbidden):
-        label = f"{n} feature{'s' * (n > 1)} forbidden"
+        label = f"{plural(n, 'feature')} forbidden"
     with st.expander(label, icon=":material/block:"):
         # Another page, a button or a link may have changed it.
         st.session_state[_KEY] = list(choice.forbidden)
