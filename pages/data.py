@@ -52,7 +52,6 @@ with st.expander("Upload data", icon=":material/upload:"):
     uploads.uploads()
 with st.expander("Fetch from OpenML", icon=":material/cloud_download:"):
     openml.controls()
-openml.problem()
 workspace.await_table(session.current())
 with picker:
     editor.dataset_picker()

@@ -45,4 +45,4 @@ shown = st.segmented_control(
     **widget_state.for_buttons("prototypes_section", SECTIONS, "All"),
     label_visibility="collapsed",
 )
-SECTIONS[shown](ModelContext(context, model))
+SECTIONS[shown](ModelContext(context.choice, context.known, model=model))

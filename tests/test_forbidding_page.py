@@ -42,7 +42,7 @@ def chosen(page):
 def sight_of(choice):
     data = resolve(choice).data
     fit = fits.fit(data, choice.method, resolve(choice).values)
-    return ModelContext(resolve(choice), fit.finished().model_)
+    return ModelContext(choice, model=fit.finished().model_)
 
 
 def at(section, query):

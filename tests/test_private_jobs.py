@@ -33,11 +33,10 @@ def _compare(data):
 def _refit(data, monkeypatch):
     monkeypatch.setattr(stability, "N_REFITS", 2)
     method = METHODS["smallk"]
-    choice = SimpleNamespace(method=method.key)
-    chosen = SimpleNamespace(values=method.defaults())
     X, y = data.of("train")
     model = method.estimator(method.defaults()).fit(X, y).model_
-    context = SimpleNamespace(data=data, choice=choice, chosen=chosen, model=model)
+    chosen = {"method": method, "values": method.defaults()}
+    context = SimpleNamespace(data=data, model=model, **chosen)
     job = stability._job(context)
     assert [each.n_refits for each in job.result()] == [2, 2]
 

@@ -38,12 +38,12 @@ def controls() -> None:
     visit = session.get()
     search, wanted = visit.openml_search, visit.openml_wanted
     download = None if wanted is None else openml_sets.begin_once(wanted)
-    waiting = [one for one in (search, download) if one is not None and one.running]
-    st.fragment(_shown, run_every=POLL_SECONDS if waiting else None)(search, download)
+    polling = any(one.running for one in (search, download) if one is not None)
+    pace = POLL_SECONDS if polling else None
+    st.fragment(_shown, run_every=pace)(search, download, polling)
 
 
-def _shown(search: Download | None, download: Download | None) -> None:
-    visit = session.get()
+def _shown(search: Download | None, download: Download | None, polling: bool) -> None:
     running = [one for one in (search, download) if one is not None and one.running]
     for place, one in enumerate(running):
         left, right = st.columns([4, 1], vertical_alignment="center")
@@ -53,10 +53,8 @@ def _shown(search: Download | None, download: Download | None) -> None:
         _results(search)
     if download is not None and not download.running:
         _arrived(download)
-    elif visit.openml_polled and not running:
-        visit.openml_polled = False
+    elif polling and not running:
         st.rerun()
-    visit.openml_polled = bool(running)
 
 
 def _results(search: Download) -> None:
@@ -94,21 +92,12 @@ def _arrived(download: Download) -> None:
     wanted, visit.openml_wanted = visit.openml_wanted, None
     if not download.done:
         others = "Stopped here; it is still being fetched for another visitor."
-        visit.openml_problem = others
+        visit.notices.append(others)
     elif download.problem:
-        visit.openml_problem = download.problem
+        visit.notices.append(download.problem)
     else:
         key = f"{openml_sets.PREFIX}{wanted}"
         openml_sets.load(key)
         visit.fetched.add(key)
-        choice = set_values(session.current(), {"data": key})
-        session.choose_data(choice)
+        session.choose_data(set_values(session.current(), {"data": key}))
     st.rerun()
-
-
-def problem() -> None:
-    """What went wrong with the last fetch, said once."""
-    visit = session.get()
-    if visit.openml_problem:
-        message(st.warning, visit.openml_problem)
-        visit.openml_problem = ""

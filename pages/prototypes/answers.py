@@ -50,8 +50,8 @@ def why(context: ModelContext) -> None:
 
 def _picked(context: ModelContext) -> tuple[int, Any, str]:
     """A row of an open part, where to say what it is, and that but for its target."""
-    division, opened = context.data.split, context.chosen.open_test
-    parts = context.chosen.open_parts
+    division, opened = context.data.split, context.open_test
+    parts = context.open_parts
     left, right, about = st.columns([1, 1, 3], vertical_alignment="bottom")
     part = left.selectbox(
         "Rows",

@@ -39,13 +39,13 @@ def edit(context: ModelContext, place: int) -> tuple[pd.DataFrame, list[int], bo
         Whether a value is another one than the table's.
     """
     row = context.data.dataset.frame.iloc[[place]].copy()
-    order = {name: i for i, name in enumerate(context.chosen.whole.frame)}
+    order = {name: i for i, name in enumerate(context.whole.frame)}
     inputs = [*context.data.preparation.inputs, *context.forbidden]
     inputs.sort(key=lambda column: order.get(column.name, len(order)))
     if len(inputs) > MOST_EDITED:
         st.caption(f"Rows with more than {MOST_EDITED} columns cannot be edited here.")
         return row, [], False
-    key = f"{context.chosen.whole.digest}_{place}"
+    key = f"{context.whole.digest}_{place}"
     typed = session.get().typed.setdefault(key, {})
     forbidden = {column.name for column in context.forbidden}
     values = {column.name: _value(row, column) for column in inputs}

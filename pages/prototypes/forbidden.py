@@ -54,14 +54,14 @@ def _chosen(context: Context) -> None:
 def button(context: ModelContext, feature: int) -> None:
     """Forbid one feature of the model, beside where it is shown."""
     choice, name = context.choice, _source(context, feature)
-    known = forbiddable(context.chosen.whole)
+    known = forbiddable(context.whole)
     full = len(choice.forbidden) >= min(MOST_FORBIDDEN, len(known) - 1)
     st.button(
         "Forbid and refit",
         key="forbid_feature",
         icon=":material/block:",
         on_click=_set,
-        args=(context.chosen, (*choice.forbidden, name)),
+        args=(context, (*choice.forbidden, name)),
         disabled=full,
         help=escape_markdown(f"Refit without {short_label(name)}."),
     )

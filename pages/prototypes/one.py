@@ -25,21 +25,21 @@ def single(context: ModelContext) -> None:
     has_classes = model.classes is not None
     _notes(context, j)
     _oddities(context, j)
-    if context.signed and not context.portraits[j].any():
+    if context.portraits.signed and not context.portraits.values[j].any():
         more = ", and it wins where no other prototype has a higher one" * has_classes
         st.info(
             f"All its weights are 0: its activation is {model.bias[j]:.4g} for every "
             f"input{more}."
         )
     else:
-        name = [context.name(j)]
-        draw(context, context.portraits[[j]], name, "portrait", context.signed)
+        shown, name = context.portraits, [context.name(j)]
+        draw(context, shown.values[[j]], name, "portrait", shown.signed)
         if len(context.shape) == 1:
             _bars(context, j)
         _nearest(context, j)
     if has_classes:
         _won(context, j)
-        if not context.signed or context.portraits[j].any():
+        if not context.portraits.signed or context.portraits.values[j].any():
             _densities(context, j)
 
 
@@ -120,12 +120,12 @@ def oddities(context: ModelContext, j: int) -> list[str]:
 
 def _bars(context: ModelContext, j: int) -> None:
     """Sorted weights, or values in standard deviations from the training mean."""
-    if context.signed and context.data.preparation.has_level_features:
+    if context.portraits.signed and context.data.preparation.has_level_features:
         if not st.toggle("Show category levels", key="bars_by_level"):
             _effects(context, j)
             return
-    values, title = context.portraits[j], "weight per standard deviation"
-    if not context.signed:
+    values, title = context.portraits.values[j], "weight per standard deviation"
+    if not context.portraits.signed:
         values = (values - context.model.center) / context.model.scale
         title = "standard deviations from the training mean"
     fact = context.facts[j]
@@ -136,7 +136,7 @@ def _bars(context: ModelContext, j: int) -> None:
         "feature",
         key="weights",
         alt=f"Prototype {j + 1}: {title}, sorted",
-        marked=fact.opposing if context.signed else fact.outside,
+        marked=fact.opposing if context.portraits.signed else fact.outside,
     )
     if np.count_nonzero(values) > 25:
         st.caption("The 25 largest; the table has all.")
@@ -198,7 +198,8 @@ def _densities(context: ModelContext, j: int) -> None:
         )
         forbidden.button(context, feature)
         name = model.feature_names[feature]
-        marks = [] if context.signed else [(context.portraits[j, feature], "prototype")]
+        place = context.portraits.values[j, feature]
+        marks = [] if context.portraits.signed else [(place, "prototype")]
         figure = figures.densities(X[:, feature], codes, model.classes, name, marks)
         alt = short_label(f"Density of {name} in each class")
         st.plotly_chart(figure, key="density", alt=alt)
@@ -210,8 +211,8 @@ def _densities(context: ModelContext, j: int) -> None:
 
 def _importance(context: ModelContext, j: int) -> np.ndarray:
     model = context.model
-    if context.signed:
+    if context.portraits.signed:
         return model.weights[j]
     if len(model.similarity.weights) == model.n_features:
         return np.array(model.similarity.weights)
-    return (context.portraits[j] - model.center) / model.scale
+    return (context.portraits.values[j] - model.center) / model.scale

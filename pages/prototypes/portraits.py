@@ -88,12 +88,12 @@ def gallery(context: ModelContext) -> None:
     """All prototypes at a glance, and what the whole model weighs."""
     model = context.model
     n = min(model.n_prototypes, MOST_LINES if context.channels else MOST_DRAWN)
-    names = [context.name(j) for j in range(n)]
-    draw(context, context.portraits[:n], names, "gallery", context.signed)
+    names, shown = [context.name(j) for j in range(n)], context.portraits
+    draw(context, shown.values[:n], names, "gallery", shown.signed)
     if len(context.shape) > 1:
         more = model.n_prototypes - n
         more_text = f" {more} more in the table and under One by one." if more else ""
-        st.caption(context.what + more_text)
+        st.caption(shown.what + more_text)
     table = lines(context)
     show_table(table)
     far = any("distance to nearest row" in line for line in table)

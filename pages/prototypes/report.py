@@ -14,7 +14,7 @@ from pages.prototypes.portraits import lines
 from pages.ui import readouts
 from pages.ui.elements import download
 from pages.ui.readouts import TITLES
-from smpcore import METHODS, evaluate, report
+from smpcore import evaluate, report
 from smpcore.datasets import plural
 from smpcore.explain import nearest_examples
 from smpcore.report import Page
@@ -63,12 +63,12 @@ def html(context: ModelContext, facts: dict[str, str], real: bool) -> str:
     page = Page(
         title=f"Prototypes of {context.data.dataset.name}",
         facts=facts,
-        portraits=context.in_place(context.portraits * (not hidden)),
-        signed=context.signed or hidden,
+        portraits=context.in_place(context.portraits.values * (not hidden)),
+        signed=context.portraits.signed or hidden,
         shape=context.shape,
         what="Portraits are omitted, as they are training rows."
         if hidden
-        else context.what,
+        else context.portraits.what,
         names={j: note["name"] for j, note in notes.items()},
         notes={j: note["note"] for j, note in notes.items()},
         warnings={j: oddities(context, j) for j in range(model.n_prototypes)},
@@ -82,23 +82,23 @@ def html(context: ModelContext, facts: dict[str, str], real: bool) -> str:
 def facts_of(context: ModelContext) -> dict[str, str]:
     """Where the model comes from and how good it is; reads the visitor's notes too."""
     choice, data, _ = context.choice, context.data, context.notes
-    values = ", ".join(f"{name}={v}" for name, v in context.chosen.values.items())
+    values = ", ".join(f"{name}={v}" for name, v in context.values.items())
     facts = {
         "Data": f"{data.dataset.name} ({data.dataset.n_samples} rows)",
         "Digest": data.dataset.digest,
         "Split": f"{data.split.train.size} training rows, key {data.split.key}",
-        "Method": METHODS[choice.method].title,
+        "Method": context.method.title,
         "Parameters": values,
     }
     if choice.forbidden:
         facts["Forbidden features"] = ", ".join(choice.forbidden)
     if len(data.split.test) and not data.dataset.open_test:
         facts["Test set opened"] = "never"
-    for part in context.chosen.open_parts:
+    for part in context.open_parts:
         scores = evaluate(context.model, *data.of(part), data.clusters(part))
         for entry in readouts.of_part(TITLES[part], scores, data):
             facts[entry["name"]] = f"{entry['value']} ({entry['detail']})"
-    if times := context.chosen.times_opened:
+    if times := context.times_opened:
         facts["Test set opened"] = plural(times, "time")
     return facts
 

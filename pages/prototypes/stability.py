@@ -14,7 +14,7 @@ from pages.ui.elements import problems_shown, table
 from pages.ui.progress import is_waiting
 from pages.work import study_pool
 from pages.work.tasks import Task
-from smpcore import METHODS, SmpcoreError, figures, stability
+from smpcore import SmpcoreError, figures, stability
 from smpcore.evaluation import FEWEST_REFITS, Stability, refits
 
 N_REFITS = 100
@@ -52,8 +52,8 @@ def _start(context: ModelContext) -> None:
 def _job(context: ModelContext) -> Task:
     """Refit in a thread: all it needs is looked up now."""
     data, model = context.data, context.model
-    values, task = context.chosen.values, data.dataset.task
-    method = METHODS[context.choice.method]
+    values, task = context.values, data.dataset.task
+    method = context.method
     X, y = data.of("train")
     groups = data.clusters("train")
 
@@ -92,7 +92,7 @@ def _show(context: ModelContext, result: Stability, by_level: Stability) -> None
         for j in range(model.n_prototypes)
     ]
     table(lines)
-    if context.signed:
+    if context.portraits.signed:
         _selected(context, result, by_level)
 
 

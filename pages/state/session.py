@@ -111,9 +111,6 @@ class Session:
     openml_search : Download or None
     openml_wanted : int or None
         Id of the data set that is on its way.
-    openml_problem : str
-    openml_polled : bool
-        Whether the page was looking for either.
     results : dict
         What a page found last: name -> what it is of, and what it is.
     """
@@ -140,8 +137,6 @@ class Session:
     awaited: Any = None
     openml_search: Any = None
     openml_wanted: int | None = None
-    openml_problem: str = ""
-    openml_polled: bool = False
     results: dict[str, tuple[Any, Any]] = field(default_factory=dict)
 
 

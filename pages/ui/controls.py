@@ -246,18 +246,14 @@ def _picker(
 
 
 def _control(param: Param, name: str, group: str, value: Any) -> dict[str, Any]:
-    return {
+    copied = ("label", "scale", "zero", "help", "advanced")
+    return {field: getattr(param, field) for field in copied} | {
         "name": name,
         "group": group,
-        "label": param.label,
-        "scale": param.scale,
         "low": float(param.low),
         "high": float(param.high),
-        "zero": param.zero,
         "value": value,
         "options": [{"value": v, "label": text} for v, text in param.options],
-        "help": param.help,
-        "advanced": param.advanced,
         "scrub": False,
         "shown": True,
         "marks": [],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -67,9 +68,7 @@ def _noted() -> dict[str, Any]:
 
 def _most(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
     """Counts of opened test parts: the larger of two, so that none is forgotten."""
-    return {
-        digest: max(one.get(digest, 0), other.get(digest, 0)) for digest in one | other
-    }
+    return dict(Counter(one) | Counter(other))
 
 
 def _lay_out(saved: Saved) -> None:
