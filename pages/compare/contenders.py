@@ -1,4 +1,4 @@
-"""What the compare page asks for, and what it shows of the contenders."""
+"""Controls of Compare, and the scores and differences of its models."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def grid(method: Method, bounds: SliderRanges) -> dict[str, Any]:
 def knots(
     context: Context, scene: Scene, message: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Solve and paint the knots that the browser asks for."""
+    """Solve and paint the knots that the browser requests."""
     data, method, values = context.data, context.method, context.values
     if not method.scrubs(values):
         return []
@@ -53,7 +53,7 @@ def knots(
         if not 0 <= index < len(places):
             continue
         if pictures and time.perf_counter() - started > KNOT_SECONDS:
-            break  # the browser asks for the others again
+            break  # the browser requests the others again
         fitted = cache.knot(data, method.key, off_path, float(places[index]))
         entry = picture(fitted, scene, data)
         entry |= {"knot": index, "value": float(places[index]), "chain": name}

@@ -19,7 +19,7 @@ from smpcore.explain import heaviest_cases, prototype_weights
 MOST_COMPARISONS = 4e6
 #: Bars of weights, and cases of a mix, that are shown at most.
 MOST_BARS, MOST_CASES = 12, 5
-#: Pixels of a picture's cases at most; beyond them cases are told by their numbers.
+#: Pixels of a picture's cases at most; beyond them cases have numbers only.
 CASE_PIXELS = 100_000
 #: A regression picture shows a row's own prediction if it is off by less than this
 #: share of the training targets' range.

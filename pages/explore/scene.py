@@ -61,7 +61,7 @@ class Scene:
             self._measure(data, y)
 
     def _header(self, data: cache.Parts, classes: Any) -> dict[str, Any]:
-        """What the figure is told of these data and this window."""
+        """These data and this window for the figure."""
         view = self.view
         return {
             "title": data.dataset.name,

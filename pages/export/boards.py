@@ -1,4 +1,4 @@
-"""What a model takes on boards: does it fit, how long does it think, at what charge."""
+"""What a model takes on boards: memory, latency and charge of a prediction."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from smpcore.chips import (
 from smpcore.evaluation import ComparedFormat
 
 _NUMBERS = ("flash, kB", "RAM, kB", "MHz", "mA per MHz")
-#: Boards to begin with. The current is of the right size; the data sheet knows better.
+#: Boards to begin with. The currents are rough: a data sheet is more accurate.
 _START = pd.DataFrame(
     [
         ("Arduino Uno", "ATmega328P", 32.0, 2.0, 16.0, 0.6),
@@ -46,16 +46,14 @@ def section(made: Export, form: ComparedFormat, chip: str, key: Any) -> None:
     Parameters
     ----------
     made : Export
-    form : Form
+    form : ComparedFormat
     chip : str
         The one that the files are for.
     key : object
         The same for the same model only.
     """
-    known, origin = (
-        estimate_costs(form.model),
-        "Estimated from a table of measured code.",
-    )
+    known = estimate_costs(form.model)
+    origin = "Estimated from a table of measured code."
     wanted = (key, form.name), None
     if session.get().results.get("measure") == wanted:
         task = visit_task("measured", wanted, partial(measure_costs, form.model))

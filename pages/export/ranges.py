@@ -1,4 +1,4 @@
-"""What the inputs of an exported model can measure, as its user knows it."""
+"""Ranges and units of the inputs of an exported model, set by its user."""
 
 from __future__ import annotations
 

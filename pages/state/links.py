@@ -1,4 +1,4 @@
-"""A choice, and what the pages' controls say, as the parameters of a URL."""
+"""A choice, and the values of the pages' controls, as the parameters of a URL."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OPERATING = (
 
 
 def read_controls(query: Mapping[str, str]) -> dict[str, str]:
-    """What a link says of the pages' controls: key -> words."""
+    """Values of the pages' controls in a link: key -> text."""
     texts = {
         name.removeprefix(PREFIX): text[:LONGEST]
         for name, text in query.items()
@@ -46,9 +46,9 @@ def without_controls(query: Mapping[str, str]) -> dict[str, str]:
     return {n: text for n, text in query.items() if not n.startswith(PREFIX)}
 
 
-def write_controls(changes: Mapping[str, str]) -> dict[str, str]:
-    """What the pages' controls say, for a link."""
-    return {PREFIX + key: text for key, text in changes.items()}
+def write_controls(texts: Mapping[str, str]) -> dict[str, str]:
+    """Values of the pages' controls, for a link."""
+    return {PREFIX + key: text for key, text in texts.items()}
 
 
 def write_url(choice: Choice) -> dict[str, str]:

@@ -20,7 +20,7 @@ from smpcore import SmpcoreError
 
 @dataclass
 class Live:
-    """What the live figure has said and been told.
+    """State of the live figure.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def choose(choice: Choice) -> None:
     """Make this the visitor's choice, with a method that can learn its data."""
     try:
         choice, changes = validated(choice)
-    except SmpcoreError:  # the table is gone: the page that needs it says so
+    except SmpcoreError:  # the table is gone: the page that needs it shows that
         changes = ""
     _put(choice)
     if changes:

@@ -1,4 +1,4 @@
-"""What the trade-off page asks for, and what it has found so far."""
+"""Controls of Trade-off, its sweeps, and their points so far."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class SweepRequest:
                 fine.start()
 
     def _sweeps(self) -> dict[Any, tuple]:
-        """What names a sweep -> how to ask for it."""
+        """Key of a sweep -> its arguments."""
         wanted = dict(self.values)
         if self.baselines:
             wanted[REFERENCE] = {}
@@ -275,7 +275,7 @@ def use(request: SweepRequest, point: Any) -> None:
 
 
 def in_use(context: Context, result: SweepResult, request: SweepRequest) -> str:
-    """Which point is the model of every page now, in words; empty if none is.
+    """Which point is the model of every page now; empty if none is.
 
     The pointer reaches one of several points on one spot: the others are named.
     """

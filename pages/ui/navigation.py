@@ -55,5 +55,6 @@ def run() -> None:
         for notice in session.take_notices():
             st.warning(escape_markdown(notice))
     page.run()
-    session.show_url(session.current())  # what the page was told is linked and kept too
+    # Values set on this page are linked and kept too.
+    session.show_url(session.current())
     workspace.keep(session.current())

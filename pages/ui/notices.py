@@ -1,4 +1,4 @@
-"""What every page says above itself."""
+"""Messages above every page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pages.ui.text import escape_markdown
 from pages.work import visitors
 from smpcore.datasets import list_names, plural
 
-#: From so long before a table expires its visitor is told.
+#: A warning is shown so long before a table expires.
 WARNED_SECONDS = 5 * 60
 
 

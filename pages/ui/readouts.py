@@ -1,4 +1,4 @@
-"""What the numbers beside the live figure say, in words."""
+"""Read-outs of the live figure: scores, size, certificate and solver."""
 
 from __future__ import annotations
 

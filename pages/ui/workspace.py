@@ -109,7 +109,7 @@ def put(saved: Saved, before: Choice) -> str:
 
     Parameters
     ----------
-    found : Saved
+    saved : Saved
     before : Choice
         What is chosen now.
 
@@ -197,7 +197,7 @@ def await_table(choice: Choice) -> None:
         return
     try:
         here, _ = table_store.visit(choice.token)
-    except SmpcoreError:  # the page says so itself
+    except SmpcoreError:  # the page shows it itself
         return
     if here.digest == saved.table["digest"]:
         session.get().awaited = None

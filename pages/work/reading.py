@@ -46,10 +46,10 @@ def read(
     Parameters
     ----------
     reader : callable
-        ``reader(file, *args, **how)``, a function of a module.
+        ``reader(file, *args, **options)``, a function of a module.
     source : Path or binary file
         A path is opened there, the content of a file is sent.
-    *args, **how
+    *args, **options
         Passed on.
 
     Returns
