@@ -214,7 +214,7 @@ def test_pictures_and_channels_stay():
         column = next(iter(resolve(start).dataset.feature_columns)).split("_t")[0]
         context = sight_of(Choice(data=data, forbidden=(column,)))
         assert context.shape == resolve(start).dataset.sample_shape
-        drawn = context.in_place(context.portraits)
+        drawn = context.in_place(context.portraits.values)
         assert drawn.shape[1] == np.prod(context.shape)
         assert np.isnan(drawn).any()
         html = report.html(context, report.facts_of(context), real=True)
