@@ -1,6 +1,7 @@
 """What does this method do? Drag, and watch regions, prototypes and numbers move."""
 
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -46,6 +47,11 @@ def _downloads() -> None:
     )
     pin.button(resolve(released), row)
     row.page_link("pages/export.py", label="More export options")
+    _status(row)
+
+
+def _status(row: Any) -> None:
+    """What is true of the model on the screen beyond its figure."""
     if waiting := cache.start_up().waiting:
         row.caption(f"Still compiling: {', '.join(waiting)}.")
     context = session.resolved()

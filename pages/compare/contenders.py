@@ -220,15 +220,15 @@ def differences(
     style = "{:+.4g}" if data.dataset.task == "regression" else "{:+.1%}"
     lines = []
     for one, test in zip(rivals, tests, strict=True):
-        limits = f"{style.format(test.low)} to {style.format(test.high)}"
-        p_value = f"{test.p_value:.4f}"
         better = "better" if test.mean > 0 else "worse"
+        p_value = f"{test.p_value:.4f}" if test.p_value >= 1e-4 else "< 0.0001"
+        limits = style.format(test.low), style.format(test.high)
         lines.append(
             {
                 "model": one.entry.title,
                 "difference": style.format(test.mean),
-                "simultaneous 95 % interval (Holm)": limits,
-                "p (Holm)": p_value if test.p_value >= 1e-4 else "< 0.0001",
+                "simultaneous 95 % interval (Holm)": " to ".join(limits),
+                "p (Holm)": p_value,
                 "test": test.test,
                 "result": better if test.p_value < LEVEL else "no clear difference",
             }
