@@ -7,50 +7,50 @@ import streamlit as st
 from pages.export import boards, files, formats, python_lines, ranges, settings
 from pages.state import session
 from pages.ui import exports
-from pages.ui.text import escape_markdown
-from smpcore import SmpcoreError
+from pages.ui.elements import problems_shown, table
+from pages.ui.glossary import define
+from pages.ui.progress import is_waiting, visit_task
+from pages.ui.text import escape_markdown, message
+from smpcore.evaluation import ComparedFormat
 
 
-def _compare(form: formats.Form, found: dict[str, formats.Form]) -> None:
-    if problem := found[asked.number_format].problem:
-        st.info(escape_markdown(f"{problem} {form.name} is shown."))
-    formats.table(formats.lines(made, found, asked.chip), asked.chip)
-    st.caption(f"On all open rows. **{form.name}:** {formats.told(form)}")
-    st.caption(formats.worth(form, made))
+def _compare(form: ComparedFormat, forms: dict[str, ComparedFormat]) -> None:
+    if problem := forms[chosen.number_format].problem:
+        message(st.info, f"{problem} {form.name} is shown.")
+    formats.table(formats.lines(made, forms, chosen.chip), chosen.chip)
+    proof = f"On all open rows. **{form.name}:** {formats.proved(form)}"
+    st.caption(proof, help=define("Proved equal", "Rows saturated"))
+    st.caption(formats.form_quality(form, made))
     if differing := formats.differing(made, form):
         with st.expander(f"Rows for which {form.name} and float64 predictions differ"):
-            st.dataframe(differing, hide_index=True)
+            table(differing)
 
 
 context = session.resolved()
 st.subheader("Export")
-try:
-    learned_on = escape_markdown(context.data.dataset.name)
-    said = f"{context.method.title}, trained on {learned_on}."
-    st.caption(said + (f" {context.operating}." if context.operating else ""))
-except SmpcoreError as problem:
-    st.info(escape_markdown(str(problem)))
-    st.stop()
-asked = settings.ask(exports.usual_name(context))
-try:
-    key = settings.key(context)
+with problems_shown(stop=True):
+    name = escape_markdown(context.data.dataset.name)
+    operating = f" {context.operating}." if context.operating else ""
+    st.caption(f"{context.method.title}, trained on {name}.{operating}")
+chosen = settings.controls(exports.usual_name(context))
+with problems_shown():  # the Python below can be had all the same
+    opened = context.choice.open_test, context.times_opened
+    key = context.key, context.operating, opened
     made = session.remembered("export", key, partial(exports.compiled, context))
     place = st.container()
-    given = ranges.editor(made)
-    key = key, tuple(given.items())
-    job = settings.begun("forms", key, partial(formats.forms, made, given))
-    if not settings.waits(job, "Number formats compared on all open rows"):
-        found = job.result()
-        shown = formats.shown(found, asked.number_format)
+    sensors = ranges.editor(made)
+    key = key, tuple(sensors.items())
+    task = visit_task("forms", key, partial(formats.forms, made, sensors))
+    words = "Number formats compared on all open rows"
+    if not is_waiting(task, settings.QUICK_SECONDS, words, stoppable=False):
+        forms = task.result()
+        form = formats.shown(forms, chosen.number_format)
         with place:
-            _compare(shown, found)
-            boards.section(made, shown, asked.chip, key)
-        files.section(made, shown, asked, given, key)
-except SmpcoreError as problem:  # the Python below can be had all the same
-    st.info(escape_markdown(str(problem)))
+            _compare(form, forms)
+            boards.section(made, form, chosen.chip, key)
+        with problems_shown(st.error):
+            files.section(made, form, chosen, sensors, key)
 with st.expander("The same model in Python"):
-    try:
+    with problems_shown():
         st.code(python_lines.python_of_choice(context), language="python")
-    except SmpcoreError as problem:
-        st.info(escape_markdown(str(problem)))
 session.show_url(session.current())

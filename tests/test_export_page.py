@@ -8,13 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.export import boards, costs, formats, ranges, settings
+from pages.export import boards, formats, ranges, settings
 from pages.state import table_store
 from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.ui import exports
 from pages.ui.text import escape_markdown
-from smpcore import METHODS, Dataset
+from smpcore import METHODS, Dataset, quantise
+from smpcore.chips import available, estimate_costs, needs_conversion
 from smpcore.codegen import NUMBERS, TARGETS, QuantModel, SensorRange
 from tests.app import kernels, opened, said, session_of, sound, until
 from tests.smpcore.codegen.integers.mixed_tables import mixed_columns
@@ -130,11 +131,11 @@ def test_rows_that_differ_are_listed():
 )
 def test_a_range_that_is_none_is_told_and_left_out(changes, told):
     made, _ = _made("int8", data="iris", method="smallk")
-    start = ranges._start(formats.quantise(made.compiled, 16))
+    start = ranges._start(quantise(made.compiled, 16))
     edited = start.astype({"low": object, "high": object})
     for name, value in changes.items():
         edited.loc[0, name] = value
-    found, problems = ranges._sound(made, start, edited)
+    found, problems = ranges._changed(made, start, edited)
     assert found == {}
     assert told in problems[0] and repr(start["column"][0]) in problems[0]
 
@@ -231,14 +232,14 @@ def test_a_board_that_is_too_small_is_marked_and_its_name_is_data():
 
 
 def test_costs_are_measured_on_a_button():
-    if not costs.can_measure():
+    if not available():
         pytest.skip("no compiler or simulator of a chip is installed")
     page = _page("int8", data="breast_cancer", method="smallk", **ON_AVR)
     assert "Estimated from a table" in said(page)
     until(page.button(key="measure_costs").click().run(), _is_measured)
     metrics = {metric.label: metric.value for metric in page.metric}
     form = _made("int8", data="breast_cancer", method="smallk")[1]
-    guess = costs.estimates(form.model)["ATmega328P"]
+    guess = estimate_costs(form.model)["ATmega328P"]
     count = int(metrics["Cycles per prediction"].replace(",", ""))
     assert 0.5 < count / guess.linked.count < 2
     alone = int(re.search(r"of flash, ([\d,]+) cycles", said(page))[1])
@@ -266,7 +267,7 @@ def test_a_board_is_judged_by_what_is_linked():
     form = _made("int8", data="breast_cancer", method="smallk")[1]
     board = boards._START.to_dict("records")[1]
     board["flash, kB"] = 2.0
-    known = costs.estimates(form.model)
+    known = estimate_costs(form.model)
     assert known["Cortex-M0"].alone.flash < 2048 < known["Cortex-M0"].linked.flash
     assert boards.lines([board], known)[0]["fits"] == "no: too little flash"
 
@@ -277,8 +278,8 @@ def test_whole_numbers_need_no_conversion():
         for name in resolve(Choice(data="iris")).dataset.feature_columns
     }
     made, form = _made("int8", ranges, data="iris", method="smallk")
-    assert not costs.converts(form.model)
-    both = costs.estimates(form.model)["Cortex-M0"]
+    assert not needs_conversion(form.model)
+    both = estimate_costs(form.model)["Cortex-M0"]
     assert both.alone == both.linked
     (line,) = [
         line
@@ -359,4 +360,4 @@ def test_a_column_without_any_weight_left_is_named_and_not_needed(monkeypatch):
     name, n = form.model.inputs[0].given.name, len(form.model.inputs)
     monkeypatch.setattr(QuantModel, "zero_weights", {name: (2, 2)})
     assert form.n_inputs == n - 1
-    assert f"2 of 2 of {escape_markdown(repr(name))}" in formats.told(form)
+    assert f"2 of 2 of {escape_markdown(repr(name))}" in formats.proved(form)

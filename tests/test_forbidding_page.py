@@ -43,7 +43,7 @@ def chosen(page):
 def sight_of(choice):
     data = resolve(choice).data
     fit = fits.fit(data, choice.method, resolve(choice).values)
-    return ModelContext(resolve(choice), fit.finished().model_)
+    return ModelContext(choice, model=fit.finished().model_)
 
 
 def at(section, query):
@@ -215,7 +215,7 @@ def test_pictures_and_channels_stay():
         column = next(iter(resolve(start).dataset.feature_columns)).split("_t")[0]
         context = sight_of(Choice(data=data, forbidden=(column,)))
         assert context.shape == resolve(start).dataset.sample_shape
-        drawn = context.in_place(context.portraits)
+        drawn = context.in_place(context.portraits.values)
         assert drawn.shape[1] == np.prod(context.shape)
         assert np.isnan(drawn).any()
         html = report.html(context, report.facts_of(context), real=True)
@@ -252,7 +252,7 @@ def test_it_is_undone():
     page = opened({"data": "iris"}, "prototypes.py")
     page.multiselect(key="forbidden_features").set_value([PETAL]).run()
     live = session_of(page).live
-    assert undo.told(live) == "what is forbidden"
+    assert undo.next_undo(live) == "what is forbidden"
     assert undo.back(chosen(page), live).forbidden == ()
 
 

@@ -205,7 +205,7 @@ def _rows(data: cache.Parts, message: Mapping[str, Any]) -> np.ndarray:
     wanted = Counter((_number(x), _number(y)) for x, y in pairs)
     rows = []
     xy = data.X if data.X.shape[1] == 2 else np.column_stack([data.X, data.y])
-    # The browser knows single precision only.
+    # The browser has single precision only.
     for number, place in reversed([*enumerate(xy.astype(np.float32).tolist())]):
         if wanted[tuple(place)] > 0:
             wanted[tuple(place)] -= 1

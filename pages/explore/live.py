@@ -1,4 +1,4 @@
-"""The dialogue of the live figure: a message from the browser in, a payload out.
+"""The live figure: a message from the browser in, a payload out.
 
 On release of a control, the answer is the *canonical* fit (cold start, fixed seed),
 the only one that is linked, exported or compared. While a control moves it is the same
@@ -104,7 +104,7 @@ def _follow(
     visit.choice = context.choice
     if not goes_on:
         undo.follow(live, before, context.choice, message)
-    header["undo"] = context.once("undo", lambda: undo.told(live))
+    header["undo"] = context.once("undo", lambda: undo.next_undo(live))
     if kind == "knots":
         return
     if not dragging:
@@ -136,7 +136,7 @@ def _moved(before: Choice, message: Message, kind: str, live: Live) -> Context |
 
 def _resolved(before: Choice, message: Message, kind: str) -> tuple[Context, list[str]]:
     """What the message makes of a choice, and what was changed besides, in words."""
-    choice, said = validated(_applied(before, message, kind))
+    choice, changed = validated(_applied(before, message, kind))
     context, moved = resolve(choice), []
     chosen = set((message or {}).get("values", ()))
     options = {param.name for param in context.params if param.scale == "choice"}
@@ -146,7 +146,7 @@ def _resolved(before: Choice, message: Message, kind: str) -> tuple[Context, lis
         context, moved = context.within(chosen)
     elif chosen & options:  # they may move the ends of its sliders by much
         context, moved = context.within(chosen | set(before.values))
-    return context, [said] * bool(said) + moved
+    return context, [changed] * bool(changed) + moved
 
 
 def _applied(choice: Choice, message: Message, kind: str) -> Choice:
@@ -166,7 +166,7 @@ def _applied(choice: Choice, message: Message, kind: str) -> Choice:
 def _respond(
     header: dict[str, Any], context: Context, message: Mapping[str, Any], kind: str
 ) -> None:
-    """Fill in what the message asks for."""
+    """Fill in the answer to the message."""
     live = session.get().live
     scene = context.once("scene", lambda: scene_of(context, live))
     if kind == "knots":
@@ -176,7 +176,7 @@ def _respond(
     started = time.perf_counter()
     estimator, data, job, canonical = _fitted(context, live, kind, dragging)
     if live.bounds_of != context.method.key:
-        # Before a fit has told better ones.
+        # Until a fit gives narrower ones.
         widest = {name: (p.low, p.high) for name, p in context.sliders().items()}
         live.bounds, live.bounds_of = widest, context.method.key
     live.bounds = bounds = context.holding(live.bounds)

@@ -13,9 +13,9 @@ import streamlit as st
 from pages.export import formats, settings
 from pages.state import session
 from pages.ui import exports
-from pages.ui.text import escape_markdown
+from pages.ui.elements import download
 from smpcore.codegen import SensorRange
-from smpcore.errors import ExportError
+from smpcore.evaluation import ComparedFormat
 
 #: End of a file -> what its text is coloured as.
 _LANGUAGES = {"c": "c", "h": "c", "ino": "cpp", "py": "python", "json": "json"}
@@ -24,8 +24,8 @@ _LANGUAGES |= {"yml": "yaml", "txt": "cmake", "csv": "csv"}
 
 def section(
     made: exports.Export,
-    form: formats.Form,
-    asked: settings.Settings,
+    form: ComparedFormat,
+    chosen: settings.Settings,
     ranges: dict[str, SensorRange],
     key: Any,
 ) -> None:
@@ -34,44 +34,42 @@ def section(
     Parameters
     ----------
     made : Export
-    form : Form
-    asked : Settings
+    form : ComparedFormat
+    chosen : Settings
     ranges : dict of str to SensorRange
     key : object
         The same for the same model and ranges only.
+
+    Raises
+    ------
+    ExportError
+        If the target cannot have such numbers, or cannot express the model.
     """
     real = st.toggle(
         "Include real training rows in the test vectors",
         value=exports.carries_real_rows(made.data),
         key=f"export_real_{made.data.dataset.digest}",
     )
-    like = key, form.name, real
+    vectors_key = key, form.name, real
     vectors = session.remembered(
-        "vectors", like, partial(made.vectors, form.model, real)
+        "vectors", vectors_key, partial(made.vectors, form.model, real)
     )
-    choice = asked.target, form.name, asked.name
-    told = ranges if form.is_whole else None, formats.as_exported(form, made)
-    make = partial(made.zip, vectors, *choice, *told)
-    try:
-        packed = session.remembered("files", (like, choice), make)
-    except ExportError as error:
-        st.error(escape_markdown(str(error)))
-        return
-    st.download_button(
+    choice = chosen.target, form.name, chosen.name
+    sensors = ranges if form.is_whole else None
+    make = partial(made.zip, vectors, *choice, sensors, formats.as_exported(form, made))
+    packed = session.remembered("files", (vectors_key, choice), make)
+    download(
         "Download the zip",
-        data=packed,
-        file_name=f"{asked.name or made.usual_name}.zip",
-        mime="application/zip",
-        icon=":material/download:",
-        on_click="ignore",
+        packed,
+        f"{chosen.name or made.usual_name}.zip",
         type="primary",
         key="export_download",
         help="Includes a self-test, test vectors and a README.",
     )
-    told = f"{vectors.n_real} of them real" if vectors.n_real else "all synthetic"
-    if held := form.model.n_training_rows:
-        told += f"; the model itself contains {held} training rows"
-    st.caption(f"Contains {len(vectors.rows)} test vectors, {told}.")
+    origin = f"{vectors.n_real} of them real" if vectors.n_real else "all synthetic"
+    if n_rows := form.model.n_training_rows:
+        origin += f"; the model itself contains {n_rows} training rows"
+    st.caption(f"Contains {len(vectors.rows)} test vectors, {origin}.")
     _show(_texts(packed))
 
 

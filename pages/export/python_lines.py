@@ -12,7 +12,7 @@ from smpcore import SmpcoreError
 from smpcore.codegen import emit_python
 
 
-def _brought(context: Context) -> dict[str, Any]:
+def _table_source(context: Context) -> dict[str, Any]:
     """How a table that is not bundled is read, or fetched, the same way again."""
     dataset, drawn = context.table, None
     if context.choice.data == MINE:
@@ -23,23 +23,12 @@ def _brought(context: Context) -> dict[str, Any]:
             "Drawn points and a separate test file have no short Python version; the "
             "JSON file of an export contains the whole model."
         )
-    words = {
-        "delimiter": reading.delimiter,
-        "decimal": reading.decimal,
-        "encoding": reading.encoding,
-    }
-    options = {name: value for name, value in words.items() if value}
-    if not reading.header:
-        options["header"] = False
-    if dataset.channels:
-        series = {"series": reading.series, "n_times": reading.n_times}
-        options |= {name: value for name, value in series.items() if value}
-    arranged = {"roles": dict(dataset.roles), "kinds": dict(dataset.kinds)}
-    arranged["task"] = dataset.task
+    columns = {"roles": dict(dataset.roles), "kinds": dict(dataset.kinds)}
+    columns["task"] = dataset.task
     if (number := openml_sets.number_behind(dataset)) is not None:
-        return {"openml": number, "params": arranged}
+        return {"openml": number, "params": columns}
     name = reading.filename or dataset.name
-    return {"file": name, "params": options | arranged}
+    return {"file": name, "params": reading.options() | columns}
 
 
 def python_of_choice(context: Context) -> str:
@@ -50,7 +39,7 @@ def python_of_choice(context: Context) -> str:
     if (number := openml_sets.number_of(choice.data)) is not None:
         source = {"openml": number}
     elif choice.data not in BUNDLED:
-        source = _brought(context)
+        source = _table_source(context)
     else:
         info = BUNDLED[choice.data]
         start = {param.name: param.start for param in info.params}

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from typing import NamedTuple
 
 import streamlit as st
 
-from pages.state import session, widget_state
-from pages.state.context import Context
-from pages.ui.progress import is_waiting
-from pages.work.tasks import Task
+from pages.state import widget_state
 from smpcore.chips import CHIPS
 from smpcore.codegen import NUMBERS, TARGETS
 
@@ -37,21 +31,8 @@ _NAME_HELP = (
 )
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How the files of a model are to be made.
-
-    Parameters
-    ----------
-    number_format : str
-        Of `smpcore.codegen.NUMBERS`.
-    target : str
-        Of `smpcore.codegen.TARGETS`.
-    chip : str
-        Whose costs are shown.
-    name : str
-        As typed; empty: the usual one.
-    """
+class Settings(NamedTuple):
+    """How the files of a model are to be made, and the chip whose costs are shown."""
 
     number_format: str
     target: str
@@ -59,79 +40,45 @@ class Settings:
     name: str
 
 
-def ask(usual: str) -> Settings:
+def controls(default_name: str) -> Settings:
     """Let the visitor choose; links and other pages keep it.
 
     Parameters
     ----------
-    usual : str
+    default_name : str
         Name of the model where none is typed.
 
     Returns
     -------
     Settings
+        The name as typed; empty for the default one.
     """
     columns = st.columns([3, 2, 2, 2], vertical_alignment="bottom")
     number_format = columns[0].segmented_control(
         "Number format",
         list(NUMBERS),
         required=True,
-        **widget_state.press("export_format", NUMBERS, "float32"),
+        **widget_state.for_buttons("export_format", NUMBERS, "float32"),
         help=_FORMAT_HELP,
     )
     target = columns[1].selectbox(
         "Target",
         list(TARGETS),
         format_func=lambda key: TARGETS[key].title,
-        **widget_state.pick("export_target", TARGETS, "c99"),
+        **widget_state.for_selectbox("export_target", TARGETS, "c99"),
         help=_TARGET_HELP,
     )
     chip = columns[2].selectbox(
         "Costs on",
         list(CHIPS),
-        **widget_state.pick("export_chip", CHIPS, "Cortex-M0"),
+        **widget_state.for_selectbox("export_chip", CHIPS, "Cortex-M0"),
         help=_CHIP_HELP,
     )
     name = columns[3].text_input(
         "Model name",
         max_chars=LONGEST_NAME,
-        placeholder=usual,
-        **widget_state.words("export_name", LONGEST_NAME, ""),
+        placeholder=default_name,
+        **widget_state.for_text("export_name", LONGEST_NAME, ""),
         help=_NAME_HELP,
     )
     return Settings(number_format, target, chip, name)
-
-
-def key(context: Context) -> Any:
-    """The same for the same model with the same open rows only."""
-    opened = context.choice.open_test, context.times_opened
-    return context.key, context.operating, opened
-
-
-def begun(name: str, key: Any, work: Callable[..., Any]) -> Task:
-    """The task of this name; one for another key is left and this one begun.
-
-    Parameters
-    ----------
-    name : str
-    key : object
-        The same for the same work only.
-    work : callable
-        See `tasks.Task`.
-
-    Returns
-    -------
-    Task
-    """
-    before = session.get().results.get(name, (key, None))
-    if before[0] != key:
-        before[1].leave()
-    task = session.remembered(name, key, partial(Task, work))
-    if task.was_left:  # the tab lost its connection for a while
-        task.start()
-    return task
-
-
-def waits(job: Task, words: str) -> bool:
-    """Whether a job goes on for long; if so its progress is shown until it is done."""
-    return is_waiting(job, QUICK_SECONDS, words, stoppable=False)

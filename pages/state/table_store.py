@@ -138,8 +138,8 @@ def _make_room(visitor: str) -> None:
     while sizes[visitor] > VISITOR_BYTES or sizes.total() > BUDGET_BYTES:
         if sizes[visitor] <= VISITOR_BYTES:
             visitor = max(sizes, key=sizes.__getitem__)
-        kept = [key for key, entry in _entries.items() if entry.browser == visitor]
-        oldest = _drop(min(kept, key=lambda key: _entries[key].visited))
+        tokens = [key for key, entry in _entries.items() if entry.browser == visitor]
+        oldest = _drop(min(tokens, key=lambda key: _entries[key].visited))
         sizes[visitor] -= oldest.size
 
 
@@ -154,8 +154,8 @@ def visit(token: str) -> tuple[Dataset, Split | None]:
     """
     with _lock:
         _forget_old()
-        entry = _entries.get(token)
-        if entry is None or entry.browser != browser():
+        entry = _of_this_browser(token)
+        if entry is None:
             raise SmpcoreError(
                 "The table of this link is not on the server: uploads and drawings "
                 "are shown only in the browser that brought them, and are forgotten "
@@ -168,8 +168,8 @@ def visit(token: str) -> tuple[Dataset, Split | None]:
 def seconds_left(token: str) -> float:
     """How long this visitor's table stays without a visit; this is none."""
     with _lock:
-        entry = _entries.get(token)
-        if entry is None or entry.browser != browser():
+        entry = _of_this_browser(token)
+        if entry is None:
             return 0.0
         return max(0.0, entry.visited + KEEP_SECONDS - time.monotonic())
 
@@ -177,9 +177,13 @@ def seconds_left(token: str) -> float:
 def delete(token: str) -> None:
     """Forget a table now, if it is this visitor's."""
     with _lock:
-        entry = _entries.get(token)
-        if entry is not None and entry.browser == browser():
+        if _of_this_browser(token):
             _drop(token)
+
+
+def _of_this_browser(token: str) -> _Entry | None:
+    entry = _entries.get(token)
+    return entry if entry and entry.browser == browser() else None
 
 
 def _forget_old() -> None:

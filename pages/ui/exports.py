@@ -142,15 +142,12 @@ def _compiled(context: Context, fit: fits.Fit) -> Export:
 def _provenance(context: Context, estimator: Any) -> dict[str, Any]:
     """Where the model comes from; no date, so that the bytes repeat."""
     choice, data = context.choice, context.data
-    parts = ["train", "validation"]
-    if choice.open_test or data.dataset.open_test:
-        parts.append("test")
-    accuracy = {}
-    for part in parts:
-        X, y = data.of(part)
-        if len(y):
-            scores = evaluate(estimator.model_, X, y, data.clusters(part))
-            accuracy[part] = measured(scores, data)
+    accuracy = {
+        part: measured(
+            evaluate(estimator.model_, *data.of(part), data.clusters(part)), data
+        )
+        for part in context.open_parts
+    }
     return {
         "data": {"name": data.dataset.name, "digest": data.dataset.digest},
         "split": {
@@ -186,33 +183,10 @@ def measured(scores: Scores | RegressionScores, data: cache.Parts) -> dict[str, 
     -------
     dict
     """
-    low, high = scores.interval
     about = {"interval_note": data.cluster_summary} if data.cluster_summary else {}
     if isinstance(scores, Scores):
-        silent = [str(label) for label in scores.never_answered]
-        return (
-            {
-                "hits": scores.hits,
-                "rows": scores.rows,
-                "interval_95": [round(low, 4), round(high, 4)],
-                "balanced": round(scores.balanced_accuracy, 4),
-                "most_frequent_class": round(scores.majority, 4),
-                "hits_of_most_frequent_class": round(scores.majority * scores.rows),
-            }
-            | ({"never_answered": silent} if silent else {})
-            | about
-        )
-    numbers = {
-        "mean_absolute_error": scores.mae,
-        "root_mean_squared_error": scores.rmse,
-        "r2": scores.r2,
-        "always_the_training_median": scores.always(
-            float(np.median(data.of("train")[1]))
-        ),
-    }
-    known = {name: float(f"{v:.6g}") for name, v in numbers.items() if np.isfinite(v)}
-    ends = [float(f"{end:.6g}") for end in (low, high) if np.isfinite(end)]
-    return {"rows": scores.rows, "interval_95": ends} | known | about
+        return scores.as_dict() | about
+    return scores.as_dict(float(np.median(data.of("train")[1]))) | about
 
 
 def carries_real_rows(data: cache.Parts) -> bool:
@@ -236,9 +210,9 @@ def offer(choice: Choice) -> tuple[str, Callable[[], bytes]]:
         Why it cannot, as far as seen (empty if it can), and what makes the zip.
     """
     results = session.get().results
-    key, kept = results.get("offer", (None, None))
+    key, offered = results.get("offer", (None, None))
     if key is choice:  # asked anew for every picture of a drag
-        return kept
+        return offered
     try:
         context = resolve(choice)
         _ = context.times_opened  # known from now on: the thread cannot visit a table

@@ -44,16 +44,21 @@ def run() -> None:
     st.html(Path("assets/style.css"))
     cache.start_up()
     page = st.navigation(_pages(), position="top")
+    _show_state(is_first_page=not page.url_path)
+    page.run()
+    # Values set on this page are linked and kept too.
+    session.show_url(session.current())
+    workspace.keep(session.current())
+
+
+def _show_state(is_first_page: bool) -> None:
+    """What every page shows above itself; the first page's figure shows notices."""
     choice = workspace.current()
     session.show_url(choice)
-    state_dialog.entrance(choice)
+    state_dialog.button(choice)
     if choice.data == MINE:
         notices.announce_expiry(choice.token)
-    # The figure of the first page says all of this itself, as it changes.
-    if page.url_path:
-        notices.remind(choice)
+    if not is_first_page:
+        notices.show_forbidden(choice)
         for notice in session.take_notices():
             st.warning(escape_markdown(notice))
-    page.run()
-    session.show_url(session.current())  # what the page was told is linked and kept too
-    workspace.keep(session.current())

@@ -73,7 +73,7 @@ def _end_with_parent() -> None:
 
 @contextmanager
 def executor_for(dataset: Dataset) -> Iterator[Executor | None]:
-    """Choose who computes a study: the cluster, processes of its own, or who asks.
+    """Choose where a study runs: on the cluster, in processes of its own, or here.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def executor_for(dataset: Dataset) -> Iterator[Executor | None]:
     Yields
     ------
     Executor or None
-        None: the thread that asks is to do it.
+        None: the calling thread computes it.
     """
     if not dataset.private and (cluster := engine().executor):
         yield cluster

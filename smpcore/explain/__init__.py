@@ -22,6 +22,12 @@ from smpcore.explain.points import (
     column_effects,
     points_rule,
 )
+from smpcore.explain.tables import (
+    heaviest_cases,
+    prototype_table,
+    prototype_weights,
+    score_leads,
+)
 from smpcore.explain.words import rule_in_words
 
 __all__ = [
@@ -38,10 +44,14 @@ __all__ = [
     "deciding_prototypes",
     "embedding",
     "facts_of_prototypes",
+    "heaviest_cases",
     "likeness",
     "measures_of_prototypes",
     "nearest_examples",
     "points_rule",
+    "prototype_table",
+    "prototype_weights",
     "rule_in_words",
+    "score_leads",
     "wins",
 ]
