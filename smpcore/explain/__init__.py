@@ -22,6 +22,7 @@ from smpcore.explain.points import (
     column_effects,
     points_rule,
 )
+from smpcore.explain.score_card import ScoreCard, score_card
 from smpcore.explain.words import rule_in_words
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Oddities",
     "PointsTable",
     "Rule",
+    "ScoreCard",
     "changed_columns",
     "column_effects",
     "contrasts",
@@ -43,5 +45,6 @@ __all__ = [
     "nearest_examples",
     "points_rule",
     "rule_in_words",
+    "score_card",
     "wins",
 ]
