@@ -2,20 +2,20 @@
 
 import streamlit as st
 
-from pages.apply import new_file, new_rows
+from pages.apply import new_rows
 from pages.state import session
-from pages.ui.text import escape_markdown
-from smpcore import SmpcoreError
+from pages.ui.elements import problems_shown
+from pages.ui.text import escape_markdown, message
 from smpcore.codegen import used_inputs
 from smpcore.evaluation import clusters_like
 
 context = session.resolved()
 st.subheader("Apply")
-try:
+with problems_shown(st.error, stop=True):
     data = context.data
     name = escape_markdown(data.dataset.name)
     st.caption(f"{context.method.title}, trained on {name}.")
-    file = new_file.upload(data)
+    file = new_rows.upload(data)
     model = context.model()
     used = used_inputs(model, data.preparation)
     if file is None:
@@ -25,17 +25,13 @@ try:
     if matched is None:
         st.stop()
     answers = new_rows.answers(model, data, matched)
-except SmpcoreError as problem:
-    st.error(escape_markdown(str(problem)))
-    st.stop()
 for notice in matched.notices:
-    st.warning(escape_markdown(notice))
+    message(st.warning, notice)
 new_rows.summary(model, answers)
 where = new_rows.known(file, data, matched)
-open_test = context.choice.open_test or data.dataset.open_test
-new_rows.overlap(where, open_test)
+new_rows.overlap(where, context.open_test)
 if matched.labels is not None:
-    scored = new_rows.counted(where, open_test)
-    groups = clusters_like(data.dataset, file.frame)
+    scored = new_rows.counted(where, context.open_test)
+    groups = clusters_like(data.dataset, file.content)
     new_rows.read_out(model, data, answers, matched.labels, scored, groups)
 new_rows.table(answers)

@@ -5,8 +5,10 @@ import streamlit as st
 from pages.data import charts, checks, editor, openml, roles, uploads
 from pages.state import session
 from pages.ui import workspace
-from pages.ui.text import escape_markdown, number_columns, short_label
-from smpcore import Dataset, SmpcoreError
+from pages.ui.elements import problems_shown
+from pages.ui.elements import table as show_table
+from pages.ui.text import message, short_label
+from smpcore import Dataset
 from smpcore.datasets import Split
 
 
@@ -25,20 +27,17 @@ def _facts(dataset: Dataset, division: Split) -> None:
     with st.container(horizontal=True):
         for name, count in facts.items():
             st.metric(name, f"{count:,}", width=110)
-    st.caption(
-        escape_markdown(f"{dataset.description} Source: {dataset.source}.".strip())
-    )
+    message(st.caption, f"{dataset.description} Source: {dataset.source}.".strip())
 
 
 def _columns(dataset: Dataset) -> None:
-    uploads.how_read(dataset)
+    uploads.reading_settings(dataset)
     if dataset.private:
-        st.caption(
-            escape_markdown(
-                f"Target: {short_label(dataset.target)}. If that is not right, "
-                'give another column the role "target". A column that says which '
-                'rows belong together (a patient, a machine) gets the role "group".'
-            )
+        message(
+            st.caption,
+            f"Target: {short_label(dataset.target)}. If that is not right, "
+            'give another column the role "target". A column that says which '
+            'rows belong together (a patient, a machine) gets the role "group".',
         )
     roles.task(dataset)
     roles.roles(dataset)
@@ -53,18 +52,14 @@ with st.expander("Upload data", icon=":material/upload:"):
     uploads.uploads()
 with st.expander("Fetch from OpenML", icon=":material/cloud_download:"):
     openml.controls()
-openml.problem()
 workspace.await_table(session.current())
 with picker:
-    editor.pick()
-try:
+    editor.dataset_picker()
+with problems_shown(st.error, stop=True):
     table, drawn = editor.shown()
-    dataset = editor.posed(table)
-    editor.divide(dataset, drawn)
+    dataset = editor.with_task(table)
+    editor.split_controls(dataset, drawn)
     division = editor.division_of(dataset, drawn)
-except SmpcoreError as problem:
-    st.error(escape_markdown(str(problem)))
-    st.stop()
 _facts(dataset, division)
 checks.remarks(dataset, division, table)
 names = ["Columns", "Table", "Classes", "Missing values", "Two columns"]
@@ -72,8 +67,9 @@ tabs = st.tabs([*names, "Series"] if dataset.channels else names)
 with tabs[0]:
     _columns(table)
 some = dataset.frame.iloc[:200, :200]
-tabs[1].dataframe(some, key="table", column_config=number_columns(some))
-tabs[1].caption("At most the first 200 rows and columns.")
+with tabs[1]:
+    show_table(some, hide_index=False, key="table")
+    st.caption("At most the first 200 rows and columns.")
 with tabs[2]:
     charts.balance(dataset, division)
 with tabs[3]:

@@ -9,12 +9,13 @@ from pages.explore.canvas import live_figure
 from pages.state import session
 from pages.state.context import resolve
 from pages.ui import exports, pin, readouts
-from pages.ui.text import escape_markdown, number_columns
+from pages.ui.elements import download, problems_shown, table_popover
 from pages.work import cache
-from smpcore import METHODS, SmpcoreError, figures
+from smpcore import METHODS, figures
+from smpcore.datasets import plural
 
 
-def _heard() -> None:
+def _store_message() -> None:
     state = st.session_state.get("live_figure") or {}
     session.get().message = state.get("msg")
 
@@ -22,7 +23,7 @@ def _heard() -> None:
 @st.fragment
 def _figure() -> None:
     message, session.get().message = session.get().message, None
-    live_figure(live.answer(message), key="live_figure", on_msg=_heard)
+    live_figure(live.answer(message), key="live_figure", on_msg=_store_message)
     _downloads()
     _story()
 
@@ -34,14 +35,12 @@ def _downloads() -> None:
     row = st.container(horizontal=True, vertical_alignment="center")
     refused, make = exports.offer(released)
     usual = "The fully converged model as C99 code with a self-test, in a zip file."
-    row.download_button(
+    download(
         "Download as C",
-        data=make,
-        file_name="model.zip",
-        mime="application/zip",
-        icon=":material/download:",
-        on_click="ignore",
+        make,
+        "model.zip",
         key="explore_download",
+        place=row,
         disabled=bool(refused),
         help=refused or usual,
     )
@@ -53,15 +52,11 @@ def _downloads() -> None:
     if context.operating:
         row.caption(f"{context.operating} (set on Trade-off).")
     if times := context.times_opened:
-        row.caption(f"Test set opened {times} time{'s' * (times > 1)}.")
+        row.caption(f"Test set opened {plural(times, 'time')}.")
 
 
 def _convergence() -> None:
-    try:
-        fit = session.resolved().fit()
-    except SmpcoreError as error:
-        st.info(escape_markdown(str(error)))
-        return
+    fit = session.resolved().fit()
     if not fit.wait(0.0):
         st.info("The model is still being fitted.")
         return
@@ -73,9 +68,7 @@ def _convergence() -> None:
     )
     st.caption(f"{readouts.convergence_summary(history)}.")
     names = ("iteration", "objective", "gap")
-    table = {name: getattr(history, name) for name in names}
-    with st.popover("Show as a table"):
-        st.dataframe(table, hide_index=True, column_config=number_columns(table))
+    table_popover({name: getattr(history, name) for name in names})
 
 
 def _story() -> None:
@@ -94,7 +87,8 @@ _figure()
 def _solver() -> None:
     if st.toggle("Show convergence", key="show_convergence"):
         st.button("Recompute for the current model", key="refresh_convergence")
-        _convergence()
+        with problems_shown():
+            _convergence()
 
 
 _solver()

@@ -13,9 +13,9 @@ from pages.prototypes import (
 )
 from pages.prototypes.context import ModelContext
 from pages.state import session, widget_state
-from pages.ui import readouts, worth
-from pages.ui.text import escape_markdown
-from smpcore import SmpcoreError
+from pages.ui import quality, readouts
+from pages.ui.elements import problems_shown
+from pages.ui.text import escape_markdown, message
 
 SECTIONS = {
     "All": portraits.gallery,
@@ -28,24 +28,21 @@ SECTIONS = {
 
 context = session.resolved()
 st.subheader("Prototypes")
-try:
+with problems_shown(st.error, stop=True):
     data = context.data
     forbidden.control(context)
     model = context.model()
-except SmpcoreError as problem:
-    st.error(escape_markdown(str(problem)))
-    st.stop()
 name = escape_markdown(data.dataset.name)
 st.caption(
     f"{context.method.title}, trained on {name}. "
     f"{readouts.KINDS[model.kind_of_prototype]}"
 )
-st.caption(escape_markdown(worth.worth(model, data)))
+message(st.caption, quality.quality_of(model, data))
 shown = st.segmented_control(
     "Show",
     list(SECTIONS),
     required=True,
-    **widget_state.press("prototypes_section", SECTIONS, "All"),
+    **widget_state.for_buttons("prototypes_section", SECTIONS, "All"),
     label_visibility="collapsed",
 )
-SECTIONS[shown](ModelContext(context, model))
+SECTIONS[shown](ModelContext(context.choice, context.known, model=model))

@@ -7,44 +7,41 @@ import streamlit as st
 
 from pages.state import session
 from pages.tradeoff import charts, operating_point, sweeps
-from pages.ui.text import escape_markdown
+from pages.ui.elements import problems_shown
+from pages.ui.progress import progress_bar, stop_all
+from pages.ui.text import message
 from pages.work.slots import interactive_slot
-from smpcore import SmpcoreError
 
 
 def _progress(jobs: list) -> None:
     """How far the sweeps are, with Stop and Refine."""
     running = [job for job in jobs if job.running]
-    done, fits = sum(job.n_found for job in jobs), sum(job.n_fits for job in jobs)
+    done, fits = sum(job.n_done for job in jobs), sum(job.n_fits for job in jobs)
     left = [job.seconds_left for job in running if job.seconds_left is not None]
     text = f"{done} of {fits} fits" if fits else "Waiting for a free core"
     if left:
         text += f", about {sum(left):.0f} s left of what has begun"
     elif not running and done < fits:
         text += " finished: a first sweep ends after two seconds, or at Stop"
-    bar, button = st.columns([5, 1], vertical_alignment="center")
-    bar.progress(min(1.0, done / max(1, fits)), text=text)
     if running:
-        button.button("Stop", key="sweep_stop", on_click=sweeps.stop, args=(running,))
+        stop = {"key": "sweep_stop", "on_click": stop_all, "args": (running,)}
+        progress_bar(min(0.99, done / max(1, fits)), text, "Stop", **stop)
     else:
-        button.button(
-            "Refine",
-            key="sweep_refine",
-            on_click=asked.refine,
-            help="Up to 30 values of each method, each fit to the end.",
-        )
+        help = "Up to 30 values of each method, each fit to the end."
+        refine = {"key": "sweep_refine", "on_click": request.refine, "help": help}
+        progress_bar(1.0, text, "Refine", **refine)
 
 
-def _clicked(asked: sweeps.SweepRequest, points: pd.DataFrame) -> None:
+def _clicked(request: sweeps.SweepRequest, points: pd.DataFrame) -> None:
     picked = st.session_state["tradeoff_chart"].selection.points
     if picked and picked[0].get("customdata") in points.index:
-        sweeps.use(asked, points.loc[picked[0]["customdata"]])
+        sweeps.use(request, points.loc[picked[0]["customdata"]])
 
 
 @interactive_slot()
-def _choose(found: sweeps.SweepResult) -> None:
+def _choose(result: sweeps.SweepResult) -> None:
     """The twin of a click, and the model that is chosen."""
-    rows = found.of_methods.itertuples()
+    rows = result.of_methods.itertuples()
     texts = {sweeps.label(row): row for row in rows}
     left, button, link = st.columns([5, 2, 2], vertical_alignment="bottom")
     picked = left.selectbox("Select a point", texts, key="point")
@@ -52,17 +49,17 @@ def _choose(found: sweeps.SweepResult) -> None:
         "Use this model",
         key="use_point",
         on_click=sweeps.use,
-        args=(asked, texts[picked]),
+        args=(request, texts[picked]),
         type="primary",
     )
     link.page_link("pages/explore.py", label="Open in Explore")
-    if told := sweeps.in_use(session.resolved(), found, asked):
-        st.success(told)
+    if message_in_use := sweeps.in_use(session.resolved(), result, request):
+        st.success(message_in_use)
     session.show_url(session.current())
 
 
 def _results() -> None:
-    pairs = asked.jobs()
+    pairs = request.jobs()
     jobs = [fine or first for first, fine in pairs]
     pace = sweeps.pace(pairs)
     _progress(jobs)
@@ -70,17 +67,17 @@ def _results() -> None:
     for words in dict.fromkeys(job.where for job in jobs if job.where):
         st.caption(words)
     for problem in problems:
-        st.info(escape_markdown(problem))
+        message(st.info, problem)
     if pairs:
-        found = sweeps.gather(asked, pairs)
-        for sentence in charts.failures(found, asked.score):
-            st.warning(escape_markdown(sentence))
-        if len(found.points):
-            charts.show(found, asked, partial(_clicked, asked, found.of_methods))
-            if len(found.of_methods):
-                _choose(found)
-            charts.table_twin(found, asked)
-        if not pace and not problems and (late := charts.unfinished(found, asked)):
+        result = sweeps.gather(request, pairs)
+        for sentence in charts.failures(result, request.score):
+            message(st.warning, sentence)
+        if len(result.points):
+            charts.show(result, request, partial(_clicked, request, result.of_methods))
+            if len(result.of_methods):
+                _choose(result)
+            charts.points_table(result, request)
+        if not pace and not problems and (late := charts.unfinished(result, request)):
             st.info(late)
     # The whole page decides how often this is looked at, and follows a point.
     if pace != polling or session.resolved().key != context.key:
@@ -88,13 +85,10 @@ def _results() -> None:
 
 
 st.subheader("Trade-off")
-try:
-    context = session.resolved()
+context = session.resolved()
+with problems_shown(stop=True):
     data = context.data
-except SmpcoreError as problem:
-    st.info(escape_markdown(str(problem)))
-    st.stop()
-asked = sweeps.ask(context)
-polling = sweeps.pace(asked.jobs())
+request = sweeps.controls(context)
+polling = sweeps.pace(request.jobs())
 st.fragment(_results, run_every=polling)()
 operating_point.section()

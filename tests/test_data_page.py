@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.data import editor
+from pages.data import charts, editor
 from pages.state import links, table_store
 from pages.state.choice import BUNDLED, Choice
 from pages.state.context import resolve
@@ -229,8 +229,8 @@ def test_a_leak_and_repeated_rows_are_named():
 def test_test_rows_are_drawn_only_when_they_are_open():
     frame = pd.DataFrame({"a": range(50), "y": [0, 1] * 25})
     division = split(make_dataset(frame, "t"))
-    assert len(editor.visible_rows(division, open_test=False)) == 40
-    assert len(editor.visible_rows(division, open_test=True)) == 50
+    assert len(charts.visible_rows(division, open_test=False)) == 40
+    assert len(charts.visible_rows(division, open_test=True)) == 50
 
 
 LONG = "who,when,x,kind\n" + "".join(
@@ -275,7 +275,7 @@ def test_the_python_of_a_series_model_reads_the_same_series():
     sound(page.toggle(key="long_0").set_value(True).run())
     sound(page.number_input(key="long_times_0").set_value(8).run())
     dataset = table_store._entries[choice(page).token].dataset
-    source = exports._brought(resolve(choice(page)))
+    source = exports._table_source(resolve(choice(page)))
     again = read_table(LONG.encode(), source["file"], **source["params"])
     assert source["file"] == "t.csv"
     assert again.digest == dataset.digest
@@ -398,7 +398,7 @@ def test_a_time_column_makes_blocks_in_time_and_python_says_so():
     assert facts(page)["Features"] == "2"
     assert (facts(page)["Training"], facts(page)["Validation"]) == ("36", "12")
     dataset = table_store._entries[choice(page).token].dataset
-    source = exports._brought(resolve(choice(page)))
+    source = exports._table_source(resolve(choice(page)))
     again = read_table(DATED.encode(), source["file"], **source["params"])
     assert source["params"]["roles"]["when"] == "time"
     np.testing.assert_array_equal(again.times, dataset.times)

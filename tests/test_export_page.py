@@ -10,15 +10,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.export import boards, costs, formats, ranges, settings, usage
-from pages.export.settings import FORMATS, TARGETS
+from pages.export import boards, formats, ranges, settings, usage
+from pages.export.settings import TARGETS
 from pages.state import table_store
 from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.ui import exports
 from pages.ui.text import escape_markdown
-from smpcore import METHODS, Dataset
+from smpcore import METHODS, Dataset, quantise
+from smpcore.chips import available, estimate_costs, needs_conversion
 from smpcore.codegen import EMITTERS, PACKERS, QuantModel, SensorRange, bundle
+from smpcore.evaluation import NUMBER_FORMATS
 from tests.app import kernels, opened, said, session_of, sound, until
 from tests.smpcore.codegen.integers.mixed_tables import mixed_columns
 
@@ -47,14 +49,14 @@ def _made(number_format, ranges=None, **choice):
     return made, found[number_format]
 
 
-@pytest.mark.parametrize("number_format", FORMATS)
+@pytest.mark.parametrize("number_format", NUMBER_FORMATS)
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_is_exported_or_refused_calmly_in_every_format(
     method, number_format
 ):
     page = _page(number_format, method=method)
     table = _table(page)
-    assert list(table.index)[1:4] == list(FORMATS)
+    assert list(table.index)[1:4] == list(NUMBER_FORMATS)
     assert table.index[0].startswith("float64")
     assert table.index[-1] == "majority-class baseline"
     assert table["Training: right"]["float32"].endswith(" of 90)")
@@ -74,7 +76,7 @@ def test_linear_integers_are_possible_and_agree():
     table = _table(_page("int8", data="breast_cancer", method="smallk", target="avr"))
     assert table["differ from float64"]["int16"] == "0 of 455"
     assert table["rows saturated"]["int8"].endswith(" of 455")
-    proved = [float(table["proved equal"][f].split()[0]) for f in FORMATS]
+    proved = [float(table["proved equal"][f].split()[0]) for f in NUMBER_FORMATS]
     assert proved[0] >= proved[1] >= proved[2] > 50
     cycles = table["cycles, whole numbers"].str.replace(",", "")
     assert int(cycles["int8"]) < int(cycles["int16"]) < int(cycles["float32"])
@@ -83,8 +85,8 @@ def test_linear_integers_are_possible_and_agree():
 
 def test_a_regression_speaks_of_errors_and_differences():
     table = _table(_page("int16", data="diabetes"))
-    found = table["largest difference"][list(FORMATS)].astype(float)
-    proved = table["proved bound"][list(FORMATS)].astype(float)
+    found = table["largest difference"][list(NUMBER_FORMATS)].astype(float)
+    proved = table["proved bound"][list(NUMBER_FORMATS)].astype(float)
     assert (found > 0).all() and (found <= proved).all()
     error = table["Validation: mean error"].astype(float)
     assert error["training-median baseline"] > error["int16"]
@@ -114,11 +116,11 @@ def test_rows_that_differ_are_listed():
 )
 def test_a_range_that_is_none_is_told_and_left_out(changes, told):
     made, _ = _made("int8", data="iris", method="smallk")
-    start = ranges._start(formats.quantise(made.compiled, 16))
+    start = ranges._start(quantise(made.compiled, 16))
     edited = start.astype({"low": object, "high": object})
     for name, value in changes.items():
         edited.loc[0, name] = value
-    found, problems = ranges._sound(made, start, edited)
+    found, problems = ranges._changed(made, start, edited)
     assert found == {}
     assert told in problems[0] and repr(start["column"][0]) in problems[0]
 
@@ -173,7 +175,7 @@ def test_every_target_is_explained_in_three_lines(target):
     assert len(told.splitlines()) == 3 and "mdl_predict" in told
 
 
-@pytest.mark.parametrize("number_format", FORMATS)
+@pytest.mark.parametrize("number_format", NUMBER_FORMATS)
 def test_an_arduino_library_is_a_target(number_format):
     page = _page(number_format, target="arduino", method="smallk")
     shown = [block.value for block in page.get("code")]
@@ -207,14 +209,14 @@ def test_a_board_that_is_too_small_is_marked_and_its_name_is_data():
 
 
 def test_costs_are_measured_on_a_button():
-    if not costs.can_measure():
+    if not available():
         pytest.skip("no compiler or simulator of a chip is installed")
     page = _page("int8", data="breast_cancer", method="smallk", target="avr")
     assert "Estimated from a table" in said(page)
     until(page.button(key="measure_costs").click().run(), _is_measured)
     metrics = {metric.label: metric.value for metric in page.metric}
     form = _made("int8", data="breast_cancer", method="smallk")[1]
-    guess = costs.estimates(form.model)["ATmega328P"]
+    guess = estimate_costs(form.model)["ATmega328P"]
     count = int(metrics["Cycles per prediction"].replace(",", ""))
     assert 0.5 < count / guess.linked.count < 2
     alone = int(re.search(r"of flash, ([\d,]+) cycles", said(page))[1])
@@ -227,7 +229,7 @@ def _bytes(cell):
 
 def test_integers_from_floats_cost_their_conversion():
     page = _page("int8", data="breast_cancer", method="smallk", k="2", target="c99")
-    table = _table(page).loc[list(FORMATS)]
+    table = _table(page).loc[list(NUMBER_FORMATS)]
     alone = table["flash, whole numbers"].map(_bytes)
     linked = table["flash, from floats"].map(_bytes)
     assert alone["int8"] < alone["float32"] == linked["float32"] < linked["int8"]
@@ -245,7 +247,7 @@ def test_a_board_is_judged_by_what_is_linked():
     form = _made("int8", data="breast_cancer", method="smallk")[1]
     board = boards._START.to_dict("records")[1]
     board["flash, kB"] = 2.0
-    known = costs.estimates(form.model)
+    known = estimate_costs(form.model)
     assert known["Cortex-M0"].alone.flash < 2048 < known["Cortex-M0"].linked.flash
     assert boards.lines([board], known)[0]["fits"] == "no: too little flash"
 
@@ -256,8 +258,8 @@ def test_whole_numbers_need_no_conversion():
         for name in resolve(Choice(data="iris")).dataset.feature_columns
     }
     made, form = _made("int8", ranges, data="iris", method="smallk")
-    assert not costs.converts(form.model)
-    both = costs.estimates(form.model)["Cortex-M0"]
+    assert not needs_conversion(form.model)
+    both = estimate_costs(form.model)["Cortex-M0"]
     assert both.alone == both.linked
     (line,) = [
         line
@@ -278,7 +280,7 @@ def _is_measured(page):
     return "Measured on simulated chips" in said(page)
 
 
-@pytest.mark.parametrize("number_format", FORMATS)
+@pytest.mark.parametrize("number_format", NUMBER_FORMATS)
 def test_the_bundle_says_how_good_these_numbers_are(number_format):
     given = {"petal length (cm)": SensorRange(0, 10, unit="cm")}
     made, form = _made(number_format, given, data="iris", method="smallk")
@@ -343,4 +345,4 @@ def test_a_column_without_any_weight_left_is_named_and_not_needed(monkeypatch):
     name, n = form.model.inputs[0].given.name, len(form.model.inputs)
     monkeypatch.setattr(QuantModel, "zero_weights", {name: (2, 2)})
     assert form.n_inputs == n - 1
-    assert f"2 of 2 of {escape_markdown(repr(name))}" in formats.told(form)
+    assert f"2 of 2 of {escape_markdown(repr(name))}" in formats.proved(form)

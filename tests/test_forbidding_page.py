@@ -42,7 +42,7 @@ def chosen(page):
 def sight_of(choice):
     data = resolve(choice).data
     fit = fits.fit(data, choice.method, resolve(choice).values)
-    return ModelContext(resolve(choice), fit.finished().model_)
+    return ModelContext(choice, model=fit.finished().model_)
 
 
 def at(section, query):
@@ -251,7 +251,7 @@ def test_it_is_undone():
     page = opened({"data": "iris"}, "prototypes.py")
     page.multiselect(key="forbidden_features").set_value([PETAL]).run()
     live = session_of(page).live
-    assert undo.told(live) == "what is forbidden"
+    assert undo.next_undo(live) == "what is forbidden"
     assert undo.back(chosen(page), live).forbidden == ()
 
 

@@ -39,7 +39,7 @@ def test_many_at_once_compute_once():
     computed, barrier = [], threading.Barrier(6)
 
     @memo.memo(4)
-    def slow(digest, number, _dataset):
+    def slow(dataset, number):
         computed.append(number)
         time.sleep(0.1)
         return object()
@@ -90,13 +90,13 @@ def test_delete_ends_what_is_under_way(browser):
     begun = threading.Event()
 
     @memo.memo(4)
-    def study(digest, _dataset):
+    def study(dataset):
         def work(stop, progress):
             begun.set()
             while not stop[0]:
                 time.sleep(0.002)
 
-        return tasks.Task(work, study=_dataset)
+        return tasks.Task(work, study=dataset)
 
     task = study(data.dataset)
     assert begun.wait(10.0)

@@ -16,15 +16,15 @@ engine = sys.modules["smpcore.evaluation.engine"]
 
 
 def _sweep(data):
-    job = sweep_jobs.SweepJob(data.dataset, data.split.train, "smallk", (), 2, False)
+    job = sweep_jobs.SweepJob(data, "smallk", (), 2, False)
     while job.running:
         time.sleep(0.05)
-    assert job.n_found
+    assert job.n_done
 
 
 def _compare(data):
     entry = comparisons.Entry("smallk")
-    job = comparisons.ContenderJob(data.dataset, data.split.train, entry, True)
+    job = comparisons.ContenderJob(data, entry, True)
     while job.running:
         time.sleep(0.05)
     assert job.contender, job.problem
@@ -33,11 +33,10 @@ def _compare(data):
 def _refit(data, monkeypatch):
     monkeypatch.setattr(stability, "N_REFITS", 2)
     method = METHODS["smallk"]
-    choice = SimpleNamespace(method=method.key)
-    chosen = SimpleNamespace(values=method.defaults())
     X, y = data.of("train")
     model = method.estimator(method.defaults()).fit(X, y).model_
-    context = SimpleNamespace(data=data, choice=choice, chosen=chosen, model=model)
+    chosen = {"method": method, "values": method.defaults()}
+    context = SimpleNamespace(data=data, model=model, **chosen)
     job = stability._job(context)
     assert [each.n_refits for each in job.result()] == [2, 2]
 

@@ -16,7 +16,7 @@ from pages.prototypes import one, report, rules
 from pages.prototypes.context import ModelContext
 from pages.state import table_store
 from pages.state.choice import MINE, Choice
-from pages.state.context import Context, resolve
+from pages.state.context import resolve
 from pages.state.session import Session
 from pages.work import cache, fits
 from smpcore import METHODS, Dataset, prepare, split
@@ -170,9 +170,8 @@ def test_the_report_is_text_and_pictures_only(method, hostile, monkeypatch):
     data = cache.Parts(dataset, division, preparation, X, dataset.y)
     row = METHODS[method]
     model = row.estimator(row.defaults()).fit(*data.named("train")).model_
-    chosen = Context(Choice(method=method))
-    vars(chosen)["data"] = data
-    context = ModelContext(chosen, model)
+    context = ModelContext(Choice(method=method), model=model)
+    vars(context)["data"] = data
     monkeypatch.setattr(st, "session_state", {"session": Session()})
     context.notes[0] = {"name": NASTY, "note": f"note {NASTY}"}
     facts = report.facts_of(context)
@@ -210,7 +209,7 @@ def test_the_report_says_how_good_it_is_and_that_the_test_set_was_open(
     parts = resolve(choice).data
     fit = fits.fit(parts, method, resolve(choice).values)
     assert fit.wait(60)
-    facts = report.facts_of(ModelContext(resolve(choice), fit.estimator.model_))
+    facts = report.facts_of(ModelContext(choice, model=fit.estimator.model_))
     assert facts["Test set opened"] == "2 times"
     told = [value for name, value in facts.items() if name.startswith("Test ")]
     assert any(words in value for value in told)
@@ -263,8 +262,8 @@ def test_another_category_is_another_answer():
 
 def _parts(page):
     """Names of the parts of the lead, of the table beside the chart."""
-    tables = [table.value for table in page.dataframe if "contribution" in table.value]
-    return [name for name in tables[0].iloc[:, 0] if name != "constant"]
+    tables = [table.value for table in page.dataframe]
+    return next(t.iloc[:, 0] for t in tables if "contribution" in t.columns[1])
 
 
 def test_the_words_of_a_regression_are_of_numbers():
@@ -330,7 +329,7 @@ def test_the_report_warns_as_the_page_does(monkeypatch):
     fit = fits.fit(parts, "smp", resolve(choice).values)
     assert fit.wait(60)
     monkeypatch.setattr(st, "session_state", {"session": Session()})
-    context = ModelContext(resolve(choice), fit.estimator.model_)
+    context = ModelContext(choice, model=fit.estimator.model_)
     odd = [j for j, fact in enumerate(context.facts) if fact.opposing]
     assert odd
     text = unescape(report.html(context, report.facts_of(context), False))
@@ -387,3 +386,15 @@ def test_what_was_typed_stays_when_a_feature_is_forbidden():
     sound(page.button(key="take_back").click().run())
     assert "True value:" in said(page)
     assert lines().loc[column, "value"] != 9.5 and not lines()["hold"].any()
+
+
+def test_a_small_linear_model_has_a_score_card_and_others_say_why_not():
+    small = {"data": "breast_cancer", "method": "smallk", "n_prototypes": "1"}
+    page = at("Rule in words", {**small, "k": "2"})
+    card = page.dataframe[-1].value
+    assert list(card) == ["column", "value", "points"]
+    assert (card["points"] >= 0).all()
+    assert "if the points sum to" in words(page)
+    assert "Validation: accuracy of the card" in words(page)
+    page = at("Rule in words", {"data": "breast_cancer", "method": "supersparse"})
+    assert "A score card needs a linear classifier" in words(page)

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pages.work import study_pool
+from pages.work import cache, study_pool
 from pages.work.sweep_jobs import SweepJob
 from smpcore import load_dataset, split
 
@@ -86,8 +86,8 @@ def test_it_works_at_a_low_priority(pool):
 
 
 def test_a_killed_process_ends_its_own_study_alone(pool):
-    job = SweepJob(IRIS, split(IRIS).train, "smp", (), 5, True)
-    _until(lambda: job.n_found)
+    job = SweepJob(cache.parts(IRIS, split(IRIS)), "smp", (), 5, True)
+    _until(lambda: job.n_done)
     (theirs,) = {process.pid for process in active_children()} - {
         pool.submit(os.getpid).result()
     }
@@ -95,15 +95,15 @@ def test_a_killed_process_ends_its_own_study_alone(pool):
     _until(lambda: job.done)
     assert "was ended" in job.problem and "What had come is kept" in job.problem
     assert pool.submit(abs, -1).result() == 1
-    again = SweepJob(IRIS, split(IRIS).train, "smallk", (), 5, False)
+    again = SweepJob(cache.parts(IRIS, split(IRIS)), "smallk", (), 5, False)
     _until(lambda: again.done)
-    assert not again.problem and again.n_found
+    assert not again.problem and again.n_done
 
 
 _PARENT = """
 import itertools, signal, sys, time
 import numpy as np
-from pages.work import study_pool
+from pages.work import cache, study_pool
 from smpcore import load_dataset
 from smpcore.evaluation.tasks import running
 from tests.test_study_pool import slow

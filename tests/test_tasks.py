@@ -6,13 +6,12 @@ import time
 from dataclasses import replace
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
-from pages.work import sweep_jobs, tasks, visitors
+from pages.work import cache, sweep_jobs, tasks, visitors
 from pages.work.sweep_jobs import SweepJob
 from pages.work.tasks import Task
-from smpcore import SmpcoreError, load_dataset
+from smpcore import SmpcoreError, load_dataset, split
 
 
 class Held:
@@ -28,6 +27,10 @@ class Held:
             time.sleep(0.002)
         self.ended += 1
         return "stopped" if stop[0] else "done"
+
+
+def _data(dataset):
+    return cache.parts(dataset, split(dataset, 0.0, 0.0))
 
 
 def ended(task):
@@ -174,12 +177,12 @@ def test_a_sweep_started_twice_at_once_has_every_fit_once(monkeypatch):
         tasks, "STUDIES", tasks.ThreadPoolExecutor(2, thread_name_prefix="study")
     )
     dataset = load_dataset("iris")
-    sweep = SweepJob(dataset, np.arange(dataset.n_samples), "smp", (), 3, False)
+    sweep = SweepJob(_data(dataset), "smp", (), 3, False)
     for owner in ("one", "other"):
         threading.Thread(target=sweep.start, args=(owner,)).start()
     ended(sweep)
     time.sleep(0.1)
-    assert sweep.complete and sweep.n_found == sweep.n_fits
+    assert sweep.complete and sweep.n_done == sweep.n_fits
 
 
 def test_a_sweep_that_breaks_says_so(monkeypatch):
@@ -188,6 +191,6 @@ def test_a_sweep_that_breaks_says_so(monkeypatch):
 
     monkeypatch.setattr(sweep_jobs, "sweep", break_down)
     dataset = load_dataset("iris")
-    sweep = SweepJob(dataset, np.arange(dataset.n_samples), "smp", (), 3, False)
+    sweep = SweepJob(_data(dataset), "smp", (), 3, False)
     assert "see the server log" in ended(sweep).problem
     assert not sweep.has_no_points

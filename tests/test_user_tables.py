@@ -85,7 +85,7 @@ def test_explore_goes_on_without_a_table_that_another_tab_deleted(browser):
     answer = browser.drag(mu=0.07)
     assert GONE in answer["notices"][0]["text"]
     assert answer["kind"] == "full"
-    assert (browser.choice.data, browser.choice.own) == ("moons", ())
+    assert (browser.choice.data, browser.choice.user_tables) == ("moons", ())
     refused = back(browser)
     assert "Undo cannot take back" in refused["notices"][0]["text"]
     assert browser.choice.data == "moons"
@@ -141,7 +141,7 @@ def test_a_second_drawing_leaves_the_first_and_the_lists_do_not_grow_for_ever(br
     listed = [*_listed(browser)]
     assert listed[:3] == ["My table", "My drawing", "My drawing (2)"]
     assert len(listed) == user_tables.MOST_DRAWINGS + 1
-    assert upload in browser.choice.own
+    assert upload in browser.choice.user_tables
 
 
 def test_the_link_of_a_drawing_opens_it(browser):
@@ -161,13 +161,15 @@ def test_a_file_replaces_the_upload_and_no_drawing():
     names = page.selectbox(key="data_pick").options
     assert names[:2] == ["My table", "My drawing"]
     page = bring(page, GOOD.replace("0.30", "0.31"), "u.csv")
-    assert choice(page).own == (first, drawing), "a new file replaces the old one"
+    assert choice(page).user_tables == (first, drawing), (
+        "a new file replaces the old one"
+    )
     assert facts(page)["Rows"] == "60"
     sound(page.selectbox(key="data_pick").select(f"mine:{drawing}").run())
     assert choice(page).token == drawing
     assert facts(page)["Rows"] == "300"
     page.button(key="delete_table").click().run()
-    assert choice(page).own == ()
+    assert choice(page).user_tables == ()
     assert not {first, drawing} & set(table_store._entries)
 
 

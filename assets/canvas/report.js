@@ -107,9 +107,10 @@ export class Report {
     const names = this.placesOf([...found.keys()]);
     const cells = keepChildren(this.numbers, names.length, () => el("div", {}, el("dt"), el("dd"), el("small")));
     names.forEach((name, i) => {
-      const { value = "–", detail = "" } = found.get(name) ?? {};
+      const { value = "–", detail = "", help = "" } = found.get(name) ?? {};
       const [term, number, small] = cells[i].children;
       setText(term, name);
+      term.title = help;
       setText(number, String(value));
       number.title = String(value);
       setText(small, detail);

@@ -9,24 +9,27 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.apply.new_file import NewFile
 from pages.state import session
+from pages.ui.elements import download, metric
+from pages.ui.elements import table as show_table
+from pages.ui.files import ENDINGS, OpenFile, like, open_file
+from pages.ui.quality import shortcomings
 from pages.ui.readouts import percent
-from pages.ui.text import escape_markdown, number_columns, short_label
-from pages.ui.worth import shortcomings
-from pages.work import cache
+from pages.ui.text import escape_markdown, message, short_label
+from pages.work import cache, reading
+from pages.work.memo import pairs
 from smpcore import PrototypeModel, SmpcoreError
+from smpcore.datasets import list_names, read_frame
 from smpcore.evaluation import (
     Matched,
     RegressionScores,
     Scores,
     answer_rows,
-    count_answers,
     known_rows,
     labelled,
     match_columns,
+    score_answers,
 )
-from smpcore.evaluation import class_numbers as numbers_of
 
 #: Rows of the table on the screen; the file has all of them.
 MOST_SHOWN = 1000
@@ -44,16 +47,16 @@ _CHOOSE, _MISSING = "choose …", "none: its values are missing"
 
 def expected(data: cache.Parts, used: Collection[str]) -> None:
     """The columns that the file should have: those that the model uses."""
-    inputs = [given for given in data.preparation.inputs if given.name in used]
+    inputs = [column for column in data.preparation.inputs if column.name in used]
     lines = [
         {
-            "column": given.name,
-            "holds": "numbers" if given.kind == "number" else "a category",
-            "in training": f"{given.low:.6g} to {given.high:.6g}"
-            if given.kind == "number"
-            else ", ".join(given.levels[:6]),
+            "column": column.name,
+            "holds": "numbers" if column.kind == "number" else "a category",
+            "in training": f"{column.low:.6g} to {column.high:.6g}"
+            if column.kind == "number"
+            else ", ".join(column.levels[:6]),
         }
-        for given in inputs[:200]
+        for column in inputs[:200]
     ]
     rest = len(data.preparation.inputs) - len(inputs)
     others = f" The model does not use the other {rest:,} columns." if rest else ""
@@ -63,45 +66,67 @@ def expected(data: cache.Parts, used: Collection[str]) -> None:
         f"predictions are scored.{others}"
     )
     if lines:
-        st.dataframe(lines, hide_index=True)
+        show_table(lines)
 
 
-def matched(file: NewFile, data: cache.Parts, used: Collection[str]) -> Matched | None:
+def upload(data: cache.Parts) -> OpenFile | None:
+    """The file picker, and the file that is open."""
+
+    def read(file: Any) -> pd.DataFrame:
+        return reading.read(read_frame, file, file.name, **like(data.dataset))[0]
+
+    return open_file(
+        "new_rows",
+        data.dataset.digest,
+        read,
+        "New rows: a table with the same columns, with or without the target",
+        ENDINGS,
+        "They stay in memory until you leave or close them, are visible in your "
+        "browser only, and join neither the data set nor any export.",
+    )
+
+
+def matched(file: OpenFile, data: cache.Parts, used: Collection[str]) -> Matched | None:
     """The file's columns in their places; None while the visitor must choose."""
-    frame = file.frame
-    roles = data.dataset.roles
+    frame, roles = file.content, data.dataset.roles
     # The interval takes those into account.
     beside = [name for name in roles if roles[name] in ("group", "time")]
-    how = {"needed": used, "beside": beside}
-    asked = frame, data.preparation, data.dataset.target
+    options = {"needed": used, "beside": beside}
+    columns = frame, data.preparation, data.dataset.target
     try:
-        return match_columns(*asked, **how)
+        return match_columns(*columns, **options)
     except SmpcoreError as problem:
-        names = [given.name for given in data.preparation.inputs]
+        names = [column.name for column in data.preparation.inputs]
         absent = [name for name in used if name not in frame]
         if frame.empty or not absent or len(absent) > 50:
             raise
-        st.warning(escape_markdown(str(problem)))
+        message(st.warning, str(problem))
     chosen = _chosen(file, absent, [name for name in frame if name not in names])
     if _CHOOSE in chosen.values():
         return None
     renamed = {n: None if c == _MISSING else c for n, c in chosen.items()}
-    return match_columns(*asked, renamed, **how)
+    return match_columns(*columns, renamed, **options)
 
 
-def _chosen(file: NewFile, absent: list[str], free: list[str]) -> dict[str, str]:
+def _replacements(file: OpenFile) -> dict[str, str]:
+    """Column that the model uses -> what the visitor took in its place."""
+    return session.remembered("new_columns", file.id, dict)
+
+
+def _chosen(file: OpenFile, absent: list[str], free: list[str]) -> dict[str, str]:
     """For each column that is not there, what the visitor takes in its place."""
-    chosen = {}
+    before, chosen = _replacements(file), {}
     options = [_CHOOSE, _MISSING, *free]
     columns = st.columns(3)
     for place, name in enumerate(absent):
         chosen[name] = columns[place % 3].selectbox(
             f"Column {escape_markdown(short_label(name))}",
             options,
+            options.index(before[name]) if before.get(name) in options else 0,
             format_func=short_label,
-            key=file.remember(name, options),
+            key=f"renamed_{name}_{file.id}",
         )
-    file.chosen.update(chosen)
+    before.update(chosen)
     return chosen
 
 
@@ -111,26 +136,27 @@ def answers(model: PrototypeModel, data: cache.Parts, matched: Matched) -> pd.Da
     return table.set_axis(pd.RangeIndex(1, len(table) + 1, name="row"), axis=0)
 
 
-def known(file: NewFile, data: cache.Parts, matched: Matched) -> np.ndarray:
+def known(file: OpenFile, data: cache.Parts, matched: Matched) -> np.ndarray:
     """Of each row, the part of the data set that has an equal one; empty: none."""
     of = data.dataset, data.split, data.preparation, data.X, matched
-    given = tuple(matched.frame.notna().any())
-    key = file.key, data.split.key, given, tuple(sorted(file.chosen.items()))
+    column = tuple(matched.frame.notna().any())
+    parts = data.dataset.digest, data.split.key
+    key = file.id, parts, column, pairs(_replacements(file))
     return session.remembered("known_rows", key, lambda: known_rows(*of))
 
 
 def overlap(where: np.ndarray, open_test: bool) -> None:
     """Say how many rows equal rows of the data set, or that none does."""
     counts = {part: int((where == part).sum()) for part in _EQUAL}
-    told = [f"{_EQUAL[part]} {n:,}" for part, n in counts.items() if n]
-    if not told:
+    counts_text = [f"{_EQUAL[part]} {n:,}" for part, n in counts.items() if n]
+    if not counts_text:
         closed = "" if open_test else "; the test set of that data set stays closed"
         st.caption(f"These rows are not part of the data set{closed}.")
         return
     st.warning(
         f"Of these {len(where):,} rows, {sum(counts.values()):,} equal rows of this "
-        f"data set ({', '.join(told)}). Equal means all values that both have; where "
-        "values are few, rows are equal by chance as well."
+        f"data set ({', '.join(counts_text)}). Equal means all values that both "
+        "have; where values are few, rows are equal by chance as well."
     )
 
 
@@ -153,17 +179,16 @@ def summary(model: PrototypeModel, table: pd.DataFrame) -> None:
     """How many rows got which answer, and how many lie off the training data."""
     off = table[["out of range", "missing", "unseen"]] > 0
     with st.container(horizontal=True):
-        st.metric("Rows", f"{len(table):,}", width=130)
+        metric("Rows", f"{len(table):,}", width=130)
         if model.classes is None:
-            ends = f"{table['answer'].min():.4g} to {table['answer'].max():.4g}"
-            st.metric("Predictions", ends, width=220)
+            limits = f"{table['answer'].min():.4g} to {table['answer'].max():.4g}"
+            metric("Predictions", limits, width=220)
         for name in off:
-            st.metric(f"Rows {name}", f"{int(off[name].sum()):,}", width=160)
+            metric(f"Rows {name}", f"{int(off[name].sum()):,}", width=160)
     if model.classes is not None:
         counts = table["answer"].value_counts()
-        words = [f"{short_label(c)}: {n:,}" for c, n in counts.iloc[:12].items()]
-        rest = "" if len(counts) <= 12 else f" and {len(counts) - 12} more classes"
-        st.caption(escape_markdown(f"Predictions: {'; '.join(words)}{rest}."))
+        names = [f"{short_label(label)}: {n:,}" for label, n in counts.items()]
+        message(st.caption, f"Predictions: {list_names(names, 12, 80)}.")
 
 
 def read_out(
@@ -180,46 +205,44 @@ def read_out(
         return
     rows, truth, notices = labelled(labels, model.classes)
     for notice in notices:
-        st.warning(escape_markdown(notice))
+        message(st.warning, notice)
     if not rows.size:
         return
     if groups is not None:
         groups = groups[scored][rows]
     answers = table["answer"].to_numpy()[rows]
-    if model.classes is None:
-        scores = _errors(RegressionScores(truth, answers, groups), data)
-    else:
-        known = numbers_of(truth, model.classes)
-        given = numbers_of(answers, model.classes)
-        scores = count_answers(known, given, model.classes, groups)
+    scores = score_answers(truth, answers, model.classes, groups)
+    if isinstance(scores, Scores):
         _counts(scores, rows.size)
-    if model.classes is None or scores.rows:
-        _beaten(scores, data)
+    else:
+        _errors(scores, data)
+    if scores.rows:
+        for sentence in shortcomings(scores, data.of("train")[1]):
+            message(st.warning, sentence)
     _dependent(data, groups)
 
 
-def _errors(errors: RegressionScores, data: cache.Parts) -> RegressionScores:
+def _errors(errors: RegressionScores, data: cache.Parts) -> None:
     low, high = errors.interval
     usual = errors.always(float(np.median(data.of("train")[1])))
     with st.container(horizontal=True):
-        st.metric("Mean absolute error", f"{errors.mae:.4g}", width=200)
-        st.metric("95 % interval", f"{low:.4g}–{high:.4g}", width=200)
-        st.metric("R²", f"{errors.r2:.3f}", width=120)
-        st.metric("Training-median baseline", f"{usual:.4g}", width=220)
-    return errors
+        metric("Mean absolute error", f"{errors.mae:.4g}", width=200)
+        metric("95 % interval", f"{low:.4g}–{high:.4g}", width=200)
+        metric("R²", f"{errors.r2:.3f}", width=120)
+        metric("Training-median baseline", f"{usual:.4g}", width=220)
 
 
 def _counts(scores: Scores, total: int) -> None:
     """How many of all rows are right; those of unknown classes never are."""
     with st.container(horizontal=True):
-        st.metric("Accuracy", percent(scores.hits / total), width=130)
-        st.metric("Correct rows", f"{scores.hits:,} of {total:,}", width="content")
+        metric("Accuracy", percent(scores.hits / total), width=130)
+        metric("Correct rows", f"{scores.hits:,} of {total:,}", width="content")
         if scores.rows:
             low, high = scores.interval
-            ends = f"{100 * low:.0f}–{100 * high:.0f} %"
-            st.metric("95 % interval (known classes)", ends, width=240)
-            st.metric("Balanced accuracy", percent(scores.balanced_accuracy), width=160)
-            st.metric("Majority-class baseline", percent(scores.majority), width=220)
+            limits = f"{100 * low:.0f}–{100 * high:.0f} %"
+            metric("95 % interval (known classes)", limits, width=240)
+            metric("Balanced accuracy", percent(scores.balanced_accuracy), width=160)
+            metric("Majority-class baseline", percent(scores.majority), width=220)
     if scores.rows:
         shares = ["" if np.isnan(share) else percent(share) for share in scores.recall]
         lines = {
@@ -228,7 +251,7 @@ def _counts(scores: Scores, total: int) -> None:
             "predicted": scores.confusion.sum(axis=0),
             "recall": shares,
         }
-        st.dataframe(lines, hide_index=True)
+        show_table(lines)
 
 
 def _dependent(data: cache.Parts, groups: np.ndarray | None) -> None:
@@ -242,27 +265,14 @@ def _dependent(data: cache.Parts, groups: np.ndarray | None) -> None:
         st.caption(f"In the interval, {data.cluster_summary}.")
 
 
-def _beaten(scores: Scores | RegressionScores, data: cache.Parts) -> None:
-    """Say where one answer to all rows would do as well."""
-    for sentence in shortcomings(scores, data.of("train")[1]):
-        st.warning(escape_markdown(sentence))
-
-
 def table(answers: pd.DataFrame) -> None:
     """The rows' answers on the screen, and all of them as a file."""
     some = answers.iloc[:MOST_SHOWN]
-    st.dataframe(some, key="answers", column_config=number_columns(some))
+    show_table(some, hide_index=False, key="answers")
     if len(answers) > MOST_SHOWN:
         st.caption(f"The first {MOST_SHOWN:,} of {len(answers):,} rows.")
-    st.download_button(
-        "Download all predictions as CSV",
-        data=lambda: as_csv(answers),
-        file_name="answers.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-        key="answers_download",
-    )
+    label = "Download all predictions as CSV"
+    download(label, lambda: as_csv(answers), "answers.csv", key="answers_download")
 
 
 def as_csv(answers: pd.DataFrame) -> bytes:

@@ -8,27 +8,12 @@ import numpy as np
 
 from pages.compare.contenders import Scored
 from pages.state.context import Context
-from pages.ui.readouts import percent
 from pages.work import cache
 from smpcore import figures
 from smpcore.evaluation import Contender, class_numbers
 
 #: Nodes of a map along each axis, and rows that are drawn in it.
 NODES, MOST_ROWS = 80, 300
-
-
-def to_beat(data: cache.Parts, part: str) -> str:
-    """What one and the same answer to every row would reach, in a sentence."""
-    truth = data.of(part)[1]
-    if data.dataset.task == "regression":
-        usual = float(np.median(data.of("train")[1]))
-        error = np.abs(truth - usual).mean()
-        return (
-            f"Training-median baseline ({usual:.4g}): mean absolute error {error:.4g}."
-        )
-    labels, counts = np.unique(truth, return_counts=True)
-    usual, share = labels[counts.argmax()], percent(counts.max() / counts.sum())
-    return f"Majority-class baseline ({usual!s:.24}): {share}."
 
 
 class Maps:
@@ -55,10 +40,10 @@ class Maps:
 
     def answers(self, contender: Contender) -> np.ndarray:
         """Its answers at the nodes, shape (NODES, NODES)."""
-        found = contender.answers(self._nodes)
+        labels = contender.answers(self._nodes)
         if self.classes is not None:
-            found = class_numbers(found, self.classes)
-        return found.reshape(NODES, NODES)
+            labels = class_numbers(labels, self.classes)
+        return labels.reshape(NODES, NODES)
 
     def of(self, one: Scored) -> Any:
         """The map of one contender, its wrong answers ringed."""
@@ -84,10 +69,9 @@ class Maps:
         return figures.difference_map(self.view, differ, self.xy, only, [*words, where])
 
 
-def note(maps: Maps, data: cache.Parts, part: str) -> str:
-    """What the maps show, and what must be beaten."""
+def note(maps: Maps, part: str) -> str:
+    """What the maps show."""
     off = (
         "wrong" if maps.classes is not None else "error more than twice the mean error"
     )
-    shown = f"{maps.view.note} Rows shown: {part}; ringed: {off}."
-    return f"{shown} {to_beat(data, part)}"
+    return f"{maps.view.note} Rows shown: {part}; ringed: {off}."

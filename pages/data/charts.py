@@ -1,8 +1,8 @@
 """The charts of the Data page."""
 
+import numpy as np
 import streamlit as st
 
-from pages.data import editor
 from pages.state import session
 from pages.ui.text import short_label
 from smpcore import Dataset, figures
@@ -37,24 +37,32 @@ def scatter(dataset: Dataset, division: Split) -> None:
     names = dataset.feature_columns
     if not names:
         return
-    open_test = dataset.open_test or session.current().open_test
-    across, up = st.columns(2)
-    first = across.selectbox("x axis", names, 0, short_label, key="scatter_x")
+    left, right = st.columns(2)
+    first = left.selectbox("x axis", names, 0, short_label, key="scatter_x")
     last = min(1, len(names) - 1)
-    second = up.selectbox("y axis", names, last, short_label, key="scatter_y")
-    rows = editor.visible_rows(division, open_test)
-    figure = figures.scatter(dataset, rows, first, second)
-    words = f"{short_label(first)} against {short_label(second)}, by target"
-    st.plotly_chart(figure, key="scatter", alt=words)
-    if not open_test:
-        st.caption("The test rows are not drawn: they stay closed.")
+    second = right.selectbox("y axis", names, last, short_label, key="scatter_y")
+    figure = figures.scatter(
+        dataset, visible_rows(division, _is_open(dataset)), first, second
+    )
+    alt = f"{short_label(first)} against {short_label(second)}, by target"
+    st.plotly_chart(figure, key="scatter", alt=alt)
 
 
 def series(dataset: Dataset, division: Split) -> None:
     """A few series of each class."""
-    open_test = dataset.open_test or session.current().open_test
-    rows = editor.visible_rows(division, open_test)
+    rows = visible_rows(division, _is_open(dataset))
     words = "A few series of each class against time, a panel for each channel"
     st.plotly_chart(figures.series(dataset, rows), key="series", alt=words)
-    closed = "" if open_test else " The test rows are not drawn: they stay closed."
-    st.caption(f"At most three series of each class, spread over its rows.{closed}")
+    st.caption("At most three series of each class, spread over its rows.")
+
+
+def visible_rows(division: Split, open_test: bool) -> np.ndarray:
+    """Rows that may be drawn: the test rows only if they are open."""
+    if not open_test:
+        st.caption("The test rows are not drawn: they stay closed.")
+    parts = [division.train, division.validation, *([division.test] * open_test)]
+    return np.sort(np.concatenate(parts))
+
+
+def _is_open(dataset: Dataset) -> bool:
+    return dataset.open_test or session.current().open_test

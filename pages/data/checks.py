@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.data import editor, roles
 from pages.state import session
-from pages.ui.text import escape_markdown, short_label
+from pages.ui.text import escape_markdown, message, short_label
 from smpcore import Dataset
 from smpcore.datasets import (
     Split,
@@ -25,13 +25,9 @@ def remarks(dataset: Dataset, division: Split, table: Dataset) -> None:
     table : Dataset
         As its columns have their roles.
     """
-    if problem := editor.obstacle(dataset):
-        st.warning(
-            escape_markdown(
-                f"{problem} Until then the other pages show another table."
-            ),
-            icon=":material/block:",
-        )
+    if problem := editor.fit_problem(dataset):
+        words = f"{problem} Until then the other pages show another table."
+        message(st.warning, words, icon=":material/block:")
     repeated, telling, groups = session.remembered(
         "checked",
         (dataset.digest, division.key),
@@ -50,11 +46,8 @@ def remarks(dataset: Dataset, division: Split, table: Dataset) -> None:
         )
     for name, share in telling:
         words = f"{short_label(name)} alone predicts {share:.1%} of the training rows"
-        st.warning(
-            escape_markdown(
-                f"{words}. Possible target leakage: is it known before the target?"
-            )
-        )
+        leakage = "Possible target leakage: is it known before the target?"
+        message(st.warning, f"{words}. {leakage}")
     notices = [*dataset.notices, *division.notices]
     if notices:
         st.info("\n".join(f"- {escape_markdown(notice)}" for notice in notices))
@@ -63,12 +56,11 @@ def remarks(dataset: Dataset, division: Split, table: Dataset) -> None:
 def _offer_group(table: Dataset, division: Split, name: str, known: int) -> None:
     """Say how many rows a model may know by their patient, and how to mend it."""
     held_out = division.validation.size + division.test.size
-    st.warning(
-        escape_markdown(
-            f"{known:,} of {held_out:,} validation and test rows have a "
-            f"{short_label(name)} that is also in the training rows: possible leakage, "
-            "which makes the scores optimistic."
-        )
+    message(
+        st.warning,
+        f"{known:,} of {held_out:,} validation and test rows have a "
+        f"{short_label(name)} that is also in the training rows: possible leakage, "
+        "which makes the scores optimistic.",
     )
     if table.private:
         words = escape_markdown(f"Keep the rows of one {short_label(name)} together")

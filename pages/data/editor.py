@@ -5,21 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from pages.state import links, session, table_store, user_tables
 from pages.state.choice import BUNDLED, MINE, Choice
 from pages.state.session import Live
 from pages.ui.controls import set_values
-from pages.ui.text import escape_markdown
+from pages.ui.text import message
 from pages.work import cache, sources, visitors
 from smpcore import METHODS, Dataset, SmpcoreError
 from smpcore.datasets import Split, check_fit
 from smpcore.parameters import Param
 
 
-def pick() -> None:
+def dataset_picker() -> None:
     """Which table: a bundled one with its parameters, or the visitor's own."""
     choice = session.current()
     visit = session.get()
@@ -94,16 +93,10 @@ def _has_method(task: str) -> bool:
     return any(task in method.estimators for method in METHODS.values())
 
 
-def visible_rows(division: Split, open_test: bool) -> np.ndarray:
-    """Rows that may be drawn: the test rows only if they are open."""
-    parts = [division.train, division.validation, *([division.test] * open_test)]
-    return np.sort(np.concatenate(parts))
-
-
 def shown() -> tuple[Dataset, Split | None]:
     """The table of this page: one that cannot be fitted yet, or the chosen one.
 
-    Its number to predict is still a number: see `posed`.
+    Its number to predict is still a number: see `with_task`.
     """
     choice = session.current()
     visit = session.get()
@@ -114,18 +107,18 @@ def shown() -> tuple[Dataset, Split | None]:
         except SmpcoreError as error:
             visit.draft = ""
             session.choose(Choice())
-            st.warning(escape_markdown(str(error)))
+            message(st.warning, str(error))
     return session.resolved().table, None
 
 
-def posed(dataset: Dataset) -> Dataset:
+def with_task(dataset: Dataset) -> Dataset:
     """The table with the question that is asked of it: two classes, if so chosen."""
     if session.current().two_classes and dataset.task == "regression":
         return cache.two_classes(dataset)
     return dataset
 
 
-def divide(dataset: Dataset, drawn: Split | None) -> None:
+def split_controls(dataset: Dataset, drawn: Split | None) -> None:
     """Let the visitor choose the shares of the parts and the seed."""
     choice = session.current()
     if drawn is not None:
@@ -136,8 +129,8 @@ def divide(dataset: Dataset, drawn: Split | None) -> None:
     most = round(min(0.6, 0.9 - validation), 2)
     start, fixed = min(choice.test, most), dataset.test_rows is not None
     test = columns[1].slider("Test share", 0.0, most, start, disabled=fixed)
-    ends = int(links.SEED.low), int(links.SEED.high)
-    seed = columns[2].number_input("Seed of the split", *ends, choice.seed)
+    limits = int(links.SEED.low), int(links.SEED.high)
+    seed = columns[2].number_input("Seed of the split", *limits, choice.seed)
     session.choose(replace(choice, validation=validation, test=test, seed=seed))
 
 
@@ -149,7 +142,7 @@ def division_of(dataset: Dataset, drawn: Split | None) -> Split:
     return cache.split_of(dataset, choice.validation, choice.test, choice.seed)
 
 
-def obstacle(dataset: Dataset) -> str:
+def fit_problem(dataset: Dataset) -> str:
     """Why no method can learn from this table yet; empty if one can."""
     if not _has_method(dataset.task):
         return (
@@ -163,7 +156,7 @@ def obstacle(dataset: Dataset) -> str:
     return ""
 
 
-def take(dataset: Dataset, brought: bool = False) -> None:
+def keep(dataset: Dataset, brought: bool = False) -> None:
     """Keep a visitor's table; as soon as it can be fitted, every page works with it.
 
     Parameters
@@ -173,7 +166,7 @@ def take(dataset: Dataset, brought: bool = False) -> None:
         From elsewhere; else it is the shown table, read otherwise.
     """
     choice, visit = session.current(), session.get()
-    if obstacle(dataset):
+    if fit_problem(dataset):
         visit.draft = table_store.keep(dataset, token=visit.draft)
         return
     same = choice.data == MINE and not (visit.draft or brought)
@@ -198,7 +191,7 @@ def forget() -> None:
     """Delete the visitor's table from the server."""
     choice = session.current()
     visit = session.get()
-    for token in {*choice.own, visit.draft} - {""}:
+    for token in {*choice.user_tables, visit.draft} - {""}:
         table_store.delete(token)
     visit.draft, visit.live, visit.typed, visit.awaited = "", Live(), {}, None
     session.forget_results()  # whatever was found for a table may hold its rows

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.state import session
 from pages.ui.controls import set_values
-from pages.ui.text import escape_markdown
+from pages.ui.text import message
 from pages.work import openml_sets
 from pages.work.downloads import Download
 
@@ -38,33 +38,31 @@ def controls() -> None:
     visit = session.get()
     search, wanted = visit.openml_search, visit.openml_wanted
     download = None if wanted is None else openml_sets.begin_once(wanted)
-    waiting = [one for one in (search, download) if one is not None and one.running]
-    st.fragment(_shown, run_every=POLL_SECONDS if waiting else None)(search, download)
+    polling = any(one.running for one in (search, download) if one is not None)
+    pace = POLL_SECONDS if polling else None
+    st.fragment(_shown, run_every=pace)(search, download, polling)
 
 
-def _shown(search: Download | None, download: Download | None) -> None:
-    visit = session.get()
+def _shown(search: Download | None, download: Download | None, polling: bool) -> None:
     running = [one for one in (search, download) if one is not None and one.running]
     for place, one in enumerate(running):
         left, right = st.columns([4, 1], vertical_alignment="center")
-        left.caption(f"{one.doing or 'Waiting'} … {one.seconds:.0f} s")
+        left.caption(f"{one.message or 'Waiting'} … {one.seconds:.0f} s")
         right.button("Stop", key=f"openml_stop_{place}", on_click=one.leave)
     if search is not None and not search.running:
         _results(search)
     if download is not None and not download.running:
         _arrived(download)
-    elif visit.openml_polled and not running:
-        visit.openml_polled = False
+    elif polling and not running:
         st.rerun()
-    visit.openml_polled = bool(running)
 
 
 def _results(search: Download) -> None:
     if search.problem:
-        st.warning(escape_markdown(search.problem))
+        message(st.warning, search.problem)
         return
-    found = dict(search.found)
-    if not found:
+    listed = dict(search.content)
+    if not listed:
         st.info(
             "OpenML lists no active data set of that name that is small enough to be "
             "read here; try a part of the name, or the id."
@@ -72,10 +70,10 @@ def _results(search: Download) -> None:
         return
     left, right = st.columns([4, 1], vertical_alignment="bottom")
     number = left.selectbox(
-        f"Found: {len(found)}"
-        + ("" if len(found) < openml_sets.MOST_FOUND else " or more"),
-        found,
-        format_func=found.get,
+        f"Found: {len(listed)}"
+        + ("" if len(listed) < openml_sets.MOST_LISTED else " or more"),
+        listed,
+        format_func=listed.get,
         key="openml_choice",
     )
     right.button(
@@ -94,21 +92,12 @@ def _arrived(download: Download) -> None:
     wanted, visit.openml_wanted = visit.openml_wanted, None
     if not download.done:
         others = "Stopped here; it is still being fetched for another visitor."
-        visit.openml_problem = others
+        visit.notices.append(others)
     elif download.problem:
-        visit.openml_problem = download.problem
+        visit.notices.append(download.problem)
     else:
         key = f"{openml_sets.PREFIX}{wanted}"
         openml_sets.load(key)
         visit.fetched.add(key)
-        choice = set_values(session.current(), {"data": key})
-        session.choose_data(choice)
+        session.choose_data(set_values(session.current(), {"data": key}))
     st.rerun()
-
-
-def problem() -> None:
-    """What went wrong with the last fetch, said once."""
-    visit = session.get()
-    if visit.openml_problem:
-        st.warning(escape_markdown(visit.openml_problem))
-        visit.openml_problem = ""

@@ -10,8 +10,8 @@ import streamlit as st
 
 from pages.data import editor
 from pages.state import session
-from pages.ui.text import escape_markdown
-from smpcore import Dataset, SmpcoreError
+from pages.ui.elements import problems_shown
+from smpcore import Dataset
 
 ROLES = ("feature", "target", "group", "time", "ignore")
 KINDS = ("number", "category")
@@ -88,12 +88,9 @@ def _fixed(dataset: Dataset) -> list[str]:
 def apply_roles(dataset: Dataset, **changes: Any) -> None:
     if not any(changes.values()):
         return
-    try:
-        editor.take(dataset.with_roles(**changes))
-    except SmpcoreError as error:
-        st.error(escape_markdown(str(error)))
-        return
-    st.rerun()
+    with problems_shown(st.error):
+        editor.keep(dataset.with_roles(**changes))
+        st.rerun()
 
 
 def _summary(column: pd.Series) -> str:

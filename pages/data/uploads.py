@@ -13,7 +13,8 @@ from pages.data import editor
 from pages.state import session
 from pages.state.choice import BUNDLED
 from pages.ui import files
-from pages.ui.text import escape_markdown, short_label
+from pages.ui.elements import problems_shown
+from pages.ui.text import message, short_label
 from pages.work import reading
 from smpcore import Dataset, SmpcoreError, read_table
 from smpcore.datasets import DECIMALS, DELIMITERS, ENCODINGS, long_roles, read_frame
@@ -141,7 +142,7 @@ def _once(
     done, problem = results.get(name, (None, ""))
     if done != key:
         try:
-            editor.take(read(settings), brought=name == "read")
+            editor.keep(read(settings), brought=name == "read")
             problem = ""
         except SmpcoreError as error:
             problem = str(error)
@@ -149,13 +150,13 @@ def _once(
         if name == "read":  # the test rows belong under the table as read now
             results.pop("read_test", None)
     if problem:
-        st.error(escape_markdown(problem))
+        message(st.error, problem)
 
 
-def how_read(dataset: Dataset) -> None:
+def reading_settings(dataset: Dataset) -> None:
     """How the file was read, each setting to be chosen otherwise."""
-    found = dataset.reading
-    if found is None or found.format != "CSV":
+    source = dataset.reading
+    if source is None or source.format != "CSV":
         return
     options = {
         "delimiter": DELIMITERS,
@@ -165,7 +166,7 @@ def how_read(dataset: Dataset) -> None:
     }
     file_is_here = "read" in session.get().results
     for column, (name, values) in zip(st.columns(4), options.items(), strict=True):
-        used = _NAMES.get(getattr(found, name), getattr(found, name))
+        used = _NAMES.get(getattr(source, name), getattr(source, name))
         column.selectbox(
             f"{name.capitalize()}: {used}",
             [_DETECT, *values],
@@ -180,23 +181,17 @@ def copy(dataset: Dataset) -> None:
     """A button that makes a table from elsewhere the visitor's own, to be mended."""
     if session.current().data in BUNDLED:
         return
+    visit = session.get()
     st.button(
         "Copy to my tables",
         key="copy_table",
         icon=":material/content_copy:",
-        on_click=_want_copy,
+        on_click=setattr,
+        args=(visit, "copy_wanted", True),
         help="To change the roles of its columns.",
     )
-    visit = session.get()
     if visit.copy_wanted:
         visit.copy_wanted = False
-        try:
-            editor.take(replace(dataset, private=True), brought=True)
-        except SmpcoreError as error:
-            st.error(escape_markdown(str(error)))
-            return
-        st.rerun()
-
-
-def _want_copy() -> None:
-    session.get().copy_wanted = True
+        with problems_shown(st.error):
+            editor.keep(replace(dataset, private=True), brought=True)
+            st.rerun()

@@ -16,45 +16,38 @@ import numpy as np
 import streamlit as st
 from jsonschema import Draft202012Validator, validators
 
+from pages.work import json_schema
+
 ASSETS = Path(__file__).parents[2] / "assets"
 #: Array types of a payload, by the kind of the numpy array.
 ARRAY_TYPES = {"b": "u1", "u": "u1", "i": "i4", "f": "f4"}
 
 #: Numbers as the figure sends them; the standard takes NaN, and 1.0 for an integer.
-NUMBERS = {
+_NUMBERS = {
     "integer": lambda _, value: type(value) is int and 0 <= value < 2**53,
     "number": lambda _, value: type(value) in (int, float) and abs(value) <= 1e300,
 }
-NAME = {"type": "string", "maxLength": 64}
+_INTEGER = {"type": "integer"}
+_NAME = json_schema.text(64)
 #: As many points as can be drawn; what is in such a list is checked where it is used.
-LIST = {"type": "array", "maxItems": 3000}
-MESSAGE = {
-    "type": "object",
-    "required": ["kind", "seq"],
-    "additionalProperties": False,
-    "properties": {
+_LIST = {"type": "array", "maxItems": 3000}
+_VALUE = {"type": ["number", "string", "boolean", "null"], "maxLength": 10_000}
+_MESSAGE = json_schema.record(
+    {
         "kind": {"enum": ["set", "reset", "edit", "knots", "poll", "stop"]},
-        "seq": {"type": "integer"},
-        "have": NAME,
+        "seq": _INTEGER,
+        "have": _NAME,
         "dragging": {"type": "boolean"},
-        "values": {
-            "type": "object",
-            "maxProperties": 200,
-            "propertyNames": NAME,
-            "additionalProperties": {
-                "type": ["number", "string", "boolean", "null"],
-                "maxLength": 10_000,
-            },
-        },
-        "want": LIST,
-        "op": NAME,
+        "values": json_schema.mapping(_VALUE, most=200, longest=64),
+        "want": _LIST,
+        "op": _NAME,
         **{n: {"type": ["number", "null"]} for n in ("x", "y", "value", "dx", "dy")},
-        **{name: {"type": ["integer", "null"]} for name in ("label", "row")},
-        "places": LIST | {"type": ["array", "null"]},
-    },
-}
-_checker = Draft202012Validator.TYPE_CHECKER.redefine_many(NUMBERS)
-_validator = validators.extend(Draft202012Validator, type_checker=_checker)(MESSAGE)
+        **{name: json_schema.nullable(_INTEGER) for name in ("label", "row")},
+        "places": json_schema.nullable(_LIST),
+    }
+) | {"required": ["kind", "seq"]}
+_checker = Draft202012Validator.TYPE_CHECKER.redefine_many(_NUMBERS)
+_validator = validators.extend(Draft202012Validator, type_checker=_checker)(_MESSAGE)
 
 
 def pack(header: dict[str, Any]) -> bytes:

@@ -104,7 +104,7 @@ def _follow(
     visit.choice = context.choice
     if not goes_on:
         undo.follow(live, before, context.choice, message)
-    header["undo"] = context.once("undo", lambda: undo.told(live))
+    header["undo"] = context.once("undo", lambda: undo.next_undo(live))
     if kind == "knots":
         return
     if not dragging:
@@ -136,7 +136,7 @@ def _moved(before: Choice, message: Message, kind: str, live: Live) -> Context |
 
 def _resolved(before: Choice, message: Message, kind: str) -> tuple[Context, list[str]]:
     """What the message makes of a choice, and what was changed besides, in words."""
-    choice, said = validated(_applied(before, message, kind))
+    choice, changed = validated(_applied(before, message, kind))
     context, moved = resolve(choice), []
     chosen = set((message or {}).get("values", ()))
     options = {param.name for param in context.params if param.scale == "choice"}
@@ -146,7 +146,7 @@ def _resolved(before: Choice, message: Message, kind: str) -> tuple[Context, lis
         context, moved = context.within(chosen)
     elif chosen & options:  # they may move the ends of its sliders by much
         context, moved = context.within(chosen | set(before.values))
-    return context, [said] * bool(said) + moved
+    return context, [changed] * bool(changed) + moved
 
 
 def _applied(choice: Choice, message: Message, kind: str) -> Choice:

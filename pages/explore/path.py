@@ -9,7 +9,7 @@ from typing import Any
 
 from pages.explore.picture import picture
 from pages.explore.scene import Scene
-from pages.state.context import Context, Ends
+from pages.state.context import Context, SliderRanges
 from pages.work import cache
 from smpcore.methods import Method
 
@@ -17,7 +17,7 @@ from smpcore.methods import Method
 KNOT_SECONDS = 0.15
 
 
-def chain(context: Context, scene: Scene, bounds: Ends) -> str:
+def chain(context: Context, scene: Scene, bounds: SliderRanges) -> str:
     """Name of the path that the shown knots belong to."""
     method = context.method
     values = method.off_path(context.values, context.data.dataset.task)
@@ -26,7 +26,7 @@ def chain(context: Context, scene: Scene, bounds: Ends) -> str:
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def grid(method: Method, bounds: Ends) -> dict[str, Any]:
+def grid(method: Method, bounds: SliderRanges) -> dict[str, Any]:
     """The path as the figure needs it."""
     return {
         "param": method.path,
@@ -45,7 +45,7 @@ def knots(
     bounds = context.holding(cache.bounds(data, method.key, values))
     places = method.grid(bounds[method.path])
     wanted = [i for i in message.get("want", ()) if type(i) is int]
-    path = cache.path(data, method.key, values, tuple(places))
+    off_path = method.off_path(values, data.dataset.task)
     name = chain(context, scene, bounds)
     pictures: list[dict[str, Any]] = []
     started = time.perf_counter()
@@ -54,7 +54,8 @@ def knots(
             continue
         if pictures and time.perf_counter() - started > KNOT_SECONDS:
             break  # the browser asks for the others again
-        entry = picture(path.knot(index), scene, data)
+        fitted = cache.knot(data, method.key, off_path, float(places[index]))
+        entry = picture(fitted, scene, data)
         entry |= {"knot": index, "value": float(places[index]), "chain": name}
         pictures.append(entry | {"canonical": False, "ms": 0.0})
     return pictures

@@ -12,6 +12,7 @@ from pages.work import cache
 from smpcore import PrototypeModel, figures
 from smpcore.datasets import in_place
 from smpcore.evaluation import class_numbers
+from smpcore.explain import heaviest_cases, prototype_weights
 
 #: Comparisons with anchors that the regions of one picture may take: above it they are
 #: painted more coarsely.
@@ -114,7 +115,7 @@ def _prototypes(estimator: Any, scene: Scene, data: cache.Parts) -> dict[str, An
         shown["size"] = np.count_nonzero(model.mixing, axis=0).astype(np.int32)
     if model.classes is None:
         shown |= {"owner": np.full(model.n_prototypes, 255, np.uint8)}
-        shown["words"] = [readouts.effect(voice) for voice in _voices(model)]
+        shown["words"] = [readouts.effect(voice) for voice in prototype_weights(model)]
     if model.kind_of_prototype == "invented case":
         shown |= {"weights": model.anchors.astype(np.float32), "noun": "value"}
         shown |= _stars(estimator, view)
@@ -131,19 +132,10 @@ def _on_view(model: PrototypeModel, view: figures.View, X: np.ndarray) -> np.nda
     return view.places(X, model.predict(view.lift(xy))) if view.of_target else xy
 
 
-def _voices(model: PrototypeModel) -> np.ndarray:
-    """Weight of each prototype: of classes more than two, what its class gets."""
-    if model.classes is None:
-        return model.votes[:, 0]
-    if model.n_outputs == 2:
-        return model.votes[:, 1] - model.votes[:, 0]
-    return model.votes.max(axis=1)
-
-
 def _stars(estimator: Any, view: figures.View) -> dict[str, Any]:
     """How much each invented case weighs, whether it is off the data, its start."""
     model = estimator.model_
-    size, off = np.abs(_voices(model)), estimator.off_data_
+    size, off = np.abs(prototype_weights(model)), estimator.off_data_
     # The start of a case that several fell together into is that of the first.
     _, first = np.unique(estimator.merged_, return_index=True)
     start = estimator.start_[first] * model.scale + model.center
@@ -151,7 +143,7 @@ def _stars(estimator: Any, view: figures.View) -> dict[str, Any]:
     owner = model.owner if model.classes is not None else np.full(len(size), 255)
     return {
         "mark_size": (size / (size.max() or 1.0)).astype(np.float32),
-        "mark_weight": _voices(model).astype(np.float32),
+        "mark_weight": prototype_weights(model).astype(np.float32),
         "mark_owner": owner.astype(np.uint8),
         "mark_off": None if off is None else off.astype(np.uint8),
         "mark_start": start,
@@ -163,24 +155,18 @@ def _cases(
 ) -> dict[str, Any]:
     """The heaviest real cases of each mix: rows, shares, and pixels of images."""
     model = estimator.model_
-    mixing = model.mixing.T
-    most = min(MOST_CASES, mixing.shape[1])
-    heaviest = np.argpartition(-mixing, most - 1, axis=1)[:, :most]
-    share = np.take_along_axis(mixing, heaviest, axis=1)
-    order = np.argsort(-share, axis=1, kind="stable")
-    heaviest = np.take_along_axis(heaviest, order, axis=1)
-    share = np.take_along_axis(share, order, axis=1)
-    row = data.split.train[estimator.anchor_rows_[heaviest]]
+    case, share = heaviest_cases(model, MOST_CASES)
+    row = data.split.train[estimator.anchor_rows_[case]]
     label = class_numbers(data.y[row.ravel()], model.classes).reshape(row.shape)
-    total, pixels = mixing.sum(axis=1, keepdims=True), None
+    pixels = None
     if image is not None and row.size * data.X.shape[1] <= CASE_PIXELS:
         low, high = model.low.min(), model.high.max()
         pixels = 255 * (data.X[row.ravel()] - low) / max(high - low, 1e-300)
         pixels = in_place(data.dataset, np.clip(pixels, 0, 255), 0.0)
         pixels = pixels.reshape(*row.shape, -1).astype(np.uint8)
     return {
-        "row": np.where(share > 0, row, -1).astype(np.int32),
-        "share": (share / np.maximum(total, 1e-300)).astype(np.float32),
+        "row": np.where(case >= 0, row, -1).astype(np.int32),
+        "share": share.astype(np.float32),
         "label": label.astype(np.uint8),
         "pixels": pixels,
     }
@@ -191,7 +177,7 @@ def _speakers(model: PrototypeModel) -> tuple[list[str], np.ndarray | None, str]
     if model.classes is None:
         names = [
             f"Prototype {j + 1} ({readouts.effect(v)})"
-            for j, v in enumerate(_voices(model))
+            for j, v in enumerate(prototype_weights(model))
         ]
         note = "right: raises the prediction for similar inputs; left: lowers it"
         return names, None, note
@@ -208,7 +194,7 @@ def _bars(model: PrototypeModel, data: cache.Parts) -> dict[str, Any] | None:
     """Weights that are drawn as bars beside the picture, the largest first."""
     owner = None
     if model.kind_of_prototype == "invented case":
-        values, title = _voices(model), "Weights of the cases"
+        values, title = prototype_weights(model), "Weights of the cases"
         names, owner, note = _speakers(model)
     elif len(model.similarity.weights) > 1:
         what, names, values = readouts.kernel_weights(model, data)

@@ -123,12 +123,12 @@ def _view(context: Context, live: Live) -> figures.View:
     drawn = choice.data == MINE and live.edited == choice.token
     if not drawn or live.scene is None:
         return view
-    kept = live.scene.view
-    same = (kept.x_label, kept.y_label) == (view.x_label, view.y_label)
-    if same and np.array_equal(kept.origin, view.origin):
-        xy = kept.places(data.X, data.y)
-        if (xy >= [kept.x[0], kept.y[0]]).all() and (
-            xy <= [kept.x[1], kept.y[1]]
+    before = live.scene.view
+    same = (before.x_label, before.y_label) == (view.x_label, view.y_label)
+    if same and np.array_equal(before.origin, view.origin):
+        xy = before.places(data.X, data.y)
+        if (xy >= [before.x[0], before.y[0]]).all() and (
+            xy <= [before.x[1], before.y[1]]
         ).all():
-            return kept
+            return before
     return view

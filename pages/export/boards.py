@@ -9,15 +9,23 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.export import costs, settings
-from pages.export.costs import Cost, Costs
-from pages.export.formats import Form
-from pages.export.ranges import kept_table
+from pages.export import settings
 from pages.state import session
+from pages.ui.elements import kept_table, table
 from pages.ui.exports import Export
+from pages.ui.progress import is_waiting, visit_task
 from pages.ui.readouts import percent
-from pages.ui.text import escape_markdown
-from smpcore.chips import CHIPS
+from pages.ui.text import escape_markdown, message
+from smpcore.chips import (
+    CHIPS,
+    ChipCosts,
+    PredictionCost,
+    available,
+    estimate_costs,
+    measure_costs,
+    needs_conversion,
+)
+from smpcore.evaluation import ComparedFormat
 
 _NUMBERS = ("flash, kB", "RAM, kB", "MHz", "mA per MHz")
 #: Boards to begin with. The current is of the right size; the data sheet knows better.
@@ -32,7 +40,7 @@ _START = pd.DataFrame(
 _KILO = 1024
 
 
-def section(made: Export, form: Form, chip: str, key: Any) -> None:
+def section(made: Export, form: ComparedFormat, chip: str, key: Any) -> None:
     """What a format of the model needs and takes, on a chip and on boards.
 
     Parameters
@@ -44,28 +52,32 @@ def section(made: Export, form: Form, chip: str, key: Any) -> None:
     key : object
         The same for the same model only.
     """
-    known, how = costs.estimates(form.model), "Estimated from a table of measured code."
+    known, origin = (
+        estimate_costs(form.model),
+        "Estimated from a table of measured code.",
+    )
     wanted = (key, form.name), None
     if session.get().results.get("measure") == wanted:
-        work = partial(costs.measured, form.model)
-        job = settings.begun("measured", (key, form.name), work)
+        task = visit_task("measured", wanted, partial(measure_costs, form.model))
         words = "Compiled and run on simulated chips"
-        if not settings.waits(job, words):
-            found, problems = job.result()
-            known |= found
-            how = "Measured on simulated chips, over rows of all kinds."
+        if not is_waiting(task, settings.QUICK_SECONDS, words, stoppable=False):
+            measured, problems = task.result()
+            known |= measured
+            origin = "Measured on simulated chips, over rows of all kinds."
             for problem in problems:
-                st.info(escape_markdown(problem))
+                message(st.info, problem)
     _metrics(made, form, chip, known.get(chip))
     if chip in known and form.is_whole:
         st.caption(inputs_in_words(form, known[chip]))
     for warning in form.model.warnings:
         st.warning(warning)
     if chip not in known:
-        how = "No cost estimate is available for this model."
+        origin = "No cost estimate is available for this model."
     left, right = st.columns([3, 1], vertical_alignment="center")
-    left.caption(f"{how} Cortex-M: instructions, each of which takes a cycle or more.")
-    if costs.can_measure():
+    left.caption(
+        f"{origin} Cortex-M: instructions, each of which takes a cycle or more."
+    )
+    if available():
         right.button(
             "Measure",
             key="measure_costs",
@@ -78,9 +90,9 @@ def section(made: Export, form: Form, chip: str, key: Any) -> None:
         _boards(known)
 
 
-def inputs_in_words(form: Form, both: Costs) -> str:
+def inputs_in_words(form: ComparedFormat, both: ChipCosts) -> str:
     """What the costs take in of what a model of integers needs for its inputs."""
-    if not costs.converts(form.model):
+    if not needs_conversion(form.model):
         return (
             "All inputs are whole numbers that the model takes as they are: a program "
             "links no conversion, and the boards below are evaluated without it."
@@ -99,7 +111,9 @@ def inputs_in_words(form: Form, both: Costs) -> str:
     )
 
 
-def _metrics(made: Export, form: Form, chip: str, both: Costs | None) -> None:
+def _metrics(
+    made: Export, form: ComparedFormat, chip: str, both: ChipCosts | None
+) -> None:
     needed = f"{form.n_inputs} of {len(made.data.preparation.inputs)}"
     words, size = form.model.in_words, f"{form.model.table_bytes:,} B"
     with st.container(horizontal=True):
@@ -122,16 +136,14 @@ def _constants(made: Export) -> str | None:
     return None
 
 
-def _boards(known: Mapping[str, Costs]) -> None:
+def _boards(known: Mapping[str, ChipCosts]) -> None:
     place = st.container()
-    found = lines(editor(), known)
+    rows = lines(editor(), known)
     with place:
-        st.dataframe(found, hide_index=True)
-        if large := [one["board"] for one in found if one["fits"] != "yes"]:
+        table(rows)
+        if large := [row["board"] for row in rows if row["fits"] != "yes"]:
             names = ", ".join(large)
-            st.warning(
-                escape_markdown(f"Too large for {names}. It can still be exported.")
-            )
+            message(st.warning, f"Too large for {names}. It can still be exported.")
 
 
 def editor() -> list[dict[str, Any]]:
@@ -165,7 +177,7 @@ def editor() -> list[dict[str, Any]]:
 
 
 def lines(
-    boards: list[dict[str, Any]], known: Mapping[str, Costs]
+    boards: list[dict[str, Any]], known: Mapping[str, ChipCosts]
 ) -> list[dict[str, str]]:
     """The boards with what the model takes on them."""
     return [
@@ -175,7 +187,7 @@ def lines(
     ]
 
 
-def _line(board: Mapping[str, Any], cost: Cost) -> dict[str, str]:
+def _line(board: Mapping[str, Any], cost: PredictionCost) -> dict[str, str]:
     room = {"flash": board["flash, kB"] * _KILO, "RAM": board["RAM, kB"] * _KILO}
     takes = {"flash": cost.flash, "RAM": cost.ram + cost.stack}
     lacks = [memory for memory in room if takes[memory] > room[memory]]
@@ -186,18 +198,13 @@ def _line(board: Mapping[str, Any], cost: Cost) -> dict[str, str]:
         "board": str(board["board"]),
         "fits": f"no: too little {' and '.join(lacks)}" if lacks else "yes",
         "of its memory": shares,
-        "latency": f"{least}{_time(cost.count / board['MHz'])}",
-        "estimated charge": f"{least}{_charge(cost.count * board['mA per MHz'])}",
+        "latency": least + _scaled(cost.count / board["MHz"], "µs", "ms"),
+        "estimated charge": least
+        + _scaled(cost.count * board["mA per MHz"], "nC", "µC"),
     }
 
 
-def _time(microseconds: float) -> str:
-    if microseconds < 1000:
-        return f"{microseconds:.3g} µs"
-    return f"{microseconds / 1000:.3g} ms"
-
-
-def _charge(nanocoulombs: float) -> str:
-    if nanocoulombs < 1000:
-        return f"{nanocoulombs:.3g} nC"
-    return f"{nanocoulombs / 1000:.3g} µC"
+def _scaled(value: float, unit: str, thousands: str) -> str:
+    if value < 1000:
+        return f"{value:.3g} {unit}"
+    return f"{value / 1000:.3g} {thousands}"

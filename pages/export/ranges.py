@@ -7,9 +7,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.state import session
 from pages.ui import exports
-from pages.ui.text import escape_markdown
+from pages.ui.elements import kept_table
+from pages.ui.text import message
 from smpcore import quantise
 from smpcore.codegen import QuantModel, SensorRange
 from smpcore.errors import ExportError
@@ -20,35 +20,6 @@ _HELP = (
     "lies outside is cut off, and counted. As it stands: the training range and a "
     "quarter more."
 )
-
-
-def kept_table(name: str, key: str, start: pd.DataFrame, **options: Any) -> Any:
-    """A table to edit that is still as edited after a visit to another page.
-
-    Parameters
-    ----------
-    name : str
-        Of the table in the session.
-    key : str
-        What the table is about; another key begins anew.
-    start : DataFrame
-        What it holds before it is edited.
-    **options
-        Of `st.data_editor`.
-
-    Returns
-    -------
-    DataFrame
-    """
-    widget, base, last = f"{name}.{key}", f"{name}.base", f"{name}.edited"
-    results = session.get().results
-    if widget not in st.session_state:
-        known, edited = results.get(last, ("", start))
-        # What is given to the editor stays the same while it is on the page.
-        results[base] = key, edited if known == key else start
-    edited = st.data_editor(results[base][1], key=widget, **options)
-    results[last] = key, edited
-    return edited
 
 
 def editor(made: exports.Export) -> dict[str, SensorRange]:
@@ -84,13 +55,13 @@ def editor(made: exports.Export) -> dict[str, SensorRange]:
                 "unit": st.column_config.TextColumn(max_chars=20),
             },
         )
-        found, problems = _sound(made, start, edited)
+        ranges, problems = _changed(made, start, edited)
         for problem in problems:
-            st.error(escape_markdown(problem))
+            message(st.error, problem)
         if categories := [one.given.name for one in usual.inputs if not one.is_number]:
-            words = ", ".join(categories)
-            st.caption(escape_markdown(f"Categories are their index: {words}."))
-    return found
+            names = ", ".join(categories)
+            message(st.caption, f"Categories are their index: {names}.")
+    return ranges
 
 
 def _start(usual: QuantModel) -> pd.DataFrame:
@@ -110,30 +81,21 @@ def _start(usual: QuantModel) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["column", "in training", *_COLUMNS])
 
 
-def _sound(
+def _changed(
     made: exports.Export, start: pd.DataFrame, edited: pd.DataFrame
 ) -> tuple[dict[str, SensorRange], list[str]]:
     """Changed ranges that can be, and a sentence about each one that cannot."""
-    found, problems = {}, []
-    for before, after in zip(
-        start.to_dict("records"), edited.to_dict("records"), strict=True
-    ):
-        if all(_same(before[name], after[name]) for name in _COLUMNS):
-            continue
-        low, high = (_number(after[name]) for name in ("low", "high"))
+    ranges, problems = {}, []
+    numbers = {name: pd.to_numeric(edited[name]) for name in ("low", "high")}
+    edited = edited.assign(**numbers)
+    same = (start == edited) | (start.isna() & edited.isna())
+    for after in edited[~same.all(axis=1)].to_dict("records"):
         unit, whole = str(after["unit"] or ""), bool(after["whole numbers"])
-        given = {before["column"]: SensorRange(low, high, whole, unit)}
+        limits = after["low"], after["high"]
+        changed: dict[str, Any] = {after["column"]: SensorRange(*limits, whole, unit)}
         try:
-            quantise(made.compiled, 16, given)
-            found |= given
+            quantise(made.compiled, 16, changed)
+            ranges |= changed
         except ExportError as error:
             problems.append(f"{error} Until then the range in training counts.")
-    return found, problems
-
-
-def _same(one: Any, other: Any) -> bool:
-    return one == other or (pd.isna(one) and pd.isna(other))
-
-
-def _number(value: Any) -> float:
-    return float("nan") if value is None else float(value)
+    return ranges, problems

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import streamlit as st
 
-from pages.state import session, widget_state
-from pages.state.context import Context
-from pages.ui.progress import is_waiting
-from pages.work.tasks import Task
-
-#: Number format of files -> bits of its integers; None: floats.
-FORMATS = {"float32": None, "int16": 16, "int8": 8}
+from pages.state import widget_state
+from smpcore.evaluation import NUMBER_FORMATS
 
 
 class Target(NamedTuple):
@@ -50,80 +42,34 @@ _TARGET_HELP = (
 )
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How the files of a model are to be made.
-
-    Parameters
-    ----------
-    number_format : str
-        Of `FORMATS`.
-    target : str
-        Of `TARGETS`.
-    prefix : str
-        As typed.
-    """
+class Settings(NamedTuple):
+    """How the files of a model are to be made; the prefix as typed."""
 
     number_format: str
     target: str
     prefix: str
 
 
-def ask() -> Settings:
+def controls() -> Settings:
     """Let the visitor choose; links and other pages keep it."""
     columns = st.columns([3, 2, 1], vertical_alignment="bottom")
     number_format = columns[0].segmented_control(
         "Number format",
-        list(FORMATS),
+        list(NUMBER_FORMATS),
         required=True,
-        **widget_state.press("export_format", FORMATS, "float32"),
+        **widget_state.for_buttons("export_format", NUMBER_FORMATS, "float32"),
         help=_FORMAT_HELP,
     )
     target = columns[1].selectbox(
         "Target",
         list(TARGETS),
         format_func=lambda key: TARGETS[key].title,
-        **widget_state.pick("export_target", TARGETS, "c99"),
+        **widget_state.for_selectbox("export_target", TARGETS, "c99"),
         help=_TARGET_HELP,
     )
     prefix = columns[2].text_input(
         "Prefix of every name",
         max_chars=LONGEST_PREFIX,
-        **widget_state.words("export_prefix", LONGEST_PREFIX, "mdl"),
+        **widget_state.for_text("export_prefix", LONGEST_PREFIX, "mdl"),
     )
     return Settings(number_format, target, prefix)
-
-
-def key(context: Context) -> Any:
-    """The same for the same model with the same open rows only."""
-    opened = context.choice.open_test, context.times_opened
-    return context.key, context.operating, opened
-
-
-def begun(name: str, key: Any, work: Callable[..., Any]) -> Task:
-    """The task of this name; one for another key is left and this one begun.
-
-    Parameters
-    ----------
-    name : str
-    key : object
-        The same for the same work only.
-    work : callable
-        See `tasks.Task`.
-
-    Returns
-    -------
-    Task
-    """
-    before = session.get().results.get(name, (key, None))
-    if before[0] != key:
-        before[1].leave()
-    task = session.remembered(name, key, partial(Task, work))
-    if task.was_left:  # the tab lost its connection for a while
-        task.start()
-    return task
-
-
-def waits(job: Task, words: str) -> bool:
-    """Whether a job goes on for long; if so its progress is shown until it is done."""
-    return is_waiting(job, QUICK_SECONDS, words, stoppable=False)

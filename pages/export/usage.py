@@ -61,15 +61,15 @@ def lines(
     -------
     str
     """
-    call, files, told = _FLOATS, "`model.c`", {}
+    call, files, values = _FLOATS, "`model.c`", {}
     if isinstance(model, QuantModel):
         call = _WHOLE
         if model.converts:
             chip = TARGETS[target].chip
             more, counted = conversion(model, chip), CHIPS[chip].counted
-            told = {"chip": f"the {chip}", "flash": more.flash, "count": more.count}
-            told["counted"] = counted
+            values = {"chip": f"the {chip}", "flash": more.flash, "count": more.count}
+            values["counted"] = counted
             call, files = _CONVERTED, "`model.c` and `model_quantise.c`"
-    told |= {"p": prefix, "n": n_vectors, "files": files}
-    lines = [line.format(**told) for line in (*_LINES[target], call)]
+    values |= {"p": prefix, "n": n_vectors, "files": files}
+    lines = [line.format(**values) for line in (*_LINES[target], call)]
     return "\n".join(f"{place}. {line}" for place, line in enumerate(lines, start=1))

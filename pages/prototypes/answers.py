@@ -11,9 +11,12 @@ from pages.prototypes import edited_rows
 from pages.prototypes.context import ModelContext
 from pages.prototypes.portraits import draw
 from pages.state import widget_state
+from pages.ui.elements import signed_bars, table
+from pages.ui.glossary import define
 from pages.ui.readouts import TITLES
-from pages.ui.text import escape_markdown, number_columns, short_label
-from smpcore import PrototypeModel, contributions, counterfactual, figures
+from pages.ui.text import escape_markdown, message, short_label
+from smpcore import PrototypeModel, contributions, counterfactual
+from smpcore.datasets import list_names
 from smpcore.explain import Contributions, changed_columns
 
 _SPLITS = {
@@ -31,15 +34,15 @@ def why(context: ModelContext) -> None:
     model = context.model
     place, about, words = _picked(context)
     row, frozen, changed = edited_rows.edit(context, place)
-    told = (
-        "You edited this row; true value before editing:" if changed else "True value:"
+    truth = (
+        "You edited this row; true value before editing" if changed else "True value"
     )
     label = escape_markdown(short_label(context.data.dataset.y[place]))
-    about.caption(words.format(f"{told} **{label}**."))
+    about.caption(words.format(f"{truth}: **{label}**."))
     x = context.data.preparation.transform(row)[0]
     draw(context, x[None], ["this row"], "this_row")
-    found = contributions(model, x, None, context.data.preparation)
-    _verdict(context, x, found)
+    result = contributions(model, x, None, context.data.preparation)
+    _verdict(context, x, result)
     _parts(context, x)
     if model.classes is not None:
         _flip(context, x, frozen)
@@ -47,61 +50,52 @@ def why(context: ModelContext) -> None:
 
 def _picked(context: ModelContext) -> tuple[int, Any, str]:
     """A row of an open part, where to say what it is, and that but for its target."""
-    choice, division = context.choice, context.data.split
-    opened = choice.open_test or context.data.dataset.open_test
-    parts = [
-        part
-        for part in ("train", "validation", *(["test"] if opened else []))
-        if getattr(division, part).size
-    ]
+    division, opened = context.data.split, context.open_test
+    parts = context.open_parts
     left, right, about = st.columns([1, 1, 3], vertical_alignment="bottom")
     part = left.selectbox(
         "Rows",
         parts,
         format_func=TITLES.get,
-        **widget_state.pick("why_part", parts, parts[0]),
+        **widget_state.for_selectbox("why_part", parts, parts[0]),
     )
     rows = getattr(division, part)
     every = range(1, len(rows) + 1)
-    begun = widget_state.enter(f"why_row_{division.key}_{part}", every, 1)
-    number = right.number_input("Row", 1, len(rows), **begun)
+    state = widget_state.for_value(f"why_row_{division.key}_{part}", every, 1)
+    number = right.number_input("Row", 1, len(rows), **state)
     place = int(rows[number - 1])
     words = f"of {len(rows):,}; row {place} of the table. {{}}"
     return place, about.empty(), words + " The test set is closed." * (not opened)
 
 
-def _verdict(context: ModelContext, x: np.ndarray, found: Contributions) -> None:
+def _verdict(context: ModelContext, x: np.ndarray, result: Contributions) -> None:
     """The answer, its lead, and what every prototype says."""
     model = context.model
-    winner, runner = (context.outputs[i] for i in (found.winner, found.runner_up))
-    plain = [escape_markdown(short_label(name)) for name in (winner, runner)]
+    winner, runner = (context.outputs[i] for i in (result.winner, result.runner_up))
+    labels = [escape_markdown(short_label(name)) for name in (winner, runner)]
     if model.classes is None:
-        st.markdown(f"Prediction: **{found.lead:.5g}**.")
+        st.markdown(f"Prediction: **{result.lead:.5g}**.")
     else:
         st.markdown(
-            f"Prediction: **{plain[0]}**. Lead over the runner-up **{plain[1]}**: "
-            f"{found.lead:.4g}."
+            f"Prediction: **{labels[0]}**. Lead over the runner-up **{labels[1]}**: "
+            f"{result.lead:.4g}.",
+            help=define("Lead"),
         )
-    said = model.activations(x[None])[0]
-    order = np.argsort(-said, kind="stable")
-    table = [
+    activation = model.activations(x[None])[0]
+    prototypes = [
         {
             "prototype": context.name(j),
             context.side_title: context.side(j),
-            "activation": float(said[j]),
+            "activation": float(activation[j]),
             "weight": float(model.votes[j, model.owner[j]]),
         }
-        for j in order
+        for j in np.argsort(-activation, kind="stable")
     ]
     with st.expander("Activation of each prototype", icon=":material/list:"):
-        _shown(table)
+        table(prototypes)
         if model.classes is not None:
             scores = model.scores(x[None])[0]
-            lines = [
-                {"class": label, "score": float(score)}
-                for label, score in zip(context.outputs, scores, strict=True)
-            ]
-            _shown(lines)
+            table({"class": context.outputs, "score": scores})
 
 
 def _parts(context: ModelContext, x: np.ndarray) -> None:
@@ -117,45 +111,45 @@ def _parts(context: ModelContext, x: np.ndarray) -> None:
         format_func=_SPLITS.get,
         key="why_by",
     )
-    found = contributions(context.model, x, by or None, preparation)
-    names = part_names(context, found, x)
-    if not found.parts.any():
-        st.caption(f"{found.rule} All contributions are 0; constant: {found.rest:.4g}.")
+    result = contributions(context.model, x, by or None, preparation)
+    names = part_names(context, result, x)
+    if not result.parts.any():
+        st.caption(
+            f"{result.rule} All contributions are 0; constant: {result.rest:.4g}."
+        )
         return
-    figure = figures.signed_bars(found.parts, names, f"contribution to the {split}")
     meaning = "blue for the winner, vermilion for the runner-up"
     if context.model.classes is None:
         meaning = "blue raises it, vermilion lowers it"
-    words = f"Contributions to the {split} by {found.of}: {meaning}"
-    st.plotly_chart(figure, key="parts", alt=words)
+    title = f"contribution to the {split}"
+    alt = f"Contributions to the {split} by {result.of}: {meaning}"
+    signed_bars(result.parts, names, title, result.of, key="parts", alt=alt)
     total = (
-        f"The contributions sum to {found.parts.sum():.5g}; adding the biases "
-        f"({found.rest:.5g}) gives exactly the {split}, {found.lead:.5g}. "
+        f"The contributions sum to {result.parts.sum():.5g}; adding the biases "
+        f"({result.rest:.5g}) gives exactly the {split}, {result.lead:.5g}. "
     )
-    st.caption(f"{total if found.exact else ''}{found.rule}")
-    with st.popover("Show as a table"):
-        order = np.argsort(-np.abs(found.parts), kind="stable")
-        lines = [
-            {found.of: names[i], "contribution": float(found.parts[i])} for i in order
-        ]
-        _shown([*lines, {found.of: "constant", "contribution": found.rest}])
+    constant = "" if result.exact else f" Constant: {result.rest:.5g}."
+    st.caption(f"{total if result.exact else ''}{result.rule}{constant}")
 
 
-def part_names(context: ModelContext, found: Contributions, x: np.ndarray) -> list[str]:
+def part_names(
+    context: ModelContext, result: Contributions, x: np.ndarray
+) -> list[str]:
     """Names of the parts of a lead; of a column with the row's own value."""
-    if found.of == "column":
+    if result.of == "column":
         inputs = context.data.preparation.inputs
-        return [f"{given.name} = {given.text(x)}" for given in inputs]
-    if found.of == "feature":
+        return [f"{column.name} = {column.text(x)}" for column in inputs]
+    if result.of == "feature":
         return list(context.model.feature_names)
-    if found.of == "prototype":
-        return [context.name(j) for j in range(len(found.parts))]
-    return [f"{found.of} {i + 1}" for i in range(len(found.parts))]
+    if result.of == "prototype":
+        return [context.name(j) for j in range(len(result.parts))]
+    return [f"{result.of} {i + 1}" for i in range(len(result.parts))]
 
 
 def _flip(context: ModelContext, x: np.ndarray, frozen: list[int]) -> None:
     """The smallest change with which the answer would change."""
-    st.markdown("**Counterfactual: the smallest change that changes the prediction**")
+    heading = "**Counterfactual: the smallest change that changes the prediction**"
+    st.markdown(heading, help=define("Counterfactual"))
     left, right = st.columns(2, vertical_alignment="bottom")
     norm = left.segmented_control(
         "Distance",
@@ -167,10 +161,10 @@ def _flip(context: ModelContext, x: np.ndarray, frozen: list[int]) -> None:
     )
     inside = right.toggle("Stay within the training range", True, key="why_in")
     model = context.model
-    ends = {"low": model.low, "high": model.high} if inside else {}
+    limits = {"low": model.low, "high": model.high} if inside else {}
     out = outside(model, x)
     if inside and out.any():
-        st.warning(escape_markdown(_told_outside(model, x, out, frozen)))
+        message(st.warning, _outside_message(model, x, out, frozen))
     flip = counterfactual(
         model,
         x,
@@ -178,26 +172,22 @@ def _flip(context: ModelContext, x: np.ndarray, frozen: list[int]) -> None:
         frozen=frozen,
         preparation=context.data.preparation,
         X=context.rows[0],
-        **ends,
+        **limits,
     )
     if flip is None:
         st.info("No counterfactual found; allow more columns or larger changes.")
         return
-    how = flip.how + (_bounded(out, frozen) if inside else "")
+    distance = flip.how + (_bounded(out, frozen) if inside else "")
     before, after = (
         escape_markdown(context.outputs[i]) for i in (flip.before, flip.after)
     )
     st.markdown(
         f"The prediction would change from **{before}** to **{after}**: "
-        f"{flip.length:.4g} standard deviations in total ({how}). This describes the "
-        "model, not cause and effect."
+        f"{flip.length:.4g} standard deviations in total ({distance}). This describes "
+        "the model, not cause and effect."
     )
     draw(context, np.stack([x, flip.x]), ["before", "after"], "flipped")
-    _shown(changed_columns(model, context.data.preparation, x, flip))
-
-
-def _shown(lines: list[dict[str, Any]]) -> None:
-    st.dataframe(lines, hide_index=True, column_config=number_columns(lines))
+    table(changed_columns(model, context.data.preparation, x, flip))
 
 
 def outside(model: PrototypeModel, x: np.ndarray) -> np.ndarray:
@@ -213,7 +203,7 @@ def _bounded(out: np.ndarray, frozen: list[int]) -> str:
     return words + (", including the way back into the range" if (~held).any() else "")
 
 
-def _told_outside(
+def _outside_message(
     model: PrototypeModel, x: np.ndarray, out: np.ndarray, frozen: list[int]
 ) -> str:
     """What becomes of values outside the training rows' ranges, in sentences."""
@@ -227,10 +217,8 @@ def _told_outside(
         name = short_label(model.feature_names[f])
         words = f"{name} = {x[f]:.6g} ({model.low[f]:.6g} to {model.high[f]:.6g})"
         (stays if f in held else moves).append(words)
-    told = []
-    for what, names in groups.items():
-        if names:
-            more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-            listed = f"{', '.join(names[:5])}{more}"
-            told.append(f"Outside the training range: {listed}. {what}.")
-    return " ".join(told)
+    return " ".join(
+        f"Outside the training range: {list_names(names, 5, 200)}. {what}."
+        for what, names in groups.items()
+        if names
+    )

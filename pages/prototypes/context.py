@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from pages.state import session
-from pages.state.choice import Choice
 from pages.state.context import Context
 from pages.ui import readouts
 from pages.work import cache
+from pages.work.memo import pairs
 from smpcore import PrototypeModel
 from smpcore.datasets import Input, in_place
 from smpcore.evaluation import class_numbers
@@ -19,40 +19,22 @@ from smpcore.explain import Oddities, facts_of_prototypes
 from smpcore.model import Portraits, portraits
 
 
-@dataclass(frozen=True)
-class ModelContext:
-    """A model and the training rows beside which it is looked at.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ModelContext(Context):
+    """A choice with its model, and the training rows beside which it is looked at.
 
     Parameters
     ----------
-    chosen : Context
     model : PrototypeModel
     """
 
-    chosen: Context
     model: PrototypeModel
-
-    @property
-    def choice(self) -> Choice:
-        """What decides about the model."""
-        return self.chosen.choice
-
-    @property
-    def data(self) -> cache.Parts:
-        """Its rows."""
-        return self.chosen.data
-
-    @cached_property
-    def key(self) -> tuple:
-        """What is the same for the same model only."""
-        values = cache.pairs(self.chosen.values)
-        data = self.data
-        return data.dataset.digest, data.split.key, self.choice.method, values
 
     @cached_property
     def notes_key(self) -> tuple:
-        """The same with every feature allowed: notes outlive what is forbidden."""
-        return self.chosen.whole.digest, *self.key[1:]
+        """The same for the same model, whatever is forbidden: notes stay."""
+        parts = self.whole.digest, self.data.split.key
+        return *parts, self.method.key, pairs(self.values)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -74,7 +56,7 @@ class ModelContext:
             return ()
         whole = cache.parts(cache.forbidding(dataset, ()), self.data.split)
         inputs = whole.preparation.inputs
-        return tuple(given for given in inputs if given.name in dataset.forbidden)
+        return tuple(column for column in inputs if column.name in dataset.forbidden)
 
     @cached_property
     def channels(self) -> list[str]:
@@ -118,27 +100,13 @@ class ModelContext:
 
     def name(self, prototype: int) -> str:
         """The visitor's name of a prototype, or its number and class."""
-        own = self.notes.get(prototype, {}).get("name", "")
-        return f"Prototype {prototype + 1}: {own}" if own else self.label(prototype)
+        name = self.notes.get(prototype, {}).get("name", "")
+        return f"Prototype {prototype + 1}: {name}" if name else self.label(prototype)
 
     @cached_property
-    def _portraits(self) -> Portraits:
+    def portraits(self) -> Portraits:
+        """A row per prototype: its weights, the case, or the mean of its cases."""
         return portraits(self.model)
-
-    @property
-    def signed(self) -> bool:
-        """Whether portraits are weights, for and against, and not values."""
-        return self._portraits.signed
-
-    @property
-    def portraits(self) -> np.ndarray:
-        """One row per prototype: weights, the case, or the mean of the cases."""
-        return self._portraits.values
-
-    @property
-    def what(self) -> str:
-        """What the portraits show, in words."""
-        return self._portraits.what
 
     @cached_property
     def facts(self) -> list[Oddities]:

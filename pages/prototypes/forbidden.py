@@ -10,7 +10,7 @@ from pages.prototypes.context import ModelContext
 from pages.state import session, undo
 from pages.state.context import Context
 from pages.ui.text import escape_markdown, short_label
-from smpcore.datasets import MOST_FORBIDDEN, forbiddable
+from smpcore.datasets import MOST_FORBIDDEN, forbiddable, plural
 
 _KEY = "forbidden_features"
 
@@ -22,7 +22,7 @@ def control(context: Context) -> None:
         return
     label = "Forbid features"
     if n := len(choice.forbidden):
-        label = f"{n} feature{'s' * (n > 1)} forbidden"
+        label = f"{plural(n, 'feature')} forbidden"
     with st.expander(label, icon=":material/block:"):
         # Another page, a button or a link may have changed it.
         st.session_state[_KEY] = list(choice.forbidden)
@@ -54,14 +54,14 @@ def _chosen(context: Context) -> None:
 def button(context: ModelContext, feature: int) -> None:
     """Forbid one feature of the model, beside where it is shown."""
     choice, name = context.choice, _source(context, feature)
-    known = forbiddable(context.chosen.whole)
+    known = forbiddable(context.whole)
     full = len(choice.forbidden) >= min(MOST_FORBIDDEN, len(known) - 1)
     st.button(
         "Forbid and refit",
         key="forbid_feature",
         icon=":material/block:",
         on_click=_set,
-        args=(context.chosen, (*choice.forbidden, name)),
+        args=(context, (*choice.forbidden, name)),
         disabled=full,
         help=escape_markdown(f"Refit without {short_label(name)}."),
     )

@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from pages.prototypes.context import ModelContext
 from pages.ui import readouts
-from pages.ui.text import number_columns, short_label
+from pages.ui.elements import signed_bars, table_popover
+from pages.ui.elements import table as show_table
+from pages.ui.glossary import define
+from pages.ui.text import short_label
 from pages.work import slots
 from smpcore import figures
-from smpcore.explain import embedding, measures_of_prototypes, wins
+from smpcore.explain import embedding, prototype_table, score_leads
 
 #: Prototypes drawn beside each other; of series, whose lines share their axes, fewer.
 MOST_DRAWN, MOST_LINES = 20, 6
-#: Column of the distances, where prototypes are single cases.
-_NEAREST_ROW = "distance to nearest row"
 #: Width of a small picture in CSS pixels: the least that Streamlit gives to a chart;
 #: two stand beside each other on a phone.
 _PICTURE = 150
@@ -58,12 +60,12 @@ def draw(
     low, high = float(np.nanmin(rows)), float(np.nanmax(rows))
     top = max(abs(low), abs(high)) or 1.0
     signed = signed and low < 0
-    ends = (-top, top) if signed else (low, high)
+    limits = (-top, top) if signed else (low, high)
     width = _PICTURE if len(rows) > 1 else 2 * _PICTURE
     with st.container(horizontal=True, gap="xsmall"):
         for place, (row, title) in enumerate(zip(rows, titles, strict=True)):
             st.plotly_chart(
-                figures.picture(row, shape, title, ends, signed, width),
+                figures.picture(row, shape, title, limits, signed, width),
                 key=f"{key}_{place}",
                 width="content",
                 config={"displayModeBar": False},
@@ -71,54 +73,32 @@ def draw(
             )
     dark, bright = ("vermilion", "blue") if signed else ("black", "white")
     blank = " Forbidden pixels are crossed out." if np.isnan(rows).any() else ""
-    st.caption(f"From {ends[0]:.3g} ({dark}) to {ends[1]:.3g} ({bright}).{blank}")
+    st.caption(f"From {limits[0]:.3g} ({dark}) to {limits[1]:.3g} ({bright}).{blank}")
 
 
 def lines(context: ModelContext) -> list[dict[str, Any]]:
     """The prototypes as lines of a table."""
-    model, (X, codes) = context.model, context.rows
-    won = wins(model, X, codes)
-    measured = measures_of_prototypes(model, X, codes)
-    table = []
-    for j, fact in enumerate(context.facts):
-        line = {
-            "prototype": context.name(j),
-            context.side_title: context.side(j),
-            "weight": float(model.votes[j, model.owner[j]]),
-            "bias": float(model.bias[j]),
-            "merged": int(model.counts[j]),
-            "non-zeros": int(np.count_nonzero(context.portraits[j])),
-        }
-        if model.classes is not None:
-            line["training rows won"] = int(won[j].sum())
-            own = won[j, model.owner[j]]
-            line["won rows of its class"] = int(own)
-        line |= {name: float(values[j]) for name, values in measured.items()}
-        if np.isfinite(fact.distance):
-            line[_NEAREST_ROW] = fact.distance
-            line["median distance between rows"] = fact.usual
-            line["features out of range"] = len(fact.outside)
-        if context.signed:
-            line["weights of opposite sign"] = len(fact.opposing)
-        table.append(line)
-    return table
+    return [
+        {"prototype": context.name(j), context.side_title: context.side(j)} | numbers
+        for j, numbers in enumerate(prototype_table(context.model, *context.rows))
+    ]
 
 
 def gallery(context: ModelContext) -> None:
     """All prototypes at a glance, and what the whole model weighs."""
     model = context.model
     n = min(model.n_prototypes, MOST_LINES if context.channels else MOST_DRAWN)
-    names = [context.name(j) for j in range(n)]
-    draw(context, context.portraits[:n], names, "gallery", context.signed)
+    names, shown = [context.name(j) for j in range(n)], context.portraits
+    draw(context, shown.values[:n], names, "gallery", shown.signed)
     if len(context.shape) > 1:
         more = model.n_prototypes - n
-        told = f" {more} more in the table and under One by one." if more else ""
-        st.caption(context.what + told)
+        more_text = f" {more} more in the table and under One by one." if more else ""
+        st.caption(shown.what + more_text)
     table = lines(context)
-    st.dataframe(table, hide_index=True, column_config=number_columns(table))
-    far = any(_NEAREST_ROW in line for line in table)
-    told = " Distances are in standard deviations." if far else ""
-    st.caption(f"Counts refer to training rows.{told}")
+    show_table(table)
+    far = any("distance to nearest row" in line for line in table)
+    more_text = " Distances are in standard deviations." if far else ""
+    st.caption(f"Counts refer to training rows.{more_text}")
     if model.classes is not None:
         _leads(context)
     if model.similarity.weights:
@@ -129,36 +109,20 @@ def gallery(context: ModelContext) -> None:
 def _leads(context: ModelContext) -> None:
     """How the final score is spread in each class."""
     model, (X, codes) = context.model, context.rows
-    scores = model.scores(X)
+    lead = score_leads(model, X, codes)
+    title = "lead of the true class"
     if model.n_outputs == 2:
-        lead = scores[:, 1] - scores[:, 0]
         title = f"score of {context.outputs[1]} minus score of {context.outputs[0]}"
-    else:
-        rows = np.arange(len(codes))
-        own = scores[rows, codes]
-        scores[rows, codes] = -np.inf
-        lead = own - scores.max(axis=1)
-        title = "lead of the true class"
     figure = figures.densities(
         lead, codes, model.classes, title, [(0.0, "decision boundary")]
     )
     words = "Density of the score on the training rows of each class"
     st.markdown("**Score distribution** of the training rows, by class")
     st.plotly_chart(figure, key="leads", alt=words)
-    with st.popover("Show as a table"):
-        parts = [(n, lead[codes == c]) for c, n in enumerate(context.outputs)]
-        table = [
-            {
-                "class": label,
-                "rows": int(own.size),
-                "lowest": float(own.min()),
-                "median": float(np.median(own)),
-                "highest": float(own.max()),
-            }
-            for label, own in parts
-            if own.size
-        ]
-        st.dataframe(table, hide_index=True, column_config=number_columns(table))
+    limits = {"rows": "size", "lowest": "min", "median": "median", "highest": "max"}
+    summary = pd.Series(lead).groupby(codes).agg(**{n: f for n, f in limits.items()})
+    summary.insert(0, "class", np.array(context.outputs)[summary.index])
+    table_popover(summary)
 
 
 @slots.interactive_slot()
@@ -166,18 +130,14 @@ def _kernels(context: ModelContext) -> None:
     """Weights of the similarity's kernels, and what they do to the rows."""
     model = context.model
     what, names, weights = readouts.kernel_weights(model, context.data)
-    st.markdown(f"**Weights β of the kernels**, by {what}")
-    figure = figures.signed_bars(weights, names, "weight β")
-    st.plotly_chart(figure, key="beta", alt="Weights of the kernels, sorted")
-    with st.popover("Show as a table"):
-        order = np.argsort(-weights, kind="stable")
-        table = [{"kernel": names[i], "weight": float(weights[i])} for i in order]
-        st.dataframe(table, hide_index=True, column_config=number_columns(table))
-        if what == "columns" and context.data.preparation.has_level_features:
-            st.caption("By category level:")
-            own = zip(model.feature_names, model.similarity.weights, strict=True)
-            table = [{"kernel": name, "weight": weight} for name, weight in own]
-            st.dataframe(table, hide_index=True, column_config=number_columns(table))
+    heading = f"**Weights β of the kernels**, by {what}"
+    st.markdown(heading, help=define("Weight β"))
+    alt = "Weights of the kernels, sorted"
+    signed_bars(weights, names, "weight β", "kernel", key="beta", alt=alt)
+    if what == "columns" and context.data.preparation.has_level_features:
+        each = zip(model.feature_names, model.similarity.weights, strict=True)
+        with st.popover("By category level"):
+            show_table([{"kernel": name, "weight": weight} for name, weight in each])
     if model.classes is None:
         return
     X, codes = context.rows

@@ -8,12 +8,15 @@ from typing import Any
 import streamlit as st
 
 from pages.prototypes import rules
+from pages.prototypes.card import for_report
 from pages.prototypes.context import ModelContext
 from pages.prototypes.one import oddities
 from pages.prototypes.portraits import lines
 from pages.ui import readouts
+from pages.ui.elements import download
 from pages.ui.readouts import TITLES
-from smpcore import METHODS, evaluate, report
+from smpcore import evaluate, report
+from smpcore.datasets import plural
 from smpcore.explain import nearest_examples
 from smpcore.report import Page
 
@@ -36,13 +39,10 @@ def section(context: ModelContext) -> None:
             "These prototypes are based on your rows: their portraits are omitted "
             "unless training rows are included."
         )
-    st.download_button(
+    download(
         "Download the report",
-        data=partial(html, context, facts_of(context), real),
-        file_name="prototypes.html",
-        mime="text/html",
-        icon=":material/download:",
-        on_click="ignore",
+        partial(html, context, facts_of(context), real),
+        "prototypes.html",
         key="report_download",
         help="One HTML file without scripts: the decision rule, the prototypes, your "
         "names and notes.",
@@ -61,21 +61,24 @@ def html(context: ModelContext, facts: dict[str, str], real: bool) -> str:
     model, notes = context.model, context.notes
     hidden = not real and "real case" in model.kind_of_prototype
     hidden = hidden and context.data.dataset.private
+    card, accuracy = for_report(context)
     page = Page(
         title=f"Prototypes of {context.data.dataset.name}",
         facts=facts,
-        portraits=context.in_place(context.portraits * (not hidden)),
-        signed=context.signed or hidden,
+        portraits=context.in_place(context.portraits.values * (not hidden)),
+        signed=context.portraits.signed or hidden,
         shape=context.shape,
         what="Portraits are omitted, as they are training rows."
         if hidden
-        else context.what,
+        else context.portraits.what,
         names={j: note["name"] for j, note in notes.items()},
         notes={j: note["note"] for j, note in notes.items()},
         warnings={j: oddities(context, j) for j in range(model.n_prototypes)},
         prototypes=lines(context),
         rows=_rows(context) if real else (),
         rule=None if hidden else rules.rule(context),
+        card=card,
+        accuracy_of_card=accuracy,
     )
     return report(model, page)
 
@@ -83,41 +86,35 @@ def html(context: ModelContext, facts: dict[str, str], real: bool) -> str:
 def facts_of(context: ModelContext) -> dict[str, str]:
     """Where the model comes from and how good it is; reads the visitor's notes too."""
     choice, data, _ = context.choice, context.data, context.notes
-    values = ", ".join(f"{name}={v}" for name, v in context.chosen.values.items())
+    values = ", ".join(f"{name}={v}" for name, v in context.values.items())
     facts = {
         "Data": f"{data.dataset.name} ({data.dataset.n_samples} rows)",
         "Digest": data.dataset.digest,
         "Split": f"{data.split.train.size} training rows, key {data.split.key}",
-        "Method": METHODS[choice.method].title,
+        "Method": context.method.title,
         "Parameters": values,
     }
     if choice.forbidden:
         facts["Forbidden features"] = ", ".join(choice.forbidden)
     if len(data.split.test) and not data.dataset.open_test:
-        times = context.chosen.times_opened
-        facts["Test set opened"] = f"{times} times" if times else "never"
-    parts = ["train", "validation"]
-    if choice.open_test or data.dataset.open_test:
-        parts.append("test")
-    for part in parts:
-        X, y = data.of(part)
-        if len(y):
-            scores = evaluate(context.model, X, y, data.clusters(part))
-            for told in readouts.of_part(TITLES[part], scores, data):
-                facts[told["name"]] = f"{told['value']} ({told['detail']})"
-    if times := context.chosen.times_opened:
-        facts["Test set opened"] = f"{times} time{'s' * (times > 1)}"
+        facts["Test set opened"] = "never"
+    for part in context.open_parts:
+        scores = evaluate(context.model, *data.of(part), data.clusters(part))
+        for entry in readouts.of_part(TITLES[part], scores, data):
+            facts[entry["name"]] = f"{entry['value']} ({entry['detail']})"
+    if times := context.times_opened:
+        facts["Test set opened"] = plural(times, "time")
     return facts
 
 
 def _rows(context: ModelContext) -> list[dict[str, Any]]:
     """Training rows nearest to each prototype, of at most 20 columns."""
-    dataset, found = context.data.dataset, []
+    dataset, rows = context.data.dataset, []
     near = nearest_examples(context.model, context.rows[0], _NEAREST)
     columns = [*dataset.feature_columns[:20], dataset.target]
     for j, places in enumerate(near):
         for row in context.data.split.train[places]:
             values = dataset.frame[columns].iloc[row]
             line = {"nearest to": context.name(j), "row": int(row)}
-            found.append(line | {str(name): values[name] for name in columns})
-    return found
+            rows.append(line | {str(name): values[name] for name in columns})
+    return rows

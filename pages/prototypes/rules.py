@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.prototypes import card
 from pages.prototypes.context import ModelContext
 from pages.prototypes.portraits import MOST_DRAWN
+from pages.ui.elements import table as show_table
 from pages.ui.text import escape_markdown
 from smpcore.explain import PointsTable, Rule, points_rule
 
@@ -17,21 +19,23 @@ def rule(context: ModelContext) -> Rule:
 
 def section(context: ModelContext) -> None:
     """Sentences, one per class; then what each prototype is made of."""
-    found = rule(context)
-    st.markdown("\n".join(f"- {escape_markdown(words)}" for words in found.sentences))
-    for table in found.tables[:MOST_DRAWN]:
+    result = rule(context)
+    st.markdown("\n".join(f"- {escape_markdown(words)}" for words in result.sentences))
+    for table in result.tables[:MOST_DRAWN]:
         st.markdown(f"**{escape_markdown(title(context, table))}**")
         if table.lines:
-            st.dataframe(list(table.lines), hide_index=True, height="content")
+            show_table(list(table.lines), height="content")
         st.caption(about(table))
-    if more := found.tables[MOST_DRAWN:]:
+    if more := result.tables[MOST_DRAWN:]:
         st.caption(f"{len(more)} more in the report.")
     with st.expander("As a formula", icon=":material/function:"):
-        st.code("\n".join(found.formula), language=None, wrap_lines=True)
+        st.code("\n".join(result.formula), language=None, wrap_lines=True)
         st.caption(
             "Values are in the original units of the columns. Small terms that are "
             "omitted here are counted; the model uses them all."
         )
+    if context.model.classes is not None:
+        card.expander(context)
 
 
 def title(context: ModelContext, table: PointsTable) -> str:

@@ -10,11 +10,11 @@ import streamlit as st
 
 from pages.prototypes.context import ModelContext
 from pages.state import session
+from pages.ui.elements import problems_shown, table
 from pages.ui.progress import is_waiting
-from pages.ui.text import escape_markdown
 from pages.work import study_pool
 from pages.work.tasks import Task
-from smpcore import METHODS, SmpcoreError, figures, stability
+from smpcore import SmpcoreError, figures, stability
 from smpcore.evaluation import FEWEST_REFITS, Stability, refits
 
 N_REFITS = 100
@@ -29,37 +29,31 @@ def section(context: ModelContext) -> None:
         "(groups and blocks in time stay together), with a new seed if the method "
         f"is random. {pairs} are matched to the most similar prototype of each refit."
     )
-    kept = session.get().results.get("steadiness", (None, None))
-    job = kept[1] if kept[0] == context.key else None
-    if job is not None and is_waiting(job, 0.0, "Refits"):
+    key, task = session.get().results.get("stability", (None, None))
+    if key != context.key:
+        task = None
+    if task is not None and is_waiting(task, 0.0, "Refits"):
         return
     icon = ":material/replay:"
     st.button("Refit", key="refit", icon=icon, on_click=_start, args=(context,))
-    if job is not None:
-        _result(context, job)
+    if task is None:
+        return
+    with problems_shown(st.error):
+        if result := task.result():
+            _show(context, *result)
+        else:
+            st.info("Stopped before the first refit finished.")
 
 
 def _start(context: ModelContext) -> None:
-    session.get().results["steadiness"] = context.key, _job(context)
-
-
-def _result(context: ModelContext, job: Task) -> None:
-    try:
-        found = job.result()
-    except SmpcoreError as problem:
-        st.error(escape_markdown(str(problem)))
-        return
-    if found is None:
-        st.info("Stopped before the first refit finished.")
-        return
-    _show(context, *found)
+    session.get().results["stability"] = context.key, _job(context)
 
 
 def _job(context: ModelContext) -> Task:
     """Refit in a thread: all it needs is looked up now."""
     data, model = context.data, context.model
-    values, task = context.chosen.values, data.dataset.task
-    method = METHODS[context.choice.method]
+    values, task = context.values, data.dataset.task
+    method = context.method
     X, y = data.of("train")
     groups = data.clusters("train")
 
@@ -85,48 +79,48 @@ def _job(context: ModelContext) -> Task:
     return Task(work, study=data.dataset)
 
 
-def _show(context: ModelContext, found: Stability, by_level: Stability) -> None:
+def _show(context: ModelContext, result: Stability, by_level: Stability) -> None:
     """The prototypes, and how often columns are selected; levels on request."""
     model = context.model
-    st.caption(f"Of {found.n_refits} refits:")
+    st.caption(f"Of {result.n_refits} refits:")
     lines = [
         {
             "prototype": context.name(j),
-            "recovered %": 100 * float(found.matched[j]),
-            "similarity to matches": float(found.likeness[j]),
+            "recovered %": 100 * float(result.matched[j]),
+            "similarity to matches": float(result.likeness[j]),
         }
         for j in range(model.n_prototypes)
     ]
-    st.dataframe(lines, hide_index=True)
-    if context.signed:
-        _selected(context, found, by_level)
+    table(lines)
+    if context.portraits.signed:
+        _selected(context, result, by_level)
 
 
-def _selected(context: ModelContext, found: Stability, by_level: Stability) -> None:
+def _selected(context: ModelContext, result: Stability, by_level: Stability) -> None:
     """Which columns of a prototype the refits select, too."""
     model, preparation = context.model, context.data.preparation
     numbers = range(model.n_prototypes)
     key = f"steady_{context.choice.method}_{context.data.dataset.digest}"
     j = st.selectbox("Prototype", numbers, format_func=context.label, key=key)
-    names = [given.name for given in preparation.inputs]
+    names = [column.name for column in preparation.inputs]
     used = model.weights[j] != 0
     if preparation.has_level_features and st.toggle(
         "Show category levels", key="levels"
     ):
-        names, found, what = list(model.feature_names), by_level, "features"
+        names, result, what = list(model.feature_names), by_level, "features"
     else:
         used, what = preparation.used_columns(used), "columns"
     chosen = np.flatnonzero(used)
     if not chosen.size:
         st.caption("All its weights are 0.")
         return
-    share = 100 * found.selected[j]
+    share = 100 * result.selected[j]
     shown = np.zeros(len(share))
     shown[chosen] = share[chosen]
     figure = figures.signed_bars(shown, names, "selected in % of refits")
     words = f"How often refits select the {what} of prototype {j + 1}"
     st.plotly_chart(figure, key="steady", alt=words)
-    st.dataframe(_lines(found, j, chosen, share, names), hide_index=True)
+    table(_lines(result, j, chosen, share, names))
     st.caption(
         "Closest substitute: the column that refits select more often when they do "
         f"not select this one. Shown if at least {FEWEST_REFITS} refits omit it, at "
@@ -136,18 +130,18 @@ def _selected(context: ModelContext, found: Stability, by_level: Stability) -> N
 
 
 def _lines(
-    found: Stability, j: int, chosen: np.ndarray, share: np.ndarray, names: list[str]
+    result: Stability, j: int, chosen: np.ndarray, share: np.ndarray, names: list[str]
 ) -> list[dict[str, Any]]:
     """A line for each selected column of prototype ``j``, the commonest first."""
     order = chosen[np.argsort(-share[chosen], kind="stable")][:_MOST_LINES]
-    substitutes = found.substitute[j]
+    substitutes = result.substitute[j]
     return [
         {
             "column": names[f],
             "selected %": float(share[f]),
-            "same sign %": 100 * float(found.agrees[j, f]),
+            "same sign %": 100 * float(result.agrees[j, f]),
             "closest substitute": "" if substitutes[f] < 0 else names[substitutes[f]],
-            "refits without it": int(found.without[j, f]),
+            "refits without it": int(result.without[j, f]),
         }
         for f in order
     ]

@@ -72,7 +72,7 @@ class Choice:
     set_for: str = ""
 
     @property
-    def own(self) -> tuple[str, ...]:
+    def user_tables(self) -> tuple[str, ...]:
         """Tokens of the visitor's own tables, the one shown last first."""
         return (self.token, *self.others) if self.token else self.others
 

@@ -14,13 +14,14 @@ import numpy as np
 from pages.state import table_store
 from pages.state.choice import BUNDLED, MINE, Choice
 from pages.work import cache, fits, sources
+from pages.work.memo import pairs
 from smpcore import METHODS, Dataset, PrototypeModel
 from smpcore.datasets import Split
 from smpcore.evaluation import at_threshold
 from smpcore.methods import Method
 from smpcore.parameters import Param
 
-Ends = Mapping[str, tuple[float, float]]
+SliderRanges = Mapping[str, tuple[float, float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +108,8 @@ class Context:
         data = chosen.data, sorted(chosen.data_values.items()), chosen.token
         data = (*data, chosen.two_classes, *chosen.forbidden)
         parts = chosen.validation, chosen.test, chosen.seed
-        own = chosen.method, sorted(self.values.items())
-        words = repr((data, parts, own)).encode()
+        model = chosen.method, sorted(self.values.items())
+        words = repr((data, parts, model)).encode()
         return hashlib.blake2b(words, digest_size=8).hexdigest()
 
     @property
@@ -129,6 +130,17 @@ class Context:
         if not opened:
             return 0
         return opened.get(self.once("digest", lambda: self.table.digest), 0)
+
+    @property
+    def open_test(self) -> bool:
+        """Whether test rows may be looked at."""
+        return self.choice.open_test or self.data.dataset.open_test
+
+    @property
+    def open_parts(self) -> list[str]:
+        """Parts whose rows may be looked at, as far as they have rows."""
+        parts = ["train", "validation"] + ["test"] * self.open_test
+        return [part for part in parts if getattr(self.data.split, part).size]
 
     @property
     def view(self) -> dict[str, Any]:
@@ -162,12 +174,12 @@ class Context:
             return sources.load(chosen.data), None
         values = {p.name: p.start for p in BUNDLED[chosen.data].params}
         values.update(chosen.data_values)
-        return cache.bundled(chosen.data, cache.pairs(values)), None
+        return cache.bundled(chosen.data, pairs(values)), None
 
     def _label(self, text: Any) -> Any:
         """The class that reads like this; None if the data have no such class."""
-        found = [c for c in self.dataset.classes.tolist() if str(c) == str(text)]
-        return found[0] if found else None
+        matches = [c for c in self.dataset.classes.tolist() if str(c) == str(text)]
+        return matches[0] if matches else None
 
     def moved(self, values: Mapping[str, Any]) -> Context | None:
         """The context after sliders of the method have moved; all else stands still.
@@ -225,43 +237,40 @@ class Context:
         Returns
         -------
         context : Context
-        said : list of str
+        messages : list of str
             What was moved, in sentences.
         """
         if cache.is_slow(self.data, self.method.key):
             return self, []
-        values, said = {}, []
-        ends = cache.bounds(self.data, self.method.key, self.values)
+        values, messages = {}, []
+        ranges = cache.bounds(self.data, self.method.key, self.values)
         for param in self.params:
-            low, high = ends.get(param.name, (0.0, np.inf))
+            low, high = ranges.get(param.name, (0.0, np.inf))
             value = self.values[param.name]
             usual = param.name not in self.choice.values
             stays = param.name in chosen and not (usual and param.scale == "int")
-            if value is None or stays:
+            is_count = param.scale == "int"
+            if value is None or stays or param.scale not in ("log", "int"):
                 continue
-            if param.scale == "log" and value > high:
-                values[param.name] = float(f"{np.sqrt(low * high):.3g}")
-                said.append(
-                    f"{param.label} was out of range; reset to {values[param.name]:g}."
-                )
-            elif param.scale == "int" and value > high:
-                values[param.name] = int(high)
-                if not usual:
-                    text = f"{param.label} was out of range; reset to {high:g}"
-                    said.append(f"{text}, the maximum.")
-        return self.moved(values), said
+            if value > high:
+                middle = float(f"{np.sqrt(low * high):.3g}")
+                values[param.name] = new = int(high) if is_count else middle
+                if not (is_count and usual):
+                    text = f"{param.label} was out of range; reset to {new:g}"
+                    messages.append(f"{text}{', the maximum' * is_count}.")
+        return self.moved(values), messages
 
-    def holding(self, ends: Ends) -> dict[str, tuple[float, float]]:
+    def holding(self, ranges: SliderRanges) -> dict[str, tuple[float, float]]:
         """Slider ends, moved outwards where a chosen value lies beyond them."""
-        held = dict(ends)
+        widened = dict(ranges)
         for param in self.params:
             value = self.values[param.name]
             # The exact 0 of a log slider has a place of its own.
             zero = param.zero and value == 0
-            if param.name in ends and value is not None and not zero:
-                low, high = ends[param.name]
-                held[param.name] = min(low, value), max(high, value)
-        return held
+            if param.name in ranges and value is not None and not zero:
+                low, high = ranges[param.name]
+                widened[param.name] = min(low, value), max(high, value)
+        return widened
 
 
 def resolve(choice: Choice) -> Context:

@@ -15,7 +15,7 @@ from pages.state.context import resolve
 from pages.state.validation import validated
 from pages.work import sources
 from smpcore import METHODS, SmpcoreError
-from smpcore.datasets import forbiddable
+from smpcore.datasets import forbiddable, list_names
 from smpcore.parameters import Param
 
 SHARE = Param("share", "share", "linear", 0.0, 0.6)
@@ -33,12 +33,12 @@ OPERATING = (
 
 def read_controls(query: Mapping[str, str]) -> dict[str, str]:
     """What a link says of the pages' controls: key -> words."""
-    told = {
+    texts = {
         name.removeprefix(PREFIX): text[:LONGEST]
         for name, text in query.items()
         if name.startswith(PREFIX) and len(name) <= LONGEST
     }
-    return dict(list(told.items())[:MOST])
+    return dict(list(texts.items())[:MOST])
 
 
 def without_controls(query: Mapping[str, str]) -> dict[str, str]:
@@ -46,9 +46,9 @@ def without_controls(query: Mapping[str, str]) -> dict[str, str]:
     return {n: text for n, text in query.items() if not n.startswith(PREFIX)}
 
 
-def write_controls(said: Mapping[str, str]) -> dict[str, str]:
+def write_controls(changes: Mapping[str, str]) -> dict[str, str]:
     """What the pages' controls say, for a link."""
-    return {PREFIX + key: text for key, text in said.items()}
+    return {PREFIX + key: text for key, text in changes.items()}
 
 
 def write_url(choice: Choice) -> dict[str, str]:
@@ -109,8 +109,8 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
     if method not in METHODS:
         notices.append("The link names an unknown method.")
         method = choice.method
-    choice, said = validated(replace(choice, method=method))
-    notices += [said] if said and "method" in query else []
+    choice, changes = validated(replace(choice, method=method))
+    notices += [changes] if changes and "method" in query else []
     data_params = BUNDLED[choice.data].params if choice.data in BUNDLED else ()
     shares = [replace(SHARE, name=name) for name in ("validation", "test")]
     choice = replace(
@@ -124,11 +124,11 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
         choice = replace(choice, validation=Choice.validation, test=Choice.test)
     if "without" in query:
         choice = _without(choice, query["without"], notices)
-    if found := _read(OPERATING, query, "", notices):
-        choice = replace(choice, **found, set_for=resolve(choice).key)
-    if unknown := sorted(name[:40] for name in set(query) - _names(choice)):
-        named = ", ".join(unknown[:5])
-        notices.append(f"Unknown settings in the link were ignored: {named}.")
+    if operating := _read(OPERATING, query, "", notices):
+        choice = replace(choice, **operating, set_for=resolve(choice).key)
+    if unknown := sorted(set(query) - _names(choice)):
+        names = list_names(unknown, longest=40)
+        notices.append(f"Unknown settings in the link were ignored: {names}.")
     return _read_opened(choice, query), notices
 
 
@@ -169,13 +169,13 @@ def _read_opened(choice: Choice, query: Mapping[str, str]) -> Choice:
 
 def _names(choice: Choice) -> set[str]:
     """What a link to this choice may set."""
-    own = {"data", "mine", "two", "method", "validation", "test", "seed", "opened"}
-    own |= {"open", "without"} | {param.name for param in OPERATING}
-    own |= {param.name for param in resolve(choice).params}
+    names = {"data", "mine", "two", "method", "validation", "test", "seed", "opened"}
+    names |= {"open", "without"} | {param.name for param in OPERATING}
+    names |= {param.name for param in resolve(choice).params}
     if choice.data in BUNDLED:
-        own |= {f"d.{param.name}" for param in BUNDLED[choice.data].params}
+        names |= {f"d.{param.name}" for param in BUNDLED[choice.data].params}
     places = {f"v.at{index}" for index in choice.view.get("at", {})}
-    return own | {"v.kind", "v.first", "v.second"} | places
+    return names | {"v.kind", "v.first", "v.second"} | places
 
 
 def _without(choice: Choice, text: str, notices: list[str]) -> Choice:
@@ -191,10 +191,10 @@ def _without(choice: Choice, text: str, notices: list[str]) -> Choice:
         )
         return choice
     known = forbiddable(resolve(choice).whole)
-    if unknown := [name[:40] for name in names if name not in known]:
+    if unknown := [name for name in names if name not in known]:
         notices.append(
             "The link forbids features that these data do not have, which were left "
-            f"out: {', '.join(unknown[:5])}."
+            f"out: {list_names(unknown, longest=40)}."
         )
     wanted = replace(choice, forbidden=tuple(n for n in known if n in set(names)))
     try:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from pages.state import links, table_store
 from pages.state.choice import BUNDLED, MINE, Choice
-from pages.state.context import Context, Ends, resolve
+from pages.state.context import Context, SliderRanges, resolve
 from pages.state.validation import validated
 from pages.work import visitors
 from pages.work.tasks import Task
@@ -61,7 +61,7 @@ class Live:
     drag: Context | None = None
     scene: Any = None
     state: Any = None
-    bounds: Ends | None = None
+    bounds: SliderRanges | None = None
     bounds_of: str = ""
     quick: bool = True
     seconds: float = float("inf")
@@ -78,9 +78,9 @@ class Session:
     choice : Choice
     notices : list of str
         Sentences to show once.
-    said, starts, begun : dict
-        Key of a control -> what it says, in a link's words; where it would start; and
-        where it began on the page (see `widget_state`).
+    widget_texts, defaults, widget_starts : dict
+        Key of a control -> its value, as a link writes it; its default; and the value
+        that it began with on the page (see `widget_state`).
     message : object
         What the figure sent, for the run that it caused (untrusted).
     live : Live
@@ -104,25 +104,22 @@ class Session:
         Whether the shown table is to become the visitor's own.
     workspace_wanted : bool
         Whether the dialog that saves and opens is to be shown.
-    workspace_said : (str, str)
-        Level and words of what that dialog says.
+    workspace_message : (str, str)
+        Level and text of what the dialog that saves and opens shows.
     awaited : Saved or None
         The opened state whose table is not here yet.
     openml_search : Download or None
     openml_wanted : int or None
         Id of the data set that is on its way.
-    openml_problem : str
-    openml_polled : bool
-        Whether the page was looking for either.
     results : dict
         What a page found last: name -> what it is of, and what it is.
     """
 
     choice: Choice = field(default_factory=Choice)
     notices: list[str] = field(default_factory=list)
-    said: dict[str, str] = field(default_factory=dict)
-    starts: dict[str, Any] = field(default_factory=dict)
-    begun: dict[str, Any] = field(default_factory=dict)
+    widget_texts: dict[str, str] = field(default_factory=dict)
+    defaults: dict[str, Any] = field(default_factory=dict)
+    widget_starts: dict[str, Any] = field(default_factory=dict)
     message: Any = None
     live: Live = field(default_factory=Live)
     draft: str = ""
@@ -136,12 +133,10 @@ class Session:
     table_here: str = ""
     copy_wanted: bool = False
     workspace_wanted: bool = False
-    workspace_said: tuple[str, str] = ("", "")
+    workspace_message: tuple[str, str] = ("", "")
     awaited: Any = None
     openml_search: Any = None
     openml_wanted: int | None = None
-    openml_problem: str = ""
-    openml_polled: bool = False
     results: dict[str, tuple[Any, Any]] = field(default_factory=dict)
 
 
@@ -155,8 +150,8 @@ def get() -> Session:
     if "session" not in st.session_state:
         query = st.query_params.to_dict()
         choice, notices = links.read_url(links.without_controls(query))
-        said = links.read_controls(query)
-        st.session_state["session"] = Session(choice, notices, said)
+        changes = links.read_controls(query)
+        st.session_state["session"] = Session(choice, notices, changes)
         _put(choice)
     return st.session_state["session"]
 
@@ -204,7 +199,7 @@ def _leave_a_lost_table(visit: Session) -> None:
     try:
         table_store.visit(choice.token)
     except SmpcoreError as error:
-        others = tuple(token for token in choice.own if token != choice.token)
+        others = tuple(token for token in choice.user_tables if token != choice.token)
         visit.choice = Choice(others=others, opened=choice.opened)
         visit.notices.append(str(error))
 
@@ -212,12 +207,12 @@ def _leave_a_lost_table(visit: Session) -> None:
 def choose(choice: Choice) -> None:
     """Make this the visitor's choice, with a method that can learn its data."""
     try:
-        choice, said = validated(choice)
+        choice, changes = validated(choice)
     except SmpcoreError:  # the table is gone: the page that needs it says so
-        said = ""
+        changes = ""
     _put(choice)
-    if said:
-        get().notices.append(said)
+    if changes:
+        get().notices.append(changes)
 
 
 def _put(choice: Choice) -> None:
@@ -231,11 +226,11 @@ def choose_data(choice: Choice) -> None:
     """Make this the visitor's choice, of data that its values were not chosen for."""
     choose(choice)
     try:
-        found, said = resolved().within(())
+        context, changes = resolved().within(())
     except SmpcoreError:  # the page that needs these data says what is wrong
         return
-    choose(found.choice)
-    get().notices.extend(said)
+    choose(context.choice)
+    get().notices.extend(changes)
 
 
 def take_notices() -> list[str]:
@@ -247,7 +242,7 @@ def take_notices() -> list[str]:
 
 def show_url(choice: Choice) -> None:
     """Write choice and controls into the address bar, where they differ from it."""
-    wanted = links.write_url(choice) | links.write_controls(get().said)
+    wanted = links.write_url(choice) | links.write_controls(get().widget_texts)
     if st.query_params.to_dict() != wanted:
         st.query_params.from_dict(wanted)
 
@@ -263,7 +258,7 @@ def remembered(name: str, key: Any, compute: Callable[[], Any]) -> Any:
 def forget_results() -> None:
     """Leave what still runs for this visit, and forget what was found."""
     results = get().results
-    for _, found in results.values():
-        if isinstance(found, Task):
-            found.leave()
+    for _, context in results.values():
+        if isinstance(context, Task):
+            context.leave()
     results.clear()

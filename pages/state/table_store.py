@@ -138,8 +138,8 @@ def _make_room(visitor: str) -> None:
     while sizes[visitor] > VISITOR_BYTES or sizes.total() > BUDGET_BYTES:
         if sizes[visitor] <= VISITOR_BYTES:
             visitor = max(sizes, key=sizes.__getitem__)
-        kept = [key for key, entry in _entries.items() if entry.browser == visitor]
-        oldest = _drop(min(kept, key=lambda key: _entries[key].visited))
+        tokens = [key for key, entry in _entries.items() if entry.browser == visitor]
+        oldest = _drop(min(tokens, key=lambda key: _entries[key].visited))
         sizes[visitor] -= oldest.size
 
 

@@ -47,7 +47,7 @@ def push(live: Live, step: Step) -> None:
     del live.undo[:-MOST_STEPS]
 
 
-def told(live: Live) -> str:
+def next_undo(live: Live) -> str:
     """What the next undo takes back, in words; empty if there is nothing."""
     return live.undo[-1].what if live.undo else ""
 
@@ -117,24 +117,24 @@ def back(choice: Choice, live: Live) -> Choice:
         _check_table(step)
     if step.moved and step.points is None:
         # The first edit made a drawing of other data: it is no more.
-        left = [token for token in choice.own if token != live.edited]
+        left = [token for token in choice.user_tables if token != live.edited]
         choice = replace(choice, token="", others=tuple(left))
         live.edited = ""
     if step.moved and before.data != MINE:
         was = {"data": before.data, "data_values": before.data_values}
-        return replace(choice, **was, **_own(choice, before.token))
+        return replace(choice, **was, **user_tables.with_first(choice, before.token))
     if step.points is not None:
         token = table_store.keep(*step.points, before.token)
         live.edited = token
-        start = choice if step.moved else replace(before, **_own(choice, token))
-        return replace(
-            user_tables.show(start, token), data_values={}, opened=choice.opened
-        )
+        tables = user_tables.with_first(choice, token)
+        start = choice if step.moved else replace(before, **tables)
+        start = replace(start, data_values={}, opened=choice.opened)
+        return user_tables.show(start, token)
     same = step.moved or choice.source == before.source
     view = choice.view if same else before.view
     seen = {"view": view, "open_test": same and choice.open_test}
     # How often a test part was opened is never taken back.
-    seen |= _own(choice, before.token) | {"opened": choice.opened}
+    seen |= user_tables.with_first(choice, before.token) | {"opened": choice.opened}
     return replace(before, **seen)
 
 
@@ -149,10 +149,3 @@ def _check_table(step: Step) -> None:
         ) from None
     if step.digest and table.digest != step.digest:
         raise SmpcoreError("The table before this step was replaced; upload it again.")
-
-
-def _own(choice: Choice, token: str) -> dict[str, Any]:
-    """The visitor's own tables as they are now, this one first if it was one."""
-    tokens = [token] * bool(token) + [one for one in choice.own if one != token]
-    first, *others = tokens or [""]
-    return {"token": first, "others": tuple(others)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 from pages.state import table_store
 from pages.state.choice import MINE, Choice
@@ -23,7 +24,7 @@ def is_drawing(token: str) -> bool:
 
 def show(choice: Choice, token: str) -> Choice:
     """The choice with this table of the visitor's own; the others stay at hand."""
-    others = [one for one in choice.own if one != token]
+    others = [one for one in choice.user_tables if one != token]
     drawings = [one for one in others if is_drawing(one)]
     gone = drawings[: max(0, len(drawings) - MOST_DRAWINGS + 1)]
     others = [one for one in others if one not in gone]
@@ -35,16 +36,16 @@ def titles(choice: Choice) -> dict[str, str]:
 
     Looking at them keeps them: what is in a list is not forgotten.
     """
-    found, seen = {}, Counter()
-    for token in sorted(choice.own, key=is_drawing):
+    titles_by_key, seen = {}, Counter()
+    for token in sorted(choice.user_tables, key=is_drawing):
         title = _title(token)
         if not title and token != choice.token:
             continue
         title = title or "My table"
         seen[title] += 1
         key = MINE if token == choice.token else f"{MINE}:{token}"
-        found[key] = title if seen[title] == 1 else f"{title} ({seen[title]})"
-    return found
+        titles_by_key[key] = title if seen[title] == 1 else f"{title} ({seen[title]})"
+    return titles_by_key
 
 
 def _title(token: str) -> str:
@@ -61,4 +62,11 @@ def _title(token: str) -> str:
 
 def upload_of(choice: Choice) -> str:
     """Token of the table that a new file replaces: never that of a drawing."""
-    return next((one for one in choice.own if not is_drawing(one)), "")
+    return next((one for one in choice.user_tables if not is_drawing(one)), "")
+
+
+def with_first(choice: Choice, token: str) -> dict[str, Any]:
+    """The visitor's own tables as a choice holds them, this one first if it is one."""
+    tokens = [token] * bool(token) + [t for t in choice.user_tables if t != token]
+    first, *others = tokens or [""]
+    return {"token": first, "others": tuple(others)}

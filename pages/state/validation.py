@@ -7,7 +7,7 @@ from dataclasses import replace
 from pages.state.choice import Choice
 from pages.state.context import resolve
 from smpcore import METHODS
-from smpcore.datasets import forbiddable
+from smpcore.datasets import forbiddable, list_names
 
 #: What the target of a task is, in words.
 ANSWERS = {"classification": "a class", "regression": "a number"}
@@ -29,13 +29,12 @@ def validated(choice: Choice) -> tuple[Choice, str]:
     """
     context = resolve(choice)
     known = forbiddable(context.whole) if choice.forbidden else {}
-    kept = tuple(name for name in known if name in choice.forbidden)
-    kept = kept if len(kept) < len(known) else ()
-    if lost := [name for name in choice.forbidden if name not in kept]:
-        choice, changes = validated(replace(choice, forbidden=kept))
-        named = ", ".join(name[:40] for name in lost[:5])
-        more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
-        words = f"No longer forbidden, as the columns have changed: {named}{more}."
+    allowed_names = tuple(name for name in known if name in choice.forbidden)
+    allowed_names = allowed_names if len(allowed_names) < len(known) else ()
+    if lost := [name for name in choice.forbidden if name not in allowed_names]:
+        choice, changes = validated(replace(choice, forbidden=allowed_names))
+        names = list_names(lost, longest=40)
+        words = f"No longer forbidden, as the columns have changed: {names}."
         return choice, f"{words} {changes}".strip()
     method, wanted = context.method, ANSWERS[context.task]
     if context.task not in method.estimators:

@@ -1,8 +1,8 @@
-"""What the controls of pages say: kept across pages, and in links.
+"""Values of the pages' controls: kept across pages, and in links.
 
-Streamlit forgets a control that is not on the page. What differs from the start is
+Streamlit forgets a control that is not on the page. What differs from its default is
 remembered here, and stands in the address bar behind ``p.``; what a link says is
-taken only where the control itself could say it.
+taken only where the control itself could have that value.
 """
 
 from __future__ import annotations
@@ -15,79 +15,85 @@ import streamlit as st
 from pages.state import session
 
 
-def pick(key: str, options: Collection[Any], start: Any) -> dict[str, Any]:
-    """Let a selectbox say what it said last.
+def for_selectbox(key: str, options: Collection[Any], default: Any) -> dict[str, Any]:
+    """Arguments of a selectbox that keeps its value.
 
     Parameters
     ----------
     key : str
         Of the control.
     options : collection
-    start : object
+    default : object
 
     Returns
     -------
     dict
         Its key and where it begins.
     """
-    said = _remember(key, start, _one_of(options), str)
-    place = list(options).index(said) if said in options else 0
-    return {"key": key, "index": place}
+    value = _option(key, options, default)
+    return {"key": key, "index": list(options).index(value)}
 
 
-def press(key: str, options: Collection[Any], start: Any) -> dict[str, Any]:
-    """Let a row of buttons say what it said last; as `pick`."""
-    said = _remember(key, start, _one_of(options), str)
-    return {"key": key, "default": said if said in options else start}
+def for_buttons(key: str, options: Collection[Any], default: Any) -> dict[str, Any]:
+    """Arguments of a row of buttons; as `for_selectbox`."""
+    return {"key": key, "default": _option(key, options, default)}
 
 
-def enter(key: str, options: Collection[Any], start: Any) -> dict[str, Any]:
-    """Let a toggle or a number say what it said last; as `pick`."""
-    said = _remember(key, start, _one_of(options), str)
-    return {"key": key, "value": said if said in options else start}
+def for_value(key: str, options: Collection[Any], default: Any) -> dict[str, Any]:
+    """Arguments of a toggle or a number; as `for_selectbox`."""
+    return {"key": key, "value": _option(key, options, default)}
 
 
-def words(key: str, longest: int, start: str) -> dict[str, Any]:
-    """Let a text of at most so many characters say what it said last; as `pick`."""
-    return {"key": key, "value": _remember(key, start, lambda t: t[:longest], str)}
+def for_text(key: str, longest: int, default: str) -> dict[str, Any]:
+    """Arguments of a text of at most so many characters; as `for_selectbox`."""
+    return {"key": key, "value": _remember(key, default, lambda t: t[:longest], str)}
 
 
-def several(key: str, options: Collection[str], start: list[str]) -> dict[str, Any]:
-    """Let a list of words say what it said last; as `pick`."""
+def for_multiselect(
+    key: str, options: Collection[str], default: list[str]
+) -> dict[str, Any]:
+    """Arguments of a list of options; as `for_selectbox`."""
 
     def read(text: str) -> list[str] | None:
-        found = [word for word in text.split(",") if word]
-        known = all(word in options for word in found)
-        return list(dict.fromkeys(found)) if known else None
+        names = dict.fromkeys(filter(None, text.split(",")))
+        return list(names) if all(name in options for name in names) else None
 
-    said = _remember(key, start, read, ",".join)
-    return {"key": key, "default": [word for word in said if word in options]}
-
-
-def say(key: str, value: Any) -> None:
-    """Have a control say this, wherever it is."""
-    st.session_state[key] = session.get().begun[key] = value
+    names = _remember(key, default, read, ",".join)
+    return {"key": key, "default": [name for name in names if name in options]}
 
 
-def _one_of(options: Collection[Any]) -> Callable[[str], Any]:
-    return {str(option): option for option in options}.get
+def set_value(key: str, value: Any) -> None:
+    """Give a control this value, wherever it is."""
+    st.session_state[key] = session.get().widget_starts[key] = value
 
 
-def _remember(key: str, start: Any, read: Any, write: Any) -> Any:
-    """Remember what a control says; where it begins.
+def _option(key: str, options: Collection[Any], default: Any) -> Any:
+    read = {str(option): option for option in options}.get
+    value = _remember(key, default, read, str)
+    return value if value in options else default
+
+
+def _remember(
+    key: str,
+    default: Any,
+    read: Callable[[str], Any],
+    write: Callable[[Any], str],
+) -> Any:
+    """Remember the value of a control; where it begins.
 
     It is given its beginning, and not set by the session: a browser that is given two
     pictures of a page at once may draw the second only, in which nothing is set.
     """
-    visit, now = session.get(), st.session_state
-    if key not in now:
-        said = read(visit.said[key]) if key in visit.said else None
-        visit.begun[key] = start if said is None else said
-        visit.starts[key] = start
-    visit.starts.setdefault(key, start)  # a button may have set the control before
-    said = now.get(key, visit.begun[key])
-    visit.said.pop(key, None)
-    # A start that has moved since, with the model say, is not what the visitor said.
-    if said is not None and said != visit.starts[key]:
-        visit.said[key] = write(said)
-    return visit.begun[key]
+    visit, widgets = session.get(), st.session_state
+    if key not in widgets:
+        text = visit.widget_texts.get(key)
+        value = None if text is None else read(text)
+        visit.widget_starts[key] = default if value is None else value
+        visit.defaults[key] = default
+    visit.defaults.setdefault(key, default)  # a button may have set the control before
+    value = widgets.get(key, visit.widget_starts[key])
+    visit.widget_texts.pop(key, None)
+    # A default that has moved since, with the model say, was not chosen.
+    if value is not None and value != visit.defaults[key]:
+        visit.widget_texts[key] = write(value)
+    return visit.widget_starts[key]

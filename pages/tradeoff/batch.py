@@ -9,7 +9,9 @@ import pandas as pd
 import streamlit as st
 
 from pages.state import session
-from pages.ui.text import escape_markdown, short_label
+from pages.ui.elements import problems_shown
+from pages.ui.files import open_file
+from pages.ui.text import message, short_label
 from pages.work import cache
 from smpcore import BASELINES, METHODS, SmpcoreError
 from smpcore.evaluation import Subject, edition, folds, read_results, summary, title_of
@@ -51,7 +53,7 @@ class Opened:
         """All of them."""
         return len(self.table)
 
-    n_found = n_fits
+    n_done = n_fits
 
     def look(self, score: str) -> tuple[pd.DataFrame, pd.DataFrame]:
         """The fits, and the points that all folds have seen."""
@@ -60,58 +62,42 @@ class Opened:
 
 def section(data: cache.Parts) -> Opened | None:
     """The file picker, and what it has opened if that is of these data."""
-    visit = session.get()
-    _, kept = visit.results.get("batch", ("", None))
+    file = None
     with st.expander("Results of a batch run", icon=":material/folder_open:"):
-        file = st.file_uploader(
-            "A file that python -m smpcore.evaluation has written",
-            ["parquet"],
-            key=f"batch_file_{visit.editions['batch']}",
-            on_change=_forget,
-            help="It stays in the memory of this server while you are here.",
-        )
-        if file is not None and not (kept and kept.name == file.name):
-            kept = _read(file)
-        if kept is None:
-            return None
-        st.button("Close", key="close_batch", on_click=_close)
-    problem = _other(kept.subject, data)
-    if problem:
-        st.warning(escape_markdown(problem))
-        return None
-    if not kept.n_folds_drawn:
-        drawn = folds(data.dataset, data.split.train, kept.subject.n_folds)
-        kept = replace(kept, n_folds_drawn=len(drawn))
-        visit.results["batch"] = kept.name, kept
-    st.caption(escape_markdown(_told(kept)))
-    return kept
-
-
-def _forget() -> None:
-    session.get().results.pop("batch", None)
-
-
-def _close() -> None:
-    """Forget the file; a picker of another name has none."""
-    _forget()
-    session.get().editions["batch"] += 1
-
-
-def _read(file: Any) -> Opened | None:
-    try:
-        if file.size > MOST_BYTES:
-            raise SmpcoreError(
-                f"The file has {file.size:,} bytes; at most {MOST_BYTES:,} are opened."
+        with problems_shown(st.error):
+            file = open_file(
+                "batch",
+                "file",
+                _read,
+                "A file that python -m smpcore.evaluation has written",
+                ["parquet"],
+                "It stays in the memory of this server while you are here.",
             )
-        found = Opened(file.name, *read_results(file.getvalue(), file.name))
-    except SmpcoreError as problem:
-        st.error(escape_markdown(str(problem)))
+    if file is None:
         return None
-    session.get().results["batch"] = found.name, found
-    return found
+    opened = file.content
+    if problem := _mismatch(opened.subject, data):
+        message(st.warning, problem)
+        return None
+    n_folds = opened.subject.n_folds
+    drawn = session.remembered(
+        "batch_folds",
+        (file.id, data.split.key),
+        lambda: len(folds(data.dataset, data.split.train, n_folds)),
+    )
+    message(st.caption, _summary(opened))
+    return replace(opened, n_folds_drawn=drawn)
 
 
-def _other(subject: Subject, data: cache.Parts) -> str:
+def _read(file: Any) -> Opened:
+    if file.size > MOST_BYTES:
+        raise SmpcoreError(
+            f"The file has {file.size:,} bytes; at most {MOST_BYTES:,} are opened."
+        )
+    return Opened(file.name, *read_results(file.getvalue(), file.name))
+
+
+def _mismatch(subject: Subject, data: cache.Parts) -> str:
     """Why the results do not belong to what the pages show; empty if they do."""
     here = data.dataset
     if (subject.digest, subject.task) != (here.digest, here.task):
@@ -128,18 +114,18 @@ def _other(subject: Subject, data: cache.Parts) -> str:
     return ""
 
 
-def _told(kept: Opened) -> str:
-    methods = [title_of(key) for key in METHODS if key in kept.keys]
-    methods += ["baselines"] * any(key in kept.keys for key in BASELINES)
-    told = (
-        f"From {short_label(kept.name)}: {kept.n_fits:,} fits of {', '.join(methods)} "
-        f"on {kept.subject.n_folds} folds, other parameters at their defaults. They "
-        "stand in place of sweeps of the same methods here, and other methods are "
-        "swept on the same folds."
+def _summary(opened: Opened) -> str:
+    methods = [title_of(key) for key in METHODS if key in opened.keys]
+    methods += ["baselines"] * any(key in opened.keys for key in BASELINES)
+    words = (
+        f"From {short_label(opened.name)}: {opened.n_fits:,} fits of "
+        f"{', '.join(methods)} on {opened.subject.n_folds} folds, other "
+        "parameters at their defaults. They stand in place of sweeps of the same "
+        "methods here, and other methods are swept on the same folds."
     )
-    if kept.subject.edition != edition():
-        told += (
+    if opened.subject.edition != edition():
+        words += (
             " They were made by another edition of this program or of its libraries: "
             "fitted here, a model may come out differently."
         )
-    return told
+    return words

@@ -16,6 +16,8 @@ from pages.tradeoff.sweeps import (
     SweepResult,
     label,
 )
+from pages.ui.elements import download, table
+from pages.ui.glossary import define
 from pages.work import slots
 from smpcore import METHODS, figures
 from smpcore.evaluation import n_draws, title_of, walk_baselines
@@ -27,27 +29,27 @@ IN_TIME = (
 )
 
 
-def to_beat(asked: SweepRequest) -> float:
+def baseline_score(request: SweepRequest) -> float:
     """The score of one and the same answer to every training row."""
-    y = asked.data.of("train")[1]
-    if asked.task == "regression":
-        return 0.0 if asked.larger_is_better else np.abs(y - np.median(y)).mean()
+    y = request.data.of("train")[1]
+    if request.task == "regression":
+        return 0.0 if request.larger_is_better else np.abs(y - np.median(y)).mean()
     counts = np.unique(y, return_counts=True)[1]
     shares = {"accuracy": counts.max() / y.size, "balanced_accuracy": 1 / counts.size}
-    return float(shares[asked.score])
+    return float(shares[request.score])
 
 
-def baseline_name(asked: SweepRequest) -> str:
-    """What the baseline of `to_beat` predicts for every row."""
-    if asked.task == "regression":
-        return "Mean" if asked.larger_is_better else "Training-median"
+def baseline_name(request: SweepRequest) -> str:
+    """What the baseline of `baseline_score` predicts for every row."""
+    if request.task == "regression":
+        return "Mean" if request.larger_is_better else "Training-median"
     return "Majority-class"
 
 
-def as_table(found: SweepResult, asked: SweepRequest) -> pd.DataFrame:
+def as_table(result: SweepResult, request: SweepRequest) -> pd.DataFrame:
     """The points in words and numbers, the best first."""
-    points = found.points.sort_values(
-        "mean", ascending=not asked.larger_is_better, kind="stable"
+    points = result.points.sort_values(
+        "mean", ascending=not request.larger_is_better, kind="stable"
     )
     marks = {
         "best": "best mean",
@@ -56,9 +58,9 @@ def as_table(found: SweepResult, asked: SweepRequest) -> pd.DataFrame:
         "undecided": "not significantly different from the front",
         "dead": "not better than the baseline",
     }
-    sign = 1 if asked.larger_is_better else -1
-    points["dead"] = sign * (points["mean"] - to_beat(asked)) <= 1e-9
-    told = [
+    sign = 1 if request.larger_is_better else -1
+    points["dead"] = sign * (points["mean"] - baseline_score(request)) <= 1e-9
+    remarks = [
         ", ".join(
             [words for name, words in marks.items() if getattr(point, name)]
             + [f"dominated by baseline {point.rival}"] * bool(point.rival)
@@ -67,12 +69,12 @@ def as_table(found: SweepResult, asked: SweepRequest) -> pd.DataFrame:
     ]
     columns = {
         "Model": [label(point) for point in points.itertuples()],
-        SCORE_TITLES[asked.score]: points["mean"].to_numpy().round(4),
+        SCORE_TITLES[request.score]: points["mean"].to_numpy().round(4),
         "Standard error": points["error"].to_numpy().round(4),
     }
     for name, words in SIZE_TITLES.items():
         columns[words] = points[name].to_numpy().round(1)
-    columns |= {"Folds": points["n"].to_numpy(), "Remarks": told}
+    columns |= {"Folds": points["n"].to_numpy(), "Remarks": remarks}
     return pd.DataFrame(columns)
 
 
@@ -85,48 +87,52 @@ def _axis(size: str) -> str:
 
 
 @slots.interactive_slot()
-def show(found: SweepResult, asked: SweepRequest, on_click: Callable[[], None]) -> None:
+def show(
+    result: SweepResult, request: SweepRequest, on_click: Callable[[], None]
+) -> None:
     """The chart, and what it leaves out."""
-    points = found.points
-    there = asked.opened.keys if asked.opened else set()
-    own = [key for key in METHODS if key in there or key in asked.values]
-    reference = tuple(walk.key for walk in walk_baselines(asked.task, bool(there)))
+    in_file = request.opened.keys if request.opened else set()
+    methods = [key for key in METHODS if key in in_file or key in request.values]
+    baselines = [walk.key for walk in walk_baselines(request.task, bool(in_file))]
+    score, size = SCORE_TITLES[request.score], request.size
     figure = figures.tradeoff(
-        points,
-        asked.size,
-        {key: title_of(key) for key in (*own, *reference)},
-        (
-            f"{_axis(asked.size)}, mean over folds",
-            SCORE_TITLES[asked.score],
-        ),
-        reference,
+        result.points,
+        size,
+        {key: title_of(key) for key in (*methods, *baselines)},
+        (f"{_axis(size)}, mean over folds", score),
+        tuple(baselines),
     )
     st.plotly_chart(
         figure,
         key="tradeoff_chart",
         on_select=on_click,
         selection_mode="points",
-        alt=f"{SCORE_TITLES[asked.score]} against {SIZE_TITLES[asked.size].lower()}; "
+        alt=f"{score} against {SIZE_TITLES[size].lower()}; "
         "the table below has the same numbers",
     )
+    _legend(result, request)
+
+
+def _legend(result: SweepResult, request: SweepRequest) -> None:
+    """What the marks of the chart mean, and what it does not show."""
+    points = result.points
     st.caption(
         "Filled: on the Pareto front (without baselines). Hollow: not significantly "
         "different from the front (corrected resampled t-test, 5 %). Small: dominated. "
         "Bars: one standard error (SE), corrected for overlapping training sets. Grey: "
         "baselines at default settings. "
         + rivals(points)
-        + (asked.data.dataset.times is not None) * IN_TIME
+        + (request.data.dataset.times is not None) * IN_TIME,
+        help=define("Pareto front"),
     )
     st.caption(
-        f"{baseline_name(asked)} baseline: {to_beat(asked):.4g}. "
-        + repeats(asked, found)
+        f"{baseline_name(request)} baseline: {baseline_score(request):.4g}. "
+        + repeats(request, result)
     )
-    absent = points[~np.isfinite(points[asked.size].to_numpy(np.float64))]
+    absent = points[~np.isfinite(points[request.size].to_numpy(np.float64))]
     if len(absent):
-        told = ", ".join(
-            f"{label(point)} ({point.mean:.3g})" for point in absent.itertuples()
-        )
-        st.caption(f"Not shown, as not measured on this axis: {told}.")
+        names = ", ".join(f"{label(p)} ({p.mean:.3g})" for p in absent.itertuples())
+        st.caption(f"Not shown, as not measured on this axis: {names}.")
 
 
 def rivals(points: pd.DataFrame) -> str:
@@ -142,47 +148,40 @@ def rivals(points: pd.DataFrame) -> str:
     )
 
 
-def repeats(asked: SweepRequest, found: SweepResult) -> str:
+def repeats(request: SweepRequest, result: SweepResult) -> str:
     """How often the folds were drawn, and how often Refine draws them."""
-    most = n_draws(asked.data.dataset, asked.data.split.train)
+    most = n_draws(request.data.dataset, request.data.split.train)
     if most == 1:
         return ""
-    now = int(found.table["repeat"].max()) + 1
-    how = f"{now} repeats were run" if now > 1 else f"Refine runs {most} repeats"
-    return f"One repeat of cross-validation is noisy with so few rows: {how}."
+    now = int(result.table["repeat"].max()) + 1
+    times = f"{now} repeats were run" if now > 1 else f"Refine runs {most} repeats"
+    return f"One repeat of cross-validation is noisy with so few rows: {times}."
 
 
-def failures(found: SweepResult, score: str) -> list[str]:
+def failures(result: SweepResult, score: str) -> list[str]:
     """Why fits failed, each reason once, with how often."""
-    reasons = found.table.loc[found.table[score].isna(), "status"].value_counts()
+    reasons = result.table.loc[result.table[score].isna(), "status"].value_counts()
     return [f"{n} fits without a score: {text}" for text, n in reasons.items()]
 
 
-def unfinished(found: SweepResult, asked: SweepRequest) -> str:
+def unfinished(result: SweepResult, request: SweepRequest) -> str:
     """What has neither a point nor a reason for that, in a sentence; else empty."""
-    failed = found.table.loc[found.table[asked.score].isna(), "method"]
-    told = {*found.points["method"], *failed}
-    late = [title_of(key) for key in asked.values if key not in told]
-    filed = asked.opened.keys if asked.opened else set()
-    if asked.baselines and filed <= set(METHODS):
-        walks = walk_baselines(asked.task)
-        late += [title_of(walk.key) for walk in walks if walk.key not in told]
+    failed = result.table.loc[result.table[request.score].isna(), "method"]
+    remarks = {*result.points["method"], *failed}
+    late = [title_of(key) for key in request.values if key not in remarks]
+    filed = request.opened.keys if request.opened else set()
+    if request.baselines and filed <= set(METHODS):
+        walks = walk_baselines(request.task)
+        late += [title_of(walk.key) for walk in walks if walk.key not in remarks]
     return f"No points yet for {', '.join(late)}; Refine allows more time." * bool(late)
 
 
 @slots.interactive_slot()
-def table_twin(found: SweepResult, asked: SweepRequest) -> None:
+def points_table(result: SweepResult, request: SweepRequest) -> None:
     """The same numbers as a table, and every fit as CSV."""
     with st.expander("Show as a table", icon=":material/table:"):
-        st.dataframe(as_table(found, asked), hide_index=True)
-    st.download_button(
-        "Download every fit as CSV",
-        # Made when it is asked for: what stands here while points come in is replaced
-        # four times a second, and the link to an older file is dead.
-        data=partial(found.table.to_csv, index=False),
-        file_name="sweep.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-        key="sweep_csv",
-    )
+        table(as_table(result, request))
+    # Made on a click: what stands here while points come in is replaced four times a
+    # second, and the link to an older file is dead.
+    csv = partial(result.table.to_csv, index=False)
+    download("Download every fit as CSV", csv, "sweep.csv", key="sweep_csv")

@@ -14,11 +14,13 @@ import streamlit as st
 from pages.state import session, widget_state
 from pages.state.context import Context, resolve
 from pages.ui import readouts
-from pages.ui.progress import is_waiting
-from pages.ui.text import escape_markdown, number_columns, short_label
+from pages.ui.elements import problems_shown, table
+from pages.ui.glossary import define
+from pages.ui.progress import is_waiting, visit_task
+from pages.ui.text import short_label
 from pages.work import cache, study_pool
-from pages.work.tasks import Task
-from smpcore import PrototypeModel, SmpcoreError, figures
+from pages.work.memo import pairs
+from smpcore import PrototypeModel, figures
 from smpcore.evaluation import (
     band_for_error,
     margins,
@@ -41,30 +43,25 @@ WAIT_SECONDS = 2.0
 @st.fragment
 def section() -> None:
     """Curves on the validation rows, and the threshold and band that are set."""
-    begun = widget_state.enter("operate", (False, True), False)
-    wanted = st.toggle("Decision threshold and reject band", **begun)
+    state = widget_state.for_value("operate", (False, True), False)
+    wanted = st.toggle("Decision threshold and reject band", **state)
     context = session.resolved()
     session.show_url(context.choice)
     if not wanted:
         return
-    try:
+    with problems_shown():
         data = context.data
         if data.dataset.classes is None or len(data.dataset.classes) != 2:
             st.info("A threshold needs two classes; choose another data set on Data.")
-            return
-        if not len(data.split.validation):
+        elif not len(data.split.validation):
             st.info(
                 "A threshold is evaluated on validation rows, and there are none; set "
                 "a validation share on Data."
             )
-            return
-        fit = context.fit()
-        if fit.wait(5.0):
+        elif (fit := context.fit()).wait(5.0):
             _curves(context, fit.estimator.model_)
         else:
             st.info("The model is still being fitted.")
-    except SmpcoreError as problem:
-        st.info(escape_markdown(str(problem)))
 
 
 def _curves(context: Context, model: PrototypeModel) -> None:
@@ -82,21 +79,21 @@ def _curves(context: Context, model: PrototypeModel) -> None:
         100.0,
         100.0,
         key="wanted_error",
-        help="Below 100 %, rows near the threshold are rejected (“not sure”).",
+        help=define("Reject band"),
     )
     threshold, band, n_scored = 0.0, 0.0, 0
     if rule is not None or wanted < 100:
         scores = _training_scores(context)
         if scores is None:
             return
-        own = scores[:, positive] - scores[:, 1 - positive]
-        scored = np.isfinite(own)
+        lead = scores[:, positive] - scores[:, 1 - positive]
+        scored = np.isfinite(lead)
         truths = data.of("train")[1] == model.classes[positive]
-        own, own_truth, n_scored = own[scored], truths[scored], int(scored.sum())
+        lead, lead_truth, n_scored = lead[scored], truths[scored], int(scored.sum())
         if rule:
-            threshold = rule(operating_points(own, own_truth))
-        band = band_for_error(reject_curve(own, own_truth, threshold), wanted / 100)
-    _told(margin, truth, threshold, band, data.clusters("validation"))
+            threshold = rule(operating_points(lead, lead_truth))
+        band = band_for_error(reject_curve(lead, lead_truth, threshold), wanted / 100)
+    _rates(margin, truth, threshold, band, data.clusters("validation"))
     st.caption(_source(n_scored, data))
     curve = reject_curve(margin, truth, threshold)
     area = _area(margin, truth, data)
@@ -135,17 +132,24 @@ def _pictures(
     """The curves on the validation rows, and as tables."""
     threshold, band = moved
     pictures = (
-        ("ROC", figures.roc(points, threshold), area),
-        ("Precision and recall", figures.precision_recall(points, threshold), ""),
-        ("Coverage and error rate", figures.coverage(curve, band), ""),
+        ("ROC", figures.roc(points, threshold), area, "ROC"),
+        (
+            "Precision and recall",
+            figures.precision_recall(points, threshold),
+            "",
+            "Recall",
+        ),
+        ("Coverage and error rate", figures.coverage(curve, band), "", "Reject band"),
     )
-    for column, (title, figure, more) in zip(st.columns(3), pictures, strict=True):
-        words = f"{title} on {n_rows} validation rows"
-        column.plotly_chart(figure, key=f"operating_{title}", alt=words)
-        column.caption(f"{words}.{more}")
+    for column, (title, figure, more, term) in zip(
+        st.columns(3), pictures, strict=True
+    ):
+        alt = f"{title} on {n_rows} validation rows"
+        column.plotly_chart(figure, key=f"operating_{title}", alt=alt)
+        column.caption(f"{alt}.{more}", help=define(term))
     with st.expander("Show as tables", icon=":material/table:"):
-        for table in (points, curve):
-            st.dataframe(table, hide_index=True, column_config=number_columns(table))
+        table(points)
+        table(curve)
 
 
 def _area(margin: np.ndarray, truth: np.ndarray, data: cache.Parts) -> str:
@@ -161,7 +165,12 @@ def _rule(columns: Any, fixed: bool) -> Callable[[pd.DataFrame], float] | None:
     way = columns[0].selectbox("Threshold", WAYS[:1] if fixed else WAYS, key="way")
     if way == WAYS[1]:
         wanted = columns[1].number_input(
-            "Minimum sensitivity, %", 0.0, 100.0, 95.0, key="wanted_sensitivity"
+            "Minimum sensitivity, %",
+            0.0,
+            100.0,
+            95.0,
+            key="wanted_sensitivity",
+            help=define("Recall"),
         )
         return partial(threshold_for_sensitivity, wanted=wanted / 100)
     if way == WAYS[2]:
@@ -180,40 +189,24 @@ def _rule(columns: Any, fixed: bool) -> Callable[[pd.DataFrame], float] | None:
 def _training_scores(context: Context) -> np.ndarray | None:
     """Out-of-fold scores of the training rows; None while they are on their way."""
     data, values, method = context.data, context.values, context.method.key
-    key = data.dataset.digest, data.split.key, method, cache.pairs(values)
-    results = session.get().results
-    before, job = results.get("out_of_fold", (None, None))
-    if before != key:
-        if job:
-            job.leave()
-        job = _job(method, values, data)
-        results["out_of_fold"] = key, job
-    if is_waiting(job, WAIT_SECONDS, "Cross-validation fits"):
-        return None
-    try:
-        return job.result()
-    except SmpcoreError as problem:
-        st.info(escape_markdown(str(problem)))
-        st.button(
-            "Retry",
-            key="refit_folds",
-            on_click=results.pop,
-            args=("out_of_fold",),
-        )
-        return None
+    key = data.dataset.digest, data.split.key, method, pairs(values)
 
-
-def _job(method: str, values: dict[str, Any], data: cache.Parts) -> Task:
     def work(stop: np.ndarray, progress: np.ndarray) -> np.ndarray:
         of = method, values, data.dataset, data.split
         options = {"stop": stop, "progress": progress}
         with study_pool.executor_for(data.dataset) as executor:
             return out_of_fold(*of, executor=executor, **options)
 
-    return Task(work, study=data.dataset)
+    task = visit_task("out_of_fold", key, work, data.dataset)
+    if is_waiting(task, WAIT_SECONDS, "Cross-validation fits"):
+        return None
+    with problems_shown():
+        return task.result()
+    st.button("Retry", key="refit_folds", on_click=task.start)
+    return None
 
 
-def _told(
+def _rates(
     margin: np.ndarray,
     truth: np.ndarray,
     threshold: float,

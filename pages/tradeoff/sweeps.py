@@ -12,7 +12,9 @@ import streamlit as st
 from pages.state import session, widget_state
 from pages.state.context import Context
 from pages.tradeoff import batch
+from pages.ui.glossary import define
 from pages.work import cache, slots
+from pages.work.memo import pairs
 from pages.work.sweep_jobs import REFERENCE, SweepJob
 from smpcore import BASELINES, METHODS
 from smpcore.evaluation import SCORES, pareto_front, smaller_and_as_good, title_of
@@ -37,8 +39,6 @@ SCORE_TITLES = {
 #: A running sweep is looked at this often until there is a chart, and from then on; a
 #: fine one adds to a chart that is there.
 FIRST_SECONDS, NEXT_SECONDS, FINE_SECONDS = 0.25, 0.5, 1.0
-
-
 #: First and fine sweep of a method; in place of the first one a file.
 Pair = tuple[SweepJob | batch.Opened, SweepJob | None]
 
@@ -83,7 +83,7 @@ class SweepRequest:
         So do those that another visitor's busy moment left without a point, once.
         """
         visit = session.get()
-        found: list[Pair] = []
+        sweeps: list[Pair] = []
         for key, where in self._sweeps().items():
             first = cache.swept(*where, False)
             if key not in visit.met and first.has_no_points:
@@ -92,8 +92,8 @@ class SweepRequest:
             fine = cache.swept(*where, True) if key in visit.refined else None
             for sweep in filter(None, (first, fine)):
                 sweep.join()
-            found.append((first, fine))
-        return found + ([(self.opened, None)] if self.opened else [])
+            sweeps.append((first, fine))
+        return sweeps + ([(self.opened, None)] if self.opened else [])
 
     def refine(self) -> None:
         """Begin the fine sweep of each method, again where it was stopped."""
@@ -113,8 +113,8 @@ class SweepRequest:
             wanted.pop(REFERENCE, None)
         of = self.data.dataset.digest, self.data.split.key, self.n_folds
         return {
-            (*of, key, pairs): (self.data, key, pairs, self.n_folds)
-            for key, pairs in ((k, cache.pairs(v)) for k, v in wanted.items())
+            (*of, key, pairs(values)): (self.data, key, pairs(values), self.n_folds)
+            for key, values in wanted.items()
         }
 
 
@@ -138,11 +138,11 @@ class SweepResult:
     @property
     def of_methods(self) -> pd.DataFrame:
         """The points that can be opened, those worth it first."""
-        own = self.points[self.points["method"].isin(METHODS)]
-        return own.sort_values(["sparsest", "best", "front"], ascending=False)
+        of_methods = self.points[self.points["method"].isin(METHODS)]
+        return of_methods.sort_values(["sparsest", "best", "front"], ascending=False)
 
 
-def ask(context: Context) -> SweepRequest:
+def controls(context: Context) -> SweepRequest:
     """The page's controls."""
     data, task = context.data, context.task
     able = [key for key, method in METHODS.items() if task in method.estimators]
@@ -152,21 +152,24 @@ def ask(context: Context) -> SweepRequest:
         "Methods",
         able,
         format_func=lambda key: METHODS[key].title,
-        **widget_state.several(f"sweep_methods_{task}", able, first),
+        **widget_state.for_multiselect(f"sweep_methods_{task}", able, first),
     )
     score = columns[1].selectbox(
         "Score",
         SCORES[task],
         format_func=SCORE_TITLES.get,
-        **widget_state.pick(
+        **widget_state.for_selectbox(
             f"sweep_score_{task}", SCORES[task], next(iter(SCORES[task]))
         ),
+        help=define("Balanced accuracy" if task == "classification" else "R²"),
     )
     size = columns[2].selectbox(
         "Against",
         SIZE_TITLES,
         format_func=SIZE_TITLES.get,
-        **widget_state.pick("sweep_size", SIZE_TITLES, next(iter(SIZE_TITLES))),
+        **widget_state.for_selectbox(
+            "sweep_size", SIZE_TITLES, next(iter(SIZE_TITLES))
+        ),
         help="Flash and cycles of integer formats exclude the conversion of float "
         "inputs, which Export includes.",
     )
@@ -174,7 +177,7 @@ def ask(context: Context) -> SweepRequest:
         "Baselines: l1 path, RBF-SVM, tree, forest, neighbours"
         if task == "classification"
         else "Baselines: lasso path, RBF-SVM, tree, forest, neighbours, ridge",
-        **widget_state.enter("sweep_baselines", (False, True), True),
+        **widget_state.for_value("sweep_baselines", (False, True), True),
     )
     values = {key: _values(context, key) for key in chosen}
     opened = batch.section(data)
@@ -189,18 +192,18 @@ def _folds(place: Any, opened: batch.Opened | None) -> int:
         help_ = "As in the file that is open: only scores of the same folds compare."
         place.number_input("Folds", value=n_folds, disabled=True, help=help_)
         return n_folds
-    begun = widget_state.enter("sweep_folds", range(2, 11), 5)
-    return int(place.number_input("Folds", 2, 10, **begun))
+    state = widget_state.for_value("sweep_folds", range(2, 11), 5)
+    return int(place.number_input("Folds", 2, 10, **state))
 
 
 def _values(context: Context, key: str) -> dict[str, Any]:
     """A method's values, the swept one at its default: it is the same sweep."""
     start = METHODS[key].defaults(context.task)
-    if key == context.method.key:
-        mine = {name: v for name, v in context.values.items() if name in start}
-        swept = METHODS[key].sparsity
-        return {**start, **mine, swept: start[swept]}
-    return start
+    if key != context.method.key:
+        return start
+    chosen = {name: context.values.get(name, start[name]) for name in start}
+    swept = METHODS[key].sparsity
+    return chosen | {swept: start[swept]}
 
 
 def pace(pairs: list[Pair]) -> float | None:
@@ -208,34 +211,38 @@ def pace(pairs: list[Pair]) -> float | None:
     running = [(first, fine) for first, fine in pairs if (fine or first).running]
     if not running:
         return None
-    if not any(first.n_found for first, _ in pairs):
+    if not any(first.n_done for first, _ in pairs):
         return slots.pace(FIRST_SECONDS)
     fine = all(fine for _, fine in running)
     return slots.pace(FINE_SECONDS if fine else NEXT_SECONDS)
 
 
 @slots.interactive_slot()
-def gather(asked: SweepRequest, pairs: list[Pair]) -> SweepResult:
+def gather(request: SweepRequest, pairs: list[Pair]) -> SweepResult:
     """Put sweeps together: of each method the fine one, once it has a point."""
     looks = []
     for first, fine in pairs:
-        look = fine.look(asked.score) if fine else None
+        look = fine.look(request.score) if fine else None
         if look is None or look[1].empty:
-            look = first.look(asked.score)
+            look = first.look(request.score)
         looks.append(look)
     table = pd.concat([fits for fits, _ in looks], ignore_index=True)
     parts = [points for _, points in looks]
     points = pd.concat([part for part in parts if len(part)] or parts[:1])
     mine = points["method"].isin(METHODS)
-    how = table, asked.size, asked.score, asked.larger_is_better
-    own, reference = pareto_front(points[mine], *how), points[~mine]
-    rivals = smaller_and_as_good(own, reference, asked.size, asked.larger_is_better)
+    front = table, request.size, request.score, request.larger_is_better
+    of_methods, reference = pareto_front(points[mine], *front), points[~mine]
+    rivals = smaller_and_as_good(
+        of_methods, reference, request.size, request.larger_is_better
+    )
     titles = [title_of(key) for key in reference["method"]]
-    own["rival"] = [titles[i] if i >= 0 else "" for i in rivals]
-    points = pd.concat([own, reference.assign(rival="")])
+    of_methods["rival"] = [titles[i] if i >= 0 else "" for i in rivals]
+    points = pd.concat([of_methods, reference.assign(rival="")])
     marks = ["front", "undecided", "best", "sparsest"]
     points[marks] = points[marks].eq(True)
-    points["usual"] = points["method"].isin(asked.opened.keys if asked.opened else ())
+    points["usual"] = points["method"].isin(
+        request.opened.keys if request.opened else ()
+    )
     # A click may come back when there are more points: a name says which was meant.
     points.index = [f"{p.method} {p.value!r}" for p in points.itertuples()]
     return SweepResult(table, points)
@@ -250,46 +257,39 @@ def label(point: Any) -> str:
     return f"{title_of(point.method)}: {named} = {point.value:.6g}"
 
 
-def stop(sweeps: list[SweepJob]) -> None:
-    """End them soon; what is finished is kept."""
-    for sweep in sweeps:
-        sweep.leave()
-
-
-def use(asked: SweepRequest, point: Any) -> None:
+def use(request: SweepRequest, point: Any) -> None:
     """Make a point the model of every page, with the values that it was swept at.
 
     Parameters
     ----------
-    asked : SweepRequest
+    request : SweepRequest
         Of the sweep: the visitor may have chosen another model since.
     point : row of `SweepResult.points`
     """
     method = METHODS[point.method]
-    usual = method.defaults(asked.task)
-    swept = {} if point.usual else asked.values.get(point.method, {})
+    usual = method.defaults(request.task)
+    swept = {} if point.usual else request.values.get(point.method, {})
     values = {name: v for name, v in swept.items() if v != usual[name]}
     values[point.parameter] = method.param(point.parameter).clean(point.value)
     session.choose(replace(session.get().choice, method=point.method, values=values))
 
 
-def in_use(context: Context, found: SweepResult, asked: SweepRequest) -> str:
+def in_use(context: Context, result: SweepResult, request: SweepRequest) -> str:
     """Which point is the model of every page now, in words; empty if none is.
 
     The pointer reaches one of several points on one spot: the others are named.
     """
-    own = found.of_methods
-    for place, point in own[own["method"] == context.method.key].iterrows():
+    points, method = result.of_methods, context.method
+    usual = method.defaults(request.task).items()
+    for place, point in points[points["method"] == method.key].iterrows():
         rest = {n: v for n, v in context.values.items() if n != point.parameter}
-        usual = context.method.defaults(asked.task).items()
-        if context.values.get(point.parameter) != point.value or (
-            point.usual and not rest.items() <= usual
-        ):
-            continue
-        spot = [asked.size, "mean"]
-        near = np.isclose(own[spot], point[spot].astype(float), rtol=1e-9).all(axis=1)
-        same = [label(p) for p in own[near].itertuples() if p.Index != place]
-        told = f"Used on every page: {label(point)}, fitted on all training rows."
-        also = f" At the same position in the chart: {'; '.join(same)}."
-        return told + also * bool(same)
+        is_here = context.values.get(point.parameter) == point.value
+        if is_here and (not point.usual or rest.items() <= usual):
+            spot = [request.size, "mean"]
+            near = np.isclose(points[spot], point[spot].astype(float), rtol=1e-9)
+            near = points[near.all(axis=1)].drop(place)
+            same = "; ".join(label(other) for other in near.itertuples())
+            text = f"Used on every page: {label(point)}, fitted on all training rows."
+            also = f" At the same position in the chart: {same}."
+            return text + also * bool(same)
     return ""

@@ -10,7 +10,7 @@ import numpy as np
 
 from pages.state import session, user_tables
 from pages.state.choice import BUNDLED, MINE, Choice, view_kinds
-from pages.state.context import Context, Ends, resolve
+from pages.state.context import Context, SliderRanges, resolve
 from pages.state.validation import ANSWERS
 from pages.work import sources
 from smpcore import METHODS, SmpcoreError
@@ -103,7 +103,7 @@ def _view_value(choice: Choice, name: str, value: Any) -> dict[str, Any]:
 
 def live_controls(
     context: Context,
-    bounds: Ends,
+    bounds: SliderRanges,
     support: np.ndarray,
     automatic: Mapping[str, float],
 ) -> list[dict[str, Any]]:
@@ -124,9 +124,9 @@ def live_controls(
     list of dict
     """
     values = context.values
-    data, own, view, slices, test = context.once("rows", lambda: _rows(context))
+    data, of_method, view, slices, test = context.once("rows", lambda: _rows(context))
     rows = [*data]
-    for param, row in zip(context.params, own, strict=True):
+    for param, row in zip(context.params, of_method, strict=True):
         low, high = bounds.get(param.name, (param.low, param.high))
         value = values[param.name]
         if param.scale == "class":
@@ -142,8 +142,12 @@ def live_controls(
 
 def _rows(context: Context) -> tuple[Any, ...]:
     """The rows of the controls as they stand while sliders of the method move."""
-    own, view, test = _own_rows(context), _view_rows(context), _test_rows(context)
-    return _data_rows(context), own, *view, test
+    of_method, view, test = (
+        _method_rows(context),
+        _view_rows(context),
+        _test_rows(context),
+    )
+    return _data_rows(context), of_method, *view, test
 
 
 def _data_rows(context: Context) -> list[dict[str, Any]]:
@@ -157,15 +161,15 @@ def _data_rows(context: Context) -> list[dict[str, Any]]:
     able = [(key, m.title) for key, m in METHODS.items() if task in m.estimators]
     rows.append(_picker("method", "Method", "method", choice.method, able))
     if missing := [m.title for m in METHODS.values() if task not in m.estimators]:
-        asked = ANSWERS[task]
+        target = ANSWERS[task]
         rows[-1]["remark"] = (
-            f"This data set needs a method that predicts {asked}. Not available: "
+            f"This data set needs a method that predicts {target}. Not available: "
             f"{', '.join(missing)}."
         )
     return rows
 
 
-def _own_rows(context: Context) -> list[dict[str, Any]]:
+def _method_rows(context: Context) -> list[dict[str, Any]]:
     """A row for each parameter of the method, still without range and value."""
     labels = []
     if context.data.dataset.classes is not None:
@@ -242,18 +246,14 @@ def _picker(
 
 
 def _control(param: Param, name: str, group: str, value: Any) -> dict[str, Any]:
-    return {
+    copied = ("label", "scale", "zero", "help", "advanced")
+    return {field: getattr(param, field) for field in copied} | {
         "name": name,
         "group": group,
-        "label": param.label,
-        "scale": param.scale,
         "low": float(param.low),
         "high": float(param.high),
-        "zero": param.zero,
         "value": value,
         "options": [{"value": v, "label": text} for v, text in param.options],
-        "help": param.help,
-        "advanced": param.advanced,
         "scrub": False,
         "shown": True,
         "marks": [],

@@ -101,15 +101,12 @@ def _compiled(context: Context, fit: fits.Fit) -> Export:
 def _provenance(context: Context, estimator: Any) -> dict[str, Any]:
     """Where the model comes from; no date, so that the bytes repeat."""
     choice, data = context.choice, context.data
-    parts = ["train", "validation"]
-    if choice.open_test or data.dataset.open_test:
-        parts.append("test")
-    accuracy = {}
-    for part in parts:
-        X, y = data.of(part)
-        if len(y):
-            scores = evaluate(estimator.model_, X, y, data.clusters(part))
-            accuracy[part] = measured(scores, data)
+    accuracy = {
+        part: measured(
+            evaluate(estimator.model_, *data.of(part), data.clusters(part)), data
+        )
+        for part in context.open_parts
+    }
     return {
         "data": {"name": data.dataset.name, "digest": data.dataset.digest},
         "split": {
@@ -145,33 +142,10 @@ def measured(scores: Scores | RegressionScores, data: cache.Parts) -> dict[str, 
     -------
     dict
     """
-    low, high = scores.interval
     about = {"interval_note": data.cluster_summary} if data.cluster_summary else {}
     if isinstance(scores, Scores):
-        silent = [str(label) for label in scores.never_answered]
-        return (
-            {
-                "hits": scores.hits,
-                "rows": scores.rows,
-                "interval_95": [round(low, 4), round(high, 4)],
-                "balanced": round(scores.balanced_accuracy, 4),
-                "most_frequent_class": round(scores.majority, 4),
-                "hits_of_most_frequent_class": round(scores.majority * scores.rows),
-            }
-            | ({"never_answered": silent} if silent else {})
-            | about
-        )
-    numbers = {
-        "mean_absolute_error": scores.mae,
-        "root_mean_squared_error": scores.rmse,
-        "r2": scores.r2,
-        "always_the_training_median": scores.always(
-            float(np.median(data.of("train")[1]))
-        ),
-    }
-    known = {name: float(f"{v:.6g}") for name, v in numbers.items() if np.isfinite(v)}
-    ends = [float(f"{end:.6g}") for end in (low, high) if np.isfinite(end)]
-    return {"rows": scores.rows, "interval_95": ends} | known | about
+        return scores.as_dict() | about
+    return scores.as_dict(float(np.median(data.of("train")[1]))) | about
 
 
 def carries_real_rows(data: cache.Parts) -> bool:
@@ -195,9 +169,9 @@ def offer(choice: Choice) -> tuple[str, Callable[[], bytes]]:
         Why it cannot, as far as seen (empty if it can), and what makes the zip.
     """
     results = session.get().results
-    key, kept = results.get("offer", (None, None))
+    key, offered = results.get("offer", (None, None))
     if key is choice:  # asked anew for every picture of a drag
-        return kept
+        return offered
     try:
         context = resolve(choice)
         _ = context.times_opened  # known from now on: the thread cannot visit a table
@@ -219,7 +193,7 @@ def offer(choice: Choice) -> tuple[str, Callable[[], bytes]]:
     return refused, make
 
 
-def _brought(context: Context) -> dict[str, Any]:
+def _table_source(context: Context) -> dict[str, Any]:
     """How a table that is not bundled is read, or fetched, the same way again."""
     dataset, drawn = context.table, None
     if context.choice.data == MINE:
@@ -230,23 +204,12 @@ def _brought(context: Context) -> dict[str, Any]:
             "Drawn points and a separate test file have no short Python version; the "
             "C bundle's model.json contains the whole model."
         )
-    words = {
-        "delimiter": reading.delimiter,
-        "decimal": reading.decimal,
-        "encoding": reading.encoding,
-    }
-    options = {name: value for name, value in words.items() if value}
-    if not reading.header:
-        options["header"] = False
-    if dataset.channels:
-        series = {"series": reading.series, "n_times": reading.n_times}
-        options |= {name: value for name, value in series.items() if value}
-    arranged = {"roles": dict(dataset.roles), "kinds": dict(dataset.kinds)}
-    arranged["task"] = dataset.task
+    columns = {"roles": dict(dataset.roles), "kinds": dict(dataset.kinds)}
+    columns["task"] = dataset.task
     if (number := openml_sets.number_behind(dataset)) is not None:
-        return {"openml": number, "params": arranged}
+        return {"openml": number, "params": columns}
     name = reading.filename or dataset.name
-    return {"file": name, "params": options | arranged}
+    return {"file": name, "params": reading.options() | columns}
 
 
 def python_of_choice(context: Context) -> str:
@@ -257,7 +220,7 @@ def python_of_choice(context: Context) -> str:
     if (number := openml_sets.number_of(choice.data)) is not None:
         source = {"openml": number}
     elif choice.data not in BUNDLED:
-        source = _brought(context)
+        source = _table_source(context)
     else:
         info = BUNDLED[choice.data]
         start = {param.name: param.start for param in info.params}

@@ -1,12 +1,95 @@
-"""Files that pages read: their endings, and how another one is read alike."""
+"""Files that pages read: their endings, and one that stays open for a visit."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+import streamlit as st
+
+from pages.state import session
+from pages.ui.text import message, short_label
 from smpcore import Dataset
 
 ENDINGS = ["csv", "tsv", "txt", "data", "arff", "parquet", "pq", "ts"]
+
+
+@dataclass(frozen=True, eq=False)
+class OpenFile:
+    """A file that a visitor has opened, and what was read from it.
+
+    Parameters
+    ----------
+    id : str
+        Of the upload.
+    name : str
+    content : object
+    """
+
+    id: str
+    name: str
+    content: Any
+
+
+def open_file(
+    name: str,
+    about: str,
+    read: Callable[[Any], Any],
+    label: str,
+    types: list[str],
+    help: str,
+) -> OpenFile | None:
+    """A file picker, and the file that is open: in memory only, also on other pages.
+
+    Parameters
+    ----------
+    name : str
+        Of the picker.
+    about : str
+        What the file belongs to; with another one it is closed.
+    read : callable
+        Makes the content of an upload.
+    label, types, help
+        Of the picker.
+
+    Returns
+    -------
+    OpenFile or None
+
+    Raises
+    ------
+    SmpcoreError
+        If the file cannot be read.
+    """
+    visit = session.get()
+    before, opened = visit.results.get(name, (about, None))
+    opened = opened if before == about else None
+    file = st.file_uploader(
+        label,
+        types,
+        key=f"{name}_{about}_{visit.editions[name]}",
+        on_change=visit.results.pop,
+        args=(name, None),
+        help=help,
+    )
+    if file is not None and (opened is None or opened.id != file.file_id):
+        opened = OpenFile(file.file_id, file.name, read(file))
+        visit.results[name] = about, opened
+    if opened is None:
+        return None
+    left, right = st.columns([4, 1], vertical_alignment="center")
+    message(
+        left.caption, f"Open: {short_label(opened.name)}. Stays while you are here."
+    )
+    right.button("Close", key=f"close_{name}", on_click=_close, args=(name,))
+    return opened
+
+
+def _close(name: str) -> None:
+    """Forget the file; a picker of another name has none."""
+    session.get().results.pop(name, None)
+    session.get().editions[name] += 1
 
 
 def like(dataset: Dataset) -> dict[str, Any]:

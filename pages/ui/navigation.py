@@ -46,12 +46,12 @@ def run() -> None:
     page = st.navigation(_pages(), position="top")
     choice = workspace.current()
     session.show_url(choice)
-    state_dialog.entrance(choice)
+    state_dialog.button(choice)
     if choice.data == MINE:
         notices.announce_expiry(choice.token)
     # The figure of the first page says all of this itself, as it changes.
     if page.url_path:
-        notices.remind(choice)
+        notices.show_forbidden(choice)
         for notice in session.take_notices():
             st.warning(escape_markdown(notice))
     page.run()

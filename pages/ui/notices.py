@@ -8,8 +8,9 @@ import streamlit as st
 
 from pages.state import session, table_store, user_tables
 from pages.state.choice import Choice
-from pages.ui.text import escape_markdown, short_label
+from pages.ui.text import escape_markdown
 from pages.work import visitors
+from smpcore.datasets import list_names, plural
 
 #: From so long before a table expires its visitor is told.
 WARNED_SECONDS = 5 * 60
@@ -30,8 +31,8 @@ def announce_expiry(token: str) -> None:
     if 0 < left < WARNED_SECONDS:
         minutes = max(1, math.ceil(left / 60))
         st.warning(
-            f"Your table expires in {minutes} minute{'s' * (minutes > 1)}, as nothing "
-            "was done here for a while."
+            f"Your table expires in {plural(minutes, 'minute')}, as nothing was done "
+            "here for a while."
         )
         st.button(
             "Keep my table",
@@ -41,13 +42,9 @@ def announce_expiry(token: str) -> None:
         )
 
 
-def remind(choice: Choice) -> None:
+def show_forbidden(choice: Choice) -> None:
     """Say on a page what its models do without."""
     if not choice.forbidden:
         return
-    named = ", ".join(short_label(name) for name in choice.forbidden[:8])
-    more = f" and {len(choice.forbidden) - 8} more" if len(choice.forbidden) > 8 else ""
-    st.caption(
-        f":material/block: Trained without {escape_markdown(named)}{more}, forbidden "
-        "on Prototypes."
-    )
+    names = escape_markdown(list_names(choice.forbidden, 8))
+    st.caption(f":material/block: Trained without {names}, forbidden on Prototypes.")

@@ -8,18 +8,18 @@ from pages.state import session, widget_state
 from pages.state.choice import Choice
 from pages.state.context import Context
 from pages.ui import workspace
-from pages.work import cache
 from pages.work.comparisons import Entry
+from pages.work.memo import pairs
 
 
 def entry(context: Context, key: str = "") -> Entry:
     """The chosen method with its values, or another one at its defaults."""
-    own = context.method
-    if key not in ("", own.key):
+    chosen = context.method
+    if key not in ("", chosen.key):
         return Entry(key)
-    start = own.defaults(context.task)
+    start = chosen.defaults(context.task)
     mine = {n: v for n, v in context.values.items() if n in start and v != start[n]}
-    return Entry(own.key, cache.pairs(mine))
+    return Entry(chosen.key, pairs(mine))
 
 
 def button(context: Context, place: Any) -> None:
@@ -45,5 +45,5 @@ def button(context: Context, place: Any) -> None:
 def _keep(pinned: Entry | None, choice: Choice) -> None:
     session.get().pinned = pinned
     if pinned:
-        widget_state.say("compare_a", pinned.title)
+        widget_state.set_value("compare_a", pinned.title)
     workspace.keep(choice)

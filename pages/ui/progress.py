@@ -1,22 +1,89 @@
-"""How far work is that lasts, shown until it is done."""
+"""Work that lasts: one task of a name for each visit, and how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import streamlit as st
 
+from pages.state import session
 from pages.work.tasks import Task
+from smpcore import Dataset
 
 #: Running work is looked at this often.
 POLL_SECONDS = 0.5
+
+
+def visit_task(
+    name: str, key: Any, work: Callable[..., Any], study: Dataset | None = None
+) -> Task:
+    """The visit's task of this name; one for another key is left and this one begun.
+
+    Parameters
+    ----------
+    name : str
+    key : object
+        The same for the same work only.
+    work, study
+        See `Task`.
+
+    Returns
+    -------
+    Task
+    """
+    results = session.get().results
+    before, task = results.get(name, (key, None))
+    if before != key:
+        task.leave()
+    if before != key or task is None:
+        task = Task(work, study=study)
+        results[name] = key, task
+    return task
+
+
+def progress_bar(share: float, text: str, button: str = "", **options: Any) -> None:
+    """How far work is, and a button beside it.
+
+    Parameters
+    ----------
+    share : float
+        From 0 to 1; of work that is done there is no bar.
+    text : str
+    button : str
+        Its label; empty for none.
+    **options
+        Of `st.button`.
+    """
+    left, right = st.columns([5, 1], vertical_alignment="center")
+    if share < 1:
+        left.progress(share, text)
+    else:
+        left.caption(f"{text}.")
+    if button:
+        right.button(button, width="stretch", **options)
+
+
+def stop_all(tasks: Iterable[Task]) -> None:
+    """Leave tasks; what is finished is kept."""
+    for task in tasks:
+        task.leave()
+
+
+def start_all(tasks: Iterable[Task]) -> None:
+    """Begin tasks anew."""
+    for task in tasks:
+        task.start()
 
 
 @st.fragment(run_every=POLL_SECONDS)
 def _show(task: Task, words: str, stoppable: bool) -> None:
     if task.wait(0.0):
         st.rerun()
-    bar, button = st.columns([5, 1], vertical_alignment="center")
-    done = min(1.0, float(task.progress[0]))
-    bar.progress(done, f"{words}: {100 * done:.0f} %")
-    if stoppable:
-        button.button("Stop", key=f"stop {words}", on_click=task.leave)
+    done = min(0.99, float(task.progress[0]))
+    button = "Stop" if stoppable else ""
+    text = f"{words}: {100 * done:.0f} %"
+    progress_bar(done, text, button, key=f"stop {words}", on_click=task.leave)
     if task.where:
         st.caption(task.where)
 
@@ -28,6 +95,8 @@ def is_waiting(
 
     If so its progress is shown, and the whole page runs again when it is done.
     """
+    if not stoppable and task.was_left:  # the tab lost its connection for a while
+        task.start()
     waiting = not task.wait(seconds)
     if waiting:
         _show(task, words, stoppable)

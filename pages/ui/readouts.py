@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from pages.ui.glossary import GLOSSARY, define
 from pages.work import cache
 from smpcore import PrototypeModel, evaluate
-from smpcore.datasets import Preparation, forbiddable, shorten_name
+from smpcore.datasets import Preparation, forbiddable, list_names, plural
 from smpcore.evaluation import RegressionScores, Scores
 from smpcore.model import History
 
@@ -31,14 +32,11 @@ MARKS = {
     "mix of real cases": "training row used in prototypes",
     "invented case": "prototype (invented case)",
 }
-#: Name and explanation of the count of those points.
-CASES = {
-    "mix of real cases": (
-        "Real cases",
-        "training rows that the prototypes are mixed from; the model contains them",
-    ),
-    "invented case": ("Invented cases", "the model contains no training rows"),
-}
+#: Name of the count of those points.
+CASES = {"mix of real cases": "Real cases", "invented case": "Invented cases"}
+#: What their detail needs explained.
+_ACCURACY = define("95 % interval", "Balanced accuracy", "Majority-class baseline")
+_ERROR = define("95 % interval", "Training-median baseline")
 
 #: Smaller shares are rounding errors.
 ROUNDING = 1e-14
@@ -103,8 +101,11 @@ def readouts(
         texts.append(_worst(counted[part], data, part))
     else:
         texts += _classes(counted[part], counted["train"], winners)
-    texts += _forbidden(data) + _size(estimator, data.preparation)
-    texts += _measures(estimator)
+    if data.dataset.forbidden:
+        texts.append(_forbidden(data))
+    texts += _size(estimator, data.preparation)
+    measures = estimator.measures_.items()
+    texts += [_text(name, str(value), detail) for name, (value, detail) in measures]
     return texts + _solver(estimator), strip
 
 
@@ -121,7 +122,7 @@ def of_part(
         f"{percent(scores.balanced_accuracy)}; majority-class baseline: "
         f"{percent(scores.majority)}"
     )
-    return [_text(f"{title} accuracy", percent(scores.accuracy), detail)]
+    return [_text(f"{title} accuracy", percent(scores.accuracy), detail, _ACCURACY)]
 
 
 def cluster_summary(data: cache.Parts) -> str:
@@ -134,23 +135,25 @@ def _errors(
 ) -> list[dict[str, str]]:
     """Mean error with its interval beside the training median's, and R²."""
     low, high = scores.interval
-    ends = f"95 % interval {low:.3g}–{high:.3g}{cluster_summary(data)}; "
-    sure = ends if np.isfinite(low) else ""
+    limits = f"95 % interval {low:.3g}–{high:.3g}{cluster_summary(data)}; "
+    sure = limits if np.isfinite(low) else ""
     usual = float(np.median(data.of("train")[1]))
     detail = (
-        f"mean absolute error of {scores.rows} rows, in units of "
+        f"mean absolute error of {plural(scores.rows, 'row')}, in units of "
         f"{data.dataset.target:.24}; {sure}training-median baseline (always "
         f"{usual:.3g}): {scores.always(usual):.3g}"
     )
-    explained = "share of the variance explained; always predicting the mean gives 0"
+    detail_r2 = f"root mean squared error {scores.rmse:.3g}"
     if not np.isfinite(scores.r2):
-        explained = "undefined, as the target has the same value in all rows"
+        same = "undefined, as the target has the same value in all rows"
+        detail_r2 = f"{same}; {detail_r2}"
     return [
-        _text(f"{title} error", f"{scores.mae:.3g}", detail),
+        _text(f"{title} error", f"{scores.mae:.3g}", detail, _ERROR),
         _text(
             f"{title} R²",
             f"{scores.r2:.2f}" if np.isfinite(scores.r2) else "none",
-            f"{explained}; root mean squared error {scores.rmse:.3g}",
+            detail_r2,
+            GLOSSARY["r²"],
         ),
     ]
 
@@ -179,65 +182,58 @@ def _classes(
     shares = [f"{100 * scores.recall[i]:.0f} %" for i in order[:4]]
     others = "; ".join(map("{}: {}".format, names[1:], shares[1:]))
     detail = f"{names[0]}; then {others}" if others else names[0]
-    rows = [_text("Worst recall", shares[0], detail)]
-    silent = [f"{label!s:.20}" for label in training.never_answered[:5]]
-    if silent:
-        names = ", ".join(silent)
+    rows = [_text("Worst recall", shares[0], detail, GLOSSARY["recall"])]
+    if len(training.never_answered):
+        names = list_names(training.never_answered, longest=20)
         rows.append(_text("Classes never predicted", names, "for any training row"))
     absent = np.setdiff1d(np.arange(len(scores.classes)), winners)
     if len(absent):
-        names = ", ".join(f"{scores.classes[i]!s:.20}" for i in absent[:6])
+        names = list_names(scores.classes[absent], longest=20)
         detail = "predicted outside the picture, or never"
         rows.append(_text("Not in this picture", names, detail))
     return rows
 
 
-def _forbidden(data: cache.Parts) -> list[dict[str, str]]:
+def _forbidden(data: cache.Parts) -> dict[str, str]:
     """What the model was learned without."""
     gone = set(data.dataset.forbidden)
-    if not gone:
-        return []
     known = forbiddable(data.dataset)
     names = [name for name, columns in known.items() if gone.issuperset(columns)]
-    listed = ", ".join(name[:24] for name in names[:6]) + " …" * (len(names) > 6)
-    return [_text("Forbidden features", str(len(names)), f"trained without {listed}")]
+    detail = f"trained without {list_names(names, 6, 24)}"
+    return _text("Forbidden features", str(len(names)), detail)
 
 
 def _size(estimator: Any, preparation: Preparation) -> list[dict[str, str]]:
-    model, asked = estimator.model_, estimator.n_asked_
+    model, requested = estimator.model_, estimator.n_asked_
     used = np.flatnonzero(preparation.used_columns(model.support))
-    names = ", ".join(shorten_name(preparation.inputs[i].name, 24) for i in used[:6])
+    names = list_names([preparation.inputs[i].name for i in used], 6, 24)
     weights = f"{model.n_nonzeros} weights" if model.is_linear else ""
     if not weights and preparation.has_level_features:
         weights = f"{model.support.sum()} of {model.n_features} features"
     notes = []
-    if lost := asked - model.n_prototypes:
-        notes.append(f"{counted(lost)} {estimator.removal_reason}")
+    if lost := requested - model.n_prototypes:
+        notes.append(f"{plural(lost, 'prototype')} {estimator.removal_reason}")
     wins = estimator.wins_
     if idle := 0 if wins is None else int((wins == 0).sum()):
-        notes.append(f"{counted(idle)} win{'s' * (idle == 1)} no training row")
+        wins = "wins" if idle == 1 else "win"
+        notes.append(f"{plural(idle, 'prototype')} {wins} no training row")
     size = _text(
         "Non-zeros",
         str(model.n_nonzeros),
         f"of {model.anchors.size} weights (biases excluded)",
     )
     if not model.is_linear:
-        name, detail = CASES[model.kind_of_prototype]
-        size = _text(name, str(len(model.anchors)), detail)
+        name = CASES[model.kind_of_prototype]
+        size = _text(name, str(len(model.anchors)), GLOSSARY[name.lower()])
     return [
-        _text("Prototypes", f"{model.n_prototypes} of {asked}", "; ".join(notes)),
+        _text("Prototypes", f"{model.n_prototypes} of {requested}", "; ".join(notes)),
         size,
         _text(
             "Columns used",
             f"{len(used)} of {len(preparation.inputs)}",
-            ": ".join(filter(None, (weights, names))) + " …" * (len(used) > 6),
+            ": ".join(filter(None, (weights, names))),
         ),
     ]
-
-
-def counted(n_prototypes: int) -> str:
-    """A number of prototypes in words."""
-    return f"{n_prototypes} prototype{'s' * (n_prototypes != 1)}"
 
 
 def kernel_weights(
@@ -246,17 +242,11 @@ def kernel_weights(
     """What a similarity's kernels belong to, its names, and the weight of each."""
     weights = np.array(model.similarity.weights)
     if len(weights) == model.n_features:
-        columns = [given.name for given in data.preparation.inputs]
+        columns = [column.name for column in data.preparation.inputs]
         return "columns", columns, data.preparation.sum_by_column(weights)
     known = data.dataset.channels
     numbered = [f"channel {i + 1}" for i in range(len(weights))]
     return "channels", known if len(known) == len(weights) else numbered, weights
-
-
-def _measures(estimator: Any) -> list[dict[str, str]]:
-    """What the estimator measures of its own."""
-    measures = estimator.measures_.items()
-    return [_text(name, str(value), detail) for name, (value, detail) in measures]
 
 
 def _solver(estimator: Any) -> list[dict[str, str]]:
@@ -283,8 +273,7 @@ def _solver(estimator: Any) -> list[dict[str, str]]:
 
 def convergence_summary(history: History) -> str:
     """Number of iterations, and how the solver ended."""
-    plural = "s" * (history.n_iter != 1)
-    return f"{history.n_iter:,} iteration{plural}, {history.status_text}"
+    return f"{plural(history.n_iter, 'iteration')}, {history.status_text}"
 
 
 def duration(seconds: float) -> str:
@@ -292,5 +281,6 @@ def duration(seconds: float) -> str:
     return f"{1000 * seconds:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
 
 
-def _text(name: str, value: str, detail: str) -> dict[str, str]:
-    return {"name": name, "value": value, "detail": detail}
+def _text(name: str, value: str, detail: str, help: str = "") -> dict[str, str]:
+    help = help or GLOSSARY.get(name.lower(), "")
+    return {"name": name, "value": value, "detail": detail, "help": help}

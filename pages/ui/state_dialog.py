@@ -9,47 +9,45 @@ import streamlit as st
 from pages.state import session, state_file
 from pages.state.choice import MINE, Choice
 from pages.ui import workspace
-from pages.ui.text import escape_markdown
+from pages.ui.elements import download, problems_shown
+from pages.ui.text import message
 from smpcore import SmpcoreError
 
 
-def _ask() -> None:
-    visit = session.get()
-    visit.workspace_wanted = True
-    visit.editions["workspace"] += 1
-
-
-def entrance(choice: Choice) -> None:
+def button(choice: Choice) -> None:
     """The way to the file from every page: a button beside the pages."""
     st.sidebar.button(
         "Save and open",
         key="workspace",
         icon=":material/save:",
-        on_click=_ask,
+        on_click=_want_dialog,
         help="Save all settings and notes to a file, or open one.",
     )
-    visit = session.get()
-    if visit.workspace_wanted:
-        visit.workspace_wanted, visit.workspace_said = False, ("", "")
+    if session.get().workspace_wanted:
+        session.get().workspace_wanted = False
         _dialog(choice)
+
+
+def _want_dialog() -> None:
+    """Ask for the dialog; a flag outlives a run that begins anew."""
+    visit = session.get()
+    visit.workspace_wanted, visit.workspace_message = True, ("", "")
 
 
 @st.dialog("Save and open", icon=":material/save:")
 def _dialog(choice: Choice) -> None:
     visit = session.get()
-    level, said = visit.workspace_said
+    level, text = visit.workspace_message
     if level == "done":
-        visit.workspace_said = "", ""
-        st.toast(said)
+        visit.workspace_message = "", ""
+        st.toast(text)
         st.rerun()
-    try:
+    with problems_shown():
         _save(choice)
-    except SmpcoreError as problem:
-        st.info(escape_markdown(str(problem)))
     file = st.file_uploader(
         "Open a saved state",
         "json",
-        key=f"workspace_file_{visit.editions['workspace']}",  # no file of the last time
+        key="workspace_file",
         max_upload_size=1,
     )
     st.button(
@@ -60,9 +58,8 @@ def _dialog(choice: Choice) -> None:
         disabled=file is None,
     )
     st.caption("Replaces the current settings; notes on other models are kept.")
-    if said:
-        show = st.error if level == "error" else st.info
-        show(escape_markdown(said))
+    if text:
+        message(st.error if level == "error" else st.info, text)
 
 
 def _save(choice: Choice) -> None:
@@ -72,16 +69,7 @@ def _save(choice: Choice) -> None:
         help="Otherwise the file contains only the name of the table.",
     )
     content = state_file.write(workspace.gather(choice, with_points))
-    st.download_button(
-        "Save",
-        data=content,
-        file_name="state.json",
-        mime="application/json",
-        icon=":material/download:",
-        on_click="ignore",
-        key="workspace_save",
-        type="primary",
-    )
+    download("Save", content, "state.json", key="workspace_save", type="primary")
     if choice.data == MINE and not with_points:
         st.caption("The file contains the name of your table, not its rows.")
     else:
@@ -95,7 +83,7 @@ def _open(file: Any, before: Choice) -> None:
     try:
         waits = workspace.put(state_file.read(file.getvalue()), before)
     except SmpcoreError as problem:
-        session.get().workspace_said = "error", str(problem)
+        session.get().workspace_message = "error", str(problem)
         return
-    said = ("info", waits) if waits else ("done", "The saved state was opened.")
-    session.get().workspace_said = said
+    done = "done", "The saved state was opened."
+    session.get().workspace_message = ("info", waits) if waits else done

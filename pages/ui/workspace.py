@@ -3,71 +3,62 @@
 from __future__ import annotations
 
 import threading
-import time
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import replace
 from typing import Any
 
+import cachetools
 import streamlit as st
 
-from pages.state import links, session, state_file, table_store
+from pages.state import links, session, state_file, table_store, user_tables
 from pages.state.choice import MINE, Choice
 from pages.state.session import Live
 from pages.state.state_file import Saved
-from pages.ui.text import escape_markdown
+from pages.ui.elements import problems_shown
+from pages.ui.text import message
 from smpcore import SmpcoreError
 
 #: What is kept for all browsers that were here in the last half hour.
 BUDGET_BYTES = 50_000_000
 
 
-@dataclass
-class _File:
-    content: bytes
-    visited: float
-
-
-_files: dict[str, _File] = {}
+#: Browser -> its state file.
+_files: cachetools.TTLCache = cachetools.TTLCache(
+    BUDGET_BYTES, table_store.KEEP_SECONDS, getsizeof=len
+)
 _lock = threading.Lock()
 
 
 def current() -> Choice:
     """The visitor's choice; after a reload with what was noted before it."""
-    fresh = session.is_new()
+    is_new = session.is_new()
     choice = session.current()
-    if fresh and (content := _kept(table_store.browser())):
-        found = state_file.read(content)
-        _lay_out(found)
-        choice = replace(choice, opened=_most(choice.opened, found.opened))
+    with _lock:
+        content = _files.get(table_store.browser(), b"")
+    if is_new and content:
+        saved = state_file.read(content)
+        _lay_out(saved)
+        choice = replace(choice, opened=_most(choice.opened, saved.opened))
         session.get().choice = choice
     return choice
 
 
 def keep(choice: Choice) -> None:
     """Keep notes, pin and counts for this browser for half an hour."""
-    found = Saved(**_noted(), opened=choice.opened)
+    saved = Saved(**_noted(), opened=choice.opened)
     name = table_store.browser()
     if not name:
         return
-    if not (found.notes or found.pinned or found.opened):
+    if not (saved.notes or saved.pinned or saved.opened):
         with _lock:
             _files.pop(name, None)
         return
     try:
-        content = state_file.write(found)
+        content = state_file.write(saved)
     except SmpcoreError:
         return  # more than a file may hold: what was kept before stays
     with _lock:
-        _files[name] = _File(content, time.monotonic())
-        while sum(len(kept.content) for kept in _files.values()) > BUDGET_BYTES:
-            del _files[min(_files, key=lambda other: _files[other].visited)]
-
-
-def _kept(name: str) -> bytes:
-    limit = time.monotonic() - table_store.KEEP_SECONDS
-    with _lock:
-        for old in [key for key, kept in _files.items() if kept.visited < limit]:
-            del _files[old]
-        return _files[name].content if name in _files else b""
+        _files[name] = content
 
 
 def _noted() -> dict[str, Any]:
@@ -77,15 +68,13 @@ def _noted() -> dict[str, Any]:
 
 def _most(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
     """Counts of opened test parts: the larger of two, so that none is forgotten."""
-    return {
-        digest: max(one.get(digest, 0), other.get(digest, 0)) for digest in one | other
-    }
+    return dict(Counter(one) | Counter(other))
 
 
-def _lay_out(found: Saved) -> None:
+def _lay_out(saved: Saved) -> None:
     visit = session.get()
-    visit.notes.update(found.notes)
-    visit.pinned = found.pinned
+    visit.notes.update(saved.notes)
+    visit.pinned = saved.pinned
 
 
 def gather(choice: Choice, with_points: bool) -> Saved:
@@ -115,7 +104,7 @@ def is_drawn(choice: Choice) -> bool:
     return division is not None and dataset.reading is None
 
 
-def put(found: Saved, before: Choice) -> str:
+def put(saved: Saved, before: Choice) -> str:
     """Make a saved state the visitor's, all of it or nothing.
 
     Parameters
@@ -134,14 +123,14 @@ def put(found: Saved, before: Choice) -> str:
     SmpcoreError
         If its link sets what is not here; nothing is changed then.
     """
-    query, token = dict(found.link), ""
+    query, token = dict(saved.link), ""
     if query.get("data") == MINE:
-        if found.table is None:
+        if saved.table is None:
             raise SmpcoreError("The state file should name its table; it does not.")
-        token = _token(found, before)
+        token = _token(saved, before)
         if not token:
-            session.get().awaited = found
-            name = found.table["name"][:60]
+            session.get().awaited = saved
+            name = saved.table["name"][:60]
             return (
                 f"This state is of a table of your own, {name}, whose rows are not in "
                 "the file. Upload that table on Data, with the same roles: then the "
@@ -151,15 +140,13 @@ def put(found: Saved, before: Choice) -> str:
     try:
         choice = _understood(query)
     except SmpcoreError:
-        if token and token not in before.own:
+        if token and token not in before.user_tables:
             table_store.delete(token)
         raise
-    opened = _most(_most(before.opened, choice.opened), found.opened)
-    # The visitor's own tables stay at hand.
-    first, *others = dict.fromkeys([*[token] * bool(token), *before.own]) or [""]
-    at_hand = {"token": first, "others": tuple(others)}
+    opened = _most(_most(before.opened, choice.opened), saved.opened)
+    at_hand = user_tables.with_first(before, token)
     session.choose(replace(choice, opened=opened, **at_hand))
-    _lay_out(found)
+    _lay_out(saved)
     visit = session.get()
     visit.live, visit.awaited, visit.draft = Live(), None, ""
     visit.editions["controls"] += 1
@@ -167,16 +154,16 @@ def put(found: Saved, before: Choice) -> str:
     return ""
 
 
-def _token(found: Saved, before: Choice) -> str:
+def _token(saved: Saved, before: Choice) -> str:
     """Of the saved table: drawn points, or the table that is here already."""
-    if found.points is not None:
-        return table_store.keep(*found.points)
-    for token in before.own:
+    if saved.points is not None:
+        return table_store.keep(*saved.points)
+    for token in before.user_tables:
         try:
             here, _ = table_store.visit(token)
         except SmpcoreError:
             continue
-        if here.digest == found.table["digest"]:
+        if here.digest == saved.table["digest"]:
             return token
     return ""
 
@@ -186,12 +173,12 @@ def _understood(query: dict[str, str]) -> Choice:
     choice, notices = links.read_url(query)
     if notices:
         raise SmpcoreError(f"The state file was not understood: {notices[0]}")
-    told = links.write_url(choice)
+    nearest = links.write_url(choice)
     for name, text in query.items():
-        if name in told and not _same(text, told[name]):
+        if name in nearest and not _same(text, nearest[name]):
             raise SmpcoreError(
                 f"The state file sets {name[:40]} to {text[:40]}, which it cannot be: "
-                f"{told[name][:40]} is nearest. Nothing was changed."
+                f"{nearest[name][:40]} is nearest. Nothing was changed."
             )
     return choice
 
@@ -205,23 +192,22 @@ def _same(one: str, other: str) -> bool:
 
 def await_table(choice: Choice) -> None:
     """Open the state that waits for this table; say so if the table is another."""
-    found = session.get().awaited
-    if found is None or choice.data != MINE:
+    saved = session.get().awaited
+    if saved is None or choice.data != MINE:
         return
     try:
         here, _ = table_store.visit(choice.token)
     except SmpcoreError:  # the page says so itself
         return
-    if here.digest == found.table["digest"]:
-        try:
-            put(found, choice)
+    if here.digest == saved.table["digest"]:
+        session.get().awaited = None
+        with problems_shown(st.error):
+            put(saved, choice)
             st.success("The saved state of this table is opened.")
-        except SmpcoreError as problem:
-            session.get().awaited = None
-            st.error(escape_markdown(str(problem)))
         return
-    name = escape_markdown(found.table["name"][:60])
-    st.info(
+    name = saved.table["name"][:60]
+    message(
+        st.info,
         f"The state file waits for {name}: this table differs from that one in rows, "
-        "roles or kinds of columns."
+        "roles or kinds of columns.",
     )

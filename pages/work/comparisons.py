@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from pages.work import study_pool
+from pages.work.parts import Parts
 from pages.work.tasks import Task
 from pages.work.warmup import uncompiled
 from smpcore import METHODS, Dataset, SmpcoreError
 from smpcore.evaluation import Contender, Fold, contend, folds, title_of
 
 #: What it is called not to search for settings.
-AS_THEY_ARE = "current settings"
+CURRENT_SETTINGS = "current settings"
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,7 @@ class ContenderJob(Task):
 
     Parameters
     ----------
-    dataset : Dataset
-    rows : ndarray of int
-        The training rows.
+    data : Parts
     entry : Entry
     search : bool
         Whether it may try several settings on folds of these rows.
@@ -66,24 +65,22 @@ class ContenderJob(Task):
     contender : Contender or None
     """
 
-    def __init__(
-        self, dataset: Dataset, rows: np.ndarray, entry: Entry, search: bool
-    ) -> None:
-        self._entry, self._search = entry, search
-        self._dataset, self._rows = dataset, rows
+    def __init__(self, data: Parts, entry: Entry, search: bool) -> None:
+        self._data, self._entry, self._search = data, entry, search
         self.contender: Contender | None = None
-        super().__init__(self._fit, study=dataset)
+        super().__init__(self._fit, study=data.dataset)
 
     def _fit(self, stop: np.ndarray, progress: np.ndarray) -> None:
         entry = self._entry
         if entry.key in uncompiled:
             METHODS[entry.key].warm_up()
-        drawn = self._drawn() if self._search else ()
-        of = self._dataset, self._rows, dict(entry.values), drawn, stop
+        dataset, rows = self._data.dataset, self._data.split.train
+        drawn = _folds(dataset, rows) if self._search else ()
+        of = dataset, rows, dict(entry.values), drawn, stop
         if not drawn:
             self.contender = contend(entry.key, *of)
             return
-        with study_pool.executor_for(self._dataset) as executor:
+        with study_pool.executor_for(dataset) as executor:
             self.contender = contend(entry.key, *of, executor)
 
     @property
@@ -92,15 +89,15 @@ class ContenderJob(Task):
         gone = self.contender is None and not self.running
         return self.problem or "Stopped." * gone
 
-    def _drawn(self) -> list[Fold]:
-        try:
-            return folds(self._dataset, self._rows)
-        except SmpcoreError as error:  # this page has no control for their number
-            raise SmpcoreError(
-                "the training rows cannot be divided into folds for cross-validation; "
-                f'choose "{AS_THEY_ARE}", or give training a larger '
-                "share on Data."
-            ) from error
+
+def _folds(dataset: Dataset, rows: np.ndarray) -> list[Fold]:
+    try:
+        return folds(dataset, rows)
+    except SmpcoreError as error:  # this page has no control for their number
+        raise SmpcoreError(
+            "the training rows cannot be divided into folds for cross-validation; "
+            f'choose "{CURRENT_SETTINGS}", or give training a larger share on Data.'
+        ) from error
 
 
 def about_differences(n_rows: int, part: str, dataset: Dataset) -> str:

@@ -1,4 +1,4 @@
-"""A download: a task that waits for another machine and says what it does."""
+"""A download: a task that waits for another machine, with a message of its progress."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ class Download(Task):
     Parameters
     ----------
     fetch : callable
-        ``fetch(stop=flag, doing=tell)``: gives up when ``flag[0]`` is not 0, and tells
-        in words what it does.
+        ``fetch(stop=flag, doing=set_message)``: gives up when ``flag[0]`` is not 0,
+        and passes messages of its progress.
     """
 
     def __init__(self, fetch: Callable[..., Any]) -> None:
         super().__init__(
-            lambda stop, _: fetch(stop=stop, doing=self._tell), line=DOWNLOADS
+            lambda stop, _: fetch(stop=stop, doing=self._set_message), line=DOWNLOADS
         )
 
-    def _tell(self, words: str) -> None:
-        self.doing = words
+    def _set_message(self, message: str) -> None:
+        self.message = message
 
     @property
-    def found(self) -> Any:
+    def content(self) -> Any:
         """What was fetched; None before, and if nothing was."""
         return self.result() if self.done and not self.problem else None

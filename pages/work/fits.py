@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from pages.work.memo import memo
 from pages.work.parts import Parts
 from pages.work.tasks import Task
 from pages.work.warmup import uncompiled
-from smpcore import METHODS, Dataset, SmpcoreError
+from smpcore import METHODS, SmpcoreError
 
 #: Fits that are not done after this long go on as a job with progress and Stop.
 QUICK_SECONDS = 0.3
@@ -42,16 +41,16 @@ class Fit:
     """
 
     def __init__(self, data: Parts, method: str, values: dict[str, Any]) -> None:
-        self._data, self._method, self._values = data, METHODS[method], values
+        self._data, self._method, self._values = data, METHODS[method], dict(values)
         self.task: Task | None = None
         self.estimator: Any = None
         self.bounds: Any = None
         #: Whether its seconds are the solver's alone.
         self.compiled = method not in uncompiled
         if not cache.is_slow(data, method):
-            found = cache.problem(data, method, values)
+            problem = cache.problem(data, method, values)
             with slots.stopped_after(QUICK_SECONDS) as stop:
-                quick = self._unfitted().solve(found, stop=stop)
+                quick = self._unfitted().solve(problem, stop=stop)
             if quick.history_.status != STOPPED:
                 self.estimator = quick
                 self.bounds = cache.bounds(data, method, values)
@@ -83,9 +82,9 @@ class Fit:
 
     def _work(self, stop: np.ndarray, progress: np.ndarray) -> Any:
         estimator = self._unfitted()
-        found = estimator.problem(*self._data.named("train"))
-        ends = self._method.bounds(found, self._values)
-        return estimator.solve(found, stop=stop, progress=progress), ends
+        problem = estimator.problem(*self._data.named("train"))
+        bounds = self._method.bounds(problem, self._values)
+        return estimator.solve(problem, stop=stop, progress=progress), bounds
 
     def wait(self, seconds: float) -> bool:
         """Wait that long at most; whether the estimator is there now."""
@@ -123,18 +122,5 @@ class Fit:
         return self.estimator is not None and self.estimator.history_.status == STOPPED
 
 
-@memo(256)
-def _fit(
-    digest: str,
-    split_key: str,
-    method: str,
-    values: cache.Pairs,
-    _data: Parts,
-    _dataset: Dataset,
-) -> Fit:
-    return Fit(_data, method, dict(values))
-
-
-def fit(data: Parts, method: str, values: Mapping[str, Any]) -> Fit:
-    """The canonical fit: fixed seed, standard tolerance, from a cold start."""
-    return _fit(data.dataset, data.split.key, method, cache.pairs(values), data)
+#: The canonical fit: fixed seed, standard tolerance, from a cold start.
+fit = memo(256)(Fit)

@@ -15,11 +15,11 @@ from smpcore.datasets import search_openml
 #: What the key of such a data set begins with, in links as well.
 PREFIX = "openml:"
 #: Data sets at hand; the one that was asked for longest ago goes.
-MOST_KEPT = 8
+MOST_DOWNLOADS = 8
 #: A link waits so long for its data before another set is shown.
 PATIENCE = 4.0
 #: Data sets of a search that are listed.
-MOST_FOUND = 100
+MOST_LISTED = 100
 
 _downloads: dict[int, Download] = {}
 _lock = threading.Lock()
@@ -34,9 +34,9 @@ def number_of(key: str) -> int | None:
 
 def number_behind(dataset: Dataset) -> int | None:
     """OpenML's id of a copy of one of its data sets; None of any other table."""
-    told = re.match(r"OpenML (\d{1,9}), version ", dataset.source)
-    from_here = told is not None and dataset.reading and not dataset.reading.filename
-    return int(told[1]) if from_here else None
+    match = re.match(r"OpenML (\d{1,9}), version ", dataset.source)
+    from_here = match is not None and dataset.reading and not dataset.reading.filename
+    return int(match[1]) if from_here else None
 
 
 def begin(number: int) -> Download:
@@ -47,7 +47,7 @@ def begin(number: int) -> Download:
             download = Download(partial(fetch_openml, number, read=reading.read))
         _downloads[number] = download
         finished = [n for n, one in _downloads.items() if one.done and n != number]
-        for old in finished[: max(0, len(_downloads) - MOST_KEPT)]:
+        for old in finished[: max(0, len(_downloads) - MOST_DOWNLOADS)]:
             del _downloads[old]
     return download
 
@@ -74,27 +74,27 @@ def load(key: str) -> Dataset:
             f"OpenML's data set {number} is being fetched; choose it on Data, under "
             "Fetch from OpenML, to see how far it is."
         )
-    if download.found is None:
+    if download.content is None:
         raise SmpcoreError(download.problem)
-    return download.found
+    return download.content
 
 
 def title(key: str) -> str:
     """Name of a data set for people."""
     number = number_of(key)
     download = _downloads.get(number)
-    fetched = None if download is None else download.found
+    fetched = None if download is None else download.content
     return f"OpenML {number}" + (f": {fetched.name[:60]}" if fetched else "")
 
 
 def search(text: str) -> Download:
     """Begin to look for a name or an id."""
-    return Download(partial(_found, text))
+    return Download(partial(_listed, text))
 
 
-def _found(text: str, **options: Any) -> list[tuple[int, str]]:
+def _listed(text: str, **options: Any) -> list[tuple[int, str]]:
     """What a search gives, in words for a list."""
-    frame = search_openml(text, **options).head(MOST_FOUND)
+    frame = search_openml(text, **options).head(MOST_LISTED)
     number = number_of(PREFIX + text.strip())
     if frame.empty and number:  # fetching it says what it is that stands in the way
         return [(number, f"{number} · not among the data sets that fit here")]

@@ -39,7 +39,7 @@ _process: subprocess.Popen | None = None
 
 
 def read(
-    reader: Callable[..., Any], source: Path | BinaryIO, *args: Any, **how: Any
+    reader: Callable[..., Any], source: Path | BinaryIO, *args: Any, **options: Any
 ) -> Any:
     """Call a function that reads a file, in the process for that.
 
@@ -73,7 +73,7 @@ def read(
         timer = threading.Timer(PATIENCE, lambda: (late.set(), process.kill()))
         timer.start()
         try:
-            pickle.dump((reader, source, args, how), process.stdin, protocol=5)
+            pickle.dump((reader, source, args, options), process.stdin, protocol=5)
             process.stdin.flush()
             done, answer = pickle.load(process.stdout)
         except (EOFError, OSError, pickle.UnpicklingError):  # it has ended
@@ -137,13 +137,16 @@ def serve() -> None:
 
 
 def _answer(
-    reader: Callable[..., Any], source: bytes | Path, args: tuple, how: dict[str, Any]
+    reader: Callable[..., Any],
+    source: bytes | Path,
+    args: tuple,
+    options: dict[str, Any],
 ) -> tuple[bool, Any]:
     try:
         if isinstance(source, Path):
             with source.open("rb") as file:
-                return True, reader(file, *args, **how)
-        return True, reader(io.BytesIO(source), *args, **how)
+                return True, reader(file, *args, **options)
+        return True, reader(io.BytesIO(source), *args, **options)
     except (SmpcoreError, OSError, MemoryError) as error:
         return False, error
     except Exception as error:

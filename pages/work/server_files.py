@@ -31,17 +31,17 @@ def files() -> dict[str, Path]:
     folder = os.environ.get("SPE_DATA", "")
     try:
         home = Path(folder).resolve(strict=True)
-        found = sorted(home.iterdir()) if folder else []
+        tables = sorted(home.iterdir()) if folder else []
     except _UNREADABLE:
         return {}
-    return {PREFIX + path.name: path for path in found if _is_table(path, home)}
+    return {PREFIX + path.name: path for path in tables if _is_table(path, home)}
 
 
 def _is_table(path: Path, home: Path) -> bool:
-    plain = not path.name.startswith(".") and path.suffix.lower() in ENDINGS
+    is_table = not path.name.startswith(".") and path.suffix.lower() in ENDINGS
     try:
         inside = path.resolve(strict=True).is_relative_to(home)
-        return plain and inside and path.is_file()
+        return is_table and inside and path.is_file()
     except _UNREADABLE:  # a link to nothing, or to itself
         return False
 
@@ -75,12 +75,12 @@ def load(key: str) -> Dataset:
             "choose other data."
         ) from None
     changed = path.name, state.st_mtime_ns, state.st_size
-    found = cache.table_file(changed, lambda: _read(path))
-    if isinstance(found, str):
+    tables = cache.table_file(changed, lambda: _read(path))
+    if isinstance(tables, str):
         raise SmpcoreError(
-            f"The file {title(key)!r} of this server cannot be read: {found}"
+            f"The file {title(key)!r} of this server cannot be read: {tables}"
         )
-    return found
+    return tables
 
 
 def _read(path: Path) -> Dataset | str:

@@ -25,7 +25,7 @@ N_LIVE = max(1, N_CORES // 2)
 #: look at what goes on so much less often then.
 CROWD, CROWD_SECONDS, CROWDED_TIMES = 1, 5.0, 4
 
-_own = threading.local()
+_thread = threading.local()
 _lock = threading.Lock()
 _waiting: deque[threading.Event] = deque()
 _running = 0
@@ -45,7 +45,7 @@ def interactive_slot() -> Iterator[int]:
         How many others were waiting or computing on arrival.
     """
     global _running, _crowded_until
-    if getattr(_own, "turn", False):
+    if getattr(_thread, "turn", False):
         yield 0
         return
     with _lock:
@@ -59,11 +59,11 @@ def interactive_slot() -> Iterator[int]:
         else:
             _waiting.append(called)
     called.wait()
-    _own.turn = True
+    _thread.turn = True
     try:
         yield ahead
     finally:
-        _own.turn = False
+        _thread.turn = False
         with _lock:
             if _waiting:  # to wake all of them would cost as much as a turn
                 _waiting.popleft().set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from types import ModuleType
 
 from pages.work import openml_sets, server_files
 from smpcore import Dataset
@@ -19,10 +20,13 @@ def listed(chosen: Iterable[str]) -> list[str]:
     return [*server_files.listed(), *sorted(fetched)]
 
 
+def _source(key: str) -> ModuleType:
+    return openml_sets if key.startswith(openml_sets.PREFIX) else server_files
+
+
 def title(key: str) -> str:
     """Name of the data for people."""
-    home = openml_sets if key.startswith(openml_sets.PREFIX) else server_files
-    return home.title(key)
+    return _source(key).title(key)
 
 
 def load(key: str) -> Dataset:
@@ -33,5 +37,4 @@ def load(key: str) -> Dataset:
     SmpcoreError
         If it is not there.
     """
-    home = openml_sets if key.startswith(openml_sets.PREFIX) else server_files
-    return home.load(key)
+    return _source(key).load(key)

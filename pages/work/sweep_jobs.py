@@ -10,9 +10,11 @@ import numpy as np
 import pandas as pd
 
 from pages.work import study_pool
+from pages.work.memo import Pairs
+from pages.work.parts import Parts
 from pages.work.tasks import Task
 from pages.work.warmup import uncompiled
-from smpcore import METHODS, Dataset, sweep
+from smpcore import METHODS, sweep
 from smpcore.evaluation import (
     engine,
     folds,
@@ -35,9 +37,7 @@ class SweepJob(Task):
 
     Parameters
     ----------
-    dataset : Dataset
-    rows : ndarray of int
-        The training rows.
+    data : Parts
     key : str
         Of a method, or `REFERENCE`.
     values : tuple of (str, value)
@@ -54,26 +54,20 @@ class SweepJob(Task):
     """
 
     def __init__(
-        self,
-        dataset: Dataset,
-        rows: np.ndarray,
-        key: str,
-        values: tuple[tuple[str, Any], ...],
-        n_folds: int,
-        fine: bool,
+        self, data: Parts, key: str, values: Pairs, n_folds: int, fine: bool
     ) -> None:
         self.key, self.fine = key, fine
-        self._dataset, self._rows = dataset, rows
+        self._dataset, self._rows = data.dataset, data.split.train
         self._values, self._n_folds = dict(values), n_folds
         self._looked: dict[str, tuple[pd.DataFrame, pd.DataFrame]] = {}
-        self._found: list[dict[str, Any]] = []
+        self._fits: list[dict[str, Any]] = []
         self.n_folds_drawn = self.n_fits = 0
         self._began = time.monotonic()
-        super().__init__(self._sweep, study=dataset)
+        super().__init__(self._sweep, study=data.dataset)
 
     def _sweep(self, stop: np.ndarray, progress: np.ndarray) -> None:
         # A list of its own: one that was stopped may still add a fit to the former.
-        found = self._found = []
+        rows = self._fits = []
         self._looked = {}
         if self.key in uncompiled:
             METHODS[self.key].warm_up()
@@ -94,10 +88,10 @@ class SweepJob(Task):
         with study_pool.executor_for(self._dataset) as options["executor"]:
             for walk in walks:  # one after the other: the slowest last
                 for row in sweep(self._dataset, drawn, [walk], **options):
-                    if not (ready or self.fine or found):
+                    if not (ready or self.fine or rows):
                         timer.start()
-                    found.append(row)
-                    progress[0] = len(found) / n_fits
+                    rows.append(row)
+                    progress[0] = len(rows) / n_fits
         timer.cancel()
 
     def _walks(self) -> list[Any]:
@@ -110,22 +104,22 @@ class SweepJob(Task):
     @property
     def has_no_points(self) -> bool:
         """Whether it ended before its first point was done: too busy a moment."""
-        return self.done and not self.problem and self.n_found < self.n_folds_drawn
+        return self.done and not self.problem and self.n_done < self.n_folds_drawn
 
     @property
     def complete(self) -> bool:
         """Whether every fit is there."""
-        return 0 < self.n_fits == len(self._found)
+        return 0 < self.n_fits == len(self._fits)
 
     @property
-    def n_found(self) -> int:
+    def n_done(self) -> int:
         """Fits so far."""
-        return len(self._found)
+        return len(self._fits)
 
     @property
     def seconds_left(self) -> float | None:
         """At the pace so far; None before there is one."""
-        done = self.n_found
+        done = self.n_done
         if not done:
             return None
         return (time.monotonic() - self._began) / done * (self.n_fits - done)
@@ -135,10 +129,10 @@ class SweepJob(Task):
 
         Who looks again while nothing has come in gets the same tables.
         """
-        found = list(self._found)
+        rows = list(self._fits)
         fits, points = self._looked.get(score, (None, None))
-        if fits is None or len(fits) != len(found):
-            fits = sweep_table(found, self._dataset.task)
+        if fits is None or len(fits) != len(rows):
+            fits = sweep_table(rows, self._dataset.task)
             points = summary(fits, score, self.n_folds_drawn or 1)
             self._looked[score] = fits, points
         return fits, points

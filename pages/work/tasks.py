@@ -59,8 +59,8 @@ class Task:
     ----------
     problem : str
         What went wrong, for the page; empty if nothing did.
-    doing : str
-        What it does at the moment, where its work says so.
+    message : str
+        What it does at the moment, where its work passes it on.
     where : str
         On which machines a study runs, if that is worth saying.
     started : float
@@ -89,7 +89,7 @@ class Task:
             self._owners.add(owner)
             if not (self.done or self.stop_flag[0]):
                 return
-            self.where = self.problem = self.doing = ""
+            self.where = self.problem = self.message = ""
             self.stop_flag = np.zeros(1, dtype=np.int64)
             self.progress = np.zeros(1)
             self.started = time.monotonic()
@@ -127,12 +127,12 @@ class Task:
                 self.problem = "Stopped before it began."
 
     def _run(self, stop: np.ndarray, progress: np.ndarray) -> Any:
-        problem, found = "", None
+        problem, result = "", None
         try:
             # What a visitor has uploaded stays on this machine.
             if self._study is not None and not self._study.private:
                 self.where = engine().words
-            found = self._work(stop, progress)
+            result = self._work(stop, progress)
         except SmpcoreError as error:
             problem = str(error)
         except Exception:
@@ -140,7 +140,7 @@ class Task:
             problem = "Internal error; see the server log."
         if stop is self.stop_flag:  # else it was begun anew meanwhile
             self.problem = problem
-        return found
+        return result
 
     def _ended(self, _: Future) -> None:
         log.info("a task took %.1f s", time.monotonic() - self.started)

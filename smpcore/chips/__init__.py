@@ -1,7 +1,27 @@
 """What a model takes on a chip: its size, and its answers on a simulated one."""
 
 from smpcore.chips.chip import CHIPS, Chip
+from smpcore.chips.costs import (
+    ChipCosts,
+    PredictionCost,
+    estimate_costs,
+    measure_costs,
+    needs_conversion,
+)
 from smpcore.chips.measuring import Measured, available, measure
 from smpcore.chips.programs import Sizes, sizes
 
-__all__ = ["CHIPS", "Chip", "Measured", "Sizes", "available", "measure", "sizes"]
+__all__ = [
+    "CHIPS",
+    "Chip",
+    "ChipCosts",
+    "Measured",
+    "PredictionCost",
+    "Sizes",
+    "available",
+    "estimate_costs",
+    "measure",
+    "measure_costs",
+    "needs_conversion",
+    "sizes",
+]

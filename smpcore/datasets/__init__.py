@@ -27,7 +27,13 @@ from smpcore.datasets.limits import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS
 from smpcore.datasets.long_tables import long_roles
 from smpcore.datasets.openml_sets import fetch_openml, find_openml, search_openml
 from smpcore.datasets.preparation import Input, Preparation, prepare
-from smpcore.datasets.quoting import listed, shorten_name, shown
+from smpcore.datasets.quoting import (
+    list_names,
+    listed,
+    plural,
+    shorten_name,
+    shown,
+)
 from smpcore.datasets.reading import Reading
 from smpcore.datasets.splits import Split, split
 from smpcore.datasets.tables import make_dataset, read_frame, read_table
@@ -62,11 +68,13 @@ __all__ = [
     "in_place",
     "leaky_features",
     "list_datasets",
+    "list_names",
     "listed",
     "load_dataset",
     "long_roles",
     "make_dataset",
     "moments",
+    "plural",
     "prepare",
     "read_frame",
     "read_kernels",

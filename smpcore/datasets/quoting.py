@@ -1,6 +1,6 @@
 """Names and values of a table, short enough for a sentence."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def shown(value: object, length: int = 40) -> str:
@@ -63,3 +63,41 @@ def listed(values: Iterable[object], most: int = 5) -> str:
     words = ", ".join(shown(value) for value in values[:most])
     rest = len(values) - most
     return words if rest <= 0 else f"{words} and {rest} more"
+
+
+def list_names(names: Sequence[object], most: int = 5, longest: int = 50) -> str:
+    """Names for a sentence, shortened, the rest counted.
+
+    Parameters
+    ----------
+    names : sequence of object
+        Names, as `str` writes them.
+    most : int, default=5
+        Most names that are written out.
+    longest : int, default=50
+        Most characters of each.
+
+    Returns
+    -------
+    str
+    """
+    words = ", ".join(shorten_name(name, longest) for name in names[:most])
+    rest = len(names) - most
+    return words if rest <= 0 else f"{words} and {rest} more"
+
+
+def plural(count: int, noun: str) -> str:
+    """A count and its noun, which takes an s unless the count is 1.
+
+    Parameters
+    ----------
+    count : int
+        How many there are.
+    noun : str
+        What is counted, in the singular.
+
+    Returns
+    -------
+    str
+    """
+    return f"{count:,} {noun}{'s' * (count != 1)}"

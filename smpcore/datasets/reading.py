@@ -1,6 +1,7 @@
 """How a file was read."""
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -32,3 +33,9 @@ class Reading:
     series: tuple[str, ...] = ()
     n_times: int | None = None
     filename: str = ""
+
+    def options(self) -> dict[str, Any]:
+        """Arguments with which `read_table` reads the file the same way again."""
+        names = ("delimiter", "decimal", "encoding", "series", "n_times")
+        options = {name: getattr(self, name) for name in names if getattr(self, name)}
+        return options if self.header else options | {"header": False}

@@ -8,6 +8,7 @@ from smpcore.evaluation.contest import (
     holm,
     holm_levels,
     paired_difference,
+    simultaneous_differences,
     title_of,
 )
 from smpcore.evaluation.engine import Engine, edition, engine
@@ -15,6 +16,13 @@ from smpcore.evaluation.errors import RegressionScores
 from smpcore.evaluation.folds import Fold, clusters, clusters_like, folds, n_draws
 from smpcore.evaluation.known_rows import known_rows
 from smpcore.evaluation.new_rows import Matched, answer_rows, labelled, match_columns
+from smpcore.evaluation.number_formats import (
+    NUMBER_FORMATS,
+    ComparedFormat,
+    ComparedRows,
+    Rows,
+    compare_number_formats,
+)
 from smpcore.evaluation.operating import (
     at_threshold,
     band_for_error,
@@ -41,6 +49,7 @@ from smpcore.evaluation.scores import (
     class_numbers,
     count_answers,
     evaluate,
+    score_answers,
     wilson,
 )
 from smpcore.evaluation.sizes import SIZES, measure
@@ -64,8 +73,11 @@ __all__ = [
     "BUDGET",
     "FEWEST_REFITS",
     "LEVEL",
+    "NUMBER_FORMATS",
     "SCORES",
     "SIZES",
+    "ComparedFormat",
+    "ComparedRows",
     "Contender",
     "Difference",
     "Engine",
@@ -73,6 +85,7 @@ __all__ = [
     "Matched",
     "ParameterPath",
     "RegressionScores",
+    "Rows",
     "Scores",
     "Stability",
     "Subject",
@@ -82,6 +95,7 @@ __all__ = [
     "class_numbers",
     "clusters",
     "clusters_like",
+    "compare_number_formats",
     "contend",
     "corrected_error",
     "corrected_t_test",
@@ -108,6 +122,8 @@ __all__ = [
     "refits",
     "reject_curve",
     "roc_area",
+    "score_answers",
+    "simultaneous_differences",
     "smaller_and_as_good",
     "stability",
     "summary",

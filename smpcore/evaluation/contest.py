@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -305,6 +305,35 @@ def _mcnemar(better: int, worse: int, n: int, level: float) -> Difference:
     if exact[1] < 0 <= high:
         high = exact[1]
     return Difference((better - worse) / n, low, high, test.pvalue, "McNemar")
+
+
+def simultaneous_differences(
+    losses: Sequence[np.ndarray],
+    reference: np.ndarray,
+    groups: np.ndarray | None = None,
+) -> list[Difference]:
+    """Compare several models with one on the same rows, corrected for their number.
+
+    Parameters
+    ----------
+    losses : sequence of ndarray of shape (n_rows,)
+        Loss of each model on each row.
+    reference : ndarray of shape (n_rows,)
+        Loss of the model that they are compared with.
+    groups : ndarray of shape (n_rows,), optional
+        Rows of equal value depend on each other; None: all are independent.
+
+    Returns
+    -------
+    list of Difference
+        P-values and intervals are corrected by `holm` and `holm_levels`.
+    """
+    p_values = [paired_difference(loss, reference, groups).p_value for loss in losses]
+    corrected = zip(losses, holm_levels(p_values), holm(p_values), strict=True)
+    return [
+        replace(paired_difference(loss, reference, groups, level), p_value=float(p))
+        for loss, level, p in corrected
+    ]
 
 
 def holm(p_values: Sequence[float]) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
@@ -75,6 +76,18 @@ class RegressionScores:
         spread = errors.std(ddof=1) / math.sqrt(self.rows)
         half = float(stdtrit(self.rows - 1, 0.975) * spread)
         return max(0.0, self.mae - half), self.mae + half
+
+    def as_dict(self, median: float) -> dict[str, Any]:
+        """The scores by name, for a file, beside always predicting a number."""
+        numbers = {
+            "mean_absolute_error": self.mae,
+            "root_mean_squared_error": self.rmse,
+            "r2": self.r2,
+            "always_the_training_median": self.always(median),
+        }
+        known = {n: float(f"{v:.6g}") for n, v in numbers.items() if np.isfinite(v)}
+        ends = [float(f"{end:.6g}") for end in self.interval if np.isfinite(end)]
+        return {"rows": self.rows, "interval_95": ends} | known
 
     @property
     def worst(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -101,6 +102,21 @@ class Scores:
         silent = (self.confusion.sum(axis=0) == 0) & (self.confusion.sum(axis=1) > 0)
         return self.classes[silent]
 
+    def as_dict(self) -> dict[str, Any]:
+        """The scores by name, for a file."""
+        low, high = self.interval
+        scores = {
+            "hits": self.hits,
+            "rows": self.rows,
+            "interval_95": [round(low, 4), round(high, 4)],
+            "balanced": round(self.balanced_accuracy, 4),
+            "most_frequent_class": round(self.majority, 4),
+            "hits_of_most_frequent_class": round(self.majority * self.rows),
+        }
+        if len(self.never_answered):
+            scores["never_answered"] = [str(label) for label in self.never_answered]
+        return scores
+
 
 def count_answers(
     truth: np.ndarray,
@@ -153,6 +169,34 @@ def class_numbers(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
     return np.where(classes[place] == labels, place, -1).astype(np.int64)
 
 
+def score_answers(
+    truth: np.ndarray,
+    answers: np.ndarray,
+    classes: np.ndarray | None,
+    clusters: np.ndarray | None = None,
+) -> Scores | RegressionScores:
+    """Score predictions on rows.
+
+    Parameters
+    ----------
+    truth, answers : ndarray of shape (n_samples,)
+        True and predicted labels, or numbers.
+    classes : ndarray of shape (n_classes,) or None
+        Labels of the model, sorted; None for regression.
+    clusters : ndarray of int, shape (n_samples,), optional
+        Which rows depend on each other.
+
+    Returns
+    -------
+    Scores or RegressionScores
+    """
+    if classes is None:
+        truth = np.asarray(truth, dtype=np.float64)
+        return RegressionScores(truth, answers, clusters)
+    numbers = [class_numbers(labels, classes) for labels in (truth, answers)]
+    return count_answers(*numbers, classes, clusters)
+
+
 def evaluate(
     model: PrototypeModel,
     X: np.ndarray,
@@ -184,8 +228,7 @@ def evaluate(
     if len(X) == 0:
         raise SmpcoreError("X has no rows; give this part at least one row.")
     if model.classes is None:
-        truth = np.asarray(y, dtype=np.float64)
-        return RegressionScores(truth, model.predict(X), clusters)
+        return score_answers(y, model.predict(X), None, clusters)
     answers = model.decide(model.scores(X))
     truth = class_numbers(y, model.classes)
     return count_answers(truth, answers, model.classes, clusters)

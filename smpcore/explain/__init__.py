@@ -23,6 +23,12 @@ from smpcore.explain.points import (
     points_rule,
 )
 from smpcore.explain.score_card import ScoreCard, score_card
+from smpcore.explain.tables import (
+    heaviest_cases,
+    prototype_table,
+    prototype_weights,
+    score_leads,
+)
 from smpcore.explain.words import rule_in_words
 
 __all__ = [
@@ -40,11 +46,15 @@ __all__ = [
     "deciding_prototypes",
     "embedding",
     "facts_of_prototypes",
+    "heaviest_cases",
     "likeness",
     "measures_of_prototypes",
     "nearest_examples",
     "points_rule",
+    "prototype_table",
+    "prototype_weights",
     "rule_in_words",
     "score_card",
+    "score_leads",
     "wins",
 ]

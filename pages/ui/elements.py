@@ -1,0 +1,209 @@
+"""Elements that several pages draw alike: messages, tables, charts, downloads."""
+
+from __future__ import annotations
+
+import mimetypes
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.state import session
+from pages.ui.glossary import help_of
+from pages.ui.text import escape_markdown
+from smpcore import SmpcoreError, figures
+
+#: Significant digits of numbers in tables: as a rule, and of large ones at most.
+_DIGITS, _MOST_DIGITS = 4, 15
+
+
+@contextmanager
+def problems_shown(
+    show: Callable[[str], Any] = st.info, stop: bool = False
+) -> Iterator[None]:
+    """Show an SmpcoreError where it is raised; ``stop``: nothing of the page follows.
+
+    Parameters
+    ----------
+    show : callable, default `st.info`
+    stop : bool
+    """
+    try:
+        yield
+    except SmpcoreError as problem:
+        show(escape_markdown(str(problem)))
+        if stop:
+            st.stop()
+
+
+def table(rows: Any, *, hide_index: bool = True, **options: Any) -> None:
+    """Show a table whose numbers have four significant digits.
+
+    Parameters
+    ----------
+    rows : DataFrame, or what makes one
+    hide_index : bool
+    **options
+        Of `st.dataframe`.
+    """
+    columns = number_columns(rows)
+    st.dataframe(rows, hide_index=hide_index, column_config=columns, **options)
+
+
+def metric(label: str, value: Any, width: int | str) -> None:
+    """A number with its label, which the glossary explains where it can."""
+    st.metric(label, value, help=help_of(label), width=width)
+
+
+def number_columns(rows: Any) -> dict[str, Any]:
+    """How a table is shown, column by column: values stay exact, terms are explained.
+
+    Four significant digits, however small a number is, and more where one has more
+    before its point: Streamlit itself shows four places after it.
+
+    Parameters
+    ----------
+    rows : DataFrame, or what makes one
+        With names for columns.
+
+    Returns
+    -------
+    dict of str to column configuration
+    """
+    columns = {}
+    for name, column in pd.DataFrame(rows).items():
+        if isinstance(name, str) and column.dtype.kind == "f":
+            style = f"%.{_digits(column.to_numpy(float, na_value=np.nan))}g"
+            number = st.column_config.NumberColumn(format=style, help=help_of(name))
+            columns[name] = number
+        elif help := help_of(name):
+            columns[name] = st.column_config.Column(help=help)
+    return columns
+
+
+def _digits(values: np.ndarray) -> int:
+    largest = np.abs(values[np.isfinite(values)]).max(initial=1.0)
+    before_the_point = int(np.log10(max(largest, 1.0))) + 1
+    return min(max(_DIGITS, before_the_point), _MOST_DIGITS)
+
+
+def table_popover(*tables: Any) -> None:
+    """The numbers of a chart, on request."""
+    with st.popover("Show as a table"):
+        for rows in tables:
+            table(rows)
+
+
+def signed_bars(
+    values: np.ndarray,
+    names: Sequence[str],
+    title: str,
+    of: str,
+    *,
+    key: str,
+    alt: str,
+    marked: Sequence[int] = (),
+) -> None:
+    """Bars of weights, the largest first, and all of them as a table.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_bars,)
+    names : sequence of str
+    title : str
+        What the values are.
+    of : str
+        What the names are.
+    key, alt : str
+        Of the chart.
+    marked : sequence of int
+        Bars that are marked.
+    """
+    figure = figures.signed_bars(values, names, title, marked)
+    st.plotly_chart(figure, key=key, alt=alt)
+    order = np.argsort(-np.abs(values), kind="stable")
+    table_popover([{of: names[i], title: float(values[i])} for i in order])
+
+
+def download(
+    label: str, data: Any, file_name: str, *, key: str, place: Any = st, **options: Any
+) -> None:
+    """A button that saves a file; the page does not run again.
+
+    Parameters
+    ----------
+    label : str
+    data : bytes, str, or a callable that makes them in a thread without a session
+    file_name, key : str
+    place : container of Streamlit
+    **options
+        Of `st.download_button`.
+    """
+    place.download_button(
+        label,
+        data=data,
+        file_name=file_name,
+        mime=mimetypes.guess_type(file_name)[0],
+        icon=":material/download:",
+        on_click="ignore",
+        key=key,
+        **options,
+    )
+
+
+def data_editor(
+    name: str, widget: str, start: Callable[[], pd.DataFrame], **options: Any
+) -> pd.DataFrame:
+    """A table to edit; what it starts from stays the same while it is on the page.
+
+    Parameters
+    ----------
+    name : str
+        Of its start in the session.
+    widget : str
+        Its key; another one starts anew.
+    start : callable
+        Makes the table to start from.
+    **options
+        Of `st.data_editor`; ``column_config`` may be a function of the table.
+
+    Returns
+    -------
+    DataFrame
+    """
+    results = session.get().results
+    if widget not in st.session_state or results.get(name, ("",))[0] != widget:
+        results[name] = widget, start()
+    table = results[name][1]
+    if callable(configure := options.get("column_config")):
+        options["column_config"] = configure(table)
+    return st.data_editor(table, key=widget, **options)
+
+
+def kept_table(name: str, key: str, start: pd.DataFrame, **options: Any) -> Any:
+    """A table to edit that is still as edited after a visit to another page.
+
+    Parameters
+    ----------
+    name : str
+        Of the table in the session.
+    key : str
+        What the table is about; another key begins anew.
+    start : DataFrame
+        What it holds before it is edited.
+    **options
+        Of `st.data_editor`.
+
+    Returns
+    -------
+    DataFrame
+    """
+    results = session.get().results
+    known, edited = results.get(f"{name}.edited", ("", start))
+    start = edited if known == key else start
+    edited = data_editor(f"{name}.base", f"{name}.{key}", lambda: start, **options)
+    results[f"{name}.edited"] = key, edited
+    return edited

@@ -1,0 +1,32 @@
+"""What the terms on the screen mean: assets/glossary.md, read once, shown on hover."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_FILE = Path(__file__).parents[2] / "assets" / "glossary.md"
+_ENTRY = re.compile(r"^- \*\*(.+?)\*\*: (.+)$", re.MULTILINE)
+
+#: Term in small letters -> what it means.
+GLOSSARY = {
+    term.lower(): meaning for term, meaning in _ENTRY.findall(_FILE.read_text("utf-8"))
+}
+
+
+def help_of(label: object) -> str | None:
+    """What a label means; None if it needs no knowledge."""
+    return GLOSSARY.get(str(label).lower().removesuffix(" %"))
+
+
+def define(*terms: str) -> str:
+    """What terms mean, each after its name if there are several.
+
+    Raises
+    ------
+    KeyError
+        If a term is not in the glossary.
+    """
+    if len(terms) == 1:
+        return GLOSSARY[terms[0].lower()]
+    return "\n\n".join(f"{term}: {GLOSSARY[term.lower()]}" for term in terms)

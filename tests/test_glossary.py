@@ -1,0 +1,73 @@
+"""The glossary: every term that pages show is in it, and every entry is shown."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from pages.ui import elements, glossary
+from smpcore import load_dataset
+from tests.app import kernels, opened, sound
+
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "assets" / "glossary.md").read_text("utf-8")
+#: Texts of the pages, and of the tables and measures of the library that they show.
+SOURCES = [
+    *ROOT.glob("pages/**/*.py"),
+    *ROOT.glob("smpcore/**/measures.py"),
+    ROOT / "smpcore" / "explain" / "tables.py",
+]
+STRINGS = {
+    node.value.lower()
+    for path in SOURCES
+    for node in ast.walk(ast.parse(path.read_text("utf-8")))
+    if isinstance(node, ast.Constant) and isinstance(node.value, str)
+}
+
+
+@pytest.mark.parametrize("term", glossary.GLOSSARY)
+def test_an_entry_is_shown_somewhere_and_short(term):
+    assert term in STRINGS or f"{term} %" in STRINGS
+    sentences = re.findall(r"[.:] [A-Z]|[.]$", glossary.GLOSSARY[term])
+    assert 1 <= len(sentences) <= 2, "one sentence or two"
+
+
+def test_every_line_of_the_file_is_an_entry_in_alphabetical_order():
+    lines = [line for line in TEXT.splitlines() if line.startswith("-")]
+    assert len(lines) == len(glossary.GLOSSARY) > 20
+    assert [*glossary.GLOSSARY] == sorted(glossary.GLOSSARY)
+
+
+def test_every_term_that_pages_ask_for_is_in_it():
+    asked = [
+        term.value.lower()
+        for path in ROOT.glob("pages/**/*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        if node.func.id == "define"
+        for term in node.args
+        if isinstance(term, ast.Constant)
+    ]
+    assert len(asked) > 10 and {*asked} <= {*glossary.GLOSSARY}
+
+
+def test_columns_are_explained_whatever_they_hold():
+    columns = elements.number_columns(
+        {"weight": [0.5], "Recovered %": ["1"], "row": [1]}
+    )
+    assert columns["weight"]["help"] == glossary.define("Weight")
+    assert columns["Recovered %"]["help"] == glossary.define("Recovered")
+    assert "row" not in columns
+
+
+@pytest.mark.usefixtures(kernels.__name__)
+def test_metrics_are_explained_on_hover():
+    page = opened({"data": "iris"}, "apply.py")
+    frame = load_dataset("iris").frame
+    moved = frame.assign(**{frame.columns[0]: frame.iloc[:, 0] + 1e-3})
+    content = moved.to_csv(index=False).encode()
+    page.file_uploader[0].set_value(("t.csv", content, "text/csv")).run()
+    helps = {metric.label: metric.proto.help for metric in sound(page).metric}
+    assert helps["Balanced accuracy"] == glossary.define("Balanced accuracy")
+    assert not helps["Rows"]
