@@ -170,7 +170,8 @@ def _card(page: Page) -> list[str]:
     return [
         "<h2>Score card</h2>",
         html_table(page.card.to_frame().to_dict("records")),
-        f"<p>{escape(page.card.rule)} {escape(page.accuracy_of_card)}</p>",
+        f"<p>{escape(page.card.rule)} A star marks the line of a missing number. "
+        f"{escape(page.accuracy_of_card)}</p>",
     ]
 
 

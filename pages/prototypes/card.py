@@ -29,8 +29,8 @@ def expander(context: ModelContext) -> None:
         table(card.to_frame(), height="content")
         st.markdown(f"**{escape_markdown(card.rule)}**")
         st.caption(
-            "Add the points of one line of each column. Ranges and points are chosen "
-            "on the training rows. "
+            "Add the points of one line of each column; a star marks the line of a "
+            "missing number. Ranges and points are chosen on the training rows. "
             + escape_markdown(" ".join(accuracies(context, card)))
         )
 

@@ -41,7 +41,7 @@ class ScoreCard:
     columns : tuple of str
         Column of each line.
     values : tuple of str
-        Range or level of each line, in words.
+        Range or level of each line; with a star where a missing number counts.
     points : ndarray of int, shape (n_lines, n_totals)
         Points that a line adds to each total, at least 0.
     start : ndarray of int, shape (n_totals,)
@@ -146,15 +146,15 @@ class _Cut:
         return np.where(known, levels[part.argmax(axis=1)], default)
 
     def words(self) -> list[str]:
-        """Each line in words; a missing value counts as the line that says so."""
+        """Each line as text; a missing value counts as the line with the star."""
         if self.given.kind == "category":
             return list(self.given.levels)
         ends = [f"{end:.10g}" for end in self.ends]
-        words = [f"below {ends[0]}"] if ends else ["any value"]
-        words += [f"{low} to below {high}" for low, high in itertools.pairwise(ends)]
-        words += [f"{end} or more" for end in ends[-1:]]
+        words = [f"< {ends[0]}"] if ends else ["any value"]
+        words += [f"{low} to < {high}" for low, high in itertools.pairwise(ends)]
+        words += [f"≥ {end}" for end in ends[-1:]]
         missing = int(np.searchsorted(self.ends, self.given.median, side="right"))
-        words[missing] += ", or missing"
+        words[missing] += " *"
         return words
 
 

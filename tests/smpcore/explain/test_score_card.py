@@ -32,7 +32,7 @@ def by_hand(card, preparation, row):
         given = next(i for i in preparation.inputs if i.name == name)
         value = row[given.features]
         for place, words in zip(lines.index, lines["value"], strict=True):
-            if holds(given, words.removesuffix(", or missing"), value):
+            if holds(given, words.removesuffix(" *"), value):
                 totals += card.points[place]
                 break
         else:
@@ -47,10 +47,10 @@ def holds(given, words, value):
         return given.text(np.array([*np.zeros(given.first), *value])) == words
     if words == "any value":
         return True
-    if words.startswith("below"):
+    if words.startswith("<"):
         return value[0] < float(words.split()[-1])
-    if words.endswith("or more"):
-        return value[0] >= float(words.split()[0])
+    if words.startswith("≥"):
+        return value[0] >= float(words.split()[1])
     low, _, _, high = words.split()
     return float(low) <= value[0] < float(high)
 
@@ -103,7 +103,7 @@ def test_levels_and_missing_values_have_their_lines():
     assert {"I", "II", "III"} <= set(table.loc[table["column"] == "stage", "value"])
     assert {"yes", "no"} == set(table.loc[table["column"] == "smoker", "value"])
     ages = table.loc[table["column"] == "age", "value"]
-    assert ages.str.endswith(", or missing").sum() == 1
+    assert ages.str.endswith(" *").sum() == 1
     for row in X[::9]:
         assert by_hand(card, preparation, row) == card.predict(row[None])[0]
     assert (card.predict(X) == model.predict(X)).mean() > 0.9
