@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from smpcore.explain import Rule, rule_in_words
+from smpcore.explain import Rule, ScoreCard, rule_in_words
 from smpcore.model import PrototypeModel, portraits
 from smpcore.model.html import facts, html_table, portrait
 
@@ -61,6 +61,10 @@ class Page:
         Real rows that the report quotes; empty if none.
     rule : Rule, optional
         Sentences and tables of points, before the formula.
+    card : ScoreCard, optional
+        The rule as points that are added by hand.
+    accuracy_of_card : str
+        How good the card is, in sentences.
     """
 
     title: str
@@ -75,6 +79,8 @@ class Page:
     prototypes: Sequence[Mapping[str, Any]] = ()
     rows: Sequence[Mapping[str, Any]] = ()
     rule: Rule | None = None
+    card: ScoreCard | None = None
+    accuracy_of_card: str = ""
 
 
 def report(model: PrototypeModel, page: Page | None = None) -> str:
@@ -112,6 +118,7 @@ def report(model: PrototypeModel, page: Page | None = None) -> str:
         *([] if page.rule is None else _points(page)),
         "<details><summary>As a formula</summary>",
         f'<p class="rule">{escape(chr(10).join(rule_in_words(model)))}</p></details>',
+        *([] if page.card is None else _card(page)),
         "<h2>Prototypes</h2>",
         html_table(page.prototypes),
     ]
@@ -156,6 +163,16 @@ def _points(page: Page) -> list[str]:
                 f"<p>{more} line{'s' * (more > 1)} with smaller effects omitted</p>"
             )
     return lines
+
+
+def _card(page: Page) -> list[str]:
+    """The score card: a table, the rule, and how good it is."""
+    return [
+        "<h2>Score card</h2>",
+        html_table(page.card.to_frame().to_dict("records")),
+        f"<p>{escape(page.card.rule)} A star marks the line of a missing number. "
+        f"{escape(page.accuracy_of_card)}</p>",
+    ]
 
 
 def _prototype(model: PrototypeModel, page: Page, j: int) -> str:

@@ -386,3 +386,15 @@ def test_what_was_typed_stays_when_a_feature_is_forbidden():
     sound(page.button(key="take_back").click().run())
     assert "True value:" in said(page)
     assert lines().loc[column, "value"] != 9.5 and not lines()["hold"].any()
+
+
+def test_a_small_linear_model_has_a_score_card_and_others_say_why_not():
+    small = {"data": "breast_cancer", "method": "smallk", "n_prototypes": "1"}
+    page = at("Rule in words", {**small, "k": "2"})
+    card = page.dataframe[-1].value
+    assert list(card) == ["column", "value", "points"]
+    assert (card["points"] >= 0).all()
+    assert "if the points sum to" in words(page)
+    assert "Validation: accuracy of the card" in words(page)
+    page = at("Rule in words", {"data": "breast_cancer", "method": "supersparse"})
+    assert "A score card needs a linear classifier" in words(page)

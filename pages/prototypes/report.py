@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from pages.prototypes import rules
+from pages.prototypes.card import for_report
 from pages.prototypes.context import ModelContext
 from pages.prototypes.one import oddities
 from pages.prototypes.portraits import lines
@@ -60,6 +61,7 @@ def html(context: ModelContext, facts: dict[str, str], real: bool) -> str:
     model, notes = context.model, context.notes
     hidden = not real and "real case" in model.kind_of_prototype
     hidden = hidden and context.data.dataset.private
+    card, accuracy = for_report(context)
     page = Page(
         title=f"Prototypes of {context.data.dataset.name}",
         facts=facts,
@@ -75,6 +77,8 @@ def html(context: ModelContext, facts: dict[str, str], real: bool) -> str:
         prototypes=lines(context),
         rows=_rows(context) if real else (),
         rule=None if hidden else rules.rule(context),
+        card=card,
+        accuracy_of_card=accuracy,
     )
     return report(model, page)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.prototypes import card
 from pages.prototypes.context import ModelContext
 from pages.prototypes.portraits import MOST_DRAWN
 from pages.ui.elements import table as show_table
@@ -33,6 +34,8 @@ def section(context: ModelContext) -> None:
             "Values are in the original units of the columns. Small terms that are "
             "omitted here are counted; the model uses them all."
         )
+    if context.model.classes is not None:
+        card.expander(context)
 
 
 def title(context: ModelContext, table: PointsTable) -> str:

@@ -22,6 +22,7 @@ from smpcore.explain.points import (
     column_effects,
     points_rule,
 )
+from smpcore.explain.score_card import ScoreCard, score_card
 from smpcore.explain.tables import (
     heaviest_cases,
     prototype_table,
@@ -36,6 +37,7 @@ __all__ = [
     "Oddities",
     "PointsTable",
     "Rule",
+    "ScoreCard",
     "changed_columns",
     "column_effects",
     "contrasts",
@@ -52,6 +54,7 @@ __all__ = [
     "prototype_table",
     "prototype_weights",
     "rule_in_words",
+    "score_card",
     "score_leads",
     "wins",
 ]
