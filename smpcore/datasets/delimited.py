@@ -35,6 +35,8 @@ MISSING_WORDS = (
     *("null", "NULL", "Null"),
 )
 _SAMPLE_ROWS = 200
+# A longer head is looked at if the usual one has fewer lines: names of many columns.
+_SAMPLE_LINES, _LONG_HEAD_BYTES = 3, 4_000_000
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d+),\d+\s*")
 _POINT_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(,\d{3})+|\d+)\.\d+\s*")
 # 1,5  1.234,5  1.234  ,5
@@ -75,7 +77,8 @@ def read_delimited(
     text, encoding = as_utf8(data, encoding)
     text, announced = _without_announcement(text)
     sample = _sample(text)
-    delimiter = delimiter or announced or _detect_delimiter(sample)
+    delimiter = delimiter or announced or _detect_delimiter(sample[:HEAD_BYTES])
+    check_size(1, _count_fields(text, delimiter))
     if delimiter == "whitespace":
         text = _with_tabs(text)
         sample = _sample(text)
@@ -137,9 +140,20 @@ def _with_tabs(text: bytes) -> bytes:
     return b"\n".join("\t".join(row).encode() for row in fields)
 
 
+def _count_fields(text: bytes, delimiter: str) -> int:
+    """Fields of the first line, which may be far too long to be taken apart."""
+    first = next((line for line in lines(text) if line.strip()), b"")
+    if delimiter == "whitespace":
+        words = blocks(first.replace(b"\t", b" "), b" ")
+        return sum(len(block.split()) for block in words)
+    return re.sub(b'"[^"]*"', b"", first).count(delimiter.encode()) + 1
+
+
 def _sample(text: bytes) -> str:
     """The first lines, complete ones only."""
     sample = text[:HEAD_BYTES]
+    if count_line_ends(sample) < _SAMPLE_LINES:
+        sample = text[:_LONG_HEAD_BYTES]
     if len(sample) < len(text):
         ends = max(sample.rfind(b"\n"), sample.rfind(b"\r"))
         sample = sample[: ends + 1] if ends >= 0 else sample
