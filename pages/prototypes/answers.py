@@ -122,7 +122,8 @@ def _parts(context: ModelContext, x: np.ndarray) -> None:
     if not found.parts.any():
         st.caption(f"{found.rule} All contributions are 0; constant: {found.rest:.4g}.")
         return
-    figure = figures.signed_bars(found.parts, names, f"contribution to the {split}")
+    title = f"contribution to the {split}"
+    figure = figures.signed_bars(found.parts, names, title, y_title=found.of)
     meaning = "blue for the winner, vermilion for the runner-up"
     if context.model.classes is None:
         meaning = "blue raises it, vermilion lowers it"

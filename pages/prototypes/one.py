@@ -143,7 +143,7 @@ def _effects(context: ModelContext, j: int) -> None:
     names = [given.name for given in preparation.inputs]
     n_used, n_weights = np.count_nonzero(effects), np.count_nonzero(weights)
     title = "effect: standard deviation of its contribution to the score"
-    figure = figures.signed_bars(effects, names, title)
+    figure = figures.signed_bars(effects, names, title, y_title="column")
     st.plotly_chart(figure, key="effects", alt=f"Prototype {j + 1}: {title}, sorted")
     st.caption(f"{n_used} of {len(names)} columns, {n_weights} weights.")
     with st.popover("Show as a table"):

@@ -167,7 +167,7 @@ def _kernels(context: ModelContext) -> None:
     model = context.model
     what, names, weights = readouts.kernel_weights(model, context.data)
     st.markdown(f"**Weights β of the kernels**, by {what}")
-    figure = figures.signed_bars(weights, names, "weight β")
+    figure = figures.signed_bars(weights, names, "weight β", y_title="kernel")
     st.plotly_chart(figure, key="beta", alt="Weights of the kernels, sorted")
     with st.popover("Show as a table"):
         order = np.argsort(-weights, kind="stable")

@@ -123,7 +123,9 @@ def _selected(context: ModelContext, found: Stability, by_level: Stability) -> N
     share = 100 * found.selected[j]
     shown = np.zeros(len(share))
     shown[chosen] = share[chosen]
-    figure = figures.signed_bars(shown, names, "selected in % of refits")
+    figure = figures.signed_bars(
+        shown, names, "selected (% of refits)", y_title=what.removesuffix("s")
+    )
     words = f"How often refits select the {what} of prototype {j + 1}"
     st.plotly_chart(figure, key="steady", alt=words)
     st.dataframe(_lines(found, j, chosen, share, names), hide_index=True)

@@ -206,8 +206,12 @@ def _rows(
 
 
 def _window(figure: go.Figure, view: View) -> go.Figure:
-    figure.update_xaxes(range=view.x, showgrid=False, zeroline=False, title=None)
-    figure.update_yaxes(range=view.y, showgrid=False, zeroline=False, title=None)
+    for update, ends, label in (
+        (figure.update_xaxes, view.x, view.x_label),
+        (figure.update_yaxes, view.y, view.y_label),
+    ):
+        title = {"text": words(label), "font_size": 12, "standoff": 4}
+        update(range=ends, showgrid=False, zeroline=False, title=title)
     return figure.update_layout(
-        height=_HEIGHT, showlegend=False, margin={"l": 30, "r": 5, "t": 5, "b": 25}
+        height=_HEIGHT, showlegend=False, margin={"l": 45, "r": 5, "t": 5, "b": 40}
     )

@@ -134,6 +134,7 @@ def channels(
     for i, (row, title) in enumerate(zip(rows, titles, strict=True)):
         for c, line in enumerate(np.reshape(row, shape)):
             figure.add_scatter(
+                x=np.arange(1, line.size + 1),
                 y=line,
                 name=words(title),
                 legendgroup=str(i),
@@ -145,8 +146,18 @@ def channels(
                 row=c // across + 1,
                 col=c % across + 1,
             )
-    layout(figure, "", "", 60 + 130 * down)
-    return figure.update_layout(legend_y=1.08)
+    _edge_titles(figure, down, across, "time step", "value")
+    return layout(figure, 60 + 130 * down).update_layout(legend_y=1.08)
+
+
+def _edge_titles(
+    figure: go.Figure, down: int, across: int, x_title: str, y_title: str
+) -> None:
+    """Titles of a grid of panels: below its lowest row, left of its first column."""
+    for col in range(1, across + 1):
+        figure.update_xaxes(title_text=x_title, row=down, col=col)
+    for row in range(1, down + 1):
+        figure.update_yaxes(title_text=y_title, row=row, col=1)
 
 
 def signed_bars(
@@ -155,6 +166,7 @@ def signed_bars(
     x_title: str,
     marked: Sequence[int] = (),
     most: int = 25,
+    y_title: str = "feature",
 ) -> go.Figure:
     """Numbers as lying bars, the largest on top; negative ones hatched.
 
@@ -170,6 +182,8 @@ def signed_bars(
         Bars with a warning sign at their name.
     most : int
         At most so many; zeros are left out.
+    y_title : str
+        What the names are of.
 
     Returns
     -------
@@ -193,7 +207,7 @@ def signed_bars(
             hovertemplate="%{customdata}: %{x:.4g}<extra></extra>",
         )
     )
-    bars_layout(figure, len(order), x_title, "")
+    bars_layout(figure, len(order), x_title, y_title)
     return figure.update_yaxes(type="linear", tickvals=places, ticktext=labels)
 
 
@@ -247,7 +261,7 @@ def densities(
         figure.add_vline(
             x=place, line_dash="dot", line_color="#8A8F98", annotation_text=words(name)
         )
-    return layout(figure, words(x_title), "density", 260)
+    return layout(figure, 260, words(x_title), "density")
 
 
 def embeddings(
@@ -285,5 +299,5 @@ def embeddings(
                 row=1,
                 col=col,
             )
-    layout(figure, "", "", 380)
-    return figure.update_layout(legend_y=1.12)
+    _edge_titles(figure, 1, 2, "first principal axis", "second principal axis")
+    return layout(figure, 380).update_layout(legend_y=1.12)
