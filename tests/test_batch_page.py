@@ -25,7 +25,7 @@ def content(tmp_path_factory):
     where = dataset, parts.train
     walks = [walk_method(key, *where, n_points=3) for key in ("smallk", "smp")]
     walks += walk_baselines(dataset.task)[:1]
-    rows = list(sweep(dataset, drawn, walks, warm=False))
+    rows = list(sweep(dataset, drawn, walks, mode="cold"))
     of = dataset.name, dataset.digest, parts.key, dataset.task, 3
     path = tmp_path_factory.mktemp("batch") / "r.parquet"
     write_results(path, Subject(*of, edition()), rows)

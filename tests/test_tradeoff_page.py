@@ -220,7 +220,7 @@ def test_a_threshold_is_chosen_on_training_rows_and_judged_on_validation_rows():
     )
     y = data.of("train")[1]
     assert f"scores of {len(y)} of {len(y)} training rows" in said(app)
-    scores = out_of_fold(choice.method, {}, data.dataset, data.split)
+    scores = out_of_fold(METHODS[choice.method].estimator({}), data.dataset, data.split)
     number = _positive(app).value
     points = operating_points(
         scores[:, number] - scores[:, 1 - number], y == data.dataset.classes[number]

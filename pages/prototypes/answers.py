@@ -168,7 +168,6 @@ def _flip(context: ModelContext, x: np.ndarray, frozen: list[int]) -> None:
     )
     inside = right.toggle("Stay within the training range", True, key="why_in")
     model = context.model
-    ends = {"low": model.low, "high": model.high} if inside else {}
     out = outside(model, x)
     if inside and out.any():
         st.warning(escape_markdown(_told_outside(model, x, out, frozen)))
@@ -179,7 +178,7 @@ def _flip(context: ModelContext, x: np.ndarray, frozen: list[int]) -> None:
         frozen=frozen,
         preparation=context.data.preparation,
         X=context.rows[0],
-        **ends,
+        bounds=(model.low, model.high) if inside else None,
     )
     if flip is None:
         st.info("No counterfactual found; allow more columns or larger changes.")

@@ -18,7 +18,7 @@ from pages.ui.progress import is_waiting
 from pages.ui.text import escape_markdown, number_columns, short_label
 from pages.work import cache, study_pool
 from pages.work.tasks import Task
-from smpcore import PrototypeModel, SmpcoreError, figures
+from smpcore import METHODS, PrototypeModel, SmpcoreError, figures
 from smpcore.evaluation import (
     band_for_error,
     margins,
@@ -205,7 +205,8 @@ def _training_scores(context: Context) -> np.ndarray | None:
 
 def _job(method: str, values: dict[str, Any], data: cache.Parts) -> Task:
     def work(stop: np.ndarray, progress: np.ndarray) -> np.ndarray:
-        of = method, values, data.dataset, data.split
+        estimator = METHODS[method].estimator(values, data.dataset.task)
+        of = estimator, data.dataset, data.split
         options = {"stop": stop, "progress": progress}
         with study_pool.executor_for(data.dataset) as executor:
             return out_of_fold(*of, executor=executor, **options)

@@ -90,7 +90,7 @@ class SweepJob(Task):
         ready = self._dataset.private or engine().client is None
         if ready and not self.fine:
             timer.start()
-        options = {"quick": not self.fine, "stop": stop}
+        options = {"mode": "warm" if self.fine else "preview", "stop": stop}
         with study_pool.executor_for(self._dataset) as options["executor"]:
             for walk in walks:  # one after the other: the slowest last
                 for row in sweep(self._dataset, drawn, [walk], **options):

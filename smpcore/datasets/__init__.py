@@ -28,7 +28,7 @@ from smpcore.datasets.long_tables import long_roles
 from smpcore.datasets.openml_sets import fetch_openml, find_openml, search_openml
 from smpcore.datasets.preparation import Input, Preparation, prepare
 from smpcore.datasets.quoting import listed, shorten_name, shown
-from smpcore.datasets.reading import Reading
+from smpcore.datasets.reading import Reading, ReadingOptions
 from smpcore.datasets.splits import Split, split
 from smpcore.datasets.tables import make_dataset, read_frame, read_table
 from smpcore.datasets.times import moments, read_times
@@ -50,6 +50,7 @@ __all__ = [
     "Origin",
     "Preparation",
     "Reading",
+    "ReadingOptions",
     "Split",
     "as_numbers",
     "as_text",

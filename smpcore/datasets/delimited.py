@@ -16,7 +16,7 @@ from smpcore.datasets.cells import NUMBER, parse_cell
 from smpcore.datasets.columns import framed, narrowed, parsed_numbers
 from smpcore.datasets.limits import MAX_COLUMNS, check_size
 from smpcore.datasets.quoting import shown
-from smpcore.datasets.reading import Reading
+from smpcore.datasets.reading import Reading, ReadingOptions
 from smpcore.datasets.text import (
     ENCODINGS,
     HEAD_BYTES,
@@ -45,26 +45,17 @@ _EXPECTED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 
 
 def read_delimited(
-    data: bytes,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
-    header: bool | None = None,
+    data: bytes, options: ReadingOptions
 ) -> tuple[pd.DataFrame, Reading]:
-    """Read a text table; every setting that is None is detected.
+    """Read a text table; every option that is None is detected.
 
     Parameters
     ----------
     data : bytes
         The whole file.
-    delimiter : str, optional
-        One character, or "whitespace".
-    decimal : {".", ","}, optional
-        Decimal sign.
-    encoding : str, optional
-        One of ``ENCODINGS``.
-    header : bool, optional
-        Whether the first row holds names.
+    options : ReadingOptions
+        A delimiter of one character or "whitespace", a decimal sign "." or ",", one of
+        ``ENCODINGS``, and whether there is a header.
 
     Returns
     -------
@@ -73,11 +64,11 @@ def read_delimited(
     Reading
         The settings used.
     """
-    _check_settings(delimiter, decimal, encoding)
-    text, encoding = as_utf8(data, encoding)
+    _check_options(options)
+    text, encoding = as_utf8(data, options.encoding)
     text, announced = _without_announcement(text)
     sample = _sample(text)
-    delimiter = delimiter or announced or _detect_delimiter(sample[:HEAD_BYTES])
+    delimiter = options.delimiter or announced or _detect_delimiter(sample[:HEAD_BYTES])
     check_size(1, _count_fields(text, delimiter))
     if delimiter == "whitespace":
         text = _with_tabs(text)
@@ -86,14 +77,16 @@ def read_delimited(
     rows = _rows_of(sample, separator)
     if not rows:
         raise DatasetError("The file is empty; choose a file with a table.")
-    decimal = decimal or _detect_decimal(rows, separator)
+    decimal = options.decimal or _detect_decimal(rows, separator)
     width = Counter(len(row) for row in rows).most_common(1)[0][0]
     if len(rows[0]) == width - 1:
         text = _completed(text, separator, rows)
         rows = _rows_of(_sample(text), separator)
     check_size(count_line_ends(text), width)
     columns = _parsed(text, separator, width)
-    header = _detect_header(rows, decimal) if header is None else header
+    header = options.header
+    if header is None:
+        header = _detect_header(rows, decimal)
     names = [f"column {number}" for number in range(1, width + 1)]
     if header:
         names = [column[0].as_py() for column in columns]
@@ -108,9 +101,8 @@ def read_delimited(
     return frame, Reading("CSV", delimiter, decimal, encoding, header)
 
 
-def _check_settings(
-    delimiter: str | None, decimal: str | None, encoding: str | None
-) -> None:
+def _check_options(options: ReadingOptions) -> None:
+    delimiter, decimal, encoding = options.delimiter, options.decimal, options.encoding
     if delimiter not in (None, *DELIMITERS) and not re.fullmatch(
         r"[^\w\s\"'.+-]", str(delimiter)
     ):

@@ -166,7 +166,7 @@ def _swept(
     n_fits = len(drawn) * len(wanted)
     bar = tqdm(total=n_fits, desc="fits", unit="fit", dynamic_ncols=True)
     bar.update(sum(key[:3] in wanted for key in done))
-    options = {"warm": False, "executor": executor, "stop": stop, "done": done}
+    options = {"mode": "cold", "executor": executor, "stop": stop, "done": done}
     written, before = time.monotonic(), len(done)
     try:
         for row in sweep(*of, **options):

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -161,7 +161,7 @@ class SweepContext:
     ----------
     dataset : Dataset
     chains : list of (ParameterPath, Fold)
-    quick, warm : bool
+    mode : {"preview", "warm", "cold"}
     stop : ndarray of int64, shape (1,)
         Its rise is seen on this machine, not by workers of a cluster.
     """
@@ -170,12 +170,11 @@ class SweepContext:
         self,
         dataset: Dataset,
         chains: list[tuple[ParameterPath, Fold]],
-        quick: bool,
-        warm: bool,
+        mode: str,
         stop: np.ndarray,
     ) -> None:
         self.dataset, self.chains, self.stop = dataset, chains, stop
-        self.quick, self.warm = quick, warm
+        self.quick, self.warm = mode == "preview", mode != "cold"
         self._benches: dict[int, FoldCache] = {}
         self._bytes = 0
 
@@ -224,8 +223,7 @@ def sweep(
     drawn: Sequence[Fold],
     walks: Sequence[ParameterPath],
     *,
-    quick: bool = False,
-    warm: bool = True,
+    mode: Literal["preview", "warm", "cold"] = "warm",
     executor: Executor | None = None,
     stop: np.ndarray | None = None,
     done: Collection[tuple] = (),
@@ -242,18 +240,17 @@ def sweep(
         From `folds`: which rows learn, which are held out.
     walks : sequence of ParameterPath
         What to fit: the values of one parameter of one method or baseline each.
-    quick : bool
-        Fit as a preview does: sooner, and a little worse.
-    warm : bool
-        Start each fit of a chain from the one before: sooner. If not, every fit is the
-        one that is exported for these values, and none needs another.
+    mode : {"preview", "warm", "cold"}
+        "warm" starts each fit of a chain from the one before; "preview" does so, too,
+        and fits sooner and a little worse. With "cold" every fit is the one that is
+        exported for these values, and none needs another.
     executor : Executor, optional
         Where the fits run: threads, processes, or a Dask client's
         (``client.get_executor()``); None: in this thread, one after the other.
     stop : ndarray of int64, shape (1,), optional
         The sweep ends soon after this becomes non-zero (a cluster's worker: its fit).
     done : collection of tuple
-        Fits, by `KEY`, that are left out; only where none needs another.
+        Fits, by `KEY`, that are left out; only with "cold".
 
     Yields
     ------
@@ -263,7 +260,7 @@ def sweep(
     """
     stop = np.zeros(1, dtype=np.int64) if stop is None else stop
     chains = [(walk, fold) for walk in walks for fold in drawn]
-    shop = SweepContext(dataset, chains, quick, warm, stop)
+    shop = SweepContext(dataset, chains, mode, stop)
     states: dict[int, Any] = {}
     longest = max((len(walk.knots) for walk in walks), default=0)
     steps = [
@@ -274,11 +271,11 @@ def sweep(
         ]
         for step in range(longest)
     ]
-    rounds = steps if warm else [[at for step in steps for at in step]]
+    rounds = steps if shop.warm else [[at for step in steps for at in step]]
     with running(_advance, shop, stop, executor) as run:
         for tasks in rounds:
             for chain, state, row in run((*at, states.get(at[0])) for at in tasks):
-                if warm:
+                if shop.warm:
                     states[chain] = state
                 if row is not None:
                     yield row

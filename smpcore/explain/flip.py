@@ -64,8 +64,7 @@ def counterfactual(
     x: np.ndarray,
     norm: Norm = "l2",
     *,
-    low: np.ndarray | None = None,
-    high: np.ndarray | None = None,
+    bounds: tuple[np.ndarray, np.ndarray] | None = None,
     frozen: Sequence[int] = (),
     preparation: Preparation | None = None,
     X: np.ndarray | None = None,
@@ -83,8 +82,8 @@ def counterfactual(
         The input to start from; every value is finite.
     norm : {"l2", "l1"}
         Length of a change, in scaled units.
-    low, high : ndarray of shape (n_features,), optional
-        Ends of the features after the change, user's units. Where x lies outside, the
+    bounds : (low, high) of ndarray of shape (n_features,), optional
+        Range of each feature after the change, user's units. Where x lies outside, the
         change brings it back in; a feature that is frozen, or that the model does not
         use, stays.
     frozen : sequence of int
@@ -113,7 +112,7 @@ def counterfactual(
     x = np.asarray(x, dtype=np.float64)
     if x.shape != (model.n_features,):
         raise SmpcoreError(f"x should have shape ({model.n_features},), not {x.shape}.")
-    ends = _ends(model, x, low, high, frozen, preparation)
+    ends = _ends(model, x, bounds, frozen, preparation)
     whole = _whole(model, x, preparation)
     if model.is_linear and not model.code_size:
         found = _linear(model, x, norm, ends, whole)
@@ -222,10 +221,11 @@ def _cut(value: float, up: bool, decimals: int) -> float:
     return float(exact.quantize(Decimal(1).scaleb(-decimals), rounding))
 
 
-def _ends(model, x, low, high, frozen, preparation) -> tuple[np.ndarray, np.ndarray]:
+def _ends(model, x, bounds, frozen, preparation) -> tuple[np.ndarray, np.ndarray]:
     """Ends of every feature in the user's units; of an unused one, x is within."""
-    low = np.array(np.full(len(x), -np.inf) if low is None else low, np.float64)
-    high = np.array(np.full(len(x), np.inf) if high is None else high, np.float64)
+    low, high = np.full(
+        (2, len(x)), [[-np.inf], [np.inf]] if bounds is None else bounds
+    )
     idle = ~model.support
     low[idle] = np.minimum(low, x)[idle]
     high[idle] = np.maximum(high, x)[idle]

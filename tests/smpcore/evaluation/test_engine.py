@@ -108,8 +108,8 @@ def test_a_killed_worker_loses_and_doubles_nothing(mortal):
 
 def test_refits_and_cold_fits_are_those_of_one_machine(cluster):
     dataset, drawn, walks = _asked("smallk", "supersparse", n_points=3)
-    cold = _table(_swept(dataset, drawn, walks, warm=False), dataset)
-    here = sweep(dataset, drawn, walks, warm=False)
+    cold = _table(_swept(dataset, drawn, walks, mode="cold"), dataset)
+    here = sweep(dataset, drawn, walks, mode="cold")
     assert cold.equals(_table(here, dataset))
     method = METHODS["smp"]
     X = dataset.frame[dataset.feature_columns].to_numpy()
@@ -128,7 +128,7 @@ def test_refits_and_cold_fits_are_those_of_one_machine(cluster):
 def test_stop_ends_it_and_frees_the_workers(cluster):
     dataset, drawn, walks = _asked("smp", "mprotsvm", n_points=20)
     stop, found = np.zeros(1, dtype=np.int64), []
-    for row in _swept(dataset, drawn, walks, warm=False, stop=stop):
+    for row in _swept(dataset, drawn, walks, mode="cold", stop=stop):
         found.append(row)
         if len(found) == 7:
             stop[0] = 1
@@ -177,14 +177,14 @@ def test_the_last_worker_may_go_if_another_comes(monkeypatch):
     monkeypatch.setenv(place.VARIABLE, cluster.address)
     dataset, drawn, walks = _asked("smp", "mprotsvm", n_points=10)
     try:
-        for warm in (True, False):
+        for mode in ("warm", "cold"):
             found = []
-            for row in _swept(dataset, drawn, walks, warm=warm):
+            for row in _swept(dataset, drawn, walks, mode=mode):
                 found.append(row)
                 if len(found) == 4:
                     cluster.add()
                     cluster.workers[-2].kill()
-            alone = list(sweep(dataset, drawn, walks, warm=warm))
+            alone = list(sweep(dataset, drawn, walks, mode=mode))
             assert _table(found, dataset).equals(_table(alone, dataset))
     finally:
         _ended(cluster)

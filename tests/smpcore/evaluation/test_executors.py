@@ -86,7 +86,7 @@ def test_a_sweep_is_the_same_on_every_executor(key, executor):
         walks += walk_baselines(dataset.task)
 
     def swept(executor):
-        found = list(sweep(dataset, drawn, walks, quick=True, executor=executor))
+        found = list(sweep(dataset, drawn, walks, mode="preview", executor=executor))
         return sweep_table(found, dataset.task).drop(columns="seconds")
 
     table = swept(executor)
@@ -105,7 +105,9 @@ def test_other_studies_are_the_same_on_every_executor(executor):
 
     def found(executor):
         models = refits(make, X, dataset.y, n_refits=6, executor=executor)
-        scores = out_of_fold("smp", {}, dataset, parts, executor=executor)
+        scores = out_of_fold(
+            METHODS["smp"].estimator({}), dataset, parts, executor=executor
+        )
         best = contend("smp", dataset, parts.train, drawn=drawn, executor=executor)
         return [*(model.weights for model in models), scores], best.settings
 

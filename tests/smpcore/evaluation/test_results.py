@@ -51,7 +51,7 @@ def found():
     drawn = folds(dataset, parts.train, 3)
     walks = [walk_method("smallk", dataset, parts.train, n_points=3)]
     walks += walk_baselines(dataset.task)[:2]
-    rows = list(sweep(dataset, drawn, walks, warm=False))
+    rows = list(sweep(dataset, drawn, walks, mode="cold"))
     return _subject(dataset, parts), rows
 
 
@@ -305,7 +305,7 @@ def test_a_killed_run_does_only_what_is_missing(tmp_path):
         walk_method(key, dataset, parts.train, n_points=12)
         for key in ("smp", "supersparse")
     ]
-    rows = list(sweep(dataset, drawn, walks, warm=False))
+    rows = list(sweep(dataset, drawn, walks, mode="cold"))
     expected = sweep_table(rows, dataset.task).drop(columns="seconds")
     expected["value"] = expected["value"].astype(float)
     table = _content(out)[1].drop(columns="seconds")

@@ -54,7 +54,7 @@ def test_a_sweep_is_the_serial_chain_exactly(key):
         rows = split(dataset).train
         drawn = folds(dataset, rows)
     walk = walk_method(key, dataset, rows, n_points=4)
-    table = _swept(dataset, drawn[:2], [walk], quick=True)
+    table = _swept(dataset, drawn[:2], [walk], mode="preview")
     method = METHODS[key]
     for fold in drawn[:2]:
         preparation = prepare(dataset, fold.train)
@@ -217,24 +217,24 @@ def test_no_value_is_walked_twice():
     assert len(one.knots) == len(set(one.knots))
 
 
-def _shop(key, warm):
+def _shop(key, mode):
     dataset, rows, drawn = _wine()
     walk = walk_method(key, dataset, rows, n_points=3)
     stop = np.zeros(1, dtype=np.int64)
-    return sweeping.SweepContext(dataset, [(walk, f) for f in drawn], False, warm, stop)
+    return sweeping.SweepContext(dataset, [(walk, f) for f in drawn], mode, stop)
 
 
 @pytest.mark.parametrize("key", METHODS)
 def test_only_warm_chains_hand_their_state_on(key):
-    assert sweeping._advance(_shop(key, warm=True), (0, 0, None))[1] is not None
-    assert sweeping._advance(_shop(key, warm=False), (0, 0, None))[1] is None
+    assert sweeping._advance(_shop(key, mode="warm"), (0, 0, None))[1] is not None
+    assert sweeping._advance(_shop(key, mode="cold"), (0, 0, None))[1] is None
 
 
 @pytest.mark.parametrize("key", METHODS)
 def test_what_is_kept_for_the_next_task_is_bounded(key, monkeypatch):
-    rows = sum(X.nbytes for X in _shop(key, warm=True).bench(0).rows)
+    rows = sum(X.nbytes for X in _shop(key, mode="warm").bench(0).rows)
     monkeypatch.setattr(sweeping, "_MOST_BYTES", 2.5 * rows)
-    shop = _shop(key, warm=True)
+    shop = _shop(key, mode="warm")
     for chain in range(len(shop.chains)):
         sweeping._advance(shop, (chain, 0, None))
     kept = [sweeping._size(bench) for bench in shop._benches.values()]
