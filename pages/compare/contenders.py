@@ -19,7 +19,7 @@ from smpcore import BASELINES, METHODS, SmpcoreError
 from smpcore.evaluation import (
     BUDGET,
     LEVEL,
-    Contender,
+    ComparedModel,
     RegressionScores,
     Scores,
     class_numbers,
@@ -46,7 +46,7 @@ class Scored:
     Parameters
     ----------
     entry : Entry
-    contender : Contender
+    contender : ComparedModel
     loss : ndarray of shape (n_rows,)
         0 or 1 of a classifier, the absolute error of a regression.
     operating : str
@@ -58,7 +58,7 @@ class Scored:
     """
 
     entry: Entry
-    contender: Contender
+    contender: ComparedModel
     loss: np.ndarray
     operating: str = ""
     counts: Scores | None = None
@@ -170,8 +170,8 @@ def scored(
 
 
 def _as_shown(
-    entry: Entry, contender: Contender, context: Context
-) -> tuple[Contender, str]:
+    entry: Entry, contender: ComparedModel, context: Context
+) -> tuple[ComparedModel, str]:
     """The contender with the threshold moved on Trade-off, and that in words."""
     own = pin.entry(context)
     if contender.searched or entry != own or not context.operating:
@@ -205,7 +205,7 @@ def _verdict(one: Scored, data: cache.Parts) -> str:
     return words + fair + (f"; classes never predicted: {silent}" if silent else "")
 
 
-def _cost(contender: Contender) -> str:
+def _cost(contender: ComparedModel) -> str:
     """What is known of its size, and its time."""
     words = [
         f"{contender.sizes[name]:,.0f} {words}"
@@ -217,7 +217,7 @@ def _cost(contender: Contender) -> str:
     return ", ".join([*words, duration(contender.seconds)])
 
 
-def _settings(contender: Contender) -> str:
+def _settings(contender: ComparedModel) -> str:
     """Its settings, and how it came to them."""
     words = ", ".join(settings_in_words(contender.settings))
     how = (

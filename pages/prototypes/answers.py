@@ -89,7 +89,7 @@ def _verdict(context: ModelContext, x: np.ndarray, found: Contributions) -> None
             "prototype": context.name(j),
             context.side_title: context.side(j),
             "activation": float(said[j]),
-            "weight": float(model.votes[j, model.owner[j]]),
+            "weight": float(model.votes[j, model.prototype_labels[j]]),
         }
         for j in order
     ]
@@ -183,7 +183,7 @@ def _flip(context: ModelContext, x: np.ndarray, frozen: list[int]) -> None:
     if flip is None:
         st.info("No counterfactual found; allow more columns or larger changes.")
         return
-    how = flip.how + (_bounded(out, frozen) if inside else "")
+    how = flip.description + (_bounded(out, frozen) if inside else "")
     before, after = (
         escape_markdown(context.outputs[i]) for i in (flip.before, flip.after)
     )

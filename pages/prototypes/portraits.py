@@ -84,14 +84,14 @@ def lines(context: ModelContext) -> list[dict[str, Any]]:
         line = {
             "prototype": context.name(j),
             context.side_title: context.side(j),
-            "weight": float(model.votes[j, model.owner[j]]),
+            "weight": float(model.votes[j, model.prototype_labels[j]]),
             "bias": float(model.bias[j]),
             "merged": int(model.counts[j]),
             "non-zeros": int(np.count_nonzero(context.portraits[j])),
         }
         if model.classes is not None:
             line["training rows won"] = int(won[j].sum())
-            own = won[j, model.owner[j]]
+            own = won[j, model.prototype_labels[j]]
             line["won rows of its class"] = int(own)
         line |= {name: float(values[j]) for name, values in measured.items()}
         if np.isfinite(fact.distance):

@@ -18,7 +18,7 @@ from pages.tradeoff.sweeps import (
 )
 from pages.work import slots
 from smpcore import METHODS, figures
-from smpcore.evaluation import n_draws, title_of, walk_baselines
+from smpcore.evaluation import baseline_paths, n_draws, title_of
 
 #: Added where the folds are blocks in time.
 IN_TIME = (
@@ -90,7 +90,7 @@ def show(found: SweepResult, asked: SweepRequest, on_click: Callable[[], None]) 
     points = found.points
     there = asked.opened.keys if asked.opened else set()
     own = [key for key in METHODS if key in there or key in asked.values]
-    reference = tuple(walk.key for walk in walk_baselines(asked.task, bool(there)))
+    reference = tuple(walk.key for walk in baseline_paths(asked.task, bool(there)))
     figure = figures.tradeoff(
         points,
         asked.size,
@@ -165,7 +165,7 @@ def unfinished(found: SweepResult, asked: SweepRequest) -> str:
     late = [title_of(key) for key in asked.values if key not in told]
     filed = asked.opened.keys if asked.opened else set()
     if asked.baselines and filed <= set(METHODS):
-        walks = walk_baselines(asked.task)
+        walks = baseline_paths(asked.task)
         late += [title_of(walk.key) for walk in walks if walk.key not in told]
     return f"No points yet for {', '.join(late)}; Refine allows more time." * bool(late)
 

@@ -12,7 +12,7 @@ from pages.work import study_pool
 from pages.work.tasks import Task
 from pages.work.warmup import uncompiled
 from smpcore import METHODS, Dataset, SmpcoreError
-from smpcore.evaluation import Contender, Fold, contend, folds, title_of
+from smpcore.evaluation import ComparedModel, Fold, fit_compared, folds, title_of
 
 #: What it is called not to search for settings.
 AS_THEY_ARE = "current settings"
@@ -63,7 +63,7 @@ class ContenderJob(Task):
 
     Attributes
     ----------
-    contender : Contender or None
+    contender : ComparedModel or None
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class ContenderJob(Task):
     ) -> None:
         self._entry, self._search = entry, search
         self._dataset, self._rows = dataset, rows
-        self.contender: Contender | None = None
+        self.contender: ComparedModel | None = None
         super().__init__(self._fit, study=dataset)
 
     def _fit(self, stop: np.ndarray, progress: np.ndarray) -> None:
@@ -81,10 +81,10 @@ class ContenderJob(Task):
         drawn = self._drawn() if self._search else ()
         of = self._dataset, self._rows, dict(entry.values), drawn, stop
         if not drawn:
-            self.contender = contend(entry.key, *of)
+            self.contender = fit_compared(entry.key, *of)
             return
         with study_pool.executor_for(self._dataset) as executor:
-            self.contender = contend(entry.key, *of, executor)
+            self.contender = fit_compared(entry.key, *of, executor)
 
     @property
     def missing(self) -> str:

@@ -14,12 +14,12 @@ from pages.work.tasks import Task
 from pages.work.warmup import uncompiled
 from smpcore import METHODS, Dataset, sweep
 from smpcore.evaluation import (
+    baseline_paths,
     engine,
     folds,
+    method_path,
     summary,
     sweep_table,
-    walk_baselines,
-    walk_method,
 )
 
 #: In place of a method's key: the baselines, all in one sweep.
@@ -82,7 +82,7 @@ class SweepJob(Task):
             drawn = [fold for fold in drawn if fold.repeat == 0]
         walks = self._walks()
         self.n_folds_drawn = len(drawn)
-        self.n_fits = n_fits = len(drawn) * sum(len(walk.knots) for walk in walks)
+        self.n_fits = n_fits = len(drawn) * sum(len(walk.grid) for walk in walks)
         timer = threading.Timer(COARSE_SECONDS, stop.fill, [1])
         timer.daemon = True
         self._began = time.monotonic()
@@ -102,10 +102,10 @@ class SweepJob(Task):
 
     def _walks(self) -> list[Any]:
         if self.key == REFERENCE:
-            return walk_baselines(self._dataset.task)
+            return baseline_paths(self._dataset.task)
         points = FINE if self.fine else COARSE
         where = self._dataset, self._rows
-        return [walk_method(self.key, *where, self._values, points)]
+        return [method_path(self.key, *where, self._values, points)]
 
     @property
     def has_no_points(self) -> bool:

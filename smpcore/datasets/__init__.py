@@ -31,7 +31,7 @@ from smpcore.datasets.quoting import listed, shorten_name, shown
 from smpcore.datasets.reading import Reading, ReadingOptions
 from smpcore.datasets.splits import Split, split
 from smpcore.datasets.tables import make_dataset, read_frame, read_table
-from smpcore.datasets.times import moments, read_times
+from smpcore.datasets.times import distinct_times, read_times
 
 __all__ = [
     "DECIMALS",
@@ -55,6 +55,7 @@ __all__ = [
     "as_numbers",
     "as_text",
     "check_fit",
+    "distinct_times",
     "fetch_openml",
     "find_duplicates",
     "find_openml",
@@ -67,7 +68,6 @@ __all__ = [
     "load_dataset",
     "long_roles",
     "make_dataset",
-    "moments",
     "prepare",
     "read_frame",
     "read_kernels",

@@ -195,7 +195,7 @@ def _rows(rows: np.ndarray, column: pd.Series) -> str:
 
 
 def guess_kinds(
-    frame: pd.DataFrame, given: Mapping[str, Kind]
+    frame: pd.DataFrame, fixed: Mapping[str, Kind]
 ) -> tuple[dict[str, Kind], list[str]]:
     """Return "number" or "category" for every column; what is given stays.
 
@@ -206,8 +206,8 @@ def guess_kinds(
     notices = []
     for name, column in frame.items():
         kinds[name] = "number" if is_numeric(column) else "category"
-        kinds[name] = given.get(name, kinds[name])
-        if is_numeric(column) or name in given:
+        kinds[name] = fixed.get(name, kinds[name])
+        if is_numeric(column) or name in fixed:
             continue
         parsed = parsed_numbers(column)
         number = ~np.isnan(parsed)
@@ -228,7 +228,7 @@ def guess_kinds(
 
 
 def guess_roles(
-    frame: pd.DataFrame, kinds: Mapping[str, Kind], given: Mapping[str, Role]
+    frame: pd.DataFrame, kinds: Mapping[str, Kind], fixed: Mapping[str, Role]
 ) -> tuple[dict[str, Role], list[str]]:
     """Propose a role for every column; what is given stays.
 
@@ -238,7 +238,7 @@ def guess_roles(
         The table as read.
     kinds : mapping of str to {"number", "category"}
         Kind of each column.
-    given : mapping of str to str
+    fixed : mapping of str to str
         Roles that are already decided.
 
     Returns
@@ -252,13 +252,13 @@ def guess_roles(
     reasons = {
         name: _reason_to_ignore(column, kinds[name])
         for name, column in frame.items()
-        if name not in given
+        if name not in fixed
     }
-    if "target" not in given.values():
+    if "target" not in fixed.values():
         target = _guess_target(frame, kinds, reasons)
-        given = {**given, target: "target"} if target is not None else given
+        fixed = {**fixed, target: "target"} if target is not None else fixed
     roles = {
-        name: given.get(name, "ignore" if reasons.get(name) else "feature")
+        name: fixed.get(name, "ignore" if reasons.get(name) else "feature")
         for name in frame
     }
     notices = [
@@ -350,17 +350,17 @@ def guess_task(column: pd.Series, kind: Kind) -> Task:
     return "classification" if class_like(column, kind) else "regression"
 
 
-def check_words(what: str, given: Mapping[str, str], columns: list[str]) -> None:
+def check_words(what: str, values: Mapping[str, str], columns: list[str]) -> None:
     """Refuse roles or kinds of columns that do not exist, or that have no meaning."""
     allowed = get_args(Role if what == "roles" else Kind)
     known = set(columns)
-    unknown = [name for name in given if name not in known]
+    unknown = [name for name in values if name not in known]
     if unknown:
         raise DatasetError(
             f"{what} names {listed(unknown)}, which the table does not have; its "
             f"columns are {listed(columns, 20)}."
         )
-    for name, value in given.items():
+    for name, value in values.items():
         if value not in allowed:
             raise DatasetError(
                 f"{what}[{shown(name)}]={shown(value)} should be one of "

@@ -121,8 +121,8 @@ def _check_options(options: ReadingOptions) -> None:
 def _without_announcement(text: bytes) -> tuple[bytes, str | None]:
     """Drop the first line "sep=;" that Excel understands, and obey it."""
     first = text[:20].decode(errors="ignore")
-    found = re.match(r"sep=([^\w\s]|\t)\r?\n", first, re.IGNORECASE)
-    return (text[len(found[0].encode()) :], found[1]) if found else (text, None)
+    match = re.match(r"sep=([^\w\s]|\t)\r?\n", first, re.IGNORECASE)
+    return (text[len(match[0].encode()) :], match[1]) if match else (text, None)
 
 
 def _with_tabs(text: bytes) -> bytes:
@@ -147,8 +147,8 @@ def _sample(text: bytes) -> str:
     if count_line_ends(sample) < _SAMPLE_LINES:
         sample = text[:_LONG_HEAD_BYTES]
     if len(sample) < len(text):
-        ends = max(sample.rfind(b"\n"), sample.rfind(b"\r"))
-        sample = sample[: ends + 1] if ends >= 0 else sample
+        last_end = max(sample.rfind(b"\n"), sample.rfind(b"\r"))
+        sample = sample[: last_end + 1] if last_end >= 0 else sample
     return sample.decode(errors="ignore")
 
 
@@ -271,10 +271,10 @@ def _arrow_table(data: bytes, separator: str, width: int) -> pa.Table:
 def _ragged(message: str, text: bytes, separator: str) -> str:
     if text.count(b'"') % 2:
         return "A quotation mark is opened and never closed; correct the file."
-    found = _EXPECTED.search(message)
-    if not found:
+    match = _EXPECTED.search(message)
+    if not match:
         return "The file cannot be cut into rows and columns; save the table as CSV."
-    line, usual, fields = found.groups()
+    line, usual, fields = match.groups()
     return (
         f"Line {line} has {fields} field{'s' * (fields != '1')}, most lines have "
         f"{usual}; correct that line, or choose another delimiter than {separator!r}."
@@ -290,13 +290,13 @@ def _values(texts: pa.Array, decimal: str) -> np.ndarray | ExtensionArray:
         texts = _with_points(texts)
     column = pd.Series(pd.array(texts, dtype="str"))
     try:
-        plain = pc.all(pc.match_substring_regex(texts, NUMBER)).as_py()
+        all_numbers = pc.all(pc.match_substring_regex(texts, NUMBER)).as_py()
         bare = pc.utf8_ltrim(texts, characters="+")  # which Arrow does not read
         numbers = pc.cast(bare, pa.float64()).to_numpy(zero_copy_only=False)
-        plain = plain is not False
+        all_numbers = all_numbers is not False
     except pa.ArrowInvalid:
-        plain = False  # words, or a number beyond all floats
-    if not plain:
+        all_numbers = False  # words, or a number beyond all floats
+    if not all_numbers:
         numbers = parsed_numbers(column)
         if (np.isnan(numbers) & column.notna().to_numpy()).any():
             return column.array

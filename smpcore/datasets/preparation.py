@@ -107,11 +107,11 @@ class Preparation:
         """Name of each model feature: the column's, or "column = level"."""
         return tuple(
             name
-            for given in self.inputs
+            for spec in self.inputs
             for name in (
-                [given.name]
-                if given.kind == "number"
-                else [f"{given.name} = {given.levels[i]}" for i in given.feature_levels]
+                [spec.name]
+                if spec.kind == "number"
+                else [f"{spec.name} = {spec.levels[i]}" for i in spec.feature_levels]
             )
         )
 
@@ -123,7 +123,7 @@ class Preparation:
     @cached_property
     def has_level_features(self) -> bool:
         """Whether a column is several features."""
-        return any(given.width > 1 for given in self.inputs)
+        return any(spec.width > 1 for spec in self.inputs)
 
     def sum_by_column(self, values: np.ndarray) -> np.ndarray:
         """Sum what belongs to features over the features of each column.
@@ -181,16 +181,16 @@ class Preparation:
         """
         self._require(frame)
         X = np.zeros((len(frame), self.n_features))
-        numbers = [given for given in self.inputs if given.kind == "number"]
+        numbers = [spec for spec in self.inputs if spec.kind == "number"]
         if numbers:
-            values = _numbers(frame, [given.name for given in numbers])
-            medians = np.array([given.median for given in numbers])
+            values = _numbers(frame, [spec.name for spec in numbers])
+            medians = np.array([spec.median for spec in numbers])
             np.copyto(values, medians, where=np.isnan(values))
-            X[:, [given.first for given in numbers]] = values
-        for given in self.inputs:
-            if given.kind == "category":
-                levels = _level_codes(frame[given.name], given)
-                X[:, given.features] = levels[:, None] == np.array(given.feature_levels)
+            X[:, [spec.first for spec in numbers]] = values
+        for spec in self.inputs:
+            if spec.kind == "category":
+                levels = _level_codes(frame[spec.name], spec)
+                X[:, spec.features] = levels[:, None] == np.array(spec.feature_levels)
         return X
 
     def report(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -210,8 +210,8 @@ class Preparation:
         """
         self._require(frame)
         counts = {
-            given.name: [mask.sum() for mask in _mended(frame[given.name], given)]
-            for given in self.inputs
+            spec.name: [mask.sum() for mask in _mended(frame[spec.name], spec)]
+            for spec in self.inputs
         }
         columns = ["missing", "unseen", "out_of_range"]
         return pd.DataFrame.from_dict(counts, orient="index", columns=columns)
@@ -236,20 +236,20 @@ class Preparation:
         self._require(frame)
         what = ("missing", "unseen", "out of range")
         counts = {name: np.zeros(len(frame), dtype=np.int64) for name in what}
-        for given in self.inputs:
-            if names is not None and given.name not in names:
+        for spec in self.inputs:
+            if names is not None and spec.name not in names:
                 continue
-            masks = _mended(frame[given.name], given)
+            masks = _mended(frame[spec.name], spec)
             for name, mask in zip(what, masks, strict=True):
                 counts[name] += mask
         return {name: counts[name] for name in ("out of range", "missing", "unseen")}
 
     def _require(self, frame: pd.DataFrame) -> None:
-        absent = [given.name for given in self.inputs if given.name not in frame]
+        absent = [spec.name for spec in self.inputs if spec.name not in frame]
         if absent:
             raise DatasetError(
                 f"The table has no column {listed(absent)}; it should have the columns "
-                f"{listed([given.name for given in self.inputs], 20)}."
+                f"{listed([spec.name for spec in self.inputs], 20)}."
             )
 
 
@@ -353,18 +353,18 @@ def _numbers(frame: pd.DataFrame, names: list[str]) -> np.ndarray:
     return values
 
 
-def _level_codes(column: pd.Series, given: Input) -> np.ndarray:
-    return pd.Index(given.levels, dtype="str").get_indexer(as_text(column))
+def _level_codes(column: pd.Series, spec: Input) -> np.ndarray:
+    return pd.Index(spec.levels, dtype="str").get_indexer(as_text(column))
 
 
 def _mended(
-    column: pd.Series, given: Input
+    column: pd.Series, spec: Input
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Which values are missing, unseen, or out of the training range."""
     nowhere = np.zeros(column.size, dtype=bool)
-    if given.kind == "category":
+    if spec.kind == "category":
         missing = column.isna().to_numpy()
-        return missing, ~missing & (_level_codes(column, given) < 0), nowhere
+        return missing, ~missing & (_level_codes(column, spec) < 0), nowhere
     values = as_numbers(column)
-    outside = (values < given.low) | (values > given.high)
+    outside = (values < spec.low) | (values > spec.high)
     return np.isnan(values), nowhere, outside

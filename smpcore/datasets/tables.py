@@ -87,8 +87,8 @@ def read_table(
         If the content is too large, damaged, of no known format, or has one column
         only.
     """
-    how = ReadingOptions(**options)
-    frame, reading, notices, shape = _read(source, filename, how)
+    reading_options = ReadingOptions(**options)
+    frame, reading, notices, shape = _read(source, filename, reading_options)
     if frame.shape[1] < 2:
         remedy = "add a target or features"
         if reading.format == "CSV":
@@ -116,12 +116,12 @@ def read_table(
     )
 
 
-def _series_roles(names: list[str], given: dict[str, Role]) -> dict[str, Role]:
+def _series_roles(names: list[str], chosen: dict[str, Role]) -> dict[str, Role]:
     """Every value of a series is a feature, even if it looks like nothing to use."""
     roles: dict[str, Role] = dict.fromkeys(names[:-1], "feature")
-    if "target" not in given.values():
+    if "target" not in chosen.values():
         roles[names[-1]] = "target"
-    return {**roles, **given}
+    return {**roles, **chosen}
 
 
 def read_frame(

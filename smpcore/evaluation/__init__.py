@@ -1,10 +1,10 @@
 """How good a model is, how sure of that one can be, and what it costs to be smaller."""
 
-from smpcore.evaluation.contest import (
+from smpcore.evaluation.comparison import (
     BUDGET,
-    Contender,
+    ComparedModel,
     Difference,
-    contend,
+    fit_compared,
     holm,
     holm_levels,
     paired_difference,
@@ -54,10 +54,10 @@ from smpcore.evaluation.stability import (
 from smpcore.evaluation.sweep import (
     SCORES,
     ParameterPath,
+    baseline_paths,
+    method_path,
     sweep,
     sweep_table,
-    walk_baselines,
-    walk_method,
 )
 
 __all__ = [
@@ -66,7 +66,7 @@ __all__ = [
     "LEVEL",
     "SCORES",
     "SIZES",
-    "Contender",
+    "ComparedModel",
     "Difference",
     "Engine",
     "Fold",
@@ -79,16 +79,17 @@ __all__ = [
     "answer_rows",
     "at_threshold",
     "band_for_error",
+    "baseline_paths",
     "class_numbers",
     "clusters",
     "clusters_like",
-    "contend",
     "corrected_error",
     "corrected_t_test",
     "count_answers",
     "edition",
     "engine",
     "evaluate",
+    "fit_compared",
     "folds",
     "holm",
     "holm_levels",
@@ -97,6 +98,7 @@ __all__ = [
     "margins",
     "match_columns",
     "measure",
+    "method_path",
     "n_draws",
     "operating_points",
     "out_of_fold",
@@ -116,7 +118,5 @@ __all__ = [
     "threshold_for_cost",
     "threshold_for_sensitivity",
     "title_of",
-    "walk_baselines",
-    "walk_method",
     "wilson",
 ]

@@ -76,18 +76,18 @@ def out_of_fold(
     drawn = [fold for fold in folds(dataset, rows, n_folds) if fold.repeat == 0]
     shared = _Shared(dataset, drawn, estimator, stop)
     n_outputs = 1 if dataset.classes is None else len(dataset.classes)
-    found = np.full((rows.size, n_outputs), np.nan)
+    all_scores = np.full((rows.size, n_outputs), np.nan)
     with running(_score_fold, shared, stop, executor) as run:
         tasks = ((number,) for number in range(len(drawn)))
         for done, (number, scores) in enumerate(run(tasks), start=1):
             if scores is None or stop[0]:
                 break
-            found[np.searchsorted(rows, drawn[number].held_out)] = scores
+            all_scores[np.searchsorted(rows, drawn[number].held_out)] = scores
             if progress is not None:
                 progress[0] = done / len(drawn)
     if stop[0]:
         raise SmpcoreError("The fits on folds were stopped; start them again.")
-    return found
+    return all_scores
 
 
 @dataclass(frozen=True, eq=False)

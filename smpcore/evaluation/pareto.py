@@ -116,8 +116,8 @@ def summary(table: pd.DataFrame, score: str, n_folds: int = 0) -> pd.DataFrame:
         with np.errstate(invalid="ignore"):
             points[size] = sums / np.bincount(number[counted], minlength=len(points))
     points["seconds"] = rows[2]
-    kept = (n_fits >= n_folds) & (points["n"] > 0)
-    return points[kept].reset_index(drop=True)
+    complete = (n_fits >= n_folds) & (points["n"] > 0)
+    return points[complete].reset_index(drop=True)
 
 
 def _numbered(table: pd.DataFrame) -> tuple[np.ndarray, pd.DataFrame]:

@@ -73,10 +73,10 @@ def deciding_prototypes(model: PrototypeModel, activations: np.ndarray) -> np.nd
     """
     winner = model.decide(model.pool(activations))
     if model.pooling == "sum":
-        said = activations * model.votes[:, winner].T
-        return (np.abs(said) if model.classes is None else said).argmax(axis=1)
-    own = model.votes[:, winner].T != 0
-    return np.where(own, activations, -np.inf).argmax(axis=1)
+        terms = activations * model.votes[:, winner].T
+        return (np.abs(terms) if model.classes is None else terms).argmax(axis=1)
+    of_winner = model.votes[:, winner].T != 0
+    return np.where(of_winner, activations, -np.inf).argmax(axis=1)
 
 
 def _vote(
@@ -95,8 +95,8 @@ def _vote(
         return model.votes[:, winner] - model.votes[:, runner], constant, winner, runner
     vote = np.zeros(model.n_prototypes)
     for output, sign in ((winner, 1.0), (runner, -1.0)):
-        own = np.flatnonzero(model.votes[:, output])
-        vote[own[activations[0, own].argmax()]] += sign
+        members = np.flatnonzero(model.votes[:, output])
+        vote[members[activations[0, members].argmax()]] += sign
     return vote, constant, winner, runner
 
 
@@ -164,14 +164,16 @@ def contributions(
         made |= {"rest": constant + float(vote @ model.bias)}
         parts = (vote @ model.weights) * ((rows - model.center) / model.scale)[0]
         words = "Weight times value, in standard deviations from the training mean."
-        found = Contributions(of="feature", parts=parts, exact=True, rule=words, **made)
+        result = Contributions(
+            of="feature", parts=parts, exact=True, rule=words, **made
+        )
     elif model.similarity.weights:
-        found = _by_kernel(model, rows, vote, activations[0], constant, made)
+        result = _by_kernel(model, rows, vote, activations[0], constant, made)
     else:
         return _by_resetting(model, rows, preparation if by == "column" else None, made)
-    if by == "column" and found.of == "feature":
-        return replace(found, of=by, parts=preparation.sum_by_column(found.parts))
-    return found
+    if by == "column" and result.of == "feature":
+        return replace(result, of=by, parts=preparation.sum_by_column(result.parts))
+    return result
 
 
 def _similarities(model: PrototypeModel, rows: np.ndarray) -> np.ndarray:

@@ -47,7 +47,7 @@ class Counterfactual:
     exact : bool
         Whether it is the smallest change there is that ends within the bounds, but
         for rounding numbers to the digits of their columns.
-    how : str
+    description : str
         How it was found, in words.
     """
 
@@ -56,7 +56,7 @@ class Counterfactual:
     after: int
     length: float
     exact: bool
-    how: str
+    description: str
 
 
 def counterfactual(
@@ -112,25 +112,25 @@ def counterfactual(
     x = np.asarray(x, dtype=np.float64)
     if x.shape != (model.n_features,):
         raise SmpcoreError(f"x should have shape ({model.n_features},), not {x.shape}.")
-    ends = _ends(model, x, bounds, frozen, preparation)
+    limits = _ends(model, x, bounds, frozen, preparation)
     whole = _whole(model, x, preparation)
     if model.is_linear and not model.code_size:
-        found = _linear(model, x, norm, ends, whole)
+        result = _linear(model, x, norm, limits, whole)
     else:
-        found = _searched(model, x, norm, ends, whole, preparation, X)
-    if found is None:
+        result = _searched(model, x, norm, limits, whole, preparation, X)
+    if result is None:
         return None
-    moved, exact, how = found
-    moved = np.clip(moved, *ends)
+    moved, exact, description = result
+    moved = np.clip(moved, *limits)
     moved[whole.whole] = moved[whole.whole].round()
     if preparation is not None:
-        sharp, moved = moved, _rounded(model, x, moved, ends, preparation)
-        how += ", rounded to the columns' digits" * bool((moved != sharp).any())
+        sharp, moved = moved, _rounded(model, x, moved, limits, preparation)
+        description += ", rounded to the columns' digits" * bool((moved != sharp).any())
     before, after = (int(model.decide(model.scores(r[None]))[0]) for r in (x, moved))
     if before == after:
         return None
     length = float(_lengths(model, norm)(moved[None] - x)[0])
-    return Counterfactual(moved, before, after, length, exact, how)
+    return Counterfactual(moved, before, after, length, exact, description)
 
 
 def changed_columns(
@@ -156,15 +156,15 @@ def changed_columns(
         ``change in standard deviations`` of a number (the length, of a category).
     """
     apart, lines = (flip.x - x) / model.scale, []
-    for given in preparation.inputs:
-        part = apart[given.features]
+    for spec in preparation.inputs:
+        part = apart[spec.features]
         if np.abs(part).max(initial=0.0) > 1e-12:
-            change = part[0] if given.kind == "number" else np.linalg.norm(part)
+            change = part[0] if spec.kind == "number" else np.linalg.norm(part)
             lines.append(
                 {
-                    "column": given.name,
-                    "now": given.text(x),
-                    "then": given.text(flip.x),
+                    "column": spec.name,
+                    "now": spec.text(x),
+                    "then": spec.text(flip.x),
                     "change in standard deviations": float(change),
                 }
             )
@@ -172,9 +172,9 @@ def changed_columns(
     return sorted(lines, key=lambda line: -abs(line[size]))
 
 
-def _rounded(model, x, moved, ends, preparation) -> np.ndarray:
+def _rounded(model, x, moved, limits, preparation) -> np.ndarray:
     """Changed numbers with the digits of their columns, past the border."""
-    own, (low, high) = model.decide(model.scores(x[None]))[0], ends
+    before, (low, high) = model.decide(model.scores(x[None]))[0], limits
     numbers = {i.first: i.decimals for i in preparation.inputs if i.kind == "number"}
     # A change that is a solver's rounding would be rounded to a whole digit.
     moved = np.where(np.abs(moved - x) > _NOISE * model.scale, moved, x)
@@ -182,7 +182,7 @@ def _rounded(model, x, moved, ends, preparation) -> np.ndarray:
     up = moved > x
 
     def flips(row: np.ndarray) -> bool:
-        return model.decide(model.scores(row[None]))[0] != own
+        return model.decide(model.scores(row[None]))[0] != before
 
     for more in range(_MORE_DIGITS):
         outer, inner = moved.copy(), moved.copy()
@@ -229,9 +229,9 @@ def _ends(model, x, bounds, frozen, preparation) -> tuple[np.ndarray, np.ndarray
     idle = ~model.support
     low[idle] = np.minimum(low, x)[idle]
     high[idle] = np.maximum(high, x)[idle]
-    for given in () if preparation is None else preparation.inputs:
-        if given.kind == "category":
-            low[given.features], high[given.features] = 0.0, 1.0
+    for spec in () if preparation is None else preparation.inputs:
+        if spec.kind == "category":
+            low[spec.features], high[spec.features] = 0.0, 1.0
     still = list(frozen)
     low[still] = high[still] = x[still]
     return low, high
@@ -242,13 +242,13 @@ def _whole(
 ) -> Whole:
     """What may take whole numbers only; a value that is not whole stays free."""
     whole, groups = np.zeros(len(x), dtype=bool), []
-    for given in () if preparation is None else preparation.inputs:
-        part = given.features
-        if given.kind == "category" and given.width:
-            if given.dropped < 0:
-                groups.append((given.first, given.width))
+    for spec in () if preparation is None else preparation.inputs:
+        part = spec.features
+        if spec.kind == "category" and spec.width:
+            if spec.dropped < 0:
+                groups.append((spec.first, spec.width))
             whole[part] = True
-        elif given.integer:
+        elif spec.integer:
             whole[part] = x[part] == x[part].round()
     return Whole(x, model.scale, whole, tuple(groups))
 
@@ -270,32 +270,38 @@ def pieces(model: PrototypeModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     -------
     weights : ndarray of shape (n_pieces, n_features)
     constants : ndarray of shape (n_pieces,)
-    owner : ndarray of int, shape (n_pieces,)
+    prototype_labels : ndarray of int, shape (n_pieces,)
         The output whose score is the largest of its pieces.
     """
     weights, bias = model.weights, model.bias
     if model.pooling == "sum":
         constants = model.votes.T @ bias + model.intercept
         return model.votes.T @ weights, constants, np.arange(model.n_outputs)
-    which, owner = np.nonzero(model.votes)
-    return weights[which], bias[which] + model.intercept[owner], owner
+    which, prototype_labels = np.nonzero(model.votes)
+    return (
+        weights[which],
+        bias[which] + model.intercept[prototype_labels],
+        prototype_labels,
+    )
 
 
-def _linear(model, x, norm, ends, whole) -> tuple[np.ndarray, bool, str] | None:
+def _linear(model, x, norm, limits, whole) -> tuple[np.ndarray, bool, str] | None:
     """One program per piece of a rival; the shortest of their answers."""
-    weights, constants, owner = pieces(model)
+    weights, constants, prototype_labels = pieces(model)
     start = (x - model.center) / model.scale
-    said = weights @ start + constants
-    scores = np.array([said[owner == c].max() for c in range(model.n_outputs)])
+    start_scores = weights @ start + constants
+    scores = np.array(
+        [start_scores[prototype_labels == c].max() for c in range(model.n_outputs)]
+    )
     answer = model.decide(scores[None])[0]
-    current = owner == answer
-    low, high = ((end - x) / model.scale for end in ends)
+    current = prototype_labels == answer
+    low, high = ((end - x) / model.scale for end in limits)
     length = _lengths(model, norm)
     rivals = []
     # A class behind the answer in order has to lead by more than `tie`.
-    said = said - model.tie * (owner > answer)
+    start_scores = start_scores - model.tie * (prototype_labels > answer)
     for piece in np.flatnonzero(~current):
-        borders = _borders(weights, said, piece, current, low, high)
+        borders = _borders(weights, start_scores, piece, current, low, high)
         move = (
             None
             if borders is None
@@ -325,18 +331,18 @@ def _linear(model, x, norm, ends, whole) -> tuple[np.ndarray, bool, str] | None:
     if best is None:
         return None
     gap = 100 * (shortest / max(rivals[0][0], 1e-300) - 1)
-    how = "the smallest change there is, whole numbers kept whole"
+    description = "the smallest change there is, whole numbers kept whole"
     if not proved:
-        how = (
+        description = (
             f"found by search among whole numbers, at most {gap:.0f} % above the least"
         )
-    return best, proved, how
+    return best, proved, description
 
 
-def _borders(weights, said, piece, current, low, high) -> HalfSpaces | None:
+def _borders(weights, scores, piece, current, low, high) -> HalfSpaces | None:
     """Where this piece exceeds all pieces of the current answer."""
     rows = weights[piece] - weights[current]
-    behind = said[current] - said[piece]
+    behind = scores[current] - scores[piece]
     size = np.linalg.norm(rows, axis=1)
     alike = size <= 1e-12 * (1 + np.linalg.norm(weights[piece]))
     if (behind[alike] >= 0).any():
@@ -345,29 +351,29 @@ def _borders(weights, said, piece, current, low, high) -> HalfSpaces | None:
     return HalfSpaces(rows / size[:, None], behind / size + MARGIN, low, high)
 
 
-def _searched(model, x, norm, ends, whole, preparation, X):
+def _searched(model, x, norm, limits, whole, preparation, X):
     """Search from the nearest rows that have another answer."""
     if X is None or not len(X):
         raise SmpcoreError("X should hold training rows: this model is searched.")
     blocks = _blocks(len(x), whole, preparation)
-    own = model.decide(model.scores(x[None]))[0]
+    before = model.decide(model.scores(x[None]))[0]
     length = _lengths(model, norm)
 
     def flips(rows: np.ndarray) -> np.ndarray:
-        return model.decide(model.scores(rows)) != own
+        return model.decide(model.scores(rows)) != before
 
-    x = np.clip(x, *ends)  # the way back into the bounds is gone in any case
+    x = np.clip(x, *limits)  # the way back into the bounds is gone in any case
     if flips(x[None])[0]:
         return x, True, "the smallest change there is"
-    starts = np.clip(X, *ends)
+    starts = np.clip(X, *limits)
     for part, free in blocks:
         if not free and part.stop - part.start > 1:
             odd = starts[:, part].sum(axis=1) != x[part].sum()
             starts[odd, part] = x[part]
     starts = starts[flips(starts)]
     order = np.argsort(length(starts - x), kind="stable")[:_MOST_STARTS]
-    found = search(flips, x, starts[order], blocks, length)
-    return None if found is None else (found, False, "found by search")
+    moved = search(flips, x, starts[order], blocks, length)
+    return None if moved is None else (moved, False, "found by search")
 
 
 def _blocks(n_features, whole, preparation) -> list[tuple[slice, bool]]:
@@ -375,7 +381,7 @@ def _blocks(n_features, whole, preparation) -> list[tuple[slice, bool]]:
     if preparation is None:
         return [(slice(f, f + 1), True) for f in range(n_features)]
     return [
-        (given.features, not whole.whole[given.features].any())
-        for given in preparation.inputs
-        if given.width
+        (spec.features, not whole.whole[spec.features].any())
+        for spec in preparation.inputs
+        if spec.width
     ]

@@ -37,18 +37,18 @@ def rule_in_words(model: PrototypeModel) -> list[str]:
 
 
 def _linear(model: PrototypeModel) -> list[str]:
-    weights, constants, owner = pieces(model)
+    weights, constants, prototype_labels = pieces(model)
     weights = weights / model.scale
     constants = constants - weights @ model.center
     if model.classes is None:
         return [f"The prediction is {_sum(model, weights[0], constants[0])}."]
     names = [str(label) for label in model.classes]
-    sizes = np.bincount(owner, minlength=len(names))
+    sizes = np.bincount(prototype_labels, minlength=len(names))
     if len(names) == 2 and sizes.min() == 1:
         alone = int(sizes.argmin())
-        base = int(np.flatnonzero(owner == alone)[0])
+        base = int(np.flatnonzero(prototype_labels == alone)[0])
         other = 1 - alone
-        rows = np.flatnonzero(owner == other)
+        rows = np.flatnonzero(prototype_labels == other)
         tests = [
             f"{_sum(model, weights[j] - weights[base])} "
             f"{'>' if other else '≥'} {constants[base] - constants[j]:.4g}"
@@ -59,7 +59,7 @@ def _linear(model: PrototypeModel) -> list[str]:
         lines = [f"{names[other]}, if at least one of these {len(tests)} holds:"]
         return [*lines, *[f"{test}" for test in tests], f"{names[alone]} otherwise."]
     lines = ["The class with the highest score is predicted:"]
-    for j, output in enumerate(owner):
+    for j, output in enumerate(prototype_labels):
         lines.append(f"{names[output]}: {_sum(model, weights[j], constants[j])}")
     return lines
 
@@ -116,8 +116,8 @@ def _alike(model: PrototypeModel) -> list[str]:
     lines = comparison_in_words(model)
     if model.classes is None:
         return lines
-    for j, output in enumerate(model.owner):
+    for j, output in enumerate(model.prototype_labels):
         weight = model.votes[j, output]
-        said = f" (weight {weight:.3g})" if model.pooling == "sum" else ""
-        lines.append(f"Prototype {j + 1}: class {model.classes[output]}{said}.")
+        weight_text = f" (weight {weight:.3g})" if model.pooling == "sum" else ""
+        lines.append(f"Prototype {j + 1}: class {model.classes[output]}{weight_text}.")
     return lines

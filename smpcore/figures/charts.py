@@ -132,11 +132,11 @@ def class_balance(dataset: Dataset, division: Split) -> go.Figure:
             figure.add_histogram(x=dataset.y[part], name=name, marker=style)
         return layout(figure, 320, target, "rows")
     n_classes = len(dataset.classes)
-    sizes = np.bincount(dataset.codes, minlength=n_classes)
+    sizes = np.bincount(dataset.y_encoded, minlength=n_classes)
     shown = np.argsort(-sizes, kind="stable")[:_MOST_BARS]
     labels = [words(label) for label in dataset.classes[shown]]
     for part, name, style in zip(rows, _PARTS, styles, strict=True):
-        counts = np.bincount(dataset.codes[part], minlength=n_classes)[shown]
+        counts = np.bincount(dataset.y_encoded[part], minlength=n_classes)[shown]
         figure.add_bar(x=counts, y=labels, orientation="h", name=name, marker=style)
     return bars_layout(figure, len(shown), "rows", target)
 
@@ -184,9 +184,11 @@ def scatter(dataset: Dataset, rows: np.ndarray, first: str, second: str) -> go.F
         style = {"color": dataset.y[rows], "colorscale": "Cividis", "showscale": True}
         figure.add_scatter(x=x, y=y, mode="markers", marker=style)
     for j, label in enumerate(() if dataset.classes is None else dataset.classes):
-        own = dataset.codes[rows] == j
+        in_class = dataset.y_encoded[rows] == j
         style, name = {**class_mark(j), "size": 7}, words(label)
-        figure.add_scatter(x=x[own], y=y[own], mode="markers", name=name, marker=style)
+        figure.add_scatter(
+            x=x[in_class], y=y[in_class], mode="markers", name=name, marker=style
+        )
     return layout(figure, 420, words(first), words(second))
 
 

@@ -24,7 +24,7 @@ def picture(
     row: np.ndarray,
     shape: tuple[int, ...],
     title: str,
-    ends: tuple[float, float],
+    color_range: tuple[float, float],
     signed: bool,
     width: int,
 ) -> go.Figure:
@@ -38,7 +38,7 @@ def picture(
         (height, width) or (channels, times) of one sample.
     title : str
         Heading above the picture; may be empty.
-    ends : (float, float)
+    color_range : (float, float)
         Values of the darkest and the brightest colour, the same for all pictures that
         stand together.
     signed : bool
@@ -54,8 +54,8 @@ def picture(
     figure = go.Figure(
         go.Heatmap(
             z=image,
-            zmin=ends[0],
-            zmax=ends[1],
+            zmin=color_range[0],
+            zmax=color_range[1],
             colorscale=_SIGNED if signed else "Greys_r",
             showscale=False,
             hovertemplate="row %{y}, column %{x}: %{z:.3g}<extra></extra>",
@@ -213,7 +213,7 @@ def signed_bars(
 
 def densities(
     values: np.ndarray,
-    codes: np.ndarray,
+    y_encoded: np.ndarray,
     classes: np.ndarray,
     x_title: str,
     marks: Sequence[tuple[float, str]] = (),
@@ -224,7 +224,7 @@ def densities(
     ----------
     values : ndarray of shape (n_rows,)
         Number of each row, whose spread is drawn.
-    codes : ndarray of int, shape (n_rows,)
+    y_encoded : ndarray of int, shape (n_rows,)
         Class number of each row.
     classes : ndarray of shape (n_classes,)
         Of more than 12 the first are shown.
@@ -244,13 +244,13 @@ def densities(
     room = 0.08 * (high - low) or 1.0
     grid = np.linspace(low - room, high + room, _NODES)
     for c, label in enumerate(classes[:12]):
-        own = values[codes == c]
-        if not own.size:
+        class_values = values[y_encoded == c]
+        if not class_values.size:
             continue
         # Silverman's width, and never narrower than a node.
-        width = 0.9 * own.std() * own.size**-0.2
+        width = 0.9 * class_values.std() * class_values.size**-0.2
         width = max(width, (high - low + 2 * room) / _NODES)
-        bells = np.exp(-0.5 * ((grid[:, None] - own[:2000]) / width) ** 2)
+        bells = np.exp(-0.5 * ((grid[:, None] - class_values[:2000]) / width) ** 2)
         density = bells.mean(axis=1) / (width * np.sqrt(2 * np.pi))
         style = {
             "color": OKABE_ITO[c % len(OKABE_ITO)],
@@ -265,7 +265,7 @@ def densities(
 
 
 def embeddings(
-    before: np.ndarray, after: np.ndarray, codes: np.ndarray, classes: np.ndarray
+    before: np.ndarray, after: np.ndarray, y_encoded: np.ndarray, classes: np.ndarray
 ) -> go.Figure:
     """Rows in feature space before and after its kernels were weighted.
 
@@ -273,7 +273,7 @@ def embeddings(
     ----------
     before, after : ndarray of shape (n_rows, 2)
         Coordinates of the rows in the plane, before and after.
-    codes : ndarray of int, shape (n_rows,)
+    y_encoded : ndarray of int, shape (n_rows,)
         Class number of each row.
     classes : ndarray of shape (n_classes,)
         Labels, in the order of the class numbers.
@@ -286,11 +286,11 @@ def embeddings(
     figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.06)
     for col, points in enumerate((before, after), start=1):
         for c, label in enumerate(classes):
-            own = codes == c
+            in_class = y_encoded == c
             style = {**class_mark(c), "size": 7}
             figure.add_scatter(
-                x=points[own, 0],
-                y=points[own, 1],
+                x=points[in_class, 0],
+                y=points[in_class, 1],
                 mode="markers",
                 name=words(label),
                 legendgroup=str(c),

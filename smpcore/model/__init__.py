@@ -22,7 +22,7 @@ from smpcore.model.checks import check_parts
 from smpcore.model.history import STATUS, History
 from smpcore.model.portraits import Portraits, portraits
 from smpcore.model.sparse import sparse_activations
-from smpcore.model.text import plain, read_entries, typed
+from smpcore.model.text import json_value, read_entries, typed
 from smpcore.model.ties import lowest_within, training_tie
 from smpcore.similarity import Similarity
 from smpcore.solvers.nqp import nqp_rows
@@ -147,7 +147,7 @@ class PrototypeModel:
         return len(self.intercept)
 
     @property
-    def owner(self) -> np.ndarray:
+    def prototype_labels(self) -> np.ndarray:
         """Output that each prototype votes for most, shape (n_prototypes,)."""
         return self.votes.argmax(axis=1)
 
@@ -293,8 +293,8 @@ class PrototypeModel:
             return scores
         scores = np.empty((len(activations), self.n_outputs))
         for output in range(self.n_outputs):
-            own = np.flatnonzero(self.votes[:, output])
-            scores[:, output] = activations[:, own].max(axis=1)
+            members = np.flatnonzero(self.votes[:, output])
+            scores[:, output] = activations[:, members].max(axis=1)
         scores += self.intercept
         return scores
 
@@ -370,7 +370,7 @@ class PrototypeModel:
         """
         content: dict[str, Any] = {"schema": SCHEMA}
         for entry in fields(self):
-            content[entry.name] = plain(getattr(self, entry.name))
+            content[entry.name] = json_value(getattr(self, entry.name))
         return json.dumps(content, allow_nan=False)
 
     @classmethod

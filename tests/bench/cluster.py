@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from smpcore import METHODS, load_dataset, split, sweep
-from smpcore.evaluation import engine, folds, sweep_table, walk_method
+from smpcore.evaluation import engine, folds, method_path, sweep_table
 from smpcore.evaluation.engine import VARIABLE
 from smpcore.evaluation.tasks import running
 from tests.clusters import Cluster
@@ -75,7 +75,7 @@ def swept(name: str, mode: str, **options: Any) -> tuple[float, float, Any]:
     dataset = load_dataset(name)
     rows = split(dataset).train
     keys, n_points = SWEEPS[name]
-    walks = [walk_method(key, dataset, rows, n_points=n_points) for key in keys]
+    walks = [method_path(key, dataset, rows, n_points=n_points) for key in keys]
     started, first, found = time.perf_counter(), 0.0, []
     for row in sweep(dataset, folds(dataset, rows), walks, mode=mode, **options):
         first = first or time.perf_counter() - started

@@ -91,7 +91,7 @@ def test_prototypes_in_the_users_units():
 def test_size_counts_what_is_there():
     assert model().n_nonzeros == 2
     assert model().support.tolist() == [True, True]
-    assert model().owner.tolist() == [0, 0, 1]
+    assert model().prototype_labels.tolist() == [0, 0, 1]
 
 
 def test_arrays_cannot_be_changed():

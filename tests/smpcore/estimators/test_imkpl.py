@@ -177,7 +177,7 @@ def test_measures_by_their_definitions():
     codes = np.array([[1.0, 0.0, 0.0], [3.0, 2.0, 0.0]])
     rates = discrimination(codes, np.array([0, 1, 1]), np.array([0, 1]))
     np.testing.assert_array_equal(rates, [25.0, 100.0, np.nan])
-    rates = discrimination(model.activations(X), model.owner, y)
+    rates = discrimination(model.activations(X), model.prototype_labels, y)
     assert fitted.dr_ == pytest.approx(np.nanmean(rates))
 
 

@@ -15,12 +15,12 @@ import pytest
 
 from smpcore import METHODS, SmpcoreError, load_dataset, split, sweep
 from smpcore.evaluation import (
+    baseline_paths,
     engine,
     folds,
+    method_path,
     refits,
     sweep_table,
-    walk_baselines,
-    walk_method,
 )
 from tests.clusters import ROOT, Cluster
 
@@ -73,7 +73,7 @@ def _asked(*keys, n_points=6):
     dataset = load_dataset("wine")
     rows = split(dataset).train
     drawn = [fold for fold in folds(dataset, rows) if fold.repeat == 0]
-    walks = [walk_method(key, dataset, rows, n_points=n_points) for key in keys]
+    walks = [method_path(key, dataset, rows, n_points=n_points) for key in keys]
     return dataset, drawn, walks
 
 
@@ -90,7 +90,7 @@ def _table(found, dataset):
 
 def test_a_killed_worker_loses_and_doubles_nothing(mortal):
     dataset, drawn, walks = _asked(*METHODS)
-    walks += walk_baselines(dataset.task)
+    walks += baseline_paths(dataset.task)
     serial = _table(sweep(dataset, drawn, walks), dataset)
     assert "2 workers" in engine().words
     found = []

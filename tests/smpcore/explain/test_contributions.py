@@ -32,7 +32,7 @@ def rows(request):
     dataset = load_dataset(request.param)
     train = split(dataset).train[:250]
     X = prepare(dataset, train).transform(dataset.frame.iloc[train])
-    return X, dataset.y[train], dataset.codes[train]
+    return X, dataset.y[train], dataset.y_encoded[train]
 
 
 @pytest.fixture(scope="module", params=METHODS)
@@ -113,7 +113,7 @@ def test_an_opposing_weight_is_against_the_class_difference(model, rows):
         return
     weights = contrasts(model)
     for j, fact in enumerate(facts_of_prototypes(model, X, codes)):
-        own = codes == model.owner[j]
+        own = codes == model.prototype_labels[j]
         apart = X[own].mean(axis=0) - X[~own].mean(axis=0)
         for f in fact.opposing:
             assert weights[j, f] * apart[f] < 0

@@ -68,7 +68,7 @@ def oracle(model, x, norm, bounds=None, frozen=()):
     else:
         rows = [
             (model.weights[j], model.bias[j] + model.intercept[c], c)
-            for j, c in enumerate(model.owner)
+            for j, c in enumerate(model.prototype_labels)
         ]
     best = np.inf
     for w, b, c in rows:
@@ -380,7 +380,7 @@ def test_every_family_flips_on_bundled_rows(method, data):
         assert model.predict(flip.x[None])[0] == model.classes[flip.after]
         assert flip.after != flip.before
         assert flip.exact == model.is_linear
-        assert flip.exact or flip.how == "found by search"
+        assert flip.exact or flip.description == "found by search"
 
 
 def test_a_search_ends_at_the_border():

@@ -21,9 +21,9 @@ from smpcore.evaluation.sizes import measure, measure_baseline
 from smpcore.evaluation.sweep import (
     SCORES,
     ParameterPath,
+    method_path,
     sweep,
     sweep_table,
-    walk_method,
 )
 from smpcore.methods import METHODS
 
@@ -34,7 +34,7 @@ SOON = 2.0
 
 
 @dataclass(frozen=True, eq=False)
-class Contender:
+class ComparedModel:
     """A fitted model of either kind, with what it cost.
 
     Parameters
@@ -81,7 +81,7 @@ def title_of(key: str) -> str:
     return (METHODS.get(key) or BASELINES[key]).title
 
 
-def contend(
+def fit_compared(
     key: str,
     dataset: Dataset,
     rows: np.ndarray,
@@ -89,7 +89,7 @@ def contend(
     drawn: Sequence[Fold] = (),
     stop: np.ndarray | None = None,
     executor: Executor | None = None,
-) -> Contender:
+) -> ComparedModel:
     """Fit a method or baseline on the training rows.
 
     Parameters
@@ -111,7 +111,7 @@ def contend(
 
     Returns
     -------
-    Contender
+    ComparedModel
 
     Raises
     ------
@@ -141,7 +141,7 @@ def contend(
             "training more of them."
         ) from error
     sizes = _sizes(key, estimator, preparation)
-    return Contender(key, values, searched, estimator, sizes, seconds)
+    return ComparedModel(key, values, searched, estimator, sizes, seconds)
 
 
 def _timed(estimator: Any, X: np.ndarray, y: np.ndarray) -> float:
@@ -174,11 +174,11 @@ def _best(
     executor: Executor | None,
 ) -> dict[str, Any]:
     """The setting with the best mean over folds; of equal ones, the first."""
-    walk = _walk(key, dataset, rows, values)
-    if not walk.parameter:
+    path = _walk(key, dataset, rows, values)
+    if not path.parameter:
         return {}
     table = sweep_table(
-        list(sweep(dataset, drawn, [walk], executor=executor, stop=stop)),
+        list(sweep(dataset, drawn, [path], executor=executor, stop=stop)),
         dataset.task,
     )
     score, larger = next(iter(SCORES[dataset.task].items()))
@@ -190,25 +190,29 @@ def _best(
         raise SmpcoreError(f"{title_of(key)} cannot learn this: {words}")
     means = points["mean"] if larger else -points["mean"]
     value = points["value"][means.idxmax()]
-    return {walk.parameter: next(knot for knot in walk.knots if _same(knot, value))}
+    return {
+        path.parameter: next(
+            best_value for best_value in path.grid if _same(best_value, value)
+        )
+    }
 
 
-def _same(knot: Any, value: Any) -> bool:
-    return knot == value or (knot is None and value != value)
+def _same(other: Any, value: Any) -> bool:
+    return other == value or (other is None and value != value)
 
 
 def _walk(
     key: str, dataset: Dataset, rows: np.ndarray, values: dict[str, Any]
 ) -> ParameterPath:
     if key in METHODS:
-        return walk_method(key, dataset, rows, values, BUDGET)
+        return method_path(key, dataset, rows, values, BUDGET)
     grid = BASELINES[key].grid
     if not grid:
         return ParameterPath(key, values)
-    parameter, knots = next(iter(grid.items()))
-    places = np.linspace(0, len(knots) - 1, min(BUDGET, len(knots))).round()
+    parameter, grid_values = next(iter(grid.items()))
+    places = np.linspace(0, len(grid_values) - 1, min(BUDGET, len(grid_values))).round()
     return ParameterPath(
-        key, values, parameter, tuple(knots[int(place)] for place in places)
+        key, values, parameter, tuple(grid_values[int(place)] for place in places)
     )
 
 
