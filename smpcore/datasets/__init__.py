@@ -22,11 +22,12 @@ from smpcore.datasets.forbidding import (
     forbiddable,
     in_place,
 )
+from smpcore.datasets.inputs import Input
 from smpcore.datasets.kernels import KernelFile, read_kernels
 from smpcore.datasets.limits import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS
 from smpcore.datasets.long_tables import long_roles
 from smpcore.datasets.openml_sets import fetch_openml, find_openml, search_openml
-from smpcore.datasets.preparation import Input, Preparation, prepare
+from smpcore.datasets.preparation import Preparation, prepare
 from smpcore.datasets.quoting import listed, shorten_name, shown
 from smpcore.datasets.reading import Reading, ReadingOptions
 from smpcore.datasets.splits import Split, split

@@ -12,12 +12,11 @@ from smpcore.datasets.columns import (
     Task,
     as_text,
     canonical,
-    class_like,
     converted,
     framed,
-    guess_task,
     is_numeric,
 )
+from smpcore.datasets.guessing import class_like, guess_task
 from smpcore.datasets.names import clean_names
 from smpcore.datasets.quoting import listed, shown
 from smpcore.datasets.times import read_times

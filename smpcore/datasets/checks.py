@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from smpcore.datasets.columns import as_numbers, names_groups
+from smpcore.datasets.columns import as_numbers
 from smpcore.datasets.dataset import Dataset
+from smpcore.datasets.guessing import names_groups
 from smpcore.datasets.quoting import shown
 from smpcore.datasets.splits import Split
 from smpcore.errors import DatasetError
@@ -66,7 +67,7 @@ def check_fit(dataset: Dataset, split: Split | None = None) -> None:
     else:
         _check_classes(dataset, rows, where)
     features = dataset.frame[dataset.feature_columns].iloc[rows]
-    if not any(_varies(features[name]) for name in features):
+    if not (features.nunique(dropna=False) > 1).any():
         raise DatasetError(
             f"{where} has the same feature values in every row, so nothing tells the "
             "rows apart; use another file or more columns."
@@ -90,10 +91,6 @@ def _check_classes(dataset: Dataset, rows: np.ndarray, where: str) -> None:
             f"The target {target} has {len(dataset.classes):,} classes, at most "
             f"{MAX_CLASSES} are possible; {remedy}."
         )
-
-
-def _varies(column: pd.Series) -> bool:
-    return column.nunique(dropna=False) > 1
 
 
 def find_duplicates(dataset: Dataset, split: Split) -> int:

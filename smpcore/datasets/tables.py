@@ -16,12 +16,11 @@ from smpcore.datasets.columns import (
     Task,
     canonical_columns,
     check_words,
-    guess_kinds,
-    guess_roles,
     is_numeric,
 )
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.delimited import read_delimited
+from smpcore.datasets.guessing import guess_kinds, guess_roles
 from smpcore.datasets.limits import read_bytes
 from smpcore.datasets.long_tables import from_long, long_roles
 from smpcore.datasets.names import clean_names

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from smpcore.baselines import BASELINES
 from smpcore.datasets import shown
@@ -131,6 +130,8 @@ def read_results(content: bytes, name: str) -> tuple[Subject, pd.DataFrame]:
     """
     import pyarrow.parquet as pq
 
+    from smpcore.datasets.parquet import text_bytes
+
     called = shown(name)
     try:
         file = pq.ParquetFile(io.BytesIO(content))
@@ -156,7 +157,10 @@ def read_results(content: bytes, name: str) -> tuple[Subject, pd.DataFrame]:
         raise DamagedError(
             f"{called} is damaged: start the batch run again."
         ) from error
-    _check_texts(table, called)
+    if text_bytes(table) > MOST_BYTES:
+        raise SmpcoreError(
+            f"{called} has texts of more than {MOST_BYTES / 1e6:.0f} MB."
+        )
     frame = table.to_pandas()[wanted].astype(dict.fromkeys(TEXTS, object))
     _check_rows(frame, called)
     return subject, frame
@@ -204,19 +208,6 @@ def _check_schema(file: pq.ParquetFile, wanted: list[str], called: str) -> None:
             raise SmpcoreError(f"Column {name} of {called} holds no texts.")
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             raise SmpcoreError(f"Column {name} of {called} holds no numbers.")
-
-
-def _check_texts(table: pa.Table, called: str) -> None:
-    """Refuse texts that are short while they are coded and long as texts."""
-    size = 0
-    for name in TEXTS:
-        for chunk in table[name].chunks:
-            lengths = pc.binary_length(chunk.dictionary)
-            size += pc.sum(pc.take(lengths, chunk.indices)).as_py() or 0
-    if size > MOST_BYTES:
-        raise SmpcoreError(
-            f"{called} has texts of more than {MOST_BYTES / 1e6:.0f} MB."
-        )
 
 
 def _check_rows(frame: pd.DataFrame, called: str) -> None:
