@@ -3,12 +3,14 @@
 from smpcore.evaluation.comparison import (
     BUDGET,
     ComparedModel,
-    Difference,
     fit_compared,
+    title_of,
+)
+from smpcore.evaluation.differences import (
+    Difference,
     holm,
     holm_levels,
     paired_difference,
-    title_of,
 )
 from smpcore.evaluation.engine import Engine, edition, engine
 from smpcore.evaluation.errors import RegressionScores
@@ -35,6 +37,7 @@ from smpcore.evaluation.pareto import (
     smaller_and_as_good,
     summary,
 )
+from smpcore.evaluation.paths import ParameterPath, baseline_paths, method_path
 from smpcore.evaluation.results import Subject, read_results
 from smpcore.evaluation.scores import (
     Scores,
@@ -51,14 +54,7 @@ from smpcore.evaluation.stability import (
     refits,
     stability,
 )
-from smpcore.evaluation.sweep import (
-    SCORES,
-    ParameterPath,
-    baseline_paths,
-    method_path,
-    sweep,
-    sweep_table,
-)
+from smpcore.evaluation.sweep import SCORES, sweep, sweep_table
 
 __all__ = [
     "BUDGET",
