@@ -185,9 +185,8 @@ def test_a_code_has_the_best_few_weights_of_prototypes():
 def test_what_nothing_represents_gets_the_fallback(fallback):
     X = [[3.0, 2.0], [-1.0, -1.0], [0.0, 4.0]]
     blank = coded(fallback=fallback)
-    assert blank.represented(X).tolist() == [True, False, True]
+    assert blank.activations(X).any(axis=1).tolist() == [True, False, True]
     assert blank.predict(X).tolist() == ["no", ["no", "yes"][fallback], "yes"]
-    assert model().represented(X).all()
     assert coded(fallback=fallback, tie=0.5).predict(X[1:2]) == blank.predict(X[1:2])
 
 

@@ -218,7 +218,7 @@ def test_an_input_far_from_all_gets_the_most_frequent_class(fallback):
     X[:40] += 3
     fitted = IMKPLClassifier().fit(X, y)
     far = np.array([[1e6, -1e6], X[50]])
-    assert fitted.model_.represented(far).tolist() == [False, True]
+    assert fitted.model_.activations(far).any(axis=1).tolist() == [False, True]
     assert fitted.predict(far).tolist() == [fallback, 1 - fallback]
     assert fitted.model_.predict(far).tolist() == [fallback, 1 - fallback]
 

@@ -83,7 +83,7 @@ def test_every_represented_row_is_won_once(model, rows):
     X, _, codes = rows
     counts = wins(model, X, codes)
     assert counts.shape == (model.n_prototypes, model.n_outputs)
-    spoken = model.represented(X)
+    spoken = model.activations(X).any(axis=1)
     np.testing.assert_array_equal(
         counts.sum(axis=0), np.bincount(codes[spoken], minlength=model.n_outputs)
     )
