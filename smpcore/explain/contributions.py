@@ -143,30 +143,23 @@ def contributions(
         return Contributions(
             of="prototype", parts=parts, rest=lead, exact=True, rule=words, **made
         )
-    if by is None:
-        by = "feature" if preparation is None else "column"
-        by = by if model.is_linear else "case"
-        by = "prototype" if model.code_size else by
+    by = by or _finest(model, preparation)
     kinds = ("feature", "case", "prototype", *["column"] * (preparation is not None))
     if by not in kinds:
         raise SmpcoreError(f"by={by!r} should be {listed(kinds)}.")
+    exact = {"rest": constant + float(vote @ model.bias), "exact": True, **made}
     if by == "prototype":
-        made |= {"rest": constant + float(vote @ model.bias)}
         parts = vote * (activations[0] - model.bias)
         words = "Sum over prototypes of activation times weight."
-        return Contributions(of=by, parts=parts, exact=True, rule=words, **made)
+        return Contributions(of=by, parts=parts, rule=words, **exact)
     if by == "case" and not model.code_size:
-        made |= {"rest": constant + float(vote @ model.bias)}
         parts = _similarities(model, rows) * (model.mixing @ vote)
         words = "Sum over cases of similarity times weight."
-        return Contributions(of=by, parts=parts, exact=True, rule=words, **made)
+        return Contributions(of=by, parts=parts, rule=words, **exact)
     if model.is_linear and not model.code_size:
-        made |= {"rest": constant + float(vote @ model.bias)}
         parts = (vote @ model.weights) * ((rows - model.center) / model.scale)[0]
         words = "Weight times value, in standard deviations from the training mean."
-        result = Contributions(
-            of="feature", parts=parts, exact=True, rule=words, **made
-        )
+        result = Contributions(of="feature", parts=parts, rule=words, **exact)
     elif model.similarity.weights:
         result = _by_kernel(model, rows, vote, activations[0], constant, made)
     else:
@@ -174,6 +167,15 @@ def contributions(
     if by == "column" and result.of == "feature":
         return replace(result, of=by, parts=preparation.sum_by_column(result.parts))
     return result
+
+
+def _finest(model: PrototypeModel, preparation: Preparation | None) -> str:
+    """The finest split that is exact."""
+    if model.code_size:
+        return "prototype"
+    if not model.is_linear:
+        return "case"
+    return "feature" if preparation is None else "column"
 
 
 def _similarities(model: PrototypeModel, rows: np.ndarray) -> np.ndarray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any, Literal
 
 import numpy as np
@@ -20,16 +19,13 @@ from smpcore.explain.least_change import (
     nearest_l1_whole,
     nearest_whole,
 )
+from smpcore.explain.rounding import rounded
 from smpcore.explain.search import search
 from smpcore.model import PrototypeModel
 
 Norm = Literal["l2", "l1"]
 #: A search looks at so many of the nearest rows with another answer.
 _MOST_STARTS = 40
-#: Digits beyond those of its column that a number may need to be past the border.
-_MORE_DIGITS = 10
-#: Changes up to this size, in standard deviations, are rounding of a solver.
-_NOISE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +120,7 @@ def counterfactual(
     moved = np.clip(moved, *limits)
     moved[whole.whole] = moved[whole.whole].round()
     if preparation is not None:
-        sharp, moved = moved, _rounded(model, x, moved, limits, preparation)
+        sharp, moved = moved, rounded(model, x, moved, limits, preparation)
         description += ", rounded to the columns' digits" * bool((moved != sharp).any())
     before, after = (int(model.decide(model.scores(r[None]))[0]) for r in (x, moved))
     if before == after:
@@ -170,55 +166,6 @@ def changed_columns(
             )
     size = "change in standard deviations"
     return sorted(lines, key=lambda line: -abs(line[size]))
-
-
-def _rounded(model, x, moved, limits, preparation) -> np.ndarray:
-    """Changed numbers with the digits of their columns, past the border."""
-    before, (low, high) = model.decide(model.scores(x[None]))[0], limits
-    numbers = {i.first: i.decimals for i in preparation.inputs if i.kind == "number"}
-    # A change that is a solver's rounding would be rounded to a whole digit.
-    moved = np.where(np.abs(moved - x) > _NOISE * model.scale, moved, x)
-    places = [f for f in numbers if moved[f] != x[f]]
-    up = moved > x
-
-    def flips(row: np.ndarray) -> bool:
-        return model.decide(model.scores(row[None]))[0] != before
-
-    for more in range(_MORE_DIGITS):
-        outer, inner = moved.copy(), moved.copy()
-        for f in places:
-            args = numbers[f] + more, low[f], high[f]
-            outer[f] = _on_grid(moved[f], up[f], *args)
-            inner[f] = _on_grid(moved[f], not up[f], *args)
-        if flips(outer):
-            break
-    else:
-        return moved
-    inner = np.where(up, np.maximum(inner, x), np.minimum(inner, x))
-    inner = np.where((inner < low) | (inner > high), outer, inner)
-    # Where the other numbers go far enough, one stays on this side.
-    for f in sorted(places, key=lambda f: -abs(outer[f] - moved[f]) / model.scale[f]):
-        nearer = outer.copy()
-        nearer[f] = inner[f]
-        outer = nearer if flips(nearer) else outer
-    return outer
-
-
-def _on_grid(value: float, up: bool, decimals: int, low: float, high: float) -> float:
-    """The next number with so many digits, above or below, but within the ends."""
-    number = _cut(value, up, decimals)
-    if number > high:
-        return _cut(high, False, decimals)
-    return _cut(low, True, decimals) if number < low else number
-
-
-def _cut(value: float, up: bool, decimals: int) -> float:
-    """The next number with so many digits after the point, above or below."""
-    if not abs(value) * 10.0**decimals < 2**53:  # a float has no more digits
-        return value
-    rounding = ROUND_CEILING if up else ROUND_FLOOR
-    exact = Decimal(repr(float(value)))  # 2.3 is 2.3, and not a little less
-    return float(exact.quantize(Decimal(1).scaleb(-decimals), rounding))
 
 
 def _ends(model, x, bounds, frozen, preparation) -> tuple[np.ndarray, np.ndarray]:
@@ -296,17 +243,13 @@ def _linear(model, x, norm, limits, whole) -> tuple[np.ndarray, bool, str] | Non
     answer = model.decide(scores[None])[0]
     current = prototype_labels == answer
     low, high = ((end - x) / model.scale for end in limits)
-    length = _lengths(model, norm)
-    rivals = []
+    length, rivals = _lengths(model, norm), []
+    solve = nearest if norm == "l2" else nearest_l1
     # A class behind the answer in order has to lead by more than `tie`.
     start_scores = start_scores - model.tie * (prototype_labels > answer)
     for piece in np.flatnonzero(~current):
         borders = _borders(weights, start_scores, piece, current, low, high)
-        move = (
-            None
-            if borders is None
-            else (nearest if norm == "l2" else nearest_l1)(borders)
-        )
+        move = None if borders is None else solve(borders)
         if move is not None:
             bound = float(length((move * model.scale)[None])[0])
             rivals.append((bound, piece, borders, move))
@@ -315,6 +258,14 @@ def _linear(model, x, norm, limits, whole) -> tuple[np.ndarray, bool, str] | Non
         return None
     if not whole.whole.any():
         return x + rivals[0][3] * model.scale, True, "the smallest change there is"
+    return _whole_numbers(model, x, norm, rivals, whole)
+
+
+def _whole_numbers(
+    model, x, norm, rivals, whole
+) -> tuple[np.ndarray, bool, str] | None:
+    """The shortest move to whole numbers; rivals are sorted by their lower bounds."""
+    length = _lengths(model, norm)
     best, shortest, proved = None, np.inf, True
     for bound, _, borders, _ in rivals:
         if bound >= shortest:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from smpcore.datasets import Input, Preparation
-from smpcore.explain.flip import pieces
-from smpcore.explain.words import comparison_in_words, rule_in_words
+from smpcore.explain.words import comparison_in_words, rule_in_words, score_sums
 from smpcore.model import PrototypeModel
 
 #: A table has at most so many lines, a sentence so many terms.
@@ -143,22 +142,15 @@ def _linear(
     model: PrototypeModel, preparation: Preparation, X: np.ndarray
 ) -> tuple[tuple[str, ...], tuple[PointsTable, ...]]:
     """Sentences, and a table for each score that counts."""
-    weights, constants, prototype_labels = pieces(model)
-    weights = weights / model.scale
-    constants = constants - weights @ model.center
-    prototypes: list[int | None] = [None] * len(prototype_labels)
+    weights, constants, labels, alone = score_sums(model)
+    prototypes: list[int | None] = [None] * len(labels)
     if model.pooling == "max":
         prototypes = np.nonzero(model.votes)[0].tolist()
-    names, alone = _names(model), -1
-    sizes = np.bincount(prototype_labels, minlength=len(names))
-    if len(names) == 2 and sizes.min() == 1:  # only differences to its score count
-        alone = int(sizes.argmin())
-        base = int(np.flatnonzero(prototype_labels == alone)[0])
-        weights, constants = weights - weights[base], constants - constants[base]
+    names = _names(model)
     heads = ("points for", "points against")
     heads = ("adds", "subtracts") if model.classes is None else heads
     tables: dict[int, list[PointsTable]] = {output: [] for output in range(len(names))}
-    for j, output in enumerate(prototype_labels.tolist()):
+    for j, output in enumerate(labels.tolist()):
         if output != alone:
             about = names[output], prototypes[j], heads
             made = _table(preparation, X, weights[j], constants[j], *about)
