@@ -154,8 +154,10 @@ def _points(page: Page) -> list[str]:
     for table in page.rule.tables[:_MOST_PROTOTYPES]:
         name = table.title
         if table.prototype is not None:
-            own = page.names.get(table.prototype) or f"Prototype {table.prototype + 1}"
-            name = f"{own}: {name}"
+            title = (
+                page.names.get(table.prototype) or f"Prototype {table.prototype + 1}"
+            )
+            name = f"{title}: {name}"
         start = "" if table.start is None else f", constant {table.start:.3g}"
         lines += [f"<h3>{escape(name + start)}</h3>", html_table(table.lines)]
         if more := table.n_left_out:
@@ -178,7 +180,7 @@ def _card(page: Page) -> list[str]:
 def _prototype(model: PrototypeModel, page: Page, j: int) -> str:
     label = "the prediction"
     if model.classes is not None:
-        label = f"class {model.classes[model.owner[j]]}"
+        label = f"class {model.classes[model.prototype_labels[j]]}"
     name = page.names.get(j) or f"Prototype {j + 1}"
     lines = [f"<section><h3>{escape(name)}: {escape(label)}</h3>"]
     if note := page.notes.get(j):

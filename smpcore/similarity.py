@@ -26,11 +26,11 @@ __all__ = [
 ]
 
 
-def _linear(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
+def _linear(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.ndarray:
     return X @ anchors.T
 
 
-def _rbf(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
+def _rbf(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.ndarray:
     # From the middle of the anchors: squares of large offsets would cancel.
     middle = anchors.mean(axis=0)
     X, anchors = X - middle, anchors - middle
@@ -38,15 +38,17 @@ def _rbf(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
     apart += np.einsum("ij,ij->i", X, X)[:, None]
     apart += np.einsum("ij,ij->i", anchors, anchors)
     np.maximum(apart, 0.0, out=apart)
-    return np.exp(-how.gamma * apart, out=apart)
+    return np.exp(-similarity.gamma * apart, out=apart)
 
 
-def _poly(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
-    return (how.gamma * (X @ anchors.T) + how.coef0) ** how.degree
+def _poly(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.ndarray:
+    return (similarity.gamma * (X @ anchors.T) + similarity.coef0) ** similarity.degree
 
 
-def _laplacian(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
-    return np.exp(-how.gamma * cdist(X, anchors, "cityblock"))
+def _laplacian(
+    X: np.ndarray, anchors: np.ndarray, similarity: Similarity
+) -> np.ndarray:
+    return np.exp(-similarity.gamma * cdist(X, anchors, "cityblock"))
 
 
 def _unit_rows(X: np.ndarray) -> np.ndarray:
@@ -54,28 +56,30 @@ def _unit_rows(X: np.ndarray) -> np.ndarray:
     return X / np.where(length > 0, length, 1.0)
 
 
-def _cosine(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
+def _cosine(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.ndarray:
     return _unit_rows(X) @ _unit_rows(anchors).T
 
 
-def _ncc(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
+def _ncc(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.ndarray:
     X = X - X.mean(axis=1, keepdims=True)
-    return _cosine(X, anchors - anchors.mean(axis=1, keepdims=True), how)
+    return _cosine(X, anchors - anchors.mean(axis=1, keepdims=True), similarity)
 
 
-def _intersection(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
+def _intersection(
+    X: np.ndarray, anchors: np.ndarray, similarity: Similarity
+) -> np.ndarray:
     total = X.sum(axis=1)[:, None] + anchors.sum(axis=1)
     apart = cdist(X, anchors, "cityblock")  # sum of max - min; total is max + min
     return (total - apart) / np.maximum(total + apart, 1e-12)
 
 
-def _features(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
+def _features(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.ndarray:
     values, room = np.empty((len(X), len(anchors))), np.empty((2, len(anchors)))
     feature_similarities(
         np.array(X, order="C"),
         np.array(anchors.T, order="C"),
-        np.array(how.weights, dtype=np.float64),
-        np.array(how.widths, dtype=np.float64),
+        np.array(similarity.weights, dtype=np.float64),
+        np.array(similarity.widths, dtype=np.float64),
         values,
         room,
         room[1].view(np.int64),
@@ -106,31 +110,33 @@ def alignment_kernel(A: np.ndarray, B: np.ndarray, sigma: float) -> np.ndarray:
     A, B = np.array(A, order="C"), np.array(B, order="C")
     alignment_logs(A, B, sigma, alike, logs, *room)
     if alike:
-        own = of_anchors = logs.diagonal().copy()
+        of_rows = of_anchors = logs.diagonal().copy()
     else:
-        own, of_anchors = np.empty(len(A)), np.empty(len(B))
-        own_logs(A, sigma, own, *room)
+        of_rows, of_anchors = np.empty(len(A)), np.empty(len(B))
+        own_logs(A, sigma, of_rows, *room)
         own_logs(B, sigma, of_anchors, *room)
-    return np.exp(logs - 0.5 * (own[:, None] + of_anchors))
+    return np.exp(logs - 0.5 * (of_rows[:, None] + of_anchors))
 
 
-def _gak(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
+def _gak(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.ndarray:
     values = np.zeros((len(X), len(anchors)))
-    channels = np.split(np.arange(X.shape[1]), len(how.weights))
-    for part, weight, sigma in zip(channels, how.weights, how.widths, strict=True):
+    channels = np.split(np.arange(X.shape[1]), len(similarity.weights))
+    for part, weight, sigma in zip(
+        channels, similarity.weights, similarity.widths, strict=True
+    ):
         if weight > 0:
             values += weight * alignment_kernel(X[:, part], anchors[:, part], sigma)
     return values
 
 
-def _strings(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
+def _strings(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.ndarray:
     apart = np.empty((len(X), len(anchors)), dtype=np.int64)
     edit_distances(np.array(X, np.int64), np.array(anchors, np.int64), apart)
-    return np.exp(-how.gamma * apart)
+    return np.exp(-similarity.gamma * apart)
 
 
-def _callable(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
-    return how.function(X, anchors)
+def _callable(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.ndarray:
+    return similarity.function(X, anchors)
 
 
 class SimilarityKind(NamedTuple):

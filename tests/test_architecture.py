@@ -75,6 +75,7 @@ HOUSE = {
     "pages": ("smpcore", "pages"),
     "app.py": ("smpcore", "pages.work", "pages.state", "pages.ui"),
 }
+MOST_ARGUMENTS = 7
 #: Rooms that several pages share, bottom up; every other room is of one page.
 SHARED_ROOMS = ("work", "state", "ui")
 #: Rooms of the library that the README's picture names.
@@ -235,6 +236,24 @@ def test_files_and_functions_stay_small():
                 body = node.body[1:] if ast.get_docstring(node) else node.body
                 lines = body[-1].end_lineno - body[0].lineno + 1 if body else 0
                 assert lines <= cap, f"{name}:{node.lineno} has {lines} lines"
+
+
+def _arguments(node: ast.FunctionDef) -> list[ast.arg]:
+    listed = node.args
+    return [*listed.posonlyargs, *listed.args, *listed.kwonlyargs]
+
+
+def test_a_function_of_the_library_has_few_arguments():
+    """But for kernels, which take arrays, and scikit-learn's constructors."""
+    many = [
+        (name, node.name)
+        for name, tree in TREES.items()
+        if name.startswith("smpcore/") and not name.startswith("smpcore/solvers/")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and node.name != "__init__"
+        if len(_arguments(node)) > MOST_ARGUMENTS
+    ]
+    assert many == []
 
 
 def test_what_is_no_control_is_a_field_of_the_session():

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.work import sweep_jobs
 from smpcore import METHODS, load_dataset, split, sweep
-from smpcore.evaluation import Subject, edition, folds, walk_baselines, walk_method
+from smpcore.evaluation import Subject, baseline_paths, edition, folds, method_path
 from smpcore.evaluation.results import write_results
 from tests.app import kernels, opened, said, session_of, sound, until
 
@@ -23,9 +23,9 @@ def content(tmp_path_factory):
     parts = split(dataset)
     drawn = folds(dataset, parts.train, 3)
     where = dataset, parts.train
-    walks = [walk_method(key, *where, n_points=3) for key in ("smallk", "smp")]
-    walks += walk_baselines(dataset.task)[:1]
-    rows = list(sweep(dataset, drawn, walks, warm=False))
+    walks = [method_path(key, *where, n_points=3) for key in ("smallk", "smp")]
+    walks += baseline_paths(dataset.task)[:1]
+    rows = list(sweep(dataset, drawn, walks, mode="cold"))
     of = dataset.name, dataset.digest, parts.key, dataset.task, 3
     path = tmp_path_factory.mktemp("batch") / "r.parquet"
     write_results(path, Subject(*of, edition()), rows)

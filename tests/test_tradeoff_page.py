@@ -19,13 +19,13 @@ from smpcore import METHODS, list_datasets
 from smpcore.evaluation import (
     SCORES,
     SIZES,
+    baseline_paths,
     operating_points,
     out_of_fold,
     summary,
     sweep_table,
     threshold_for_sensitivity,
     title_of,
-    walk_baselines,
 )
 from tests.app import kernels, opened, said, session_of, until
 
@@ -220,7 +220,7 @@ def test_a_threshold_is_chosen_on_training_rows_and_judged_on_validation_rows():
     )
     y = data.of("train")[1]
     assert f"scores of {len(y)} of {len(y)} training rows" in said(app)
-    scores = out_of_fold(choice.method, {}, data.dataset, data.split)
+    scores = out_of_fold(METHODS[choice.method].estimator({}), data.dataset, data.split)
     number = _positive(app).value
     points = operating_points(
         scores[:, number] - scores[:, 1 - number], y == data.dataset.classes[number]
@@ -276,7 +276,7 @@ def _asked() -> sweeps.SweepRequest:
 
 
 def test_a_smaller_baseline_is_named_and_so_is_one_without_a_point():
-    path = next(walk for walk in walk_baselines("classification") if walk.parameter)
+    path = next(walk for walk in baseline_paths("classification") if walk.parameter)
     title = title_of(path.key)
     found = _found([1.0], 4, path.key)
     told = charts.rivals(found.points)
@@ -286,7 +286,7 @@ def test_a_smaller_baseline_is_named_and_so_is_one_without_a_point():
     assert charts.rivals(_found([1.0], 4).points) == ""
     asked = dataclasses.replace(_asked(), baselines=True)
     late = charts.unfinished(found, asked)
-    for walk in walk_baselines("classification"):
+    for walk in baseline_paths("classification"):
         assert (title_of(walk.key) in late) == (walk.key != path.key)
 
 

@@ -25,7 +25,7 @@ from smpcore import BASELINES, METHODS, SmpcoreError
 from smpcore.evaluation import (
     BUDGET,
     LEVEL,
-    Contender,
+    ComparedModel,
     RegressionScores,
     Scores,
     score_answers,
@@ -49,7 +49,7 @@ class Scored:
     Parameters
     ----------
     entry : Entry
-    contender : Contender
+    contender : ComparedModel
     loss : ndarray of shape (n_rows,)
         0 or 1 of a classifier, the absolute error of a regression.
     scores : Scores or RegressionScores
@@ -58,7 +58,7 @@ class Scored:
     """
 
     entry: Entry
-    contender: Contender
+    contender: ComparedModel
     loss: np.ndarray
     scores: Scores | RegressionScores
     operating: str = ""
@@ -162,8 +162,8 @@ def scored(
 
 
 def _as_shown(
-    entry: Entry, contender: Contender, context: Context
-) -> tuple[Contender, str]:
+    entry: Entry, contender: ComparedModel, context: Context
+) -> tuple[ComparedModel, str]:
     """The contender with the threshold moved on Trade-off, and that in words."""
     chosen = pin.entry(context)
     if contender.searched or entry != chosen or not context.operating:
@@ -177,7 +177,7 @@ def _as_shown(
     return replace(contender, estimator=moved), context.operating
 
 
-def _cost(contender: Contender) -> str:
+def _cost(contender: ComparedModel) -> str:
     """What is known of its size, and its time."""
     words = [
         f"{contender.sizes[name]:,.0f} {words}"
@@ -189,7 +189,7 @@ def _cost(contender: Contender) -> str:
     return ", ".join([*words, duration(contender.seconds)])
 
 
-def _settings(contender: Contender) -> str:
+def _settings(contender: ComparedModel) -> str:
     """Its settings, and how it came to them."""
     words = ", ".join(settings_in_words(contender.settings))
     origin = (

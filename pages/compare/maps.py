@@ -10,7 +10,7 @@ from pages.compare.contenders import Scored
 from pages.state.context import Context
 from pages.work import cache
 from smpcore import figures
-from smpcore.evaluation import Contender, class_numbers
+from smpcore.evaluation import ComparedModel, class_numbers
 
 #: Nodes of a map along each axis, and rows that are drawn in it.
 NODES, MOST_ROWS = 80, 300
@@ -38,7 +38,7 @@ class Maps:
         known = self.classes is not None
         self.truth = class_numbers(y[chosen], self.classes) if known else y[chosen]
 
-    def answers(self, contender: Contender) -> np.ndarray:
+    def answers(self, contender: ComparedModel) -> np.ndarray:
         """Its answers at the nodes, shape (NODES, NODES)."""
         labels = contender.answers(self._nodes)
         if self.classes is not None:

@@ -73,7 +73,7 @@ def _regions(
         if raster.lines is None or model.pooling != "max"
         else {
             "coef": raster.lines,
-            "owner": model.owner.astype(np.uint8),
+            "owner": model.prototype_labels.astype(np.uint8),
             "tie": model.tie,
         },
         "predicted": predicted.astype(np.uint8),
@@ -102,7 +102,7 @@ def _prototypes(estimator: Any, scene: Scene, data: cache.Parts) -> dict[str, An
     model, view = estimator.model_, scene.view
     shown = {
         "weights": model.weights.astype(np.float32) if model.is_linear else None,
-        "owner": model.owner.astype(np.uint8),
+        "owner": model.prototype_labels.astype(np.uint8),
         "count": model.counts.astype(np.int32),
         "bias": model.bias.astype(np.float32),
         "caption": readouts.KINDS[model.kind_of_prototype]
@@ -140,7 +140,9 @@ def _stars(estimator: Any, view: figures.View) -> dict[str, Any]:
     _, first = np.unique(estimator.merged_, return_index=True)
     start = estimator.start_[first] * model.scale + model.center
     start = None if view.of_target else view.project(start).astype(np.float32)
-    owner = model.owner if model.classes is not None else np.full(len(size), 255)
+    owner = (
+        model.prototype_labels if model.classes is not None else np.full(len(size), 255)
+    )
     return {
         "mark_size": (size / (size.max() or 1.0)).astype(np.float32),
         "mark_weight": prototype_weights(model).astype(np.float32),
@@ -182,12 +184,12 @@ def _speakers(model: PrototypeModel) -> tuple[list[str], np.ndarray | None, str]
         note = "right: raises the prediction for similar inputs; left: lowers it"
         return names, None, note
     classes = [f"{label!s:.24}" for label in model.classes]
-    owners = enumerate(model.owner)
+    owners = enumerate(model.prototype_labels)
     names = [f"Prototype {j + 1} (class {classes[k]})" for j, k in owners]
     note = "largest contribution of each to the score of its class"
     if model.n_outputs == 2:
         note = f"right: class {classes[1]}; left: class {classes[0]}"
-    return names, model.owner, note
+    return names, model.prototype_labels, note
 
 
 def _bars(model: PrototypeModel, data: cache.Parts) -> dict[str, Any] | None:

@@ -87,7 +87,7 @@ def _verdict(context: ModelContext, x: np.ndarray, result: Contributions) -> Non
             "prototype": context.name(j),
             context.side_title: context.side(j),
             "activation": float(activation[j]),
-            "weight": float(model.votes[j, model.owner[j]]),
+            "weight": float(model.votes[j, model.prototype_labels[j]]),
         }
         for j in np.argsort(-activation, kind="stable")
     ]
@@ -161,7 +161,6 @@ def _flip(context: ModelContext, x: np.ndarray, frozen: list[int]) -> None:
     )
     inside = right.toggle("Stay within the training range", True, key="why_in")
     model = context.model
-    limits = {"low": model.low, "high": model.high} if inside else {}
     out = outside(model, x)
     if inside and out.any():
         message(st.warning, _outside_message(model, x, out, frozen))
@@ -172,12 +171,12 @@ def _flip(context: ModelContext, x: np.ndarray, frozen: list[int]) -> None:
         frozen=frozen,
         preparation=context.data.preparation,
         X=context.rows[0],
-        **limits,
+        bounds=(model.low, model.high) if inside else None,
     )
     if flip is None:
         st.info("No counterfactual found; allow more columns or larger changes.")
         return
-    distance = flip.how + (_bounded(out, frozen) if inside else "")
+    distance = flip.description + (_bounded(out, frozen) if inside else "")
     before, after = (
         escape_markdown(context.outputs[i]) for i in (flip.before, flip.after)
     )

@@ -91,7 +91,7 @@ class ModelContext(Context):
         """The class it speaks for; of a regression, which way it moves the answer."""
         if self.model.classes is None:
             return readouts.effect(self.model.votes[prototype, 0])
-        return self.outputs[self.model.owner[prototype]]
+        return self.outputs[self.model.prototype_labels[prototype]]
 
     @property
     def side_title(self) -> str:

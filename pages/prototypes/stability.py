@@ -117,7 +117,9 @@ def _selected(context: ModelContext, result: Stability, by_level: Stability) -> 
     share = 100 * result.selected[j]
     shown = np.zeros(len(share))
     shown[chosen] = share[chosen]
-    figure = figures.signed_bars(shown, names, "selected in % of refits")
+    figure = figures.signed_bars(
+        shown, names, "selected (% of refits)", y_title=what.removesuffix("s")
+    )
     words = f"How often refits select the {what} of prototype {j + 1}"
     st.plotly_chart(figure, key="steady", alt=words)
     table(_lines(result, j, chosen, share, names))

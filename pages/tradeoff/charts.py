@@ -20,7 +20,7 @@ from pages.ui.elements import download, table
 from pages.ui.glossary import define
 from pages.work import slots
 from smpcore import METHODS, figures
-from smpcore.evaluation import n_draws, title_of, walk_baselines
+from smpcore.evaluation import baseline_paths, n_draws, title_of
 
 #: Added where the folds are blocks in time.
 IN_TIME = (
@@ -93,7 +93,7 @@ def show(
     """The chart, and what it leaves out."""
     in_file = request.opened.keys if request.opened else set()
     methods = [key for key in METHODS if key in in_file or key in request.values]
-    baselines = [walk.key for walk in walk_baselines(request.task, bool(in_file))]
+    baselines = [walk.key for walk in baseline_paths(request.task, bool(in_file))]
     score, size = SCORE_TITLES[request.score], request.size
     figure = figures.tradeoff(
         result.points,
@@ -171,7 +171,7 @@ def unfinished(result: SweepResult, request: SweepRequest) -> str:
     late = [title_of(key) for key in request.values if key not in remarks]
     filed = request.opened.keys if request.opened else set()
     if request.baselines and filed <= set(METHODS):
-        walks = walk_baselines(request.task)
+        walks = baseline_paths(request.task)
         late += [title_of(walk.key) for walk in walks if walk.key not in remarks]
     return f"No points yet for {', '.join(late)}; Refine allows more time." * bool(late)
 

@@ -20,7 +20,7 @@ from pages.ui.progress import is_waiting, visit_task
 from pages.ui.text import short_label
 from pages.work import cache, study_pool
 from pages.work.memo import pairs
-from smpcore import PrototypeModel, figures
+from smpcore import METHODS, PrototypeModel, figures
 from smpcore.evaluation import (
     band_for_error,
     margins,
@@ -192,7 +192,8 @@ def _training_scores(context: Context) -> np.ndarray | None:
     key = data.dataset.digest, data.split.key, method, pairs(values)
 
     def work(stop: np.ndarray, progress: np.ndarray) -> np.ndarray:
-        of = method, values, data.dataset, data.split
+        estimator = METHODS[method].estimator(values, data.dataset.task)
+        of = estimator, data.dataset, data.split
         options = {"stop": stop, "progress": progress}
         with study_pool.executor_for(data.dataset) as executor:
             return out_of_fold(*of, executor=executor, **options)

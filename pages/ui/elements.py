@@ -122,7 +122,7 @@ def signed_bars(
     marked : sequence of int
         Bars that are marked.
     """
-    figure = figures.signed_bars(values, names, title, marked)
+    figure = figures.signed_bars(values, names, title, marked, y_title=of)
     st.plotly_chart(figure, key=key, alt=alt)
     order = np.argsort(-np.abs(values), kind="stable")
     table_popover([{of: names[i], title: float(values[i])} for i in order])

@@ -13,7 +13,7 @@ from pages.work.parts import Parts
 from pages.work.tasks import Task
 from pages.work.warmup import uncompiled
 from smpcore import METHODS, Dataset, SmpcoreError
-from smpcore.evaluation import Contender, Fold, contend, folds, title_of
+from smpcore.evaluation import ComparedModel, Fold, fit_compared, folds, title_of
 
 #: What it is called not to search for settings.
 CURRENT_SETTINGS = "current settings"
@@ -62,12 +62,12 @@ class ContenderJob(Task):
 
     Attributes
     ----------
-    contender : Contender or None
+    contender : ComparedModel or None
     """
 
     def __init__(self, data: Parts, entry: Entry, search: bool) -> None:
         self._data, self._entry, self._search = data, entry, search
-        self.contender: Contender | None = None
+        self.contender: ComparedModel | None = None
         super().__init__(self._fit, study=data.dataset)
 
     def _fit(self, stop: np.ndarray, progress: np.ndarray) -> None:
@@ -78,10 +78,10 @@ class ContenderJob(Task):
         drawn = _folds(dataset, rows) if self._search else ()
         of = dataset, rows, dict(entry.values), drawn, stop
         if not drawn:
-            self.contender = contend(entry.key, *of)
+            self.contender = fit_compared(entry.key, *of)
             return
         with study_pool.executor_for(dataset) as executor:
-            self.contender = contend(entry.key, *of, executor)
+            self.contender = fit_compared(entry.key, *of, executor)
 
     @property
     def missing(self) -> str:

@@ -16,12 +16,12 @@ from pages.work.tasks import Task
 from pages.work.warmup import uncompiled
 from smpcore import METHODS, sweep
 from smpcore.evaluation import (
+    baseline_paths,
     engine,
     folds,
+    method_path,
     summary,
     sweep_table,
-    walk_baselines,
-    walk_method,
 )
 
 #: In place of a method's key: the baselines, all in one sweep.
@@ -76,7 +76,7 @@ class SweepJob(Task):
             drawn = [fold for fold in drawn if fold.repeat == 0]
         walks = self._walks()
         self.n_folds_drawn = len(drawn)
-        self.n_fits = n_fits = len(drawn) * sum(len(walk.knots) for walk in walks)
+        self.n_fits = n_fits = len(drawn) * sum(len(walk.grid) for walk in walks)
         timer = threading.Timer(COARSE_SECONDS, stop.fill, [1])
         timer.daemon = True
         self._began = time.monotonic()
@@ -84,7 +84,7 @@ class SweepJob(Task):
         ready = self._dataset.private or engine().client is None
         if ready and not self.fine:
             timer.start()
-        options = {"quick": not self.fine, "stop": stop}
+        options = {"mode": "warm" if self.fine else "preview", "stop": stop}
         with study_pool.executor_for(self._dataset) as options["executor"]:
             for walk in walks:  # one after the other: the slowest last
                 for row in sweep(self._dataset, drawn, [walk], **options):
@@ -96,10 +96,10 @@ class SweepJob(Task):
 
     def _walks(self) -> list[Any]:
         if self.key == REFERENCE:
-            return walk_baselines(self._dataset.task)
+            return baseline_paths(self._dataset.task)
         points = FINE if self.fine else COARSE
         where = self._dataset, self._rows
-        return [walk_method(self.key, *where, self._values, points)]
+        return [method_path(self.key, *where, self._values, points)]
 
     @property
     def has_no_points(self) -> bool:

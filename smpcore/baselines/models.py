@@ -101,7 +101,7 @@ def standardised(name: str, values: Mapping[str, Any], task: str) -> BaseEstimat
     -------
     Pipeline, or TransformedTargetRegressor of one
     """
-    found = make_pipeline(StandardScaler(), MODELS[name](**values))
+    estimator = make_pipeline(StandardScaler(), MODELS[name](**values))
     if task == "regression":
-        return TransformedTargetRegressor(found, transformer=StandardScaler())
-    return found
+        return TransformedTargetRegressor(estimator, transformer=StandardScaler())
+    return estimator

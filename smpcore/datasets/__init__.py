@@ -22,11 +22,12 @@ from smpcore.datasets.forbidding import (
     forbiddable,
     in_place,
 )
+from smpcore.datasets.inputs import Input
 from smpcore.datasets.kernels import KernelFile, read_kernels
 from smpcore.datasets.limits import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS
 from smpcore.datasets.long_tables import long_roles
 from smpcore.datasets.openml_sets import fetch_openml, find_openml, search_openml
-from smpcore.datasets.preparation import Input, Preparation, prepare
+from smpcore.datasets.preparation import Preparation, prepare
 from smpcore.datasets.quoting import (
     list_names,
     listed,
@@ -34,10 +35,10 @@ from smpcore.datasets.quoting import (
     shorten_name,
     shown,
 )
-from smpcore.datasets.reading import Reading
+from smpcore.datasets.reading import Reading, ReadingOptions
 from smpcore.datasets.splits import Split, split
 from smpcore.datasets.tables import make_dataset, read_frame, read_table
-from smpcore.datasets.times import moments, read_times
+from smpcore.datasets.times import distinct_times, read_times
 
 __all__ = [
     "DECIMALS",
@@ -56,10 +57,12 @@ __all__ = [
     "Origin",
     "Preparation",
     "Reading",
+    "ReadingOptions",
     "Split",
     "as_numbers",
     "as_text",
     "check_fit",
+    "distinct_times",
     "fetch_openml",
     "find_duplicates",
     "find_openml",
@@ -73,7 +76,6 @@ __all__ = [
     "load_dataset",
     "long_roles",
     "make_dataset",
-    "moments",
     "plural",
     "prepare",
     "read_frame",

@@ -105,7 +105,7 @@ def _refuse(number: int, words: str) -> DatasetError:
 
 def _header(numbered: Iterator[tuple[int, bytes]]) -> tuple[list[_Attribute], int]:
     """Attributes, and the line of @data; the lines up to it are taken."""
-    found: list[_Attribute] = []
+    attributes: list[_Attribute] = []
     seen: dict[str, int] = {}
     problem: DatasetError | None = None
     for number, line in numbered:
@@ -115,10 +115,10 @@ def _header(numbered: Iterator[tuple[int, bytes]]) -> tuple[list[_Attribute], in
                 continue
             break
         start = start.lower()
-        if re.match(rb"@data\b", start) and (found or problem):
+        if re.match(rb"@data\b", start) and (attributes or problem):
             if problem:  # said now: a file that is cut off has another one
                 raise problem
-            return found, number
+            return attributes, number
         if not re.match(rb"@attribute\s", start):
             continue  # the name of the relation
         try:
@@ -131,8 +131,8 @@ def _header(numbered: Iterator[tuple[int, bytes]]) -> tuple[list[_Attribute], in
             words += f"use in line {seen[attribute.name]}"
             problem = problem or _refuse(number, words)
         seen[attribute.name] = number
-        found.append(attribute)
-        check_size(0, len(found))
+        attributes.append(attribute)
+        check_size(0, len(attributes))
     raise DatasetError(
         "The ARFF file has no @DATA line after its attributes, or only far down; if "
         "it is cut off, fetch it again, else remove its comments."
@@ -215,12 +215,12 @@ def _values(text: str, most: int | None = None) -> Cells:
 
 def _value(text: str, place: int) -> tuple[str | None, int, bool]:
     """The value at a place, the place behind it, and whether a comma stands there."""
-    found = _VALUE.match(text, place)
-    if found is not None:
-        single, double, bare, comma = found.groups()
+    match = _VALUE.match(text, place)
+    if match is not None:
+        single, double, bare, comma = match.groups()
         if bare is not None:
             single = None if bare in ("", "?") else bare
-        return (double if double is not None else single), found.end(), comma == ","
+        return (double if double is not None else single), match.end(), comma == ","
     start = _BLANKS.match(text, place).end()
     if text[start] not in ("'", '"'):
         raise _Wrong(f"{shown(text[start:])} should be quoted or end at a comma")
@@ -233,17 +233,17 @@ def _value(text: str, place: int) -> tuple[str | None, int, bool]:
 
 def _closing(text: str, start: int) -> int:
     """Where the quotation mark stands that closes the one at a place."""
-    found = _CLOSING[text[start]].match(text, start + 1)
-    if found is None:
+    match = _CLOSING[text[start]].match(text, start + 1)
+    if match is None:
         raise _Wrong(f"{shown(text[start:])} has no closing quotation mark")
-    if found.end() - start > _MOST_CHARACTERS:
+    if match.end() - start > _MOST_CHARACTERS:
         raise _Wrong(f"{shown(text[start:])} has more than {_MOST_CHARACTERS:,} signs")
-    return found.end() - 1
+    return match.end() - 1
 
 
 def _unescaped(text: str) -> str:
-    def character(found: re.Match) -> str:
-        code = found[1]
+    def character(match: re.Match) -> str:
+        code = match[1]
         if code.isdigit():
             return chr(int(code, 8))
         if len(code) > 1:

@@ -12,12 +12,11 @@ from smpcore.datasets.columns import (
     Task,
     as_text,
     canonical,
-    class_like,
     converted,
     framed,
-    guess_task,
     is_numeric,
 )
+from smpcore.datasets.guessing import class_like, guess_task
 from smpcore.datasets.names import clean_names
 from smpcore.datasets.quoting import listed, shown
 from smpcore.datasets.times import read_times
@@ -46,7 +45,7 @@ class Origin:
 def check_roles(roles: Mapping[str, Role]) -> None:
     """Refuse roles without exactly one target, or with two groups or times."""
     for role in ("target", "group", "time"):
-        names = [name for name, given in roles.items() if given == role]
+        names = [name for name, value in roles.items() if value == role]
         if len(names) > 1:
             raise DatasetError(
                 f"The role {role} should be given once, {len(names)} columns have it "
@@ -143,7 +142,7 @@ def stack(
     frame: pd.DataFrame,
     roles: Mapping[str, Role],
     kinds: Mapping[str, Kind],
-    found: tuple[str, ...] = (),
+    test_notices: tuple[str, ...] = (),
 ) -> Origin:
     """Put a second table under the first as its test rows.
 
@@ -155,7 +154,7 @@ def stack(
         The second table, matched by column name.
     roles, kinds : mapping of str to str
         Role and kind of every column of the first table.
-    found : tuple of str
+    test_notices : tuple of str
         What reading the second table has found.
 
     Returns
@@ -175,9 +174,9 @@ def stack(
         )
     if frame.empty:
         raise DatasetError("The test file has no rows; choose a file with rows.")
-    own = origin.frame.iloc[: len(origin.frame) - origin.n_test]
+    rows = origin.frame.iloc[: len(origin.frame) - origin.n_test]
     notices = [text for text in origin.notices if not text.startswith("Test file: ")]
-    notices += [f"Test file: {text}" for text in found]
+    notices += [f"Test file: {text}" for text in test_notices]
     extra = [name for name in names if name not in roles]
     if extra:
         notices.append(
@@ -185,21 +184,23 @@ def stack(
         )
     columns = {}
     blank = pd.Series(np.nan, frame.index)
-    for name in own:
+    for name in rows:
         test, lost = converted(canonical(frame.get(name, blank)), kinds[name])
         notices += [f"Test file: {text}" for text in lost if roles[name] != "ignore"]
-        if roles[name] in ("feature", "target") and class_like(own[name], kinds[name]):
-            notices += _new_levels(name, roles[name], as_text(own[name]), as_text(test))
-        if is_numeric(own[name]) != is_numeric(test):
-            columns[name] = pd.concat([as_text(own[name]), as_text(test)])
+        if roles[name] in ("feature", "target") and class_like(rows[name], kinds[name]):
+            notices += _new_levels(
+                name, roles[name], as_text(rows[name]), as_text(test)
+            )
+        if is_numeric(rows[name]) != is_numeric(test):
+            columns[name] = pd.concat([as_text(rows[name]), as_text(test)])
         else:
-            columns[name] = pd.concat([own[name], test])
+            columns[name] = pd.concat([rows[name], test])
     whole = pd.DataFrame(columns).reset_index(drop=True)
     return Origin(whole, len(frame), tuple(notices))
 
 
-def _new_levels(name: str, role: Role, own: pd.Series, test: pd.Series) -> list[str]:
-    new = sorted(set(test.dropna()) - set(own.dropna()))
+def _new_levels(name: str, role: Role, rows: pd.Series, test: pd.Series) -> list[str]:
+    new = sorted(set(test.dropna()) - set(rows.dropna()))
     if not new:
         return []
     effect = {

@@ -109,6 +109,22 @@ def _toy_regression(key: str, title: str, size: int, noise: Param) -> DatasetInf
     return _generated(key, title, "regression", params, synthetic.measured)
 
 
+def _dataset(
+    name: str,
+    frame: pd.DataFrame,
+    task: Task = "classification",
+    source: str = "generated",
+    **about,
+) -> Dataset:
+    """A table whose last column is the target."""
+    names = list(frame)
+    roles = {**dict.fromkeys(names[:-1], "feature"), names[-1]: "target"}
+    about = {"open_test": source != "scikit-learn", **about}
+    return Dataset(
+        name=name, frame=frame, roles=roles, task=task, source=source, **about
+    )
+
+
 def _generated(
     key: str,
     title: str,
@@ -120,36 +136,16 @@ def _generated(
 
     def load(**values) -> Dataset:
         frame = table_of(points, **values)
-        return Dataset(
-            name=title,
-            frame=frame,
-            roles=_last_is_target(frame),
-            task=task,
-            source="generated",
-            description=inspect.getdoc(points),
-            open_test=True,
-        )
+        return _dataset(title, frame, task, description=inspect.getdoc(points))
 
     return DatasetInfo(key, title, task, params, load)
-
-
-def _last_is_target(frame: pd.DataFrame) -> dict[str, str]:
-    names = list(frame)
-    return {**dict.fromkeys(names[:-1], "feature"), names[-1]: "target"}
 
 
 def _friedman(n_samples: int, n_features: int, seed: int) -> Dataset:
     check_size(n_samples, n_features)
     frame = synthetic.friedman(n_samples, n_features, seed)
-    return Dataset(
-        name=f"fri_c0_{n_samples}_{n_features}",
-        frame=frame,
-        roles=_last_is_target(frame),
-        task="classification",
-        source="generated",
-        description=inspect.getdoc(synthetic.friedman).splitlines()[0],
-        open_test=True,
-    )
+    words = inspect.getdoc(synthetic.friedman).splitlines()[0]
+    return _dataset(f"fri_c0_{n_samples}_{n_features}", frame, description=words)
 
 
 def _series(
@@ -158,30 +154,17 @@ def _series(
     check_size(n_samples, 9 * n_times + 1)
     frame = synthetic.series(n_samples, n_classes, n_times, noise, seed)
     words = inspect.getdoc(synthetic.series).partition("Parameters\n")[0]
-    return Dataset(
-        name="Series, 9 channels",
-        frame=frame,
-        roles=_last_is_target(frame),
-        task="classification",
-        source="generated",
-        description=" ".join(words.split()),
-        sample_shape=(9, n_times),
-        open_test=True,
-    )
+    about = {"description": " ".join(words.split()), "sample_shape": (9, n_times)}
+    return _dataset("Series, 9 channels", frame, **about)
 
 
 def _to_draw(n_classes: int) -> Dataset:
-    frame = synthetic.corners(n_classes)
-    return Dataset(
-        name="Draw your own",
-        frame=frame,
-        roles=_last_is_target(frame),
-        task="classification",
-        source="drawn by hand",
-        description="A point of each class to begin with: take Spray or Add on "
-        "Explore, pick a class and draw. What is drawn is kept for this browser only.",
-        open_test=True,
+    words = (
+        "A point of each class to begin with: take Spray or Add on Explore, pick a "
+        "class and draw. What is drawn is kept for this browser only."
     )
+    frame = synthetic.corners(n_classes)
+    return _dataset("Draw your own", frame, source="drawn by hand", description=words)
 
 
 def _from_sklearn(
@@ -197,20 +180,12 @@ def _from_sklearn(
 
         bunch = getattr(sklearn.datasets, f"load_{key}")(as_frame=True, **options)
         names = np.asarray(getattr(bunch, "target_names", []))
-        named = names.dtype.kind == "U"
-        target = "class" if task == "classification" else "target"
+        target = names[bunch.target] if names.dtype.kind == "U" else bunch.target
         frame = bunch.data.assign(
-            **{target: names[bunch.target] if named else bunch.target}
+            **{"class" if task == "classification" else "target": target}
         )
-        return Dataset(
-            name=title,
-            frame=frame,
-            roles=_last_is_target(frame),
-            task=task,
-            source="scikit-learn",
-            description=description,
-            sample_shape=sample_shape,
-        )
+        about = {"description": description, "sample_shape": sample_shape}
+        return _dataset(title, frame, task, "scikit-learn", **about)
 
     return DatasetInfo(key, title, task, (), load)
 

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from smpcore.datasets.columns import as_numbers, names_groups
+from smpcore.datasets.columns import as_numbers
 from smpcore.datasets.dataset import Dataset
+from smpcore.datasets.guessing import names_groups
 from smpcore.datasets.quoting import shown
 from smpcore.datasets.splits import Split
 from smpcore.errors import DatasetError
@@ -66,7 +67,7 @@ def check_fit(dataset: Dataset, split: Split | None = None) -> None:
     else:
         _check_classes(dataset, rows, where)
     features = dataset.frame[dataset.feature_columns].iloc[rows]
-    if not any(_varies(features[name]) for name in features):
+    if not (features.nunique(dropna=False) > 1).any():
         raise DatasetError(
             f"{where} has the same feature values in every row, so nothing tells the "
             "rows apart; use another file or more columns."
@@ -74,7 +75,7 @@ def check_fit(dataset: Dataset, split: Split | None = None) -> None:
 
 
 def _check_classes(dataset: Dataset, rows: np.ndarray, where: str) -> None:
-    present = np.unique(dataset.codes[rows])
+    present = np.unique(dataset.y_encoded[rows])
     target = shown(dataset.target)
     if present.size == 1:
         raise DatasetError(
@@ -90,10 +91,6 @@ def _check_classes(dataset: Dataset, rows: np.ndarray, where: str) -> None:
             f"The target {target} has {len(dataset.classes):,} classes, at most "
             f"{MAX_CLASSES} are possible; {remedy}."
         )
-
-
-def _varies(column: pd.Series) -> bool:
-    return column.nunique(dropna=False) > 1
 
 
 def find_duplicates(dataset: Dataset, split: Split) -> int:
@@ -136,14 +133,14 @@ def rows_of_known_groups(dataset: Dataset, split: Split) -> list[tuple[str, int]
         stands in training; none where no row has.
     """
     others = np.concatenate([split.validation, split.test])
-    found = []
+    notices = []
     for name, role in dataset.roles.items():
         column = dataset.frame[name]
         if role == "ignore" and names_groups(column):
             held_out = column.iloc[others].dropna()
             known = int(held_out.isin(column.iloc[split.train]).sum())
-            found += [(name, known)] * bool(known)
-    return found
+            notices += [(name, known)] * bool(known)
+    return notices
 
 
 def leaky_features(dataset: Dataset, split: Split) -> list[tuple[str, float]]:
@@ -179,9 +176,9 @@ def leaky_features(dataset: Dataset, split: Split) -> list[tuple[str, float]]:
         # A strong cause of a number is no leak: only nearly all of it is.
         mistakes, shares, least = 0.0, [*_explained(frame, dataset, rows)], TELLING
     else:
-        codes = dataset.codes[rows]
-        mistakes = 1 - np.bincount(codes).max() / rows.size
-        shares = [*_predicted(frame, dataset, codes)]
+        y_encoded = dataset.y_encoded[rows]
+        mistakes = 1 - np.bincount(y_encoded).max() / rows.size
+        shares = [*_predicted(frame, dataset, y_encoded)]
         least = max(TELLING, 1 - _OF_MAJORITY_ERRORS * mistakes)
     shares.sort(key=lambda pair: -pair[1])
     telling = [(name, share) for name, share in shares if share >= least]
@@ -194,40 +191,40 @@ def leaky_features(dataset: Dataset, split: Split) -> list[tuple[str, float]]:
 
 
 def _predicted(
-    frame: pd.DataFrame, dataset: Dataset, codes: np.ndarray
+    frame: pd.DataFrame, dataset: Dataset, y_encoded: np.ndarray
 ) -> Iterator[tuple[str, float]]:
     """Share of the rows that each column predicts, of the columns that may do well."""
     from sklearn.tree import DecisionTreeClassifier
 
-    n_classes = np.unique(codes).size
-    if not 1 < n_classes <= codes.size / _FEWEST_ROWS_PER_CLASS:
+    n_classes = np.unique(y_encoded).size
+    if not 1 < n_classes <= y_encoded.size / _FEWEST_ROWS_PER_CLASS:
         return
     leaves = max(4, n_classes)
     numbers = [name for name in frame if dataset.kinds[name] == "number"]
     values = frame[numbers].to_numpy(np.float64)
-    changes = _changes(values, codes)
+    changes = _changes(values, y_encoded)
     promising = np.argsort(changes, kind="stable")[:_MOST_PROMISING]
-    few = np.flatnonzero(changes <= leaves + 0.02 * codes.size)
+    few = np.flatnonzero(changes <= leaves + 0.02 * y_encoded.size)
     for j in np.union1d(promising, few):
         tree = DecisionTreeClassifier(max_leaf_nodes=leaves, random_state=0)
         column = values[:, j : j + 1]
-        yield numbers[j], float(tree.fit(column, codes).score(column, codes))
+        yield numbers[j], float(tree.fit(column, y_encoded).score(column, y_encoded))
     for name in frame.columns.difference(numbers, sort=False):
-        table = pd.crosstab(pd.factorize(frame[name])[0], codes).to_numpy()
+        table = pd.crosstab(pd.factorize(frame[name])[0], y_encoded).to_numpy()
         # A value that occurs once predicts nothing but itself.
         right = table.max(axis=1)[table.sum(axis=1) > 1]
-        yield name, float(right.sum() / codes.size)
+        yield name, float(right.sum() / y_encoded.size)
 
 
-def _changes(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def _changes(values: np.ndarray, y_encoded: np.ndarray) -> np.ndarray:
     """How often the label changes along each sorted column, (n_columns,).
 
     Few intervals that are right on 99 % of the rows leave few changes, so that
     trees are grown for few columns only.
     """
-    by_class = np.argsort(codes, kind="stable")
+    by_class = np.argsort(y_encoded, kind="stable")
     order = by_class[np.argsort(values[by_class], axis=0, kind="stable")]
-    return np.count_nonzero(np.diff(codes[order], axis=0), axis=0)
+    return np.count_nonzero(np.diff(y_encoded[order], axis=0), axis=0)
 
 
 def _explained(

@@ -49,9 +49,9 @@ def check_content(
     frame: pd.DataFrame, roles: Mapping[str, Role], kinds: Mapping[str, Kind], task: str
 ) -> None:
     """Refuse roles, kinds and a task that do not fit the columns."""
-    for what, given in (("roles", roles), ("kinds", kinds)):
-        check_words(what, given, list(frame))
-        absent = [name for name in frame if name not in given]
+    for what, values in (("roles", roles), ("kinds", kinds)):
+        check_words(what, values, list(frame))
+        absent = [name for name in frame if name not in values]
         if absent:
             raise DatasetError(
                 f"{what} should name every column, {listed(absent)} are absent; "

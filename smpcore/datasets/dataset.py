@@ -185,10 +185,10 @@ class Dataset:
         column = self.frame[self.target]
         if self.task == "regression":
             return read_only(column.to_numpy(np.float64, copy=True))
-        return read_only(self.classes[self.codes])
+        return read_only(self.classes[self.y_encoded])
 
     @cached_property
-    def codes(self) -> np.ndarray | None:
+    def y_encoded(self) -> np.ndarray | None:
         """Position of each row's label in ``classes``, (n_samples,); None if none."""
         return None if self.task == "regression" else self._coded[0]
 
@@ -270,10 +270,10 @@ class Dataset:
         columns = list(origin.frame)
         check_words("roles", roles, columns)
         check_words("kinds", kinds, columns)
-        kept = dict(self.roles)
+        old_roles = dict(self.roles)
         if "target" in roles.values() and self.target not in roles:
-            kept[self.target] = "feature"
-        new_roles, new_kinds = {**kept, **roles}, {**self.kinds, **kinds}
+            old_roles[self.target] = "feature"
+        new_roles, new_kinds = {**old_roles, **roles}, {**self.kinds, **kinds}
         same = new_roles[self.target] == "target" and self.target not in kinds
         task = task or (self.task if same else None)
         return replace(self, **arrange(origin, new_roles, new_kinds, task))
@@ -304,7 +304,7 @@ class Dataset:
         values = self.frame[name].to_numpy(np.float64)
         mean = float(values.mean())
         labels = pd.Series(np.where(values < mean, "P", "N"), dtype="str")
-        said = (
+        notice = (
             f"Two classes: 'P' where {shown(name)} is below {mean:.6g}, the mean of "
             f"all {self.n_samples:,} rows, test rows included, else 'N'."
         )
@@ -313,7 +313,7 @@ class Dataset:
             frame=self.frame.assign(**{name: labels}),
             kinds={**self.kinds, name: "category"},
             task="classification",
-            notices=(*self.notices, said),
+            notices=(*self.notices, notice),
             origin=None,
         )
 

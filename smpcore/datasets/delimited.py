@@ -16,7 +16,7 @@ from smpcore.datasets.cells import NUMBER, parse_cell
 from smpcore.datasets.columns import framed, narrowed, parsed_numbers
 from smpcore.datasets.limits import MAX_COLUMNS, check_size
 from smpcore.datasets.quoting import shown
-from smpcore.datasets.reading import Reading
+from smpcore.datasets.reading import Reading, ReadingOptions
 from smpcore.datasets.text import (
     ENCODINGS,
     HEAD_BYTES,
@@ -35,6 +35,8 @@ MISSING_WORDS = (
     *("null", "NULL", "Null"),
 )
 _SAMPLE_ROWS = 200
+# A longer head is looked at if the usual one has fewer lines: names of many columns.
+_SAMPLE_LINES, _LONG_HEAD_BYTES = 3, 4_000_000
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d+),\d+\s*")
 _POINT_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(,\d{3})+|\d+)\.\d+\s*")
 # 1,5  1.234,5  1.234  ,5
@@ -43,26 +45,17 @@ _EXPECTED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 
 
 def read_delimited(
-    data: bytes,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
-    header: bool | None = None,
+    data: bytes, options: ReadingOptions
 ) -> tuple[pd.DataFrame, Reading]:
-    """Read a text table; every setting that is None is detected.
+    """Read a text table; every option that is None is detected.
 
     Parameters
     ----------
     data : bytes
         The whole file.
-    delimiter : str, optional
-        One character, or "whitespace".
-    decimal : {".", ","}, optional
-        Decimal sign.
-    encoding : str, optional
-        One of ``ENCODINGS``.
-    header : bool, optional
-        Whether the first row holds names.
+    options : ReadingOptions
+        A delimiter of one character or "whitespace", a decimal sign "." or ",", one of
+        ``ENCODINGS``, and whether there is a header.
 
     Returns
     -------
@@ -71,11 +64,12 @@ def read_delimited(
     Reading
         The settings used.
     """
-    _check_settings(delimiter, decimal, encoding)
-    text, encoding = as_utf8(data, encoding)
+    _check_options(options)
+    text, encoding = as_utf8(data, options.encoding)
     text, announced = _without_announcement(text)
     sample = _sample(text)
-    delimiter = delimiter or announced or _detect_delimiter(sample)
+    delimiter = options.delimiter or announced or _detect_delimiter(sample[:HEAD_BYTES])
+    check_size(1, _count_fields(text, delimiter))
     if delimiter == "whitespace":
         text = _with_tabs(text)
         sample = _sample(text)
@@ -83,14 +77,16 @@ def read_delimited(
     rows = _rows_of(sample, separator)
     if not rows:
         raise DatasetError("The file is empty; choose a file with a table.")
-    decimal = decimal or _detect_decimal(rows, separator)
+    decimal = options.decimal or _detect_decimal(rows, separator)
     width = Counter(len(row) for row in rows).most_common(1)[0][0]
     if len(rows[0]) == width - 1:
         text = _completed(text, separator, rows)
         rows = _rows_of(_sample(text), separator)
     check_size(count_line_ends(text), width)
     columns = _parsed(text, separator, width)
-    header = _detect_header(rows, decimal) if header is None else header
+    header = options.header
+    if header is None:
+        header = _detect_header(rows, decimal)
     names = [f"column {number}" for number in range(1, width + 1)]
     if header:
         names = [column[0].as_py() for column in columns]
@@ -105,9 +101,8 @@ def read_delimited(
     return frame, Reading("CSV", delimiter, decimal, encoding, header)
 
 
-def _check_settings(
-    delimiter: str | None, decimal: str | None, encoding: str | None
-) -> None:
+def _check_options(options: ReadingOptions) -> None:
+    delimiter, decimal, encoding = options.delimiter, options.decimal, options.encoding
     if delimiter not in (None, *DELIMITERS) and not re.fullmatch(
         r"[^\w\s\"'.+-]", str(delimiter)
     ):
@@ -126,8 +121,8 @@ def _check_settings(
 def _without_announcement(text: bytes) -> tuple[bytes, str | None]:
     """Drop the first line "sep=;" that Excel understands, and obey it."""
     first = text[:20].decode(errors="ignore")
-    found = re.match(r"sep=([^\w\s]|\t)\r?\n", first, re.IGNORECASE)
-    return (text[len(found[0].encode()) :], found[1]) if found else (text, None)
+    match = re.match(r"sep=([^\w\s]|\t)\r?\n", first, re.IGNORECASE)
+    return (text[len(match[0].encode()) :], match[1]) if match else (text, None)
 
 
 def _with_tabs(text: bytes) -> bytes:
@@ -137,12 +132,23 @@ def _with_tabs(text: bytes) -> bytes:
     return b"\n".join("\t".join(row).encode() for row in fields)
 
 
+def _count_fields(text: bytes, delimiter: str) -> int:
+    """Fields of the first line, which may be far too long to be taken apart."""
+    first = next((line for line in lines(text) if line.strip()), b"")
+    if delimiter == "whitespace":
+        words = blocks(first.replace(b"\t", b" "), b" ")
+        return sum(len(block.split()) for block in words)
+    return re.sub(b'"[^"]*"', b"", first).count(delimiter.encode()) + 1
+
+
 def _sample(text: bytes) -> str:
     """The first lines, complete ones only."""
     sample = text[:HEAD_BYTES]
+    if count_line_ends(sample) < _SAMPLE_LINES:
+        sample = text[:_LONG_HEAD_BYTES]
     if len(sample) < len(text):
-        ends = max(sample.rfind(b"\n"), sample.rfind(b"\r"))
-        sample = sample[: ends + 1] if ends >= 0 else sample
+        last_end = max(sample.rfind(b"\n"), sample.rfind(b"\r"))
+        sample = sample[: last_end + 1] if last_end >= 0 else sample
     return sample.decode(errors="ignore")
 
 
@@ -265,10 +271,10 @@ def _arrow_table(data: bytes, separator: str, width: int) -> pa.Table:
 def _ragged(message: str, text: bytes, separator: str) -> str:
     if text.count(b'"') % 2:
         return "A quotation mark is opened and never closed; correct the file."
-    found = _EXPECTED.search(message)
-    if not found:
+    match = _EXPECTED.search(message)
+    if not match:
         return "The file cannot be cut into rows and columns; save the table as CSV."
-    line, usual, fields = found.groups()
+    line, usual, fields = match.groups()
     return (
         f"Line {line} has {fields} field{'s' * (fields != '1')}, most lines have "
         f"{usual}; correct that line, or choose another delimiter than {separator!r}."
@@ -284,13 +290,13 @@ def _values(texts: pa.Array, decimal: str) -> np.ndarray | ExtensionArray:
         texts = _with_points(texts)
     column = pd.Series(pd.array(texts, dtype="str"))
     try:
-        plain = pc.all(pc.match_substring_regex(texts, NUMBER)).as_py()
+        all_numbers = pc.all(pc.match_substring_regex(texts, NUMBER)).as_py()
         bare = pc.utf8_ltrim(texts, characters="+")  # which Arrow does not read
         numbers = pc.cast(bare, pa.float64()).to_numpy(zero_copy_only=False)
-        plain = plain is not False
+        all_numbers = all_numbers is not False
     except pa.ArrowInvalid:
-        plain = False  # words, or a number beyond all floats
-    if not plain:
+        all_numbers = False  # words, or a number beyond all floats
+    if not all_numbers:
         numbers = parsed_numbers(column)
         if (np.isnan(numbers) & column.notna().to_numpy()).any():
             return column.array

@@ -124,9 +124,9 @@ def _check_directory(entries: list[zipfile.ZipInfo]) -> None:
     _check_bytes(sum(entry.file_size for entry in entries))
     names = [_name(entry) for entry in entries]
     for entry in entries:
-        plain = entry.compress_type in _PACKED and not entry.flag_bits & 1
-        plain = plain and entry.filename.endswith(".npy")
-        if not plain or names.count(_name(entry)) > 1:
+        is_readable = entry.compress_type in _PACKED and not entry.flag_bits & 1
+        is_readable = is_readable and entry.filename.endswith(".npy")
+        if not is_readable or names.count(_name(entry)) > 1:
             raise DatasetError(
                 f"The .npz file holds {shown(entry.filename)}, which is no array of "
                 f"its own; {_REMEDY}."

@@ -60,10 +60,13 @@ def from_long(
     starts = np.flatnonzero(np.diff(codes, prepend=-1))
     again = np.append(False, (codes[1:] == codes[:-1]) & (times[1:] == times[:-1]))
     labels, _ = pd.factorize(frame[label])
-    owner = labels[order][starts][codes]
+    first_labels = labels[order][starts][codes]
     for wrong, words in (
         (again, "has a time that its sample already has"),
-        (labels[order] != owner, "has another label than its sample has elsewhere"),
+        (
+            labels[order] != first_labels,
+            "has another label than its sample has elsewhere",
+        ),
     ):
         bad = np.sort(order[wrong])
         name = shown(frame[sample].iloc[bad[0]]) if bad.size else ""
@@ -92,15 +95,15 @@ def long_roles(names: list[str]) -> tuple[str, str, str]:
     DatasetError
         If no column is named "sample", or none "time".
     """
-    found = {name.lower(): name for name in reversed(names)}
-    absent = [name for name in ("sample", "time") if name not in found]
+    by_name = {name.lower(): name for name in reversed(names)}
+    absent = [name for name in ("sample", "time") if name not in by_name]
     if absent:
         raise DatasetError(
             f"A long table of series should have the columns 'sample' and 'time', it "
             f"has no {listed(absent)} among {listed(names)}; name them in its first "
             "line."
         )
-    sample, time = found["sample"], found["time"]
+    sample, time = by_name["sample"], by_name["time"]
     rest = [name for name in names if name not in (sample, time)]
     named = [name for name in rest if _LABELS.fullmatch(name)]
     return sample, time, (named or rest or [time])[-1]

@@ -27,8 +27,8 @@ def clean_names(names: Iterable[object]) -> tuple[list[str], list[str]]:
     list of str
         A sentence for every kind of change.
     """
-    found = ["" if _is_missing(name) else str(name).strip() for name in names]
-    cut = [name[:MAX_NAME] for name in found]
+    texts = ["" if _is_missing(name) else str(name).strip() for name in names]
+    cut = [name[:MAX_NAME] for name in texts]
     cleaned: dict[str, None] = {}
     taken = set(cut)
     counts: Counter[str] = Counter()  # of each beginning, so that none is tried again
@@ -41,7 +41,7 @@ def clean_names(names: Iterable[object]) -> tuple[list[str], list[str]]:
             unique = base[: MAX_NAME - len(ending)] + ending
         cleaned[unique] = None
     notices = []
-    if any(len(name) > MAX_NAME for name in found):
+    if any(len(name) > MAX_NAME for name in texts):
         notices.append(f"Column names were cut to {MAX_NAME} characters.")
     changed = [new for old, new in zip(cut, cleaned, strict=True) if old != new]
     if changed:

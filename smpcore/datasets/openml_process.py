@@ -4,7 +4,7 @@ The openml package waits without limit and holds whole answers in memory. In a p
 that can be ended at any time, with limits of its own, neither can harm the server.
 It reads requests from stdin, one JSON object a line, and answers one after another. It
 prints one JSON object a line: ``{"doing": words}`` and at last ``{"done": ...}`` or
-``{"failed": kind, "said": text}``. It ends when stdin closes.
+``{"failed": kind, "message": text}``. It ends when stdin closes.
 """
 
 import fcntl
@@ -58,8 +58,8 @@ KINDS = {
 _BLOCK_BYTES = 65_536
 
 
-def say(**message) -> None:
-    """Tell the process that asked."""
+def send_message(**message) -> None:
+    """Send a message to the process that waits for it."""
     sys.stdout.write(json.dumps(message) + "\n")
     sys.stdout.flush()
 
@@ -147,30 +147,30 @@ def limit_requests(server: str, max_bytes: int):
 
 def listing(openml) -> dict:
     """All active data sets, as of the last day; older if OpenML cannot be reached."""
-    kept = Path(openml.config.get_cache_directory()) / "listing.json"
-    if kept.exists() and time.time() - kept.stat().st_mtime < DAY_SECONDS:
-        return json.loads(kept.read_text("utf-8"))
-    say(doing="Fetching the list of data sets")
+    cached = Path(openml.config.get_cache_directory()) / "listing.json"
+    if cached.exists() and time.time() - cached.stat().st_mtime < DAY_SECONDS:
+        return json.loads(cached.read_text("utf-8"))
+    send_message(doing="Fetching the list of data sets")
     try:
         frame = openml.datasets.list_datasets(
             output_format="dataframe", status="active"
         )
     except Exception:
-        if kept.exists():
-            return json.loads(kept.read_text("utf-8"))
+        if cached.exists():
+            return json.loads(cached.read_text("utf-8"))
         raise
     frame = frame.reindex(columns=list(COLUMNS))
     rows = json.loads(frame.to_json(orient="values"))
-    found = {"seconds": time.time(), "rows": rows}
-    fresh = kept.with_suffix(".new")
-    fresh.write_text(json.dumps(found), "utf-8")
-    fresh.replace(kept)
-    return found
+    content = {"seconds": time.time(), "rows": rows}
+    fresh = cached.with_suffix(".new")
+    fresh.write_text(json.dumps(content), "utf-8")
+    fresh.replace(cached)
+    return content
 
 
 def fetch(openml, number: int, max_rows: int, max_cells: int) -> dict:
     """Description and ARFF file of one data set."""
-    say(doing="Fetching the description")
+    send_message(doing="Fetching the description")
     described = openml.datasets.get_dataset(number, download_data=False)
     if described.dataset_id != number:
         raise ValueError(f"asked for {number}, described is {described.dataset_id}")
@@ -181,7 +181,7 @@ def fetch(openml, number: int, max_rows: int, max_cells: int) -> dict:
         return {"too_large": [n_rows, n_cells]}
     if not _same_owner(described.url, openml.config.server):
         raise ValueError(f"the file lies at {described.url}")
-    say(doing="Fetching the rows")
+    send_message(doing="Fetching the rows")
     folder = Path(openml.config.get_cache_directory()) / "datasets" / str(number)
     file = folder / "dataset.arff"
     whole = (described.md5_checksum or "").lower()
@@ -209,10 +209,10 @@ def _sizes(openml, number: int) -> dict:
     return measured.qualities or {}
 
 
-def _names(given) -> list[str]:
-    if not given:
+def _names(value) -> list[str]:
+    if not value:
         return []
-    return [given] if isinstance(given, str) else [str(name) for name in given]
+    return [value] if isinstance(value, str) else [str(name) for name in value]
 
 
 def _checksum(file: Path) -> str:
@@ -228,9 +228,9 @@ def _same_owner(url: str | None, server: str) -> bool:
         return True
     if there.port not in (None, 80, 443):
         return False
-    owner = ".".join((here.hostname or "").split(".")[-2:])
-    is_name = not owner.replace(".", "").isdigit() and "." in owner
-    return is_name and f".{there.hostname}".endswith(f".{owner}")
+    domain = ".".join((here.hostname or "").split(".")[-2:])
+    is_name = not domain.replace(".", "").isdigit() and "." in domain
+    return is_name and f".{there.hostname}".endswith(f".{domain}")
 
 
 def configure(openml, environment: dict[str, str], server: str) -> None:
@@ -260,17 +260,17 @@ def answer(
             alone(folder, str(settings.get("number", verb))),
         ):
             function = {"listing": listing, "fetch": fetch}[verb]
-            say(done=function(openml, **settings))
+            send_message(done=function(openml, **settings))
     except Exception as error:
         names = [of.__name__ for of in type(error).__mro__]
         kind = next((KINDS[name] for name in names if name in KINDS), "broken")
         if verb == "fetch" and kind not in ("refused", "offline"):
             half = folder / "datasets" / str(settings["number"])
             shutil.rmtree(half, ignore_errors=True)
-        said = f"{type(error).__name__}: {error}"
+        text = f"{type(error).__name__}: {error}"
         if kind == "refused":  # the service's own words, without its address
-            said = str(getattr(error, "message", said))
-        say(failed=kind, said=said[:300])
+            text = str(getattr(error, "message", text))
+        send_message(failed=kind, message=text[:300])
 
 
 def read_requests(requests: SimpleQueue) -> None:

@@ -53,7 +53,7 @@ _SENTENCES = {
     "forbidden": "OpenML does not give {what} to everybody; choose another one.",
     "checksum": "What OpenML sent for {what} is not what it has stored (the checksum "
     "differs); nothing was kept, try again later.",
-    "refused": "OpenML has no {what} (it said {said}); choose another one.",
+    "refused": "OpenML has no {what} (it said {message}); choose another one.",
     "cut": "OpenML stopped in the middle of {what}; nothing was kept, try again.",
     "offline": "OpenML cannot be reached for {what}; the bundled data and your own "
     "files work without it, or try again later.",
@@ -103,12 +103,12 @@ def search_openml(
     frame = pd.DataFrame(listed["rows"], columns=list(COLUMNS.values()))
     wanted = text.strip().casefold()
     names = frame["name"].astype(str).str.casefold()
-    found = names.str.contains(wanted, regex=False)
-    found |= frame["id"].astype(str) == wanted
+    matches = names.str.contains(wanted, regex=False)
+    matches |= frame["id"].astype(str) == wanted
     fits = (frame["rows"] <= max_rows) & (frame["columns"] <= max_columns)
     rank = np.where(names == wanted, 0, np.where(names.str.startswith(wanted), 1, 2))
     order = np.lexsort((frame["id"], rank))
-    return frame.iloc[order][(found & fits).to_numpy()[order]].reset_index(drop=True)
+    return frame.iloc[order][(matches & fits).to_numpy()[order]].reset_index(drop=True)
 
 
 def find_openml(name: str, version: int | None = None, **options: Any) -> int:
@@ -132,8 +132,8 @@ def find_openml(name: str, version: int | None = None, **options: Any) -> int:
     DatasetError
         If no active data set of that name is small enough to be read.
     """
-    found = search_openml(name, **options)
-    same = found[found["name"].astype(str) == name.strip()]
+    frame = search_openml(name, **options)
+    same = frame[frame["name"].astype(str) == name.strip()]
     if version is not None:
         same = same[same["version"] == version]
     if same.empty:
@@ -265,9 +265,9 @@ def _ask(
                 log.info("OpenML: %s in %.1f s", what, time.monotonic() - start)
                 return message["done"]
             else:
-                said = shown(message["said"], 120)
+                text = shown(message["message"], 120)
                 log.info("OpenML: %s failed: %s", what, message)
                 sentence = _SENTENCES[message["failed"]]
-                words = sentence.format(what=what, said=said)
+                words = sentence.format(what=what, message=text)
                 raise DatasetError(words[0].upper() + words[1:])
-    raise DatasetError(_SENTENCES["broken"].format(what=what, said=""))
+    raise DatasetError(_SENTENCES["broken"].format(what=what, message=""))

@@ -41,7 +41,7 @@ def read_parquet(data: bytes) -> tuple[pd.DataFrame, list[str]]:
         file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=sorted(texts))
         table = file.read(columns=flat, use_threads=False)
         table.validate(full=True)
-        _check_expanded(table)
+        _check_bytes(text_bytes(table))
         columns = [_plain_column(column) for column in table.columns]
     except DatasetError:
         raise
@@ -125,15 +125,15 @@ def _is_flat(kind: pa.DataType) -> bool:
     )
 
 
-def _check_expanded(table: pa.Table) -> None:
-    """Refuse texts that are short as codes and long as text."""
+def text_bytes(table: pa.Table) -> int:
+    """Length of all texts that are stored as codes: short as these, long as texts."""
     size = 0
     for column in table.columns:
         for chunk in column.chunks:
             if pa.types.is_dictionary(chunk.type) and _is_text(chunk.type.value_type):
                 lengths = pc.binary_length(chunk.dictionary)
                 size += pc.sum(pc.take(lengths, chunk.indices)).as_py() or 0
-    _check_bytes(size)
+    return size
 
 
 def _plain_column(column: pa.ChunkedArray) -> pd.Series:

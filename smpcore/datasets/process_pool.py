@@ -118,10 +118,10 @@ class ProcessPool:
 
     def _give_back(self, process: subprocess.Popen) -> None:
         with self._lock:
-            kept = not self._idle
-            if kept:
+            reused = not self._idle
+            if reused:
                 self._idle.append(process)
-        if not kept:
+        if not reused:
             _end(process)
 
 

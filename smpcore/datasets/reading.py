@@ -1,7 +1,34 @@
-"""How a file was read."""
+"""How a file is to be read, and how it was read."""
 
 from dataclasses import dataclass
 from typing import Any
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """How a file is to be read; what is None is detected.
+
+    Attributes
+    ----------
+    delimiter, decimal, encoding : str, optional
+        Of a text table, see `read_delimited`.
+    header : bool, optional
+        Whether the first row of a text table holds the column names.
+    series : bool or (str, str, str)
+        The table is long: a row per sample and time, with columns "sample" and "time",
+        channels and a label, see `from_long`; it becomes a row per sample. Three names
+        say which columns are the sample, the time and the label. A .ts file holds
+        series in any case.
+    n_times : int, optional
+        Series are resampled to this length; by default to their median length.
+    """
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+    series: bool | tuple[str, str, str] = False
+    n_times: int | None = None
 
 
 @dataclass(frozen=True)

@@ -109,14 +109,14 @@ def read_ts(
 
 def _header(numbered: Iterator[tuple[int, bytes]]) -> _Header:
     """What stands before @data; the lines up to it are taken."""
-    said: dict[str, tuple[int, list[str]]] = {}
+    tags: dict[str, tuple[int, list[str]]] = {}
     for number, line in numbered:
         words = line.decode().split(None, MAX_COLUMNS)
         if not words or words[0].startswith("#"):
             continue
         tag = words[0].lower()
         if re.match(r"@data\b", tag):
-            return _checked(said)
+            return _checked(tags)
         if not tag.startswith("@"):
             raise DatasetError(
                 f"Line {number} of the .ts file ({shown(line.decode().strip())}) "
@@ -124,34 +124,34 @@ def _header(numbered: Iterator[tuple[int, bytes]]) -> _Header:
                 "that line."
             )
         if tag in _TAGS:
-            said[tag.replace("@dimensions", "@dimension")] = number, words[1:]
+            tags[tag.replace("@dimensions", "@dimension")] = number, words[1:]
     raise DatasetError(
         "The .ts file has no @data line, it seems to be cut off; fetch it again."
     )
 
 
-def _checked(said: dict[str, tuple[int, list[str]]]) -> _Header:
-    if _flag(said, "@timestamps"):
+def _checked(tags: dict[str, tuple[int, list[str]]]) -> _Header:
+    if _flag(tags, "@timestamps"):
         raise DatasetError(
-            f"Line {said['@timestamps'][0]} of the .ts file says that values have time "
+            f"Line {tags['@timestamps'][0]} of the .ts file says that values have time "
             "stamps, which are not read; save the values alone, or a long CSV table."
         )
-    numbers = _flag(said, "@targetlabel")
-    if not numbers and not _flag(said, "@classlabel"):
+    numbers = _flag(tags, "@targetlabel")
+    if not numbers and not _flag(tags, "@classlabel"):
         raise DatasetError(
             "The .ts file has no line '@classLabel true', so its series have no labels "
             "to predict; add that line with the names of the classes before @data."
         )
-    n_channels = _count(said, "@dimension")
-    if n_channels is None and _flag(said, "@univariate"):
+    n_channels = _count(tags, "@dimension")
+    if n_channels is None and _flag(tags, "@univariate"):
         n_channels = 1
-    names = {} if numbers else dict.fromkeys(said["@classlabel"][1][1:])
-    equal = _flag(said, "@equallength")
-    return _Header(n_channels, _count(said, "@serieslength"), equal, numbers, names)
+    names = {} if numbers else dict.fromkeys(tags["@classlabel"][1][1:])
+    equal = _flag(tags, "@equallength")
+    return _Header(n_channels, _count(tags, "@serieslength"), equal, numbers, names)
 
 
-def _flag(said: dict[str, tuple[int, list[str]]], tag: str) -> bool:
-    number, words = said.get(tag, (0, ["false"]))
+def _flag(tags: dict[str, tuple[int, list[str]]], tag: str) -> bool:
+    number, words = tags.get(tag, (0, ["false"]))
     word = words[0].lower() if words else ""
     if word not in ("true", "false"):
         raise DatasetError(
@@ -161,10 +161,10 @@ def _flag(said: dict[str, tuple[int, list[str]]], tag: str) -> bool:
     return word == "true"
 
 
-def _count(said: dict[str, tuple[int, list[str]]], tag: str) -> int | None:
-    if tag not in said:
+def _count(tags: dict[str, tuple[int, list[str]]], tag: str) -> int | None:
+    if tag not in tags:
         return None
-    number, words = said[tag]
+    number, words = tags[tag]
     if len(words) != 1 or not re.fullmatch("[1-9][0-9]{0,8}", words[0]):
         raise DatasetError(
             f"Line {number} of the .ts file should have a whole number from 1 after "

@@ -12,7 +12,7 @@ from smpcore.datasets.columns import as_text
 from smpcore.datasets.content import read_only
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.quoting import listed, shown
-from smpcore.datasets.times import moments
+from smpcore.datasets.times import distinct_times
 from smpcore.errors import SmpcoreError
 
 # Folds of which a part takes several: shares come out in steps of 5 %.
@@ -137,7 +137,7 @@ def split(
     _check_shares(validation, test, seed)
     rows = np.arange(dataset.n_samples)
     n_parts = 1 + (validation > 0) + (test > 0 and dataset.test_rows is None)
-    large = dataset.task == "regression" or np.bincount(dataset.codes) >= n_parts
+    large = dataset.task == "regression" or np.bincount(dataset.y_encoded) >= n_parts
     notices = []
     if dataset.test_rows is None:
         tested, rows = _carve(dataset, rows, test, seed, large)
@@ -205,7 +205,7 @@ def _carve(
         draw = model_selection.ShuffleSplit(1, test_size=size, random_state=seed)
         taken = _first_test(draw, rows)
     else:
-        taken = _carve_classes(rows, dataset.codes[rows], size, seed, large)
+        taken = _carve_classes(rows, dataset.y_encoded[rows], size, seed, large)
     return np.sort(rows[taken]), np.delete(rows, taken)
 
 
@@ -214,13 +214,13 @@ def _carve_latest(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Take about so many of the latest rows, if a moment parts them from the rest."""
     groups = None if dataset.groups is None else dataset.groups[rows]
-    found = moments(dataset.times[rows], groups)
-    sizes = np.bincount(found)
+    block = distinct_times(dataset.times[rows], groups)
+    sizes = np.bincount(block)
     if size < 1 or sizes.size < 2:
         return rows[:0], rows
     left = np.cumsum(sizes)[:-1]  # rows before each cut
     last = np.argmin(np.abs(left - (rows.size - size)))
-    return rows[found > last], rows[found <= last]
+    return rows[block > last], rows[block <= last]
 
 
 def _blocks(dataset: Dataset, parts: dict[str, np.ndarray]) -> list[str]:
@@ -231,13 +231,13 @@ def _blocks(dataset: Dataset, parts: dict[str, np.ndarray]) -> list[str]:
     for part, rows in parts.items():
         times = dataset.times[rows]
         if rows.size:
-            ends = (words[rows[times.argmin()]], words[rows[times.argmax()]])
-            spans.append("{} from {} to {}".format(part, *map(shown, ends)))
+            first_last = (words[rows[times.argmin()]], words[rows[times.argmax()]])
+            spans.append("{} from {} to {}".format(part, *map(shown, first_last)))
     notices = [
         f"The parts are blocks in time ({name}): trained on the past, judged on what "
         f"came after; the seed changes nothing. In time: {'; '.join(spans)}."
     ]
-    if moments(dataset.times, dataset.groups).max() == 0:
+    if distinct_times(dataset.times, dataset.groups).max() == 0:
         notices.append(
             f"No moment in {name} parts the rows"
             + (" without parting a group" if dataset.groups is not None else "")
@@ -251,12 +251,12 @@ def _first_test(splitter, rows: np.ndarray, *labels: np.ndarray) -> np.ndarray:
 
 
 def _carve_classes(
-    rows: np.ndarray, codes: np.ndarray, size: int, seed: int, large: np.ndarray
+    rows: np.ndarray, y_encoded: np.ndarray, size: int, seed: int, large: np.ndarray
 ) -> np.ndarray:
     from sklearn import model_selection
 
-    large = large & (np.bincount(codes, minlength=large.size) >= 2)
-    free = np.flatnonzero(large[codes])
+    large = large & (np.bincount(y_encoded, minlength=large.size) >= 2)
+    free = np.flatnonzero(large[y_encoded])
     size = min(size, free.size - 1)
     if size < 1:
         return free[:0]
@@ -267,7 +267,7 @@ def _carve_classes(
     if enough:
         splitter = model_selection.StratifiedShuffleSplit
     draw = splitter(1, test_size=size, random_state=seed)
-    return free[_first_test(draw, free, codes[free])]
+    return free[_first_test(draw, free, y_encoded[free])]
 
 
 def _carve_groups(
@@ -283,19 +283,21 @@ def _carve_groups(
         size = min(max(1, round(share * n_groups)), n_groups - 1)
         draw = model_selection.GroupShuffleSplit(1, test_size=size, random_state=seed)
         return _first_test(draw, rows, rows, groups)
-    codes = dataset.codes[rows]
-    counts = np.bincount(codes)
+    y_encoded = dataset.y_encoded[rows]
+    counts = np.bincount(y_encoded)
     most = min(_FOLDS, n_groups, int(counts.max()))
     if most < 2:
         return rows[:0]
     part = Fraction(share).limit_denominator(most) or Fraction(1, most)
     part = min(part, 1 - Fraction(1, most))
     # A class with fewer rows than folds cannot be balanced over them.
-    codes = np.where(counts[codes] < part.denominator, counts.argmax(), codes)
+    y_encoded = np.where(
+        counts[y_encoded] < part.denominator, counts.argmax(), y_encoded
+    )
     draw = model_selection.StratifiedGroupKFold(
         part.denominator, shuffle=True, random_state=seed
     )
-    folds = islice(draw.split(rows, codes, groups), part.numerator)
+    folds = islice(draw.split(rows, y_encoded, groups), part.numerator)
     return np.concatenate([fold for _, fold in folds])
 
 
@@ -307,10 +309,10 @@ def _gaps(
         return [_empty(name) for name, rows in others.items() if not rows.size]
     notices = []
     n_classes = len(dataset.classes)
-    counts = np.bincount(dataset.codes, minlength=n_classes)
-    in_training = np.bincount(dataset.codes[trained], minlength=n_classes) > 0
+    counts = np.bincount(dataset.y_encoded, minlength=n_classes)
+    in_training = np.bincount(dataset.y_encoded[trained], minlength=n_classes) > 0
     for name, rows in others.items():
-        present = np.bincount(dataset.codes[rows], minlength=n_classes) > 0
+        present = np.bincount(dataset.y_encoded[rows], minlength=n_classes) > 0
         absent = [
             f"{shown(dataset.classes[i])} ({counts[i]} rows)"
             for i in np.flatnonzero(in_training & ~present)

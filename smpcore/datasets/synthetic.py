@@ -84,8 +84,8 @@ def checkerboard(
     cells = np.indices((squares, squares)).reshape(2, -1).T
     corner = []
     for label, size in enumerate(class_sizes(n_samples, 2, imbalance)):
-        own = cells[cells.sum(axis=1) % 2 == label]
-        corner.append(own[rng.integers(len(own), size=size)])
+        fields = cells[cells.sum(axis=1) % 2 == label]
+        corner.append(fields[rng.integers(len(fields), size=size)])
     X = np.concatenate(corner) + rng.uniform(size=(n_samples, 2))
     y = np.repeat([0, 1], [len(part) for part in corner])
     return X + rng.normal(0, noise, X.shape), y
@@ -219,10 +219,10 @@ def series(
     y = rng.permutation(np.repeat(np.arange(1, n_classes + 1), sizes))
     times = np.linspace(0, 1, n_times)
     X = np.empty((n_samples, 9, n_times))
-    for j, (curve, other, owners) in enumerate(_CHANNELS):
+    for j, (curve, other, curve_classes) in enumerate(_CHANNELS):
         bent = times ** np.exp(rng.normal(0, _WARP, (n_samples, 1)))
         loud = 1 + rng.normal(0, _LOUDNESS, (n_samples, 1))
-        has_first = np.isin(y, owners)[:, None]
+        has_first = np.isin(y, curve_classes)[:, None]
         X[:, j] = loud * np.where(has_first, curve(bent), other(bent))
     X[:, 6] = X[:, 5] + rng.normal(0, _REPLICA, (n_samples, n_times))
     X[:, :7] += rng.normal(0, noise, (n_samples, 7, n_times))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import PurePath
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,17 +16,16 @@ from smpcore.datasets.columns import (
     Task,
     canonical_columns,
     check_words,
-    guess_kinds,
-    guess_roles,
     is_numeric,
 )
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.delimited import read_delimited
+from smpcore.datasets.guessing import guess_kinds, guess_roles
 from smpcore.datasets.limits import read_bytes
 from smpcore.datasets.long_tables import from_long, long_roles
 from smpcore.datasets.names import clean_names
 from smpcore.datasets.quoting import shown
-from smpcore.datasets.reading import Reading
+from smpcore.datasets.reading import Reading, ReadingOptions
 from smpcore.datasets.series import Shape, is_ts, read_ts
 from smpcore.datasets.text import as_utf8, first_word, lines
 from smpcore.errors import DatasetError
@@ -52,15 +51,10 @@ def read_table(
     source: bytes | BinaryIO,
     filename: str,
     *,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
-    header: bool | None = None,
-    series: bool | tuple[str, str, str] = False,
-    n_times: int | None = None,
     kinds: Mapping[str, Kind] | None = None,
     roles: Mapping[str, Role] | None = None,
     task: Task | None = None,
+    **options: Any,
 ) -> Dataset:
     """Read a CSV, ARFF, Parquet or .ts file; what is not given is detected and said.
 
@@ -70,27 +64,21 @@ def read_table(
         The content; its size is checked before it is read.
     filename : str
         Name the file had; its ending helps to tell the format. Never opened.
-    delimiter, decimal, encoding, header : optional
-        Settings for text tables, see `read_delimited`; ``dataset.reading`` holds those
-        used.
-    series : bool or (str, str, str), default=False
-        The table is long: a row per sample and time, with columns "sample" and "time",
-        channels and a label, see `from_long`; it becomes a row per sample. Three names
-        say which columns are the sample, the time and the label. A .ts file holds
-        series in any case. ``dataset.sample_shape`` is (channels, times), and notices
-        say whether series were resampled to one length.
-    n_times : int, optional
-        Series are resampled to this length; by default to their median length.
     kinds, roles : mapping of str to str, optional
         Kind and role of some or all columns.
     task : {"classification", "regression"}, optional
         What the target is.
+    **options
+        Fields of `ReadingOptions`: delimiter, decimal, encoding, header, series,
+        n_times. ``dataset.reading`` holds those used.
 
     Returns
     -------
     Dataset
-        Private. It may still be unfit for fitting (one class, one row): see
-        `check_fit`, so that the table can be shown and another target chosen.
+        Of series, ``sample_shape`` is (channels, times), and notices say whether they
+        were resampled to one length. Private. It may still be unfit for fitting (one
+        class, one row): see `check_fit`, so that the table can be shown and another
+        target chosen.
 
     Raises
     ------
@@ -98,8 +86,8 @@ def read_table(
         If the content is too large, damaged, of no known format, or has one column
         only.
     """
-    settings = (delimiter, decimal, encoding, header)
-    frame, reading, notices, shape = _read(source, filename, settings, series, n_times)
+    reading_options = ReadingOptions(**options)
+    frame, reading, notices, shape = _read(source, filename, reading_options)
     if frame.shape[1] < 2:
         remedy = "add a target or features"
         if reading.format == "CSV":
@@ -127,33 +115,23 @@ def read_table(
     )
 
 
-def _series_roles(names: list[str], given: dict[str, Role]) -> dict[str, Role]:
+def _series_roles(names: list[str], chosen: dict[str, Role]) -> dict[str, Role]:
     """Every value of a series is a feature, even if it looks like nothing to use."""
     roles: dict[str, Role] = dict.fromkeys(names[:-1], "feature")
-    if "target" not in given.values():
+    if "target" not in chosen.values():
         roles[names[-1]] = "target"
-    return {**roles, **given}
+    return {**roles, **chosen}
 
 
 def read_frame(
-    source: bytes | BinaryIO,
-    filename: str,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
-    header: bool | None = None,
-    series: bool | tuple[str, str, str] = False,
-    n_times: int | None = None,
+    source: bytes | BinaryIO, filename: str, **options: Any
 ) -> tuple[pd.DataFrame, Reading, tuple[str, ...]]:
     """Read the bare table of a file, without roles: for new rows and test files.
 
     Parameters
     ----------
-    source, filename, delimiter, decimal, encoding, header, series
-        As in `read_table`.
-    n_times : int, optional
-        Series are resampled to this length, that of the data they are to join; by
-        default to their median length.
+    source, filename, **options
+        As in `read_table`; series are best given the length of those they are to join.
 
     Returns
     -------
@@ -164,8 +142,7 @@ def read_frame(
     tuple of str
         What was changed.
     """
-    settings = (delimiter, decimal, encoding, header)
-    frame, reading, notices, _ = _read(source, filename, settings, series, n_times)
+    frame, reading, notices, _ = _read(source, filename, ReadingOptions(**options))
     return frame, reading, notices
 
 
@@ -176,13 +153,7 @@ class _Read(NamedTuple):
     shape: Shape | tuple[()]
 
 
-def _read(
-    source: bytes | BinaryIO,
-    filename: str,
-    settings: tuple[str | None, str | None, str | None, bool | None],
-    series: bool | tuple[str, str, str],
-    n_times: int | None,
-) -> _Read:
+def _read(source: bytes | BinaryIO, filename: str, options: ReadingOptions) -> _Read:
     data = read_bytes(source)
     for beginning, thing in _FOREIGN.items():
         if data.startswith(beginning):
@@ -191,6 +162,7 @@ def _read(
                 "save the table as CSV, ARFF or Parquet."
             )
     ending = PurePath(filename).suffix.lower()
+    series, n_times = options.series, options.n_times
     notices: list[str] = []
     shape: Shape | tuple[()] = ()
     numbers = None
@@ -200,11 +172,11 @@ def _read(
         frame, notices = read_parquet(data)
         reading = Reading("Parquet")
     elif ending == ".arff" or first_word(data, b"%") == b"@relation":
-        frame, reading = read_arff(data, settings[2])
+        frame, reading = read_arff(data, options.encoding)
     elif ending == ".ts" or is_ts(data):
-        (frame, shape, notices), reading = read_ts(data, settings[2], n_times)
+        (frame, shape, notices), reading = read_ts(data, options.encoding, n_times)
     else:
-        frame, reading = read_delimited(data, *settings)
+        frame, reading = read_delimited(data, options)
         numbers = _line_numbers(data, reading, len(frame)) if series else None
     names, renamed = clean_names(frame.columns)
     frame = frame.set_axis(names, axis=1).reset_index(drop=True)

@@ -57,7 +57,7 @@ def _dates(column: pd.Series, texts: pd.Series, codes: np.ndarray) -> np.ndarray
             "dates as year-month-day or choose another role."
         )
     times = [dates.astype("datetime64[us, UTC]").astype("int64") for dates in whole]
-    if len({tuple(np.argsort(found, kind="stable")) for found in times}) > 1:
+    if len({tuple(np.argsort(order, kind="stable")) for order in times}) > 1:
         raise DatasetError(
             f"Column {shown(column.name)} can be read day first or month first, in "
             f"different orders (row {column.index[0] + 1}: {shown(texts.iloc[0])}); "
@@ -82,7 +82,7 @@ def _parsed(texts: pd.Series, form: str) -> pd.Series:
     return pd.to_datetime(texts, format=form, errors="coerce", utc=True)
 
 
-def moments(times: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
+def distinct_times(times: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
     """Number the moments in time order: rows of one moment cannot be parted.
 
     Two moments are parted by a point in time that no group straddles, so that every
@@ -104,11 +104,11 @@ def moments(times: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
     parted = np.zeros(len(times), dtype=bool)
     parted[1:] = np.diff(times[order]) > 0
     if groups is not None:
-        _, own = np.unique(groups[order], return_inverse=True)
+        _, group = np.unique(groups[order], return_inverse=True)
         last = np.zeros(len(times), dtype=np.int64)
-        last[own] = np.arange(len(times))  # of repeated places the last one stays
-        reach = np.maximum.accumulate(last[own])
+        last[group] = np.arange(len(times))  # of repeated places the last one stays
+        reach = np.maximum.accumulate(last[group])
         parted[1:] &= reach[:-1] < np.arange(1, len(times))
-    found = np.empty(len(times), dtype=np.int64)
-    found[order] = np.cumsum(parted)
-    return found
+    numbers = np.empty(len(times), dtype=np.int64)
+    numbers[order] = np.cumsum(parted)
+    return numbers

@@ -49,10 +49,10 @@ def validated(estimator: Any, *data: Any, **options: Any) -> Any:
                 "X.toarray() where that fits into memory."
             )
         options["accept_sparse"] = "csr"
-    found = checked(validate_data, estimator, *data, **options)
+    arrays = checked(validate_data, estimator, *data, **options)
     names = getattr(estimator, "feature_names_in_", None)
-    require_finite(found[0] if len(data) > 1 else found, names)
-    return found
+    require_finite(arrays[0] if len(data) > 1 else arrays, names)
+    return arrays
 
 
 def far_means(X: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -154,13 +154,13 @@ def count_distinct(X: np.ndarray, enough: int) -> int:
     int
     """
     for rows in (X[: 4 * enough], X):  # The first rows often are enough.
-        found = 0
-        while found < enough and len(rows):
+        n_distinct = 0
+        while n_distinct < enough and len(rows):
             rows = rows[(rows != rows[0]).any(axis=1)]
-            found += 1
-        if found == enough:
+            n_distinct += 1
+        if n_distinct == enough:
             break
-    return found
+    return n_distinct
 
 
 def seeding(weights: np.ndarray, n_trials: int = 1) -> Callable[..., np.ndarray]:
@@ -206,22 +206,22 @@ def seeding(weights: np.ndarray, n_trials: int = 1) -> Callable[..., np.ndarray]
 
 
 def warn_if_fewer(
-    asked: int, prototype_labels: np.ndarray, classes: np.ndarray
+    requested: int, prototype_labels: np.ndarray, classes: np.ndarray
 ) -> None:
     """Warn if a class has fewer distinct rows than prototypes asked for.
 
     Parameters
     ----------
-    asked : int
+    requested : int
     prototype_labels : ndarray of int, shape (n_prototypes,)
         Class of each prototype.
     classes : ndarray of shape (n_classes,)
     """
     present, sizes = np.unique(prototype_labels, return_counts=True)
-    short = np.flatnonzero(sizes < asked)
+    short = np.flatnonzero(sizes < requested)
     if len(short):
         least = short[sizes[short].argmin()]
         caution(
-            f"n_prototypes={asked} is more than the distinct rows of {len(short)} of "
-            f"the classes; class {classes[present[least]]!s} gets {sizes[least]}."
+            f"n_prototypes={requested} is more than the distinct rows of {len(short)} "
+            f"of the classes; class {classes[present[least]]!s} gets {sizes[least]}."
         )

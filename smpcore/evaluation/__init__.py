@@ -1,15 +1,17 @@
 """How good a model is, how sure of that one can be, and what it costs to be smaller."""
 
-from smpcore.evaluation.contest import (
+from smpcore.evaluation.comparison import (
     BUDGET,
-    Contender,
+    ComparedModel,
+    fit_compared,
+    title_of,
+)
+from smpcore.evaluation.differences import (
     Difference,
-    contend,
     holm,
     holm_levels,
     paired_difference,
     simultaneous_differences,
-    title_of,
 )
 from smpcore.evaluation.engine import Engine, edition, engine
 from smpcore.evaluation.errors import RegressionScores
@@ -42,6 +44,7 @@ from smpcore.evaluation.pareto import (
     smaller_and_as_good,
     summary,
 )
+from smpcore.evaluation.paths import ParameterPath, baseline_paths, method_path
 from smpcore.evaluation.results import Subject, read_results
 from smpcore.evaluation.scores import (
     Scores,
@@ -59,14 +62,7 @@ from smpcore.evaluation.stability import (
     refits,
     stability,
 )
-from smpcore.evaluation.sweep import (
-    SCORES,
-    ParameterPath,
-    sweep,
-    sweep_table,
-    walk_baselines,
-    walk_method,
-)
+from smpcore.evaluation.sweep import SCORES, sweep, sweep_table
 
 __all__ = [
     "BUDGET",
@@ -75,8 +71,8 @@ __all__ = [
     "SCORES",
     "SIZES",
     "ComparedFormat",
+    "ComparedModel",
     "ComparedRows",
-    "Contender",
     "Difference",
     "Engine",
     "Fold",
@@ -90,17 +86,18 @@ __all__ = [
     "answer_rows",
     "at_threshold",
     "band_for_error",
+    "baseline_paths",
     "class_numbers",
     "clusters",
     "clusters_like",
     "compare_number_formats",
-    "contend",
     "corrected_error",
     "corrected_t_test",
     "count_answers",
     "edition",
     "engine",
     "evaluate",
+    "fit_compared",
     "folds",
     "holm",
     "holm_levels",
@@ -109,6 +106,7 @@ __all__ = [
     "margins",
     "match_columns",
     "measure",
+    "method_path",
     "n_draws",
     "operating_points",
     "out_of_fold",
@@ -130,7 +128,5 @@ __all__ = [
     "threshold_for_cost",
     "threshold_for_sensitivity",
     "title_of",
-    "walk_baselines",
-    "walk_method",
     "wilson",
 ]

@@ -31,8 +31,9 @@ from smpcore.errors import SmpcoreError
 from smpcore.evaluation.engine import edition, engine
 from smpcore.evaluation.folds import folds
 from smpcore.evaluation.journal import Journal
+from smpcore.evaluation.paths import ParameterPath, baseline_paths, method_path
 from smpcore.evaluation.results import Subject
-from smpcore.evaluation.sweep import ParameterPath, sweep, walk_baselines, walk_method
+from smpcore.evaluation.sweep import sweep
 from smpcore.methods import METHODS
 
 #: Seconds between two writings of the result file.
@@ -52,10 +53,10 @@ def main(arguments: list[str] | None = None) -> int:
     int
         0: all is done; 1: it was stopped; 2: it cannot be done.
     """
-    asked = _parser().parse_args(arguments)
+    args = _parser().parse_args(arguments)
     warnings.simplefilter("ignore", UserWarning)  # a fit's status says the same
     try:
-        return _run(asked)
+        return _run(args)
     except KeyboardInterrupt:
         print("Stopped; the same command goes on.", file=sys.stderr)
         return 1
@@ -116,25 +117,25 @@ def _check_place(out: Path) -> None:
         raise SmpcoreError(f"--out: there is no folder {out.parent}; make it first.")
 
 
-def _run(asked: argparse.Namespace) -> int:
-    _check_place(asked.out)
-    dataset = _dataset(asked)
-    parts = split(dataset, asked.validation, asked.test, asked.seed)
+def _run(args: argparse.Namespace) -> int:
+    _check_place(args.out)
+    dataset = _dataset(args)
+    parts = split(dataset, args.validation, args.test, args.seed)
     check_fit(dataset, parts)
-    walks = _walks(asked, dataset, parts)
-    drawn = folds(dataset, parts.train, asked.folds)
-    told = f"{dataset.name}: {dataset.task} of {dataset.target}"
-    print(f"{told}, {_grouped(dataset)}.", file=sys.stderr)
-    of = dataset.name, dataset.digest, parts.key, dataset.task, asked.folds
-    with Journal(asked.out, Subject(*of, edition())) as journal:
+    paths = _walks(args, dataset, parts)
+    drawn = folds(dataset, parts.train, args.folds)
+    summary = f"{dataset.name}: {dataset.task} of {dataset.target}"
+    print(f"{summary}, {_grouped(dataset)}.", file=sys.stderr)
+    of = dataset.name, dataset.digest, parts.key, dataset.task, args.folds
+    with Journal(args.out, Subject(*of, edition())) as journal:
         for notice in (*dataset.notices, *parts.notices, *journal.notices):
             print(notice, file=sys.stderr)
         cluster = engine()
         if cluster.words:
             print(cluster.words, file=sys.stderr)
-        n_threads = joblib.cpu_count() if asked.jobs == -1 else asked.jobs
+        n_threads = joblib.cpu_count() if args.jobs == -1 else args.jobs
         executor = cluster.executor or ThreadPoolExecutor(n_threads)
-        stopped = _swept(asked, journal, (dataset, drawn, walks), executor)
+        stopped = _swept(args, journal, (dataset, drawn, paths), executor)
     if stopped:
         print("Stopped; the same command goes on.", file=sys.stderr)
     return int(stopped)
@@ -143,17 +144,17 @@ def _run(asked: argparse.Namespace) -> int:
 def _grouped(dataset: Dataset) -> str:
     """Which rows stay together, in words."""
     for role in ("group", "time"):
-        for name, given in dataset.roles.items():
-            if given == role:
+        for name, dataset_role in dataset.roles.items():
+            if dataset_role == role:
                 return f"folds by {role} column {name}"
     return "each row by itself"
 
 
 def _swept(
-    asked: argparse.Namespace, journal: Journal, of: tuple, executor: Executor
+    args: argparse.Namespace, journal: Journal, of: tuple, executor: Executor
 ) -> bool:
     """Fit what is missing; whether it was stopped before its end."""
-    *_, drawn, walks = of
+    *_, drawn, paths = of
     stop = np.zeros(1, dtype=np.int64)
 
     def stopped(*_: object) -> None:
@@ -162,11 +163,13 @@ def _swept(
 
     signal.signal(signal.SIGINT, stopped)
     done = set(journal.rows)
-    wanted = {(walk.key, walk.parameter, knot) for walk in walks for knot in walk.knots}
+    wanted = {
+        (path.key, path.parameter, value) for path in paths for value in path.grid
+    }
     n_fits = len(drawn) * len(wanted)
     bar = tqdm(total=n_fits, desc="fits", unit="fit", dynamic_ncols=True)
     bar.update(sum(key[:3] in wanted for key in done))
-    options = {"warm": False, "executor": executor, "stop": stop, "done": done}
+    options = {"mode": "cold", "executor": executor, "stop": stop, "done": done}
     written, before = time.monotonic(), len(done)
     try:
         for row in sweep(*of, **options):
@@ -179,31 +182,31 @@ def _swept(
         bar.close()
         journal.write()
     new = len(journal.rows) - before
-    print(f"{asked.out}: {new} new fits, {len(journal.rows)} in all.")
+    print(f"{args.out}: {new} new fits, {len(journal.rows)} in all.")
     return bool(stop[0])
 
 
-def _dataset(asked: argparse.Namespace) -> Dataset:
-    roles = _roles(asked)
-    if asked.data in {info.key for info in list_datasets()}:
+def _dataset(args: argparse.Namespace) -> Dataset:
+    roles = _roles(args)
+    if args.data in {info.key for info in list_datasets()}:
         if roles:
             raise SmpcoreError(
-                f"--data {asked.data} is a bundled set, whose columns have their "
+                f"--data {args.data} is a bundled set, whose columns have their "
                 "roles: leave out --target, --group, --time and --ignore."
             )
-        return load_dataset(asked.data)
-    path = Path(asked.data)
+        return load_dataset(args.data)
+    path = Path(args.data)
     if not path.is_file():
-        raise SmpcoreError(f"There is no file {asked.data}, nor a bundled set.")
+        raise SmpcoreError(f"There is no file {args.data}, nor a bundled set.")
     with path.open("rb") as file:
         return read_table(file, path.name, roles=roles or None)
 
 
-def _roles(asked: argparse.Namespace) -> dict[str, str]:
+def _roles(args: argparse.Namespace) -> dict[str, str]:
     """Column -> its role, of those that are named."""
-    named = [(name, "ignore") for name in asked.ignore]
+    named = [(name, "ignore") for name in args.ignore]
     for role in ("target", "group", "time"):
-        if name := getattr(asked, role):
+        if name := getattr(args, role):
             named.append((name, role))
     for name, _ in named:
         if len({role for other, role in named if other == name}) > 1:
@@ -212,10 +215,10 @@ def _roles(asked: argparse.Namespace) -> dict[str, str]:
 
 
 def _walks(
-    asked: argparse.Namespace, dataset: Dataset, parts: Split
+    args: argparse.Namespace, dataset: Dataset, parts: Split
 ) -> list[ParameterPath]:
     able = [key for key, row in METHODS.items() if dataset.task in row.estimators]
-    named = able if asked.methods == "all" else asked.methods.split(",")
+    named = able if args.methods == "all" else args.methods.split(",")
     named = list(dict.fromkeys(name.strip() for name in named))
     for key in named:
         if key not in able:
@@ -224,8 +227,8 @@ def _walks(
                 f"{dataset.task}."
             )
     where = dataset, parts.train
-    walks = [walk_method(key, *where, n_points=asked.points) for key in named]
-    return walks + (walk_baselines(dataset.task, True) if asked.baselines else [])
+    paths = [method_path(key, *where, n_points=args.points) for key in named]
+    return paths + (baseline_paths(dataset.task, True) if args.baselines else [])
 
 
 if __name__ == "__main__":

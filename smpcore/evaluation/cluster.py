@@ -107,17 +107,17 @@ def on_cluster(
         for future in futures:
             future.add_done_callback(ready.put)
         left = {future.key: place for place, future in enumerate(futures)}
-        found: dict[int, Any] = {}
+        pending: dict[int, Any] = {}
         first = 0
         while left and not stop[0]:
             future = _next(client, ready, stop)
             if future is None:
                 return
             place = left.pop(future.key)
-            found[place] = _result(client, future)
+            pending[place] = _result(client, future)
             futures[place] = None  # it stays on its worker as long as its future
-            while found and (not ordered or first in found):
-                yield found.pop(first if ordered else place)
+            while pending and (not ordered or first in pending):
+                yield pending.pop(first if ordered else place)
                 first += 1
     finally:
         with suppress(Exception):  # what broke before is what counts

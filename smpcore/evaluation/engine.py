@@ -84,15 +84,15 @@ def engine() -> Engine:
             "distributed."
         )
     with _lock:
-        found, until = _known.get(address, (Engine(), 0.0))
-        lost = found.client is not None and found.client.status != "running"
+        known, until = _known.get(address, (Engine(), 0.0))
+        lost = known.client is not None and known.client.status != "running"
         if lost or time.monotonic() > until:
             connect = partial(_connected, address, distributed.Client)
-            new = found.client is None
-            found = _asked(address, connect, LOADING if new else PATIENCE)
-            wait = SURE if found.client else AGAIN
-            _known[address] = found, time.monotonic() + wait
-        return found
+            new = known.client is None
+            known = _asked(address, connect, LOADING if new else PATIENCE)
+            wait = SURE if known.client else AGAIN
+            _known[address] = known, time.monotonic() + wait
+        return known
 
 
 def _connected(address: str, connect: Callable[..., Any]) -> Any:
@@ -135,33 +135,38 @@ def _asked(key: str, connect: Callable[[], Any], patience: float) -> Engine:
     return answer[0] if answer else silent
 
 
-def _here(told: str) -> Engine:
-    return Engine(None, f"{told} The work runs on this machine.")
+def _here(message: str) -> Engine:
+    return Engine(None, f"{message} The work runs on this machine.")
 
 
 def _checked(client: Any) -> Engine:
     """Look at what the cluster is made of before anything is sent to it."""
-    found = client.get_versions()
-    if told := _versions_differ(found):
-        return _here(told)
-    if not found["workers"]:
+    versions = client.get_versions()
+    if difference := _versions_differ(versions):
+        return _here(difference)
+    if not versions["workers"]:
         return _here("The cluster has no workers.")
     return _with_same_package(client)
 
 
-def _versions_differ(found: dict[str, Any]) -> str:
+def _versions_differ(versions: dict[str, Any]) -> str:
     """Which machine has another Dask or Python, in words; empty if none has."""
-    own = found["client"]["packages"]
-    for where, there in {"scheduler": found["scheduler"], **found["workers"]}.items():
+    client_packages = versions["client"]["packages"]
+    for where, there in {
+        "scheduler": versions["scheduler"],
+        **versions["workers"],
+    }.items():
         packages = there["packages"] if there else {}
         for name, what, parts in (("distributed", "Dask", 9), ("python", "Python", 2)):
             # Pickles differ between minor versions of Python.
-            mine, other = (str(p.get(name)).split(".") for p in (own, packages))
+            mine, other = (
+                str(p.get(name)).split(".") for p in (client_packages, packages)
+            )
             if mine[:parts] != other[:parts]:
-                told = ".".join(other[:3])
-                log.warning("%s has %s %s", where, what, told)
+                version = ".".join(other[:3])
+                log.warning("%s has %s %s", where, what, version)
                 return (
-                    f"A machine of the cluster runs {what} {told} and this one "
+                    f"A machine of the cluster runs {what} {version} and this one "
                     f"{'.'.join(mine[:3])}: install the same version on both."
                 )
     return ""
@@ -169,12 +174,12 @@ def _versions_differ(found: dict[str, Any]) -> str:
 
 def _with_same_package(client: Any) -> Engine:
     """Whether scheduler and workers have this very package."""
-    found = client.run(edition, on_error="return")
+    editions = client.run(edition, on_error="return")
     try:  # Dask's scheduler reads what a task refers to
-        found["scheduler"] = client.run_on_scheduler(edition)
+        editions["scheduler"] = client.run_on_scheduler(edition)
     except Exception as error:
-        found["scheduler"] = error
-    for where, there in found.items():
+        editions["scheduler"] = error
+    for where, there in editions.items():
         what = "scheduler" if where == "scheduler" else "worker"
         if isinstance(there, Exception):
             log.warning("%s %s: %r", what, where, there)

@@ -64,17 +64,11 @@ class RegressionScores:
 
         Over clusters where rows depend on each other; NaN of a single cluster.
         """
-        if self.rows < 2:
+        clusters = np.arange(self.rows) if self.clusters is None else self.clusters
+        spread, count = mean_error(self.errors, clusters)
+        if count < 2:
             return math.nan, math.nan
-        errors = self.errors
-        if self.clusters is not None:
-            spread, count = mean_error(errors, self.clusters)
-            if count < 2:
-                return math.nan, math.nan
-            half = float(stdtrit(count - 1, 0.975) * spread)
-            return max(0.0, self.mae - half), self.mae + half
-        spread = errors.std(ddof=1) / math.sqrt(self.rows)
-        half = float(stdtrit(self.rows - 1, 0.975) * spread)
+        half = float(stdtrit(count - 1, 0.975) * spread)
         return max(0.0, self.mae - half), self.mae + half
 
     def as_dict(self, median: float) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from smpcore.datasets import Dataset, moments, read_times, shown
+from smpcore.datasets import Dataset, distinct_times, read_times, shown
 from smpcore.errors import DatasetError, SmpcoreError
 
 #: Below this many rows the folds are drawn several times: one draw says too little.
@@ -72,7 +72,9 @@ def folds(
     if n_folds < 2:
         raise SmpcoreError(f"n_folds={n_folds} should be at least 2.")
     if dataset.times is not None:
-        return _in_time(dataset, rows, moments(dataset.times[rows], groups), n_folds)
+        return _in_time(
+            dataset, rows, distinct_times(dataset.times[rows], groups), n_folds
+        )
     if units < n_folds:
         what = "training rows" if groups is None else "groups among the training rows"
         if units < 2:
@@ -84,12 +86,12 @@ def folds(
             f"n_folds={n_folds} should be at most {units}, the number of {what}; "
             "ask for fewer folds or give training more of them."
         )
-    found = []
+    drawn_folds = []
     for repeat in range(n_draws(dataset, rows)):
         drawn = _drawn(dataset, rows, groups, n_folds, seed + repeat)
         for number, (train, held_out) in enumerate(drawn):
-            found.append(Fold(rows[train], rows[held_out], repeat, number))
-    return found
+            drawn_folds.append(Fold(rows[train], rows[held_out], repeat, number))
+    return drawn_folds
 
 
 def n_draws(dataset: Dataset, rows: np.ndarray) -> int:
@@ -161,7 +163,7 @@ def clusters_like(dataset: Dataset, frame: pd.DataFrame) -> np.ndarray | None:
 def _clusters(times: np.ndarray | None, groups: np.ndarray | None) -> np.ndarray | None:
     if times is None:
         return groups
-    moment = moments(times, groups)
+    moment = distinct_times(times, groups)
     sizes = np.bincount(moment)
     before = np.cumsum(sizes) - sizes
     return (before // round(times.size ** (1 / 3)))[moment] if times.size else moment
@@ -181,19 +183,19 @@ def _in_time(
             f"times{grouped} among the training rows, as the first block only trains; "
             "ask for fewer folds or give training more rows."
         )
-    found = []
+    drawn_folds = []
     drawn = TimeSeriesSplit(n_folds).split(np.arange(n_moments))
     for number, (past, following) in enumerate(drawn):
         train, held_out = rows[np.isin(moment, past)], rows[np.isin(moment, following)]
-        found.append(Fold(train, held_out, 0, number))
+        drawn_folds.append(Fold(train, held_out, 0, number))
     if dataset.task == "classification":
-        labels = np.unique(dataset.y[found[0].train])
+        labels = np.unique(dataset.y[drawn_folds[0].train])
         if labels.size < 2:
             raise SmpcoreError(
                 f"n_folds={n_folds} leaves the first fold one class to learn from, "
                 f"{shown(labels[0])}; ask for fewer folds: its block is longer then."
             )
-    return found
+    return drawn_folds
 
 
 def _drawn(
@@ -215,13 +217,13 @@ def _drawn(
     if dataset.task == "regression":
         splitter = KFold(**options) if groups is None else GroupKFold(**options)
         return splitter.split(rows, groups=groups)
-    codes = dataset.codes[rows]
+    y_encoded = dataset.y_encoded[rows]
     # scikit-learn refuses when no class fills the folds, and warns of those that do
     # not: these are spread with the largest class.
-    counts = np.bincount(codes)
-    codes = np.where(counts[codes] < n_folds, counts.argmax(), codes)
-    if np.bincount(codes).max() < n_folds:
+    counts = np.bincount(y_encoded)
+    y_encoded = np.where(counts[y_encoded] < n_folds, counts.argmax(), y_encoded)
+    if np.bincount(y_encoded).max() < n_folds:
         splitter = KFold(**options) if groups is None else GroupKFold(**options)
         return splitter.split(rows, groups=groups)
     stratified = StratifiedKFold if groups is None else StratifiedGroupKFold
-    return stratified(**options).split(rows, codes, groups)
+    return stratified(**options).split(rows, y_encoded, groups)

@@ -59,8 +59,8 @@ class Journal:
         self.notices: list[str] = []
         self._beside = path.with_name(path.name + ".journal")
         self._file: Any = None
-        told = {"version": VERSION, **asdict(subject)}
-        self._first = json.dumps(told).encode() + b"\n"
+        header = {"version": VERSION, **asdict(subject)}
+        self._first = json.dumps(header).encode() + b"\n"
         try:
             if self._beside.exists():
                 self._hold("r+b")
@@ -108,21 +108,21 @@ class Journal:
             return {}
         first, *lines = content[:sound].splitlines() or [b""]
         try:
-            told = json.loads(first)
+            header = json.loads(first)
         except (ValueError, RecursionError) as error:
             raise SmpcoreError(
                 f"{called} is no journal of a batch run: move it away or choose "
                 "another file. Nothing was changed."
             ) from error
-        self._same(read_subject(told, called), called)
-        found = [_row(line, self.subject.task) for line in lines]
-        lost = found.count(None) + cut
+        self._same(read_subject(header, called), called)
+        rows = [_row(line, self.subject.task) for line in lines]
+        lost = rows.count(None) + cut
         if lost:
             self.notices.append(
-                f"{called} is cut off or damaged: {len(found) + cut - lost} fits are "
+                f"{called} is cut off or damaged: {len(rows) + cut - lost} fits are "
                 f"kept, {lost} damaged line{'s' * (lost > 1)} left out."
             )
-        return {_name(row): row for row in found if row is not None}
+        return {_name(row): row for row in rows if row is not None}
 
     def _read_results(self, journal: bool) -> None:
         if not self.path.exists():
@@ -160,17 +160,17 @@ class Journal:
         self._file.flush()
 
     def _same(self, other: Subject, called: str) -> None:
-        if told := self.subject.differs(other):
+        if difference := self.subject.differs(other):
             raise SmpcoreError(
-                f"{called} holds results of {told} ({shown(other.name)}): choose "
+                f"{called} holds results of {difference} ({shown(other.name)}): choose "
                 "another file, or move this one away. Nothing was changed."
             )
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Keep one more fit, on the disk too."""
-        plain = {n: v.item() if hasattr(v, "item") else v for n, v in row.items()}
-        self.rows[_name(plain)] = plain
-        self._append(plain)
+        record = {n: v.item() if hasattr(v, "item") else v for n, v in row.items()}
+        self.rows[_name(record)] = record
+        self._append(record)
         self._file.flush()
 
     def _append(self, row: Mapping[str, Any]) -> None:
@@ -197,16 +197,16 @@ def _name(row: Mapping[str, Any]) -> tuple:
 def _row(line: bytes, task: str) -> dict[str, Any] | None:
     """A line of a journal; None if it is none."""
     try:
-        told = json.loads(line)
+        record = json.loads(line)
     except (ValueError, RecursionError):
         return None
     names = columns_of(task)
-    if not isinstance(told, dict) or not set(names) <= set(told):
+    if not isinstance(record, dict) or not set(names) <= set(record):
         return None
-    texts = all(isinstance(told[name], str) for name in TEXTS)
+    texts = all(isinstance(record[name], str) for name in TEXTS)
     numbers = all(
-        type(told[name]) in (int, float) or (name == "value" and told[name] is None)
+        type(record[name]) in (int, float) or (name == "value" and record[name] is None)
         for name in names
         if name not in TEXTS
     )
-    return {name: told[name] for name in names} if texts and numbers else None
+    return {name: record[name] for name in names} if texts and numbers else None

@@ -50,21 +50,23 @@ def known_rows(
     """
     compared = [
         feature
-        for given in preparation.inputs
-        if matched.frame[given.name].notna().any()
-        for feature in range(given.first, given.first + given.width)
+        for spec in preparation.inputs
+        if matched.frame[spec.name].notna().any()
+        for feature in range(spec.first, spec.first + spec.width)
     ]
     if not compared:
         return np.full(len(matched.frame), "", dtype=object)
-    own, said = _digests(X[:, compared]), _numbers(dataset, dataset.frame)
-    found: dict[bytes, str] = {}
+    digests, targets = _digests(X[:, compared]), _numbers(dataset, dataset.frame)
+    matches: dict[bytes, str] = {}
     left_out = np.setdiff1d(
         np.arange(dataset.n_samples), [r for p in _PARTS for r in getattr(split, p)]
     )
     parts = [("left out", left_out), *((p, getattr(split, p)) for p in _PARTS[::-1])]
     for part, rows in parts:
         for row in rows:
-            found[own[row]] = found[own[row] + said[row].tobytes()] = part
+            matches[digests[row]] = matches[digests[row] + targets[row].tobytes()] = (
+                part
+            )
     keys = _digests(preparation.transform(matched.frame)[:, compared])
     if matched.labels is not None:
         labels = _numbers(dataset, matched.labels.to_frame(dataset.target))
@@ -72,7 +74,7 @@ def known_rows(
             key if np.isnan(label) else key + label.tobytes()
             for key, label in zip(keys, labels, strict=True)
         ]
-    return np.array([found.get(key, "") for key in keys], dtype=object)
+    return np.array([matches.get(key, "") for key in keys], dtype=object)
 
 
 def _digests(X: np.ndarray) -> list[bytes]:
@@ -88,6 +90,6 @@ def _numbers(dataset: Dataset, frame: pd.DataFrame) -> np.ndarray:
     if dataset.classes is None:
         numbers[rows] = y + 0.0
         return numbers
-    codes = class_numbers(y, dataset.classes)
-    numbers[rows] = np.where(codes < 0, np.nan, codes)
+    y_encoded = class_numbers(y, dataset.classes)
+    numbers[rows] = np.where(y_encoded < 0, np.nan, y_encoded)
     return numbers

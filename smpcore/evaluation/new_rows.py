@@ -77,31 +77,33 @@ def match_columns(
     if frame.empty:
         raise DatasetError("The table has no rows; choose a file with rows of data.")
     renamed = dict(renamed or {})
-    every = [given.name for given in preparation.inputs]
-    asked = [name for name in every if needed is None or name in needed]
-    found, notices = _places(frame, [*every, target], renamed)
-    absent = [name for name in asked if name not in found and name not in renamed]
+    every = [spec.name for spec in preparation.inputs]
+    needed_names = [name for name in every if needed is None or name in needed]
+    source_of, notices = _places(frame, [*every, target], renamed)
+    absent = [
+        name for name in needed_names if name not in source_of and name not in renamed
+    ]
     if absent:
         raise DatasetError(
             f"The table has no column {listed(absent)}; say which of its columns "
             f"{'it is' if len(absent) == 1 else 'they are'}, or that the values are "
             "missing."
         )
-    filled = [name for name in asked if name not in found]
+    filled = [name for name in needed_names if name not in source_of]
     if filled:
         notices.append(
             f"Not in the table: {listed(filled)}; all values count as missing, so that "
             "the training median, or no level of a category (of two levels the "
             "commoner), takes their place."
         )
-    taken = {*found.values(), *beside}
+    taken = {*source_of.values(), *beside}
     extra = [name for name in frame if name not in taken]
     if extra:
         notices.append(f"Not used: {listed(extra)}.")
     empty = pd.Series(np.nan, index=frame.index)
-    columns = {n: frame[found[n]] if n in found else empty for n in every}
-    notices += _retyped(columns, preparation, asked)
-    labels = frame[found[target]].rename(target) if target in found else None
+    columns = {n: frame[source_of[n]] if n in source_of else empty for n in every}
+    notices += _retyped(columns, preparation, needed_names)
+    labels = frame[source_of[target]].rename(target) if target in source_of else None
     return Matched(pd.DataFrame(columns), labels, tuple(notices))
 
 
@@ -113,34 +115,36 @@ def _places(
     frame: pd.DataFrame, wanted: list[str], renamed: Mapping[str, str | None]
 ) -> tuple[dict[str, str], list[str]]:
     """Which column of the table each wanted one is, and what was taken as the same."""
-    found = {name: column for name, column in renamed.items() if column in frame}
-    found |= {name: name for name in wanted if name in frame and name not in renamed}
-    free = [column for column in frame if column not in found.values()]
+    source_of = {name: column for name, column in renamed.items() if column in frame}
+    source_of |= {
+        name: name for name in wanted if name in frame and name not in renamed
+    }
+    free = [column for column in frame if column not in source_of.values()]
     notices = []
     for name in wanted:
         alike = [column for column in free if _plain(column) == _plain(name)]
-        rivals = [w for w in wanted if w not in found and _plain(w) == _plain(name)]
-        if name in found or name in renamed or len(alike) != 1 or len(rivals) != 1:
+        rivals = [w for w in wanted if w not in source_of and _plain(w) == _plain(name)]
+        if name in source_of or name in renamed or len(alike) != 1 or len(rivals) != 1:
             continue
-        found[name] = alike[0]
+        source_of[name] = alike[0]
         notices.append(f"Column {shown(alike[0])} was taken for {shown(name)}.")
-    return found, notices
+    return source_of, notices
 
 
 def _retyped(
-    columns: Mapping[str, pd.Series], preparation: Preparation, asked: list[str]
+    columns: Mapping[str, pd.Series], preparation: Preparation, names: list[str]
 ) -> list[str]:
     """Say which numbers are no numbers in the new table."""
     notices = []
-    for given in preparation.inputs:
-        column = columns[given.name]
-        if given.kind != "number" or given.name not in asked:
+    for spec in preparation.inputs:
+        column = columns[spec.name]
+        if spec.kind != "number" or spec.name not in names:
             continue
         lost = np.isnan(as_numbers(column)) & column.notna().to_numpy()
         if lost.any():
             first = column.iloc[int(lost.argmax())]
             notices.append(
-                f"Column {shown(given.name)} should hold numbers; {lost.sum():,} of "
+                f"Column {shown(spec.name)} should hold numbers; {lost.sum():,} of "
                 f"{len(lost):,} values are none, or too large ({shown(first)} is the "
                 "first), and count as missing."
             )

@@ -128,15 +128,15 @@ def rates_at(
     """
     truth = np.asarray(truth, dtype=bool)
     right, sure = (margin > threshold) == truth, np.abs(margin - threshold) > band
-    found = {}
+    rates = {}
     for name, kind in (("sensitivity", truth), ("specificity", ~truth)):
         rows = kind & sure
         hits, n = int(right[rows].sum()), int(rows.sum())
         counted = float(n)
         if clusters is not None and n:
             counted = effective_rows(right[rows], clusters[rows])
-        found[name] = hits, n, *wilson(hits / max(n, 1) * counted, counted)
-    return found
+        rates[name] = hits, n, *wilson(hits / max(n, 1) * counted, counted)
+    return rates
 
 
 def roc_area(

@@ -6,27 +6,25 @@ judge it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from smpcore.datasets import Dataset, Split, prepare
 from smpcore.errors import SmpcoreError
+from smpcore.estimators.base import PrototypeEstimator
 from smpcore.evaluation.folds import Fold, folds
 from smpcore.evaluation.scores import class_numbers
 from smpcore.evaluation.tasks import running
-from smpcore.methods import METHODS
 
 #: Solver status of a fit that was asked to stop.
 _STOPPED = 2
 
 
 def out_of_fold(
-    method: str,
-    params: Mapping[str, Any],
+    estimator: PrototypeEstimator,
     dataset: Dataset,
     split: Split,
     *,
@@ -42,10 +40,8 @@ def out_of_fold(
 
     Parameters
     ----------
-    method : str
-        Key of the method in `METHODS`.
-    params : mapping
-        Its parameters, where they are not the defaults.
+    estimator : PrototypeEstimator
+        Model to fit without each fold; itself it stays unfitted.
     dataset : Dataset
         Table to learn from; prepared inside each fold.
     split : Split
@@ -78,21 +74,20 @@ def out_of_fold(
         units = rows if dataset.groups is None else dataset.groups[rows]
         n_folds = max(2, min(n_folds, np.unique(units).size))
     drawn = [fold for fold in folds(dataset, rows, n_folds) if fold.repeat == 0]
-    values = {**METHODS[method].defaults(dataset.task), **params}
-    shared = _Shared(dataset, drawn, method, values, stop)
+    shared = _Shared(dataset, drawn, estimator, stop)
     n_outputs = 1 if dataset.classes is None else len(dataset.classes)
-    found = np.full((rows.size, n_outputs), np.nan)
+    all_scores = np.full((rows.size, n_outputs), np.nan)
     with running(_score_fold, shared, stop, executor) as run:
         tasks = ((number,) for number in range(len(drawn)))
         for done, (number, scores) in enumerate(run(tasks), start=1):
             if scores is None or stop[0]:
                 break
-            found[np.searchsorted(rows, drawn[number].held_out)] = scores
+            all_scores[np.searchsorted(rows, drawn[number].held_out)] = scores
             if progress is not None:
                 progress[0] = done / len(drawn)
     if stop[0]:
         raise SmpcoreError("The fits on folds were stopped; start them again.")
-    return found
+    return all_scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +96,7 @@ class _Shared:
 
     dataset: Dataset
     folds: list[Fold]
-    method: str
-    values: dict[str, Any]
+    estimator: PrototypeEstimator
     stop: np.ndarray
 
 
@@ -117,7 +111,7 @@ def _score_fold(shared: _Shared, task: tuple[int]) -> tuple[int, np.ndarray | No
         preparation.transform(dataset.frame.iloc[rows])
         for rows in (fold.train, fold.held_out)
     )
-    estimator = METHODS[shared.method].estimator(shared.values, dataset.task)
+    estimator = clone(shared.estimator)
     problem = estimator.problem(X, dataset.y[fold.train])
     estimator.solve(problem, stop=shared.stop)
     if estimator.history_.status == _STOPPED:

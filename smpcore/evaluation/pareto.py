@@ -116,8 +116,8 @@ def summary(table: pd.DataFrame, score: str, n_folds: int = 0) -> pd.DataFrame:
         with np.errstate(invalid="ignore"):
             points[size] = sums / np.bincount(number[counted], minlength=len(points))
     points["seconds"] = rows[2]
-    kept = (n_fits >= n_folds) & (points["n"] > 0)
-    return points[kept].reset_index(drop=True)
+    complete = (n_fits >= n_folds) & (points["n"] > 0)
+    return points[complete].reset_index(drop=True)
 
 
 def _numbered(table: pd.DataFrame) -> tuple[np.ndarray, pd.DataFrame]:
@@ -233,8 +233,8 @@ def _undecided(
 ) -> np.ndarray:
     """Points off the front that no smaller point of the front is sure to beat."""
     number, known_points = _numbered(table)
-    place = {_key(key): at for at, key in enumerate(known_points.to_numpy().tolist())}
-    order = [place[_key(key)] for key in points[POINT].to_numpy().tolist()]
+    places = known_points.assign(place=np.arange(len(known_points)))
+    order = points[POINT].merge(places, "left", POINT)["place"].to_numpy()
     scores = sign * _by_fold(table, score, number)[order]
     rows = table["n_train"].mean(), table["n_held_out"].mean()
     behind, rivals = np.flatnonzero(known & ~front), np.flatnonzero(front)
@@ -244,8 +244,3 @@ def _undecided(
     marked = np.zeros(len(points), dtype=bool)
     marked[behind] = ~beaten.any(axis=1)
     return marked
-
-
-def _key(point: list) -> tuple:
-    """A point's name that is equal to itself: NaN is not."""
-    return tuple("" if part != part else part for part in point)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from smpcore.baselines import BASELINES
 from smpcore.datasets import shown
@@ -78,9 +77,9 @@ class Subject:
             "n_folds": "another number of folds",
             "edition": "another edition of this program or of its libraries",
         }
-        for field, told in words.items():
+        for field, value in words.items():
             if getattr(self, field) != getattr(other, field):
-                return told
+                return value
         return ""
 
 
@@ -102,8 +101,8 @@ def write_results(
     frame["value"] = frame["value"].astype(float)
     frame["status"] = frame["status"].astype(str)
     table = pa.Table.from_pandas(frame, preserve_index=False)
-    told = json.dumps({"version": VERSION, **asdict(subject)})
-    table = table.replace_schema_metadata({_PLACE: told.encode()})
+    metadata = json.dumps({"version": VERSION, **asdict(subject)})
+    table = table.replace_schema_metadata({_PLACE: metadata.encode()})
     beside = path.with_name(path.name + ".new")
     pq.write_table(table, beside)
     os.replace(beside, path)
@@ -131,10 +130,12 @@ def read_results(content: bytes, name: str) -> tuple[Subject, pd.DataFrame]:
     """
     import pyarrow.parquet as pq
 
+    from smpcore.datasets.parquet import text_bytes
+
     called = shown(name)
     try:
         file = pq.ParquetFile(io.BytesIO(content))
-        told = json.loads((file.schema_arrow.metadata or {})[_PLACE])
+        metadata = json.loads((file.schema_arrow.metadata or {})[_PLACE])
     except (pa.ArrowException, OSError) as error:
         raise DamagedError(
             f"{called} is no Parquet file, or is cut off. Where the batch run wrote "
@@ -144,7 +145,7 @@ def read_results(content: bytes, name: str) -> tuple[Subject, pd.DataFrame]:
         raise SmpcoreError(
             f"{called} is a table, but no result file of python -m smpcore.evaluation."
         ) from error
-    subject = read_subject(told, called)
+    subject = read_subject(metadata, called)
     wanted = columns_of(subject.task)
     _check_schema(file, wanted, called)
     try:
@@ -156,7 +157,10 @@ def read_results(content: bytes, name: str) -> tuple[Subject, pd.DataFrame]:
         raise DamagedError(
             f"{called} is damaged: start the batch run again."
         ) from error
-    _check_texts(table, called)
+    if text_bytes(table) > MOST_BYTES:
+        raise SmpcoreError(
+            f"{called} has texts of more than {MOST_BYTES / 1e6:.0f} MB."
+        )
     frame = table.to_pandas()[wanted].astype(dict.fromkeys(TEXTS, object))
     _check_rows(frame, called)
     return subject, frame
@@ -167,19 +171,19 @@ def columns_of(task: str) -> list[str]:
     return [*COLUMNS, *SCORES[task], *SIZES, "seconds", "status"]
 
 
-def read_subject(told: Any, called: str) -> Subject:
+def read_subject(metadata: Any, called: str) -> Subject:
     """What a file says that it is of, where that can be."""
-    version = told.get("version") if isinstance(told, dict) else None
+    version = metadata.get("version") if isinstance(metadata, dict) else None
     if version != VERSION:
         raise SmpcoreError(
             f"{called} has version {shown(version)} of this format, but this program "
             f"reads {VERSION}: use the program that wrote it, or begin another file."
         )
     fields = get_type_hints(Subject)
-    known = all(type(told.get(name)) is kind for name, kind in fields.items())
-    if not known or told["task"] not in SCORES:
+    known = all(type(metadata.get(name)) is kind for name, kind in fields.items())
+    if not known or metadata["task"] not in SCORES:
         raise SmpcoreError(f"{called} does not say what it is of: it was changed.")
-    return Subject(**{name: told[name] for name in fields})
+    return Subject(**{name: metadata[name] for name in fields})
 
 
 def _check_schema(file: pq.ParquetFile, wanted: list[str], called: str) -> None:
@@ -195,8 +199,8 @@ def _check_schema(file: pq.ParquetFile, wanted: list[str], called: str) -> None:
         )
     for name in wanted:
         if schema.names.count(name) != 1:
-            how = "no" if name not in schema.names else "more than one"
-            raise SmpcoreError(f"{called} has {how} column {name}: it was changed.")
+            number = "no" if name not in schema.names else "more than one"
+            raise SmpcoreError(f"{called} has {number} column {name}: it was changed.")
         kind = schema.field(name).type
         if name in TEXTS:
             if pa.types.is_string(kind) or pa.types.is_large_string(kind):
@@ -206,27 +210,14 @@ def _check_schema(file: pq.ParquetFile, wanted: list[str], called: str) -> None:
             raise SmpcoreError(f"Column {name} of {called} holds no numbers.")
 
 
-def _check_texts(table: pa.Table, called: str) -> None:
-    """Refuse texts that are short while they are coded and long as texts."""
-    size = 0
-    for name in TEXTS:
-        for chunk in table[name].chunks:
-            lengths = pc.binary_length(chunk.dictionary)
-            size += pc.sum(pc.take(lengths, chunk.indices)).as_py() or 0
-    if size > MOST_BYTES:
-        raise SmpcoreError(
-            f"{called} has texts of more than {MOST_BYTES / 1e6:.0f} MB."
-        )
-
-
 def _check_rows(frame: pd.DataFrame, called: str) -> None:
     for key, parameter in frame[["method", "parameter"]].drop_duplicates().to_numpy():
         if key not in METHODS and key not in BASELINES:
             raise SmpcoreError(f"{called} has a method that is unknown: {shown(key)}.")
         names = {p.name for p in METHODS[key].params} if key in METHODS else None
         if names is not None and parameter not in names:
-            told = f"{called}: {key} has no parameter {shown(parameter)}."
-            raise SmpcoreError(told)
+            problem = f"{called}: {key} has no parameter {shown(parameter)}."
+            raise SmpcoreError(problem)
     for name in _COUNTS:
         if not (frame[name].between(0, 1e9) & (frame[name] % 1 == 0)).all():
             raise SmpcoreError(f"Column {name} of {called} should count: 0, 1, 2 …")

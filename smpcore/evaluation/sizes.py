@@ -55,24 +55,24 @@ def measure(
         `SIZES`; NaN for a number format that the model does not have. Features are
         counted by table column: a category is one, whatever its levels.
     """
-    found = dict.fromkeys(SIZES, np.nan) | {
+    sizes = dict.fromkeys(SIZES, np.nan) | {
         "n_nonzeros": model.n_nonzeros,
         "n_features": int(preparation.used_columns(model.support).sum()),
         "n_prototypes": model.n_prototypes,
     }
     if not on_chip:
-        return found
+        return sizes
     try:
         compiled = compile_model(model, preparation)
     except ExportError:
-        return found
+        return sizes
     for width, flash, cycles in _COSTS:
         try:
             made = quantise(compiled, width) if width else compiled
         except ExportError:
             continue
-        found[flash], found[cycles] = _costs(made)
-    return found
+        sizes[flash], sizes[cycles] = _costs(made)
+    return sizes
 
 
 def measure_baseline(estimator: Any, preparation: Preparation) -> dict[str, float]:
@@ -102,8 +102,8 @@ def measure_baseline(estimator: Any, preparation: Preparation) -> dict[str, floa
 
 def _costs(made: CompiledModel | QuantModel) -> tuple[float, float]:
     """Flash and cycles, as estimated."""
-    told = estimated(made, CHIP)
-    if told is not None:
-        return float(told.flash), float(told.count)
+    estimate = estimated(made, CHIP)
+    if estimate is not None:
+        return float(estimate.flash), float(estimate.count)
     # A form without a table of costs: its tables, and the most that code adds.
     return float(made.table_bytes + made.code_bytes[CHIP][1]), np.nan

@@ -49,11 +49,11 @@ def redraw(
         If most samples would miss a class, so that none with all classes is drawn.
     """
     rng = np.random.default_rng(seed)
-    own = (
+    resampled = (
         np.arange(len(y)) if groups is None else np.unique(groups, return_inverse=1)[1]
     )
-    order = np.argsort(own, kind="stable")
-    members = np.split(order, np.cumsum(np.bincount(own))[:-1])
+    order = np.argsort(resampled, kind="stable")
+    members = np.split(order, np.cumsum(np.bincount(resampled))[:-1])
     n_labels = len(np.unique(y)) if keep_labels else 0
     for _ in range(_DRAWS):
         drawn = rng.integers(0, len(members), len(members))
@@ -209,18 +209,18 @@ def stability(
     """
     if not others:
         raise SmpcoreError("others should hold at least one refit.")
-    own = shapes_of(model)
-    partners = [_partners(model, own, other) for other in others]
+    shapes = shapes_of(model)
+    partners = [_partners(model, shapes, other) for other in others]
     rows = np.array(partners)  # (n_refits, n_prototypes, n_features), NaN: no partner
     there = ~np.isnan(rows).any(axis=2)
     used = np.where(there[:, :, None], rows != 0, False)
     number = np.maximum(there.sum(axis=0), 1)
-    product, chosen = np.sign(rows) * np.sign(own), own != 0
+    product, chosen = np.sign(rows) * np.sign(shapes), shapes != 0
     if preparation is not None:
-        product = preparation.sum_by_column(rows * own)
+        product = preparation.sum_by_column(rows * shapes)
         used, chosen = map(preparation.used_columns, (used, chosen))
     same = used & (product > 0)
-    cosines = np.where(there, _cosines(np.nan_to_num(rows), own), 0.0)
+    cosines = np.where(there, _cosines(np.nan_to_num(rows), shapes), 0.0)
     with np.errstate(invalid="ignore"):
         agrees = same.sum(axis=0) / used.sum(axis=0)
     return Stability(
@@ -234,31 +234,31 @@ def stability(
     )
 
 
-def _cosines(rows: np.ndarray, own: np.ndarray) -> np.ndarray:
+def _cosines(rows: np.ndarray, shapes: np.ndarray) -> np.ndarray:
     """Cosine between rows and own along the last axis; two zeros are alike."""
-    sizes = np.linalg.norm(rows, axis=-1), np.linalg.norm(own, axis=-1)
+    sizes = np.linalg.norm(rows, axis=-1), np.linalg.norm(shapes, axis=-1)
     product = sizes[0] * sizes[1]
-    cosine = (rows * own).sum(axis=-1) / np.where(product > 0, product, 1.0)
+    cosine = (rows * shapes).sum(axis=-1) / np.where(product > 0, product, 1.0)
     return np.where((sizes[0] == 0) & (sizes[1] == 0), 1.0, cosine)
 
 
 def _partners(
-    model: PrototypeModel, own: np.ndarray, other: PrototypeModel
+    model: PrototypeModel, shapes: np.ndarray, other: PrototypeModel
 ) -> np.ndarray:
     """For each prototype the other model's row paired with it, or NaN."""
-    rows, found = shapes_of(other), np.full(own.shape, np.nan)
+    rows, similarities = shapes_of(other), np.full(shapes.shape, np.nan)
     for output in range(model.n_outputs):
-        here = np.flatnonzero(model.owner == output)
-        there = np.flatnonzero(other.owner == output)
-        alike = _cosines(rows[there][None], own[here][:, None])
+        here = np.flatnonzero(model.prototype_labels == output)
+        there = np.flatnonzero(other.prototype_labels == output)
+        alike = _cosines(rows[there][None], shapes[here][:, None])
         for i, j in zip(*linear_sum_assignment(-alike), strict=True):
-            found[here[i]] = rows[there[j]]
-    return found
+            similarities[here[i]] = rows[there[j]]
+    return similarities
 
 
 def _substitutes(chosen: np.ndarray, used: np.ndarray) -> np.ndarray:
     """Which feature comes in when one goes out, against how often it is in anyway."""
-    found = np.full(len(chosen), -1, dtype=np.int64)
+    substitutes = np.full(len(chosen), -1, dtype=np.int64)
     for feature in np.flatnonzero(chosen):
         without = used[~used[:, feature]]
         with_it = used[used[:, feature]]
@@ -273,5 +273,5 @@ def _substitutes(chosen: np.ndarray, used: np.ndarray) -> np.ndarray:
             s[best] * (1 - s[best]) / n for s, n in zip(shares, sizes, strict=True)
         ]
         if gain[best] > 2 * np.sqrt(sum(variances)):
-            found[feature] = best
-    return found
+            substitutes[feature] = best
+    return substitutes

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -24,10 +24,11 @@ from smpcore.datasets import Dataset, Preparation, prepare
 from smpcore.errors import SmpcoreError
 from smpcore.evaluation.errors import RegressionScores
 from smpcore.evaluation.folds import Fold
+from smpcore.evaluation.paths import ParameterPath
 from smpcore.evaluation.scores import class_numbers, count_answers
 from smpcore.evaluation.sizes import SIZES, measure, measure_baseline
 from smpcore.evaluation.tasks import running
-from smpcore.methods import METHODS, Method
+from smpcore.methods import METHODS
 
 log = logging.getLogger(__name__)
 
@@ -41,104 +42,6 @@ SCORES: dict[str, dict[str, bool]] = {
 #: What names a fit.
 KEY = ("method", "parameter", "value", "repeat", "fold")
 COLUMNS = (*KEY, "n_train", "n_held_out")
-
-
-@dataclass(frozen=True)
-class ParameterPath:
-    """One model family along one parameter.
-
-    Parameters
-    ----------
-    key : str
-        Of `METHODS`, or of `BASELINES`.
-    values : mapping
-        The other parameters' values.
-    parameter : str
-        The one that is walked; empty for a baseline at one setting.
-    knots : tuple
-        Its values, in the order of the chain.
-    """
-
-    key: str
-    values: Mapping[str, Any]
-    parameter: str = ""
-    knots: tuple[Any, ...] = (None,)
-
-
-def walk_method(
-    key: str,
-    dataset: Dataset,
-    rows: np.ndarray,
-    values: Mapping[str, Any] | None = None,
-    n_points: int = 10,
-) -> ParameterPath:
-    """Lay out a walk along a method's sparsity parameter.
-
-    Parameters
-    ----------
-    key : str
-        Key of the method in `METHODS`.
-    dataset : Dataset
-        Table to learn from; its preparation is learned on `rows`.
-    rows : ndarray of int
-        The training rows: they say between which ends the parameter matters.
-    values : mapping, optional
-        The other parameters' values, where they are not the method's defaults.
-    n_points : int
-        At most so many values.
-
-    Returns
-    -------
-    ParameterPath
-    """
-    method = METHODS[key]
-    values = {**method.defaults(dataset.task), **(values or {})}
-    preparation = prepare(dataset, rows)
-    X = preparation.transform(dataset.frame.iloc[rows])
-    estimator = method.estimator(values, dataset.task)
-    ends = method.bounds(estimator.problem(X, dataset.y[rows]), values)
-    knots = _spread(method, ends[method.sparsity], n_points)
-    return ParameterPath(key, values, method.sparsity, knots)
-
-
-def _spread(method: Method, ends: tuple[float, float], n_points: int) -> tuple:
-    """Values of the sparsity parameter, in the order of the chain."""
-    param, (low, high) = method.param(method.sparsity), ends
-    if param.scale == "int":
-        low, high = round(low), round(high)
-        n_points = min(n_points, high - low + 1)
-        # Evenly by ratio, and one apart at least.
-        knots = np.geomspace(low, high, n_points).round()
-        knots = np.maximum(knots, low + np.arange(n_points))
-        found = [int(knot) for knot in knots]
-    else:
-        # At its end a parameter with an exact 0 has switched everything off.
-        inner = np.geomspace(low, high, n_points)[: -1 if param.zero else None]
-        found = [0.0] * param.zero + [float(f"{knot:.3g}") for knot in inner]
-    found = list(dict.fromkeys(found))  # many values are the same once rounded
-    return tuple(found[::-1] if method.from_right else found)
-
-
-def walk_baselines(task: str, folded: bool = False) -> list[ParameterPath]:
-    """Lay out the walks of the baselines: a path where it makes sparse models.
-
-    Parameters
-    ----------
-    task : str
-        "classification" or "regression".
-    folded : bool
-        Whether to take those too that are shown only when asked for.
-
-    Returns
-    -------
-    list of ParameterPath
-    """
-    found = []
-    for key, row in BASELINES.items():
-        if task in row.tasks and (folded or not row.folded):
-            knots = row.grid[row.path] if row.path else (None,)
-            found.append(ParameterPath(key, {}, row.path, knots))
-    return found
 
 
 #: Prepared rows that a process keeps for its next task are at most so many bytes.
@@ -161,7 +64,7 @@ class SweepContext:
     ----------
     dataset : Dataset
     chains : list of (ParameterPath, Fold)
-    quick, warm : bool
+    mode : {"preview", "warm", "cold"}
     stop : ndarray of int64, shape (1,)
         Its rise is seen on this machine, not by workers of a cluster.
     """
@@ -170,36 +73,35 @@ class SweepContext:
         self,
         dataset: Dataset,
         chains: list[tuple[ParameterPath, Fold]],
-        quick: bool,
-        warm: bool,
+        mode: str,
         stop: np.ndarray,
     ) -> None:
         self.dataset, self.chains, self.stop = dataset, chains, stop
-        self.quick, self.warm = quick, warm
-        self._benches: dict[int, FoldCache] = {}
+        self.quick, self.warm = mode == "preview", mode != "cold"
+        self._caches: dict[int, FoldCache] = {}
         self._bytes = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_benches": {}, "_bytes": 0}
+        return self.__dict__ | {"_caches": {}, "_bytes": 0}
 
-    def bench(self, chain: int) -> FoldCache:
+    def prepared(self, chain: int) -> FoldCache:
         """The rows of a chain, prepared by what its fold learns from."""
-        if chain in self._benches:
-            return self._benches[chain]
+        if chain in self._caches:
+            return self._caches[chain]
         frame, fold = self.dataset.frame, self.chains[chain][1]
         preparation = prepare(self.dataset, fold.train)
         parts = [frame.iloc[r] for r in (fold.train, fold.held_out)]
         made = FoldCache(preparation, tuple(preparation.transform(p) for p in parts))
-        self.keep(chain, made)
+        self.store(chain, made)
         return made
 
-    def keep(self, chain: int, bench: FoldCache) -> None:
+    def store(self, chain: int, fold_cache: FoldCache) -> None:
         """Keep it for the next task of the chain, if there is room."""
-        before = self._benches.get(chain)
-        more = _size(bench) - (_size(before) if before else 0)
+        before = self._caches.get(chain)
+        more = _size(fold_cache) - (_size(before) if before else 0)
         if self._bytes + more <= _MOST_BYTES:
             self._bytes += more
-            self._benches[chain] = bench
+            self._caches[chain] = fold_cache
 
 
 def _size(value: Any) -> int:
@@ -209,8 +111,8 @@ def _size(value: Any) -> int:
     if isinstance(value, tuple | list):
         return sum(map(_size, value))
     # Its fields: what it has computed and kept since is found again.
-    own = fields(value) if is_dataclass(value) else ()
-    return _size([getattr(value, field.name) for field in own])
+    parts = fields(value) if is_dataclass(value) else ()
+    return _size([getattr(value, field.name) for field in parts])
 
 
 @cache
@@ -222,10 +124,9 @@ def _compile(key: str) -> None:
 def sweep(
     dataset: Dataset,
     drawn: Sequence[Fold],
-    walks: Sequence[ParameterPath],
+    paths: Sequence[ParameterPath],
     *,
-    quick: bool = False,
-    warm: bool = True,
+    mode: Literal["preview", "warm", "cold"] = "warm",
     executor: Executor | None = None,
     stop: np.ndarray | None = None,
     done: Collection[tuple] = (),
@@ -240,20 +141,19 @@ def sweep(
         Table whose feature columns are prepared inside each fold.
     drawn : sequence of Fold
         From `folds`: which rows learn, which are held out.
-    walks : sequence of ParameterPath
+    paths : sequence of ParameterPath
         What to fit: the values of one parameter of one method or baseline each.
-    quick : bool
-        Fit as a preview does: sooner, and a little worse.
-    warm : bool
-        Start each fit of a chain from the one before: sooner. If not, every fit is the
-        one that is exported for these values, and none needs another.
+    mode : {"preview", "warm", "cold"}
+        "warm" starts each fit of a chain from the one before; "preview" does so, too,
+        and fits sooner and a little worse. With "cold" every fit is the one that is
+        exported for these values, and none needs another.
     executor : Executor, optional
         Where the fits run: threads, processes, or a Dask client's
         (``client.get_executor()``); None: in this thread, one after the other.
     stop : ndarray of int64, shape (1,), optional
         The sweep ends soon after this becomes non-zero (a cluster's worker: its fit).
     done : collection of tuple
-        Fits, by `KEY`, that are left out; only where none needs another.
+        Fits, by `KEY`, that are left out; only with "cold".
 
     Yields
     ------
@@ -262,23 +162,23 @@ def sweep(
         there is none), ``seconds`` and ``status`` (how it ended, or why it failed).
     """
     stop = np.zeros(1, dtype=np.int64) if stop is None else stop
-    chains = [(walk, fold) for walk in walks for fold in drawn]
-    shop = SweepContext(dataset, chains, quick, warm, stop)
+    chains = [(path, fold) for path in paths for fold in drawn]
+    context = SweepContext(dataset, chains, mode, stop)
     states: dict[int, Any] = {}
-    longest = max((len(walk.knots) for walk in walks), default=0)
+    longest = max((len(path.grid) for path in paths), default=0)
     steps = [
         [
             (chain, step)
-            for chain, (walk, fold) in enumerate(chains)
-            if step < len(walk.knots) and _key(walk, fold, step) not in done
+            for chain, (path, fold) in enumerate(chains)
+            if step < len(path.grid) and _key(path, fold, step) not in done
         ]
         for step in range(longest)
     ]
-    rounds = steps if warm else [[at for step in steps for at in step]]
-    with running(_advance, shop, stop, executor) as run:
+    rounds = steps if context.warm else [[at for step in steps for at in step]]
+    with running(_advance, context, stop, executor) as run:
         for tasks in rounds:
             for chain, state, row in run((*at, states.get(at[0])) for at in tasks):
-                if warm:
+                if context.warm:
                     states[chain] = state
                 if row is not None:
                     yield row
@@ -286,9 +186,9 @@ def sweep(
                 return
 
 
-def _key(walk: ParameterPath, fold: Fold, step: int) -> tuple:
+def _key(path: ParameterPath, fold: Fold, step: int) -> tuple:
     """A fit's `KEY`."""
-    return walk.key, walk.parameter, walk.knots[step], fold.repeat, fold.number
+    return path.key, path.parameter, path.grid[step], fold.repeat, fold.number
 
 
 def sweep_table(rows: Sequence[Mapping[str, Any]], task: str) -> pd.DataFrame:
@@ -311,64 +211,70 @@ def sweep_table(rows: Sequence[Mapping[str, Any]], task: str) -> pd.DataFrame:
     return frame.sort_values(order, kind="stable", ignore_index=True)
 
 
-def _advance(shop: SweepContext, task: tuple) -> tuple[int, Any, dict[str, Any] | None]:
+def _advance(
+    context: SweepContext, task: tuple
+) -> tuple[int, Any, dict[str, Any] | None]:
     """One task: the next fit of a chain, from where the last one has ended."""
     chain, step, state = task
-    if shop.stop[0]:
+    if context.stop[0]:
         return chain, state, None
-    walk, fold = shop.chains[chain]
-    dataset = shop.dataset
+    path, fold = context.chains[chain]
+    dataset = context.dataset
     row = dict.fromkeys([*SCORES[dataset.task], *SIZES], np.nan)
-    row |= dict(zip(KEY, _key(walk, fold, step), strict=True))
+    row |= dict(zip(KEY, _key(path, fold, step), strict=True))
     row |= {"n_train": fold.train.size, "n_held_out": fold.held_out.size}
-    if walk.key in METHODS:
-        _compile(walk.key)
+    if path.key in METHODS:
+        _compile(path.key)
     started = time.perf_counter()
     try:
-        fit = _fit_method if walk.key in METHODS else _fit_baseline
-        state, answers, found = fit(shop, chain, walk.knots[step], state)
-        row |= found | _scored(dataset, fold, answers)
+        fit = _fit_method if path.key in METHODS else _fit_baseline
+        state, answers, measured = fit(context, chain, path.grid[step], state)
+        row |= measured | _scored(dataset, fold, answers)
     except (SmpcoreError, ValueError) as error:  # scikit-learn's are ValueErrors
         if not isinstance(error, SmpcoreError):
-            log.warning("A fit of %s failed", walk.key, exc_info=error)
+            log.warning("A fit of %s failed", path.key, exc_info=error)
         row["status"] = f"failed: {error}"
     row["seconds"] = time.perf_counter() - started
     return chain, state, row if row["status"] != STOPPED else None
 
 
 def _fit_method(
-    shop: SweepContext, chain: int, knot: Any, state: Any
+    context: SweepContext, chain: int, value: Any, state: Any
 ) -> tuple[Any, np.ndarray, dict[str, Any]]:
-    """Fit a method from where the chain stands; where it stands then, and what came."""
-    (walk, fold), dataset, bench = shop.chains[chain], shop.dataset, shop.bench(chain)
-    X, X_held_out = bench.rows
-    values = {**walk.values, walk.parameter: knot}
-    estimator = METHODS[walk.key].estimator(values, dataset.task, preview=shop.quick)
-    problem = bench.problem
-    if problem is None or walk.parameter in estimator.problem_params:
+    """Fit one point of the sweep from the previous one: warm start, answers, sizes."""
+    (path, fold), dataset, fold_cache = (
+        context.chains[chain],
+        context.dataset,
+        context.prepared(chain),
+    )
+    X, X_held_out = fold_cache.rows
+    values = {**path.values, path.parameter: value}
+    estimator = METHODS[path.key].estimator(values, dataset.task, preview=context.quick)
+    problem = fold_cache.problem
+    if problem is None or path.parameter in estimator.problem_params:
         problem = estimator.problem(X, dataset.y[fold.train])
-        shop.keep(chain, replace(bench, problem=problem))
-    estimator.solve(problem, state=state, stop=shop.stop)
+        context.store(chain, replace(fold_cache, problem=problem))
+    estimator.solve(problem, state=state, stop=context.stop)
     history, model = estimator.history_, estimator.model_
     status = STOPPED if history.status == STOPPED else history.status_text
     # One fold's model says what a point takes on a chip; all would take ten times as
     # long as their fits.
     first = fold.repeat == fold.number == 0
-    found = measure(model, bench.preparation, on_chip=first) | {"status": status}
-    return estimator.state_ if shop.warm else None, model.predict(X_held_out), found
+    sizes = measure(model, fold_cache.preparation, on_chip=first) | {"status": status}
+    return estimator.state_ if context.warm else None, model.predict(X_held_out), sizes
 
 
 def _fit_baseline(
-    shop: SweepContext, chain: int, knot: Any, state: Any
+    context: SweepContext, chain: int, value: Any, state: Any
 ) -> tuple[Any, np.ndarray, dict[str, Any]]:
-    (walk, fold), dataset = shop.chains[chain], shop.dataset
-    X, X_held_out = shop.bench(chain).rows
-    values = {**walk.values, walk.parameter: knot} if walk.parameter else walk.values
-    estimator = BASELINES[walk.key].estimator(values, dataset.task)
+    (path, fold), dataset = context.chains[chain], context.dataset
+    X, X_held_out = context.prepared(chain).rows
+    values = {**path.values, path.parameter: value} if path.parameter else path.values
+    estimator = BASELINES[path.key].estimator(values, dataset.task)
     estimator.fit(X, dataset.y[fold.train])
-    found = measure_baseline(estimator, shop.bench(chain).preparation)
-    found["status"] = "fitted"
-    return state, estimator.predict(X_held_out), found
+    sizes = measure_baseline(estimator, context.prepared(chain).preparation)
+    sizes["status"] = "fitted"
+    return state, estimator.predict(X_held_out), sizes
 
 
 def _scored(dataset: Dataset, fold: Fold, answers: np.ndarray) -> dict[str, float]:
@@ -377,8 +283,8 @@ def _scored(dataset: Dataset, fold: Fold, answers: np.ndarray) -> dict[str, floa
         errors = RegressionScores(truth, answers)
         return {"mae": errors.mae, "r2": errors.r2}
     classes = dataset.classes
-    codes = class_numbers(answers, classes)
-    scores = count_answers(class_numbers(truth, classes), codes, classes)
+    y_encoded = class_numbers(answers, classes)
+    scores = count_answers(class_numbers(truth, classes), y_encoded, classes)
     return {
         "balanced_accuracy": scores.balanced_accuracy,
         "accuracy": scores.accuracy,

@@ -114,22 +114,22 @@ def _answers(
     tasks: Iterable[tuple],
 ) -> Iterator[Any]:
     """What comes back, until Stop; what has come before Stop is given still."""
-    left, asked = iter(tasks), []
+    left, futures = iter(tasks), []
     try:
         while True:
             if not stop[0]:
-                asked += map(submit, islice(left, most - len(asked)))
-            first = asked[:1] if ordered else asked
+                futures += map(submit, islice(left, most - len(futures)))
+            first = futures[:1] if ordered else futures
             if not first:
                 return
             ready = wait(first, 0 if stop[0] else LOOK, FIRST_COMPLETED).done
             if stop[0] and not ready:
                 return
-            for future in [each for each in asked if each in ready]:
-                asked.remove(future)
+            for future in [each for each in futures if each in ready]:
+                futures.remove(future)
                 yield future.result()
     finally:
-        for future in asked:
+        for future in futures:
             future.cancel()
 
 

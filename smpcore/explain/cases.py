@@ -61,7 +61,7 @@ def nearest_examples(model: PrototypeModel, X: np.ndarray, n: int = 5) -> np.nda
     return np.argsort(-alike, axis=0, kind="stable")[:n].T
 
 
-def wins(model: PrototypeModel, X: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def wins(model: PrototypeModel, X: np.ndarray, y_encoded: np.ndarray) -> np.ndarray:
     """How many rows of each class each prototype decides.
 
     Parameters
@@ -70,7 +70,7 @@ def wins(model: PrototypeModel, X: np.ndarray, codes: np.ndarray) -> np.ndarray:
         Model that decides the rows.
     X : ndarray of shape (n_samples, n_features), user's units
         Rows to decide; one column for each feature.
-    codes : ndarray of int, shape (n_samples,)
+    y_encoded : ndarray of int, shape (n_samples,)
         Class numbers (a regression: all 0); -1 is not counted.
 
     Returns
@@ -79,12 +79,12 @@ def wins(model: PrototypeModel, X: np.ndarray, codes: np.ndarray) -> np.ndarray:
         A row that no prototype speaks for is not counted.
     """
     activations = model.activations(X)
-    counted = np.asarray(codes) >= 0
+    counted = np.asarray(y_encoded) >= 0
     if model.code_size:
         counted &= activations.any(axis=1)
     counts = np.zeros((model.n_prototypes, model.n_outputs), dtype=np.int64)
     speaker = deciding_prototypes(model, activations)
-    np.add.at(counts, (speaker[counted], np.asarray(codes)[counted]), 1)
+    np.add.at(counts, (speaker[counted], np.asarray(y_encoded)[counted]), 1)
     return counts
 
 
@@ -112,7 +112,7 @@ class Oddities:
 
 
 def facts_of_prototypes(
-    model: PrototypeModel, X: np.ndarray, codes: np.ndarray
+    model: PrototypeModel, X: np.ndarray, y_encoded: np.ndarray
 ) -> list[Oddities]:
     """Compare prototypes with the training rows.
 
@@ -122,7 +122,7 @@ def facts_of_prototypes(
         Model whose prototypes are compared.
     X : ndarray of shape (n_samples, n_features), user's units
         Training rows of the model.
-    codes : ndarray of int, shape (n_samples,)
+    y_encoded : ndarray of int, shape (n_samples,)
         Class numbers; not looked at for a regression.
 
     Returns
@@ -143,7 +143,7 @@ def facts_of_prototypes(
         values = model.prototypes[case]
         out = (values < model.low - room) | (values > model.high + room)
         outside = [tuple(np.flatnonzero(row).tolist()) for row in out]
-    opposing = _opposing(model, scaled, codes)
+    opposing = _opposing(model, scaled, y_encoded)
     return [
         Oddities(float(distance[j]), usual, outside[j], opposing[j])
         for j in range(model.n_prototypes)
@@ -151,7 +151,7 @@ def facts_of_prototypes(
 
 
 def measures_of_prototypes(
-    model: PrototypeModel, X: np.ndarray, codes: np.ndarray
+    model: PrototypeModel, X: np.ndarray, y_encoded: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Measure the prototypes of a model with a code: IP and DR, in percent.
 
@@ -161,7 +161,7 @@ def measures_of_prototypes(
         Model whose prototypes are measured.
     X : ndarray of shape (n_samples, n_features), user's units
         Training rows of the model.
-    codes : ndarray of int, shape (n_samples,)
+    y_encoded : ndarray of int, shape (n_samples,)
         Class number of each training row.
 
     Returns
@@ -171,7 +171,9 @@ def measures_of_prototypes(
     """
     if not model.code_size:
         return {}
-    used = discrimination(model.activations(X), model.owner, np.asarray(codes))
+    used = discrimination(
+        model.activations(X), model.prototype_labels, np.asarray(y_encoded)
+    )
     return {"interpretability %": interpretability(model), "discrimination %": used}
 
 
@@ -191,33 +193,37 @@ def contrasts(model: PrototypeModel) -> np.ndarray:
     -------
     ndarray of shape (n_prototypes, n_features), per scaled unit
     """
-    weights, owner = model.weights, model.owner
+    weights, prototype_labels = model.weights, model.prototype_labels
     others = model.n_outputs - 1
     if model.pooling == "sum":
-        own = model.votes[np.arange(len(owner)), owner]
-        against = (model.votes.sum(axis=1) - own) / others
-        return weights * (own - against)[:, None]
-    means = np.array([weights[owner == c].mean(axis=0) for c in range(others + 1)])
-    return weights - (means.sum(axis=0) - means[owner]) / others
+        own_votes = model.votes[np.arange(len(prototype_labels)), prototype_labels]
+        against = (model.votes.sum(axis=1) - own_votes) / others
+        return weights * (own_votes - against)[:, None]
+    means = np.array(
+        [weights[prototype_labels == c].mean(axis=0) for c in range(others + 1)]
+    )
+    return weights - (means.sum(axis=0) - means[prototype_labels]) / others
 
 
 def _opposing(
-    model: PrototypeModel, scaled: np.ndarray, codes: np.ndarray
+    model: PrototypeModel, scaled: np.ndarray, y_encoded: np.ndarray
 ) -> list[tuple[int, ...]]:
     """Features whose weight and class difference have opposite signs."""
     if not model.is_linear or model.classes is None or len(model.classes) < 2:
         return [()] * model.n_prototypes
-    weights, found = contrasts(model), []
+    weights, features = contrasts(model), []
     used = model.weights != 0
-    for j, output in enumerate(model.owner):
-        own = scaled[codes == output]
-        others = scaled[(codes != output) & (codes >= 0)]
-        if min(len(own), len(others)) < 2:
-            found.append(())
+    for j, output in enumerate(model.prototype_labels):
+        class_rows = scaled[y_encoded == output]
+        others = scaled[(y_encoded != output) & (y_encoded >= 0)]
+        if min(len(class_rows), len(others)) < 2:
+            features.append(())
             continue
-        apart = own.mean(axis=0) - others.mean(axis=0)
-        error = np.sqrt(own.var(axis=0) / len(own) + others.var(axis=0) / len(others))
+        apart = class_rows.mean(axis=0) - others.mean(axis=0)
+        error = np.sqrt(
+            class_rows.var(axis=0) / len(class_rows) + others.var(axis=0) / len(others)
+        )
         clear = np.abs(apart) > _ERRORS * error
         against = used[j] & clear & (weights[j] * apart < 0)
-        found.append(tuple(np.flatnonzero(against).tolist()))
-    return found
+        features.append(tuple(np.flatnonzero(against).tolist()))
+    return features

@@ -73,10 +73,10 @@ def deciding_prototypes(model: PrototypeModel, activations: np.ndarray) -> np.nd
     """
     winner = model.decide(model.pool(activations))
     if model.pooling == "sum":
-        said = activations * model.votes[:, winner].T
-        return (np.abs(said) if model.classes is None else said).argmax(axis=1)
-    own = model.votes[:, winner].T != 0
-    return np.where(own, activations, -np.inf).argmax(axis=1)
+        terms = activations * model.votes[:, winner].T
+        return (np.abs(terms) if model.classes is None else terms).argmax(axis=1)
+    of_winner = model.votes[:, winner].T != 0
+    return np.where(of_winner, activations, -np.inf).argmax(axis=1)
 
 
 def _vote(
@@ -95,8 +95,8 @@ def _vote(
         return model.votes[:, winner] - model.votes[:, runner], constant, winner, runner
     vote = np.zeros(model.n_prototypes)
     for output, sign in ((winner, 1.0), (runner, -1.0)):
-        own = np.flatnonzero(model.votes[:, output])
-        vote[own[activations[0, own].argmax()]] += sign
+        members = np.flatnonzero(model.votes[:, output])
+        vote[members[activations[0, members].argmax()]] += sign
     return vote, constant, winner, runner
 
 
@@ -143,35 +143,39 @@ def contributions(
         return Contributions(
             of="prototype", parts=parts, rest=lead, exact=True, rule=words, **made
         )
-    if by is None:
-        by = "feature" if preparation is None else "column"
-        by = by if model.is_linear else "case"
-        by = "prototype" if model.code_size else by
+    by = by or _finest(model, preparation)
     kinds = ("feature", "case", "prototype", *["column"] * (preparation is not None))
     if by not in kinds:
         raise SmpcoreError(f"by={by!r} should be {listed(kinds)}.")
+    exact = {"rest": constant + float(vote @ model.bias), "exact": True, **made}
     if by == "prototype":
-        made |= {"rest": constant + float(vote @ model.bias)}
         parts = vote * (activations[0] - model.bias)
         words = "Sum over prototypes of activation times weight."
-        return Contributions(of=by, parts=parts, exact=True, rule=words, **made)
+        return Contributions(of=by, parts=parts, rule=words, **exact)
     if by == "case" and not model.code_size:
-        made |= {"rest": constant + float(vote @ model.bias)}
         parts = _similarities(model, rows) * (model.mixing @ vote)
         words = "Sum over cases of similarity times weight."
-        return Contributions(of=by, parts=parts, exact=True, rule=words, **made)
+        return Contributions(of=by, parts=parts, rule=words, **exact)
     if model.is_linear and not model.code_size:
-        made |= {"rest": constant + float(vote @ model.bias)}
         parts = (vote @ model.weights) * ((rows - model.center) / model.scale)[0]
         words = "Weight times value, in standard deviations from the training mean."
-        found = Contributions(of="feature", parts=parts, exact=True, rule=words, **made)
+        result = Contributions(of="feature", parts=parts, rule=words, **exact)
     elif model.similarity.weights:
-        found = _by_kernel(model, rows, vote, activations[0], constant, made)
+        result = _by_kernel(model, rows, vote, activations[0], constant, made)
     else:
         return _by_resetting(model, rows, preparation if by == "column" else None, made)
-    if by == "column" and found.of == "feature":
-        return replace(found, of=by, parts=preparation.sum_by_column(found.parts))
-    return found
+    if by == "column" and result.of == "feature":
+        return replace(result, of=by, parts=preparation.sum_by_column(result.parts))
+    return result
+
+
+def _finest(model: PrototypeModel, preparation: Preparation | None) -> str:
+    """The finest split that is exact."""
+    if model.code_size:
+        return "prototype"
+    if not model.is_linear:
+        return "case"
+    return "feature" if preparation is None else "column"
 
 
 def _similarities(model: PrototypeModel, rows: np.ndarray) -> np.ndarray:

@@ -28,11 +28,14 @@ def embedding(model: PrototypeModel, X: np.ndarray, alike: bool = False) -> np.n
     -------
     ndarray of shape (n_samples, 2)
     """
-    how = model.similarity
+    similarity = model.similarity
     if alike:
-        how = replace(how, weights=(1.0 / len(how.weights),) * len(how.weights))
+        similarity = replace(
+            similarity,
+            weights=(1.0 / len(similarity.weights),) * len(similarity.weights),
+        )
     scaled = (X - model.center) / model.scale
-    kernel = how.values(scaled, scaled)
+    kernel = similarity.values(scaled, scaled)
     kernel = kernel - kernel.mean(axis=0)
     kernel -= kernel.mean(axis=1, keepdims=True)
     values, vectors = np.linalg.eigh((kernel + kernel.T) / 2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any, Literal
 
 import numpy as np
@@ -20,16 +19,13 @@ from smpcore.explain.least_change import (
     nearest_l1_whole,
     nearest_whole,
 )
+from smpcore.explain.rounding import rounded
 from smpcore.explain.search import search
 from smpcore.model import PrototypeModel
 
 Norm = Literal["l2", "l1"]
 #: A search looks at so many of the nearest rows with another answer.
 _MOST_STARTS = 40
-#: Digits beyond those of its column that a number may need to be past the border.
-_MORE_DIGITS = 10
-#: Changes up to this size, in standard deviations, are rounding of a solver.
-_NOISE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +43,7 @@ class Counterfactual:
     exact : bool
         Whether it is the smallest change there is that ends within the bounds, but
         for rounding numbers to the digits of their columns.
-    how : str
+    description : str
         How it was found, in words.
     """
 
@@ -56,7 +52,7 @@ class Counterfactual:
     after: int
     length: float
     exact: bool
-    how: str
+    description: str
 
 
 def counterfactual(
@@ -64,8 +60,7 @@ def counterfactual(
     x: np.ndarray,
     norm: Norm = "l2",
     *,
-    low: np.ndarray | None = None,
-    high: np.ndarray | None = None,
+    bounds: tuple[np.ndarray, np.ndarray] | None = None,
     frozen: Sequence[int] = (),
     preparation: Preparation | None = None,
     X: np.ndarray | None = None,
@@ -83,8 +78,8 @@ def counterfactual(
         The input to start from; every value is finite.
     norm : {"l2", "l1"}
         Length of a change, in scaled units.
-    low, high : ndarray of shape (n_features,), optional
-        Ends of the features after the change, user's units. Where x lies outside, the
+    bounds : (low, high) of ndarray of shape (n_features,), optional
+        Range of each feature after the change, user's units. Where x lies outside, the
         change brings it back in; a feature that is frozen, or that the model does not
         use, stays.
     frozen : sequence of int
@@ -113,25 +108,25 @@ def counterfactual(
     x = np.asarray(x, dtype=np.float64)
     if x.shape != (model.n_features,):
         raise SmpcoreError(f"x should have shape ({model.n_features},), not {x.shape}.")
-    ends = _ends(model, x, low, high, frozen, preparation)
+    limits = _ends(model, x, bounds, frozen, preparation)
     whole = _whole(model, x, preparation)
     if model.is_linear and not model.code_size:
-        found = _linear(model, x, norm, ends, whole)
+        result = _linear(model, x, norm, limits, whole)
     else:
-        found = _searched(model, x, norm, ends, whole, preparation, X)
-    if found is None:
+        result = _searched(model, x, norm, limits, whole, preparation, X)
+    if result is None:
         return None
-    moved, exact, how = found
-    moved = np.clip(moved, *ends)
+    moved, exact, description = result
+    moved = np.clip(moved, *limits)
     moved[whole.whole] = moved[whole.whole].round()
     if preparation is not None:
-        sharp, moved = moved, _rounded(model, x, moved, ends, preparation)
-        how += ", rounded to the columns' digits" * bool((moved != sharp).any())
+        sharp, moved = moved, rounded(model, x, moved, limits, preparation)
+        description += ", rounded to the columns' digits" * bool((moved != sharp).any())
     before, after = (int(model.decide(model.scores(r[None]))[0]) for r in (x, moved))
     if before == after:
         return None
     length = float(_lengths(model, norm)(moved[None] - x)[0])
-    return Counterfactual(moved, before, after, length, exact, how)
+    return Counterfactual(moved, before, after, length, exact, description)
 
 
 def changed_columns(
@@ -157,15 +152,15 @@ def changed_columns(
         ``change in standard deviations`` of a number (the length, of a category).
     """
     apart, lines = (flip.x - x) / model.scale, []
-    for given in preparation.inputs:
-        part = apart[given.features]
+    for spec in preparation.inputs:
+        part = apart[spec.features]
         if np.abs(part).max(initial=0.0) > 1e-12:
-            change = part[0] if given.kind == "number" else np.linalg.norm(part)
+            change = part[0] if spec.kind == "number" else np.linalg.norm(part)
             lines.append(
                 {
-                    "column": given.name,
-                    "now": given.text(x),
-                    "then": given.text(flip.x),
+                    "column": spec.name,
+                    "now": spec.text(x),
+                    "then": spec.text(flip.x),
                     "change in standard deviations": float(change),
                 }
             )
@@ -173,65 +168,17 @@ def changed_columns(
     return sorted(lines, key=lambda line: -abs(line[size]))
 
 
-def _rounded(model, x, moved, ends, preparation) -> np.ndarray:
-    """Changed numbers with the digits of their columns, past the border."""
-    own, (low, high) = model.decide(model.scores(x[None]))[0], ends
-    numbers = {i.first: i.decimals for i in preparation.inputs if i.kind == "number"}
-    # A change that is a solver's rounding would be rounded to a whole digit.
-    moved = np.where(np.abs(moved - x) > _NOISE * model.scale, moved, x)
-    places = [f for f in numbers if moved[f] != x[f]]
-    up = moved > x
-
-    def flips(row: np.ndarray) -> bool:
-        return model.decide(model.scores(row[None]))[0] != own
-
-    for more in range(_MORE_DIGITS):
-        outer, inner = moved.copy(), moved.copy()
-        for f in places:
-            args = numbers[f] + more, low[f], high[f]
-            outer[f] = _on_grid(moved[f], up[f], *args)
-            inner[f] = _on_grid(moved[f], not up[f], *args)
-        if flips(outer):
-            break
-    else:
-        return moved
-    inner = np.where(up, np.maximum(inner, x), np.minimum(inner, x))
-    inner = np.where((inner < low) | (inner > high), outer, inner)
-    # Where the other numbers go far enough, one stays on this side.
-    for f in sorted(places, key=lambda f: -abs(outer[f] - moved[f]) / model.scale[f]):
-        nearer = outer.copy()
-        nearer[f] = inner[f]
-        outer = nearer if flips(nearer) else outer
-    return outer
-
-
-def _on_grid(value: float, up: bool, decimals: int, low: float, high: float) -> float:
-    """The next number with so many digits, above or below, but within the ends."""
-    number = _cut(value, up, decimals)
-    if number > high:
-        return _cut(high, False, decimals)
-    return _cut(low, True, decimals) if number < low else number
-
-
-def _cut(value: float, up: bool, decimals: int) -> float:
-    """The next number with so many digits after the point, above or below."""
-    if not abs(value) * 10.0**decimals < 2**53:  # a float has no more digits
-        return value
-    rounding = ROUND_CEILING if up else ROUND_FLOOR
-    exact = Decimal(repr(float(value)))  # 2.3 is 2.3, and not a little less
-    return float(exact.quantize(Decimal(1).scaleb(-decimals), rounding))
-
-
-def _ends(model, x, low, high, frozen, preparation) -> tuple[np.ndarray, np.ndarray]:
+def _ends(model, x, bounds, frozen, preparation) -> tuple[np.ndarray, np.ndarray]:
     """Ends of every feature in the user's units; of an unused one, x is within."""
-    low = np.array(np.full(len(x), -np.inf) if low is None else low, np.float64)
-    high = np.array(np.full(len(x), np.inf) if high is None else high, np.float64)
+    low, high = np.full(
+        (2, len(x)), [[-np.inf], [np.inf]] if bounds is None else bounds
+    )
     idle = ~model.support
     low[idle] = np.minimum(low, x)[idle]
     high[idle] = np.maximum(high, x)[idle]
-    for given in () if preparation is None else preparation.inputs:
-        if given.kind == "category":
-            low[given.features], high[given.features] = 0.0, 1.0
+    for spec in () if preparation is None else preparation.inputs:
+        if spec.kind == "category":
+            low[spec.features], high[spec.features] = 0.0, 1.0
     still = list(frozen)
     low[still] = high[still] = x[still]
     return low, high
@@ -242,13 +189,13 @@ def _whole(
 ) -> Whole:
     """What may take whole numbers only; a value that is not whole stays free."""
     whole, groups = np.zeros(len(x), dtype=bool), []
-    for given in () if preparation is None else preparation.inputs:
-        part = given.features
-        if given.kind == "category" and given.width:
-            if given.dropped < 0:
-                groups.append((given.first, given.width))
+    for spec in () if preparation is None else preparation.inputs:
+        part = spec.features
+        if spec.kind == "category" and spec.width:
+            if spec.dropped < 0:
+                groups.append((spec.first, spec.width))
             whole[part] = True
-        elif given.integer:
+        elif spec.integer:
             whole[part] = x[part] == x[part].round()
     return Whole(x, model.scale, whole, tuple(groups))
 
@@ -270,37 +217,39 @@ def pieces(model: PrototypeModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     -------
     weights : ndarray of shape (n_pieces, n_features)
     constants : ndarray of shape (n_pieces,)
-    owner : ndarray of int, shape (n_pieces,)
+    prototype_labels : ndarray of int, shape (n_pieces,)
         The output whose score is the largest of its pieces.
     """
     weights, bias = model.weights, model.bias
     if model.pooling == "sum":
         constants = model.votes.T @ bias + model.intercept
         return model.votes.T @ weights, constants, np.arange(model.n_outputs)
-    which, owner = np.nonzero(model.votes)
-    return weights[which], bias[which] + model.intercept[owner], owner
+    which, prototype_labels = np.nonzero(model.votes)
+    return (
+        weights[which],
+        bias[which] + model.intercept[prototype_labels],
+        prototype_labels,
+    )
 
 
-def _linear(model, x, norm, ends, whole) -> tuple[np.ndarray, bool, str] | None:
+def _linear(model, x, norm, limits, whole) -> tuple[np.ndarray, bool, str] | None:
     """One program per piece of a rival; the shortest of their answers."""
-    weights, constants, owner = pieces(model)
+    weights, constants, prototype_labels = pieces(model)
     start = (x - model.center) / model.scale
-    said = weights @ start + constants
-    scores = np.array([said[owner == c].max() for c in range(model.n_outputs)])
+    start_scores = weights @ start + constants
+    scores = np.array(
+        [start_scores[prototype_labels == c].max() for c in range(model.n_outputs)]
+    )
     answer = model.decide(scores[None])[0]
-    current = owner == answer
-    low, high = ((end - x) / model.scale for end in ends)
-    length = _lengths(model, norm)
-    rivals = []
+    current = prototype_labels == answer
+    low, high = ((end - x) / model.scale for end in limits)
+    length, rivals = _lengths(model, norm), []
+    solve = nearest if norm == "l2" else nearest_l1
     # A class behind the answer in order has to lead by more than `tie`.
-    said = said - model.tie * (owner > answer)
+    start_scores = start_scores - model.tie * (prototype_labels > answer)
     for piece in np.flatnonzero(~current):
-        borders = _borders(weights, said, piece, current, low, high)
-        move = (
-            None
-            if borders is None
-            else (nearest if norm == "l2" else nearest_l1)(borders)
-        )
+        borders = _borders(weights, start_scores, piece, current, low, high)
+        move = None if borders is None else solve(borders)
         if move is not None:
             bound = float(length((move * model.scale)[None])[0])
             rivals.append((bound, piece, borders, move))
@@ -309,6 +258,14 @@ def _linear(model, x, norm, ends, whole) -> tuple[np.ndarray, bool, str] | None:
         return None
     if not whole.whole.any():
         return x + rivals[0][3] * model.scale, True, "the smallest change there is"
+    return _whole_numbers(model, x, norm, rivals, whole)
+
+
+def _whole_numbers(
+    model, x, norm, rivals, whole
+) -> tuple[np.ndarray, bool, str] | None:
+    """The shortest move to whole numbers; rivals are sorted by their lower bounds."""
+    length = _lengths(model, norm)
     best, shortest, proved = None, np.inf, True
     for bound, _, borders, _ in rivals:
         if bound >= shortest:
@@ -325,18 +282,18 @@ def _linear(model, x, norm, ends, whole) -> tuple[np.ndarray, bool, str] | None:
     if best is None:
         return None
     gap = 100 * (shortest / max(rivals[0][0], 1e-300) - 1)
-    how = "the smallest change there is, whole numbers kept whole"
+    description = "the smallest change there is, whole numbers kept whole"
     if not proved:
-        how = (
+        description = (
             f"found by search among whole numbers, at most {gap:.0f} % above the least"
         )
-    return best, proved, how
+    return best, proved, description
 
 
-def _borders(weights, said, piece, current, low, high) -> HalfSpaces | None:
+def _borders(weights, scores, piece, current, low, high) -> HalfSpaces | None:
     """Where this piece exceeds all pieces of the current answer."""
     rows = weights[piece] - weights[current]
-    behind = said[current] - said[piece]
+    behind = scores[current] - scores[piece]
     size = np.linalg.norm(rows, axis=1)
     alike = size <= 1e-12 * (1 + np.linalg.norm(weights[piece]))
     if (behind[alike] >= 0).any():
@@ -345,29 +302,29 @@ def _borders(weights, said, piece, current, low, high) -> HalfSpaces | None:
     return HalfSpaces(rows / size[:, None], behind / size + MARGIN, low, high)
 
 
-def _searched(model, x, norm, ends, whole, preparation, X):
+def _searched(model, x, norm, limits, whole, preparation, X):
     """Search from the nearest rows that have another answer."""
     if X is None or not len(X):
         raise SmpcoreError("X should hold training rows: this model is searched.")
     blocks = _blocks(len(x), whole, preparation)
-    own = model.decide(model.scores(x[None]))[0]
+    before = model.decide(model.scores(x[None]))[0]
     length = _lengths(model, norm)
 
     def flips(rows: np.ndarray) -> np.ndarray:
-        return model.decide(model.scores(rows)) != own
+        return model.decide(model.scores(rows)) != before
 
-    x = np.clip(x, *ends)  # the way back into the bounds is gone in any case
+    x = np.clip(x, *limits)  # the way back into the bounds is gone in any case
     if flips(x[None])[0]:
         return x, True, "the smallest change there is"
-    starts = np.clip(X, *ends)
+    starts = np.clip(X, *limits)
     for part, free in blocks:
         if not free and part.stop - part.start > 1:
             odd = starts[:, part].sum(axis=1) != x[part].sum()
             starts[odd, part] = x[part]
     starts = starts[flips(starts)]
     order = np.argsort(length(starts - x), kind="stable")[:_MOST_STARTS]
-    found = search(flips, x, starts[order], blocks, length)
-    return None if found is None else (found, False, "found by search")
+    moved = search(flips, x, starts[order], blocks, length)
+    return None if moved is None else (moved, False, "found by search")
 
 
 def _blocks(n_features, whole, preparation) -> list[tuple[slice, bool]]:
@@ -375,7 +332,7 @@ def _blocks(n_features, whole, preparation) -> list[tuple[slice, bool]]:
     if preparation is None:
         return [(slice(f, f + 1), True) for f in range(n_features)]
     return [
-        (given.features, not whole.whole[given.features].any())
-        for given in preparation.inputs
-        if given.width
+        (spec.features, not whole.whole[spec.features].any())
+        for spec in preparation.inputs
+        if spec.width
     ]

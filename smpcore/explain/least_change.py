@@ -93,10 +93,10 @@ def _by_active_set(borders: HalfSpaces) -> np.ndarray | None:
     if nearest_l1(borders) is None:
         return None
     n = len(borders.low)
-    ends = [(np.eye(n)[np.isfinite(borders.low)], borders.low)]
-    ends += [(-np.eye(n)[np.isfinite(borders.high)], -borders.high)]
-    rows = np.vstack([borders.G, *[row for row, _ in ends]])
-    need = np.concatenate([borders.need, *[e[np.isfinite(e)] for _, e in ends]])
+    box = [(np.eye(n)[np.isfinite(borders.low)], borders.low)]
+    box += [(-np.eye(n)[np.isfinite(borders.high)], -borders.high)]
+    rows = np.vstack([borders.G, *[row for row, _ in box]])
+    need = np.concatenate([borders.need, *[e[np.isfinite(e)] for _, e in box]])
     system = np.vstack([rows.T, need])
     duals, _ = nnls(system, np.r_[np.zeros(n), 1.0], maxiter=20 * system.shape[1])
     residual = system @ duals - np.r_[np.zeros(n), 1.0]
@@ -119,14 +119,14 @@ def nearest_l1(borders: HalfSpaces) -> np.ndarray | None:
     """
     n = len(borders.low)
     # A move is its way up less its way down, each at least 0.
-    ends = [*zip(borders.low, borders.high, strict=True)]
-    ends += [(-high, -low) for low, high in ends]
-    ends = [(max(a, 0.0), max(b, 0.0) if np.isfinite(b) else None) for a, b in ends]
+    bounds = [*zip(borders.low, borders.high, strict=True)]
+    bounds += [(-high, -low) for low, high in bounds]
+    bounds = [(max(a, 0.0), max(b, 0.0) if np.isfinite(b) else None) for a, b in bounds]
     sides = np.hstack([-borders.G, borders.G])
-    found = linprog(np.ones(2 * n), A_ub=sides, b_ub=-borders.need, bounds=ends)
-    if found.status != 0:
+    solution = linprog(np.ones(2 * n), A_ub=sides, b_ub=-borders.need, bounds=bounds)
+    if solution.status != 0:
         return None
-    return found.x[:n] - found.x[n:]
+    return solution.x[:n] - solution.x[n:]
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,18 +186,18 @@ def nearest_l1_whole(
         row[first : first + width] = 1.0
         total = float(whole.x[first : first + width].sum())
         rows.append(LinearConstraint(row, total, total))
-    found = milp(
+    solution = milp(
         np.r_[np.zeros(n), np.ones(n)],
         integrality=np.r_[whole.whole.astype(int), np.zeros(n)],
         bounds=Bounds(np.r_[low, np.zeros(n)], np.r_[high, np.full(n, np.inf)]),
         constraints=rows,
         options={"time_limit": _MILP_SECONDS},
     )
-    if found.x is None:
-        return None, found.status == 2
-    values = np.where(whole.whole, found.x[:n].round(), found.x[:n])
+    if solution.x is None:
+        return None, solution.status == 2
+    values = np.where(whole.whole, solution.x[:n].round(), solution.x[:n])
     move = np.clip((values - whole.x) / whole.scale, borders.low, borders.high)
-    return (move if borders.holds(move) else None), found.status == 0
+    return (move if borders.holds(move) else None), solution.status == 0
 
 
 def nearest_whole(
@@ -255,9 +255,13 @@ def _dive(borders: HalfSpaces, whole: Whole) -> np.ndarray | None:
         branches = list(_branches(borders, move, whole))
         if not branches:
             return move
-        inside = [HalfSpaces(borders.G, borders.need, *ends) for ends in branches]
+        inside = [HalfSpaces(borders.G, borders.need, *limits) for limits in branches]
         tried = [(part, nearest(part)) for part in inside]
-        tried = [(part, found) for part, found in tried if found is not None]
+        tried = [
+            (part, nearest_move)
+            for part, nearest_move in tried
+            if nearest_move is not None
+        ]
         if not tried:
             return None
         borders, move = min(tried, key=lambda pair: np.linalg.norm(pair[1]))
@@ -269,9 +273,12 @@ def _branches(inside: HalfSpaces, move: np.ndarray, whole: Whole):
     values = whole.x + move * whole.scale
     for first, width in whole.groups:
         part = slice(first, first + width)
-        own = values[part]
+        group_values = values[part]
         total = whole.x[part].sum()
-        if np.abs(own - own.round()).max() > 1e-7 or abs(own.sum() - total) > 1e-7:
+        if (
+            np.abs(group_values - group_values.round()).max() > 1e-7
+            or abs(group_values.sum() - total) > 1e-7
+        ):
             for level in range(width):
                 low, high = inside.low.copy(), inside.high.copy()
                 fixed = np.zeros(width)

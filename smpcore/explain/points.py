@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from smpcore.datasets import Input, Preparation
-from smpcore.explain.flip import pieces
-from smpcore.explain.words import comparison_in_words, rule_in_words
+from smpcore.explain.words import comparison_in_words, rule_in_words, score_sums
 from smpcore.model import PrototypeModel
 
 #: A table has at most so many lines, a sentence so many terms.
@@ -111,9 +110,9 @@ def column_effects(
         its levels are summed.
     """
     effects = np.zeros(len(preparation.inputs))
-    for place, given in enumerate(preparation.inputs):
-        if weights[given.features].any():
-            effects[place] = (X[:, given.features] @ weights[given.features]).std()
+    for place, spec in enumerate(preparation.inputs):
+        if weights[spec.features].any():
+            effects[place] = (X[:, spec.features] @ weights[spec.features]).std()
     return effects
 
 
@@ -143,22 +142,15 @@ def _linear(
     model: PrototypeModel, preparation: Preparation, X: np.ndarray
 ) -> tuple[tuple[str, ...], tuple[PointsTable, ...]]:
     """Sentences, and a table for each score that counts."""
-    weights, constants, owner = pieces(model)
-    weights = weights / model.scale
-    constants = constants - weights @ model.center
-    prototypes: list[int | None] = [None] * len(owner)
+    weights, constants, labels, alone = score_sums(model)
+    prototypes: list[int | None] = [None] * len(labels)
     if model.pooling == "max":
         prototypes = np.nonzero(model.votes)[0].tolist()
-    names, alone = _names(model), -1
-    sizes = np.bincount(owner, minlength=len(names))
-    if len(names) == 2 and sizes.min() == 1:  # only differences to its score count
-        alone = int(sizes.argmin())
-        base = int(np.flatnonzero(owner == alone)[0])
-        weights, constants = weights - weights[base], constants - constants[base]
+    names = _names(model)
     heads = ("points for", "points against")
     heads = ("adds", "subtracts") if model.classes is None else heads
     tables: dict[int, list[PointsTable]] = {output: [] for output in range(len(names))}
-    for j, output in enumerate(owner.tolist()):
+    for j, output in enumerate(labels.tolist()):
         if output != alone:
             about = names[output], prototypes[j], heads
             made = _table(preparation, X, weights[j], constants[j], *about)
@@ -170,9 +162,9 @@ def _linear(
         ]
     else:
         sentences = [
-            f"{names[output]}, if {_where(output, len(own), alone)}; {_most(own)}."
-            for output, own in tables.items()
-            if own
+            f"{names[output]}, if {_where(output, len(group), alone)}; {_most(group)}."
+            for output, group in tables.items()
+            if group
         ]
     if alone >= 0:
         sentences.append(f"{names[alone]} otherwise.")
@@ -219,30 +211,38 @@ def _table(
     lines: list[dict[str, str]] = []
     terms: dict[str, str] = {}
     for place in np.argsort(-effects, kind="stable"):
-        given = preparation.inputs[place]
-        own = weights[given.features]
-        for i in np.argsort(-np.abs(own), kind="stable")[: np.count_nonzero(own)]:
-            if given.kind == "number":
-                step = usual_step(X[:, given.first], given.integer)
-                origin = step * round(given.median / step)
-                start += own[i] * origin
-                what, points = _step(given, step, origin), float(own[i] * step)
-                term = f"{'higher' if points > 0 else 'lower'} {given.name}"
+        spec = preparation.inputs[place]
+        column_weights = weights[spec.features]
+        for i in np.argsort(-np.abs(column_weights), kind="stable")[
+            : np.count_nonzero(column_weights)
+        ]:
+            if spec.kind == "number":
+                step = usual_step(X[:, spec.first], spec.integer)
+                origin = step * round(spec.median / step)
+                start += column_weights[i] * origin
+                what, points = (
+                    _step(spec, step, origin),
+                    float(column_weights[i] * step),
+                )
+                term = f"{'higher' if points > 0 else 'lower'} {spec.name}"
             else:
-                what, points = given.levels[given.feature_levels[i]], float(own[i])
-                term = f"{given.name} {'=' if points > 0 else '≠'} {what}"
-            terms.setdefault(given.name, term)
+                what, points = (
+                    spec.levels[spec.feature_levels[i]],
+                    float(column_weights[i]),
+                )
+                term = f"{spec.name} {'=' if points > 0 else '≠'} {what}"
+            terms.setdefault(spec.name, term)
             signs = zip(heads, (points > 0, points < 0), strict=True)
             both = {head: _text(abs(points)) if sign else "" for head, sign in signs}
-            lines.append({"column": given.name, "level or step": what, **both})
+            lines.append({"column": spec.name, "level or step": what, **both})
     shown = tuple(lines[:_MOST_LINES])
     left_out = len(lines) - len(shown)
     return PointsTable(title, prototype, start, shown, left_out, (*terms.items(),))
 
 
-def _step(given: Input, step: float, origin: float) -> str:
+def _step(spec: Input, step: float, origin: float) -> str:
     """A step of a number as words: per 10 mg/dl above 120."""
-    unit = _UNIT.search(given.name)
+    unit = _UNIT.search(spec.name)
     unit = f" {unit[1]}" if unit else ""
     above = f" above {origin:.10g}" if origin else ""
     return f"per {step:.10g}{unit}{above}"
@@ -268,29 +268,31 @@ def _cases(
         order = np.argsort(-size, kind="stable")[: np.count_nonzero(size)]
         inputs = [preparation.inputs[i] for i in order[:_MOST_LINES]]
         lines = tuple({"column": i.name, "value": _value(i, case)} for i in inputs)
-        title = names[model.owner[j]]
+        title = names[model.prototype_labels[j]]
         tables.append(PointsTable(title, j, None, lines, len(order) - len(lines)))
-    sides = {name: model.owner == output for output, name in enumerate(names)}
+    sides = {
+        name: model.prototype_labels == output for output, name in enumerate(names)
+    }
     if model.classes is None:
         sides = {
             "Raise the prediction": model.votes[:, 0] > 0,
             "Lower the prediction": model.votes[:, 0] < 0,
         }
     for name, side in sides.items():
-        own = ", ".join(str(j + 1) for j in np.flatnonzero(side)) or "none"
-        sentences.append(f"{name}: prototype{'s' * int(side.sum() > 1)} {own}.")
+        numbers = ", ".join(str(j + 1) for j in np.flatnonzero(side)) or "none"
+        sentences.append(f"{name}: prototype{'s' * int(side.sum() > 1)} {numbers}.")
     return tuple(sentences), tuple(tables)
 
 
-def _value(given: Input, case: np.ndarray) -> str:
+def _value(spec: Input, case: np.ndarray) -> str:
     """A column's value of a case; of a mix of levels the largest, with its value."""
-    part = case[given.features]
-    if given.kind == "number":
-        return f"{round(part[0], given.decimals) + 0.0:.{given.decimals}f}"
-    shares = np.zeros(len(given.levels))
-    shares[list(given.feature_levels)] = part
-    if given.dropped >= 0:
-        shares[given.dropped] = 1.0 - part.sum()
+    part = case[spec.features]
+    if spec.kind == "number":
+        return f"{round(part[0], spec.decimals) + 0.0:.{spec.decimals}f}"
+    shares = np.zeros(len(spec.levels))
+    shares[list(spec.feature_levels)] = part
+    if spec.dropped >= 0:
+        shares[spec.dropped] = 1.0 - part.sum()
     most = int(shares.argmax())
     mixed = bool(abs(shares[most] - 1.0) > 5e-3)
-    return given.levels[most] + f" ({shares[most]:.2f})" * mixed
+    return spec.levels[most] + f" ({shares[most]:.2f})" * mixed

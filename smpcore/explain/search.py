@@ -45,11 +45,13 @@ def search(
     if not len(starts):
         return None
     order = np.argsort(length(starts - x), kind="stable")[:_STARTS]
-    found = starts[order]
+    candidates = starts[order]
     if all(free for _, free in blocks):
-        found = _along(flips, x, found)
-        found = found[np.argsort(length(found - x), kind="stable")[: _STARTS // 3]]
-    reduced = np.array([_reduce(flips, x, row, blocks, length) for row in found])
+        candidates = _along(flips, x, candidates)
+        candidates = candidates[
+            np.argsort(length(candidates - x), kind="stable")[: _STARTS // 3]
+        ]
+    reduced = np.array([_reduce(flips, x, row, blocks, length) for row in candidates])
     return reduced[length(reduced - x).argmin()]
 
 

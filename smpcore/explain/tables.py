@@ -55,7 +55,9 @@ def heaviest_cases(model: PrototypeModel, most: int) -> tuple[np.ndarray, np.nda
     return np.where(weight > 0, case, -1), weight / total
 
 
-def score_leads(model: PrototypeModel, X: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def score_leads(
+    model: PrototypeModel, X: np.ndarray, y_encoded: np.ndarray
+) -> np.ndarray:
     """Compute by how much the score of a class leads.
 
     Parameters
@@ -64,7 +66,7 @@ def score_leads(model: PrototypeModel, X: np.ndarray, codes: np.ndarray) -> np.n
         Classifier whose scores are compared.
     X : ndarray of shape (n_samples, n_features), user's units
         Inputs that are scored, one per row.
-    codes : ndarray of int, shape (n_samples,)
+    y_encoded : ndarray of int, shape (n_samples,)
         Class number of each row.
 
     Returns
@@ -76,14 +78,14 @@ def score_leads(model: PrototypeModel, X: np.ndarray, codes: np.ndarray) -> np.n
     scores = model.scores(X)
     if model.n_outputs == 2:
         return scores[:, 1] - scores[:, 0]
-    rows = np.arange(len(codes))
-    own = scores[rows, codes]
-    scores[rows, codes] = -np.inf
+    rows = np.arange(len(y_encoded))
+    own = scores[rows, y_encoded]
+    scores[rows, y_encoded] = -np.inf
     return own - scores.max(axis=1)
 
 
 def prototype_table(
-    model: PrototypeModel, X: np.ndarray, codes: np.ndarray
+    model: PrototypeModel, X: np.ndarray, y_encoded: np.ndarray
 ) -> list[dict[str, Any]]:
     """Describe every prototype in numbers.
 
@@ -93,7 +95,7 @@ def prototype_table(
         Model whose prototypes are described.
     X : ndarray of shape (n_samples, n_features), user's units
         Training rows of the model.
-    codes : ndarray of int, shape (n_samples,)
+    y_encoded : ndarray of int, shape (n_samples,)
         Class number of each training row; any number for regression.
 
     Returns
@@ -102,18 +104,18 @@ def prototype_table(
         A line for each prototype; all have the same columns.
     """
     shown = portraits(model)
-    measured = measures_of_prototypes(model, X, codes)
-    won, table = wins(model, X, codes), []
-    for j, fact in enumerate(facts_of_prototypes(model, X, codes)):
+    measured = measures_of_prototypes(model, X, y_encoded)
+    won, table = wins(model, X, y_encoded), []
+    for j, fact in enumerate(facts_of_prototypes(model, X, y_encoded)):
         line = {
-            "weight": float(model.votes[j, model.owner[j]]),
+            "weight": float(model.votes[j, model.prototype_labels[j]]),
             "bias": float(model.bias[j]),
             "merged": int(model.counts[j]),
             "non-zeros": int(np.count_nonzero(shown.values[j])),
         }
         if model.classes is not None:
             line["training rows won"] = int(won[j].sum())
-            line["won rows of its class"] = int(won[j, model.owner[j]])
+            line["won rows of its class"] = int(won[j, model.prototype_labels[j]])
         line |= {name: float(values[j]) for name, values in measured.items()}
         if np.isfinite(fact.distance):
             line["distance to nearest row"] = fact.distance

@@ -36,30 +36,49 @@ def rule_in_words(model: PrototypeModel) -> list[str]:
     return sentences
 
 
-def _linear(model: PrototypeModel) -> list[str]:
-    weights, constants, owner = pieces(model)
+def score_sums(
+    model: PrototypeModel,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Weighted sums of features that decide, of a linear model.
+
+    Returns
+    -------
+    ndarray of shape (n_sums, n_features), ndarray of shape (n_sums,)
+        Weights per user's unit, and constants.
+    ndarray of int, shape (n_sums,)
+        Output of each sum.
+    int
+        Of two classes one that has a single sum: it is subtracted from all, as only
+        the differences from it decide. -1: there is none.
+    """
+    weights, constants, labels = pieces(model)
     weights = weights / model.scale
     constants = constants - weights @ model.center
+    sizes = np.bincount(labels, minlength=model.n_outputs)
+    if model.n_outputs != 2 or sizes.min() != 1:
+        return weights, constants, labels, -1
+    alone = int(sizes.argmin())
+    base = int(np.flatnonzero(labels == alone)[0])
+    return weights - weights[base], constants - constants[base], labels, alone
+
+
+def _linear(model: PrototypeModel) -> list[str]:
+    weights, constants, labels, alone = score_sums(model)
     if model.classes is None:
         return [f"The prediction is {_sum(model, weights[0], constants[0])}."]
     names = [str(label) for label in model.classes]
-    sizes = np.bincount(owner, minlength=len(names))
-    if len(names) == 2 and sizes.min() == 1:
-        alone = int(sizes.argmin())
-        base = int(np.flatnonzero(owner == alone)[0])
+    if alone >= 0:
         other = 1 - alone
-        rows = np.flatnonzero(owner == other)
         tests = [
-            f"{_sum(model, weights[j] - weights[base])} "
-            f"{'>' if other else '≥'} {constants[base] - constants[j]:.4g}"
-            for j in rows
+            f"{_sum(model, weights[j])} {'>' if other else '≥'} {0 - constants[j]:.4g}"
+            for j in np.flatnonzero(labels == other)
         ]
         if len(tests) == 1:
             return [f"{names[other]}, if {tests[0]}.", f"{names[alone]} otherwise."]
         lines = [f"{names[other]}, if at least one of these {len(tests)} holds:"]
-        return [*lines, *[f"{test}" for test in tests], f"{names[alone]} otherwise."]
+        return [*lines, *tests, f"{names[alone]} otherwise."]
     lines = ["The class with the highest score is predicted:"]
-    for j, output in enumerate(owner):
+    for j, output in enumerate(labels):
         lines.append(f"{names[output]}: {_sum(model, weights[j], constants[j])}")
     return lines
 
@@ -116,8 +135,8 @@ def _alike(model: PrototypeModel) -> list[str]:
     lines = comparison_in_words(model)
     if model.classes is None:
         return lines
-    for j, output in enumerate(model.owner):
+    for j, output in enumerate(model.prototype_labels):
         weight = model.votes[j, output]
-        said = f" (weight {weight:.3g})" if model.pooling == "sum" else ""
-        lines.append(f"Prototype {j + 1}: class {model.classes[output]}{said}.")
+        weight_text = f" (weight {weight:.3g})" if model.pooling == "sum" else ""
+        lines.append(f"Prototype {j + 1}: class {model.classes[output]}{weight_text}.")
     return lines

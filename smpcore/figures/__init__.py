@@ -8,7 +8,7 @@ from smpcore.figures.charts import (
     missing_values,
     scatter,
 )
-from smpcore.figures.contest import (
+from smpcore.figures.maps import (
     answer_map,
     class_legend,
     difference_map,

@@ -87,11 +87,11 @@ def words(text: object, most: int = 40) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
-def layout(figure: go.Figure, x_title: str, y_title: str, height: int) -> go.Figure:
-    """Give a chart its axis titles, its legend above it and little margin."""
+def layout(figure: go.Figure, height: int, *titles: str) -> go.Figure:
+    """Give a chart its titles of x and y, its legend above it and little margin."""
+    axes = dict(zip(("xaxis_title", "yaxis_title"), titles, strict=False))
     return figure.update_layout(
-        xaxis_title=x_title,
-        yaxis_title=y_title,
+        axes,
         legend=dict(orientation="h", y=1.02, yanchor="bottom", traceorder="normal"),
         margin={"l": 10, "r": 10, "t": 30, "b": 40},
         height=height,
@@ -104,7 +104,7 @@ def bars_layout(
 ) -> go.Figure:
     """Give lying bars the height they need, the first one on top."""
     figure.update_yaxes(autorange="reversed", type="category")
-    return layout(figure, x_title, y_title, 110 + 24 * n_bars)
+    return layout(figure, 110 + 24 * n_bars, x_title, y_title)
 
 
 def class_balance(dataset: Dataset, division: Split) -> go.Figure:
@@ -130,13 +130,13 @@ def class_balance(dataset: Dataset, division: Split) -> go.Figure:
     if dataset.task == "regression":
         for part, name, style in zip(rows, _PARTS, styles, strict=True):
             figure.add_histogram(x=dataset.y[part], name=name, marker=style)
-        return layout(figure, target, "rows", 320)
+        return layout(figure, 320, target, "rows")
     n_classes = len(dataset.classes)
-    sizes = np.bincount(dataset.codes, minlength=n_classes)
+    sizes = np.bincount(dataset.y_encoded, minlength=n_classes)
     shown = np.argsort(-sizes, kind="stable")[:_MOST_BARS]
     labels = [words(label) for label in dataset.classes[shown]]
     for part, name, style in zip(rows, _PARTS, styles, strict=True):
-        counts = np.bincount(dataset.codes[part], minlength=n_classes)[shown]
+        counts = np.bincount(dataset.y_encoded[part], minlength=n_classes)[shown]
         figure.add_bar(x=counts, y=labels, orientation="h", name=name, marker=style)
     return bars_layout(figure, len(shown), "rows", target)
 
@@ -158,7 +158,7 @@ def missing_values(dataset: Dataset) -> go.Figure:
     labels, color = [words(name) for name in shares.index], OKABE_ITO[5]
     bars = go.Bar(x=100 * shares, y=labels, orientation="h", marker_color=color)
     figure = go.Figure(bars).update_xaxes(range=(0, 100))
-    return bars_layout(figure, len(shares), "missing, % of all rows", "")
+    return bars_layout(figure, len(shares), "missing (% of all rows)", "column")
 
 
 def scatter(dataset: Dataset, rows: np.ndarray, first: str, second: str) -> go.Figure:
@@ -184,10 +184,12 @@ def scatter(dataset: Dataset, rows: np.ndarray, first: str, second: str) -> go.F
         style = {"color": dataset.y[rows], "colorscale": "Cividis", "showscale": True}
         figure.add_scatter(x=x, y=y, mode="markers", marker=style)
     for j, label in enumerate(() if dataset.classes is None else dataset.classes):
-        own = dataset.codes[rows] == j
+        in_class = dataset.y_encoded[rows] == j
         style, name = {**class_mark(j), "size": 7}, words(label)
-        figure.add_scatter(x=x[own], y=y[own], mode="markers", name=name, marker=style)
-    return layout(figure, words(first), words(second), 420)
+        figure.add_scatter(
+            x=x[in_class], y=y[in_class], mode="markers", name=name, marker=style
+        )
+    return layout(figure, 420, words(first), words(second))
 
 
 def class_mark(number: int) -> dict[str, str]:

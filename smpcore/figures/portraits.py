@@ -24,7 +24,7 @@ def picture(
     row: np.ndarray,
     shape: tuple[int, ...],
     title: str,
-    ends: tuple[float, float],
+    color_range: tuple[float, float],
     signed: bool,
     width: int,
 ) -> go.Figure:
@@ -38,7 +38,7 @@ def picture(
         (height, width) or (channels, times) of one sample.
     title : str
         Heading above the picture; may be empty.
-    ends : (float, float)
+    color_range : (float, float)
         Values of the darkest and the brightest colour, the same for all pictures that
         stand together.
     signed : bool
@@ -54,8 +54,8 @@ def picture(
     figure = go.Figure(
         go.Heatmap(
             z=image,
-            zmin=ends[0],
-            zmax=ends[1],
+            zmin=color_range[0],
+            zmax=color_range[1],
             colorscale=_SIGNED if signed else "Greys_r",
             showscale=False,
             hovertemplate="row %{y}, column %{x}: %{z:.3g}<extra></extra>",
@@ -134,6 +134,7 @@ def channels(
     for i, (row, title) in enumerate(zip(rows, titles, strict=True)):
         for c, line in enumerate(np.reshape(row, shape)):
             figure.add_scatter(
+                x=np.arange(1, line.size + 1),
                 y=line,
                 name=words(title),
                 legendgroup=str(i),
@@ -145,8 +146,18 @@ def channels(
                 row=c // across + 1,
                 col=c % across + 1,
             )
-    layout(figure, "", "", 60 + 130 * down)
-    return figure.update_layout(legend_y=1.08)
+    _edge_titles(figure, down, across, "time step", "value")
+    return layout(figure, 60 + 130 * down).update_layout(legend_y=1.08)
+
+
+def _edge_titles(
+    figure: go.Figure, down: int, across: int, x_title: str, y_title: str
+) -> None:
+    """Titles of a grid of panels: below its lowest row, left of its first column."""
+    for col in range(1, across + 1):
+        figure.update_xaxes(title_text=x_title, row=down, col=col)
+    for row in range(1, down + 1):
+        figure.update_yaxes(title_text=y_title, row=row, col=1)
 
 
 def signed_bars(
@@ -155,6 +166,7 @@ def signed_bars(
     x_title: str,
     marked: Sequence[int] = (),
     most: int = 25,
+    y_title: str = "feature",
 ) -> go.Figure:
     """Numbers as lying bars, the largest on top; negative ones hatched.
 
@@ -170,6 +182,8 @@ def signed_bars(
         Bars with a warning sign at their name.
     most : int
         At most so many; zeros are left out.
+    y_title : str
+        What the names are of.
 
     Returns
     -------
@@ -193,13 +207,13 @@ def signed_bars(
             hovertemplate="%{customdata}: %{x:.4g}<extra></extra>",
         )
     )
-    bars_layout(figure, len(order), x_title, "")
+    bars_layout(figure, len(order), x_title, y_title)
     return figure.update_yaxes(type="linear", tickvals=places, ticktext=labels)
 
 
 def densities(
     values: np.ndarray,
-    codes: np.ndarray,
+    y_encoded: np.ndarray,
     classes: np.ndarray,
     x_title: str,
     marks: Sequence[tuple[float, str]] = (),
@@ -210,7 +224,7 @@ def densities(
     ----------
     values : ndarray of shape (n_rows,)
         Number of each row, whose spread is drawn.
-    codes : ndarray of int, shape (n_rows,)
+    y_encoded : ndarray of int, shape (n_rows,)
         Class number of each row.
     classes : ndarray of shape (n_classes,)
         Of more than 12 the first are shown.
@@ -230,13 +244,13 @@ def densities(
     room = 0.08 * (high - low) or 1.0
     grid = np.linspace(low - room, high + room, _NODES)
     for c, label in enumerate(classes[:12]):
-        own = values[codes == c]
-        if not own.size:
+        class_values = values[y_encoded == c]
+        if not class_values.size:
             continue
         # Silverman's width, and never narrower than a node.
-        width = 0.9 * own.std() * own.size**-0.2
+        width = 0.9 * class_values.std() * class_values.size**-0.2
         width = max(width, (high - low + 2 * room) / _NODES)
-        bells = np.exp(-0.5 * ((grid[:, None] - own[:2000]) / width) ** 2)
+        bells = np.exp(-0.5 * ((grid[:, None] - class_values[:2000]) / width) ** 2)
         density = bells.mean(axis=1) / (width * np.sqrt(2 * np.pi))
         style = {
             "color": OKABE_ITO[c % len(OKABE_ITO)],
@@ -247,11 +261,11 @@ def densities(
         figure.add_vline(
             x=place, line_dash="dot", line_color="#8A8F98", annotation_text=words(name)
         )
-    return layout(figure, words(x_title), "density", 260)
+    return layout(figure, 260, words(x_title), "density")
 
 
 def embeddings(
-    before: np.ndarray, after: np.ndarray, codes: np.ndarray, classes: np.ndarray
+    before: np.ndarray, after: np.ndarray, y_encoded: np.ndarray, classes: np.ndarray
 ) -> go.Figure:
     """Rows in feature space before and after its kernels were weighted.
 
@@ -259,7 +273,7 @@ def embeddings(
     ----------
     before, after : ndarray of shape (n_rows, 2)
         Coordinates of the rows in the plane, before and after.
-    codes : ndarray of int, shape (n_rows,)
+    y_encoded : ndarray of int, shape (n_rows,)
         Class number of each row.
     classes : ndarray of shape (n_classes,)
         Labels, in the order of the class numbers.
@@ -272,11 +286,11 @@ def embeddings(
     figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.06)
     for col, points in enumerate((before, after), start=1):
         for c, label in enumerate(classes):
-            own = codes == c
+            in_class = y_encoded == c
             style = {**class_mark(c), "size": 7}
             figure.add_scatter(
-                x=points[own, 0],
-                y=points[own, 1],
+                x=points[in_class, 0],
+                y=points[in_class, 1],
                 mode="markers",
                 name=words(label),
                 legendgroup=str(c),
@@ -285,5 +299,5 @@ def embeddings(
                 row=1,
                 col=col,
             )
-    layout(figure, "", "", 380)
-    return figure.update_layout(legend_y=1.12)
+    _edge_titles(figure, 1, 2, "first principal axis", "second principal axis")
+    return layout(figure, 380).update_layout(legend_y=1.12)

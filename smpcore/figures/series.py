@@ -54,8 +54,12 @@ def series(
         y_title="",
     )
     features, times = dataset.feature_columns, np.arange(1, n_times + 1)
-    for name, style, own in _groups(dataset, rows):
-        some = own[np.linspace(0, own.size - 1, min(per_class, own.size)).astype(int)]
+    for name, style, class_rows in _groups(dataset, rows):
+        some = class_rows[
+            np.linspace(0, class_rows.size - 1, min(per_class, class_rows.size)).astype(
+                int
+            )
+        ]
         values = dataset.frame[features].iloc[some].to_numpy(np.float64)
         # One line with gaps for all the samples of a class: fewer traces, one name.
         gaps = np.full((some.size, len(channels), 1), np.nan)
@@ -93,15 +97,15 @@ def _groups(
     ]
     styles = [{**style, "width": 1.5} for style in styles]
     if dataset.task == "classification":
-        owners = dataset.codes[rows]
+        group_of_row = dataset.y_encoded[rows]
         names = [words(label) for label in dataset.classes[:_MOST_CLASSES]]
     else:
         limits = np.quantile(dataset.y[rows], [1 / 3, 2 / 3]) if rows.size else [0, 0]
-        owners = np.searchsorted(limits, dataset.y[rows])
+        group_of_row = np.searchsorted(limits, dataset.y[rows])
         names = [f"{third} third of the target" for third in ("low", "middle", "high")]
-    found = [(name, rows[owners == j]) for j, name in enumerate(names)]
+    groups = [(name, rows[group_of_row == j]) for j, name in enumerate(names)]
     return [
-        (name, style, own)
-        for (name, own), style in zip(found, styles, strict=False)
-        if own.size
+        (name, style, group_rows)
+        for (name, group_rows), style in zip(groups, styles, strict=False)
+        if group_rows.size
     ]

@@ -82,9 +82,9 @@ def tradeoff(
             marker={"symbol": symbol, "size": 20, "color": GREY, "line": {"width": 2}},
             hoverinfo="skip",
         )
-    own = [name for name in names if name not in reference]
+    methods = [name for name in names if name not in reference]
     for key in names:
-        number = own.index(key) if key in own else list(reference).index(key)
+        number = methods.index(key) if key in methods else list(reference).index(key)
         color = GREY if key in reference else OKABE_ITO[number % len(OKABE_ITO)]
         symbol = SYMBOLS[(number + 3 * (key in reference)) % len(SYMBOLS)]
         style = {"color": color, "symbol": symbol}
@@ -107,19 +107,19 @@ def _cut(columns: _Columns, wanted: np.ndarray) -> _Columns:
     return {name: values[wanted] for name, values in columns.items()}
 
 
-def _texts(own: _Columns) -> np.ndarray:
+def _texts(columns: _Columns) -> np.ndarray:
     """What each point of a method is; where several lie on one spot, all of them.
 
     The pointer reaches the uppermost only.
     """
-    spots = zip(own["x"].round(9), own["mean"].round(9), strict=True)
+    spots = zip(columns["x"].round(9), columns["mean"].round(9), strict=True)
     together: dict[tuple[float, float], list[str]] = {}
     lists = [together.setdefault(spot, []) for spot in spots]
-    for told, parameter, value in zip(
-        lists, own["parameter"], own["value"], strict=True
+    for text, parameter, value in zip(
+        lists, columns["parameter"], columns["value"], strict=True
     ):
-        told.append(f"{parameter} = {value:g}" if parameter else "default settings")
-    return np.array(["<br>".join(told) for told in lists], dtype=object)
+        text.append(f"{parameter} = {value:g}" if parameter else "default settings")
+    return np.array(["<br>".join(text) for text in lists], dtype=object)
 
 
 def _front_line(figure: go.Figure, front: _Columns) -> None:
@@ -134,11 +134,13 @@ def _front_line(figure: go.Figure, front: _Columns) -> None:
     )
 
 
-def _family(figure: go.Figure, own: _Columns, name: str, style: dict[str, str]) -> None:
+def _family(
+    figure: go.Figure, columns: _Columns, name: str, style: dict[str, str]
+) -> None:
     """One method's points: filled on the front, hollow beside it, small behind it."""
-    told = False
+    labelled = False
     for kind, (suffix, pixels, opacity, words) in _STATES.items():
-        part = _cut(own, own["state"] == kind)
+        part = _cut(columns, columns["state"] == kind)
         if not part["x"].size:
             continue
         figure.add_scatter(
@@ -148,7 +150,7 @@ def _family(figure: go.Figure, own: _Columns, name: str, style: dict[str, str]) 
             mode="markers",
             name=name,
             legendgroup=name,
-            showlegend=not told,
+            showlegend=not labelled,
             opacity=opacity,
             marker={
                 "color": style["color"],
@@ -162,7 +164,7 @@ def _family(figure: go.Figure, own: _Columns, name: str, style: dict[str, str]) 
             customdata=part["at"],
             hovertemplate="%{text}<br>%{y:.4g} at %{x:.4g}<br>" + words,
         )
-        told = True
+        labelled = True
 
 
 def roc(points: pd.DataFrame, threshold: float) -> go.Figure:

@@ -169,8 +169,8 @@ class Method:
             for param in self.controls(problem.task)
             if param.scale in ("linear", "log", "int")
         }
-        found = self.estimator(values, problem.task).bounds(problem)
-        for name, (low, high) in found.items():
+        slider_ranges = self.estimator(values, problem.task).bounds(problem)
+        for name, (low, high) in slider_ranges.items():
             widest = ranges[name]
             ranges[name] = max(low, widest[0]), min(high, widest[1])
         return ranges

@@ -37,7 +37,9 @@ def summary(model: PrototypeModel) -> str:
     for j, values in enumerate(rows.values[:_MOST_PORTRAITS]):
         title = f"Prototype {j + 1}"
         if model.classes is not None:
-            title += f" (class {shorten_name(model.classes[model.owner[j]], 40)})"
+            title += (
+                f" (class {shorten_name(model.classes[model.prototype_labels[j]], 40)})"
+            )
         shape = model.sample_shape
         picture = portrait(model, values, rows.signed, title, shape, _FEW_BARS)
         drawn.append(f"{figure}<figcaption>{escape(title)}</figcaption>{picture}")
@@ -172,7 +174,7 @@ def _grey(value: float, low: float, high: float) -> str:
 
 def _bars(
     values: np.ndarray,
-    told: np.ndarray,
+    texts: np.ndarray,
     names: Sequence[str],
     name: str,
     most: int,
@@ -194,7 +196,7 @@ def _bars(
         lines.append(
             f'<rect x="{start:.1f}" y="{22 * i + 3}" width="{length:.1f}" height="16" '
             f'fill="rgb{tint}"/><text x="310" y="{22 * i + 16}" font-size="14" '
-            f'fill="currentColor">{escape(label)}: {told[f]:.4g}</text>'
+            f'fill="currentColor">{escape(label)}: {texts[f]:.4g}</text>'
         )
     middle = f'<path d="M150 0V{22 * len(order)}" stroke="#555"/>'
     title, body = f"Bars of {name}", middle + "".join(lines)

@@ -17,7 +17,7 @@ _TUPLES = {"feature_names", "sample_shape"}
 _SCALARS = {"pooling", "kind_of_prototype", "fallback", "code_size", "band", "tie"}
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Turn arrays and records into lists and dicts."""
     if isinstance(value, np.ndarray):
         return value.tolist()

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from smpcore import METHODS, load_dataset, split, sweep
-from smpcore.evaluation import engine, folds, sweep_table, walk_method
+from smpcore.evaluation import engine, folds, method_path, sweep_table
 from smpcore.evaluation.engine import VARIABLE
 from smpcore.evaluation.tasks import running
 from tests.clusters import Cluster
@@ -70,14 +70,14 @@ def per_task(executor: Executor, n: int = 1000) -> float:
     return statistics.median(times)
 
 
-def swept(name: str, warm: bool, **options: Any) -> tuple[float, float, Any]:
+def swept(name: str, mode: str, **options: Any) -> tuple[float, float, Any]:
     """Seconds until the first fit and all fits of a sweep are there, and its table."""
     dataset = load_dataset(name)
     rows = split(dataset).train
     keys, n_points = SWEEPS[name]
-    walks = [walk_method(key, dataset, rows, n_points=n_points) for key in keys]
+    walks = [method_path(key, dataset, rows, n_points=n_points) for key in keys]
     started, first, found = time.perf_counter(), 0.0, []
-    for row in sweep(dataset, folds(dataset, rows), walks, warm=warm, **options):
+    for row in sweep(dataset, folds(dataset, rows), walks, mode=mode, **options):
         first = first or time.perf_counter() - started
         found.append(row)
     table = sweep_table(found, dataset.task).drop(columns="seconds")
@@ -93,18 +93,18 @@ def large() -> tuple[np.ndarray, np.ndarray]:
 
 
 def _sweeps(client: Any) -> None:
-    for name, warm in itertools.product(SWEEPS, (True, False)):
+    for name, mode in itertools.product(SWEEPS, ("warm", "cold")):
         ratios, one, two = [], [], []
         for _ in range(3):  # in turns: the machine's speed drifts
-            here = swept(name, warm)
-            there = swept(name, warm, executor=client.get_executor())
+            here = swept(name, mode)
+            there = swept(name, mode, executor=client.get_executor())
             one.append(here[1])
             two.append(there[1])
             ratios.append(here[1] / there[1])
             assert here[2].equals(there[2])
         n = len(here[2])
         print(
-            f"{name}, {n} fits, {'warm chains' if warm else 'cold'}: one thread here "
+            f"{name}, {n} fits, {mode}: one thread here "
             f"{statistics.median(one):.2f} s ({1e3 * statistics.median(one) / n:.0f} "
             f"ms a fit), two workers {statistics.median(two):.2f} s (first fit "
             f"{there[0]:.2f} s), {statistics.median(ratios):.2f}x; the same table"

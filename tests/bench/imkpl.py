@@ -95,7 +95,7 @@ def measured(X: np.ndarray, y: np.ndarray, params: dict, real: int) -> list[str]
         fitted, seconds = processor_seconds(estimator.fit, X[train], y[train])
         weights = fitted.kernel_weights_
         codes = fitted.model_.activations(X[test])
-        rates = discrimination(codes, fitted.model_.owner, y[test])
+        rates = discrimination(codes, fitted.model_.prototype_labels, y[test])
         lines.append(
             [
                 100 * fitted.score(X[test], y[test]),

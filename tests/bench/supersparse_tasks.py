@@ -27,13 +27,13 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from smpcore.estimators.supersparse import SuperSparseClassifier, SuperSparseRegressor
-from smpcore.estimators.supersparse.baselines import (
+from tests.bench.solvers import show
+from tests.bench.supersparse import chosen
+from tests.bench.supersparse_baselines import (
     WAYS,
     fit_fewer_vectors,
     fit_selected,
 )
-from tests.bench.solvers import show
-from tests.bench.supersparse import chosen
 
 #: Clients, images of each, and features of an image.
 CLIENTS, IMAGES, FEATURES = 60, 10, 56

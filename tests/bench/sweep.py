@@ -17,7 +17,7 @@ import joblib
 import pandas as pd
 
 from smpcore import METHODS, load_dataset, split, sweep
-from smpcore.evaluation import folds, sweep_table, walk_method
+from smpcore.evaluation import folds, method_path, sweep_table
 
 
 def timed(key: str, methods: list[str], n_points: int, n_threads: int) -> pd.DataFrame:
@@ -26,7 +26,7 @@ def timed(key: str, methods: list[str], n_points: int, n_threads: int) -> pd.Dat
     rows = split(dataset).train
     began, cpu = time.perf_counter(), time.process_time()
     drawn = folds(dataset, rows)
-    walks = [walk_method(name, dataset, rows, n_points=n_points) for name in methods]
+    walks = [method_path(name, dataset, rows, n_points=n_points) for name in methods]
     found, first, seen = [], None, {}
     executor = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
     for row in sweep(dataset, drawn, walks, executor=executor):

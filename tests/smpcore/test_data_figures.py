@@ -17,7 +17,7 @@ def test_class_balance_counts_every_row_once(key):
     for bar in figure.data:
         for label, count in zip(bar.y, bar.x, strict=True):
             counts[label] += count
-    assert list(counts.values()) == np.bincount(dataset.codes).tolist()
+    assert list(counts.values()) == np.bincount(dataset.y_encoded).tolist()
     assert [bar.name for bar in figure.data] == ["training", "validation", "test"]
 
 
@@ -95,7 +95,7 @@ def test_series_draw_some_of_each_class_and_no_other_row():
     assert len({(t.line.color, t.line.dash) for t in figure.data}) == 4
     assert sum(bool(trace.showlegend) for trace in figure.data) == 4
     seen = dataset.frame[dataset.feature_columns].iloc[train].to_numpy()
-    label = dataset.codes[train]
+    label = dataset.y_encoded[train]
     for number, trace in enumerate(figure.data):
         code, channel = divmod(number, 9)
         drawn = np.reshape(trace.y, (2, 11))[:, :10]

@@ -91,7 +91,7 @@ def test_prototypes_in_the_users_units():
 def test_size_counts_what_is_there():
     assert model().n_nonzeros == 2
     assert model().support.tolist() == [True, True]
-    assert model().owner.tolist() == [0, 0, 1]
+    assert model().prototype_labels.tolist() == [0, 0, 1]
 
 
 def test_arrays_cannot_be_changed():
@@ -185,9 +185,8 @@ def test_a_code_has_the_best_few_weights_of_prototypes():
 def test_what_nothing_represents_gets_the_fallback(fallback):
     X = [[3.0, 2.0], [-1.0, -1.0], [0.0, 4.0]]
     blank = coded(fallback=fallback)
-    assert blank.represented(X).tolist() == [True, False, True]
+    assert blank.activations(X).any(axis=1).tolist() == [True, False, True]
     assert blank.predict(X).tolist() == ["no", ["no", "yes"][fallback], "yes"]
-    assert model().represented(X).all()
     assert coded(fallback=fallback, tie=0.5).predict(X[1:2]) == blank.predict(X[1:2])
 
 

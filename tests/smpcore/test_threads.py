@@ -9,7 +9,7 @@ import pytest
 from threadpoolctl import OpenBLASController, threadpool_info, threadpool_limits
 
 from smpcore import METHODS, load_dataset, prepare, split, sweep
-from smpcore.evaluation import folds, walk_method
+from smpcore.evaluation import folds, method_path
 from smpcore.threads import one_core
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -104,7 +104,7 @@ def test_a_sweep_keeps_the_linear_algebra_of_its_fits_to_one_thread(monkeypatch)
     dataset = load_dataset("wine")
     rows = split(dataset).train
     drawn = folds(dataset, rows)[:2]
-    walk = walk_method("smp", dataset, rows, n_points=2)
+    walk = method_path("smp", dataset, rows, n_points=2)
     seen = []
     evaluation = sys.modules["smpcore.evaluation.sweep"]
     measure = evaluation.measure
@@ -120,7 +120,7 @@ def test_a_sweep_keeps_the_linear_algebra_of_its_fits_to_one_thread(monkeypatch)
                 if where is None:  # between two fits the caller has its threads
                     assert _limits() == {"blas": 3, "openmp": 3}
         assert _limits() == {"blas": 3, "openmp": 3}
-    assert seen == 2 * len(drawn) * len(walk.knots) * [{1}]
+    assert seen == 2 * len(drawn) * len(walk.grid) * [{1}]
 
 
 @pytest.mark.parametrize("key", METHODS)

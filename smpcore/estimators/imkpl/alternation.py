@@ -103,13 +103,13 @@ class Alternation:
         C = np.ascontiguousarray(
             (self.parameters.lam * self.across(self.U) - 2 * self.KU).T
         )
-        found, values = np.zeros_like(C), np.empty(len(C))
-        nqp_rows(Q, C, self.parameters.code_size, found, values)
+        new_codes, values = np.zeros_like(C), np.empty(len(C))
+        nqp_rows(Q, C, self.parameters.code_size, new_codes, values)
         old = self.codes.T
         before = np.einsum("ij,ij->i", 0.5 * (old @ Q) + C, old)
-        kept = before < values - 1e-12 * np.abs(values)
-        found[kept] = old[kept]
-        self.codes = np.ascontiguousarray(found.T)
+        rejected = before < values - 1e-12 * np.abs(values)
+        new_codes[rejected] = old[rejected]
+        self.codes = np.ascontiguousarray(new_codes.T)
 
     def update_prototypes(self) -> None:
         """Improve the prototypes one after the other."""

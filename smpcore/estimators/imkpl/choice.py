@@ -123,8 +123,8 @@ class Fold:
         codes, values = np.zeros_like(near), np.empty(len(near))
         gram, C = alternation.gram, np.ascontiguousarray(-near)
         nqp_rows(gram, C, SETTINGS["code_size"], codes, values)
-        found = part.classes[(codes @ part.votes(alternation.U)).argmax(axis=1)]
-        return found == self._y
+        predicted = part.classes[(codes @ part.votes(alternation.U)).argmax(axis=1)]
+        return predicted == self._y
 
 
 def choose(
@@ -243,12 +243,12 @@ def _best_kappa(
 ) -> tuple[int, np.ndarray, str]:
     """Index of the chosen value, its correct predictions and why it was chosen."""
     right: list[np.ndarray] = []
-    kept: list[int] = []
+    remaining: list[int] = []
     for kappa in compared:
         right.append(
             np.concatenate([fold.correct(float(kappa), stop) for fold in folds])
         )
-        kept.append(sum(fold.n_kernels for fold in folds))
+        remaining.append(sum(fold.n_kernels for fold in folds))
         if stop[0]:
             return 0, right[0], ""
         accuracy, error = _smoothed(right)
@@ -259,7 +259,7 @@ def _best_kappa(
     accuracy, error = _smoothed(right)
     best = int(np.flatnonzero(accuracy == accuracy.max())[-1])
     as_good = np.flatnonzero(accuracy >= accuracy[best] - error - 1e-12)
-    index = int(min(as_good, key=lambda i: (kept[i], -accuracy[i], -i)))
+    index = int(min(as_good, key=lambda i: (remaining[i], -accuracy[i], -i)))
     rate = [f"{100 * value:.1f} %" for value in accuracy]
     reason = f"{rate[index]} right"
     if accuracy[index] < accuracy[best]:

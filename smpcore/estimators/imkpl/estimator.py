@@ -317,7 +317,7 @@ class IMKPLClassifier(PrototypeClassifier):
         self.dropped_ = np.flatnonzero(~problem.active)
         self.ip_ = float(interpretability(model).mean())
         self.dr_ = float(
-            np.nanmean(discrimination(codes, model.owner, problem.y_encoded))
+            np.nanmean(discrimination(codes, model.prototype_labels, problem.y_encoded))
         )
         names = problem.feature_names if self.kernels == "features" else ()
         return Fitted(

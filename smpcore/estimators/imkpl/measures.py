@@ -53,9 +53,9 @@ def discrimination(
         NaN for a prototype that no row uses.
     """
     total = codes.sum(axis=0)
-    own = np.where(y[:, None] == prototype_labels, codes, 0.0).sum(axis=0)
+    class_sums = np.where(y[:, None] == prototype_labels, codes, 0.0).sum(axis=0)
     with np.errstate(invalid="ignore"):
-        return 100.0 * own / total
+        return 100.0 * class_sums / total
 
 
 def measures_in_words(
@@ -99,5 +99,5 @@ def measures_in_words(
         more = f" and {len(left) - NAMED} more" if len(left) > NAMED else ""
         detail = "removed before fitting (almost constant): "
         detail += ", ".join(left[:NAMED]) + more
-    kept = f"{np.count_nonzero(beta)} of {len(beta)}"
-    return measures | {"Kernels kept": (kept, detail)}
+    used = f"{np.count_nonzero(beta)} of {len(beta)}"
+    return measures | {"Kernels kept": (used, detail)}

@@ -145,10 +145,10 @@ class IMKPLState:
 
 def class_blocks(y_sorted: np.ndarray) -> list[slice]:
     """Slices of equal numbers, which stand side by side."""
-    ends = np.cumsum(np.bincount(y_sorted))
+    stops = np.cumsum(np.bincount(y_sorted))
     return [
         slice(int(end - size), int(end))
-        for end, size in zip(ends, np.bincount(y_sorted), strict=True)
+        for end, size in zip(stops, np.bincount(y_sorted), strict=True)
     ]
 
 
@@ -206,12 +206,12 @@ def neighbour_pairs(
     n = len(y_sorted)
     for rows in class_blocks(y_sorted):
         here = np.arange(rows.start, rows.stop)
-        for own, weight in ((True, -2.0), (False, 1.0)):
-            others = here if own else np.setdiff1d(np.arange(n), here)
+        for same_class, weight in ((True, -2.0), (False, 1.0)):
+            others = here if same_class else np.setdiff1d(np.arange(n), here)
             likeness = K[rows][:, others]
-            if own:
+            if same_class:
                 np.fill_diagonal(likeness, -np.inf)
-            count = min(k, len(others) - own)
+            count = min(k, len(others) - same_class)
             nearest = np.argsort(-likeness, axis=1, kind="stable")[:, :count]
             first.append(np.repeat(here, count))
             second.append(others[nearest].ravel())
@@ -243,12 +243,12 @@ def medoid_prototypes(
     """
     prototypes = []
     for rows in class_blocks(y_sorted):
-        own = K[rows, rows]
-        medoids = _medoids(own, min(per_class, len(own)))
-        cluster = _nearest(own, medoids)
+        diagonal = K[rows, rows]
+        medoids = _medoids(diagonal, min(per_class, len(diagonal)))
+        cluster = _nearest(diagonal, medoids)
         for number, medoid in enumerate(medoids):
             members = np.flatnonzero(cluster == number)
-            likest = np.argsort(-own[medoid, members], kind="stable")[:size]
+            likest = np.argsort(-diagonal[medoid, members], kind="stable")[:size]
             mix = np.zeros(len(K))
             mix[rows.start + members[likest]] = 1.0
             prototypes.append(mix)
@@ -271,14 +271,14 @@ def _medoids(K: np.ndarray, count: int) -> np.ndarray:
         medoids.append(following)
         np.maximum(likeness, K[following], out=likeness)
         likeness[following] = np.inf
-    found = np.array(medoids)
+    chosen = np.array(medoids)
     for _ in range(MOST_STEPS):
-        cluster = _nearest(K, found)
+        cluster = _nearest(K, chosen)
         moved = []
         for number in range(count):
             members = np.flatnonzero(cluster == number)
             moved.append(members[K[np.ix_(members, members)].sum(axis=1).argmax()])
-        if (found == moved).all():
+        if (chosen == moved).all():
             break
-        found = np.array(moved)
-    return found
+        chosen = np.array(moved)
+    return chosen

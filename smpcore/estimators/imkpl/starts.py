@@ -54,8 +54,8 @@ def best_run(
     other = along.run(options, warm=True)
     if other[0] == STOPPED:
         return along, other, None
-    ends = run[1][-1], other[1][-1]
-    words = f"objective {min(ends):.6g}; from the other start {max(ends):.6g}"
-    if ends[1] < ends[0]:
+    final = run[1][-1], other[1][-1]
+    words = f"objective {min(final):.6g}; from the other start {max(final):.6g}"
+    if final[1] < final[0]:
         return along, other, ("path from even weights", words)
     return cold, run, ("central cases of each class", words)

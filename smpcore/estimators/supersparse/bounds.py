@@ -61,22 +61,22 @@ def natural_gamma(rows: Rows, kind: str) -> float:
     return 1.0 / rows.spread**2
 
 
-def clipped_count(rows: Rows, asked: int) -> int:
+def clipped_count(rows: Rows, requested: int) -> int:
     """Clip the number of prototypes to the distinct rows; warn if that changes it.
 
     Parameters
     ----------
     rows : Rows
-    asked : int
+    requested : int
 
     Returns
     -------
     int
     """
-    distinct = count_distinct(rows.cases, asked)
-    if distinct < asked:
+    distinct = count_distinct(rows.cases, requested)
+    if distinct < requested:
         caution(
-            f"n_prototypes={asked} is more than the {distinct} distinct rows; "
+            f"n_prototypes={requested} is more than the {distinct} distinct rows; "
             f"{distinct} are used."
         )
     return distinct

@@ -66,11 +66,11 @@ def kept_columns(S: np.ndarray, rows: Rows, lam: float, n_kept: int) -> np.ndarr
     """
     A, _, S_centred = normal_matrix(S, rows.weights, lam)
     C = S_centred.T @ (rows.weights[:, None] * rows.Y.T)
-    kept = np.arange(len(A))
-    while len(kept) > n_kept:
-        costs = column_costs(A[np.ix_(kept, kept)], C[kept])
-        kept = np.delete(kept, costs.argmin())
-    return kept
+    remaining = np.arange(len(A))
+    while len(remaining) > n_kept:
+        costs = column_costs(A[np.ix_(remaining, remaining)], C[remaining])
+        remaining = np.delete(remaining, costs.argmin())
+    return remaining
 
 
 def removal_increases(objective: Objective, Z: np.ndarray) -> np.ndarray:

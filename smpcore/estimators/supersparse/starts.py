@@ -165,17 +165,17 @@ def choose_start(
     ndarray of shape (n_prototypes, n_features)
     """
     ways = _ways(objective, n_prototypes, start, random)
-    found = [separated(objective, Z, n_prototypes, random) for Z in ways]
-    if len(found) == 1:
-        return found[0]
+    starts = [separated(objective, Z, n_prototypes, random) for Z in ways]
+    if len(starts) == 1:
+        return starts[0]
     few = replace(
         options,
         max_iter=min(TRIAL_STEPS, options.max_iter),
         record=0,
         progress=np.zeros(1),
     )
-    tried = [solve_lbfgs(objective, Z, box, few).objective[-1] for Z in found]
-    return found[int(np.argmin(tried))]
+    tried = [solve_lbfgs(objective, Z, box, few).objective[-1] for Z in starts]
+    return starts[int(np.argmin(tried))]
 
 
 def _ways(

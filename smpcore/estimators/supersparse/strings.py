@@ -245,9 +245,9 @@ def solve_strings(
         for j in range(len(Z)):
             if options.stopped:
                 break
-            z, column, found = _best_edit(objective, X, Z, j, S, box)
-            if found < F - LEAST:
-                Z[j], S[:, j], F = z, column, found
+            z, column, value = _best_edit(objective, X, Z, j, S, box)
+            if value < F - LEAST:
+                Z[j], S[:, j], F = z, column, value
         trace.add(F, Z, options.max_iter)
         if options.stopped:
             status = STOPPED

@@ -43,19 +43,19 @@ def teacher_targets(
     if target == "labels":
         return problem.rows
     key, teachers = (target, similarity), _teachers.setdefault(problem, {})
-    found = teachers.get(key)
-    if found is None:
+    targets = teachers.get(key)
+    if targets is None:
         rows = problem.rows
         decisions = (
             _svm(rows, problem.mass, similarity)
             if target == "teacher"
             else _linear(rows, problem.mass, similarity, target)
         )
-        found = standard_rows(rows.cases, decisions, rows.weights, similarity.kind)
+        targets = standard_rows(rows.cases, decisions, rows.weights, similarity.kind)
         for old in list(teachers)[: 1 - MOST_KEPT]:
             teachers.pop(old, None)
-        teachers[key] = found
-    return found
+        teachers[key] = targets
+    return targets
 
 
 def _subsample(rows: Rows) -> np.ndarray:

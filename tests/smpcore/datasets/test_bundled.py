@@ -53,7 +53,7 @@ def test_every_end_of_every_parameter(key, name, end):
         assert np.isfinite(data.y).all() and np.ptp(data.y) > 0
         return
     assert len(data.classes) == {**params, name: end}.get("n_classes", 2)
-    assert np.bincount(data.codes).min() >= 2
+    assert np.bincount(data.y_encoded).min() >= 2
 
 
 @pytest.mark.parametrize("key", SEEDED)
@@ -85,7 +85,7 @@ def test_diabetes_is_in_its_own_units():
 
 def test_imbalance_is_what_it_says():
     for key in ("moons", "blobs"):
-        counts = np.bincount(load_dataset(key, n_samples=1000, imbalance=0.9).codes)
+        counts = np.bincount(load_dataset(key, n_samples=1000, imbalance=0.9).y_encoded)
         assert counts[1:] == pytest.approx(counts[0] / 10, abs=1)
 
 
@@ -170,7 +170,7 @@ def test_too_many_cells_are_refused():
 def test_what_is_drawn_on_begins_with_a_point_of_each_class(n_classes):
     data = load_dataset("drawn", n_classes=n_classes)
     assert data.classes.tolist() == [*range(1, n_classes + 1)]
-    assert np.bincount(data.codes).tolist() == [1] * n_classes
+    assert np.bincount(data.y_encoded).tolist() == [1] * n_classes
     assert split(data).train.size == n_classes
     assert data.open_test
     with pytest.raises(SmpcoreError, match="from 2 to 5"):

@@ -32,7 +32,7 @@ def test_fields_are_derived_from_the_table():
     assert dict(data.kinds) == {"a": "number", "b": "category", "y": "category"}
     assert data.sample_shape == (2,)
     assert data.y.tolist() == ["p", "q", "p"]
-    assert data.codes.tolist() == [0, 1, 0]
+    assert data.y_encoded.tolist() == [0, 1, 0]
     assert data.classes.tolist() == ["p", "q"]
     assert data.groups is None
     assert "3 rows, 2 features" in repr(data)
@@ -46,7 +46,7 @@ def test_nothing_in_it_can_be_changed():
         data.task = "regression"
     with pytest.raises(TypeError, match="item assignment"):
         data.roles["a"] = "ignore"
-    for array in (data.y, data.codes, data.classes):
+    for array in (data.y, data.y_encoded, data.classes):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = array[1]
     source.loc[0, "a"] = 99

@@ -80,7 +80,7 @@ def test_generated_series_are_what_they_say():
     assert data.feature_columns[:2] == ["c1_t01", "c1_t02"]
     assert data.feature_columns[-1] == "c9_t30"
     assert data.classes.tolist() == [1, 2, 3, 4]
-    assert np.bincount(data.codes).tolist() == [100] * 4
+    assert np.bincount(data.y_encoded).tolist() == [100] * 4
     X, y = values(data), data.y
     assert not np.ptp(X[:, 7:], axis=0).any()
     assert X[:, 7:].std(axis=0).max() == 0.0

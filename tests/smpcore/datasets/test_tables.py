@@ -33,6 +33,12 @@ def csv_of(text):
     return text.encode()
 
 
+def wide_csv(n_columns, delimiter):
+    names = delimiter.join(f"a_long_name_{i}" for i in range(n_columns))
+    row = delimiter.join(["1.5"] * n_columns)
+    return f"{names}\n{row}\n{row}\n".encode()
+
+
 def zip_of(text):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
@@ -69,6 +75,8 @@ REFUSED_FILES = {
     "half a character": (GOOD.encode("utf-16")[:-1], "t.csv", "not utf-16 text"),
     "too many rows": (b"1,2\n" * (MAX_ROWS + 2), "t.csv", "1,000,00. rows, at most"),
     "too many columns": (b"1," * MAX_COLUMNS + b"2\n", "t.csv", "10,001 columns"),
+    "far too many columns": (wide_csv(50_000, ","), "t.csv", "has 50,000 columns"),
+    "too many words": (wide_csv(50_000, " "), "t.csv", "has 50,000 columns"),
     "no Parquet": (b"hello", "t.parquet", "Parquet file cannot be read"),
     "half a Parquet": (
         parquet_of(a=[1, 2], y=["p", "q"])[:200],
@@ -111,6 +119,13 @@ REFUSED_FILES = {
 def test_refused_files(data, filename, words):
     with pytest.raises(DatasetError, match=words):
         read_table(data, filename)
+
+
+@pytest.mark.parametrize("delimiter", [",", " "])
+def test_a_header_of_many_columns_is_read_whole(delimiter):
+    frame, _, _ = read_frame(wide_csv(8_000, delimiter), "t.csv")
+    assert frame.shape == (2, 8_000)
+    assert frame.columns[-1] == "a_long_name_7999"
 
 
 REFUSED_SETTINGS = [

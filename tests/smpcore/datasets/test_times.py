@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smpcore.datasets import make_dataset, moments, split
+from smpcore.datasets import distinct_times, make_dataset, split
 from smpcore.errors import DatasetError
 
 ROLES = {"x": "feature", "y": "target", "when": "time", "who": "group"}
@@ -68,9 +68,9 @@ def test_ties_stay_on_one_side_of_the_nearest_cut():
 
 def test_groups_that_overlap_in_time_share_a_moment():
     times = np.array([0, 1, 2, 3, 4, 5, 6])
-    assert moments(times).tolist() == [0, 1, 2, 3, 4, 5, 6]
+    assert distinct_times(times).tolist() == [0, 1, 2, 3, 4, 5, 6]
     groups = np.array([0, 1, 0, 2, 3, 3, 4])
-    assert moments(times, groups).tolist() == [0, 0, 0, 1, 2, 2, 3]
+    assert distinct_times(times, groups).tolist() == [0, 0, 0, 1, 2, 2, 3]
     division = split(dataset(list(range(20)), [0, 1] * 10))
     assert division.train.size == 20
     assert any("without parting a group" in notice for notice in division.notices)

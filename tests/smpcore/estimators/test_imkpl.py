@@ -177,7 +177,7 @@ def test_measures_by_their_definitions():
     codes = np.array([[1.0, 0.0, 0.0], [3.0, 2.0, 0.0]])
     rates = discrimination(codes, np.array([0, 1, 1]), np.array([0, 1]))
     np.testing.assert_array_equal(rates, [25.0, 100.0, np.nan])
-    rates = discrimination(model.activations(X), model.owner, y)
+    rates = discrimination(model.activations(X), model.prototype_labels, y)
     assert fitted.dr_ == pytest.approx(np.nanmean(rates))
 
 
@@ -218,7 +218,7 @@ def test_an_input_far_from_all_gets_the_most_frequent_class(fallback):
     X[:40] += 3
     fitted = IMKPLClassifier().fit(X, y)
     far = np.array([[1e6, -1e6], X[50]])
-    assert fitted.model_.represented(far).tolist() == [False, True]
+    assert fitted.model_.activations(far).any(axis=1).tolist() == [False, True]
     assert fitted.predict(far).tolist() == [fallback, 1 - fallback]
     assert fitted.model_.predict(far).tolist() == [fallback, 1 - fallback]
 

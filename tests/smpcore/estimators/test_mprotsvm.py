@@ -103,15 +103,18 @@ def test_what_is_said_of_a_fit_is_true_of_its_state(name):
     assert fitted.wins_.sum() == len(CANCER[1])
     classes = np.unique(CANCER[1], return_inverse=True)[1]
     tied = fitted.merged_[fitted.assignment_]
-    np.testing.assert_array_equal(model.owner[tied], classes)
+    np.testing.assert_array_equal(model.prototype_labels[tied], classes)
     assert set(tied) == set(range(model.n_prototypes))
     best = np.where(
-        model.owner == classes[:, None], model.activations(CANCER[0]), -np.inf
+        model.prototype_labels == classes[:, None],
+        model.activations(CANCER[0]),
+        -np.inf,
     )
     np.testing.assert_allclose(
-        fitted.wins_, np.bincount(best.argmax(axis=1), minlength=len(model.owner)),
+        fitted.wins_,
+        np.bincount(best.argmax(axis=1), minlength=model.n_prototypes),
         atol=1,
-    )  # fmt: skip
+    )
     text = model.to_json()
     again = PrototypeModel.from_json(text)
     np.testing.assert_array_equal(again.predict(CANCER[0]), fitted.predict(CANCER[0]))
@@ -125,7 +128,7 @@ def test_the_model_scores_as_the_solver_does(kernel):
     model = fitted.model_
     slow = judge_slowly(problem, fitted.state_, 0.5)
     F = model.activations(WINE[0])[np.argsort(problem.row)]
-    own = model.owner == problem.y_encoded[:, None]
+    own = model.prototype_labels == problem.y_encoded[:, None]
     best = np.where(own, F, -np.inf).max(axis=1)
     rival = np.where(own, -np.inf, F).max(axis=1)
     loss = 0.5 * problem.shares @ np.maximum(0, 1 - best + rival)
@@ -152,7 +155,7 @@ def test_dead_prototypes_are_removed_and_never_missed():
     np.testing.assert_array_equal(fitted.merged_[kept], np.arange(len(kept)))
     W = np.column_stack([model.anchors, model.bias])
     F = problem.X @ W.T
-    own = model.owner == problem.y_encoded[:, None]
+    own = model.prototype_labels == problem.y_encoded[:, None]
     tied = F[np.arange(len(F)), fitted.merged_[fitted.state_.assignment]]
     slack = np.maximum(0, 1 - tied + np.where(own, -np.inf, F).max(axis=1))
     pruned = 0.5 * (W**2).sum() + fitted.C * problem.shares @ slack
@@ -266,8 +269,8 @@ def test_a_small_class_gets_fewer_prototypes_and_a_warning():
     with pytest.warns(UserWarning, match=r"n_prototypes=5 is more .* class 1.0 gets 2"):
         fitted = MultiPrototypeSVC(5).fit(X, y)
     assert fitted.n_asked_ == 7
-    assert np.bincount(fitted.model_.owner).max() <= 5
-    assert fitted.model_.owner.sum() <= 2
+    assert np.bincount(fitted.model_.prototype_labels).max() <= 5
+    assert fitted.model_.prototype_labels.sum() <= 2
 
 
 def test_ranges_of_the_sliders():
@@ -432,7 +435,7 @@ def test_more_prototypes_never_raise_the_objective(params):
             assert (np.diff([getattr(fit, name) for fit in fits]) <= 0).all(), name
         for q, fit in enumerate(fits, 1):
             assert fit.gap_ <= fit.tol * fit.objective_
-            assert np.bincount(fit.model_.owner).max() <= q
+            assert np.bincount(fit.model_.prototype_labels).max() <= q
             assert fit.n_asked_ == q * len(fit.classes_)
 
 

@@ -154,11 +154,13 @@ def test_the_negative_class_has_one_row_of_zeros():
         fitted = SMaLLClassifier(3, positive_class=positive).fit(*CANCER)
         model = fitted.model_
         assert model.n_prototypes == fitted.n_asked_ == 4
-        assert (np.diff(model.owner) >= 0).all()
+        assert (np.diff(model.prototype_labels) >= 0).all()
         zeros = ~model.anchors.any(axis=1) & (model.bias == 0)
         np.testing.assert_array_equal(np.flatnonzero(zeros), [place])
-        assert model.owner[place] == (1 if positive == 0 else 0)
-        np.testing.assert_array_equal(model.owner[fitted.assignment_], CANCER[1])
+        assert model.prototype_labels[place] == (1 if positive == 0 else 0)
+        np.testing.assert_array_equal(
+            model.prototype_labels[fitted.assignment_], CANCER[1]
+        )
         assert set(fitted.assignment_) == {0, 1, 2, 3}
         assert fitted.score(*CANCER) > 0.92
         assert fitted.wins_.sum() == len(CANCER[1])
@@ -191,7 +193,9 @@ def test_one_against_the_rest_is_a_sum_of_two_class_problems(data):
         )
     several = SMaLLClassifier(k=3, multiclass="ovr", lam=0.01).fit(X, y)
     assert several.model_.n_prototypes == several.n_asked_ == 6
-    np.testing.assert_array_equal(several.model_.owner[several.assignment_], y)
+    np.testing.assert_array_equal(
+        several.model_.prototype_labels[several.assignment_], y
+    )
     assert several.score(X, y) > 0.9
 
 
@@ -202,7 +206,9 @@ def test_joint_classes_are_learned():
     ):
         fitted = SMaLLClassifier(**params).fit(*data)
         assert fitted.score(*data) > least
-        np.testing.assert_array_equal(fitted.model_.owner[fitted.assignment_], data[1])
+        np.testing.assert_array_equal(
+            fitted.model_.prototype_labels[fitted.assignment_], data[1]
+        )
 
 
 def test_without_a_bias_only_the_direction_counts():

@@ -334,7 +334,9 @@ def test_model_merges_what_fusion_made_equal():
     model = fitted.model_
     assert 3 < model.n_prototypes < 9
     np.testing.assert_array_equal(model.counts, np.bincount(fitted.merged_))
-    np.testing.assert_array_equal(model.owner[fitted.merged_], problem.prototype_labels)
+    np.testing.assert_array_equal(
+        model.prototype_labels[fitted.merged_], problem.prototype_labels
+    )
     W = np.column_stack([model.anchors, model.bias])[fitted.merged_]
     np.testing.assert_allclose(W, fitted.state_.W, atol=2e-3 * np.abs(W).max())
     assert fitted.merged_objective_ == pytest.approx(fitted.objective_, rel=1e-5)

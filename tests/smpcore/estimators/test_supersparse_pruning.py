@@ -12,16 +12,16 @@ from sklearn.svm import SVC
 from smpcore import SmpcoreError
 from smpcore.estimators import fit_smallest, prune_path, removal_costs
 from smpcore.estimators.supersparse import SuperSparseClassifier, SuperSparseRegressor
-from smpcore.estimators.supersparse.baselines import (
+from smpcore.estimators.supersparse.problem import refit
+from smpcore.estimators.supersparse.pruning import choose_size
+from smpcore.estimators.supersparse.removal import kept_columns
+from tests.bench.supersparse_baselines import (
     WAYS,
     fewer_vectors,
     fit_fewer_vectors,
     fit_selected,
     select_rows,
 )
-from smpcore.estimators.supersparse.problem import refit
-from smpcore.estimators.supersparse.pruning import choose_size
-from smpcore.estimators.supersparse.removal import kept_columns
 
 IRIS = load_iris(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)

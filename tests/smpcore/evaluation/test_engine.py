@@ -15,12 +15,12 @@ import pytest
 
 from smpcore import METHODS, SmpcoreError, load_dataset, split, sweep
 from smpcore.evaluation import (
+    baseline_paths,
     engine,
     folds,
+    method_path,
     refits,
     sweep_table,
-    walk_baselines,
-    walk_method,
 )
 from tests.clusters import ROOT, Cluster
 
@@ -73,7 +73,7 @@ def _asked(*keys, n_points=6):
     dataset = load_dataset("wine")
     rows = split(dataset).train
     drawn = [fold for fold in folds(dataset, rows) if fold.repeat == 0]
-    walks = [walk_method(key, dataset, rows, n_points=n_points) for key in keys]
+    walks = [method_path(key, dataset, rows, n_points=n_points) for key in keys]
     return dataset, drawn, walks
 
 
@@ -90,7 +90,7 @@ def _table(found, dataset):
 
 def test_a_killed_worker_loses_and_doubles_nothing(mortal):
     dataset, drawn, walks = _asked(*METHODS)
-    walks += walk_baselines(dataset.task)
+    walks += baseline_paths(dataset.task)
     serial = _table(sweep(dataset, drawn, walks), dataset)
     assert "2 workers" in engine().words
     found = []
@@ -108,8 +108,8 @@ def test_a_killed_worker_loses_and_doubles_nothing(mortal):
 
 def test_refits_and_cold_fits_are_those_of_one_machine(cluster):
     dataset, drawn, walks = _asked("smallk", "supersparse", n_points=3)
-    cold = _table(_swept(dataset, drawn, walks, warm=False), dataset)
-    here = sweep(dataset, drawn, walks, warm=False)
+    cold = _table(_swept(dataset, drawn, walks, mode="cold"), dataset)
+    here = sweep(dataset, drawn, walks, mode="cold")
     assert cold.equals(_table(here, dataset))
     method = METHODS["smp"]
     X = dataset.frame[dataset.feature_columns].to_numpy()
@@ -128,7 +128,7 @@ def test_refits_and_cold_fits_are_those_of_one_machine(cluster):
 def test_stop_ends_it_and_frees_the_workers(cluster):
     dataset, drawn, walks = _asked("smp", "mprotsvm", n_points=20)
     stop, found = np.zeros(1, dtype=np.int64), []
-    for row in _swept(dataset, drawn, walks, warm=False, stop=stop):
+    for row in _swept(dataset, drawn, walks, mode="cold", stop=stop):
         found.append(row)
         if len(found) == 7:
             stop[0] = 1
@@ -177,14 +177,14 @@ def test_the_last_worker_may_go_if_another_comes(monkeypatch):
     monkeypatch.setenv(place.VARIABLE, cluster.address)
     dataset, drawn, walks = _asked("smp", "mprotsvm", n_points=10)
     try:
-        for warm in (True, False):
+        for mode in ("warm", "cold"):
             found = []
-            for row in _swept(dataset, drawn, walks, warm=warm):
+            for row in _swept(dataset, drawn, walks, mode=mode):
                 found.append(row)
                 if len(found) == 4:
                     cluster.add()
                     cluster.workers[-2].kill()
-            alone = list(sweep(dataset, drawn, walks, warm=warm))
+            alone = list(sweep(dataset, drawn, walks, mode=mode))
             assert _table(found, dataset).equals(_table(alone, dataset))
     finally:
         _ended(cluster)

@@ -16,13 +16,13 @@ import pytest
 
 from smpcore import METHODS, SmpcoreError, load_dataset, prepare, split, sweep
 from smpcore.evaluation import (
-    contend,
+    baseline_paths,
+    fit_compared,
     folds,
+    method_path,
     out_of_fold,
     refits,
     sweep_table,
-    walk_baselines,
-    walk_method,
 )
 from smpcore.evaluation import processes as elsewhere
 from smpcore.evaluation.tasks import running
@@ -81,16 +81,16 @@ def test_a_sweep_is_the_same_on_every_executor(key, executor):
     dataset = load_dataset("wine")
     rows = split(dataset).train
     drawn = folds(dataset, rows, 3)[:3]
-    walks = [walk_method(key, dataset, rows, {}, 4)]
+    walks = [method_path(key, dataset, rows, {}, 4)]
     if key == next(iter(METHODS)):
-        walks += walk_baselines(dataset.task)
+        walks += baseline_paths(dataset.task)
 
     def swept(executor):
-        found = list(sweep(dataset, drawn, walks, quick=True, executor=executor))
+        found = list(sweep(dataset, drawn, walks, mode="preview", executor=executor))
         return sweep_table(found, dataset.task).drop(columns="seconds")
 
     table = swept(executor)
-    assert len(table) == len(drawn) * sum(len(walk.knots) for walk in walks)
+    assert len(table) == len(drawn) * sum(len(walk.grid) for walk in walks)
     assert table.equals(swept(None))
 
 
@@ -105,8 +105,10 @@ def test_other_studies_are_the_same_on_every_executor(executor):
 
     def found(executor):
         models = refits(make, X, dataset.y, n_refits=6, executor=executor)
-        scores = out_of_fold("smp", {}, dataset, parts, executor=executor)
-        best = contend("smp", dataset, parts.train, drawn=drawn, executor=executor)
+        scores = out_of_fold(
+            METHODS["smp"].estimator({}), dataset, parts, executor=executor
+        )
+        best = fit_compared("smp", dataset, parts.train, drawn=drawn, executor=executor)
         return [*(model.weights for model in models), scores], best.settings
 
     (arrays, values), (own_arrays, own_values) = found(executor), found(None)

@@ -16,11 +16,11 @@ def test_each_training_row_is_held_out_once_and_no_other_row_appears():
     drawn = folds(dataset, rows, 5)
     held_out = np.concatenate([fold.held_out for fold in drawn])
     np.testing.assert_array_equal(np.sort(held_out), rows)
-    whole = dataset.codes[rows].mean()
+    whole = dataset.y_encoded[rows].mean()
     for fold in drawn:
         both = np.concatenate([fold.train, fold.held_out])
         np.testing.assert_array_equal(np.sort(both), rows)
-        assert abs(dataset.codes[fold.held_out].mean() - whole) < 0.02
+        assert abs(dataset.y_encoded[fold.held_out].mean() - whole) < 0.02
 
 
 def test_few_rows_are_divided_several_times_and_differently():

@@ -130,7 +130,7 @@ def test_a_threshold_is_part_of_the_model_and_of_its_c(key, positive):
         return
     estimator = METHODS[key].estimator(METHODS[key].defaults(), preview=True)
     model = estimator.fit(X[parts.train], dataset.y[parts.train]).model_
-    rows, truth = X[parts.validation], dataset.codes[parts.validation] == positive
+    rows, truth = X[parts.validation], dataset.y_encoded[parts.validation] == positive
     margin = margins(model, rows, positive)
     points = operating_points(margin, truth)
     threshold = float(points["threshold"].iloc[len(points) // 3])

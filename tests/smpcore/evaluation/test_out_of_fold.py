@@ -24,7 +24,7 @@ def _table(role: str) -> Dataset:
 def test_rows_are_scored_by_models_of_the_other_groups_with_their_own_preparation():
     dataset = _table("group")
     parts = split(dataset)
-    found = out_of_fold(FIRST, {}, dataset, parts)
+    found = out_of_fold(METHODS[FIRST].estimator({}), dataset, parts)
     assert found.shape == (parts.train.size, 2) and np.isfinite(found).all()
     fold = folds(dataset, parts.train)[0]
     assert not {*dataset.groups[fold.train]} & {*dataset.groups[fold.held_out]}
@@ -46,14 +46,19 @@ def test_other_rows_than_those_of_training_change_nothing():
     frame = dataset.frame.copy()
     frame.loc[parts.validation, "x"] = 1e6
     other = dataclasses.replace(dataset, frame=frame)
-    found = [out_of_fold(FIRST, {}, each, parts) for each in (dataset, other)]
+    found = [
+        out_of_fold(METHODS[FIRST].estimator({}), each, parts)
+        for each in (dataset, other)
+    ]
     np.testing.assert_array_equal(*found)
 
 
 def test_the_earliest_rows_of_a_time_column_have_no_score():
     dataset = _table("time")
     parts = split(dataset)
-    missing = np.isnan(out_of_fold(FIRST, {}, dataset, parts)).all(axis=1)
+    missing = np.isnan(out_of_fold(METHODS[FIRST].estimator({}), dataset, parts)).all(
+        axis=1
+    )
     times = dataset.times[parts.train]
     assert missing.any() and times[missing].max() < times[~missing].min()
 
@@ -61,11 +66,12 @@ def test_the_earliest_rows_of_a_time_column_have_no_score():
 def test_a_regression_has_one_column_and_a_stop_is_said():
     dataset = load_dataset("diabetes")
     parts = split(dataset)
-    key = next(k for k, m in METHODS.items() if dataset.task in m.estimators)
+    method = next(m for m in METHODS.values() if dataset.task in m.estimators)
+    estimator = method.estimator({}, dataset.task)
     with pytest.raises(SmpcoreError, match="stopped"):
-        out_of_fold(key, {}, dataset, parts, stop=np.ones(1, dtype=np.int64))
+        out_of_fold(estimator, dataset, parts, stop=np.ones(1, dtype=np.int64))
     progress = np.zeros(1)
-    found = out_of_fold(key, {}, dataset, parts, n_folds=2, progress=progress)
+    found = out_of_fold(estimator, dataset, parts, n_folds=2, progress=progress)
     assert found.shape == (parts.train.size, 1) and progress[0] == 1.0
     truth = dataset.y[parts.train]
     assert np.corrcoef(found[:, 0], truth)[0, 1] > 0.3

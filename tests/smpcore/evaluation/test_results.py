@@ -17,13 +17,13 @@ import pytest
 from smpcore import SmpcoreError, load_dataset, split, sweep
 from smpcore.evaluation import __main__ as command
 from smpcore.evaluation import (
+    baseline_paths,
     edition,
     folds,
+    method_path,
     read_results,
     results,
     sweep_table,
-    walk_baselines,
-    walk_method,
 )
 from smpcore.evaluation import journal as journals
 from smpcore.evaluation.journal import Journal
@@ -49,9 +49,9 @@ def found():
     dataset = load_dataset("iris")
     parts = split(dataset)
     drawn = folds(dataset, parts.train, 3)
-    walks = [walk_method("smallk", dataset, parts.train, n_points=3)]
-    walks += walk_baselines(dataset.task)[:2]
-    rows = list(sweep(dataset, drawn, walks, warm=False))
+    walks = [method_path("smallk", dataset, parts.train, n_points=3)]
+    walks += baseline_paths(dataset.task)[:2]
+    rows = list(sweep(dataset, drawn, walks, mode="cold"))
     return _subject(dataset, parts), rows
 
 
@@ -302,10 +302,10 @@ def test_a_killed_run_does_only_what_is_missing(tmp_path):
     parts = split(dataset)
     drawn = folds(dataset, parts.train, 3)
     walks = [
-        walk_method(key, dataset, parts.train, n_points=12)
+        method_path(key, dataset, parts.train, n_points=12)
         for key in ("smp", "supersparse")
     ]
-    rows = list(sweep(dataset, drawn, walks, warm=False))
+    rows = list(sweep(dataset, drawn, walks, mode="cold"))
     expected = sweep_table(rows, dataset.task).drop(columns="seconds")
     expected["value"] = expected["value"].astype(float)
     table = _content(out)[1].drop(columns="seconds")

@@ -24,10 +24,10 @@ from smpcore.codegen import estimated
 from smpcore.evaluation import (
     SCORES,
     ParameterPath,
+    baseline_paths,
     folds,
+    method_path,
     sweep_table,
-    walk_baselines,
-    walk_method,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -53,14 +53,14 @@ def test_a_sweep_is_the_serial_chain_exactly(key):
         dataset = load_dataset("diabetes")
         rows = split(dataset).train
         drawn = folds(dataset, rows)
-    walk = walk_method(key, dataset, rows, n_points=4)
-    table = _swept(dataset, drawn[:2], [walk], quick=True)
+    walk = method_path(key, dataset, rows, n_points=4)
+    table = _swept(dataset, drawn[:2], [walk], mode="preview")
     method = METHODS[key]
     for fold in drawn[:2]:
         preparation = prepare(dataset, fold.train)
         X = preparation.transform(dataset.frame)
         state = problem = None
-        for knot in walk.knots:
+        for knot in walk.grid:
             values = {**walk.values, method.sparsity: knot}
             estimator = method.estimator(values, dataset.task, preview=True)
             if problem is None or method.sparsity in estimator.problem_params:
@@ -80,29 +80,29 @@ def test_a_sweep_is_the_serial_chain_exactly(key):
 
 def test_threads_change_nothing_and_all_is_there():
     dataset, rows, drawn = _wine()
-    walks = [walk_method(key, dataset, rows, n_points=5) for key in list(METHODS)[:2]]
-    walks += walk_baselines(dataset.task)[:1]
+    walks = [method_path(key, dataset, rows, n_points=5) for key in list(METHODS)[:2]]
+    walks += baseline_paths(dataset.task)[:1]
     serial = _swept(dataset, drawn, walks).drop(columns="seconds")
     with ThreadPoolExecutor(3) as pool:
         threads = _swept(dataset, drawn, walks, executor=pool).drop(columns="seconds")
     pd.testing.assert_frame_equal(serial, threads)
-    assert len(serial) == len(drawn) * sum(len(walk.knots) for walk in walks)
+    assert len(serial) == len(drawn) * sum(len(walk.grid) for walk in walks)
     assert serial[list(SCORES["classification"])].notna().all(axis=None)
 
 
 def test_flash_is_what_the_compiled_model_needs_and_baselines_have_none():
     dataset, rows, drawn = _wine()
     key = next(iter(METHODS))
-    walk = walk_method(key, dataset, rows, n_points=2)
-    table = _swept(dataset, drawn[:1], [walk, *walk_baselines(dataset.task)])
+    walk = method_path(key, dataset, rows, n_points=2)
+    table = _swept(dataset, drawn[:1], [walk, *baseline_paths(dataset.task)])
     assert table.loc[table["method"] != key, "flash_bytes"].isna().all()
     preparation = prepare(dataset, drawn[0].train)
     X = preparation.transform(dataset.frame.iloc[drawn[0].train])
-    estimator = METHODS[key].estimator({**walk.values, walk.parameter: walk.knots[0]})
+    estimator = METHODS[key].estimator({**walk.values, walk.parameter: walk.grid[0]})
     compiled = compile_model(
         estimator.fit(X, dataset.y[drawn[0].train]).model_, preparation
     )
-    row = table[(table["method"] == key) & (table["value"] == walk.knots[0])]
+    row = table[(table["method"] == key) & (table["value"] == walk.grid[0])]
     costs = zip(
         ("flash_bytes", "flash_int16", "flash_int8"), (None, 16, 8), strict=True
     )
@@ -118,7 +118,7 @@ def test_flash_is_what_the_compiled_model_needs_and_baselines_have_none():
 
 def test_a_form_without_integers_has_no_costs_of_them():
     dataset, rows, drawn = _wine()
-    walk = walk_method("imkpl", dataset, rows, n_points=1)
+    walk = method_path("imkpl", dataset, rows, n_points=1)
     table = _swept(dataset, drawn[:1], [walk])
     assert table["flash_bytes"].notna().all()
     assert table[["flash_int8", "flash_int16", "cycles_int8"]].isna().all(axis=None)
@@ -126,7 +126,7 @@ def test_a_form_without_integers_has_no_costs_of_them():
 
 def test_stop_keeps_what_is_finished():
     dataset, rows, drawn = _wine()
-    walk = walk_method("smp", dataset, rows, n_points=8)
+    walk = method_path("smp", dataset, rows, n_points=8)
     stop, found = np.zeros(1, dtype=np.int64), []
     for row in sweep(dataset, drawn, [walk], stop=stop):
         found.append(row)
@@ -149,7 +149,7 @@ def test_a_whole_group_is_held_out_and_medians_are_the_folds_own():
     drawn = folds(dataset, rows, 3)
     for fold in drawn:
         assert not set(frame["who"][fold.train]) & set(frame["who"][fold.held_out])
-    walk = walk_method("smp", dataset, rows, n_points=2)
+    walk = method_path("smp", dataset, rows, n_points=2)
     first = _swept(dataset, drawn, [walk]).drop(columns="seconds")
     changed = frame.copy()
     changed.loc[54:, "x"] = 1e6  # rows that no fold knows
@@ -176,7 +176,7 @@ def test_regression_baselines_are_scored_by_error():
     rows = split(dataset).train
     with warnings.catch_warnings():
         warnings.simplefilter("error", FutureWarning)
-        walks = [walk for walk in walk_baselines("regression") if walk.key != "forest"]
+        walks = [walk for walk in baseline_paths("regression") if walk.key != "forest"]
         table = _swept(dataset, folds(dataset, rows)[:2], walks)
     assert (table["mae"] > 0).all() and (table["r2"] < 1).all()
     assert table["n_nonzeros"].notna().any()
@@ -185,12 +185,10 @@ def test_regression_baselines_are_scored_by_error():
 def test_the_walk_is_spread_over_the_parameters_range():
     dataset = load_dataset("breast_cancer")
     rows = split(dataset).train
-    assert walk_method("smallk", dataset, rows, n_points=30).knots == tuple(
-        range(1, 31)
-    )
-    few = walk_method("smallk", dataset, rows, n_points=8).knots
+    assert method_path("smallk", dataset, rows, n_points=30).grid == tuple(range(1, 31))
+    few = method_path("smallk", dataset, rows, n_points=8).grid
     assert len(few) == len(set(few)) == 8 and few[0] == 1 and few[-1] == 30
-    fused = walk_method("smp", dataset, rows, n_points=8).knots
+    fused = method_path("smp", dataset, rows, n_points=8).grid
     assert list(fused) == sorted(fused, reverse=True) and fused[-1] == 0.0
 
 
@@ -211,35 +209,35 @@ def test_every_baseline_learns(key, task):
 
 def test_no_value_is_walked_twice():
     dataset, rows, _ = _wine()
-    walk = walk_method("smp", dataset, rows, n_points=1000)
-    assert 500 < len(walk.knots) == len(set(walk.knots)) < 1000
-    (one,) = walk_baselines(dataset.task)[1:2]
-    assert len(one.knots) == len(set(one.knots))
+    walk = method_path("smp", dataset, rows, n_points=1000)
+    assert 500 < len(walk.grid) == len(set(walk.grid)) < 1000
+    (one,) = baseline_paths(dataset.task)[1:2]
+    assert len(one.grid) == len(set(one.grid))
 
 
-def _shop(key, warm):
+def _context(key, mode):
     dataset, rows, drawn = _wine()
-    walk = walk_method(key, dataset, rows, n_points=3)
+    walk = method_path(key, dataset, rows, n_points=3)
     stop = np.zeros(1, dtype=np.int64)
-    return sweeping.SweepContext(dataset, [(walk, f) for f in drawn], False, warm, stop)
+    return sweeping.SweepContext(dataset, [(walk, f) for f in drawn], mode, stop)
 
 
 @pytest.mark.parametrize("key", METHODS)
 def test_only_warm_chains_hand_their_state_on(key):
-    assert sweeping._advance(_shop(key, warm=True), (0, 0, None))[1] is not None
-    assert sweeping._advance(_shop(key, warm=False), (0, 0, None))[1] is None
+    assert sweeping._advance(_context(key, mode="warm"), (0, 0, None))[1] is not None
+    assert sweeping._advance(_context(key, mode="cold"), (0, 0, None))[1] is None
 
 
 @pytest.mark.parametrize("key", METHODS)
 def test_what_is_kept_for_the_next_task_is_bounded(key, monkeypatch):
-    rows = sum(X.nbytes for X in _shop(key, warm=True).bench(0).rows)
+    rows = sum(X.nbytes for X in _context(key, mode="warm").prepared(0).rows)
     monkeypatch.setattr(sweeping, "_MOST_BYTES", 2.5 * rows)
-    shop = _shop(key, warm=True)
-    for chain in range(len(shop.chains)):
-        sweeping._advance(shop, (chain, 0, None))
-    kept = [sweeping._size(bench) for bench in shop._benches.values()]
+    context = _context(key, mode="warm")
+    for chain in range(len(context.chains)):
+        sweeping._advance(context, (chain, 0, None))
+    kept = [sweeping._size(cache) for cache in context._caches.values()]
     assert 0 < sum(kept) <= 2.5 * rows
-    assert sum(kept) == shop._bytes
+    assert sum(kept) == context._bytes
 
 
 @pytest.mark.parametrize("key", ["l1_logistic", "linear_svm"])

@@ -32,7 +32,7 @@ def rows(request):
     dataset = load_dataset(request.param)
     train = split(dataset).train[:250]
     X = prepare(dataset, train).transform(dataset.frame.iloc[train])
-    return X, dataset.y[train], dataset.codes[train]
+    return X, dataset.y[train], dataset.y_encoded[train]
 
 
 @pytest.fixture(scope="module", params=METHODS)
@@ -83,7 +83,7 @@ def test_every_represented_row_is_won_once(model, rows):
     X, _, codes = rows
     counts = wins(model, X, codes)
     assert counts.shape == (model.n_prototypes, model.n_outputs)
-    spoken = model.represented(X)
+    spoken = model.activations(X).any(axis=1)
     np.testing.assert_array_equal(
         counts.sum(axis=0), np.bincount(codes[spoken], minlength=model.n_outputs)
     )
@@ -113,7 +113,7 @@ def test_an_opposing_weight_is_against_the_class_difference(model, rows):
         return
     weights = contrasts(model)
     for j, fact in enumerate(facts_of_prototypes(model, X, codes)):
-        own = codes == model.owner[j]
+        own = codes == model.prototype_labels[j]
         apart = X[own].mean(axis=0) - X[~own].mean(axis=0)
         for f in fact.opposing:
             assert weights[j, f] * apart[f] < 0

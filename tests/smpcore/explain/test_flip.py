@@ -50,7 +50,7 @@ def linear_model(rng, n_features=4, owners=(0, 0, 1, 1, 2), pooling="max"):
     )
 
 
-def oracle(model, x, norm, low=None, high=None, frozen=()):
+def oracle(model, x, norm, bounds=None, frozen=()):
     """Length of the smallest change, by one program per rival class and prototype."""
     z0 = (x - model.center) / model.scale
     own = int(model.scores(x[None])[0].argmax())
@@ -68,7 +68,7 @@ def oracle(model, x, norm, low=None, high=None, frozen=()):
     else:
         rows = [
             (model.weights[j], model.bias[j] + model.intercept[c], c)
-            for j, c in enumerate(model.owner)
+            for j, c in enumerate(model.prototype_labels)
         ]
     best = np.inf
     for w, b, c in rows:
@@ -76,9 +76,9 @@ def oracle(model, x, norm, low=None, high=None, frozen=()):
             continue
         z = cp.Variable(len(x))
         rules = [(w - v) @ z + b - e >= 0 for v, e, other in rows if other != c]
-        if low is not None:
-            rules += [z >= (low - model.center) / model.scale]
-            rules += [z <= (high - model.center) / model.scale]
+        if bounds is not None:
+            rules += [z >= (bounds[0] - model.center) / model.scale]
+            rules += [z <= (bounds[1] - model.center) / model.scale]
         rules += [z[f] == z0[f] for f in frozen]
         program = cp.Problem(cp.Minimize(cp.norm(z - z0, ORDER[norm])), rules)
         program.solve(solver="CLARABEL")
@@ -103,11 +103,11 @@ def test_a_linear_flip_is_the_smallest(
     model = linear_model(rng, n_features, pooling=pooling)
     x = rng.normal(size=n_features)
     frozen = tuple(range(min(n_frozen, n_features)))
-    ends = {"low": np.minimum(x, -1.5), "high": np.maximum(x, 1.5)} if bounded else {}
-    flip = counterfactual(model, x, norm, frozen=frozen, **ends)
-    best = oracle(model, x, norm, frozen=frozen, **ends)
+    bounds = (np.minimum(x, -1.5), np.maximum(x, 1.5)) if bounded else None
+    flip = counterfactual(model, x, norm, frozen=frozen, bounds=bounds)
+    best = oracle(model, x, norm, frozen=frozen, bounds=bounds)
     if flip is None:
-        assert best > 1e9 or _hardly(model, x, norm, frozen, ends)
+        assert best > 1e9 or _hardly(model, x, norm, frozen, bounds)
         return
     assert flip.exact
     assert flip.after != flip.before
@@ -115,16 +115,18 @@ def test_a_linear_flip_is_the_smallest(
     assert model.predict(x[None])[0] == flip.before
     np.testing.assert_array_equal(flip.x[list(frozen)], x[list(frozen)])
     if bounded:
-        assert (flip.x >= ends["low"]).all() and (flip.x <= ends["high"]).all()
+        assert (flip.x >= bounds[0]).all() and (flip.x <= bounds[1]).all()
     measured = np.linalg.norm((flip.x - x) / model.scale, ORDER[norm])
     assert flip.length == pytest.approx(measured)
     assert best - 1e-5 <= flip.length <= best + 1e-3 * max(best, 0.05)
 
 
-def _hardly(model, x, norm, frozen, ends):
+def _hardly(model, x, norm, frozen, bounds):
     """Whether the answer flips at the very edge only: a wider box then has one."""
-    wide = {"low": ends["low"] - 1e-3, "high": ends["high"] + 1e-3} if ends else {}
-    return bool(wide) and counterfactual(model, x, norm, frozen=frozen, **wide)
+    if bounds is None:
+        return False
+    wide = bounds[0] - 1e-3, bounds[1] + 1e-3
+    return counterfactual(model, x, norm, frozen=frozen, bounds=wide)
 
 
 @pytest.mark.parametrize("pooling", ["max", "sum"])
@@ -137,15 +139,15 @@ def test_from_outside_the_flip_ends_within_and_is_the_smallest(
     rng = np.random.default_rng(seed)
     model = linear_model(rng, n_features, pooling=pooling)
     x = 4 * rng.normal(size=n_features)
-    ends = {"low": np.full(n_features, -1.5), "high": np.full(n_features, 1.5)}
-    flip = counterfactual(model, x, norm, **ends)
-    best = oracle(model, x, norm, **ends)
+    bounds = (np.full(n_features, -1.5), np.full(n_features, 1.5))
+    flip = counterfactual(model, x, norm, bounds=bounds)
+    best = oracle(model, x, norm, bounds=bounds)
     if flip is None:
-        assert best > 1e9 or _hardly(model, x, norm, (), ends)
+        assert best > 1e9 or _hardly(model, x, norm, (), bounds)
         return
     assert flip.exact
     assert model.predict(flip.x[None])[0] == flip.after != flip.before
-    assert (flip.x >= ends["low"]).all() and (flip.x <= ends["high"]).all()
+    assert (flip.x >= bounds[0]).all() and (flip.x <= bounds[1]).all()
     measured = np.linalg.norm((flip.x - x) / model.scale, ORDER[norm])
     assert flip.length == pytest.approx(measured)
     assert best - 1e-5 <= flip.length <= best + 1e-3 * max(best, 0.05)
@@ -158,7 +160,7 @@ def test_what_is_held_or_not_used_stays_outside(norm):
     anchors[:, 0] = 0.0
     model = replace(model, anchors=anchors)
     x = np.array([50.0, -40.0, 30.0, 0.5])
-    flip = counterfactual(model, x, norm, low=model.low, high=model.high, frozen=[1])
+    flip = counterfactual(model, x, norm, bounds=(model.low, model.high), frozen=[1])
     assert flip.exact
     np.testing.assert_array_equal(flip.x[:2], x[:2])
     assert (np.abs(flip.x[2:]) <= 3.0).all()
@@ -174,8 +176,10 @@ def test_every_family_comes_back_within(method, norm, mixed):
     for x in X[:6]:
         x = x.copy()
         x[place] = 40.0
-        ends = {"low": model.low, "high": model.high}
-        flip = counterfactual(model, x, norm, preparation=preparation, X=X, **ends)
+        bounds = (model.low, model.high)
+        flip = counterfactual(
+            model, x, norm, preparation=preparation, X=X, bounds=bounds
+        )
         if flip is None:
             continue
         told += 1
@@ -220,8 +224,7 @@ def test_among_whole_numbers_within_the_bounds_none_is_smaller(norm, mixed):
             norm,
             preparation=preparation,
             frozen=[places["size"]],
-            low=model.low,
-            high=model.high,
+            bounds=(model.low, model.high),
         )
         _is_least(flip, model, x, norm, places, range(6))
 
@@ -256,7 +259,7 @@ def test_the_row_as_it_is_printed_has_the_other_answer(method, measured):
     inputs = {given_.name: given_ for given_ in preparation.inputs}
     told = 0
     for row, norm in itertools.product(range(8), ORDER):
-        options = {"low": model.low, "high": model.high, "X": X}
+        options = {"bounds": (model.low, model.high), "X": X}
         flip = counterfactual(model, X[row], norm, preparation=preparation, **options)
         if flip is None:
             continue
@@ -329,8 +332,10 @@ def test_categories_and_whole_numbers_stay_real(method, norm, mixed):
     preparation, X, y = mixed
     model = METHODS[method].estimator(METHODS[method].defaults()).fit(X, y).model_
     for x in X[:8]:
-        ends = {"low": model.low, "high": model.high}
-        flip = counterfactual(model, x, norm, preparation=preparation, X=X, **ends)
+        bounds = (model.low, model.high)
+        flip = counterfactual(
+            model, x, norm, preparation=preparation, X=X, bounds=bounds
+        )
         if flip is None:
             continue
         assert model.predict(flip.x[None])[0] == model.classes[flip.after]
@@ -369,13 +374,13 @@ def test_every_family_flips_on_bundled_rows(method, data):
     X, y = X[division.train][:300], dataset.y[division.train][:300]
     model = METHODS[method].estimator(METHODS[method].defaults()).fit(X, y).model_
     for norm in ORDER:
-        flip = counterfactual(model, X[1], norm, X=X, low=model.low, high=model.high)
+        flip = counterfactual(model, X[1], norm, X=X, bounds=(model.low, model.high))
         assert flip is not None
         assert flip.before == np.flatnonzero(model.classes == model.predict(X[1:2])[0])
         assert model.predict(flip.x[None])[0] == model.classes[flip.after]
         assert flip.after != flip.before
         assert flip.exact == model.is_linear
-        assert flip.exact or flip.how == "found by search"
+        assert flip.exact or flip.description == "found by search"
 
 
 def test_a_search_ends_at_the_border():

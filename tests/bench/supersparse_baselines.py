@@ -135,8 +135,8 @@ def fit_fewer_vectors(
         intercept[output] = svm.intercept_[0]
     vectors = np.flatnonzero(duals.any(axis=1))
     K = similarity.values(rows.cases[vectors], rows.cases[vectors])
-    kept, B = fewer_vectors(K, duals[vectors], size)
-    Z = rows.cases[vectors[kept]]
+    remaining, B = fewer_vectors(K, duals[vectors], size)
+    Z = rows.cases[vectors[remaining]]
     B, intercept = B / rows.unit, (intercept - rows.middle) / rows.unit
     residuals = objective.similarities(Z) @ B + intercept - rows.Y.T
     F = rows.weights @ (residuals**2).sum(axis=1) + fitted.lam * (B**2).sum()
@@ -158,20 +158,26 @@ def fewer_vectors(
 
     Returns
     -------
-    kept : ndarray of int, shape (n_kept,)
+    remaining : ndarray of int, shape (n_kept,)
     duals : ndarray of shape (n_kept, n_outputs)
     """
     K = K + 1e-8 * np.eye(len(K))
-    kept, inverse, left = np.arange(len(K)), np.linalg.inv(K), duals.copy()
-    while len(kept) > n_kept:
+    remaining, inverse, left = np.arange(len(K)), np.linalg.inv(K), duals.copy()
+    while len(remaining) > n_kept:
         cost = (left**2).sum(axis=1) / np.diag(inverse)
         out = int(cost.argmin())
         column, pivot = inverse[:, out], inverse[out, out]
         left = left - np.outer(column, left[out]) / pivot
         inverse = inverse - np.outer(column, column) / pivot
-        stay = np.arange(len(kept)) != out
-        kept, left, inverse = kept[stay], left[stay], inverse[np.ix_(stay, stay)]
-    return kept, np.linalg.solve(K[np.ix_(kept, kept)], K[kept] @ duals)
+        stay = np.arange(len(remaining)) != out
+        remaining, left, inverse = (
+            remaining[stay],
+            left[stay],
+            inverse[np.ix_(stay, stay)],
+        )
+    return remaining, np.linalg.solve(
+        K[np.ix_(remaining, remaining)], K[remaining] @ duals
+    )
 
 
 def _set_selection(
@@ -185,5 +191,5 @@ def _set_selection(
     Z, B, intercept, F = selection
     none, seconds = np.empty((0, *Z.shape)), time.perf_counter() - started
     solution = Solution(Z, B, intercept, CONVERGED, 0, np.array([F]), none)
-    found = fitted.fitted(problem, objective, solution, Z, seconds, "real case")
-    fitted._set_fitted_attributes(problem, found)
+    result = fitted.fitted(problem, objective, solution, Z, seconds, "real case")
+    fitted._set_fitted_attributes(problem, result)

@@ -126,10 +126,14 @@ def difference_map(
     )
     styles = [("triangle-up", OKABE_ITO[0], 10), ("triangle-down", OKABE_ITO[1], 10)]
     for j, (symbol, color, size) in enumerate([*styles, ("circle", _GREY, 5)]):
-        own = only == j
+        selected = only == j
         style = {"symbol": symbol, "color": color, "size": size}
         figure.add_scatter(
-            x=xy[own, 0], y=xy[own, 1], mode="markers", name=names[j], marker=style
+            x=xy[selected, 0],
+            y=xy[selected, 1],
+            mode="markers",
+            name=names[j],
+            marker=style,
         )
     style = {"symbol": "square", "color": OKABE_ITO[5], "size": 11, "opacity": 0.5}
     figure.add_scatter(x=[None], y=[None], mode="markers", name=names[3], marker=style)
@@ -188,10 +192,14 @@ def _steps(n_classes: int) -> list[list]:
 
 
 def _rows(
-    figure: go.Figure, xy: np.ndarray, own: np.ndarray, wrong: np.ndarray, style: dict
+    figure: go.Figure,
+    xy: np.ndarray,
+    selected: np.ndarray,
+    wrong: np.ndarray,
+    style: dict,
 ) -> None:
     for ring in (False, True):
-        rows = own & (wrong == ring)
+        rows = selected & (wrong == ring)
         line = {"width": 2 if ring else 0.5, "color": _RING if ring else "white"}
         marker = {**style, "size": 9 if ring else 6, "line": line}
         if np.ndim(style["color"]):
@@ -206,8 +214,12 @@ def _rows(
 
 
 def _window(figure: go.Figure, view: View) -> go.Figure:
-    figure.update_xaxes(range=view.x, showgrid=False, zeroline=False, title=None)
-    figure.update_yaxes(range=view.y, showgrid=False, zeroline=False, title=None)
+    for update, limits, label in (
+        (figure.update_xaxes, view.x, view.x_label),
+        (figure.update_yaxes, view.y, view.y_label),
+    ):
+        title = {"text": words(label), "font_size": 12, "standoff": 4}
+        update(range=limits, showgrid=False, zeroline=False, title=title)
     return figure.update_layout(
-        height=_HEIGHT, showlegend=False, margin={"l": 30, "r": 5, "t": 5, "b": 25}
+        height=_HEIGHT, showlegend=False, margin={"l": 45, "r": 5, "t": 5, "b": 40}
     )

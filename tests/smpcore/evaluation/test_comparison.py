@@ -8,7 +8,7 @@ from scipy import stats
 from sklearn.model_selection import cross_val_score
 
 from smpcore import BASELINES, METHODS, SmpcoreError, load_dataset, split
-from smpcore.evaluation import contend, folds, holm, holm_levels, paired_difference
+from smpcore.evaluation import fit_compared, folds, holm, holm_levels, paired_difference
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def test_everyone_who_can_takes_part(key, iris):
     if "classification" not in tasks:
         dataset = load_dataset("diabetes")
         rows = split(dataset).train
-    contender = contend(key, dataset, rows)
+    contender = fit_compared(key, dataset, rows)
     X = dataset.frame[dataset.feature_columns].to_numpy(float)
     answers = contender.answers(X)
     if dataset.task == "classification":
@@ -40,7 +40,7 @@ def test_everyone_who_can_takes_part(key, iris):
 @pytest.mark.parametrize("key", ["rbf_svm", "poly_svm", "linear_svm"])
 def test_an_svm_has_its_support_vectors_or_says_that_it_keeps_none(iris, key):
     dataset, rows = iris
-    contender = contend(key, dataset, rows)
+    contender = fit_compared(key, dataset, rows)
     if BASELINES[key].remark:
         assert "no support vectors" in BASELINES[key].remark
         assert "n_support_vectors" not in contender.sizes
@@ -52,13 +52,13 @@ def test_an_svm_has_its_support_vectors_or_says_that_it_keeps_none(iris, key):
 def test_fewer_rows_than_neighbours_are_a_sentence(iris):
     dataset, rows = iris
     with pytest.raises(SmpcoreError, match=r"k nearest .* from 4 training rows; give"):
-        contend("knn", dataset, rows[:4])
+        fit_compared("knn", dataset, rows[:4])
 
 
 def test_a_search_takes_the_best_of_the_grid_on_these_folds(iris):
     dataset, rows = iris
     drawn = folds(dataset, rows)
-    found = contend("knn", dataset, rows, drawn=drawn)
+    found = fit_compared("knn", dataset, rows, drawn=drawn)
     X = dataset.frame[dataset.feature_columns].to_numpy(float)
     both = [(fold.train, fold.held_out) for fold in drawn]
     means = {
@@ -78,7 +78,7 @@ def test_a_search_takes_the_best_of_the_grid_on_these_folds(iris):
 def test_a_search_of_a_method_walks_its_sparsity(iris):
     dataset, rows = iris
     for key, method in METHODS.items():
-        found = contend(key, dataset, rows, drawn=folds(dataset, rows, 2))
+        found = fit_compared(key, dataset, rows, drawn=folds(dataset, rows, 2))
         assert set(found.settings) == {method.sparsity}
 
 
@@ -86,13 +86,13 @@ def test_a_stopped_search_says_so(iris):
     dataset, rows = iris
     stop = np.ones(1, dtype=np.int64)
     with pytest.raises(SmpcoreError, match="stopped"):
-        contend("tree", dataset, rows, drawn=folds(dataset, rows), stop=stop)
+        fit_compared("tree", dataset, rows, drawn=folds(dataset, rows), stop=stop)
 
 
 def test_who_cannot_learn_says_so():
     dataset = load_dataset("iris")
     with pytest.raises(SmpcoreError, match="Linear SVM cannot learn this"):
-        contend("linear_svm", dataset, np.arange(50))
+        fit_compared("linear_svm", dataset, np.arange(50))
 
 
 def test_hits_are_compared_as_mcnemar_does():

@@ -1,0 +1,365 @@
+"""A fitted model, and how it decides: the same class for every family."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from scipy.sparse import issparse
+
+from smpcore.errors import SmpcoreError, require_finite
+from smpcore.model.checks import check_parts
+from smpcore.model.history import History
+from smpcore.model.sparse import sparse_activations
+from smpcore.model.text import json_value, read_entries, typed
+from smpcore.model.ties import lowest_within
+from smpcore.similarity import Similarity
+from smpcore.solvers.nqp import nqp_rows
+
+SCHEMA = 1
+
+#: Score of the fallback class for an input that nothing represents, above two `tie`;
+#: others have 0.
+UNREPRESENTED = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class PrototypeModel:
+    """What was learned, and how it decides. Arrays are read-only.
+
+    Parameters
+    ----------
+    center, scale : ndarray of shape (n_features,)
+        ``(x - center) / scale`` are the scaled units; zeros and ones where the
+        similarity does not scale.
+    low, high : ndarray of shape (n_features,)
+        Range of the training rows, user's units.
+    similarity : Similarity
+        Function of an input and an anchor, both in scaled units, with its parameters.
+    anchors : ndarray of shape (n_anchors, n_features), scaled units
+        Points that an input is compared with: the prototypes themselves, or training
+        rows that prototypes are mixed from.
+    mixing : ndarray of shape (n_anchors, n_prototypes)
+        Share of each anchor in each prototype; the identity where the anchors are the
+        prototypes.
+    bias : ndarray of shape (n_prototypes,)
+        Added to the activation of each prototype.
+    pooling : {"max", "sum"}
+        A score is the largest activation among the output's own prototypes, or
+        the sum of all activations weighted by `votes`.
+    votes : ndarray of shape (n_prototypes, n_outputs)
+        Ownership (0 or 1) for "max", weights for "sum".
+    intercept : ndarray of shape (n_outputs,)
+        Added to the score of each output.
+    classes : ndarray of shape (n_classes,) or None
+        None for regression.
+    counts : ndarray of shape (n_prototypes,)
+        How many identical prototypes were merged into each.
+    feature_names : tuple of str
+        Name of each feature, in the order of the columns of an input.
+    sample_shape : tuple of int
+        (n_features,), or (height, width) for images.
+    kind_of_prototype : str
+        "direction", "real case", "mix of real cases" or "invented case".
+    fallback : int
+        Class of an input that nothing represents.
+    history : History
+        Objective, gap and status of the solver that found the model.
+    code_size : int
+        0: the mixed similarities are the activations. Above 0: these are the weights,
+        at least 0 and at most so many above it, with which the prototypes reconstruct
+        the input best.
+    gram : ndarray of shape (n_prototypes, n_prototypes), or None
+        Inner products of the prototypes, with a code only.
+    band : float
+        The answer is not sure where the two highest scores are no further apart.
+    tie : float
+        Scores that are no further apart are equal: the answer is the lowest class
+        within `tie` of the largest score.
+    """
+
+    center: np.ndarray
+    scale: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    similarity: Similarity
+    anchors: np.ndarray
+    mixing: np.ndarray
+    bias: np.ndarray
+    pooling: Literal["max", "sum"]
+    votes: np.ndarray
+    intercept: np.ndarray
+    classes: np.ndarray | None
+    counts: np.ndarray
+    feature_names: tuple[str, ...]
+    sample_shape: tuple[int, ...]
+    kind_of_prototype: str
+    fallback: int = 0
+    history: History = field(default_factory=History)
+    code_size: int = 0
+    gram: np.ndarray | None = None
+    band: float = 0.0
+    tie: float = 0.0
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if isinstance(value, np.ndarray):
+                view = value.view()
+                view.flags.writeable = False
+                object.__setattr__(self, entry.name, view)
+        check_parts(self)
+
+    @property
+    def n_features(self) -> int:
+        """Length of an input."""
+        return len(self.center)
+
+    @cached_property
+    def n_prototypes(self) -> int:
+        """Prototypes after merging."""
+        return len(self.bias)
+
+    @cached_property
+    def n_outputs(self) -> int:
+        """Classes, or 1 for regression."""
+        return len(self.intercept)
+
+    @property
+    def prototype_labels(self) -> np.ndarray:
+        """Output that each prototype votes for most, shape (n_prototypes,)."""
+        return self.votes.argmax(axis=1)
+
+    @property
+    def unrepresented(self) -> float:
+        """Score of the fallback class for an input that nothing represents."""
+        return UNREPRESENTED + 2 * self.tie
+
+    @cached_property
+    def is_linear(self) -> bool:
+        """Whether activations are linear in the input."""
+        return self.similarity.kind == "linear"
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """Linear weights per scaled unit, shape (n_prototypes, n_features).
+
+        Of a linear model only: with another similarity no such weights exist.
+        """
+        weights = self.mixing.T @ self.anchors
+        weights.flags.writeable = False
+        return weights
+
+    @property
+    def prototypes(self) -> np.ndarray:
+        """Prototypes in the user's units, shape (n_anchors, n_features).
+
+        A direction is given as weight per unit, a case as its feature values.
+        """
+        if self.kind_of_prototype == "direction":
+            return self.anchors / self.scale
+        return self.anchors * self.scale + self.center
+
+    @property
+    def support(self) -> np.ndarray:
+        """Whether a feature is used at all, bool of shape (n_features,).
+
+        Most similarities look at every feature, also where all anchors are zero.
+        """
+        if self.similarity.kind in ("linear", "poly"):
+            return (self.anchors != 0).any(axis=0)
+        if self.similarity.weights:
+            used = np.array(self.similarity.weights) > 0  # of features, or of channels
+            return np.repeat(used, self.n_features // len(used))
+        return np.ones(self.n_features, dtype=bool)
+
+    @cached_property
+    def n_nonzeros(self) -> int:
+        """Numbers that the prototypes are made of; the bias is not counted.
+
+        The weights of a linear model; anchors and their mixing otherwise.
+        """
+        if self.is_linear:
+            return int(np.count_nonzero(self.weights))
+        return int(np.count_nonzero(self.anchors) + np.count_nonzero(self.mixing))
+
+    @property
+    def n_comparisons(self) -> int:
+        """Comparisons with an anchor that one prediction takes; 0 of a linear model.
+
+        A similarity made of several kernels compares once for each.
+        """
+        if self.is_linear:
+            return 0
+        kernels = np.count_nonzero(self.similarity.weights) or 1
+        return len(self.anchors) * kernels
+
+    def activations(self, X: np.ndarray) -> np.ndarray:
+        """What each prototype says.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features), user's units
+            Rows to compare with the prototypes; one column for each feature.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_prototypes)
+        """
+        if issparse(X):
+            return sparse_activations(self, X)
+        scaled = (np.asarray(X, dtype=np.float64) - self.center) / self.scale
+        if self.is_linear:
+            mixed = scaled @ self.weights.T + self.bias
+        else:
+            mixed = self.similarity.values(scaled, self.anchors) @ self.mixing
+            mixed += self.bias
+        return mixed if self.gram is None else self._codes(mixed)
+
+    def _codes(self, mixed: np.ndarray) -> np.ndarray:
+        """Weights of prototypes that reconstruct inputs of these similarities."""
+        codes, values = np.zeros(mixed.shape), np.empty(len(mixed))
+        gram = np.array(self.gram, order="C")  # compiled code wants it writable
+        nqp_rows(gram, np.ascontiguousarray(-mixed), int(self.code_size), codes, values)
+        return codes
+
+    def scores(self, X: np.ndarray) -> np.ndarray:
+        """Score of each output.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features), user's units
+            Rows to be scored; one column for each feature.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+        """
+        return self.pool(self.activations(X))
+
+    def pool(self, activations: np.ndarray) -> np.ndarray:
+        """Pool activations into scores: the last stage of the decision.
+
+        Parameters
+        ----------
+        activations : ndarray of shape (n_samples, n_prototypes)
+            Activation of each prototype for each row, from `activations`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+        """
+        if self.pooling == "sum":
+            scores = activations @ self.votes + self.intercept
+            if self.code_size:
+                scores[~activations.any(axis=1), self.fallback] = self.unrepresented
+            return scores
+        scores = np.empty((len(activations), self.n_outputs))
+        for output in range(self.n_outputs):
+            members = np.flatnonzero(self.votes[:, output])
+            scores[:, output] = activations[:, members].max(axis=1)
+        scores += self.intercept
+        return scores
+
+    def decide(self, scores: np.ndarray) -> np.ndarray:
+        """Class number of each row of scores: the lowest within `tie` of the largest.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_samples, n_outputs)
+            Score of each class for each row, from `scores`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int64
+        """
+        return lowest_within(scores, self.tie)
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Label (see `decide`) or value of each row.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features), user's units
+            Rows to be classified, or to predict a number for.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+
+        Raises
+        ------
+        SmpcoreError
+            If a value is NaN or infinite: no class would be an answer to it.
+        """
+        X = X if issparse(X) else np.asarray(X, dtype=np.float64)
+        scores = self.scores(require_finite(X))
+        if self.classes is None:
+            return scores[:, 0]
+        return self.classes[self.decide(scores)]
+
+    def sure(self, X: np.ndarray) -> np.ndarray:
+        """Whether an answer lies outside the band in which the model is not sure.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features), user's units
+            Rows whose lead is compared with the model's band.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_samples,)
+        """
+        if self.classes is None or not self.band:
+            return np.ones(len(X), dtype=bool)
+        highest = np.sort(self.scores(X), axis=1)[:, -2:]
+        return highest[:, 1] - highest[:, 0] > self.band
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: size, classes, features used, and portraits."""
+        from smpcore.model.html import summary
+
+        return summary(self)
+
+    def to_json(self) -> str:
+        """The whole model as text; `from_json` gives it back bit for bit.
+
+        Recorded solver steps are left out.
+
+        Returns
+        -------
+        str
+            JSON of one object, with numbers that read back exactly.
+        """
+        content: dict[str, Any] = {"schema": SCHEMA}
+        for entry in fields(self):
+            content[entry.name] = json_value(getattr(self, entry.name))
+        return json.dumps(content, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> PrototypeModel:
+        """Read a model written by `to_json`.
+
+        Parameters
+        ----------
+        text : str
+            JSON of one model, of the schema that this version writes.
+
+        Returns
+        -------
+        PrototypeModel
+
+        Raises
+        ------
+        SmpcoreError
+            If the text is not such a model: which entry, and why.
+        """
+        names = {entry.name for entry in fields(cls)}
+        content = read_entries(text, SCHEMA, names)
+        try:
+            return cls(**{name: typed(name, content[name]) for name in content})
+        except (TypeError, KeyError, IndexError) as error:
+            raise SmpcoreError(f"The model has a wrong entry: {error}.") from None

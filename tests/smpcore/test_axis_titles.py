@@ -1,0 +1,88 @@
+"""Every axis that a figure shows has a title; panels share those at the edge."""
+
+import inspect
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from smpcore import figures, load_dataset, split
+from smpcore.datasets import make_dataset
+from smpcore.evaluation import operating_points, reject_curve
+from smpcore.model import History
+
+HISTORY = History(iteration=np.ones(2), objective=np.ones(2), gap=np.ones(2))
+IRIS = load_dataset("iris")
+ALL = np.arange(IRIS.n_samples)
+X = IRIS.frame[IRIS.feature_columns].to_numpy()
+VIEW = figures.axis_view(X, tuple("abcd"), 0, 1)
+XY = np.zeros((3, 2))
+CODES, CLASSES = np.array([0, 1, 1]), np.array(["p", "q"])
+CURVES = operating_points(np.array([0.1, 0.6, 0.4, 0.9]), np.array([0, 0, 1, 1]))
+HOLES = pd.DataFrame({"a": [1.0, None, 2.5], "b": [1, 2, 3], "y": ["p", "q", "p"]})
+POINTS = pd.DataFrame(
+    {"method": ["a"], "parameter": ["p"], "value": [1.0], "mean": [0.7]}
+).assign(error=0.1, n_nonzeros=3.0, front=True, undecided=False, best=True)
+
+
+def _series():
+    dataset = load_dataset("series", n_samples=20, n_times=10)
+    return figures.series(dataset, np.arange(20))
+
+
+MAKERS = {
+    "answer_map": lambda: figures.answer_map(
+        VIEW, np.zeros((4, 4)), XY, CODES, CODES > 1, CLASSES
+    ),
+    "channels": lambda: figures.channels(np.ones((2, 12)), (4, 3), ["a", "b"]),
+    "class_balance": lambda: figures.class_balance(IRIS, split(IRIS)),
+    "class_legend": lambda: figures.class_legend(CLASSES),
+    "convergence": lambda: figures.convergence(HISTORY),
+    "coverage": lambda: figures.coverage(
+        reject_curve(np.array([0.1, -0.6, 0.4]), CODES), 0.2
+    ),
+    "densities": lambda: figures.densities(np.arange(3.0), CODES, CLASSES, "lead"),
+    "difference_map": lambda: figures.difference_map(
+        VIEW, np.zeros((4, 4)), XY, CODES, ["a", "b", "c", "d"]
+    ),
+    "embeddings": lambda: figures.embeddings(XY, XY, CODES, CLASSES),
+    "missing_values": lambda: figures.missing_values(make_dataset(HOLES, "holes")),
+    "picture": lambda: figures.picture(
+        np.ones(6), (2, 3), "t", (0.0, 1.0), False, width=90
+    ),
+    "precision_recall": lambda: figures.precision_recall(CURVES, 0.5),
+    "roc": lambda: figures.roc(CURVES, 0.5),
+    "scatter": lambda: figures.scatter(IRIS, ALL, *IRIS.feature_columns[:2]),
+    "series": _series,
+    "signed_bars": lambda: figures.signed_bars(np.ones(2), ["a", "b"], "weight"),
+    "tradeoff": lambda: figures.tradeoff(
+        POINTS.assign(sparsest=True), "n_nonzeros", {"a": "A"}, ("size", "score")
+    ),
+}
+
+
+def test_every_figure_is_looked_at():
+    def makes_a_figure(name):
+        made = inspect.get_annotations(getattr(figures, name), eval_str=True)
+        return made.get("return") is go.Figure
+
+    functions = [n for n in figures.__all__ if inspect.isfunction(getattr(figures, n))]
+    assert {*filter(makes_a_figure, functions)} == {*MAKERS}
+
+
+def _at_the_edge(layout, axis):
+    """Whether it is the lowest of its column of panels, or the left one of its row."""
+    number = (axis.anchor or "x")[1:]
+    other = "yaxis" if axis.plotly_name[0] == "x" else "xaxis"
+    across = layout[other + number]
+    return across.domain is None or across.domain[0] == 0
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_visible_axis_has_a_title(name):
+    layout = MAKERS[name]().layout
+    for key in layout:
+        axis = layout[key]
+        if key.startswith(("xaxis", "yaxis")) and _at_the_edge(layout, axis):
+            assert axis.visible is False or axis.title.text, key
