@@ -260,11 +260,6 @@ class Similarity:
         if (self.kind == "callable") != callable(self.function):
             raise SmpcoreError("function should be given for kind='callable' only.")
 
-    @property
-    def traits(self) -> SimilarityKind:
-        """The row of `SIMILARITIES` for this kind."""
-        return SIMILARITIES[self.kind]
-
     def values(self, X: np.ndarray, anchors: np.ndarray) -> np.ndarray:
         """Similarity of each row of X to each anchor.
 
@@ -277,7 +272,7 @@ class Similarity:
         -------
         ndarray of shape (n_samples, n_anchors)
         """
-        return self.traits.values(X, anchors, self)
+        return SIMILARITIES[self.kind].values(X, anchors, self)
 
 
 def _is_number(value: object) -> bool:

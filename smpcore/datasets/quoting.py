@@ -1,5 +1,6 @@
 """Names and values of a table, short enough for a sentence."""
 
+import itertools
 from collections.abc import Iterable, Sequence
 
 
@@ -81,7 +82,7 @@ def list_names(names: Sequence[object], most: int = 5, longest: int = 50) -> str
     -------
     str
     """
-    words = ", ".join(shorten_name(name, longest) for name in names[:most])
+    words = ", ".join(map(shorten_name, names[:most], itertools.repeat(longest)))
     rest = len(names) - most
     return words if rest <= 0 else f"{words} and {rest} more"
 

@@ -171,8 +171,8 @@ class SolverOptions:
         """Time since the fit began."""
         return time.perf_counter() - self.started
 
-    def history(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Room for the objective and gap of every step, and for recorded steps.
+    def for_kernel(self, W: np.ndarray) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Arguments of a compiled solver: its limits, and room for its history.
 
         Parameters
         ----------
@@ -181,19 +181,18 @@ class SolverOptions:
 
         Returns
         -------
-        objectives, gaps : ndarray of shape (max_iter + 1,)
-        steps : ndarray of shape (n_most, n_prototypes, n_columns)
+        limits : tuple
+            tol, max_iter, record, stop, progress.
+        history : tuple of ndarray
+            Objective and gap of every step, (max_iter + 1,); and the recorded steps,
+            (n_most, n_prototypes, n_columns).
         """
         most, room = 0, int(self.max_iter) + 1
         if self.record:
             most = min(MOST_STEPS, int(self.max_iter) // int(self.record) + 2)
-        return np.empty(room), np.empty(room), np.empty((most, *W.shape))
-
-    @property
-    def for_kernel(self) -> tuple[float, int, int, np.ndarray, np.ndarray]:
-        """Arguments that every compiled solver has."""
         numbers = float(self.tol), int(self.max_iter), int(self.record)
-        return *numbers, self.stop, self.progress
+        history = np.empty(room), np.empty(room), np.empty((most, *W.shape))
+        return (*numbers, self.stop, self.progress), history
 
 
 def spread_steps(steps: np.ndarray) -> np.ndarray:

@@ -21,6 +21,9 @@ from smpcore.solvers.losses import softmax_block
 #: Rows whose scores are held in memory at once.
 ROWS_AT_ONCE = 8192
 
+#: What a solver gets in place of losses where it has the rows itself.
+NO_LOSSES = (0.0, 0.0, 0.0, 0.0)
+
 #: Numbers of a block that is scaled as it is read: they fit into a processor's cache.
 BLOCK_SIZE = 2**18
 
@@ -194,7 +197,7 @@ def solve_by_blocks(
     at: tuple[Any, ...],
     solve: Callable[..., tuple[Any, ...]],
 ) -> tuple[Any, ...]:
-    """Call a compiled solver: once for rows in memory, else for every step.
+    """Call a compiled solver for every step, as rows are read in blocks.
 
     Parameters
     ----------
@@ -215,9 +218,8 @@ def solve_by_blocks(
     tuple
         Its results, and its numbers.
     """
-    losses, found = (0.0, 0.0, 0.0, 0.0), ()
+    found: list[Any] = []
     while at[0]:
-        if not isinstance(rows.X, np.ndarray):
-            losses = rows.loss_and_gradient(work[0], smooth, at[1], work[2])
+        losses = rows.loss_and_gradient(work[0], smooth, at[1], work[2])
         *found, at = solve(losses, at)
     return *found, at

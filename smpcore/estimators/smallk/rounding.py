@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.problem import SolverOptions
-from smpcore.estimators.row_blocks import RowBlocks, solve_by_blocks
+from smpcore.estimators.row_blocks import NO_LOSSES, RowBlocks, solve_by_blocks
 from smpcore.estimators.smallk.problem import (
     SMaLLParameters,
     SMaLLProblem,
@@ -97,10 +97,11 @@ def _relax(
             "solver='mirror-prox' takes dense rows only; use solver='fista'."
         )
     if parameters.solver == "mirror-prox" and 0 < k < n:
+        limits, history = options.for_kernel(W)
         found = solve_smallk_mirror_prox(
             problem.X, task.y_encoded, task.assignment, problem.weights,
             task.prototype_labels, task.first, n, k, problem.ridge(parameters.lam), W,
-            *options.for_kernel, options.history(W),
+            *limits, history,
         )  # fmt: skip
         return replace(Solution(*found), curvature=0.125 * problem.lipschitz)
     support = np.ones(W.shape)
@@ -166,43 +167,31 @@ def _run(
     ridge = problem.ridge(parameters.lam)[problem.n_features - n_features :]
     tied = task.y_encoded, task.assignment, problem.weights, task.prototype_labels
     W, fixed = start.W, k in (0, problem.n_features)
-    rows = RowBlocks(X, *tied, np.zeros(len(W)))
+    limits, history = options.for_kernel(W)
     common = (
         np.empty((0, X.shape[1])) if issparse(X) else X, *tied, task.first, n_features,
-        k, fixed, support, ridge, problem.lipschitz, W, float(start.ceiling),
-        *options.for_kernel,
+        k, fixed, support, ridge, problem.lipschitz, W, float(start.ceiling), *limits,
     )  # fmt: skip
-    at, spaces = smallk_start(W, n_features, float(start.curvature))
-    more = rows.miss, spaces, options.history(W)
-    *found, _ = solve_by_blocks(
-        rows, True, spaces[0], at, lambda *now: solve_smallk(*common, *now, *more)
-    )
-    return Solution(*found)
-
-
-def smallk_start(
-    W: np.ndarray, n_features: int, curvature: float
-) -> tuple[tuple[Any, ...], tuple[np.ndarray, ...]]:
-    """What `solve_smallk` hands from step to step, before the first.
-
-    Parameters
-    ----------
-    W : ndarray of shape (n_prototypes, n_columns)
-    n_features : int
-    curvature : float
-
-    Returns
-    -------
-    at : tuple
-        Whether to go on, T (always 1), status, steps, whether the next point is the
-        extrapolated one, L, t, the bound, the loss there and how much it may rise.
-    spaces : tuple of ndarray
-    """
+    # What the kernel hands from step to step: whether to go on, T (always 1), status,
+    # steps, whether the next point is the extrapolated one, L, t, the bound, the loss
+    # there and how much it may rise. Not a function of its own: 24 fits make a picture.
+    curvature = float(start.curvature)
+    at = True, 1.0, ITERATION_LIMIT, -1, False, curvature, 1.0, -np.inf, np.inf, 0.0
     work = np.zeros((5, *W.shape))
     work[0] = W
-    at = True, 1.0, ITERATION_LIMIT, -1, False, curvature, 1.0, -np.inf, np.inf, 0.0
-    spaces = np.empty(W.shape[1]), np.empty((2, n_features)), np.empty(n_features)
-    return at, (work, *spaces)
+    spaces = work, np.empty(X.shape[1]), np.empty((2, n_features)), np.empty(n_features)
+    if not issparse(X):
+        *found, _ = solve_smallk(
+            *common, NO_LOSSES, at, np.empty(len(X)), spaces, history
+        )
+        return Solution(*found)
+    rows = RowBlocks(X, *tied, np.zeros(len(W)))
+    more = rows.miss, spaces, history
+    return Solution(
+        *solve_by_blocks(
+            rows, True, work, at, lambda *now: solve_smallk(*common, *now, *more)
+        )[:-1]
+    )
 
 
 def shares(W: np.ndarray, k: int) -> np.ndarray:

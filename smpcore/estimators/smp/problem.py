@@ -9,7 +9,7 @@ import numpy as np
 
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.problem import ClassificationProblem, SolverOptions
-from smpcore.estimators.row_blocks import RowBlocks, solve_by_blocks
+from smpcore.estimators.row_blocks import NO_LOSSES, RowBlocks, solve_by_blocks
 from smpcore.solvers.smp import ITERATION_LIMIT, solve_smp
 from smpcore.solvers.smp_primal_dual import solve_smp_primal_dual
 
@@ -206,25 +206,28 @@ def solve_problem(
     l1, l2 = elastic_net(problem, float(parameters.mu), float(parameters.eta))
     block = max(16, min(96, 262144 // W.size))  # rows; fastest for BLAS on one thread
     powers = np.empty(len(W) * block)
-    rows = RowBlocks(
-        problem.X, problem.y_encoded, problem.assignment, problem.weights, labels,
-        offsets,
-    )  # fmt: skip
     in_memory = isinstance(problem.X, np.ndarray)
+    limits, history = options.for_kernel(W)
     common = (
         problem.X if in_memory else np.empty((0, shape[1])), problem.y_encoded,
         problem.assignment, problem.weights, labels, starts, problem.copies, offsets,
         lam, l1, l2, problem.lipschitz, smooth, W, Y, powers, powers.view(np.int64),
-        *options.for_kernel,
+        *limits,
     )  # fmt: skip
     if parameters.solver == "primal-dual":
         if not in_memory:
             raise SmpcoreError(
                 "solver='primal-dual' takes dense rows only; use solver='spg'."
             )
-        return Solution(*solve_smp_primal_dual(*common, options.history(W)))
+        return Solution(*solve_smp_primal_dual(*common, history))
     at, spaces = smp_start(W, Y, float(problem.lipschitz))
-    more = rows.miss, spaces, options.history(W)
+    if in_memory:
+        miss = np.empty(len(problem.weights))
+        *found, _ = solve_smp(*common, NO_LOSSES, at, miss, spaces, history)
+        return Solution(*found)
+    tied = problem.y_encoded, problem.assignment, problem.weights, labels
+    rows = RowBlocks(problem.X, *tied, offsets)
+    more = rows.miss, spaces, history
     *found, _ = solve_by_blocks(
         rows, smooth, spaces[0], at, lambda *now: solve_smp(*common, *now, *more)
     )

@@ -200,7 +200,10 @@ class SuperSparseEstimator(PrototypeEstimator):
             problem, objective, solution, merged, history, kind_of_prototype
         )
         off_data, measures = None, {}
-        if kind_of_prototype == "invented case" and similarity.traits.by_distance:
+        if (
+            kind_of_prototype == "invented case"
+            and SIMILARITIES[similarity.kind].by_distance
+        ):
             off_data = off_the_data(problem.rows, model.anchors)
             measures["Far from all data"] = (
                 f"{off_data.sum()} of {model.n_prototypes}",

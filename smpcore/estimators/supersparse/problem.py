@@ -13,7 +13,7 @@ from smpcore.estimators.problem import (
     SolverOptions,
 )
 from smpcore.estimators.supersparse.rows import Rows, standard_rows
-from smpcore.similarity import Similarity
+from smpcore.similarity import SIMILARITIES, Similarity
 from smpcore.solvers import similarity as forms
 from smpcore.solvers import supersparse as solvers
 
@@ -137,7 +137,7 @@ def kernel_similarity(similarity: Similarity) -> tuple[int, float, int, float]:
         Kind, gamma, degree, coef0.
     """
     return (
-        similarity.traits.kernel,
+        SIMILARITIES[similarity.kind].kernel,
         float(similarity.gamma),
         int(similarity.degree),
         float(similarity.coef0),
@@ -169,7 +169,7 @@ def solve_lbfgs(
     Z, B, intercept, *rest = solvers.solve_supersparse(
         *kernel_similarity(similarity), rows.X, rows.sizes, rows.Y, rows.weights,
         float(objective.lam), Z, box.low, box.high, box.radius, first, S, D, W,
-        S.reshape(-1).view(np.int64), *options.for_kernel,
+        S.reshape(-1).view(np.int64), *options.for_kernel(Z)[0],
     )  # fmt: skip
     return Solution(Z, np.ascontiguousarray(B.T), intercept, *rest)
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from smpcore.estimators.supersparse.problem import Objective, normal_matrix
 from smpcore.estimators.supersparse.rows import Rows
+from smpcore.similarity import SIMILARITIES
 
 #: Mean similarity below which a prototype is dead: nothing is like it.
 DEAD = 1e-6
@@ -26,7 +27,7 @@ def without_dead(objective: Objective, Z: np.ndarray) -> np.ndarray:
     -------
     ndarray of shape (at most n_prototypes, n_features)
     """
-    if not objective.similarity.traits.vanishes or not len(Z):
+    if not SIMILARITIES[objective.similarity.kind].vanishes or not len(Z):
         return Z
     return Z[objective.rows.weights @ objective.similarities(Z) >= DEAD]
 

@@ -116,7 +116,7 @@ class Case:
         settings |= {"progress": np.zeros(1)} | options
         powers = np.empty(32 * len(W))
         options = SolverOptions(tol, **settings)
-        more = (options.history(W),)
+        more = (options.for_kernel(W)[1],)
         if kernel is solve_smp:
             at, spaces = smp_start(W, Y, float(self.lipschitz))
             more = (0.0,) * 4, at, np.empty(len(self.X)), spaces, *more

@@ -8,8 +8,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from smpcore.estimators.problem import SolverOptions
-from smpcore.estimators.smallk.rounding import smallk_start
-from smpcore.solvers.smallk import solve_smallk
+from smpcore.solvers.smallk import ITERATION_LIMIT, solve_smallk
 from smpcore.solvers.smallk_mirror_prox import solve_smallk_mirror_prox
 
 
@@ -123,10 +122,13 @@ class SparseCase:
         if support is not None:
             mask[:, : self.n_features] = support
         W = np.zeros(self.shape) if start is None else start * mask
-        at, spaces = smallk_start(W, self.n_features, self.lipschitz / 8)
+        L, limit, n = self.lipschitz / 8, np.inf, self.n_features
+        at = True, 1.0, ITERATION_LIMIT, -1, False, L, 1.0, -limit, limit, 0.0
+        work = np.stack([W, *np.zeros((4, *self.shape))])
+        spaces = work, np.empty(self.shape[1]), np.empty((2, n)), np.empty(n)
         history = SolverOptions(
             max_iter=settings["max_iter"], record=settings["record"]
-        ).history(W)
+        ).for_kernel(W)[1]
         found = solve_smallk(
             self.X, self.y_encoded, self.assign, self.weights, self.prototype_labels,
             self.first, self.n_features, self.k, support is not None, mask, self.ridge,
@@ -137,7 +139,7 @@ class SparseCase:
 
     def solve_mirror_prox(self, tol=1e-3, max_iter=1000, record=0):
         options = SolverOptions(max_iter=max_iter, record=record)
-        room = options.history(np.zeros(self.shape))
+        room = options.for_kernel(np.zeros(self.shape)[1])
         return solve_smallk_mirror_prox(
             self.X, self.y_encoded, self.assign, self.weights, self.prototype_labels,
             self.first, self.n_features, self.k, self.ridge, np.zeros(self.shape), tol,
