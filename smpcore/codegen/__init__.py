@@ -7,17 +7,17 @@
 from smpcore.codegen.agreement import Agreement, agreement, error_bound
 from smpcore.codegen.arduino import arduino_library, emit_arduino
 from smpcore.codegen.bundle import bundle
-from smpcore.codegen.c99 import emit_c99
 from smpcore.codegen.compiled import CompiledModel
-from smpcore.codegen.costs import Costs, conversion, estimated
-from smpcore.codegen.fold import check_supported, compile_model
+from smpcore.codegen.costs import Costs, code_bytes, conversion, estimated
 from smpcore.codegen.inputs import CompiledInput
-from smpcore.codegen.integers import QuantInput, QuantModel, SensorRange, quantise
-from smpcore.codegen.linear_rows import LinearRows
+from smpcore.codegen.lower import check_supported, compile_model
 from smpcore.codegen.python import emit_python
+from smpcore.codegen.quant_inputs import QuantInput, SensorRange
+from smpcore.codegen.quantise import quantise
+from smpcore.codegen.quantised import QuantModel
 from smpcore.codegen.readme import readme
-from smpcore.codegen.similarity_sums import SimilaritySums
-from smpcore.codegen.used import used_inputs
+from smpcore.codegen.targets.c99.source import emit_c99
+from smpcore.codegen.used_inputs import used_inputs
 from smpcore.codegen.vectors import TestVectors, sample, test_vectors
 
 #: Target -> (CompiledModel or QuantModel, prefix) -> {file name: bytes}.
@@ -32,16 +32,15 @@ __all__ = [
     "CompiledInput",
     "CompiledModel",
     "Costs",
-    "LinearRows",
     "QuantInput",
     "QuantModel",
     "SensorRange",
-    "SimilaritySums",
     "TestVectors",
     "agreement",
     "arduino_library",
     "bundle",
     "check_supported",
+    "code_bytes",
     "compile_model",
     "conversion",
     "emit_arduino",

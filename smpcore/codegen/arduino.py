@@ -11,12 +11,12 @@ from collections.abc import Mapping
 
 from smpcore.codegen import readme_parts as parts
 from smpcore.codegen.bundle import documents, packed
-from smpcore.codegen.c99 import emit_c99
-from smpcore.codegen.c_selftest import selftest_files
 from smpcore.codegen.compiled import CompiledModel
-from smpcore.codegen.integers.model import QuantModel
+from smpcore.codegen.quantised import QuantModel
 from smpcore.codegen.readme import facts
 from smpcore.codegen.sketches import ask_sketch, self_test_sketch
+from smpcore.codegen.targets.c99.selftest import selftest_files
+from smpcore.codegen.targets.c99.source import emit_c99
 from smpcore.codegen.vectors import TestVectors
 
 
@@ -104,13 +104,13 @@ def _sources(files: Mapping[str, str], prefix: str) -> dict[str, str]:
 
 def _source(model: CompiledModel | QuantModel) -> CompiledModel:
     """The model in floats, which knows the inputs as the user does."""
-    return model.source if isinstance(model, QuantModel) else model
+    return model.source if model.is_integer else model
 
 
 def _what(model: CompiledModel | QuantModel) -> str:
     """Kind of answer, inputs and numbers, in a phrase without a user's word."""
     numbers, n = "32-bit floats", len(model.inputs)
-    if isinstance(model, QuantModel):
+    if model.is_integer:
         numbers = f"{model.width}-bit integers"
     kind = "regression" if model.is_regression else f"{model.n_outputs} classes"
     return f"{kind} from {n} input{'s' * (n != 1)}, in {numbers}"

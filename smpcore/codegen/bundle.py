@@ -7,15 +7,16 @@ import json
 import zipfile
 from collections.abc import Iterable, Mapping
 
-from smpcore.codegen.c99 import emit_c99
-from smpcore.codegen.c_parts import FLAGS, LICENCE
-from smpcore.codegen.c_selftest import number_types, selftest_files
 from smpcore.codegen.compiled import CompiledModel
-from smpcore.codegen.integers.model import QuantModel
-from smpcore.codegen.integers.plain_python import emit_plain_python, has_python
+from smpcore.codegen.json_text import schema
 from smpcore.codegen.names import c_float
+from smpcore.codegen.quantised import QuantModel
 from smpcore.codegen.readme import readme
-from smpcore.codegen.schema import schema
+from smpcore.codegen.targets.c99.frame import FLAGS, LICENCE
+from smpcore.codegen.targets.c99.selftest import selftest_files
+from smpcore.codegen.targets.c99.source import emit_c99
+from smpcore.codegen.targets.c99.tables import number_types
+from smpcore.codegen.targets.python import emit_plain_python
 from smpcore.codegen.vectors import TestVectors
 
 #: The oldest date a zip can hold: the same model always gives the same bytes.
@@ -69,7 +70,7 @@ def documents(model: CompiledModel | QuantModel) -> dict[str, str]:
         "model.json": model.to_json(),
         "model.schema.json": json.dumps(schema(model), indent=1) + "\n",
     }
-    if isinstance(model, QuantModel) and has_python(model):
+    if model.is_integer:
         texts["mdl.py"] = emit_plain_python(model)
     return texts
 
@@ -107,7 +108,7 @@ def packed(
 
 def _example(model: CompiledModel | QuantModel, prefix: str) -> str:
     """A program that answers one row of the user's table, then tests itself."""
-    m, whole = prefix.upper(), isinstance(model, QuantModel)
+    m, whole = prefix.upper(), model.is_integer
     entries = model.source.inputs if whole else model.inputs
     values = "\n".join(
         f"    {c_float((e.low + e.high) / 2 if not e.levels else 0)},"

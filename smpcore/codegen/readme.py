@@ -7,10 +7,11 @@ import numpy as np
 from smpcore.codegen import readme_parts as parts
 from smpcore.codegen.agreement import error_bound
 from smpcore.codegen.compiled import CompiledModel
+from smpcore.codegen.discriminating import untested_parameters
 from smpcore.codegen.inputs import CompiledInput
-from smpcore.codegen.integers.model import QuantModel
-from smpcore.codegen.integers.readme import facts_of_integers, readme_of_integers
 from smpcore.codegen.names import c_float, markdown
+from smpcore.codegen.quantised import QuantModel
+from smpcore.codegen.readme_integers import facts_of_integers, readme_of_integers
 from smpcore.codegen.vectors import TestVectors
 
 
@@ -33,11 +34,11 @@ def readme(
     str
         Markdown; every name a user wrote is escaped.
     """
-    if isinstance(model, QuantModel):
+    if model.is_integer:
         return readme_of_integers(model, vectors, prefix)
     what = "value" if model.is_regression else "score"
-    untold = model.untold(vectors.rows)
-    notes = untold and f"\n{untold}\n"
+    untested = untested_parameters(model, vectors.rows)
+    notes = untested and f"\n{untested}\n"
     notes += f"""
 Keep `-ffp-contract=off` and leave out `-ffast-math`, or {what}s differ in their last
 bits.
@@ -68,7 +69,7 @@ def facts(
     -------
     list of str
     """
-    if isinstance(model, QuantModel):
+    if model.is_integer:
         return facts_of_integers(model, prefix)
     return [
         _inputs(model, prefix.upper()),

@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from smpcore.codegen.c_parts import FLAGS
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.names import markdown
+from smpcore.codegen.targets.c99.frame import FLAGS
 from smpcore.codegen.vectors import TestVectors
 
 HOW_TO_COMPILE = """\

@@ -1,0 +1,1 @@
+"""Targets: what a program can be written as, one file or folder each."""
