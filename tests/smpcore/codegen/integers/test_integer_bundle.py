@@ -25,7 +25,7 @@ from smpcore.codegen.json_text import schema
 from smpcore.codegen.neighbours import neighbours
 from smpcore.codegen.quant_inputs import container_ends
 from smpcore.errors import ExportError
-from tests.smpcore.codegen.programs import spoiled
+from tests.smpcore.codegen.programs import changed, part, spoiled
 from tests.smpcore.codegen.toolchain import SANITIZE, STRICT, CommandFailed, run
 
 FILES = {
@@ -145,10 +145,10 @@ def test_a_changed_number_changes_a_score(random_model, width, seed):
     found = codegen.test_vectors(quant)
     rows, survivors = found.rows.astype(np.int64), []
     for name in ("weight", "bias"):
-        for place in range(len(getattr(quant, name))):
-            changed = getattr(quant, name).copy()
-            changed[place] -= np.sign(changed[place]) or 1  # towards 0: never too large
-            other = replace(quant, **{name: changed})
+        for place in range(len(part(quant, name))):
+            numbers = part(quant, name).copy()
+            numbers[place] -= np.sign(numbers[place]) or 1  # towards 0: never too large
+            other = changed(quant, **{name: numbers})
             if np.array_equal(other.scores(rows), found.scores):
                 survivors.append((name, place))
     assert survivors == []
