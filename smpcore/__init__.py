@@ -6,7 +6,7 @@ Here is what a notebook needs first. Everything else is imported from its packag
 """
 
 from smpcore.baselines import BASELINES
-from smpcore.codegen import compile_model, quantise
+from smpcore.codegen import compile_model, export, quantise
 from smpcore.datasets import (
     Dataset,
     fetch_openml,
@@ -50,6 +50,7 @@ __all__ = [
     "contributions",
     "counterfactual",
     "evaluate",
+    "export",
     "fetch_openml",
     "list_datasets",
     "load_dataset",

@@ -6,16 +6,24 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
+from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from smpcore.errors import SmpcoreError
+from smpcore.solvers import similarity as kernels
 from smpcore.solvers.alignment import alignment_logs, own_logs
 from smpcore.solvers.features import feature_similarities
 from smpcore.solvers.strings import edit_distances
 
-__all__ = ["SIMILARITIES", "Similarity", "alignment_kernel"]
+__all__ = [
+    "SIMILARITIES",
+    "SMOOTH",
+    "Similarity",
+    "SimilarityKind",
+    "alignment_kernel",
+]
 
 
 def _linear(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray:
@@ -125,20 +133,60 @@ def _callable(X: np.ndarray, anchors: np.ndarray, how: Similarity) -> np.ndarray
     return how.function(X, anchors)
 
 
-#: The similarities a model may use: name -> (X, anchors, parameters) -> values.
-SIMILARITIES: dict[str, Callable[[np.ndarray, np.ndarray, Similarity], np.ndarray]] = {
-    "linear": _linear,
-    "rbf": _rbf,
-    "poly": _poly,
-    "laplacian": _laplacian,
-    "cosine": _cosine,
-    "ncc": _ncc,
-    "intersection": _intersection,
-    "features": _features,
-    "gak": _gak,
-    "strings": _strings,
-    "callable": _callable,
+class SimilarityKind(NamedTuple):
+    """What the estimators and the sliders need to know of one kind of similarity.
+
+    Parameters
+    ----------
+    values : callable
+        ``(X, anchors, similarity)`` to an array (n_samples, n_anchors).
+    title : str
+        On the slider of the super-sparse methods; empty: not offered there.
+    kernel : int or None
+        Its number in `smpcore.solvers.similarity`, where it has a gradient.
+    parameters : tuple of str
+        Fields of `Similarity` that it uses, of gamma, degree and coef0.
+    standardised : bool
+        Whether features are scaled first; otherwise rows are taken as they are.
+    by_distance : bool
+        Whether it falls with the distance, so that a prototype can be far from all
+        rows.
+    vanishes : bool
+        Whether it goes to 0 with the distance, so that a prototype can be useless.
+    """
+
+    values: Callable[[np.ndarray, np.ndarray, Similarity], np.ndarray]
+    title: str = ""
+    kernel: int | None = None
+    parameters: tuple[str, ...] = ()
+    standardised: bool = False
+    by_distance: bool = False
+    vanishes: bool = False
+
+
+#: The similarities a model may use. A new one is a row here and, where prototypes are
+#: to be moved, its value and slope in `smpcore.solvers.similarity`.
+SIMILARITIES = {
+    "rbf": SimilarityKind(_rbf, "RBF", kernels.RBF, ("gamma",), True, True, True),
+    "laplacian": SimilarityKind(
+        _laplacian, "Laplacian", kernels.LAPLACIAN, ("gamma",), True, True, True
+    ),
+    "linear": SimilarityKind(_linear, "linear", kernels.LINEAR, standardised=True),
+    "poly": SimilarityKind(
+        _poly, "polynomial", kernels.POLY, ("gamma", "degree", "coef0"), True
+    ),
+    "cosine": SimilarityKind(_cosine, "cosine", kernels.COSINE),
+    "ncc": SimilarityKind(_ncc, "correlation", kernels.NCC),
+    "intersection": SimilarityKind(
+        _intersection, kernel=kernels.INTERSECTION, by_distance=True
+    ),
+    "features": SimilarityKind(_features),
+    "gak": SimilarityKind(_gak),
+    "strings": SimilarityKind(_strings, parameters=("gamma",)),
+    "callable": SimilarityKind(_callable),
 }
+#: Those with a gradient.
+SMOOTH = tuple(kind for kind, row in SIMILARITIES.items() if row.kernel is not None)
 
 
 @dataclass(frozen=True)
@@ -206,6 +254,11 @@ class Similarity:
         if (self.kind == "callable") != callable(self.function):
             raise SmpcoreError("function should be given for kind='callable' only.")
 
+    @property
+    def traits(self) -> SimilarityKind:
+        """The row of `SIMILARITIES` for this kind."""
+        return SIMILARITIES[self.kind]
+
     def values(self, X: np.ndarray, anchors: np.ndarray) -> np.ndarray:
         """Similarity of each row of X to each anchor.
 
@@ -218,7 +271,7 @@ class Similarity:
         -------
         ndarray of shape (n_samples, n_anchors)
         """
-        return SIMILARITIES[self.kind](X, anchors, self)
+        return self.traits.values(X, anchors, self)
 
 
 def _is_number(value: object) -> bool:

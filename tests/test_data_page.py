@@ -8,10 +8,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.data import editor
+from pages.export import python_lines
 from pages.state import links, table_store
 from pages.state.choice import BUNDLED, Choice
 from pages.state.context import resolve
-from pages.ui import controls, exports
+from pages.ui import controls
 from pages.work import cache, server_files
 from smpcore import load_dataset, read_table, split
 from smpcore.datasets import make_dataset
@@ -275,7 +276,7 @@ def test_the_python_of_a_series_model_reads_the_same_series():
     sound(page.toggle(key="long_0").set_value(True).run())
     sound(page.number_input(key="long_times_0").set_value(8).run())
     dataset = table_store._entries[choice(page).token].dataset
-    source = exports._brought(resolve(choice(page)))
+    source = python_lines._brought(resolve(choice(page)))
     again = read_table(LONG.encode(), source["file"], **source["params"])
     assert source["file"] == "t.csv"
     assert again.digest == dataset.digest
@@ -398,7 +399,7 @@ def test_a_time_column_makes_blocks_in_time_and_python_says_so():
     assert facts(page)["Features"] == "2"
     assert (facts(page)["Training"], facts(page)["Validation"]) == ("36", "12")
     dataset = table_store._entries[choice(page).token].dataset
-    source = exports._brought(resolve(choice(page)))
+    source = python_lines._brought(resolve(choice(page)))
     again = read_table(DATED.encode(), source["file"], **source["params"])
     assert source["params"]["roles"]["when"] == "time"
     np.testing.assert_array_equal(again.times, dataset.times)

@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.explore.edits import edited
+from pages.export import python_lines
 from pages.prototypes import report
 from pages.prototypes.context import ModelContext
 from pages.state import links, state_file, undo
@@ -231,10 +232,10 @@ def test_other_data_forbid_nothing():
 
 
 def test_an_export_knows_and_does_not_ask():
-    made = exports.export(resolve(Choice(data="iris", forbidden=(PETAL,))))
+    made = exports.compiled(resolve(Choice(data="iris", forbidden=(PETAL,))))
     assert made.compiled.provenance["forbidden"] == [PETAL]
     assert PETAL not in [given.name for given in made.compiled.inputs]
-    script = exports.python_of_choice(made.context)
+    script = python_lines.python_of_choice(made.context)
     assert f"forbid(load_dataset('iris'), ['{PETAL}'])" in script
 
 

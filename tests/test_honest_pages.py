@@ -127,10 +127,10 @@ def test_few_rows_have_wide_intervals_and_repeated_folds(monkeypatch):
 def test_opening_the_test_set_is_in_state_file_report_and_bundle(times):
     was = {"opened": "2", "open": "1"} if times else {}
     choice = session_of(opened({"data": "breast_cancer"} | was)).choice
-    export, digest = exports.export(resolve(choice)), resolve(choice).dataset.digest
+    export, digest = exports.compiled(resolve(choice)), resolve(choice).dataset.digest
     files = zipfile.ZipFile(io.BytesIO(export.zip(False)))
     at = {name.rpartition("/")[2]: name for name in files.namelist()}
-    told = json.loads(files.read(at["model.json"]))["provenance"]
+    told = json.loads(files.read(at["breast_cancer.json"]))["provenance"]
     assert told["test_set_opened"] == times
     assert ("test" in told["accuracy"]) == bool(times)
     readme = files.read(at["README.md"]).decode().replace("\\", "")

@@ -232,8 +232,8 @@ def test_a_threshold_is_chosen_on_training_rows_and_judged_on_validation_rows():
 def test_a_threshold_moves_the_exported_models_intercept():
     choice = Choice(data="breast_cancer")
     choice = dataclasses.replace(choice, threshold=0.5, set_for=resolve(choice).key)
-    made = exports.export(resolve(choice))
-    plain = exports.export(resolve(Choice(data="breast_cancer")))
+    made = exports.compiled(resolve(choice))
+    plain = exports.compiled(resolve(Choice(data="breast_cancer")))
     moved = made.estimator.model_.intercept - plain.estimator.model_.intercept
     np.testing.assert_allclose(moved, [0, -0.5])
     assert made.compiled.provenance["operating_point"]["threshold"] == 0.5

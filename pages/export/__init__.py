@@ -1,1 +1,1 @@
-"""Export: settings, number formats, boards, ranges and the lines to paste."""
+"""Export: settings, number formats, boards, ranges, files and the lines to paste."""

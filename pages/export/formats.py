@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,19 @@ import pandas as pd
 import streamlit as st
 
 from pages.export import costs
-from pages.export.settings import FORMATS
 from pages.ui import exports
 from pages.ui.readouts import TITLES, percent
 from pages.ui.text import escape_markdown
 from pages.ui.worth import judging_part, worth_of
 from smpcore import quantise
-from smpcore.codegen import Agreement, CompiledModel, QuantModel, SensorRange, agreement
+from smpcore.codegen import (
+    NUMBERS,
+    Agreement,
+    CompiledModel,
+    QuantModel,
+    SensorRange,
+    agreement,
+)
 from smpcore.errors import ExportError
 from smpcore.evaluation import RegressionScores, Scores, class_numbers, count_answers
 
@@ -57,7 +63,7 @@ class Form:
     Parameters
     ----------
     name : str
-        Of `FORMATS`.
+        Of `NUMBERS`.
     model : CompiledModel, QuantModel or None
     problem : str
         Why there is no model, in a sentence.
@@ -105,17 +111,17 @@ def forms(
     Returns
     -------
     dict of str to Form
-        In the order of `FORMATS`.
+        In the order of `NUMBERS`.
     """
     found = {}
-    for name, width in FORMATS.items():
+    for name, width in NUMBERS.items():
         try:
             model = made.compiled
             model = quantise(model, width, ranges) if width else model
             parts = {}
             for part in made.parts * (not stop[0]):
                 parts[part] = _compared(made, model, part)
-                progress[0] += 1 / len(made.parts) / len(FORMATS)
+                progress[0] += 1 / len(made.parts) / len(NUMBERS)
             found[name] = Form(name, model, parts=parts)
         except ExportError as error:
             found[name] = Form(name, None, str(error))
@@ -284,8 +290,8 @@ def differing(made: exports.Export, form: Form) -> list[dict[str, Any]]:
     return found[:MOST_LISTED]
 
 
-def as_exported(form: Form, made: exports.Export) -> CompiledModel | QuantModel:
-    """The model of a format with what was measured of it, for its bundle."""
+def as_exported(form: Form, made: exports.Export) -> dict[str, Any]:
+    """What was measured of a format, for its files."""
     told = {"format": form.name, "parts": {}}
     for part, compared in form.parts.items():
         counts = {
@@ -296,6 +302,4 @@ def as_exported(form: Form, made: exports.Export) -> CompiledModel | QuantModel:
             counts["saturated_rows"] = compared.saturated
         measured = exports.measured(compared.scores, made.data)
         told["parts"][part] = measured | counts
-    source = form.model.source if form.is_whole else form.model
-    source = replace(source, provenance={**source.provenance, "as_exported": told})
-    return replace(form.model, source=source) if form.is_whole else source
+    return told

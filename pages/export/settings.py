@@ -1,11 +1,11 @@
-"""How the files of a model are to be made: number format, target, prefix."""
+"""How the files of a model are to be made: number format, target, name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import streamlit as st
 
@@ -13,28 +13,11 @@ from pages.state import session, widget_state
 from pages.state.context import Context
 from pages.ui.progress import is_waiting
 from pages.work.tasks import Task
+from smpcore.chips import CHIPS
+from smpcore.codegen import NUMBERS, TARGETS
 
-#: Number format of files -> bits of its integers; None: floats.
-FORMATS = {"float32": None, "int16": 16, "int8": 8}
-
-
-class Target(NamedTuple):
-    """What the files are for: its name, whose costs are shown, how they are packed."""
-
-    title: str
-    chip: str
-    files: str
-
-
-TARGETS = {
-    "c99": Target("Generic C99", "Cortex-M0", "c99"),
-    "arduino": Target("Arduino library", "ATmega328P", "arduino"),
-    "avr": Target("ATmega328P", "ATmega328P", "c99"),
-    "m0": Target("Cortex-M0", "Cortex-M0", "c99"),
-    "m4f": Target("Cortex-M4F", "Cortex-M4F", "c99"),
-}
-#: Characters that a prefix can have while it is typed: what is wrong with it is said.
-LONGEST_PREFIX = 40
+#: Characters that a name can have while it is typed: what is wrong with it is said.
+LONGEST_NAME = 40
 
 #: Work that is not done after this long shows its progress.
 QUICK_SECONDS = 1.0
@@ -45,8 +28,12 @@ _FORMAT_HELP = (
     "the rest."
 )
 _TARGET_HELP = (
-    "The same code for all. An Arduino library comes with sketches and is added in the "
-    "IDE as it is; all others come with a Makefile."
+    "What the zip is for. All libraries in C have the same code; the README tells how "
+    "it is tried and used."
+)
+_CHIP_HELP = "Flash, RAM and time below are those of this chip; the files are for any."
+_NAME_HELP = (
+    "Begins every name and file of the code, so that two models fit into one program."
 )
 
 
@@ -57,26 +44,39 @@ class Settings:
     Parameters
     ----------
     number_format : str
-        Of `FORMATS`.
+        Of `smpcore.codegen.NUMBERS`.
     target : str
-        Of `TARGETS`.
-    prefix : str
-        As typed.
+        Of `smpcore.codegen.TARGETS`.
+    chip : str
+        Whose costs are shown.
+    name : str
+        As typed; empty: the usual one.
     """
 
     number_format: str
     target: str
-    prefix: str
+    chip: str
+    name: str
 
 
-def ask() -> Settings:
-    """Let the visitor choose; links and other pages keep it."""
-    columns = st.columns([3, 2, 1], vertical_alignment="bottom")
+def ask(usual: str) -> Settings:
+    """Let the visitor choose; links and other pages keep it.
+
+    Parameters
+    ----------
+    usual : str
+        Name of the model where none is typed.
+
+    Returns
+    -------
+    Settings
+    """
+    columns = st.columns([3, 2, 2, 2], vertical_alignment="bottom")
     number_format = columns[0].segmented_control(
         "Number format",
-        list(FORMATS),
+        list(NUMBERS),
         required=True,
-        **widget_state.press("export_format", FORMATS, "float32"),
+        **widget_state.press("export_format", NUMBERS, "float32"),
         help=_FORMAT_HELP,
     )
     target = columns[1].selectbox(
@@ -86,12 +86,20 @@ def ask() -> Settings:
         **widget_state.pick("export_target", TARGETS, "c99"),
         help=_TARGET_HELP,
     )
-    prefix = columns[2].text_input(
-        "Prefix of every name",
-        max_chars=LONGEST_PREFIX,
-        **widget_state.words("export_prefix", LONGEST_PREFIX, "mdl"),
+    chip = columns[2].selectbox(
+        "Costs on",
+        list(CHIPS),
+        **widget_state.pick("export_chip", CHIPS, "Cortex-M0"),
+        help=_CHIP_HELP,
     )
-    return Settings(number_format, target, prefix)
+    name = columns[3].text_input(
+        "Model name",
+        max_chars=LONGEST_NAME,
+        placeholder=usual,
+        **widget_state.words("export_name", LONGEST_NAME, ""),
+        help=_NAME_HELP,
+    )
+    return Settings(number_format, target, chip, name)
 
 
 def key(context: Context) -> Any:

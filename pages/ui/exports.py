@@ -1,4 +1,4 @@
-"""The very model on the screen as files: C in a zip, and the Python that makes it."""
+"""The very model on the screen as files in a zip."""
 
 from __future__ import annotations
 
@@ -9,19 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from pages.state import session, table_store
-from pages.state.choice import BUNDLED, MINE, Choice
+from pages.state import session
+from pages.state.choice import Choice
 from pages.state.context import Context, resolve
-from pages.work import cache, fits, openml_sets
-from smpcore import SmpcoreError, compile_model, evaluate
+from pages.work import cache, fits
+from smpcore import SmpcoreError, compile_model, evaluate, export
 from smpcore.codegen import (
+    NUMBERS,
     CompiledModel,
-    QuantModel,
-    TestVectors,
-    bundle,
+    SensorRange,
     check_supported,
-    emit_python,
-    test_vectors,
+    default_name,
 )
 from smpcore.evaluation import RegressionScores, Scores
 
@@ -65,22 +63,58 @@ class Export:
             return self.estimator.model_.n_prototypes
         return self.compiled.n_rows
 
-    def vectors(self, model: CompiledModel | QuantModel, real: bool) -> TestVectors:
-        """Test vectors; real training rows are in them only when asked for."""
-        # Integers are small: so many that every prototype has a corner of its own.
-        n = 64 if isinstance(model, QuantModel) else 32
-        if not real:
-            return test_vectors(model, n=n)
-        dataset = self.data.dataset
-        train = dataset.frame.iloc[self.data.split.train]
-        return test_vectors(model, model.rows(train), n, source=dataset.name)
+    @property
+    def usual_name(self) -> str:
+        """See `usual_name`."""
+        return usual_name(self.context)
 
-    def zip(self, real: bool, prefix: str = "mdl") -> bytes:
-        """The bundle in 32-bit floats: the same bytes for the same model."""
-        return bundle(self.compiled, self.vectors(self.compiled, real), prefix)
+    def zip(
+        self,
+        real: bool,
+        target: str = "c99",
+        number: str = "float32",
+        name: str = "",
+        ranges: Mapping[str, SensorRange] | None = None,
+        told: Mapping[str, Any] | None = None,
+    ) -> bytes:
+        """The model as files: the same bytes for the same model.
+
+        Parameters
+        ----------
+        real : bool
+            Whether real training rows are among the test vectors.
+        target, number, ranges
+            See `smpcore.export`.
+        name : str
+            Of the model; empty: the usual one.
+        told : mapping, optional
+            What was measured of these numbers.
+
+        Returns
+        -------
+        bytes
+        """
+        train = self.data.dataset.frame.iloc[self.data.split.train]
+        return export(
+            self.estimator.model_,
+            self.data.preparation,
+            target,
+            number,
+            name or self.usual_name,
+            # Integers are small: so many that every prototype has a corner of its own.
+            vectors=64 if NUMBERS[number] else 32,
+            real_rows=train if real else None,
+            ranges=ranges,
+            provenance=self.provenance | ({"as_exported": told} if told else {}),
+        )
 
 
-def export(context: Context) -> Export:
+def usual_name(context: Context) -> str:
+    """Name of a model in generated code where the visitor gives none."""
+    return default_name(context.data.dataset.name)
+
+
+def compiled(context: Context) -> Export:
     """Compile the canonical model of a choice.
 
     Raises
@@ -94,8 +128,8 @@ def export(context: Context) -> Export:
 def _compiled(context: Context, fit: fits.Fit) -> Export:
     estimator = context.with_threshold(fit.finished())
     provenance = _provenance(context, estimator)
-    compiled = compile_model(estimator.model_, context.data.preparation, provenance)
-    return Export(context, estimator, compiled)
+    model = compile_model(estimator.model_, context.data.preparation, provenance)
+    return Export(context, estimator, model)
 
 
 def _provenance(context: Context, estimator: Any) -> dict[str, Any]:
@@ -217,65 +251,3 @@ def offer(choice: Choice) -> tuple[str, Callable[[], bytes]]:
         refused = str(error)
     results["offer"] = choice, (refused, make)
     return refused, make
-
-
-def _brought(context: Context) -> dict[str, Any]:
-    """How a table that is not bundled is read, or fetched, the same way again."""
-    dataset, drawn = context.table, None
-    if context.choice.data == MINE:
-        drawn = table_store.visit(context.choice.token)[1]
-    reading = dataset.reading
-    if reading is None or drawn is not None or dataset.test_rows is not None:
-        raise SmpcoreError(
-            "Drawn points and a separate test file have no short Python version; the "
-            "C bundle's model.json contains the whole model."
-        )
-    words = {
-        "delimiter": reading.delimiter,
-        "decimal": reading.decimal,
-        "encoding": reading.encoding,
-    }
-    options = {name: value for name, value in words.items() if value}
-    if not reading.header:
-        options["header"] = False
-    if dataset.channels:
-        series = {"series": reading.series, "n_times": reading.n_times}
-        options |= {name: value for name, value in series.items() if value}
-    arranged = {"roles": dict(dataset.roles), "kinds": dict(dataset.kinds)}
-    arranged["task"] = dataset.task
-    if (number := openml_sets.number_behind(dataset)) is not None:
-        return {"openml": number, "params": arranged}
-    name = reading.filename or dataset.name
-    return {"file": name, "params": options | arranged}
-
-
-def python_of_choice(context: Context) -> str:
-    """Python that fits the same model with the library."""
-    choice, method = context.choice, context.method
-    estimator = method.estimators[context.task]
-    defaults = method.defaults(context.task)
-    if (number := openml_sets.number_of(choice.data)) is not None:
-        source = {"openml": number}
-    elif choice.data not in BUNDLED:
-        source = _brought(context)
-    else:
-        info = BUNDLED[choice.data]
-        start = {param.name: param.start for param in info.params}
-        changed = {n: v for n, v in choice.data_values.items() if v != start[n]}
-        source = {"key": choice.data, "params": changed}
-    if context.task != context.table.task:
-        source["two_classes"] = True
-    if choice.forbidden:
-        source["forbidden"] = choice.forbidden
-    return emit_python(
-        {
-            "dataset": source,
-            "split": {
-                "validation": choice.validation,
-                "test": choice.test,
-                "seed": choice.seed,
-            },
-            "estimator": estimator.__name__,
-            "params": {n: v for n, v in context.values.items() if v != defaults[n]},
-        }
-    )

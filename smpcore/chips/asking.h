@@ -1,6 +1,6 @@
 /* What a program calls: the prediction, where INTEGER is defined after a conversion of
  * floats to that type. */
-#include "model.h"
+#include "mdl.h"
 
 #ifdef INTEGER
 static INTEGER integers[MDL_N];

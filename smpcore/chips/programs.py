@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 PATIENCE = 120
 
 #: Whether floats are converted first -> the model's files.
-SOURCES = {False: ("model.c",), True: ("model.c", "model_quantise.c")}
+SOURCES = {False: ("mdl.c",), True: ("mdl.c", "mdl_quantise.c")}
 
 # Each operation is rounded on its own, as the emulator does it; what is not called is
 # left out.
@@ -157,7 +157,7 @@ def build(
         Flags; those that `write` gave are among them.
     name : str
         Of the file to make.
-    sources : sequence of str, default ("model.c",)
+    sources : sequence of str, default ("mdl.c",)
         The model's files.
 
     Returns

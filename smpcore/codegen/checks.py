@@ -48,7 +48,7 @@ def rules(
             yield from _places_fit(operation, inputs)
         yield from _rules(operation, n)
         n = _width(operation)
-    yield f"bias should be one number for each of {n_rows} rows", n == n_rows
+    yield f"operations should give {n_rows} scores, one for each label", n == n_rows
 
 
 def _width(operation: Operation) -> int:

@@ -16,7 +16,11 @@ from smpcore.codegen.program import OPERATIONS, Operation
 from smpcore.codegen.quant_inputs import QuantInput
 from smpcore.errors import ExportError
 
+#: Version of this text, and of all files that a model is exported as.
 SCHEMA = 2
+
+#: Entries that tell which model it is; its reader has no use for them.
+IDENTITY = ("name", "id")
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _PLAIN = {int: "integer", float: "number", str: "string", bool: "boolean"}
@@ -103,7 +107,7 @@ def from_text(text: str, kind: Any) -> Any:
 def _read(content: Any, kind: Any) -> Any:
     if not isinstance(content, dict) or content.pop("schema", None) != SCHEMA:
         raise ExportError(f"schema should be {SCHEMA}; export the model again.")
-    for derived in ("arithmetic", "zero_weights"):
+    for derived in ("arithmetic", "zero_weights", *IDENTITY):
         content.pop(derived, None)
     if kind.is_integer != ("source" in content):
         reader = kind.SOURCE.__name__ if kind.is_integer else "QuantModel"
@@ -164,7 +168,9 @@ def schema(model: Any) -> dict[str, Any]:
         }
         for kind in ("integer", "number")
     }
-    return {"$schema": _DRAFT, **_model(model), "$defs": arrays}
+    described = _model(model)
+    described["properties"] |= {name: {"type": "string"} for name in IDENTITY}
+    return {"$schema": _DRAFT, **described, "$defs": arrays}
 
 
 def _model(model: Any) -> dict[str, Any]:

@@ -32,7 +32,18 @@ KEYWORDS = frozenset(
 #: With prefix and duplicate number an enumerator stays below the 63 characters that
 #: C99 tells apart.
 MAX_IDENTIFIER = 40
-MAX_PREFIX = 12
+MAX_PREFIX = 14
+
+#: A header of this name would be taken for one of C, of a system or of Arduino.
+HEADERS = frozenset(
+    """
+    arduino assert binary client complex ctype dirent eeprom errno fenv glob inttypes
+    ipaddress limits locale malloc math memory new poll print printable regex sched
+    search server setjmp signal spi stdalign stdarg stdatomic stdbool stddef stdint
+    stdio stdlib stdnoreturn stream string strings tgmath threads time uchar udp unistd
+    wchar wctype wire wstring
+    """.split()
+)
 
 # ISO C compilers need not take longer string literals.
 _MAX_LITERAL = 4000
@@ -67,7 +78,7 @@ def identifier(name: str, taken: set[str]) -> str:
 
 
 def check_prefix(prefix: str) -> str:
-    """Refuse a prefix that cannot begin every name of a C file.
+    """Refuse a name that cannot begin every name of a C file, and that of the file.
 
     Parameters
     ----------
@@ -76,7 +87,7 @@ def check_prefix(prefix: str) -> str:
     Returns
     -------
     str
-        The prefix itself.
+        The name itself.
 
     Raises
     ------
@@ -88,12 +99,12 @@ def check_prefix(prefix: str) -> str:
         not isinstance(prefix, str)
         or not re.fullmatch(pattern, prefix)
         or len(prefix) > MAX_PREFIX
-        or prefix in KEYWORDS
+        or prefix in KEYWORDS | HEADERS
     ):
         raise ExportError(
-            f"prefix={shorten(str(prefix))} should be a lower-case letter followed by "
-            f"letters, digits or single underscores, at most {MAX_PREFIX} characters "
-            "and no word of C or C++; 'mdl' always works."
+            f"name={shorten(str(prefix))} should be a lower-case letter followed by "
+            f"letters, digits or single underscores, at most {MAX_PREFIX} characters, "
+            "no word of C or C++ and no header of C or Arduino; 'mdl' always works."
         )
     return prefix
 

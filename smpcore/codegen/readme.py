@@ -1,55 +1,53 @@
-"""The page that explains a bundle: inputs, classes, origin, how to compile."""
+"""The page that explains a zip: how to use it, inputs, classes, origin."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 
 from smpcore.codegen import readme_parts as parts
 from smpcore.codegen.agreement import error_bound
 from smpcore.codegen.compiled import CompiledModel
+from smpcore.codegen.conversions import conversions
 from smpcore.codegen.discriminating import untested_parameters
 from smpcore.codegen.inputs import CompiledInput
+from smpcore.codegen.json_text import SCHEMA
 from smpcore.codegen.names import c_float, markdown
+from smpcore.codegen.package import Package
 from smpcore.codegen.quantised import QuantModel
-from smpcore.codegen.readme_integers import facts_of_integers, readme_of_integers
+from smpcore.codegen.readme_integers import facts_of_integers
 from smpcore.codegen.vectors import TestVectors
 
 
-def readme(
-    model: CompiledModel | QuantModel, vectors: TestVectors, prefix: str = "mdl"
-) -> str:
-    """Write what the bundle holds and how to use it.
+def readme(package: Package, use: str, files: Iterable[str], in_c: bool) -> str:
+    """Write what the zip holds and how to use it.
 
     Parameters
     ----------
-    model : CompiledModel or QuantModel
-        Model that the bundle holds as C code.
-    vectors : TestVectors
-        Test vectors of this model, from `test_vectors`.
-    prefix : str, default "mdl"
-        Begin of every name in the C code; a C identifier.
+    package : Package
+        The model, its test vectors and its name.
+    use : str
+        Markdown of the target: how the files are tried and used.
+    files : iterable of str
+        Paths of all files.
+    in_c : bool
+        Whether names of C are told.
 
     Returns
     -------
     str
         Markdown; every name a user wrote is escaped.
     """
-    if model.is_integer:
-        return readme_of_integers(model, vectors, prefix)
-    what = "value" if model.is_regression else "score"
-    untested = untested_parameters(model, vectors.rows)
-    notes = untested and f"\n{untested}\n"
-    notes += f"""
-Keep `-ffp-contract=off` and leave out `-ffast-math`, or {what}s differ in their last
-bits.
-"""
+    model, name = package.model, package.name
+    known = facts(model, package.vectors, name) if in_c else _plain_facts(package)
     return "\n".join(
         [
-            _what_it_is(model, vectors, prefix),
-            *facts(model, vectors, prefix),
-            parts.how_to_compile(prefix, vectors, what, "model.c", "selftest.c", notes),
-            parts.origin(model, model.to_json()),
-            parts.files("`model.h`, `model.c`", "`selftest.c`"),
+            _what_it_is(package),
+            f"## Use\n\n{use}",
+            *known,
+            parts.origin(package.source, package.id),
+            parts.files(files, name),
         ]
     )
 
@@ -78,35 +76,129 @@ def facts(
     ]
 
 
-def _what_it_is(compiled: CompiledModel, vectors: TestVectors, prefix: str) -> str:
-    m, first = prefix.upper(), compiled.inputs[0].identifier.upper()
-    real = parts.origin_of_vectors(vectors)
-    size = f"{compiled.in_words}, {len(compiled.inputs)} inputs"
-    title, answers = "A classifier in C", f", {compiled.n_outputs} classes."
-    use = f"puts({prefix}_label({prefix}_predict(x)));"
-    if compiled.is_regression:
-        title, answers = "A regression model in C", ", one value."
-        use = f"float value = {prefix}_predict(x);"
-    warnings = "".join(f"\n**{warning}**\n" for warning in compiled.warnings)
+def _what_it_is(package: Package) -> str:
+    """Title, sizes, identity, and what to know first."""
+    model, source = package.model, package.source
+    answers = f"{model.n_outputs} classes"
+    if model.is_regression:
+        answers = "one value"
+    warnings = "".join(f"\n**{warning}**\n" for warning in model.warnings)
     return f"""\
-# {title}
+# A {package.what}
 
-{size}{answers}
-C99 or C++, 32-bit floats, no heap, no library. Test vectors: {real}.
-{_stack(compiled)}{warnings}
+Model `{package.name}`, ID `{package.id}`, {package.number}, file format {SCHEMA}.
+{source.in_words}, {len(source.inputs)} inputs, {answers}.
+Test vectors: {parts.origin_of_vectors(package.vectors)}.
+{warnings}"""
+
+
+def use_in_c(package: Package, include: str) -> str:
+    """How the C of a model is called, and what to take care of.
+
+    Parameters
+    ----------
+    package : Package
+    include : str
+        Name of the header with its quotes or brackets.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    model, name = package.model, package.name
+    m, entry = name.upper(), package.source.inputs[0].identifier.upper()
+    call = f"{name}_predict(x)"
+    answer = f"puts({name}_label({call}));"
+    if model.is_regression:
+        answer = f"float value = {call};"
+        if package.is_whole:
+            step, shift = c_float(model.step), c_float(model.shift)
+            answer = f"float value = {call} * {step} + {shift};"
+    given = f"float x[{m}_N] = {{0}}; /* in the units of the table */\n"
+    given += f"x[{m}_IN_{entry}] = ...;"
+    if package.is_whole:
+        kind = f"int{model.width}_t"
+        given = f"""\
+float values[{m}_N] = {{0}}; /* in the units of the table */
+{kind} x[{m}_N];
+values[{m}_IN_{entry}] = ...;
+{name}_quantise(values, x);"""
+        if not model.converts:
+            given = f"{kind} x[{m}_N] = {{0}}; /* whole numbers, as they are */\n"
+            given += f"x[{m}_IN_{entry}] = ...;"
+    return f"""\
 ```c
-#include "model.h"
+#include {include}
 
-float x[{m}_N] = {{0}};
-x[{m}_IN_{first}] = ...;
-{use}
+{given}
+{answer}
 ```
+
+C99 or C++, no heap, no other library. `{name}_check_inputs(x)` tells which inputs are
+outside the range of the training rows, where nothing is known of the answer;
+`{name}_selftest()` gives how many test vectors get a wrong answer.
+{_cautions(package)}
+On an AVR tables, labels and vectors stay in flash; a label is then read with
+`pgm_read_byte` or the functions ending in `_P`.
 """
+
+
+def _cautions(package: Package) -> str:
+    """Compiler flags that change bits, and what the test vectors do not try."""
+    model, name = package.model, package.name
+    if package.is_whole:
+        n_rows = len(conversions(model).kinds)
+        return f"""
+`{name}.c` has no floats: its scores are the same on every machine and with all options
+of a compiler. `{name}_quantise.c` computes in 32-bit floats: keep `-ffp-contract=off`.
+`{name}_selftest_quantise()` tells how many of {n_rows} rows of numbers are converted
+otherwise: ends of ranges, halves, far outside, missing. A chip that reads whole numbers
+needs neither of the two files that end in `_quantise.c`.
+"""
+    what = "value" if model.is_regression else "score"
+    stack = _stack(model)
+    untested = untested_parameters(model, package.vectors.rows)
+    return f"""
+Keep `-ffp-contract=off` and leave out `-ffast-math`, or {what}s differ in their last
+bits. {stack}
+{untested}
+"""
+
+
+def _plain_facts(package: Package) -> list[str]:
+    """`facts` without any name of C."""
+    model, source = package.model, package.source
+    lines = "\n".join(
+        f"| {place} | {markdown(entry.name)} | {span} | {missing} |"
+        for place, entry in enumerate(source.inputs)
+        for span, missing in [_plain_range(entry)]
+    )
+    inputs = f"""\
+## Inputs
+
+In the units of the table the model was fitted on, in this order.
+
+| index | column | range in training | missing counts as |
+|---|---|---|---|
+{lines}
+{parts.constants(source)}"""
+    answers = "" if model.is_regression else parts.classes(source)
+    return [*filter(None, [inputs, answers, parts.measured(source.provenance)])]
+
+
+def _plain_range(entry: CompiledInput) -> tuple[str, str]:
+    if entry.levels:
+        levels = (f"{k}: {markdown(level)}" for k, level in enumerate(entry.levels))
+        return ", ".join(levels), "-1, no level; as an unknown one"
+    span = f"{entry.low:.6g} to {entry.high:.6g}"
+    gone = "may not be missing" if entry.missing is None else f"{entry.missing:.6g}"
+    return span + (", whole numbers" if entry.integer else ""), gone
 
 
 def _stack(compiled: CompiledModel) -> str:
     needed = compiled.stack_bytes
-    return f"Its arrays take {needed:,} bytes of stack.\n" if needed else ""
+    return f"Its arrays take {needed:,} bytes of stack." if needed else ""
 
 
 def _inputs(compiled: CompiledModel, m: str) -> str:

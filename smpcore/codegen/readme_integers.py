@@ -1,16 +1,14 @@
-"""The page that explains the bundle of an integer model."""
+"""Sections of a README about a model of integers."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from smpcore.codegen import readme_parts as parts
-from smpcore.codegen.conversions import conversions
 from smpcore.codegen.costs import conversion
 from smpcore.codegen.names import markdown
 from smpcore.codegen.quant_inputs import QuantInput, container_ends
 from smpcore.codegen.quantised import QuantModel
-from smpcore.codegen.vectors import TestVectors
 
 #: Chip -> what its time is counted in.
 _COUNTED = {
@@ -18,55 +16,6 @@ _COUNTED = {
     "Cortex-M0": "instructions",
     "Cortex-M4F": "instructions",
 }
-
-
-def readme_of_integers(
-    quant: QuantModel, vectors: TestVectors, prefix: str = "mdl"
-) -> str:
-    """Write what the bundle holds and how to use it.
-
-    Parameters
-    ----------
-    quant : QuantModel
-    vectors : TestVectors
-    prefix : str, default "mdl"
-
-    Returns
-    -------
-    str
-        Markdown; every name a user wrote is escaped.
-    """
-    what = "value" if quant.is_regression else "score"
-    n_rows = len(conversions(quant).kinds)
-    notes = f"""
-`{prefix}_selftest_quantise()` of `selftest_quantise.c` tells how many of {n_rows} rows
-of numbers are converted otherwise: ends of ranges, halves, far outside, missing.
-
-`model.c` has no floats: its scores are the same on every machine and with all options
-of a compiler. `model_quantise.c` computes in 32-bit floats: keep `-ffp-contract=off`.
-A chip that reads whole numbers needs only `model.c`; leave out both files of the
-conversion there.
-"""
-    return "\n".join(
-        [
-            _what_it_is(quant, vectors, prefix),
-            *facts_of_integers(quant, prefix),
-            parts.how_to_compile(
-                prefix,
-                vectors,
-                what,
-                "model.c model_quantise.c",
-                "selftest.c selftest_quantise.c",
-                notes,
-            ),
-            parts.origin(quant.source, quant.to_json()),
-            parts.files(
-                "`model.h`, `model.c`, `model_quantise.c`",
-                "`selftest.c`, `selftest_quantise.c`",
-                "\n`mdl.py`: the same in plain Python.",
-            ),
-        ]
-    )
 
 
 def facts_of_integers(quant: QuantModel, prefix: str) -> list[str]:
@@ -87,35 +36,6 @@ def facts_of_integers(quant: QuantModel, prefix: str) -> list[str]:
         *filter(None, [parts.measured(quant.source.provenance)]),
         _proof(quant, prefix),
     ]
-
-
-def _what_it_is(quant: QuantModel, vectors: TestVectors, prefix: str) -> str:
-    m, width = prefix.upper(), quant.width
-    first = quant.inputs[0].given.identifier.upper()
-    answers = f", {quant.n_outputs} classes."
-    title, use = "A classifier", f"puts({prefix}_label({prefix}_predict(x)));"
-    if quant.is_regression:
-        title, answers = "A regression model", ", one value."
-        use = f"float value = {prefix}_predict(x) * {quant.step:.9g}f"
-        use += f" + {quant.shift:.9g}f;"
-    warnings = "".join(f"\n**{text}**\n" for text in quant.warnings)
-    return f"""\
-# {title} in C, {width}-bit integers
-
-{quant.source.in_words}, {len(quant.inputs)} inputs{answers}
-C99 or C++, integers only, no heap, no library; sums in {quant.accumulator} bits. Test
-vectors: {parts.origin_of_vectors(vectors)}.
-{warnings}
-```c
-#include "model.h"
-
-float values[{m}_N] = {{0}}; /* in the units of the table */
-int{width}_t x[{m}_N];
-values[{m}_IN_{first}] = ...;
-{prefix}_quantise(values, x);
-{use}
-```
-"""
 
 
 def _inputs(quant: QuantModel, prefix: str) -> str:

@@ -2,54 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.names import markdown
-from smpcore.codegen.targets.c99.frame import FLAGS
 from smpcore.codegen.vectors import TestVectors
-
-HOW_TO_COMPILE = """\
-## Compile
-
-`make host` compiles for this computer and tries {n_vectors} test vectors, of which
-every {what} is compared bit for bit; `make avr`, `make cortex-m0` and `make cortex-m4f`
-compile for an ATmega328P, a Cortex-M0 and a Cortex-M4F and print the size. By hand:
-
-```
-cc {flags} -O2 -o example_host example_host.c {tests} {sources}
-avr-gcc -mmcu=atmega328p {flags} -Os -c {sources}
-arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb {flags} -Os -c {sources}
-```
-
-On the chip itself `{prefix}_selftest()` of `selftest.c` gives how many vectors differ.
-{notes}
-On an AVR tables, labels and vectors stay in flash; a label is then read with
-`pgm_read_byte` or the functions ending in `_P`.
-"""
-
-
-def how_to_compile(
-    prefix: str,
-    vectors: TestVectors,
-    what: str,
-    sources: str,
-    tests: str,
-    notes: str,
-) -> str:
-    """Commands, and what they compare."""
-    return HOW_TO_COMPILE.format(
-        flags=FLAGS,
-        n_vectors=len(vectors.rows),
-        what=what,
-        sources=sources,
-        tests=tests,
-        prefix=prefix,
-        notes=notes,
-    )
 
 
 def origin_of_vectors(vectors: TestVectors) -> str:
@@ -168,14 +127,14 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def origin(compiled: CompiledModel, text: str) -> str:
-    """Provenance as a table, and the hash of the model.
+def origin(compiled: CompiledModel, number: str) -> str:
+    """Provenance as a table, and the ID of the model.
 
     Parameters
     ----------
     compiled : CompiledModel
-    text : str
-        What ``model.json`` holds.
+    number : str
+        ID of the model.
 
     Returns
     -------
@@ -189,14 +148,13 @@ def origin(compiled: CompiledModel, text: str) -> str:
     facts = "\n".join(
         f"| {markdown(name)} | {markdown(value)} |" for name, value in _facts(told)
     )
-    digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
     return f"""\
 ## Where it comes from
 
 | what | value |
 |---|---|
 {facts or "| provenance | not given |"}
-| model.json, BLAKE2b | {digest} |
+| ID: BLAKE2b of inputs and numbers | {number} |
 """
 
 
@@ -210,16 +168,56 @@ def _facts(value: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, str]
             yield here, str(entry)
 
 
-def files(sources: str, tests: str, more: str = "") -> str:
-    """What lies in the bundle."""
-    return f"""\
-## Files
+#: Ends of a path -> what the file is; the first that fits is told. @: the name.
+_FILES = {
+    "README.md": "this page",
+    "LICENSE": "0BSD: the code is yours",
+    "@.h": "what there is to call, and the inputs",
+    "@.c": "the model",
+    "@_inputs.c": "compares inputs with the training rows; may be left out",
+    "@_selftest.h": "what there is to call of the self-test",
+    "@_selftest.c": "tries the test vectors: every score, bit for bit",
+    "@_selftest_quantise.c": "tries the conversion",
+    "@_quantise.c": "converts numbers in the units of the table to integers",
+    "@_test_vectors.h": "rows of inputs with their scores, for the self-test",
+    "@_test_vectors.csv": "the same rows as a table",
+    "@_example.c": "answers one row, then tests itself",
+    "@_example.py": "answers the test vectors, and compares",
+    "@_selftest.py": "tries the test vectors",
+    "@.schema.json": "JSON schema of the model",
+    "library.json": "manifest of PlatformIO",
+    "@.json": "the whole model for programs",
+    "@.py": "the model in plain Python",
+    "@.onnx": "the model",
+    "Makefile": "compiles for this computer and for chips",
+    "CMakeLists.txt": "how CMake builds it",
+    "Kconfig": "options of the build",
+    "module.yml": "manifest of Zephyr",
+    "library.properties": "manifest of Arduino",
+    "keywords.txt": "words that the Arduino IDE colours",
+    "Ask.ino": "sketch that answers rows from the serial monitor",
+    "SelfTest.ino": "sketch that tries the test vectors on the board",
+}
 
-{sources}: the model. `model.json`: the same, for programs, as `model.schema.json`
-describes it.{more}
-`example_host.c`, {tests}, `selftest.h`, `test_vectors.h`, `Makefile`: the
-self-test. Licence of the code: 0BSD, it is yours.
-"""
+
+def files(paths: Iterable[str], name: str) -> str:
+    """What lies in the zip, as a table.
+
+    Parameters
+    ----------
+    paths : iterable of str
+    name : str
+        Of the model.
+
+    Returns
+    -------
+    str
+    """
+    ends = {end.replace("@", name): told for end, told in _FILES.items()}
+    lines = "\n".join(
+        f"| `{path}` | {ends[path.rpartition('/')[2]]} |" for path in sorted(paths)
+    )
+    return f"## Files\n\n| file | what it is |\n|---|---|\n{lines}\n"
 
 
 def levels(entry: CompiledInput, m: str) -> str:

@@ -6,19 +6,18 @@ from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.names import c_float
 from smpcore.codegen.quantised import QuantModel
-from smpcore.codegen.targets.c99.frame import LICENCE
+from smpcore.codegen.targets.c99.frame import head
 from smpcore.codegen.targets.c99.tables import class_type, number_types
 
 
-def ask_sketch(model: CompiledModel | QuantModel, prefix: str, library: str) -> str:
+def ask_sketch(model: CompiledModel | QuantModel, prefix: str) -> str:
     """Write the sketch that reads rows from the serial port and prints answers.
 
     Parameters
     ----------
     model : CompiledModel or QuantModel
     prefix : str
-    library : str
-        Name of the library, which is that of its header.
+        Name of the model, which is that of the library and its header.
 
     Returns
     -------
@@ -36,8 +35,8 @@ def ask_sketch(model: CompiledModel | QuantModel, prefix: str, library: str) -> 
         value = f"(float){value} * {step} + {shift}"
     return _filled(
         _ASK,
+        model,
         prefix,
-        library,
         answer=answer,
         convert=_CONVERT if whole else "",
         outside=_OUTSIDE if whole else "",
@@ -53,16 +52,13 @@ def ask_sketch(model: CompiledModel | QuantModel, prefix: str, library: str) -> 
     )
 
 
-def self_test_sketch(
-    model: CompiledModel | QuantModel, prefix: str, library: str
-) -> str:
+def self_test_sketch(model: CompiledModel | QuantModel, prefix: str) -> str:
     """Write the sketch that tries the vectors and, of integers, the conversion.
 
     Parameters
     ----------
     model : CompiledModel or QuantModel
     prefix : str
-    library : str
 
     Returns
     -------
@@ -81,7 +77,7 @@ def self_test_sketch(
 """
         for title, function, total in tests
     )
-    return _filled(_SELF_TEST, prefix, library, tests="".join(lines))
+    return _filled(_SELF_TEST, model, prefix, tests="".join(lines))
 
 
 def _middle(entry: CompiledInput) -> float:
@@ -106,10 +102,12 @@ def _wrapped(words: list[str]) -> str:
     return "\n".join(f" *   {line}" for line in lines)
 
 
-def _filled(text: str, prefix: str, library: str, **more: str) -> str:
-    words = {"M": prefix.upper(), "p": prefix, "library": library}
+def _filled(
+    text: str, model: CompiledModel | QuantModel, prefix: str, **more: str
+) -> str:
+    words = {"M": prefix.upper(), "p": prefix, "head": head(model, prefix)}
     # What is put in first may itself hold words to fill.
-    for word, filling in (more | words | {"licence": LICENCE, "begin": _BEGIN}).items():
+    for word, filling in (more | words | {"begin": _BEGIN}).items():
         text = text.replace(f"@{word}@", filling)
     return text
 
@@ -122,8 +120,7 @@ _BEGIN = """\
 """
 
 _ASK = """\
-@licence@
-/* Answers rows from the serial monitor (9600 baud, a newline ends a row).
+@head@/* Answers rows from the serial monitor (9600 baud, a newline ends a row).
  * A row is the numbers of all inputs in the units of the table, with spaces or commas
  * between them; nan: missing. In this order:
 @inputs@
@@ -132,7 +129,7 @@ _ASK = """\
  */
 #include <stdlib.h>
 
-#include <@library@.h>
+#include <@p@.h>
 
 static float values[@M@_N]; /* of the row so far */
 static unsigned count;      /* how many */
@@ -241,14 +238,14 @@ _OUTSIDE = """\
 """
 
 _SELF_TEST = """\
-@licence@
-/* Tries the model on this very board: 0 is good. */
-#include <@library@.h>
-#include <@library@_selftest.h>
+@head@/* Tries the model on this very board: 0 is good. */
+#include <@p@.h>
+#include <@p@_selftest.h>
 
 void setup()
 {
-@begin@@tests@}
+@begin@    Serial.println(F(@M@_NAME " " @M@_ID));
+@tests@}
 
 void loop()
 {

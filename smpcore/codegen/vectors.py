@@ -125,11 +125,11 @@ def test_vectors(
     raw = sample(compiled, max(256, n), seed)
     if whole:
         given, drawn = model.quantise, model.quantise(raw)
-        # Rows drawn at random may all lie far from the prototypes, telling ones do not.
-        telling = list(
+        # Rows drawn at random may all lie far from the prototypes, chosen ones do not.
+        chosen = list(
             itertools.islice(discriminating_inputs(model, drawn), MAX_VECTORS)
         )
-        near = neighbours(model, np.vstack([telling, drawn]), MAX_VECTORS)
+        near = neighbours(model, np.vstack([chosen, drawn]), MAX_VECTORS)
         random = _any_integers(model, drawn, seed)
         kinds = f"int{model.width}", f"int{model.accumulator}"
     else:

@@ -98,9 +98,12 @@ class Preparation:
     ----------
     inputs : tuple of Input
         One per raw feature column, in order.
+    dataset : str
+        Name of the data set that it was learned on.
     """
 
     inputs: tuple[Input, ...]
+    dataset: str = ""
 
     @cached_property
     def feature_names(self) -> tuple[str, ...]:
@@ -290,7 +293,7 @@ def prepare(dataset: Dataset, rows: np.ndarray) -> Preparation:
             f"most {MAX_PREPARED:,} values are possible; give the columns with most "
             "categories the role ignore, or use fewer rows."
         )
-    return Preparation(tuple(inputs))
+    return Preparation(tuple(inputs), dataset.name)
 
 
 def _number(column: pd.Series, first: int) -> Input:

@@ -9,14 +9,15 @@ from smpcore.estimators import (
 )
 from smpcore.methods.method import CLASS_WEIGHT, Method
 from smpcore.parameters import Param, Values
+from smpcore.similarity import SIMILARITIES
 
 
-def _has_width(values: Values) -> bool:
-    return values["similarity"] in ("rbf", "laplacian", "poly")
+def _has_gamma(values: Values) -> bool:
+    return "gamma" in SIMILARITIES[values["similarity"]].parameters
 
 
-def _polynomial(values: Values) -> bool:
-    return values["similarity"] == "poly"
+def _has_degree(values: Values) -> bool:
+    return "degree" in SIMILARITIES[values["similarity"]].parameters
 
 
 def _paper(values: Values) -> bool:
@@ -59,19 +60,14 @@ SUPERSPARSE = Method(
             1e-9,
             1e3,
             help="Larger: each case affects only inputs close to it.",
-            shown_if=_has_width,
+            shown_if=_has_gamma,
         ),
         Param(
             "similarity",
             "Similarity",
             "choice",
-            options=(
-                ("rbf", "RBF"),
-                ("laplacian", "Laplacian"),
-                ("linear", "linear"),
-                ("poly", "polynomial"),
-                ("cosine", "cosine"),
-                ("ncc", "correlation"),
+            options=tuple(
+                (kind, row.title) for kind, row in SIMILARITIES.items() if row.title
             ),
             help="How the similarity of two cases is measured.",
             advanced=True,
@@ -84,7 +80,7 @@ SUPERSPARSE = Method(
             6,
             help="Degree of the polynomial.",
             advanced=True,
-            shown_if=_polynomial,
+            shown_if=_has_degree,
         ),
         Param(
             "target",

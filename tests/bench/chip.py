@@ -213,7 +213,7 @@ def _l1_alike(X: np.ndarray, y: np.ndarray, split: tuple, n: int) -> dict[str, A
 def _peer(program: Program, truth: np.ndarray) -> dict[str, Any]:
     """What a peer's program takes on the chip."""
     accuracy = float((program.labels == truth).mean())
-    sources = ["model.cpp" if "model.cpp" in program.files else "model.c"]
+    sources = ["mdl.cpp" if "mdl.cpp" in program.files else "mdl.c"]
     if program.least_bytes > CHIP.flash:
         why = f"its numbers alone take {program.least_bytes:,} bytes of flash"
         return {"accuracy": accuracy, "refused": why}

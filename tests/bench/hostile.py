@@ -26,6 +26,7 @@ from tests.bench.classroom import Visitor, free_port, percentile, start_server
 from tests.bench.files import CASES, N, _names
 from tests.bench.live import FLAGS
 from tests.bench.uploads import processes
+from tests.browser.test_workspace import opened_dialog
 from tests.smpcore.datasets.openml_server import Served, serving
 
 #: A case that is not answered then has no answer.
@@ -55,6 +56,13 @@ UPLOADS: dict[str, tuple[str, Callable[[], bytes]]] = {
 }
 STATES = {
     "state file of 10 MB": lambda: b'{"a": "' + b"x" * 10_000_000 + b'"}',
+    "nested state file": lambda: b"[" * 400_000 + b"]" * 400_000,
+    "forged state file": lambda: (
+        b'{"format": "sparse-prototype-explorer-state", "version": 1, '
+        b'"link": {"data": "../../etc/passwd", "lam": "NaN"}, '
+        b'"table": null, "points": null, "pinned": null, "opened": {}, '
+        b'"notes": {"a": 1e999}}'
+    ),
 }
 LINKS = {
     "guessed token": "?data=mine&mine=AAAAAAAAAAAAAAAAAAAAAA",
@@ -175,14 +183,16 @@ def _upload(page: Page, address: str, name: str, data: bytes) -> str:
 def _open_state(page: Page, address: str, name: str, data: bytes) -> str:
     page.goto(address)
     page.locator("canvas[data-paint-count]").first.wait_for(timeout=1e3 * PATIENCE)
-    page.get_by_test_id("stExpandSidebarButton").click()
-    page.get_by_role("button", name="Save and open").first.click()
-    picker = page.get_by_test_id("stFileUploader").filter(has_text="Open a saved state")
-    picker.locator("input[type=file]").set_input_files(
+    dialog = opened_dialog(page)
+    dialog.locator("input[type=file]").set_input_files(
         {"name": name, "mimeType": "application/json", "buffer": data}
     )
-    refused = picker.get_by_text(REFUSED)
-    refused.first.wait_for()
+    refused = dialog.get_by_text(REFUSED)
+    button = dialog.get_by_role("button", name="Open", exact=True, disabled=False)
+    refused.or_(button).first.wait_for()
+    if not refused.count():
+        button.click()
+        refused = dialog.get_by_test_id("stAlert")
     return refused.first.inner_text()
 
 

@@ -130,10 +130,10 @@ def _m2cgen(fitted: Any, rows: np.ndarray) -> Program:
     }}
     return best;
 """
-    source = f'#include "model.h"\n{body}\nuint8_t mdl_predict(const double x[MDL_N])\n'
+    source = f'#include "mdl.h"\n{body}\nuint8_t mdl_predict(const double x[MDL_N])\n'
     files = {
-        "model.h": _header("double", rows.shape[1]),
-        "model.c": f"{source}{{\n{call}}}\n",
+        "mdl.h": _header("double", rows.shape[1]),
+        "mdl.c": f"{source}{{\n{call}}}\n",
     }
     labels = _numbers(fitted, rows)
     return Program(files, "double", rows, labels, least_bytes=_least(fitted))
@@ -145,7 +145,7 @@ def _micromlgen(fitted: Any, rows: np.ndarray) -> Program:
     text = port(fitted).replace("<cstdarg>", "<stdarg.h>")
     name = re.search(r"class (\w+) \{", text)[1]
     source = f"""\
-#include "model.h"
+#include "mdl.h"
 #include <math.h>
 {text}
 static Eloquent::ML::Port::{name} model;
@@ -154,7 +154,7 @@ uint8_t mdl_predict(const float x[MDL_N])
     return (uint8_t)model.predict((float *)x);
 }}
 """
-    files = {"model.h": _header("float", rows.shape[1]), "model.cpp": source}
+    files = {"mdl.h": _header("float", rows.shape[1]), "mdl.cpp": source}
     labels = _numbers(fitted, rows)
     return Program(files, "float", rows, labels, least_bytes=_least(fitted))
 
@@ -177,14 +177,14 @@ def _emlearn(fitted: Any, rows: np.ndarray) -> Program:
         text = file.read_text()
     kind, n = ("int16_t" if counts else "float"), rows.shape[1]
     source = f"""\
-#include "model.h"
+#include "mdl.h"
 {text}
 uint8_t mdl_predict(const {kind} x[MDL_N])
 {{
     return (uint8_t)peer_predict(x, MDL_N);
 }}
 """
-    files = {"model.h": _header(kind, n), "model.c": source}
+    files = {"mdl.h": _header(kind, n), "mdl.c": source}
     folders = (str(Path(emlearn.__file__).parent),)
     return Program(files, kind, rows, _numbers(fitted, rows), folders)
 

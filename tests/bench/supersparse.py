@@ -36,13 +36,13 @@ from smpcore.estimators.supersparse.baselines import (
 )
 from smpcore.estimators.supersparse.paper import solve_paper
 from smpcore.estimators.supersparse.problem import (
-    SMOOTH,
     Objective,
     evaluate,
     solve_lbfgs,
 )
 from smpcore.estimators.supersparse.starts import choose_start
 from smpcore.estimators.supersparse.strings import decode_strings, encode_strings
+from smpcore.similarity import SMOOTH
 from tests.bench.solvers import show, timed
 from tests.smpcore.solvers.test_supersparse import REAL, limits, real
 

@@ -300,10 +300,11 @@ def test_the_downloaded_c_compiles_and_agrees_with_itself(visit, tmp_path, data)
     content = Path(waiting.value.path()).read_bytes()
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         archive.extractall(tmp_path)
-    model = json.loads((tmp_path / "model.json").read_text("utf-8"))
+    (folder,) = tmp_path.iterdir()
+    model = json.loads((folder / f"{folder.name}.json").read_text("utf-8"))
     assert model["provenance"]["parameters"]["mu"] == 0.03
     command = ["make", "host", "CC=gcc -Werror"]
-    told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    told = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert told.returncode == 0, told.stderr
     assert "0 of" in told.stdout
 

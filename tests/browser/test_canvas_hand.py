@@ -145,7 +145,7 @@ def test_a_sweep_erases_what_it_passes_in_one_step(visit: Callable[..., Page]) -
 def test_swept_points_vanish_before_the_server_answers(
     visit: Callable[..., Page],
 ) -> None:
-    page = visit("delay=3000")
+    page = visit("delay=1500")
     left = "n => n.getContext('2d').getImageData(0, 0, n.width, n.height).data.join()"
     page.get_by_role("button", name="Erase (tool)").click()
     page.mouse.move(*at(page, -1.5, 0))

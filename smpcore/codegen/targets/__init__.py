@@ -1,1 +1,1 @@
-"""Targets: what a program can be written as, one file or folder each."""
+"""Writers of a compiled model, one file for each language or runtime."""

@@ -130,7 +130,7 @@ def _(operation: WeightedSums) -> tuple[dict[str, Any], str]:
 
 _HEAD = '''\
 # SPDX-License-Identifier: 0BSD. This generated code is yours.
-"""The model in plain Python: each score is that of model.c, integer for integer."""
+"""The model in plain Python: each score is that of the C code, integer for integer."""
 
 import struct
 '''

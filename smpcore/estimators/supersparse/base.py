@@ -28,8 +28,6 @@ from smpcore.estimators.supersparse.fit import (
     warn_if_unfinished,
 )
 from smpcore.estimators.supersparse.problem import (
-    SCALED,
-    SMOOTH,
     Objective,
     Solution,
     SuperSparseProblem,
@@ -40,11 +38,7 @@ from smpcore.estimators.supersparse.rows import Rows, joined_rows, off_the_data
 from smpcore.estimators.supersparse.strings import refuse_non_strings
 from smpcore.estimators.supersparse.teachers import teacher_targets
 from smpcore.model import History, PrototypeModel
-from smpcore.similarity import Similarity
-
-#: Similarities that fade with the distance: the others look at directions, or at what
-#: has no places at all, and cannot tell whether a case lies off the data.
-PLACED = ("rbf", "laplacian", "intersection")
+from smpcore.similarity import SIMILARITIES, SMOOTH, Similarity
 
 AnyProblem = SuperSparseProblem | SuperSparseRegression
 
@@ -206,7 +200,7 @@ class SuperSparseEstimator(PrototypeEstimator):
             problem, objective, solution, merged, history, kind_of_prototype
         )
         off_data, measures = None, {}
-        if kind_of_prototype == "invented case" and similarity.kind in PLACED:
+        if kind_of_prototype == "invented case" and similarity.traits.by_distance:
             off_data = off_the_data(problem.rows, model.anchors)
             measures["Far from all data"] = (
                 f"{off_data.sum()} of {model.n_prototypes}",
@@ -263,9 +257,9 @@ class SuperSparseEstimator(PrototypeEstimator):
             CheckedFunction(self.similarity).refuse_asymmetric(X)
         first, masses = joined_rows(X, labels, sample_weight)
         weights = sample_weights(masses, len(masses))
-        standardize = bool(self.standardize) and self._kind in SCALED
+        standardize = bool(self.standardize) and SIMILARITIES[self._kind].standardised
         scaled, center, scale = scaled_copy(
-            X[first], weights, standardize, False, self._kind in ("rbf", "laplacian")
+            X[first], weights, standardize, False, SIMILARITIES[self._kind].vanishes
         )
         entries = {"X": (X - center) / scale, "center": center, "scale": scale}
         return first, weights, entries | {"rows": scaled, "mass": float(masses.sum())}

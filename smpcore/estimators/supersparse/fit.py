@@ -14,7 +14,6 @@ from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.supersparse.blackbox import solve_blackbox
 from smpcore.estimators.supersparse.paper import solve_paper
 from smpcore.estimators.supersparse.problem import (
-    SMOOTH,
     Box,
     Objective,
     Solution,
@@ -24,6 +23,7 @@ from smpcore.estimators.supersparse.problem import (
 from smpcore.estimators.supersparse.removal import without_dead, without_idle
 from smpcore.estimators.supersparse.starts import choose_start, resized
 from smpcore.estimators.supersparse.strings import solve_strings
+from smpcore.similarity import SMOOTH
 from smpcore.solvers.supersparse import CONVERGED, ITERATION_LIMIT
 
 #: Times that dead or idle prototypes may be revived.

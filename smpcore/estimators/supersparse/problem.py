@@ -17,20 +17,6 @@ from smpcore.similarity import Similarity
 from smpcore.solvers import similarity as forms
 from smpcore.solvers import supersparse as solvers
 
-#: Similarities with a gradient, and how the kernels call them.
-SMOOTH = {
-    "rbf": forms.RBF,
-    "linear": forms.LINEAR,
-    "poly": forms.POLY,
-    "cosine": forms.COSINE,
-    "ncc": forms.NCC,
-    "laplacian": forms.LAPLACIAN,
-    "intersection": forms.INTERSECTION,
-}
-
-#: Similarities of features in scaled units; the others take rows as they come.
-SCALED = ("rbf", "linear", "poly", "laplacian")
-
 
 @dataclass(frozen=True, eq=False)
 class SuperSparseProblem(ClassificationProblem):
@@ -151,7 +137,7 @@ def kernel_similarity(similarity: Similarity) -> tuple[int, float, int, float]:
         Kind, gamma, degree, coef0.
     """
     return (
-        SMOOTH[similarity.kind],
+        similarity.traits.kernel,
         float(similarity.gamma),
         int(similarity.degree),
         float(similarity.coef0),

@@ -26,7 +26,7 @@ def without_dead(objective: Objective, Z: np.ndarray) -> np.ndarray:
     -------
     ndarray of shape (at most n_prototypes, n_features)
     """
-    if objective.similarity.kind not in ("rbf", "laplacian") or not len(Z):
+    if not objective.similarity.traits.vanishes or not len(Z):
         return Z
     return Z[objective.rows.weights @ objective.similarities(Z) >= DEAD]
 

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from smpcore import codegen
-from smpcore.codegen import arduino_library, compile_model, quantise, sample
+from smpcore.codegen import compile_model, quantise, sample
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
 from tests.smpcore.codegen.test_regression import _one_value
 from tests.smpcore.codegen.toolchain import run
+from tests.smpcore.codegen.zips import bundle
 
 STAND_IN = Path(__file__).parent
 #: Of the Arduino IDE's platform for AVR, but for warnings, and without -fpermissive.
@@ -56,10 +57,10 @@ def hostile(random_model):
 
 
 def _unpacked(model, folder, prefix="mdl"):
-    packed = arduino_library(model, codegen.test_vectors(model), prefix)
+    packed = bundle(model, codegen.test_vectors(model), prefix, "arduino")
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
         archive.extractall(folder)
-        return folder / f"model_{prefix}", archive.namelist()
+        return folder / prefix, archive.namelist()
 
 
 def _built(tool, board, library, sketch, rows, *more):
@@ -102,7 +103,7 @@ def _asked(tool, board, model, rows, folder):
     return [line for line in told if re.match(r"class|value|A row", line)]
 
 
-@pytest.mark.parametrize("prefix", ["mdl", "arduino", "a" * 12])
+@pytest.mark.parametrize("prefix", ["mdl", "setup", "a" * 14])
 @pytest.mark.parametrize("width", [32, 8])
 def test_the_properties_are_as_specified(model_of, tmp_path, width, prefix):
     library, names = _unpacked(model_of("mixed", width), tmp_path, prefix)
@@ -126,12 +127,12 @@ def test_the_layout_is_as_specified(model_of, tmp_path):
     inside = {name.split("/", 1)[1] for name in names}
     assert {name.split("/")[0] for name in inside} == {
         *("src", "examples", "extras", "library.properties", "keywords.txt"),
-        "README.md",
+        *("README.md", "LICENSE"),
     }
     for sketch in library.glob("examples/*/*"):
         assert sketch.name == f"{sketch.parent.name}.ino"
-    assert all(path.name.startswith("model_mdl") for path in library.glob("src/*"))
-    header = (library / "src/model_mdl.h").read_text()
+    assert all(path.name.startswith("mdl") for path in library.glob("src/*"))
+    header = (library / "src/mdl.h").read_text()
     for line in (library / "keywords.txt").read_text().splitlines():
         word, kind = line.split("\t")
         assert kind == ("LITERAL1" if word.isupper() else "KEYWORD2")
@@ -142,8 +143,8 @@ def test_the_layout_is_as_specified(model_of, tmp_path):
 def test_a_library_is_always_the_same(model_of):
     model = model_of("mixed", 16)
     vectors = codegen.test_vectors(model)
-    packed = arduino_library(model, vectors)
-    assert packed == arduino_library(model, vectors, "mdl")
+    packed = bundle(model, vectors, target="arduino")
+    assert packed == bundle(model, vectors, "mdl", "arduino")
     dates = {entry.date_time for entry in zipfile.ZipFile(io.BytesIO(packed)).filelist}
     assert dates == {(1980, 1, 1, 0, 0, 0)}
 
@@ -204,7 +205,7 @@ def test_the_sketch_says_where_the_model_is_not_sure(model_of, tool, tmp_path):
 def test_the_self_test_runs(model_of, tool, tmp_path, width, board):
     library, _ = _unpacked(model_of("mixed", width), tmp_path)
     sketch = library / "examples/SelfTest/SelfTest.ino"
-    text = (library / "src/model_mdl_test_vectors.h").read_text()
+    text = (library / "src/mdl_test_vectors.h").read_text()
     # The sketch goes on for ever: a row to be read ends it.
     ending = sketch.with_name("Ending.ino")
     ending.write_text(
@@ -214,9 +215,7 @@ def test_the_self_test_runs(model_of, tool, tmp_path, width, board):
     assert "selftest: 0 of 32 differ" in said
     assert ("conversion: 0 of 21 differ" in said) == (width == 8)
     place = text.index("{", text.index("{", text.index("mdl_test_scores")) + 1) + 1
-    (library / "src/model_mdl_test_vectors.h").write_text(
-        f"{text[:place]}1 + {text[place:]}"
-    )
+    (library / "src/mdl_test_vectors.h").write_text(f"{text[:place]}1 + {text[place:]}")
     said = _said(tool, board, _built(tool, board, library, ending, '""'))
     assert "selftest: 1 of 32 differ" in said
 
@@ -237,8 +236,8 @@ def test_two_models_live_in_one_sketch(model_of, tool, tmp_path):
     two, _ = _unpacked(model_of("value", 32), tmp_path, "two")
     sketch = tmp_path / "both.ino"
     sketch.write_text("""
-    #include <model_one.h>
-    #include <model_two.h>
+    #include <one.h>
+    #include <two.h>
     void setup()
     {
         static const int8_t x[ONE_N] = {0};
@@ -259,9 +258,9 @@ def test_hostile_names_stay_data(hostile, tool, tmp_path, width):
     (told, *_) = _asked(tool, "host", model, [_numbers(row)], tmp_path)
     (label,) = model.predict(row[None])
     assert told.startswith("class ") and f" {label}; scores" in told
-    properties = (tmp_path / "model_mdl/library.properties").read_text()
+    properties = (tmp_path / "mdl/library.properties").read_text()
     assert len(properties.splitlines()) == len(PROPERTIES)
-    readme = (tmp_path / "model_mdl/README.md").read_text()
+    readme = (tmp_path / "mdl/README.md").read_text()
     assert "<img" not in readme.replace("\\<", "")
 
 
@@ -270,7 +269,7 @@ def test_products_are_rounded_on_a_chip_with_floats(model_of, tool, tmp_path):
     library, _ = _unpacked(model_of("rbf", 32), tmp_path)
     m4f = "-mcpu=cortex-m4 -mthumb -mfpu=fpv4-sp-d16 -mfloat-abi=hard -std=gnu11 -Os"
     command = [tool("arm-none-eabi-gcc"), *m4f.split(), "-S", "-o", "-"]
-    source = library / "src/model_mdl.c"
+    source = library / "src/mdl.c"
     assert b"vfm" not in run(*command, source)
     lines = source.read_text().splitlines(keepends=True)
     source.write_text("".join(line for line in lines if "fp-contract" not in line))
@@ -281,7 +280,7 @@ def test_the_readme_says_how_to_use_it(model_of, tmp_path):
     for width in (32, 8):
         library, _ = _unpacked(model_of("mixed", width), tmp_path, "abc")
         text = (library / "README.md").read_text()
-        assert "Add .ZIP Library" in text and "#include <model_abc.h>" in text
+        assert "Add .ZIP Library" in text and "#include <abc.h>" in text
         assert "| `ABC_IN_SIZE_CM` | size, cm |" in text and "BLAKE2b" in text
-        assert "make" not in text and "MDL" not in text and "model.c" not in text
+        assert "make" not in text and "MDL" not in text and "mdl.c" not in text
         assert ("What is proved" in text) == (width == 8)

@@ -1,36 +1,31 @@
-import io
-import zipfile
-
 import numpy as np
 import pytest
 
 from smpcore import codegen
-from smpcore.codegen import CompiledModel, bundle, compile_model
+from smpcore.codegen import CompiledModel, compile_model
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.programs import changed
 from tests.smpcore.codegen.toolchain import STRICT, run, unnoticed
+from tests.smpcore.codegen.zips import bundle, readme, unpack
 
 FILES = [
+    "LICENSE",
     "Makefile",
     "README.md",
-    "example_host.c",
-    "model.c",
-    "model.h",
-    "model.json",
-    "model.schema.json",
-    "selftest.c",
-    "selftest.h",
-    "test_vectors.h",
+    "mdl.c",
+    "mdl.h",
+    "mdl.json",
+    "mdl.schema.json",
+    "mdl_example.c",
+    "mdl_inputs.c",
+    "mdl_selftest.c",
+    "mdl_selftest.h",
+    "mdl_test_vectors.csv",
+    "mdl_test_vectors.h",
 ]
 
 #: What is compiled beside the model for its self-test.
-HOST_C = ["example_host.c", "selftest.c"]
-
-
-def _unpack(packed, folder):
-    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
-        archive.extractall(folder)
-        return archive.namelist()
+HOST_C = ["mdl_example.c", "mdl_selftest.c"]
 
 
 def _real_rows(mixed, compiled):
@@ -95,16 +90,16 @@ def test_the_number_of_vectors_is_limited(mixed_model, n):
 def test_a_bundle_is_complete_and_always_the_same(mixed_model, tmp_path):
     vectors = codegen.test_vectors(mixed_model)
     packed = bundle(mixed_model, vectors)
-    assert packed == bundle(mixed_model, vectors, prefix="mdl")
-    assert _unpack(packed, tmp_path) == FILES
-    model = CompiledModel.from_json((tmp_path / "model.json").read_text())
+    assert packed == bundle(mixed_model, vectors, name="mdl")
+    assert unpack(packed, tmp_path) == FILES
+    model = CompiledModel.from_json((tmp_path / "mdl.json").read_text())
     assert bundle(model, vectors) == packed
 
 
 @pytest.mark.parametrize("prefix", ["mdl", "iris_2"])
 def test_the_self_test_of_a_bundle_runs(mixed_model, tool, tmp_path, prefix):
     vectors = codegen.test_vectors(mixed_model, n=64)
-    _unpack(bundle(mixed_model, vectors, prefix), tmp_path)
+    unpack(bundle(mixed_model, vectors, prefix), tmp_path)
     said = run(tool("make"), "CC=" + tool("gcc"), cwd=tmp_path)
     assert b"selftest: 0 of 64 differ" in said
 
@@ -121,22 +116,22 @@ def test_the_chips_of_the_makefile_compile(
     mixed_model, tool, tmp_path, target, compiler
 ):
     tool(compiler)
-    _unpack(bundle(mixed_model, codegen.test_vectors(mixed_model)), tmp_path)
+    unpack(bundle(mixed_model, codegen.test_vectors(mixed_model)), tmp_path)
     assert b"text" in run(tool("make"), target, cwd=tmp_path)
 
 
 def test_the_examples_are_strict_c(mixed_model, tool, tmp_path):
-    _unpack(bundle(mixed_model, codegen.test_vectors(mixed_model)), tmp_path)
+    unpack(bundle(mixed_model, codegen.test_vectors(mixed_model)), tmp_path)
     for compiler in ("gcc", "clang"):
-        command = [tool(compiler), *STRICT, "-o", "host", *HOST_C, "model.c"]
+        command = [tool(compiler), *STRICT, "-o", "host", *HOST_C, "mdl.c"]
         run(*command, cwd=tmp_path)
 
 
 def test_the_self_test_catches_what_is_wrong(random_model, tool, tmp_path):
     tool("gcc")
     compiled = compile_model(random_model(n_features=4, n_classes=2, density=0.7))
-    _unpack(bundle(compiled, codegen.test_vectors(compiled, n=64)), tmp_path)
-    every, unseen = unnoticed(tmp_path, [*HOST_C, "model.c"])
+    unpack(bundle(compiled, codegen.test_vectors(compiled, n=64)), tmp_path)
+    every, unseen = unnoticed(tmp_path, [*HOST_C, "mdl.c"])
     assert len(every) > 30
     assert unseen == []
 
@@ -150,11 +145,11 @@ def test_two_models_live_in_one_program(mixed_model, random_model, tool, tmp_pat
         folder.mkdir()
         for name, content in codegen.emit_c99(compiled, prefix).items():
             (folder / name).write_bytes(content)
-        run(tool("gcc"), "-c", "model.c", "-o", f"../{prefix}.o", cwd=folder)
+        run(tool("gcc"), "-c", f"{prefix}.c", "-o", f"../{prefix}.o", cwd=folder)
         objects.append(f"{prefix}.o")
     main = """
-    #include "one/model.h"
-    #include "two/model.h"
+    #include "one/one.h"
+    #include "two/two.h"
     int main(void)
     {
         float x[ONE_N] = {0}, y[TWO_N] = {0};
@@ -178,7 +173,7 @@ def test_the_readme_says_what_matters(mixed, random_model):
     )
     compiled = compile_model(model, preparation, provenance)
     real = codegen.test_vectors(compiled, _real_rows(mixed, compiled), source="mi_xed")
-    text = codegen.readme(compiled, real)
+    text = readme(compiled, real)
     assert f"Test vectors: {real.n_real} real rows of mi\\_xed." in text
     assert r"| data, name | a\|b \<img\> |" in text
     assert "| accuracy in 64-bit floats, test | 137 of 143 |" in text
@@ -189,7 +184,7 @@ def test_the_readme_says_what_matters(mixed, random_model):
         "`MDL_IS_SEX_FEMALE` female, `MDL_IS_SEX_MALE` male | no level (-1) |" in text
     )
     assert "whole numbers" in text
-    synthetic = codegen.readme(compiled, codegen.test_vectors(compiled), "abc")
+    synthetic = readme(compiled, codegen.test_vectors(compiled), "abc")
     assert "Test vectors: synthetic." in synthetic
     assert "ABC_IN_SIZE_CM" in synthetic
     assert "MDL" not in synthetic

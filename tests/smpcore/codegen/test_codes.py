@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from smpcore import codegen
 from smpcore.chips import measure, sizes
-from smpcore.codegen import CompiledModel, agreement, bundle, code_bytes, compile_model
+from smpcore.codegen import CompiledModel, agreement, code_bytes, compile_model
 from smpcore.codegen.discriminating import active_prototypes
 from smpcore.codegen.program import SparseCode
-from smpcore.codegen.readme import readme
 from smpcore.codegen.similarities import SIMILARITIES
 from smpcore.codegen.sparse_code import DEPENDENT, sparse_codes
 from smpcore.codegen.sparse_code_bounds import code_bounds
@@ -22,7 +21,7 @@ from smpcore.similarity import Similarity
 from smpcore.solvers import nqp
 from tests.smpcore.codegen.kernel_models import coded_model
 from tests.smpcore.codegen.programs import changed
-from tests.smpcore.codegen.test_bundle import HOST_C, _unpack
+from tests.smpcore.codegen.test_bundle import HOST_C
 from tests.smpcore.codegen.test_c99 import _rows
 from tests.smpcore.codegen.toolchain import (
     COMPILED,
@@ -33,6 +32,7 @@ from tests.smpcore.codegen.toolchain import (
     unnoticed,
     write_sources,
 )
+from tests.smpcore.codegen.zips import bundle, readme, unpack
 
 
 def _linear_model():
@@ -119,14 +119,14 @@ def test_it_is_plain_c_without_a_library(tool, tmp_path, in_turns):
             continue
         write_sources(tmp_path, compiled)
         if name != "wide":
-            run(*check, "--quiet", *ignored, "model.c", cwd=tmp_path)
+            run(*check, "--quiet", *ignored, "mdl.c", cwd=tmp_path)
         for compiler, level in ways:
-            flags = [*STRICT, level, "-ffreestanding", "-fno-pic", "-c", "model.c"]
+            flags = [*STRICT, level, "-ffreestanding", "-fno-pic", "-c", "mdl.c"]
             run(tool(compiler), *flags, cwd=tmp_path)
-            assert run(tool("nm"), "-u", "model.o", cwd=tmp_path) == b"", name
+            assert run(tool("nm"), "-u", "mdl.o", cwd=tmp_path) == b"", name
         flags = [flag for flag in STRICT if flag != "-std=c99"]
         command = [tool("g++"), "-x", "c++", "-std=c++98", *flags]
-        run(*command, "-c", "model.c", "-o", "model.o", cwd=tmp_path)
+        run(*command, "-c", "mdl.c", "-o", "mdl.o", cwd=tmp_path)
 
 
 # Each kind, and how many of 1000 rows rounding is proved to change no choice of. Eight
@@ -257,7 +257,8 @@ def test_json_gives_the_model_back_bit_for_bit(same_bits):
     [
         ({"gram": np.eye(5, dtype=np.float32)}, "gram should be symmetric"),
         ({"gram": np.triu(np.ones((6, 6)))}, "gram should be symmetric"),
-        ({"votes": np.ones((6, 3))}, "votes should have a number"),
+        ({"votes": np.ones((5, 2))}, "votes should have a number"),
+        ({"votes": np.ones((6, 3))}, "should give 2 scores"),
         ({"size": 0}, "size should be a whole number"),
         ({"fallback": 2}, "fallback should be an output"),
     ],
@@ -276,8 +277,8 @@ def test_the_self_test_catches_what_is_wrong(tool, tmp_path, kind):
     vectors = codegen.test_vectors(compiled, n=64)
     active = active_prototypes(compiled, vectors.rows)
     together = active.T @ active > 0
-    _unpack(bundle(compiled, vectors), tmp_path)
-    every, unseen = unnoticed(tmp_path, [*HOST_C, "model.c"])
+    unpack(bundle(compiled, vectors), tmp_path)
+    every, unseen = unnoticed(tmp_path, [*HOST_C, "mdl.c"])
     assert {f"mdl_{name}" for name in compiled.tables()} == {
         table for table, _ in every
     }

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from smpcore import METHODS, Dataset, prepare
-from smpcore.codegen import agreement, compile_model, quantise, readme, sample
+from smpcore.codegen import agreement, compile_model, quantise, sample
 from smpcore.codegen import test_vectors as vectors_of
 from smpcore.codegen.similarities import SIMILARITIES
 from smpcore.codegen.used_inputs import used_inputs
@@ -16,6 +16,7 @@ from tests.smpcore.codegen.integers.chips import integer_answers
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
 from tests.smpcore.codegen.random_models import random_linear
 from tests.smpcore.codegen.toolchain import answers_in_c
+from tests.smpcore.codegen.zips import readme
 
 SEGMENT = 9.0
 

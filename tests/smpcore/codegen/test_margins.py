@@ -12,7 +12,7 @@ from tests.smpcore.codegen.toolchain import STRICT, run, write_sources
 
 _RUNNER = """
 #include <stdio.h>
-#include "model.h"
+#include "mdl.h"
 int main(void)
 {
     static float x[MDL_N];
@@ -38,7 +38,7 @@ def test_compiled_c_gives_the_margin_and_knows_the_band(
     compiled = dataclasses.replace(compiled, band=band)
     with tempfile.TemporaryDirectory() as name:
         folder = write_sources(name, compiled, _RUNNER)
-        files = ["main.c", "model.c", "-o", "run"]
+        files = ["main.c", "mdl.c", "-o", "run"]
         run(tool("gcc"), *STRICT, *files, cwd=folder)
         said = run(folder / "run", given=rows.astype(np.float32).tobytes())
     told = np.frombuffer(said, [("margin", "f4"), ("sure", "u1")])
@@ -49,7 +49,7 @@ def test_compiled_c_gives_the_margin_and_knows_the_band(
 
 _INTEGER_RUNNER = """
 #include <stdio.h>
-#include "model.h"
+#include "mdl.h"
 int main(void)
 {
     static INPUT x[MDL_N];
@@ -74,7 +74,7 @@ def test_integer_c_is_sure_where_the_margin_is_wider_than_the_band(
     quant = quantise(dataclasses.replace(compiled, band=band), width)
     with tempfile.TemporaryDirectory() as name:
         folder = write_integers(name, quant, _INTEGER_RUNNER)
-        run(tool("gcc"), *STRICT, "main.c", "model.c", "-o", "run", cwd=folder)
+        run(tool("gcc"), *STRICT, "main.c", "mdl.c", "-o", "run", cwd=folder)
         said = run(folder / "run", given=integers.astype(f"int{width}").tobytes())
     sure = np.frombuffer(said, np.uint8)
     np.testing.assert_array_equal(sure, margins > band)

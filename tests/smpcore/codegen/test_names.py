@@ -53,17 +53,32 @@ def test_same_names_are_numbered():
     assert words == ["a_b", "a_b_2", "a_b_2_2", "a_b_3"]
 
 
-@pytest.mark.parametrize("prefix", ["mdl", "iris_2", "x", "a" * 12])
+@pytest.mark.parametrize("prefix", ["mdl", "iris_2", "x", "a" * 14])
 def test_good_prefixes_are_taken(prefix):
     assert check_prefix(prefix) == prefix
 
 
 @pytest.mark.parametrize(
     "prefix",
-    ["", "int", "class", "Mdl", "_a", "a_", "a__b", "2a", "a b", "é", "a" * 13, "a\n"],
+    [
+        "",
+        "int",
+        "class",
+        "Mdl",
+        "_a",
+        "a_",
+        "a__b",
+        "2a",
+        "a b",
+        "é",
+        "a" * 15,
+        "a\n",
+        "string",
+        "print",
+    ],
 )
 def test_bad_prefixes_are_refused(prefix):
-    with pytest.raises(ExportError, match=r"prefix=.* should be a lower-case letter"):
+    with pytest.raises(ExportError, match=r"name=.* should be a lower-case letter"):
         check_prefix(prefix)
 
 

@@ -10,7 +10,6 @@ from smpcore.chips import measure, sizes
 from smpcore.codegen import (
     CompiledModel,
     agreement,
-    bundle,
     code_bytes,
     compile_model,
     error_bound,
@@ -20,7 +19,7 @@ from smpcore.errors import ExportError
 from tests.bench.export import kernel_fitted, random_table, super_sparse_regression
 from tests.smpcore.codegen.kernel_models import random_kernel_model
 from tests.smpcore.codegen.programs import changed, part
-from tests.smpcore.codegen.test_bundle import FILES, HOST_C, _unpack
+from tests.smpcore.codegen.test_bundle import FILES, HOST_C
 from tests.smpcore.codegen.test_c99 import _rows
 from tests.smpcore.codegen.toolchain import (
     SANITIZE,
@@ -30,6 +29,7 @@ from tests.smpcore.codegen.toolchain import (
     unnoticed,
     write_sources,
 )
+from tests.smpcore.codegen.zips import bundle, readme, unpack
 
 KINDS = ["linear", *SIMILARITIES]
 REGRESSION = [info.key for info in list_datasets() if info.task == "regression"]
@@ -119,19 +119,19 @@ def test_it_fits_the_chip(model_of, simulated, chip):
 def test_its_files_are_strict(kind, model_of, tool, tmp_path):
     compiled = compile_model(model_of(kind))
     vectors = codegen.test_vectors(compiled, n=40)
-    assert _unpack(bundle(compiled, vectors), tmp_path) == FILES
+    assert unpack(bundle(compiled, vectors), tmp_path) == FILES
     said = run(tool("make"), "CC=" + tool("gcc"), cwd=tmp_path)
     assert b"selftest: 0 of " in said
     for compiler in ("gcc", "clang"):
-        command = [tool(compiler), *STRICT, "-o", "host", *HOST_C, "model.c"]
+        command = [tool(compiler), *STRICT, "-o", "host", *HOST_C, "mdl.c"]
         run(*command, cwd=tmp_path)
     write_sources(tmp_path, compiled)
     flags = [flag for flag in STRICT if flag != "-std=c99"]
-    run(tool("g++"), "-x", "c++", "-std=c++98", *flags, "-c", "model.c", cwd=tmp_path)
+    run(tool("g++"), "-x", "c++", "-std=c++98", *flags, "-c", "mdl.c", cwd=tmp_path)
     ignored = ["--suppress=missingIncludeSystem", "--suppress=unusedFunction"]
     command = [tool("cppcheck"), "--std=c99", "--enable=all", "--error-exitcode=1"]
-    run(*command, "--quiet", *ignored, "model.c", cwd=tmp_path)
-    source = (tmp_path / "model.c").read_text() + (tmp_path / "model.h").read_text()
+    run(*command, "--quiet", *ignored, "mdl.c", cwd=tmp_path)
+    source = (tmp_path / "mdl.c").read_text() + (tmp_path / "mdl.h").read_text()
     assert "label" not in source
     assert "class" not in source.lower()
 
@@ -144,8 +144,8 @@ def test_the_self_test_catches_what_is_wrong(kind, model_of, tool, tmp_path):
     tool("gcc")
     # A large intercept would hide the last digits of what is added to it.
     compiled = compile_model(model_of(kind, intercept=np.array([0.1])))
-    _unpack(bundle(compiled, codegen.test_vectors(compiled, n=64)), tmp_path)
-    every, unseen = unnoticed(tmp_path, [*HOST_C, "model.c"])
+    unpack(bundle(compiled, codegen.test_vectors(compiled, n=64)), tmp_path)
+    every, unseen = unnoticed(tmp_path, [*HOST_C, "mdl.c"])
     assert len(every) > 10
     # There is no class, and the coefficients of 2^-u are tried elsewhere.
     assert {table for table, _ in unseen} <= {"mdl_owner", "mdl_exp2"}
@@ -187,8 +187,8 @@ def test_the_page_speaks_of_a_value(model_of):
     vectors = codegen.test_vectors(compiled, codegen.sample(compiled, 50), source="x")
     assert vectors.n_real == 11
     assert (np.diff(vectors.scores[:11, 0]) >= 0).all()
-    text = codegen.readme(compiled, vectors)
-    assert "# A regression model in C" in text
+    text = readme(compiled, vectors)
+    assert "# A regression model of" in text
     assert "A sum of 7 similarities to anchors of 5 features (rbf similarity)" in text
     assert "float value = mdl_predict(x);" in text
     assert "On the test vectors it is proved to be within" in text

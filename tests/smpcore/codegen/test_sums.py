@@ -23,6 +23,7 @@ from smpcore.errors import ExportError
 from smpcore.similarity import Similarity
 from tests.smpcore.codegen.kernel_models import random_kernel_model, svm_model
 from tests.smpcore.codegen.programs import changed, part, spoiled
+from tests.smpcore.codegen.zips import readme
 
 
 def test_two_to_the_minus_u_is_as_exact_as_said():
@@ -267,8 +268,8 @@ def test_training_rows_inside_are_announced(kind_of_prototype, n):
     compiled = compile_model(model)
     assert compiled.n_training_rows == n
     files = codegen.emit_c99(compiled)
-    assert (b"/* Contains 7 training rows" in files["model.h"]) is (n > 0)
-    text = codegen.readme(compiled, codegen.test_vectors(compiled))
+    assert (b"/* Contains 7 training rows" in files["mdl.h"]) is (n > 0)
+    text = readme(compiled, codegen.test_vectors(compiled))
     said = "**This model contains 7 training rows (support vectors): whoever has"
     assert (said in text) is (n > 0)
     assert f"Its arrays take {4 * (5 + 6)} bytes of stack." in text

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from smpcore import codegen
 from smpcore.chips import measure, sizes
-from smpcore.codegen import bundle, code_bytes, compile_model
+from smpcore.codegen import code_bytes, compile_model
 from smpcore.codegen.similarities import SIMILARITIES
 from tests.smpcore.codegen.kernel_models import random_kernel_model
 from tests.smpcore.codegen.programs import changed, part
-from tests.smpcore.codegen.test_bundle import HOST_C, _unpack
+from tests.smpcore.codegen.test_bundle import HOST_C
 from tests.smpcore.codegen.test_c99 import _rows
 from tests.smpcore.codegen.toolchain import (
     COMPILED,
@@ -25,6 +25,7 @@ from tests.smpcore.codegen.toolchain import (
     unnoticed,
     write_sources,
 )
+from tests.smpcore.codegen.zips import bundle, unpack
 
 
 def _models(mixed):
@@ -160,9 +161,9 @@ def test_it_calls_no_library(mixed, tool, tmp_path, in_turns, compiler, level):
     turn = 3 * (compiler == "clang") + ("-Os", "-O2", "-O3").index(level)
     for name, compiled in in_turns(_models(mixed), turn, 6):
         write_sources(tmp_path, compiled)
-        flags = [*STRICT, level, "-ffreestanding", "-fno-pic", "-c", "model.c"]
+        flags = [*STRICT, level, "-ffreestanding", "-fno-pic", "-c", "mdl.c"]
         run(tool(compiler), *flags, cwd=tmp_path)
-        assert run(tool("nm"), "-u", "model.o", cwd=tmp_path) == b"", name
+        assert run(tool("nm"), "-u", "mdl.o", cwd=tmp_path) == b"", name
 
 
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
@@ -173,7 +174,7 @@ def test_it_is_valid_cpp(mixed, tool, tmp_path, compiler):
             write_sources(tmp_path, compiled)
             for language in ("c++98", "c++17"):
                 command = [tool(compiler), "-x", "c++", f"-std={language}", *flags]
-                run(*command, "-c", "model.c", "-o", "model.o", cwd=tmp_path)
+                run(*command, "-c", "mdl.c", "-o", "mdl.o", cwd=tmp_path)
 
 
 def test_cppcheck_finds_nothing(mixed, tool, tmp_path):
@@ -183,7 +184,7 @@ def test_cppcheck_finds_nothing(mixed, tool, tmp_path):
         if "300 classes" in name and "rbf" not in name:  # seconds each, for its size
             continue
         write_sources(tmp_path, compiled)
-        run(*command, "--quiet", *ignored, "model.c", cwd=tmp_path)
+        run(*command, "--quiet", *ignored, "mdl.c", cwd=tmp_path)
 
 
 @pytest.mark.parametrize("kind", SIMILARITIES)
@@ -197,7 +198,7 @@ def test_the_self_test_of_a_bundle_runs(mixed, tool, tmp_path, kind):
     assert packed == bundle(
         codegen.CompiledModel.from_json(compiled.to_json()), vectors
     )
-    _unpack(packed, tmp_path)
+    unpack(packed, tmp_path)
     said = run(tool("make"), "CC=" + tool("gcc"), cwd=tmp_path)
     assert b"selftest: 0 of 64 differ" in said
 
@@ -232,9 +233,9 @@ def test_the_self_test_catches_what_is_wrong(tool, tmp_path, kind, dense):
         high=center + 2,
     )
     compiled = compile_model(model)
-    _unpack(bundle(compiled, codegen.test_vectors(compiled, n=64)), tmp_path)
+    unpack(bundle(compiled, codegen.test_vectors(compiled, n=64)), tmp_path)
     assert part(compiled, "is_dense") is dense
-    every, unseen = unnoticed(tmp_path, [*HOST_C, "model.c"])
+    every, unseen = unnoticed(tmp_path, [*HOST_C, "mdl.c"])
     assert {f"mdl_{name}" for name in compiled.tables()} == {
         table for table, _ in every
     }

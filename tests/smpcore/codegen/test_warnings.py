@@ -54,6 +54,6 @@ def test_no_warning(sources, tool, compiler):
 
 def test_names_of_classes_can_be_left_out(sources, tool, tmp_path):
     folder = sources["mixed"]
-    command = [tool("gcc"), "-std=c99", "-c", folder / "model.c"]
-    run(*command, "-DMDL_NO_LABELS", "-o", tmp_path / "model.o")
-    assert b"mdl_label" not in (tmp_path / "model.o").read_bytes()
+    command = [tool("gcc"), "-std=c99", "-c", folder / "mdl.c"]
+    run(*command, "-DMDL_NO_LABELS", "-o", tmp_path / "mdl.o")
+    assert b"mdl_label" not in (tmp_path / "mdl.o").read_bytes()

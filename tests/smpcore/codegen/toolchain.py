@@ -28,7 +28,7 @@ COMPILED = settings(
 
 _RUNNER = """
 #include <stdio.h>
-#include "model.h"
+#include "mdl.h"
 #ifndef MDL_CLASS
 #define MDL_CLASS mdl_predict
 #endif
@@ -48,7 +48,7 @@ int main(void)
 
 # A model with one value has no scores: what the programs above ask for instead.
 _VALUE = """
-#include "model.h"
+#include "mdl.h"
 #define MDL_CLASSES 1
 #define MDL_CLASS(x) 0
 #define mdl_scores(x, scores) ((void)(*(scores) = mdl_predict(x)))
@@ -114,7 +114,7 @@ def answers_in_c(compiled, rows, compiler="gcc", flags=()):
     return found["scores"], found["k"]
 
 
-def unnoticed(folder, files, source="model.c", flags=("-fsanitize=address",)):
+def unnoticed(folder, files, source="mdl.c", flags=("-fsanitize=address",)):
     """Table and place of every number of a C file, and of those that may be wrong.
 
     The program is compiled once; then one number of its tables at a time is changed in

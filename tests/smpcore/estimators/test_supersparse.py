@@ -17,11 +17,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from smpcore import PrototypeModel, SmpcoreError
 from smpcore.estimators.supersparse import SuperSparseClassifier, SuperSparseRegressor
 from smpcore.estimators.supersparse.problem import (
-    SMOOTH,
     Objective,
     SuperSparseState,
     evaluate,
 )
+from smpcore.similarity import SMOOTH
 
 IRIS = load_iris(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)

@@ -18,7 +18,6 @@ from sklearn.datasets import (
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.supersparse.paper import solve_paper
 from smpcore.estimators.supersparse.problem import (
-    SMOOTH,
     Box,
     Objective,
     evaluate,
@@ -29,7 +28,7 @@ from smpcore.estimators.supersparse.problem import (
 from smpcore.estimators.supersparse.removal import column_costs
 from smpcore.estimators.supersparse.rows import standard_rows
 from smpcore.estimators.supersparse.starts import choose_start
-from smpcore.similarity import Similarity
+from smpcore.similarity import SMOOTH, Similarity
 from smpcore.solvers.supersparse import (
     CONVERGED,
     DIVERGED,

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
+from smpcore.codegen.identity import model_id, number_format
 from smpcore.codegen.inputs import CompiledInput
+from smpcore.codegen.json_text import SCHEMA
 from smpcore.codegen.names import c_string
-from smpcore.codegen.targets.c99.tables import Source
+from smpcore.codegen.targets.c99.tables import Source, unsigned
 from smpcore.errors import ExportError
 
 #: Most inputs, and most levels of a category: an AVR's enum has 16 bits.
@@ -45,6 +49,29 @@ FLOAT_RULES = """\
 """
 
 
+#: Up to so many inputs have a bit each in one number.
+MAX_MASK = 32
+
+
+def head(model: Any, prefix: str) -> str:
+    """First lines of every file: licence, which model it is, what it gives away.
+
+    Parameters
+    ----------
+    model : CompiledModel or QuantModel
+    prefix : str
+
+    Returns
+    -------
+    str
+    """
+    about = f"Model {prefix}, ID {model_id(model)}, {number_format(model)}"
+    text = f"{LICENCE}\n/* {about}, format {SCHEMA}. */\n"
+    if rows := model.n_training_rows:
+        text += f"/* Contains {rows} training rows (support vectors). */\n"
+    return text
+
+
 def check_size(entries: Sequence[CompiledInput], n_outputs: int) -> None:
     """Refuse a model that the format cannot hold.
 
@@ -67,10 +94,9 @@ def check_size(entries: Sequence[CompiledInput], n_outputs: int) -> None:
 
 
 def header(
-    prefix: str,
+    c: Source,
     entries: Sequence[CompiledInput],
     note: Callable[[int, CompiledInput], str],
-    warning: str,
     before: str,
     after: str,
 ) -> str:
@@ -78,12 +104,11 @@ def header(
 
     Parameters
     ----------
-    prefix : str
+    c : Source
     entries : sequence of CompiledInput
+        Of the model in floats.
     note : callable
         (place, entry) -> comment behind the name of an input.
-    warning : str
-        Comment behind the licence; may be empty.
     before, after : str
         Declarations before and behind the names.
 
@@ -91,7 +116,7 @@ def header(
     -------
     str
     """
-    m = prefix.upper()
+    m = c.m
     inputs = _enum(
         (f"{m}_IN_{entry.identifier.upper()}", place, note(place, entry))
         for place, entry in enumerate(entries)
@@ -106,9 +131,8 @@ def header(
         if entry.levels
     )
     return f"""\
-{LICENCE}{warning}
-#ifndef {m}_MODEL_H
-#define {m}_MODEL_H
+#ifndef {m}_H
+#define {m}_H
 
 #include <stdint.h>
 
@@ -116,15 +140,26 @@ def header(
 extern "C" {{
 #endif
 
+#define {m}_NAME "{c.prefix}"
+#define {m}_ID "{model_id(c.model)}" /* another one wherever an answer can differ */
+#define {m}_FORMAT {SCHEMA} /* version of these files */
+
 #define {m}_N {len(entries)} /* inputs */
 {before}{inputs}{levels}
 {after}
+{_check_declaration(c)}
 #ifdef __cplusplus
 }}
 #endif
 
 #endif
 """
+
+
+def unit_note(unit: str) -> str:
+    """A user's unit, behind a number in a comment: letters and signs of units only."""
+    plain = re.sub(r"[^A-Za-z0-9 .%^/-]", "", unit).strip()
+    return f" {plain}" if plain else ""
 
 
 def _enum(entries: Iterable[tuple[str, int, str]]) -> str:
@@ -155,8 +190,7 @@ def preamble(c: Source, sizes: Mapping[str, int], rules: str = "") -> str:
     defines = "\n".join(f"#define {m}_{name} {n}" for name, n in sizes.items())
     flash, plain = c.readers()
     return f"""\
-{LICENCE}
-#include "model.h"
+#include "{c.prefix}.h"
 {CASTS}{rules}
 #ifdef __AVR__ /* tables stay in flash */
 #include <avr/pgmspace.h>
@@ -168,6 +202,22 @@ def preamble(c: Source, sizes: Mapping[str, int], rules: str = "") -> str:
 #endif
 
 {defines}
+"""
+
+
+def _check_declaration(c: Source) -> str:
+    """Declaration of the function that compares inputs with the training rows."""
+    n = len(c.model.inputs)
+    if n <= MAX_MASK:
+        return f"""\
+/* One bit for each input outside the range of the training rows, the lowest for the
+ * first; 0: all are inside. It is in {c.prefix}_inputs.c, which may be left out. */
+uint32_t {c.prefix}_check_inputs({c.x});
+"""
+    return f"""\
+/* How many inputs are outside the range of the training rows, and a bit for each, that
+ * of input k in outside[k / 8]. It is in {c.prefix}_inputs.c, which may be left out. */
+{unsigned(n)} {c.prefix}_check_inputs({c.x}, uint8_t outside[({c.m}_N + 7) / 8]);
 """
 
 

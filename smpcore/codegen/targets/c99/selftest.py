@@ -8,7 +8,7 @@ from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.conversions import conversions
 from smpcore.codegen.names import c_float
 from smpcore.codegen.quantised import QuantModel
-from smpcore.codegen.targets.c99.frame import CASTS, LICENCE
+from smpcore.codegen.targets.c99.frame import CASTS, head
 from smpcore.codegen.targets.c99.tables import class_type, number_types
 from smpcore.codegen.vectors import TestVectors
 
@@ -27,9 +27,9 @@ def selftest_files(
     Returns
     -------
     dict of str to str
-        ``test_vectors.h``, ``selftest.h`` and ``selftest.c``; of integers also
-        ``selftest_quantise.c``, a file of its own as the conversion is. Scores and
-        integers are compared byte by byte; on an AVR the vectors stay in flash.
+        ``<prefix>_test_vectors.h``, ``_selftest.h`` and ``_selftest.c``; of integers
+        also ``_selftest_quantise.c``, a file of its own as the conversion is. Scores
+        and integers are compared byte by byte; on an AVR the vectors stay in flash.
     """
     try_one, what = _TRY_CLASS, "scores and class"
     if model.is_regression:
@@ -44,7 +44,7 @@ def selftest_files(
         "@n@": str(len(vectors.rows)),
         "@what@": what,
         "@casts@": CASTS,
-        "@licence@": LICENCE,
+        "@head@": head(model, prefix),
         "@try@": try_one,
         "@math@": "#include <math.h>\n\n" if score == "float" else "",
         "@tables@": _tables(model, vectors),
@@ -53,15 +53,15 @@ def selftest_files(
         "@conversion@": "",
     }
     files = {
-        "selftest.h": _HEADER,
-        "selftest.c": _SOURCE,
-        "test_vectors.h": _VECTORS,
+        f"{prefix}_selftest.h": _HEADER,
+        f"{prefix}_selftest.c": _SOURCE,
+        f"{prefix}_test_vectors.h": _VECTORS,
     }
     if model.is_integer:
         n_rows, tables = _conversion_tables(model)
         words["@conversion@"] = _CONVERSION
         words |= {"@numbers@": tables, "@rows@": str(n_rows)}
-        files["selftest_quantise.c"] = _QUANTISE
+        files[f"{prefix}_selftest_quantise.c"] = _QUANTISE
     # These hold words themselves.
     first = ("@try@", "@tables@", "@bytes@", "@flash@", "@conversion@", "@numbers@")
     for word in (*(word for word in first if word in words), *words):
@@ -124,8 +124,7 @@ def _float(value: np.floating) -> str:
 
 
 _HEADER = """\
-@licence@
-#ifndef @M@_SELFTEST_H
+@head@#ifndef @M@_SELFTEST_H
 #define @M@_SELFTEST_H
 
 #include <stdint.h>
@@ -150,7 +149,7 @@ _CONVERSION = """
 #define @M@_CONVERSIONS @rows@
 
 /* How many rows of numbers @p@_quantise turns into other integers than it should. It is
- * in selftest_quantise.c; leave that out where model_quantise.c is left out. */
+ * in @p@_selftest_quantise.c; leave that out where @p@_quantise.c is left out. */
 uint8_t @p@_selftest_quantise(void);
 """
 
@@ -194,12 +193,11 @@ static uint8_t @p@_differs(const void *found, const void *wanted, size_t size)
 """
 
 _VECTORS = """\
-@licence@
-#ifndef @M@_TEST_VECTORS_H
+@head@#ifndef @M@_TEST_VECTORS_H
 #define @M@_TEST_VECTORS_H
 
-@math@#include "model.h"
-#include "selftest.h"
+@math@#include "@p@.h"
+#include "@p@_selftest.h"
 
 @flash@
 /* Inputs, and what the emulator answers, bit for bit. */
@@ -208,12 +206,11 @@ _VECTORS = """\
 """
 
 _SOURCE = """\
-@licence@
-#include <stddef.h>
+@head@#include <stddef.h>
 
-#include "model.h"
-#include "selftest.h"
-#include "test_vectors.h"
+#include "@p@.h"
+#include "@p@_selftest.h"
+#include "@p@_test_vectors.h"
 
 @casts@
 @bytes@@try@
@@ -256,12 +253,11 @@ static uint8_t @p@_wrong(const @input@ x[@M@_N], uint8_t v)
 """
 
 _QUANTISE = """\
-@licence@
-#include <math.h>
+@head@#include <math.h>
 #include <stddef.h>
 
-#include "model.h"
-#include "selftest.h"
+#include "@p@.h"
+#include "@p@_selftest.h"
 
 @casts@
 @flash@

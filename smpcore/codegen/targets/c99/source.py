@@ -34,11 +34,14 @@ from smpcore.codegen.targets.c99.answer import (
 from smpcore.codegen.targets.c99.frame import (
     FLOAT_RULES,
     check_size,
+    head,
     header,
     label_declaration,
     label_function,
     preamble,
+    unit_note,
 )
+from smpcore.codegen.targets.c99.inputs import inputs_source
 from smpcore.codegen.targets.c99.linear import linear_code
 from smpcore.codegen.targets.c99.quantise import quantise_source
 from smpcore.codegen.targets.c99.similarities import similarity_code
@@ -54,13 +57,14 @@ def emit_c99(model: Any, prefix: str = "mdl") -> dict[str, bytes]:
     model : CompiledModel or QuantModel
         In 32-bit floats, or in integers.
     prefix : str, default "mdl"
-        Begins every name in the files.
+        Name of the model: begins every name in the files, and theirs.
 
     Returns
     -------
     dict of str to bytes
-        ``model.h`` and ``model.c``, ASCII; of integers ``model_quantise.c`` as well,
-        which turns numbers in the user's units into the integers of the model.
+        ``<prefix>.h``, ``<prefix>.c`` and ``<prefix>_inputs.c``, ASCII; of integers
+        ``<prefix>_quantise.c`` as well, which turns numbers in the user's units into
+        the integers of the model.
 
     Raises
     ------
@@ -71,10 +75,15 @@ def emit_c99(model: Any, prefix: str = "mdl") -> dict[str, bytes]:
     source = model.source if model.is_integer else model
     check_size(source.inputs, model.n_outputs)
     c = Source(model, prefix, model.tables() if has_tables(model) else {})
-    files = {"model.h": _header(c, source.inputs), "model.c": _source(c)}
+    files = {
+        f"{prefix}.c": _source(c),
+        f"{prefix}.h": _header(c, source.inputs),
+        f"{prefix}_inputs.c": inputs_source(model, prefix),
+    }
     if model.is_integer:
-        files["model_quantise.c"] = quantise_source(model, prefix)
-    return {name: text.encode("ascii") for name, text in files.items()}
+        files[f"{prefix}_quantise.c"] = quantise_source(model, prefix)
+    first = head(model, prefix)
+    return {name: (first + text).encode("ascii") for name, text in files.items()}
 
 
 @singledispatch
@@ -100,7 +109,6 @@ def _(operation: SparseCode, before: RowCode, c: Source) -> RowCode:
 
 def _header(c: Source, entries: tuple[CompiledInput, ...]) -> str:
     model, m = c.model, c.m
-    rows = model.n_training_rows
     missing = "None may be missing."
     if any(entry.missing is not None for entry in entries):
         missing = "NAN: missing, counts as the training median."
@@ -117,10 +125,9 @@ def _header(c: Source, entries: tuple[CompiledInput, ...]) -> str:
 """
     classes = "" if model.is_regression else f"#define {m}_CLASSES {model.n_outputs}\n"
     return header(
-        c.prefix,
+        c,
         entries,
         lambda place, entry: _note(c, place, entry),
-        f"\n/* Contains {rows} training rows (support vectors). */" if rows else "",
         classes + about,
         _declarations(c),
     )
@@ -133,8 +140,9 @@ def _note(c: Source, place: int, entry: CompiledInput) -> str:
     if not c.model.is_integer:
         return f" /* {entry.low:.6g} to {entry.high:.6g} */"
     one = c.model.inputs[place]
-    span = f", {one.low:.6g} to {one.high:.6g}" if one.exact else ""
-    return f" /* {one.formula}{span} */"
+    trained = f"{entry.low:.6g} to {entry.high:.6g} in training{unit_note(one.unit)}"
+    exact = [f"{one.low:.6g} to {one.high:.6g}"] if one.exact else []
+    return f" /* {', '.join([one.formula, *exact, trained])} */"
 
 
 def _declarations(c: Source) -> str:

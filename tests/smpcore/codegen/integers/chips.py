@@ -10,7 +10,7 @@ from tests.smpcore.codegen.toolchain import told, write
 
 _RUNNER = """
 #include <stdio.h>
-#include "model.h"
+#include "mdl.h"
 #ifndef MDL_CLASSES
 #define MDL_CLASSES 1
 #define mdl_scores(x, scores) ((void)(*(scores) = mdl_predict(x)))

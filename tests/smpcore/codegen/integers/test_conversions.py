@@ -101,7 +101,7 @@ def test_they_are_the_same_every_time(quant_of, width):
 
 
 _MAIN = """
-#include "selftest.h"
+#include "mdl_selftest.h"
 int main(void) { return mdl_selftest_quantise(); }
 """
 
@@ -119,7 +119,7 @@ def _put(folder, quant):
 @pytest.mark.parametrize("name", NAMES)
 def test_every_compiler_converts_them(quant_of, tool, tmp_path, name, width, compiler):
     _put(tmp_path, quant_of(name, width))
-    files = ["main.c", "selftest_quantise.c", "model_quantise.c", "-o", "run"]
+    files = ["main.c", "mdl_selftest_quantise.c", "mdl_quantise.c", "-o", "run"]
     for flags in (["-O3"], [*SANITIZE, "-fsanitize=float-cast-overflow"]):
         run(tool(compiler), *STRICT, *flags, *files, cwd=tmp_path)
         run(tmp_path / "run")
@@ -131,7 +131,7 @@ def test_the_test_is_valid_cpp(quant_of, tool, tmp_path, width, compiler):
     strict = [flag for flag in STRICT if flag != "-std=c99"]
     strict += ["-mmcu=atmega328p"] if compiler == "avr-g++" else []
     command = [tool(compiler), "-x", "c++", "-std=c++98", *strict]
-    run(*command, "-c", "selftest_quantise.c", "-o", "m.o", cwd=tmp_path)
+    run(*command, "-c", "mdl_selftest_quantise.c", "-o", "m.o", cwd=tmp_path)
 
 
 #: Line of the conversion -> what a careless hand would write.
@@ -151,11 +151,11 @@ CARELESS = [
 @pytest.mark.parametrize(("line", "careless"), CARELESS)
 def test_a_careless_conversion_is_told(quant_of, tool, tmp_path, width, line, careless):
     _put(tmp_path, quant_of("mixed", width))
-    path = tmp_path / "model_quantise.c"
+    path = tmp_path / "mdl_quantise.c"
     text = path.read_text()
     assert text.count(line) == 1
     path.write_text(text.replace(line, careless))
-    files = ["main.c", "selftest_quantise.c", "model_quantise.c", "-o", "run"]
+    files = ["main.c", "mdl_selftest_quantise.c", "mdl_quantise.c", "-o", "run"]
     run(tool("gcc"), "-std=c99", "-w", *files, cwd=tmp_path)
     with pytest.raises(CommandFailed):
         run(tmp_path / "run")
@@ -164,8 +164,8 @@ def test_a_careless_conversion_is_told(quant_of, tool, tmp_path, width, line, ca
 def test_every_wrong_number_is_told(quant_of, tool, tmp_path, width):
     tool("gcc")
     _put(tmp_path, quant_of("large", width))
-    source = "model_quantise.c"
-    files = ["main.c", "selftest_quantise.c", source]
+    source = "mdl_quantise.c"
+    files = ["main.c", "mdl_selftest_quantise.c", source]
     every, unseen = unnoticed(tmp_path, files, source, flags=())
     assert len(every) == 12 and unseen == []
 
@@ -188,9 +188,9 @@ _HEADER = """
 def test_a_chip_gives_every_integer(quant_of, simulated, tmp_path, name, width, chip):
     quant = quant_of(name, width)
     files = emit_c99(quant)
-    (tmp_path / "quant.h").write_bytes(files["model.h"])
-    (tmp_path / "model.h").write_text(_HEADER)
-    (tmp_path / "model_quantise.c").write_bytes(files["model_quantise.c"])
+    (tmp_path / "quant.h").write_bytes(files["mdl.h"])
+    (tmp_path / "mdl.h").write_text(_HEADER)
+    (tmp_path / "mdl_quantise.c").write_bytes(files["mdl_quantise.c"])
     near = sample(quant.source, 200, seed=1)
     near[::7, 0] = np.nan
     tried = conversions(quant)
@@ -199,7 +199,7 @@ def test_a_chip_gives_every_integer(quant_of, simulated, tmp_path, name, width, 
     types = ["-DINPUT=float", f"-DSCORE={kind}_t", "-DANSWER=uint8_t"]
     scores = ("scores", kind, (len(quant.inputs),))
     record = np.dtype([("count", "u4"), ("stack", "u4"), scores, ("winner", "u2")])
-    asked = tmp_path, simulated(chip), [*types, "-O2"], ["model_quantise.c"]
+    asked = tmp_path, simulated(chip), [*types, "-O2"], ["mdl_quantise.c"]
     told = simulated_rows(*asked, values, record)["scores"]
     np.testing.assert_array_equal(told, quant.quantise(values))
     np.testing.assert_array_equal(told[: len(tried.values)], tried.integers)

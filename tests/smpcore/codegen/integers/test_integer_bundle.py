@@ -1,9 +1,7 @@
 """Bundles of integer models: vectors, self-test, JSON, plain Python, README."""
 
 import importlib.util
-import io
 import json
-import zipfile
 from dataclasses import replace
 
 import jsonschema
@@ -15,10 +13,8 @@ from smpcore.codegen import (
     CompiledModel,
     QuantModel,
     SensorRange,
-    bundle,
     compile_model,
     quantise,
-    readme,
     sample,
 )
 from smpcore.codegen.json_text import schema
@@ -27,24 +23,27 @@ from smpcore.codegen.quant_inputs import container_ends
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.programs import changed, part, spoiled
 from tests.smpcore.codegen.toolchain import SANITIZE, STRICT, CommandFailed, run
+from tests.smpcore.codegen.zips import bundle, readme, unpack
 
-FILES = {
+FILES = [
+    "LICENSE",
     "Makefile",
     "README.md",
-    "example_host.c",
-    "mdl.py",
-    "model.c",
-    "model.h",
-    "model.json",
-    "model.schema.json",
-    "model_quantise.c",
-    "selftest.c",
-    "selftest.h",
-    "selftest_quantise.c",
-    "test_vectors.h",
-}
-TESTS = ["selftest.c", "selftest_quantise.c"]
-SOURCES = ["example_host.c", *TESTS, "model.c", "model_quantise.c"]
+    "mdl.c",
+    "mdl.h",
+    "mdl.json",
+    "mdl.schema.json",
+    "mdl_example.c",
+    "mdl_inputs.c",
+    "mdl_quantise.c",
+    "mdl_selftest.c",
+    "mdl_selftest.h",
+    "mdl_selftest_quantise.c",
+    "mdl_test_vectors.csv",
+    "mdl_test_vectors.h",
+]
+TESTS = ["mdl_selftest.c", "mdl_selftest_quantise.c"]
+SOURCES = ["mdl_example.c", *TESTS, "mdl.c", "mdl_quantise.c"]
 HOSTILE = ['*/ #error "x', "??/", '<img src=x onerror="1">', '"""\n', "‮", "`; DROP"]
 
 
@@ -67,12 +66,6 @@ def hostile(random_model):
         8,
         {HOSTILE[0]: SensorRange(-5, 5, unit="|*/")},
     )
-
-
-def _unpack(packed, folder):
-    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
-        archive.extractall(folder)
-        return set(archive.namelist())
 
 
 def _module(folder):
@@ -157,11 +150,13 @@ def test_a_changed_number_changes_a_score(random_model, width, seed):
 def test_a_bundle_is_complete_and_always_the_same(quant, tmp_path):
     vectors = codegen.test_vectors(quant)
     packed = bundle(quant, vectors)
-    assert packed == bundle(quant, codegen.test_vectors(quant), prefix="mdl")
-    assert _unpack(packed, tmp_path) == FILES
-    text = (tmp_path / "model.json").read_text()
+    assert packed == bundle(quant, codegen.test_vectors(quant), name="mdl")
+    assert unpack(packed, tmp_path) == FILES
+    text = (tmp_path / "mdl.json").read_text()
     again = QuantModel.from_json(text)
-    assert again.to_json() == text
+    told = {"name": "mdl", "id": codegen.model_id(quant)}
+    assert json.loads(text) == told | json.loads(again.to_json())
+    jsonschema.validate(json.loads(text), schema(quant))
     assert bundle(again, vectors) == packed
 
 
@@ -207,7 +202,7 @@ def test_a_model_in_floats_is_told_from_one_in_integers(mixed_model):
 
 @pytest.mark.parametrize("prefix", ["mdl", "iris_2"])
 def test_the_self_test_of_a_bundle_runs(quant, tool, tmp_path, prefix):
-    _unpack(bundle(quant, codegen.test_vectors(quant, n=64), prefix), tmp_path)
+    unpack(bundle(quant, codegen.test_vectors(quant, n=64), prefix), tmp_path)
     said = run(tool("make"), "CC=" + tool("gcc"), cwd=tmp_path)
     assert b"selftest: 0 of 64 differ" in said
 
@@ -216,7 +211,7 @@ def test_the_self_test_of_a_bundle_runs(quant, tool, tmp_path, prefix):
 def test_the_self_test_is_strict_c_without_undefined_behaviour(
     quant, tool, tmp_path, compiler
 ):
-    _unpack(bundle(quant, codegen.test_vectors(quant, n=64)), tmp_path)
+    unpack(bundle(quant, codegen.test_vectors(quant, n=64)), tmp_path)
     run(tool(compiler), *STRICT, *SANITIZE, "-o", "host", *SOURCES, cwd=tmp_path)
     said = run(tmp_path / "host")
     assert b"selftest: 0 of 64 differ" in said
@@ -233,13 +228,13 @@ def test_the_self_test_is_strict_c_without_undefined_behaviour(
 )
 def test_the_chips_of_the_makefile_compile(quant, tool, tmp_path, target, compiler):
     tool(compiler)
-    _unpack(bundle(quant, codegen.test_vectors(quant)), tmp_path)
+    unpack(bundle(quant, codegen.test_vectors(quant)), tmp_path)
     assert b"text" in run(tool("make"), target, cwd=tmp_path)
 
 
 def test_the_self_test_counts_what_is_wrong(quant, tool, tmp_path):
-    _unpack(bundle(quant, codegen.test_vectors(quant)), tmp_path)
-    header = tmp_path / "test_vectors.h"
+    unpack(bundle(quant, codegen.test_vectors(quant)), tmp_path)
+    header = tmp_path / "mdl_test_vectors.h"
     text = header.read_text()
     scores = text.index("mdl_test_scores")
     place = text.index("{", text.index("{", scores) + 1) + 1
@@ -250,11 +245,11 @@ def test_the_self_test_counts_what_is_wrong(quant, tool, tmp_path):
 
 
 def test_the_conversion_may_be_left_out(quant, tool, tmp_path):
-    _unpack(bundle(quant, codegen.test_vectors(quant)), tmp_path)
+    unpack(bundle(quant, codegen.test_vectors(quant)), tmp_path)
     (tmp_path / "main.c").write_text(
-        '#include "selftest.h"\nint main(void) { return mdl_selftest(); }\n'
+        '#include "mdl_selftest.h"\nint main(void) { return mdl_selftest(); }\n'
     )
-    files = ["main.c", "selftest.c", "model.c", "-o", "alone"]
+    files = ["main.c", "mdl_selftest.c", "mdl.c", "-o", "alone"]
     run(tool("gcc"), *STRICT, *files, cwd=tmp_path)
     run(tmp_path / "alone")
     assert b"quantise" not in run(tool("nm"), "alone", cwd=tmp_path)
@@ -264,7 +259,7 @@ _AVR = """
 #include <avr/interrupt.h>
 #include <avr/io.h>
 #include <avr/sleep.h>
-#include "selftest.h"
+#include "mdl_selftest.h"
 static void tell(char letter)
 {
     loop_until_bit_is_set(UCSR0A, UDRE0);
@@ -287,15 +282,15 @@ int main(void)
 @pytest.mark.parametrize("floats", [False, True])
 def test_the_self_test_runs_on_a_chip(quant, tool, tmp_path, floats):
     model = quant.source if floats else quant
-    _unpack(bundle(model, codegen.test_vectors(model)), tmp_path)
+    unpack(bundle(model, codegen.test_vectors(model)), tmp_path)
     (tmp_path / "main.c").write_text(_AVR)
     flags = ["-std=gnu99", "-Os", "-mmcu=atmega328p", "-ffp-contract=off"]
-    files = ["main.c", "selftest.c", "model.c", "-o", "chip.elf"]
+    files = ["main.c", "mdl_selftest.c", "mdl.c", "-o", "chip.elf"]
     if floats:
         flags.append("-DCONVERSIONS=0")
     else:
         flags.append("-DCONVERSIONS=mdl_selftest_quantise()")
-        files += ["selftest_quantise.c", "model_quantise.c"]
+        files += ["mdl_selftest_quantise.c", "mdl_quantise.c"]
     run(tool("avr-gcc"), *flags, *files, cwd=tmp_path)
     command = f"{tool('simavr')} -m atmega328p chip.elf 2>&1"
     assert "=00" in run("sh", "-c", command, cwd=tmp_path).decode()
@@ -328,19 +323,20 @@ def _same_in_python(quant, folder):
 
 
 def test_plain_python_gives_every_score(quant, tmp_path):
-    _unpack(bundle(quant, codegen.test_vectors(quant)), tmp_path)
+    unpack(bundle(quant, codegen.test_vectors(quant), target="python"), tmp_path)
     _same_in_python(quant, tmp_path)
 
 
 def test_hostile_names_stay_data(hostile, tool, tmp_path):
-    _unpack(bundle(hostile, codegen.test_vectors(hostile)), tmp_path)
+    unpack(bundle(hostile, codegen.test_vectors(hostile)), tmp_path)
+    unpack(bundle(hostile, codegen.test_vectors(hostile), target="python"), tmp_path)
     _same_in_python(hostile, tmp_path)
     module = _module(tmp_path)
     assert [module.label(k) for k in range(3)] == HOSTILE[:3]
     text = (tmp_path / "README.md").read_text()
     for sign in ("<img", "#error", '"""\n', "‮"):
         assert sign not in text.replace("\\#", "").replace("\\<", "")
-    assert json.loads((tmp_path / "model.json").read_text())["source"]["classes"]
+    assert json.loads((tmp_path / "mdl.json").read_text())["source"]["classes"]
     run(tool("gcc"), *STRICT, "-o", "host", *SOURCES, cwd=tmp_path)
     assert b"selftest: 0 of" in run(tmp_path / "host")
 
@@ -365,7 +361,9 @@ def test_the_readme_says_what_matters(mixed_model):
     more = codegen.conversion(quant, "Cortex-M0")
     assert f"| Cortex-M0 | {more.flash:,} bytes | {more.count:,} instr" in text
     assert "Whole-number inputs avoid it" in text
-    assert "model.c model_quantise.c" in text and "-ffp-contract=off" in text
+    assert (
+        "`abc.c`, `abc.h` and `abc_quantise.c`" in text and "-ffp-contract=off" in text
+    )
     assert "BLAKE2b" in text and "MDL" not in text
     plain = quantise(mixed_model, 8)
     without = readme(plain, codegen.test_vectors(plain))

@@ -158,7 +158,7 @@ def test_an_analyser_that_finds_something_fails(tool, tmp_path):
 def test_it_calls_no_library_and_is_valid_cpp(model_of, tool, tmp_path, name, width):
     quant = quantise(model_of(name), width)
     write_integers(tmp_path, quant)
-    for file in ("model.c", "model_quantise.c"):
+    for file in ("mdl.c", "mdl_quantise.c"):
         flags = [*STRICT, "-Os", "-ffreestanding", "-fno-pic", "-c", file, "-o", "m.o"]
         run(tool("gcc"), *flags, cwd=tmp_path)
         unknown = run(tool("nm"), "-u", "m.o", cwd=tmp_path)
@@ -170,7 +170,7 @@ def test_it_calls_no_library_and_is_valid_cpp(model_of, tool, tmp_path, name, wi
 
 _COMPARE = """
 #include <stdio.h>
-#include "model.h"
+#include "mdl.h"
 #ifndef MDL_CLASSES
 #define MDL_CLASSES 1
 #define mdl_scores(x, scores) ((void)(*(scores) = mdl_predict(x)))
@@ -292,9 +292,9 @@ def test_every_wrong_number_is_noticed(tool, tmp_path, name):
     scores, winners = quant.scores(rows), quant.winners(rows)
     main = _COMPARE % (_words(rows), _words(scores), ", ".join(map(str, winners)))
     write_integers(tmp_path, quant, main)
-    files = ["main.c", "model.c"]
+    files = ["main.c", "mdl.c"]
     if not has_tables(quant):
-        path = tmp_path / "model.c"
+        path = tmp_path / "mdl.c"
         source, count = _written_out(path.read_text())
         path.write_text(source)
         assert count > 20 and not list(_unseen(tmp_path, files, count))

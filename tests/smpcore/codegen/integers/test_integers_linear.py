@@ -19,6 +19,7 @@ from smpcore.codegen.quant_inputs import container_ends
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.integers.chips import integer_answers
 from tests.smpcore.codegen.integers.mixed_tables import mixed_columns
+from tests.smpcore.codegen.zips import readme as readme_of
 
 SANITIZE = ["-fsanitize=undefined", "-fno-sanitize-recover=all"]
 LINEAR = ("smp", "smallk", "mprotsvm")
@@ -215,7 +216,7 @@ def test_a_weight_that_rounds_to_0_is_told(random_model):
         text = quant.to_json()
         assert json.loads(text)["zero_weights"] == {"x|y": [1, 1]}
         assert QuantModel.from_json(text).to_json() == text
-        readme = codegen.readme(quant, codegen.test_vectors(quant))
+        readme = readme_of(quant, codegen.test_vectors(quant))
         assert f"Weights too small for {width} bits" in readme
         assert "1 of 1 of 'x\\|y'" in readme
 

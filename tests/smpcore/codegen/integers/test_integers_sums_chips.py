@@ -86,5 +86,5 @@ def test_an_answer_takes_what_it_took(simulated, chip):
 def test_chips_compile_the_conversion_without_a_warning(tool, tmp_path, chip, width):
     compiler = tool(f"{chip.tools}-gcc")
     write_integers(tmp_path, quantise(fitted("breast cancer svm")[-1], width))
-    files = ["-c", "model.c", "model_quantise.c"]
+    files = ["-c", "mdl.c", "mdl_quantise.c"]
     run(compiler, *STRICT, "-Os", *chip.flags, *files, cwd=tmp_path)

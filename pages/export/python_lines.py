@@ -1,0 +1,74 @@
+"""The lines of Python that fit the model on the screen once more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pages.state import table_store
+from pages.state.choice import BUNDLED, MINE
+from pages.state.context import Context
+from pages.work import openml_sets
+from smpcore import SmpcoreError
+from smpcore.codegen import emit_python
+
+
+def _brought(context: Context) -> dict[str, Any]:
+    """How a table that is not bundled is read, or fetched, the same way again."""
+    dataset, drawn = context.table, None
+    if context.choice.data == MINE:
+        drawn = table_store.visit(context.choice.token)[1]
+    reading = dataset.reading
+    if reading is None or drawn is not None or dataset.test_rows is not None:
+        raise SmpcoreError(
+            "Drawn points and a separate test file have no short Python version; the "
+            "JSON file of an export contains the whole model."
+        )
+    words = {
+        "delimiter": reading.delimiter,
+        "decimal": reading.decimal,
+        "encoding": reading.encoding,
+    }
+    options = {name: value for name, value in words.items() if value}
+    if not reading.header:
+        options["header"] = False
+    if dataset.channels:
+        series = {"series": reading.series, "n_times": reading.n_times}
+        options |= {name: value for name, value in series.items() if value}
+    arranged = {"roles": dict(dataset.roles), "kinds": dict(dataset.kinds)}
+    arranged["task"] = dataset.task
+    if (number := openml_sets.number_behind(dataset)) is not None:
+        return {"openml": number, "params": arranged}
+    name = reading.filename or dataset.name
+    return {"file": name, "params": options | arranged}
+
+
+def python_of_choice(context: Context) -> str:
+    """Python that fits the same model with the library."""
+    choice, method = context.choice, context.method
+    estimator = method.estimators[context.task]
+    defaults = method.defaults(context.task)
+    if (number := openml_sets.number_of(choice.data)) is not None:
+        source = {"openml": number}
+    elif choice.data not in BUNDLED:
+        source = _brought(context)
+    else:
+        info = BUNDLED[choice.data]
+        start = {param.name: param.start for param in info.params}
+        changed = {n: v for n, v in choice.data_values.items() if v != start[n]}
+        source = {"key": choice.data, "params": changed}
+    if context.task != context.table.task:
+        source["two_classes"] = True
+    if choice.forbidden:
+        source["forbidden"] = choice.forbidden
+    return emit_python(
+        {
+            "dataset": source,
+            "split": {
+                "validation": choice.validation,
+                "test": choice.test,
+                "seed": choice.seed,
+            },
+            "estimator": estimator.__name__,
+            "params": {n: v for n, v in context.values.items() if v != defaults[n]},
+        }
+    )

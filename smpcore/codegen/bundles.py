@@ -1,0 +1,260 @@
+"""Files of the targets that are built from C or Python sources: who needs which."""
+
+from __future__ import annotations
+
+import json
+
+from smpcore.codegen.json_text import SCHEMA
+from smpcore.codegen.names import c_float
+from smpcore.codegen.package import Files, Package
+from smpcore.codegen.targets.c99.frame import FLAGS, head
+from smpcore.codegen.targets.c99.tables import number_types
+from smpcore.codegen.targets.python import emit_plain_python
+
+#: Folder of the sources of a library, and of what no compiler reads.
+SOURCES, EXTRAS = "src/", "extras/"
+
+
+def in_folder(folder: str, files: Files) -> Files:
+    """The same files, in a folder."""
+    return {f"{folder}{name}": content for name, content in files.items()}
+
+
+def library(package: Package) -> Files:
+    """Sources, self-test and documents, as package managers of C want them."""
+    sources = in_folder(SOURCES, package.sources | package.tests)
+    return sources | in_folder(EXTRAS, package.documents)
+
+
+def plain_c(package: Package) -> Files:
+    """All sources in one folder, with an example and a Makefile."""
+    return {
+        **package.sources,
+        **package.tests,
+        **package.documents,
+        f"{package.name}_example.c": example(package),
+        "Makefile": _makefile(package),
+    }
+
+
+def platformio(package: Package) -> Files:
+    """A library of PlatformIO."""
+    told = {
+        "name": package.name,
+        "version": "1.0.0",
+        "description": f"A trained {package.what}; no heap, no other library.",
+        "keywords": "machine learning, classifier, prototypes",
+        "license": "0BSD",
+        "frameworks": "*",
+        "platforms": "*",
+        "headers": f"{package.name}.h",
+        "build": {"srcDir": "src", "flags": "-ffp-contract=off"},
+    }
+    return library(package) | {"library.json": json.dumps(told, indent=2) + "\n"}
+
+
+def zephyr(package: Package) -> Files:
+    """A module of Zephyr."""
+    name, tests = package.name, _c_files(package.tests)
+    option = f"{name.upper()}_MODEL"
+    sources = " ".join(f"../src/{file}" for file in _c_files(package.sources))
+    tried = " ".join(f"../src/{file}" for file in tests)
+    return library(package) | {
+        "zephyr/module.yml": f"""\
+name: {name}
+build:
+  cmake: zephyr
+  kconfig: zephyr/Kconfig
+""",
+        "zephyr/Kconfig": f"""\
+config {option}
+\tbool "Model {name}: {package.what}"
+\thelp
+\t  Compiles {name}.c and its like; include <{name}.h>.
+
+config {option}_SELFTEST
+\tbool "Test vectors of model {name}"
+\tdepends on {option}
+\thelp
+\t  {name}_selftest() returns how many test vectors get a wrong answer.
+""",
+        "zephyr/CMakeLists.txt": f"""\
+if(CONFIG_{option})
+  zephyr_include_directories(../src)
+  zephyr_library()
+  zephyr_library_compile_options(-ffp-contract=off)
+  zephyr_library_sources({sources})
+  zephyr_library_sources_ifdef(CONFIG_{option}_SELFTEST {tried})
+endif()
+""",
+    }
+
+
+def cmake(package: Package) -> Files:
+    """A target of CMake, which tests itself where it is the whole project."""
+    name = package.name
+    sources = " ".join(f"src/{file}" for file in _c_files(package.sources))
+    tests = " ".join(f"src/{file}" for file in _c_files(package.tests))
+    text = f"""\
+cmake_minimum_required(VERSION 3.10)
+project({name} VERSION 1.0.0 LANGUAGES C)
+
+add_library({name} STATIC {sources})
+add_library({name}::{name} ALIAS {name})
+target_include_directories({name} PUBLIC src)
+target_compile_features({name} PUBLIC c_std_99)
+if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
+  target_compile_options({name} PRIVATE -ffp-contract=off)
+endif()
+
+if(CMAKE_CURRENT_SOURCE_DIR STREQUAL CMAKE_SOURCE_DIR)
+  enable_testing()
+  add_executable({name}_example examples/{name}_example.c {tests})
+  target_link_libraries({name}_example PRIVATE {name}::{name})
+  add_test(NAME {name}_selftest COMMAND {name}_example)
+endif()
+"""
+    return library(package) | {
+        "CMakeLists.txt": text,
+        f"examples/{name}_example.c": example(package),
+    }
+
+
+def python(package: Package) -> Files:
+    """A module without any import but of the standard library, and its self-test."""
+    name = package.name
+    told = f'NAME = "{name}"\nID = "{package.id}"\nFORMAT = {SCHEMA}\n'
+    answers = "[module.predict(x)]"
+    if not package.model.is_regression:
+        answers = "[module.predict(x)] + module.scores(x)"
+    tested = _PYTHON_TEST.format(name=name, answers=answers)
+    return {
+        **package.documents,
+        f"{name}.py": f"{emit_plain_python(package.model)}\n\n{told}",
+        f"{name}_selftest.py": tested,
+    }
+
+
+def _c_files(files: Files) -> list[str]:
+    return sorted(name for name in files if name.endswith(".c"))
+
+
+def example(package: Package) -> str:
+    """A program that answers one row of the user's table, then tests itself."""
+    model, name, whole = package.model, package.name, package.is_whole
+    m = name.upper()
+    values = "\n".join(
+        f"    {c_float((e.low + e.high) / 2 if not e.levels else 0)},"
+        f" /* {m}_IN_{e.identifier.upper()} */"
+        for e in package.source.inputs
+    )
+    kind = number_types(model)[0]
+    given, declare, convert, test, wrong = "values", "", "", "", ""
+    if whole:
+        given, wrong = "x", " || wrong != 0"
+        declare = f"    {kind} x[{m}_N];\n    unsigned wrong;\n"
+        convert = f"    {name}_quantise(values, x);\n"
+        test = f"""\
+    wrong = {name}_selftest_quantise();
+    printf("conversion: %u of %u differ\\n", wrong, (unsigned){m}_CONVERSIONS);
+"""
+    answer = f'    printf("class: %s\\n", {name}_label({name}_predict({given})));'
+    if model.is_regression:
+        value = f"(double){name}_predict({given})"
+        if whole:
+            value = f"{value} * {model.step!r} + {model.shift!r}"
+        answer = f'    printf("value: %.9g\\n", {value});'
+    return f"""\
+{head(model, name)}\
+/* Answers one row of the table, then tries the test vectors. */
+#include <stdio.h>
+
+#include "{name}.h"
+#include "{name}_selftest.h"
+
+/* The middle of every range, in the units of the table. */
+static const float values[{m}_N] = {{
+{values}
+}};
+
+int main(void)
+{{
+{declare}    unsigned count;
+
+{convert}{answer}
+    count = {name}_selftest();
+    printf({m}_NAME " " {m}_ID " selftest: %u of %u differ\\n", count,
+           (unsigned){m}_VECTORS);
+{test}    return count != 0{wrong};
+}}
+"""
+
+
+def _makefile(package: Package) -> str:
+    """Rules that compile a model, and its self-test."""
+    chips = "\n".join(
+        f"{chip}:\n\t{tools}-gcc {flags} $(FLAGS) -Os -c $(SOURCES)\n"
+        f"\t{tools}-size $(SOURCES:.c=.o)\n"
+        for chip, (tools, flags) in _CHIPS.items()
+    )
+    headers = {n for n in package.sources | package.tests if n.endswith(".h")}
+    return _MAKEFILE.format(
+        name=package.name,
+        flags=FLAGS,
+        sources=" ".join(_c_files(package.sources)),
+        tests=" ".join(_c_files(package.tests)),
+        headers=" ".join(sorted(headers)),
+        chips=chips,
+        names=" ".join(_CHIPS),
+    )
+
+
+#: Goal of make -> begin of the tools' names, flags.
+_CHIPS = {
+    "avr": ("avr", "-mmcu=atmega328p"),
+    "cortex-m0": ("arm-none-eabi", "-mcpu=cortex-m0 -mthumb"),
+    "cortex-m4f": (
+        "arm-none-eabi",
+        "-mcpu=cortex-m4 -mthumb -mfpu=fpv4-sp-d16 -mfloat-abi=hard",
+    ),
+}
+
+_MAKEFILE = """\
+FLAGS = {flags}
+SOURCES = {sources}
+TESTS = {tests}
+
+# Compile for this computer and run the self-test.
+host: {name}_example
+\t./{name}_example
+
+{name}_example: {name}_example.c {headers} $(TESTS) $(SOURCES)
+\t$(CC) $(FLAGS) -O2 -o $@ {name}_example.c $(TESTS) $(SOURCES)
+
+# Compile for a chip and print the size: text is flash, data and bss are RAM.
+{chips}
+clean:
+\trm -f {name}_example *.o
+
+.PHONY: host {names} clean
+"""
+
+_PYTHON_TEST = '''\
+# SPDX-License-Identifier: 0BSD. This generated code is yours.
+"""Tries the test vectors: every answer has to be equal."""
+
+import {name} as module
+
+wrong = count = 0
+with open("{name}_test_vectors.csv") as table:
+    n = len(module.ZERO)
+    table.readline()
+    for line in table:
+        cells = [int(cell) for cell in line.strip().split(",")[1:]]
+        x, answers = cells[:n], cells[n:]
+        count += 1
+        wrong += {answers} != answers
+print(module.NAME, module.ID, "selftest:", wrong, "of", count, "differ")
+if wrong:
+    raise SystemExit(1)
+'''

@@ -1,0 +1,211 @@
+"""One call from a fitted model to a zip that a stranger can use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from smpcore.codegen import bundles
+from smpcore.codegen.arduino import arduino
+from smpcore.codegen.identity import default_name
+from smpcore.codegen.lower import compile_model
+from smpcore.codegen.package import Package
+from smpcore.codegen.quant_inputs import SensorRange
+from smpcore.codegen.quantise import quantise
+from smpcore.codegen.readme import use_in_c
+from smpcore.codegen.target import NUMBERS, Target
+from smpcore.codegen.targets.c99.frame import FLAGS
+from smpcore.codegen.targets.onnx import onnx, use_of_onnx
+from smpcore.codegen.vectors import test_vectors
+from smpcore.errors import ExportError
+from smpcore.model import PrototypeModel
+
+
+def export(
+    model: PrototypeModel,
+    preparation: Any = None,
+    target: str = "c99",
+    number: str = "float32",
+    name: str | None = None,
+    *,
+    vectors: int = 32,
+    real_rows: Any = None,
+    ranges: Mapping[str, SensorRange] | None = None,
+    provenance: Mapping[str, Any] | None = None,
+) -> bytes:
+    """Pack a fitted model as source code, or for a runtime, with its self-test.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+        The ``model_`` of a fitted estimator.
+    preparation : Preparation, optional
+        What turned the user's table into the model's features. Without it the features
+        themselves are the inputs, and none may be missing.
+    target : str, default "c99"
+        One of `TARGETS`: what the files are for.
+    number : {"float32", "int16", "int8"}, default "float32"
+        Number format of the model.
+    name : str, optional
+        Begins every name and file of the code, so that two models fit into one
+        program. Default: made from the name of the data set.
+    vectors : int, default 32
+        Number of test vectors, 1 to 64.
+    real_rows : DataFrame, optional
+        Raw rows that may be given away: up to a third of the test vectors are taken
+        from them. Default: all test vectors are synthetic.
+    ranges : mapping of str to SensorRange, optional
+        Name of a column -> what it can measure, for integers.
+    provenance : mapping, optional
+        Where the model comes from, told in README and JSON: plain JSON values.
+
+    Returns
+    -------
+    bytes
+        A zip with one folder: sources, self-test, test vectors, JSON and README; the
+        same bytes for the same arguments.
+
+    Raises
+    ------
+    ExportError
+        What cannot be exported, and what can.
+
+    Examples
+    --------
+    >>> import io, zipfile
+    >>> from smpcore import SMaLLClassifier, export
+    >>> model = SMaLLClassifier(k=1).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> packed = export(model.model_, name="step")
+    >>> zipfile.ZipFile(io.BytesIO(packed)).namelist()[0]
+    'step/LICENSE'
+    """
+    for what, value, known in (
+        ("target", target, TARGETS),
+        ("number", number, NUMBERS),
+    ):
+        if value not in known:
+            raise ExportError(
+                f"{what}={value!r} should be one of {', '.join(map(repr, known))}."
+            )
+    data = getattr(preparation, "dataset", "")
+    told = {"data": {"name": data}} if data else {}
+    told |= provenance or {}
+    compiled = compile_model(model, preparation, told)
+    width = NUMBERS[number]
+    found = quantise(compiled, width, ranges) if width else compiled
+    source = told.get("data", {}).get("name", "")
+    rows = None if real_rows is None else compiled.rows(real_rows)
+    tried = test_vectors(found, rows, vectors, source=source)
+    name = default_name(source) if name is None else name
+    return TARGETS[target].zip(Package(found, tried, name))
+
+
+def _sources(package: Package) -> str:
+    """Files that go into a program, in words."""
+    names = [f"`{n}`" for n in package.sources if not n.endswith("_inputs.c")]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _use_plain_c(package: Package) -> str:
+    name, n = package.name, len(package.vectors.rows)
+    return f"""\
+1. Unpack the zip. In the folder `{name}`, run `make`: it compiles for this computer,
+   answers one row and ends with `{name} {package.id} selftest: 0 of {n} differ`.
+   `make avr`, `make cortex-m0` and `make cortex-m4f` compile for chips and print sizes.
+2. Add {_sources(package)} to your project;
+   any C99 or C++ compiler takes them, for instance with
+   `avr-gcc -mmcu=atmega328p {FLAGS} -Os -c {name}.c`.
+3. Call the model:
+
+{use_in_c(package, f'"{name}.h"')}"""
+
+
+def _use_arduino(package: Package) -> str:
+    name, n = package.name, len(package.vectors.rows)
+    return f"""\
+1. In the Arduino IDE choose *Sketch, Include Library, Add .ZIP Library* and this zip.
+2. *File, Examples, {name}, SelfTest* tries {n} test vectors on your board: open the
+   serial monitor at 9600 baud, it says `selftest: 0 of {n} differ`. *Ask* reads rows
+   from the serial monitor and prints class and scores.
+3. In a sketch of your own:
+
+{use_in_c(package, f"<{name}.h>")}
+Before you pass the library on, put your name and address into `library.properties`.
+"""
+
+
+def _use_platformio(package: Package) -> str:
+    name = package.name
+    return f"""\
+1. Unpack the zip into the folder `lib` of your project, so that there is a
+   `lib/{name}/library.json`. PlatformIO finds it by itself.
+2. Include it and call the model:
+
+{use_in_c(package, f"<{name}.h>")}"""
+
+
+def _use_zephyr(package: Package) -> str:
+    name = package.name
+    option = f"CONFIG_{name.upper()}_MODEL"
+    return f"""\
+1. Unpack the zip beside your application and name its folder to the build:
+   `west build -b BOARD app -- -DEXTRA_ZEPHYR_MODULES=$PWD/{name}`.
+2. Add `{option}=y` to `prj.conf`; and `{option}_SELFTEST=y` for the self-test.
+3. Include it and call the model:
+
+{use_in_c(package, f"<{name}.h>")}"""
+
+
+def _use_cmake(package: Package) -> str:
+    name, n = package.name, len(package.vectors.rows)
+    return f"""\
+1. Unpack the zip and try it in the folder `{name}`:
+   `cmake -B build && cmake --build build && ctest --test-dir build`. The program
+   `build/{name}_example` ends with `{name} {package.id} selftest: 0 of {n} differ`.
+2. In the `CMakeLists.txt` of your project write `add_subdirectory({name})` and
+   `target_link_libraries(your_program PRIVATE {name}::{name})`.
+3. Include it and call the model:
+
+{use_in_c(package, f"<{name}.h>")}"""
+
+
+def _use_python(package: Package) -> str:
+    name, n = package.name, len(package.vectors.rows)
+    entry = package.source.inputs[0].identifier.upper()
+    answer = f"{name}.label({name}.predict(x))"
+    if package.model.is_regression:
+        answer = f"{name}.value(x)"
+    return f"""\
+1. Unpack the zip. In the folder `{name}`, run `python {name}_selftest.py`: it prints
+   `{name} {package.id} selftest: 0 of {n} differ`. The same two files and
+   `{name}_test_vectors.csv` run on a MicroPython board.
+2. Copy `{name}.py` into your project and call the model:
+
+```python
+import {name}
+
+values = [0.0] * {len(package.source.inputs)}  # in the units of the table
+values[{name}.IN_{entry}] = ...
+x = {name}.quantise(values)
+print({answer})
+```
+
+Integers only but for `quantise`: every score is that of the C code. `saturated(x)`
+tells how many inputs are outside their range.
+"""
+
+
+_WHOLE = ("int16", "int8")
+
+#: Name of a target -> what it is and how its files are made.
+TARGETS = {
+    "c99": Target("Generic C99", bundles.plain_c, _use_plain_c),
+    "arduino": Target("Arduino library", arduino, _use_arduino),
+    "platformio": Target("PlatformIO library", bundles.platformio, _use_platformio),
+    "zephyr": Target("Zephyr module", bundles.zephyr, _use_zephyr),
+    "cmake": Target("CMake library", bundles.cmake, _use_cmake),
+    "python": Target(
+        "Python and MicroPython", bundles.python, _use_python, _WHOLE, in_c=False
+    ),
+    "onnx": Target("ONNX", onnx, use_of_onnx, ("float32",), in_c=False),
+}

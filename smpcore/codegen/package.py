@@ -1,0 +1,148 @@
+"""What the files of every target are made from, and the zip that they come in."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from smpcore.codegen.compiled import CompiledModel
+from smpcore.codegen.identity import model_id, number_format, source_of
+from smpcore.codegen.json_text import schema
+from smpcore.codegen.names import check_prefix
+from smpcore.codegen.quantised import QuantModel
+from smpcore.codegen.targets.c99.selftest import selftest_files
+from smpcore.codegen.targets.c99.source import emit_c99
+from smpcore.codegen.vectors import TestVectors
+
+#: The oldest date a zip can hold: the same model always gives the same bytes.
+_DATE = (1980, 1, 1, 0, 0, 0)
+
+Files = dict[str, str | bytes]
+
+
+@dataclass(frozen=True, eq=False)
+class Package:
+    """A model with all that its files tell of it.
+
+    Parameters
+    ----------
+    model : CompiledModel or QuantModel
+        In 32-bit floats, or in integers.
+    vectors : TestVectors
+        Made by `test_vectors` for this model.
+    name : str
+        Begins every name and every file of the code; a C identifier.
+    """
+
+    model: CompiledModel | QuantModel
+    vectors: TestVectors
+    name: str
+
+    def __post_init__(self) -> None:
+        check_prefix(self.name)
+
+    @property
+    def source(self) -> CompiledModel:
+        """The model in floats, which knows the inputs as the user does."""
+        return source_of(self.model)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it computes with integers."""
+        return self.model.is_integer
+
+    @property
+    def number(self) -> str:
+        """Its number format."""
+        return number_format(self.model)
+
+    @cached_property
+    def id(self) -> str:
+        """See `model_id`."""
+        return model_id(self.model)
+
+    @property
+    def what(self) -> str:
+        """Kind of answer, inputs and numbers, in a phrase without a user's word."""
+        n = len(self.model.inputs)
+        kind = "regression model" if self.model.is_regression else "classifier"
+        numbers = f"{self.number.removeprefix('int')}-bit integers"
+        if not self.is_whole:
+            numbers = "32-bit floats"
+        return f"{kind} of {n} input{'s' * (n != 1)} in {numbers}"
+
+    @cached_property
+    def sources(self) -> Files:
+        """The model as C: what goes into a program."""
+        return {n: text.decode() for n, text in emit_c99(self.model, self.name).items()}
+
+    @cached_property
+    def tests(self) -> Files:
+        """The self-test as C."""
+        return selftest_files(self.model, self.vectors, self.name)
+
+    @property
+    def documents(self) -> Files:
+        """The model for programs: JSON, its schema; and the test vectors as a table."""
+        model = {"name": self.name, "id": self.id, **json.loads(self.model.to_json())}
+        return {
+            f"{self.name}.json": json.dumps(model, allow_nan=False) + "\n",
+            f"{self.name}.schema.json": json.dumps(schema(self.model), indent=1) + "\n",
+            f"{self.name}_test_vectors.csv": self._table(),
+        }
+
+    def _table(self) -> str:
+        """Test vectors: kind, inputs, then the answer and every score."""
+        inputs = [entry.identifier for entry in self.source.inputs]
+        answers = ["value"]
+        if not self.model.is_regression:
+            answers = ["class", *(f"score {k}" for k in range(self.model.n_outputs))]
+        text = io.StringIO()
+        lines = csv.writer(text, lineterminator="\n")
+        lines.writerow(["kind", *inputs, *answers])
+        told = zip(*(getattr(self.vectors, n) for n in _COLUMNS), strict=True)
+        for kind, row, winner, scores in told:
+            answer = [] if self.model.is_regression else [winner]
+            lines.writerow([kind, *map(_cell, row), *answer, *map(_cell, scores)])
+        return text.getvalue()
+
+
+#: Of `TestVectors`, in the order of a line.
+_COLUMNS = ("kinds", "rows", "winners", "scores")
+
+
+def _cell(value: np.number) -> str:
+    """Nine digits of a float32 lose nothing."""
+    return f"{float(value):.9g}" if value.dtype.kind == "f" else str(value)
+
+
+def zipped(files: Mapping[str, str | bytes], folder: str) -> bytes:
+    """Files as a zip with one folder, the same bytes whenever and wherever.
+
+    Parameters
+    ----------
+    files : mapping of str to str or bytes
+    folder : str
+
+    Returns
+    -------
+    bytes
+    """
+    made = io.BytesIO()
+    # Stored, not deflated: compressed bytes would depend on the machine's zlib.
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in sorted(files.items()):
+            entry = zipfile.ZipInfo(f"{folder}/{name}", date_time=_DATE)
+            entry.create_system = 3
+            entry.external_attr = 0o644 << 16
+            if isinstance(content, str):
+                content = content.encode("utf-8", "backslashreplace")
+            archive.writestr(entry, content)
+    return made.getvalue()

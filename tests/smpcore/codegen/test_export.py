@@ -1,0 +1,436 @@
+"""Models as zips: one call, an identity, and files that a stranger can use."""
+
+import csv
+import io
+import json
+import re
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from smpcore import SMPClassifier, codegen, export, load_dataset, prepare, split
+from smpcore.codegen import (
+    NUMBERS,
+    TARGETS,
+    Package,
+    SensorRange,
+    compile_model,
+    default_name,
+    emit_c99,
+    model_id,
+    quantise,
+    sample,
+)
+from smpcore.codegen.targets.c99.inputs import training_ranges
+from smpcore.errors import ExportError
+from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
+from tests.smpcore.codegen.programs import changed, part
+from tests.smpcore.codegen.test_regression import _one_value
+from tests.smpcore.codegen.toolchain import STRICT, CommandFailed, run, write
+from tests.smpcore.codegen.zips import bundle, contents, unpack
+
+IN_C = [key for key, target in TARGETS.items() if target.in_c]
+
+
+@pytest.fixture(scope="module")
+def iris():
+    """A fitted model of iris, its preparation, and the raw training rows."""
+    dataset = load_dataset("iris")
+    parts = split(dataset)
+    preparation = prepare(dataset, parts.train)
+    X = preparation.transform(dataset.frame)[parts.train]
+    model = SMPClassifier().fit(X, dataset.y[parts.train]).model_
+    return model, preparation, dataset.frame.iloc[parts.train]
+
+
+@pytest.fixture(scope="module")
+def every_kind(mixed_model, random_model):
+    """Models of each form in each number format."""
+    compiled = {
+        "linear": mixed_model,
+        "value": compile_model(_one_value(random_model, 6)),
+        "sums": compile_model(random_kernel_model()),
+        "coded": compile_model(coded_model()),
+    }
+    found = {}
+    for kind, model in compiled.items():
+        for number, width in NUMBERS.items():
+            if kind != "coded" or not width:
+                found[kind, number] = quantise(model, width) if width else model
+    return found
+
+
+def test_one_call_gives_a_zip_for_every_target(iris):
+    model, preparation, _ = iris
+    for target, row in TARGETS.items():
+        if target == "onnx":  # has tests of its own
+            continue
+        for number in row.numbers:
+            packed = export(model, preparation, target, number)
+            assert packed == export(model, preparation, target, number, "iris")
+            files = contents(packed)
+            readme = files["README.md"].decode()
+            assert [name for name in files if f"`{name}`" not in readme] == []
+            compiled = compile_model(model, preparation)
+            width = NUMBERS[number]
+            number_of = model_id(quantise(compiled, width) if width else compiled)
+            assert f"ID `{number_of}`" in readme
+            (data,) = (n for n in files if n.endswith("iris.json"))
+            told = json.loads(files[data])
+            assert (told["name"], told["id"]) == ("iris", number_of)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"target": "fortran"}, "target='fortran' should be one of 'c99', 'arduino'"),
+        ({"number": "int4"}, "number='int4' should be one of 'float32', 'int16'"),
+        ({"target": "python"}, "'float32' is no format of .* choose 'int16' or 'int8'"),
+        ({"target": "onnx", "number": "int8"}, "no format of ONNX; choose 'float32'"),
+        ({"name": "Iris"}, "name='Iris' should be a lower-case letter"),
+        ({"name": "stdio"}, "no header of C or Arduino"),
+        ({"target": "arduino", "name": "arduino_x"}, "should not begin with 'arduino'"),
+        ({"vectors": 65}, "n=65 should be from 1 to 64"),
+        ({"ranges": {"x": SensorRange(0, 1)}, "number": "int8"}, "has no input 'x'"),
+    ],
+)
+def test_what_cannot_be_exported_is_said(iris, changes, told):
+    with pytest.raises(ExportError, match=told):
+        export(*iris[:2], **changes)
+
+
+def test_the_name_comes_from_the_data_set(iris):
+    model, preparation, rows = iris
+    assert "iris.h" in contents(export(model, preparation))
+    assert "model.h" in contents(export(model))
+    told = {"data": {"name": "Größe, in cm (2026)"}}
+    assert "groe_in_cm.h" in contents(export(model, preparation, provenance=told))
+    files = contents(export(model, preparation, real_rows=rows))
+    assert "11 real rows of Iris" in files["README.md"].decode()
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        ("Iris", "iris"),
+        ("Breast cancer (Wisconsin)", "breast_cancer"),
+        ("a" * 50, "a" * 14),
+        ("string", "string_1"),
+        ("int", "x_int"),
+        ("2 moons", "x_2_moons"),
+        ("", "model"),
+        ("*/ ??/", "x"),
+    ],
+)
+def test_names_of_data_sets_become_names_of_models(data, name):
+    assert default_name(data) == name
+    assert codegen.names.check_prefix(name) == name
+
+
+def test_an_id_is_that_of_all_that_decides(every_kind):
+    seen = {model_id(model): kind for kind, model in every_kind.items()}
+    assert len(seen) == len(every_kind)
+    assert all(re.fullmatch("[0-9a-f]{8}", number) for number in seen)
+    model = every_kind["linear", "float32"]
+    told = replace(model, provenance={"data": {"name": "other"}})
+    assert model_id(told) == model_id(model)
+    entry = model.inputs[0]
+    others = [
+        *(
+            changed(model, **{name: part(model, name) + np.float32(2.0**-10)})
+            for name in ("bias", "weight")
+        ),
+        replace(model, tie=0.5),
+        replace(model, fallback=1),
+        replace(model, classes=tuple(reversed(model.classes))),
+        replace(model, inputs=(replace(entry, missing=1.0), *model.inputs[1:])),
+    ]
+    assert len({model_id(one) for one in (model, *others)}) == len(others) + 1
+
+
+def test_the_identity_is_in_every_file(every_kind, tool, tmp_path):
+    for place, ((kind, number), model) in enumerate(every_kind.items()):
+        folder = tmp_path / str(place)
+        unpack(bundle(model, codegen.test_vectors(model), "abc"), folder)
+        told = f"/* Model abc, ID {model_id(model)}, {number}, format 2. */"
+        for file in folder.glob("*.[ch]"):
+            assert told in file.read_text(), (kind, file)
+        header = (folder / "abc.h").read_text()
+        for line in (f'ID "{model_id(model)}"', 'NAME "abc"', "FORMAT 2"):
+            assert f"#define ABC_{line}" in header
+        assert not re.search(r"\bMDL|\bmdl|MODEL_H", header)
+    told = run(tool("make"), "CC=" + tool("gcc"), cwd=folder).decode()
+    assert f"abc {model_id(model)} selftest: 0 of" in told
+
+
+@pytest.mark.parametrize(
+    ("compiler", "flags"), [("gcc", STRICT), ("g++", ["-x", "c++", "-std=c++98"])]
+)
+def test_two_models_of_each_kind_live_in_one_program(
+    every_kind, tool, tmp_path, compiler, flags
+):
+    """No two names are equal, and every model still passes its own self-test."""
+    names = []
+    for place, model in enumerate(every_kind.values()):
+        for name in (f"a{place}", f"b_{place}"):
+            package = Package(model, codegen.test_vectors(model, n=8), name)
+            files = package.sources | package.tests
+            write(tmp_path, {path: text.encode() for path, text in files.items()})
+            names.append((name, package.is_whole))
+    include = "".join(
+        f'#include "{name}.h"\n#include "{name}_selftest.h"\n' for name, _ in names
+    )
+    calls = [f"{name}_selftest()" for name, _ in names]
+    calls += [f"{name}_selftest_quantise()" for name, whole in names if whole]
+    main = f"{include}int main(void)\n{{\n    return {' + '.join(calls)};\n}}\n"
+    (tmp_path / "main.c").write_text(main)
+    sources = sorted(tmp_path.glob("*.c"))
+    assert len(sources) > 60
+    command = [tool(compiler), *flags, "-ffp-contract=off", "-o", "all"]
+    run(*command, *sources, cwd=tmp_path)
+    run(tmp_path / "all")
+
+
+_CHECKER = """
+#include <stdio.h>
+#include "mdl.h"
+int main(void)
+{
+    static INPUT x[MDL_N];
+    static uint8_t bits[(MDL_N + 7) / 8];
+    while (fread(x, sizeof x, 1, stdin) == 1) {
+#ifdef MANY
+        const uint32_t found = mdl_check_inputs(x, bits);
+#else
+        const uint32_t found = mdl_check_inputs(x);
+#endif
+        fwrite(&found, sizeof found, 1, stdout);
+        fwrite(bits, sizeof bits, 1, stdout);
+    }
+    return 0;
+}
+"""
+
+
+def _checked(model, rows, tool, folder, many):
+    """What the compiled check says of rows: the number, and the bits."""
+    kind = f"int{model.width}" if model.is_integer else "float32"
+    write(folder, {**emit_c99(model), "main.c": _CHECKER.encode()})
+    c_kind = "float" if kind == "float32" else f"{kind}_t"
+    flags = [f"-DINPUT={c_kind}", *(["-DMANY"] if many else [])]
+    files = ["main.c", "mdl_inputs.c"]
+    run(tool("gcc"), *STRICT, *flags, "-o", "check", *files, cwd=folder)
+    n_bytes = (len(model.inputs) + 7) // 8
+    record = np.dtype([("found", "u4"), ("bits", "u1", (n_bytes,))])
+    return np.frombuffer(
+        run(folder / "check", given=rows.astype(kind).tobytes()), record
+    )
+
+
+def _outside(model, rows, may_miss):
+    low, high = training_ranges(model)
+    outside = (rows < low) | (rows > high)
+    return outside if may_miss else outside | np.isnan(rows)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_inputs_outside_the_training_range_have_a_bit_each(
+    every_kind, tool, tmp_path, number
+):
+    model = every_kind["linear", number]
+    values = sample(codegen.identity.source_of(model), 200)
+    values[::3, 0] *= 1.5
+    values[1::3, 1] = -1  # a level that is none
+    values[2::5, 0] = np.nan
+    values[::7, -1] = np.inf
+    rows = model.quantise(values) if number != "float32" else values.astype(np.float32)
+    outside = _outside(model, rows, may_miss=True)
+    told = _checked(model, rows, tool, tmp_path, many=False)
+    wanted = (outside << np.arange(outside.shape[1])).sum(axis=1)
+    np.testing.assert_array_equal(told["found"], wanted)
+    assert 20 < (wanted > 0).sum() and len(set(wanted.tolist())) > 3
+
+
+@pytest.mark.parametrize("n", [32, 33, 300])
+def test_many_inputs_are_counted(random_model, tool, tmp_path, n):
+    model = compile_model(random_model(n, density=1.0))
+    rows = np.float32(sample(model, 50))
+    low, high = training_ranges(model)
+    rows[::2, ::3] = high[::3] + 1
+    rows[::4, 1] = np.nan  # without a preparation none may be missing
+    outside = _outside(model, rows, may_miss=False)
+    told = _checked(model, rows, tool, tmp_path, many=n > 32)
+    if n <= 32:
+        wanted = (outside << np.arange(n)).sum(axis=1)
+        np.testing.assert_array_equal(told["found"], wanted)
+        return
+    np.testing.assert_array_equal(told["found"], outside.sum(axis=1))
+    bits = np.unpackbits(told["bits"], axis=1, bitorder="little")[:, :n]
+    np.testing.assert_array_equal(bits, outside)
+    # Neither a training row nor an end of a range is outside.
+    ends = np.float32([low, high])
+    assert not _checked(model, ends, tool, tmp_path, many=True)["found"].any()
+
+
+def test_the_header_tells_range_and_unit_of_each_input(mixed_model):
+    given = {"size, cm": SensorRange(0, 300, unit="cm*/ \n#x %")}
+    header = emit_c99(quantise(mixed_model, 8, given))["mdl.h"].decode()
+    (line,) = [x for x in header.splitlines() if "MDL_IN_SIZE_CM = 0" in x]
+    assert re.search(r"rounded, 14\d\.\d+ to 18\d\.\d+ in training cm/ x % \*/$", line)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_test_vectors_are_a_table_too(every_kind, target):
+    number = TARGETS[target].numbers[-1]
+    if target == "onnx":
+        pytest.importorskip("onnx")
+    model = every_kind["linear", number]
+    vectors = codegen.test_vectors(model)
+    files = contents(bundle(model, vectors, target=target))
+    (text,) = (c.decode() for n, c in files.items() if n.endswith("vectors.csv"))
+    table = pd.read_csv(io.StringIO(text))
+    n = len(model.inputs)
+    assert table["kind"].tolist() == list(vectors.kinds)
+    rows = table.iloc[:, 1 : 1 + n].to_numpy(vectors.rows.dtype)
+    np.testing.assert_array_equal(rows, vectors.rows)
+    np.testing.assert_array_equal(table["class"], vectors.winners)
+    scores = table.iloc[:, 2 + n :].to_numpy(vectors.scores.dtype)
+    np.testing.assert_array_equal(scores, vectors.scores)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_cmake_project_builds_and_tests_itself(every_kind, tool, tmp_path, number):
+    model = every_kind["linear", number]
+    unpack(bundle(model, codegen.test_vectors(model), target="cmake"), tmp_path / "mdl")
+    run(tool("cmake"), "-B", "build", cwd=tmp_path / "mdl")
+    run(tool("cmake"), "--build", "build", cwd=tmp_path / "mdl")
+    said = run(tool("ctest"), "--test-dir", "build", "-V", cwd=tmp_path / "mdl")
+    assert b"selftest: 0 of 32 differ" in said
+    (tmp_path / "main.c").write_text(
+        "#include <mdl.h>\nint main(void) { return MDL_FORMAT != 2; }\n"
+    )
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.10)\nproject(user C)\n"
+        "add_subdirectory(mdl)\nadd_executable(user main.c)\n"
+        "target_link_libraries(user PRIVATE mdl::mdl)\n"
+    )
+    run(tool("cmake"), "-B", "own", cwd=tmp_path)
+    run(tool("cmake"), "--build", "own", cwd=tmp_path)
+    run(tmp_path / "own/user")
+
+
+#: What a build of Zephyr offers to a module, as plain CMake.
+_ZEPHYR = """
+cmake_minimum_required(VERSION 3.10)
+project(stand_in C)
+set(CONFIG_MDL_MODEL y)
+set(CONFIG_MDL_MODEL_SELFTEST {selftest})
+function(zephyr_include_directories)
+  include_directories(${{ARGV}})
+  set_property(GLOBAL PROPERTY included ${{CMAKE_CURRENT_SOURCE_DIR}}/${{ARGV}})
+endfunction()
+function(zephyr_library)
+  add_library(model STATIC)
+endfunction()
+function(zephyr_library_compile_options)
+  target_compile_options(model PRIVATE ${{ARGV}})
+endfunction()
+function(zephyr_library_sources)
+  target_sources(model PRIVATE ${{ARGV}})
+endfunction()
+function(zephyr_library_sources_ifdef option)
+  if(${{option}})
+    target_sources(model PRIVATE ${{ARGN}})
+  endif()
+endfunction()
+add_subdirectory(mdl/zephyr)
+get_property(included GLOBAL PROPERTY included)
+target_include_directories(model PUBLIC ${{included}})
+add_executable(app main.c)
+target_link_libraries(app model)
+"""
+
+
+@pytest.mark.parametrize("number", ["float32", "int8"])
+def test_a_zephyr_module_has_what_a_build_looks_for(every_kind, tool, tmp_path, number):
+    model = every_kind["linear", number]
+    files = unpack(
+        bundle(model, codegen.test_vectors(model), target="zephyr"), tmp_path / "mdl"
+    )
+    manifest = (tmp_path / "mdl/zephyr/module.yml").read_text()
+    assert manifest == "name: mdl\nbuild:\n  cmake: zephyr\n  kconfig: zephyr/Kconfig\n"
+    assert "zephyr/CMakeLists.txt" in files and "zephyr/Kconfig" in files
+    options = (tmp_path / "mdl/zephyr/Kconfig").read_text()
+    known = re.findall(r"^config (\w+)$", options, re.M)
+    assert known == ["MDL_MODEL", "MDL_MODEL_SELFTEST"]
+    lists = (tmp_path / "mdl/zephyr/CMakeLists.txt").read_text()
+    assert set(re.findall(r"CONFIG_(\w+)", lists)) == set(known)
+    (tmp_path / "main.c").write_text(
+        "#include <mdl_selftest.h>\nint main(void) { return mdl_selftest(); }\n"
+    )
+    (tmp_path / "CMakeLists.txt").write_text(_ZEPHYR.format(selftest="y"))
+    run(tool("cmake"), "-B", "build", cwd=tmp_path)
+    run(tool("cmake"), "--build", "build", cwd=tmp_path)
+    run(tmp_path / "build/app")
+    (tmp_path / "CMakeLists.txt").write_text(_ZEPHYR.format(selftest="n"))
+    run(tool("cmake"), "-B", "build", cwd=tmp_path)
+    with pytest.raises(CommandFailed, match="mdl_selftest"):
+        run(tool("cmake"), "--build", "build", cwd=tmp_path)
+
+
+def test_a_platformio_library_has_its_manifest(every_kind):
+    model = every_kind["linear", "int8"]
+    files = contents(bundle(model, codegen.test_vectors(model), target="platformio"))
+    told = json.loads(files["library.json"])
+    assert {"name", "version", "description", "keywords", "license"} <= set(told)
+    assert re.fullmatch(r"[a-z][a-z0-9_]{0,49}", told["name"])
+    assert re.fullmatch(r"\d+\.\d+\.\d+", told["version"])
+    assert len(told["description"]) <= 255 and "," in told["keywords"]
+    assert f"{told['build']['srcDir']}/{told['headers']}" in files
+
+
+@pytest.mark.parametrize("kind", ["linear", "value", "sums"])
+@pytest.mark.parametrize("number", ["int16", "int8"])
+def test_a_python_module_tests_itself(every_kind, tmp_path, kind, number):
+    model = every_kind[kind, number]
+    unpack(bundle(model, codegen.test_vectors(model), target="python"), tmp_path)
+    command = [sys.executable, "mdl_selftest.py"]
+    said = run(*command, cwd=tmp_path).decode()
+    assert re.fullmatch(rf"mdl {model_id(model)} selftest: 0 of \d+ differ\n", said)
+    table = tmp_path / "mdl_test_vectors.csv"
+    lines = [*csv.reader(table.open())]
+    lines[1][-1] = str(int(lines[1][-1]) + 1)
+    with table.open("w", newline="") as file:
+        csv.writer(file).writerows(lines)
+    with pytest.raises(CommandFailed, match="selftest: 1 of"):
+        run(*command, cwd=tmp_path)
+
+
+@pytest.mark.parametrize("target", IN_C)
+def test_a_readme_shows_a_program_that_compiles(every_kind, tool, tmp_path, target):
+    """What stands in its code block, with a number where there are dots."""
+    for place, model in enumerate(every_kind.values()):
+        number = codegen.identity.number_format(model)
+        assert number in TARGETS[target].numbers
+        folder = tmp_path / str(place)
+        package = Package(model, codegen.test_vectors(model), "mdl")
+        unpack(TARGETS[target].zip(package), folder)
+        readme = (folder / "README.md").read_text()
+        (block,) = re.findall(r"```c\n(.*?)```", readme, re.S)
+        include, _, body = block.partition("\n")
+        body = body.replace("...", "1")
+        used = " + ".join(re.findall(r"^float (value)\b", body, re.M))
+        main = f"#include <stdio.h>\n{include}\nint main(void)\n{{\n{body}"
+        main += f"    return {used or 0} > 1e30f;\n}}\n"
+        (folder / "main.c").write_text(main)
+        sources = [
+            path
+            for path in folder.rglob(f"{package.name}*.c")
+            if "test" not in path.name and "example" not in path.name
+        ]
+        flags = ["-std=c99", "-Wall", "-Werror", f"-I{folder}", f"-I{folder}/src"]
+        run(tool("gcc"), *flags, "-o", "main", "main.c", *sources, cwd=folder)
+        run(folder / "main")

@@ -1,0 +1,216 @@
+"""ONNX files answer as the model does: onnxruntime against float64 and the emulator."""
+
+import json
+import sys
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+from smpcore import METHODS, codegen, list_datasets, load_dataset
+from smpcore.codegen import compile_model, error_bound, model_id, sample
+from smpcore.codegen.columns import fixed_features
+from smpcore.codegen.program import LOWEST
+from smpcore.codegen.similarities import SIMILARITIES
+from smpcore.codegen.targets.onnx import emit_onnx
+from smpcore.codegen.used_inputs import seen_features
+from smpcore.errors import ExportError
+from tests.bench.export import fitted, random_table
+from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
+from tests.smpcore.codegen.programs import changed, part
+from tests.smpcore.codegen.test_regression import _one_value
+from tests.smpcore.codegen.toolchain import CommandFailed, run
+from tests.smpcore.codegen.zips import bundle, unpack
+
+onnx = pytest.importorskip("onnx")
+runtime = pytest.importorskip("onnxruntime")
+
+CLASSIFICATION = [d.key for d in list_datasets() if d.task == "classification"]
+
+
+def _answers(compiled, rows):
+    """What onnxruntime answers, by the name of the output."""
+    session = runtime.InferenceSession(emit_onnx(compiled))
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(None, {"input": np.float32(rows)}), strict=True))
+
+
+def _agree(compiled, rows):
+    """Scores within the bounds, and the rules of the answer on every row."""
+    rows = np.float32(rows).astype(np.float64)
+    found = _answers(compiled, rows)
+    bound = error_bound(compiled, rows)
+    if compiled.is_regression:
+        assert (
+            np.abs(found["value"] - compiled.predict(rows)) <= 2 * bound[:, 0]
+        ).all()
+        return found["value"][:, None]
+    scores = found["scores"]
+    off = np.abs(scores.astype(np.float64) - compiled.scores(rows))
+    assert (off <= 2 * bound).all()
+    np.testing.assert_array_equal(found["index"], compiled.decide(scores))
+    labels = np.array(compiled.classes)[found["index"]]
+    np.testing.assert_array_equal(found["label"], labels)
+    return scores
+
+
+def _near_the_model(compiled, model, table, preparation=None):
+    """Every score is within the proved bound of the float64 model's."""
+    rows = compiled.rows(table)
+    features = table if preparation is None else preparation.transform(table)
+    exact, bound = model.scores(np.asarray(features)), error_bound(compiled, rows)
+    scores = _agree(compiled, rows)
+    # A column that is constant in training is no input of the exported model.
+    fixed = seen_features(model) & fixed_features(model)
+    known = (np.asarray(features)[:, fixed] == model.low[fixed]).all(axis=1)
+    assert known.any() and (np.abs(scores - exact) <= bound)[known].all()
+
+
+@pytest.mark.parametrize("kind", SIMILARITIES)
+@pytest.mark.parametrize("density", [1.0, 0.4])
+def test_every_similarity_is_within_the_bound(kind, density):
+    for seed in range(3):
+        model = random_kernel_model(kind, density=density, seed=seed)
+        random = np.random.default_rng(seed)
+        X = random.uniform(model.low, model.high, (2000, model.n_features))
+        X = np.float32(X).astype(np.float64)
+        compiled = compile_model(model)
+        _near_the_model(compiled, model, X)
+
+
+@pytest.mark.parametrize("density", [1.0, 0.6, 0.2])
+def test_linear_models_are_within_the_bound(random_model, density):
+    for seed in range(3):
+        model = random_model(7, density=density, seed=seed)
+        random = np.random.default_rng(seed)
+        X = random.uniform(model.low, model.high, (2000, 7))
+        _near_the_model(compile_model(model), model, np.float32(X).astype(np.float64))
+
+
+@pytest.mark.parametrize("method", [key for key in METHODS if key != "imkpl"])
+@pytest.mark.parametrize("key", CLASSIFICATION)
+def test_fitted_models_are_within_the_bound_on_all_rows(key, method):
+    model, preparation, _, compiled = fitted(key, METHODS[method])
+    for table in (load_dataset(key).frame, random_table(preparation, 1000)):
+        _near_the_model(compiled, model, table, preparation)
+
+
+@pytest.mark.parametrize("kind", ["linear", *SIMILARITIES])
+def test_a_value_is_within_the_bound(random_model, kind):
+    make = partial(random_kernel_model, kind) if kind in SIMILARITIES else random_model
+    model = _one_value(make, 6)
+    X = np.random.default_rng(0).uniform(model.low, model.high, (1000, len(model.low)))
+    _near_the_model(compile_model(model), model, np.float32(X).astype(np.float64))
+
+
+def test_missing_values_categories_and_offsets_count(mixed, mixed_model):
+    rows = mixed_model.rows(mixed[0].frame)
+    assert np.isnan(rows).any() and (rows == -1).any()
+    assert any(entry.offset for entry in mixed_model.inputs)
+    _agree(mixed_model, rows)
+    drawn = sample(mixed_model, 500)
+    for place, entry in enumerate(mixed_model.inputs):
+        drawn[place::7, place] = -1 if entry.levels else np.nan
+        drawn[place::9, place] = 99
+    _agree(mixed_model, drawn)
+
+
+@pytest.mark.parametrize("density", [1.0, 0.5])
+def test_ties_and_the_fallback_are_as_in_the_emulator(random_model, density):
+    base = compile_model(random_model(3, density=density))
+    # Steps of 2^-10 that float32 adds without rounding: both sides are equal.
+    coarse = {n: np.round(part(base, n) * 4) / 4 for n in ("bias", "weight")}
+    rows = np.random.default_rng(0).integers(-9, 9, (3000, 3)) / 4.0
+    rows[::11, 0], rows[::13, 1], rows[::17, 2] = np.inf, -np.inf, np.nan
+    rows[:6] = np.where(rows[:6] > 0, np.inf, -np.inf)
+    rows[6:9] = np.nan
+    silent = 0
+    for fallback in (0, 2):
+        for tie in (0.0, 0.25):
+            inputs = tuple(replace(e, offset=0.0) for e in base.inputs)
+            others = {"inputs": inputs, "tie": tie, "fallback": fallback}
+            compiled = changed(base, **coarse, **others)
+            found = _answers(compiled, rows)
+            scores = compiled.scores(rows)
+            np.testing.assert_array_equal(found["scores"], scores)
+            np.testing.assert_array_equal(found["index"], compiled.winners(rows))
+            silent += (scores == LOWEST).all(axis=1).sum()
+            top = np.sort(scores, axis=1)
+            near = np.float32(top[:, -1]) - top[:, -2] <= tie
+            assert near.sum() > 10
+    assert silent > 20 or density < 1
+
+
+@pytest.mark.parametrize("kind", SIMILARITIES)
+def test_what_is_no_number_is_none_in_both(kind):
+    compiled = compile_model(random_kernel_model(kind, density=0.5))
+    compiled = replace(compiled, fallback=1)
+    rows = sample(compiled, 200)
+    rows[::5, 0], rows[1::5, 1], rows[2::5, 2] = np.nan, np.inf, 1e30
+    found = _answers(compiled, rows)
+    np.testing.assert_array_equal(found["index"], compiled.winners(rows))
+    spoken = compiled.scores(rows) > LOWEST
+    np.testing.assert_array_equal(found["scores"] > LOWEST, spoken)
+
+
+def test_labels_have_the_type_of_the_classes(random_model):
+    whole = compile_model(random_model(classes=np.array([3, 5, -7])))
+    found = _answers(whole, sample(whole, 50))
+    assert found["label"].dtype == np.int64 and set(found["label"]) <= {3, 5, -7}
+    texts = compile_model(random_model(classes=np.array(["ä", '"', "‮\ud800"])))
+    found = _answers(texts, sample(texts, 50))
+    assert set(found["label"]) <= {"ä", '"', "‮?"}
+
+
+def test_the_file_has_core_operators_only_and_says_what_it_is(mixed_model):
+    for model in (
+        mixed_model,
+        *(compile_model(random_kernel_model(k)) for k in SIMILARITIES),
+    ):
+        content = emit_onnx(model, "abc", model_id(model))
+        assert content == emit_onnx(model, "abc", model_id(model))
+        file = onnx.load_model_from_string(content)
+        onnx.checker.check_model(file, full_check=True)
+        assert [one.domain for one in file.opset_import] == [""]
+        assert {node.domain for node in file.graph.node} == {""}
+        told = {entry.key: entry.value for entry in file.metadata_props}
+        assert (told["name"], told["id"], told["format"]) == (
+            "abc",
+            model_id(model),
+            "2",
+        )
+        names = [entry["name"] for entry in json.loads(told["inputs"])]
+        assert names == [entry.name for entry in model.inputs]
+
+
+def test_a_code_is_refused(monkeypatch):
+    with pytest.raises(ExportError, match=r"sparse code .* export it as C"):
+        emit_onnx(compile_model(coded_model()))
+
+
+def test_the_library_may_be_missing(mixed_model, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ExportError, match="pip install onnx"):
+        emit_onnx(mixed_model)
+
+
+@pytest.mark.parametrize("kind", ["linear", "value", "sums"])
+def test_the_example_of_a_zip_runs(kind, mixed_model, random_model, tmp_path):
+    made = {
+        "linear": lambda: mixed_model,
+        "value": lambda: compile_model(_one_value(random_model, 6)),
+        "sums": lambda: compile_model(random_kernel_model()),
+    }
+    model = made[kind]()
+    unpack(bundle(model, codegen.test_vectors(model), target="onnx"), tmp_path)
+    said = run(sys.executable, "mdl_example.py", cwd=tmp_path).decode()
+    assert said == f"mdl {model_id(model)} selftest: 0 of 32 differ\n"
+    table = tmp_path / "mdl_test_vectors.csv"
+    first, *lines = table.read_text().splitlines()
+    cells = lines[3].split(",")
+    cells[-1] = str(float(cells[-1]) + 0.01)
+    lines[3] = ",".join(cells)
+    table.write_text("\n".join([first, *lines]))
+    with pytest.raises(CommandFailed, match="selftest: 1 of 32"):
+        run(sys.executable, "mdl_example.py", cwd=tmp_path)
