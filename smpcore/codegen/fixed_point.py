@@ -1,16 +1,16 @@
 r"""The similarity of a whole distance: 2^-u without floats and without a division.
 
-    coarse = d >> drop                      0 without more where coarse > last
-    u = (coarse * gain + half) >> down      Q.12: 4096 is one halving, u < 2^16
+    dropped = d >> drop                      0 without more where dropped > last
+    u = (dropped * gain + half) >> down      Q.12: 4096 is one halving, u < 2^16
     k = u >> 7 & 31, rest = u & 127, whole = u >> 12
     p = TABLE_k - (((TABLE_k - TABLE_k+1) rest + 64) >> 7)
     s = (p + (2^whole >> 1)) >> whole     Q.15, at most 32767
 
-coarse * gain + half < 2^32, as coarse <= last, the largest with u < 2^16. With
+dropped * gain + half < 2^32, as dropped <= last, the largest with u < 2^16. With
 ``scale`` the distance that halves a similarity, and gain = 2^(down + 12 + drop) / scale
 plus some e, |e| <= 1/2, u differs from 4096 d / scale by at most
 
-    coarse |e| / 2^down + |offset| + 1/2 + (2^drop - 1) / 2 * 4096 / scale
+    dropped |e| / 2^down + |offset| + 1/2 + (2^drop - 1) / 2 * 4096 / scale
 
 where offset is what ``half`` misses of the mean of both remainders. How far s is from
 2^-u was computed for all 65,536 u.
@@ -85,9 +85,9 @@ class FixedPointExp2:
 
     def similarity(self, distance: np.ndarray) -> np.ndarray:
         """Similarities in Q.15 of whole distances, int64."""
-        coarse = distance >> self.drop
-        u = (np.minimum(coarse, self.last) * self.gain + self.half) >> self.down
-        return np.where(coarse > self.last, 0, power(u))
+        dropped = distance >> self.drop
+        u = (np.minimum(dropped, self.last) * self.gain + self.half) >> self.down
+        return np.where(dropped > self.last, 0, power(u))
 
     @property
     def exponent_error(self) -> float:

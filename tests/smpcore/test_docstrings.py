@@ -154,7 +154,7 @@ INVENTED |= {"silencing_mu", "loss_of_prototypes", "Look", "Track", "settle", "a
 INVENTED |= {"lesson", "_pupils", "meant", "through_the_door", "desk", "shelf", "sight"}
 INVENTED |= {"errands", "contests", "live_turn", "give_way", "lent", "Lent", "at_work"}
 INVENTED |= {"settled", "Asked", "Found", "futile", "coarse"}
-LIBRARY = [p for p in ROOT.glob("smpcore/**/*.py") if "codegen" not in p.parts]
+LIBRARY = [*ROOT.glob("smpcore/**/*.py")]
 
 
 def identifiers(tree):
