@@ -47,18 +47,8 @@ def rules(
         if isinstance(operation, Features | WeightedInputs):
             yield from _places_fit(operation, inputs)
         yield from _rules(operation, n)
-        n = _width(operation)
+        n = operation.n_values
     yield f"operations should give {n_rows} scores, one for each label", n == n_rows
-
-
-def _width(operation: Operation) -> int:
-    """How many values an operation gives."""
-    if isinstance(operation, Features):
-        return operation.n_features
-    if isinstance(operation, SparseCode):
-        return operation.votes.shape[1]
-    is_rows = isinstance(operation, WeightedInputs | WeightedSums)
-    return operation.n_rows if is_rows else len(operation.anchor)
 
 
 def _places_fit(

@@ -74,12 +74,12 @@ def tables(model: Any) -> Tables:
 
 def features_differ(model: Any) -> bool:
     """Whether any feature of a model in floats is not just the input itself."""
-    for operation in model.operations:
-        if isinstance(operation, Features):
-            differ = (operation.level >= 0).any() or (operation.factor != 1).any()
-            differ = differ or operation.is_moved or bool(operation.normalise)
-            return bool(differ or _of_inputs(model))
-    return False
+    features = model.find(Features)
+    if features is None:
+        return False
+    differ = (features.level >= 0).any() or (features.factor != 1).any()
+    differ = differ or features.is_moved or bool(features.normalise)
+    return bool(differ or _of_inputs(model))
 
 
 def is_dense(operation: WeightedInputs, model: Any) -> bool:
@@ -92,7 +92,7 @@ def is_dense(operation: WeightedInputs, model: Any) -> bool:
 def has_tables(model: Any) -> bool:
     """Whether its numbers lie in tables, and not in the code."""
     few = model.is_integer and model.n_terms <= _WRITTEN_OUT[model.accumulator]
-    return not (few and isinstance(model.operations[0], WeightedInputs))
+    return not (few and model.find(WeightedInputs))
 
 
 def _of_inputs(model: Any) -> Tables:

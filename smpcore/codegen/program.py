@@ -55,8 +55,8 @@ class Operation:
     """What all operations share: read-only arrays of the right type.
 
     `INDICES` are int64. `NUMBERS` are in the format of the program: float32, or int64
-    where they are given as integers. None where an operation does without. `TERMS`
-    are those numbers of the model's own that a prediction multiplies by.
+    where they are given as integers; the first of them has an entry for each value that
+    the operation gives. `TERMS` are those that a prediction multiplies by.
     """
 
     INDICES: ClassVar[tuple[str, ...]] = ()
@@ -80,6 +80,11 @@ class Operation:
         """The `NUMBERS` that there are, by name."""
         found = {name: getattr(self, name) for name in self.NUMBERS}
         return {name: values for name, values in found.items() if values is not None}
+
+    @property
+    def n_values(self) -> int:
+        """How many values it gives."""
+        return len(getattr(self, self.NUMBERS[0]))
 
     @property
     def n_terms(self) -> int:
@@ -295,6 +300,11 @@ class SparseCode(Operation):
     votes: np.ndarray
     fallback: int
     unrepresented: float
+
+    @property
+    def n_values(self) -> int:
+        """See `Operation.n_values`."""
+        return self.votes.shape[1]
 
     @property
     def n_prototypes(self) -> int:
