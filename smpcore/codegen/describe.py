@@ -141,7 +141,7 @@ def zero_weights_in_words(quant: Any, escape: Callable[[str], str] = str) -> str
     """
     columns = [
         f"{zero} of {total} of {escape(shorten(name))}"
-        for name, (zero, total) in zero_weights(quant).items()
+        for name, (zero, total) in quant.zero_weights.items()
     ]
     if not columns:
         return ""

@@ -10,7 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from smpcore.codegen.describe import arithmetic, zero_weights
+from smpcore.codegen.describe import arithmetic
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.program import OPERATIONS, Operation
 from smpcore.codegen.quant_inputs import QuantInput
@@ -44,8 +44,8 @@ def _content(model: Any) -> dict[str, Any]:
     content = {"schema": SCHEMA, "arithmetic": arithmetic(model)}
     if not model.is_integer:
         return content | _plain(model)
-    content["zero_weights"] = zero_weights(model)
-    content |= {name: value for name, value in _plain(model, ("source",)).items()}
+    content["zero_weights"] = model.zero_weights
+    content |= _plain(model, ("source",))
     return content | {"source": _content(model.source)}
 
 
