@@ -10,6 +10,8 @@ import numpy as np
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.program import (
     Features,
+    FixedPointFeatures,
+    FixedPointSimilarities,
     Operation,
     Similarities,
     SparseCode,
@@ -23,17 +25,22 @@ Rule = tuple[str, bool]
 
 
 def rules(
-    operations: Sequence[Operation], inputs: Sequence[CompiledInput], n_rows: int
+    operations: Sequence[Operation],
+    inputs: Sequence[CompiledInput],
+    n_rows: int,
+    is_integer: bool,
 ) -> Iterator[Rule]:
     """Rules of each operation, given what comes before it.
 
     Parameters
     ----------
     operations : sequence of Operation
-        Of a program in floats.
     inputs : sequence of CompiledInput
+        As the program in floats has them.
     n_rows : int
         Scores that there should be in the end.
+    is_integer : bool
+        Whether all numbers should be integers.
 
     Yields
     ------
@@ -44,7 +51,10 @@ def rules(
     for operation in operations:
         finite = all(np.isfinite(v).all() for v in operation.numbers.values())
         yield f"{', '.join(operation.numbers)} should be finite", finite
-        if isinstance(operation, Features | WeightedInputs):
+        kinds = {values.dtype.kind for values in operation.numbers.values()}
+        same = kinds == {"i" if is_integer else "f"}
+        yield f"{type(operation).__name__} should be in the program's numbers", same
+        if isinstance(operation, Features | FixedPointFeatures | WeightedInputs):
             yield from _places_fit(operation, inputs)
         yield from _rules(operation, n)
         n = operation.n_values
@@ -52,10 +62,12 @@ def rules(
 
 
 def _places_fit(
-    operation: Features | WeightedInputs, inputs: Sequence[CompiledInput]
+    operation: Features | FixedPointFeatures | WeightedInputs,
+    inputs: Sequence[CompiledInput],
 ) -> Iterator[Rule]:
     place, level = operation.input, operation.level
-    n = len(operation.factor if isinstance(operation, Features) else operation.weight)
+    is_rows = isinstance(operation, WeightedInputs)
+    n = operation.n_terms if is_rows else operation.n_values
     yield (
         "each term should have an input, a level and a weight",
         len(place) == len(level) == n,
@@ -76,7 +88,7 @@ def _chained(start: np.ndarray, n: int, n_terms: int) -> bool:
 @singledispatch
 def _rules(operation: Operation, n: int) -> Iterator[Rule]:
     """Rules of one operation that is given n values."""
-    yield f"{type(operation).__name__} should be an operation on floats", False
+    raise NotImplementedError(type(operation).__name__)
 
 
 @_rules.register
@@ -136,3 +148,20 @@ def _(operation: SparseCode, n: int) -> Iterator[Rule]:
     yield "size should be a whole number from 1 on", whole
     known = 0 <= operation.fallback < votes.shape[1]
     yield "fallback should be an output of the votes", known
+
+
+@_rules.register
+def _(operation: FixedPointFeatures, n: int) -> Iterator[Rule]:
+    each = operation.origin, operation.places, operation.feature, operation.zero
+    fits = all(len(numbers) == operation.n_values for numbers in each)
+    yield "origin, places, feature, zero should have a number for each factor", fits
+    bounded = (0 <= operation.places).all() and (operation.places < 31).all()
+    yield "places should be shifts of less than 31 bits", bool(bounded)
+
+
+@_rules.register
+def _(operation: FixedPointSimilarities, n: int) -> Iterator[Rule]:
+    anchor = operation.anchor
+    fits = anchor.ndim == 2 and anchor.shape[1] == n and len(anchor) > 0
+    yield "anchor should be a table with a column for each factor", fits
+    yield "power should be 1 or 2", operation.power in (1, 2)

@@ -98,7 +98,7 @@ class CompiledModel(Program):
         labels, n_classes = self.prototype_labels, self.n_outputs
         yield "inputs should not be empty", len(self.inputs) > 0
         yield "operations should not be empty", len(self.operations) > 0
-        yield from rules(self.operations, self.inputs, self.n_rows)
+        yield from rules(self.operations, self.inputs, self.n_rows, False)
         ascending = bool((np.diff(labels) >= 0).all())
         each = np.array_equal(np.unique(labels), np.arange(n_classes))
         yield (

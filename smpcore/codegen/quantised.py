@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from smpcore.codegen import describe
-from smpcore.codegen.checks import Rule
+from smpcore.codegen.checks import Rule, rules
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.discriminating import saturating_row
 from smpcore.codegen.integer_bounds import integer_bounds, largest_score
@@ -58,6 +58,7 @@ class QuantModel(Program):
     relative: bool = False
 
     def _rules(self) -> Iterator[Rule]:
+        yield from rules(self.operations, self.source.inputs, self.n_rows, True)
         fits = self.largest <= 2 ** (self.accumulator - 1) - 1
         bits = f"{self.accumulator} bits hold"
         yield (

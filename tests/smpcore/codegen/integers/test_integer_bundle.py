@@ -183,6 +183,8 @@ def test_the_json_is_as_its_schema_says(quant, mixed_model, tmp_path):
         ({"weight": "x"}, "wrong entry"),
         ({"more": 1}, "wrong entry"),
         ({"bias": [2**40, 0, 0, 0, 0, 0]}, "bits hold"),
+        ({"input": [99] * 5}, "should have an input, a level"),
+        ({"start": [1]}, "start should lead through all terms"),
         ({"source": {}}, "schema should be"),
     ],
 )

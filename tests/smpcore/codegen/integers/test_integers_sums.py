@@ -1,5 +1,6 @@
 """Similarity sums in integers: proofs, errors, and C that gives every score."""
 
+import json
 from dataclasses import replace
 from functools import cache
 
@@ -7,7 +8,14 @@ import numpy as np
 import pytest
 
 from smpcore import METHODS, load_dataset, prepare, split
-from smpcore.codegen import agreement, compile_model, error_bound, quantise, sample
+from smpcore.codegen import (
+    QuantModel,
+    agreement,
+    compile_model,
+    error_bound,
+    quantise,
+    sample,
+)
 from smpcore.codegen.discriminating import discriminating_inputs
 from smpcore.codegen.fixed_point import MOST_SCALE, FixedPointExp2
 from smpcore.codegen.grid import POWERS
@@ -28,6 +36,7 @@ from tests.smpcore.codegen.programs import (
     changed,
     farthest_rows,
     part,
+    spoiled,
     whole_distances,
     whole_similarities,
 )
@@ -326,3 +335,21 @@ def test_every_wrong_number_shows_in_a_score():
             other.flat[place] += step.flat[place]
             wrong = changed(quant, **{name: other})
             assert (wrong.scores(rows) != right).any(), (name, place)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"input": [9] * 5}, "input should be an index of inputs"),
+        ({"places": [40] * 5}, "places should be shifts"),
+        ({"origin": [0]}, "should have a number for each factor"),
+        ({"power": 3}, "power should be 1 or 2"),
+        ({"anchor": [[1]]}, "anchor should be a table"),
+        ({"row": [9] * 42}, "row should be a row"),
+        ({"exp2": {}}, "wrong entry"),
+    ],
+)
+def test_spoiled_json_is_refused_in_words(change, words):
+    quant = quantise(compile_model(random_kernel_model("rbf")), 16)
+    with pytest.raises(ExportError, match=words):
+        QuantModel.from_json(spoiled(json.loads(quant.to_json()), **change))
