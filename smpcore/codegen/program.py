@@ -128,11 +128,13 @@ class WeightedInputs(Operation):
         """Row of each term."""
         return np.repeat(np.arange(self.n_rows), np.diff(self.start))
 
-    def terms(self, row: int) -> Iterator[tuple[int, int, np.number]]:
+    def terms(self, row: int) -> Iterator[tuple[int, int, int | np.float32]]:
         """Input, level (-1: a number) and weight of each term of a row, in order."""
         own = slice(self.start[row], self.start[row + 1])
-        places = self.input[own].tolist(), self.level[own].tolist()
-        return zip(*places, self.weight[own], strict=True)
+        places, weights = (self.input[own], self.level[own]), self.weight[own]
+        whole = weights.dtype.kind == "i"  # a float has to stay one of 32 bits
+        weights = weights.tolist() if whole else weights
+        return zip(*(place.tolist() for place in places), weights, strict=True)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

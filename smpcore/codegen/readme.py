@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from smpcore.codegen.readme_integers import facts_of_integers
 from smpcore.codegen.vectors import TestVectors
 
 
-def readme(package: Package, use: str, files: Iterable[str], in_c: bool) -> str:
+def readme(package: Package, use: str, files: Mapping[str, str], in_c: bool) -> str:
     """Write what the zip holds and how to use it.
 
     Parameters
@@ -29,8 +29,8 @@ def readme(package: Package, use: str, files: Iterable[str], in_c: bool) -> str:
         The model, its test vectors and its name.
     use : str
         Markdown of the target: how the files are tried and used.
-    files : iterable of str
-        Paths of all files.
+    files : mapping of str to str
+        Path of every file -> what it is; empty where `readme_parts.files` knows.
     in_c : bool
         Whether names of C are told.
 

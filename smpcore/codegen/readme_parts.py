@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from smpcore.codegen.compiled import CompiledModel
@@ -200,12 +200,13 @@ _FILES = {
 }
 
 
-def files(paths: Iterable[str], name: str) -> str:
+def files(described: Mapping[str, str], name: str) -> str:
     """What lies in the zip, as a table.
 
     Parameters
     ----------
-    paths : iterable of str
+    described : mapping of str to str
+        Path of every file -> what it is; empty: as `_FILES` has it.
     name : str
         Of the model.
 
@@ -215,7 +216,8 @@ def files(paths: Iterable[str], name: str) -> str:
     """
     ends = {end.replace("@", name): told for end, told in _FILES.items()}
     lines = "\n".join(
-        f"| `{path}` | {ends[path.rpartition('/')[2]]} |" for path in sorted(paths)
+        f"| `{path}` | {what or ends[path.rpartition('/')[2]]} |"
+        for path, what in sorted(described.items())
     )
     return f"## Files\n\n| file | what it is |\n|---|---|\n{lines}\n"
 

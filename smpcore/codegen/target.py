@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from smpcore.codegen.package import Files, Package, zipped
 from smpcore.codegen.readme import readme
@@ -44,6 +44,8 @@ class Target:
         Number formats that it can have.
     in_c : bool
         Whether its users see names of C.
+    described : mapping of str to str
+        End of a file's name -> what it is, of files that other targets do not have.
     """
 
     title: str
@@ -51,6 +53,7 @@ class Target:
     use: Callable[[Package], str]
     numbers: tuple[str, ...] = tuple(NUMBERS)
     in_c: bool = True
+    described: Mapping[str, str] = field(default_factory=dict)
 
     def zip(self, package: Package) -> bytes:
         """Pack a model as files of this target.
@@ -75,7 +78,9 @@ class Target:
                 f"{' or '.join(map(repr, self.numbers))}."
             )
         files = {**self.files(package), "LICENSE": _LICENCE}
-        files["README.md"] = readme(
-            package, self.use(package), [*files, "README.md"], self.in_c
-        )
+        described = {
+            path: self.described.get(path.removeprefix(package.name), "")
+            for path in (*files, "README.md")
+        }
+        files["README.md"] = readme(package, self.use(package), described, self.in_c)
         return zipped(files, package.name)

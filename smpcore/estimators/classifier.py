@@ -12,11 +12,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from smpcore.errors import SmpcoreError, checked
+from smpcore.estimators import scaling
 from smpcore.estimators.base import Fitted, PrototypeEstimator
 from smpcore.estimators.checks import sample_weights, weigh_classes
 from smpcore.estimators.features import feature_entries
 from smpcore.estimators.problem import Problem
-from smpcore.estimators.scaling import scaled_copy, validated
+from smpcore.estimators.row_blocks import row_blocks
 from smpcore.estimators.sparse_rows import canonical_rows, scaled_sparse_copy
 from smpcore.model import PrototypeModel, training_tie
 
@@ -79,7 +80,7 @@ class PrototypeClassifier(ClassifierMixin, PrototypeEstimator):
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Checked rows, not scaled, and entries of a problem without class weights."""
-        X, y = validated(self, X, y, order="C")
+        X, y = scaling.validated(self, X, y, order="C")
         if issparse(X):
             X = canonical_rows(X)
         checked(check_classification_targets, y)
@@ -100,36 +101,56 @@ class PrototypeClassifier(ClassifierMixin, PrototypeEstimator):
         }
 
     def _scaled_rows(
-        self, X: Any, y: Any, sample_weight: Any, *, bias: bool, distances: bool = False
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        bias: bool,
+        distances: bool = False,
+        by_blocks: bool = False,
     ) -> dict[str, Any]:
-        """Entries of a problem of these rows; `distances` is that of `scaled_copy`."""
+        """Entries of a problem of these rows; `distances` is that of `scaled_copy`.
+
+        With `by_blocks`, rows that are too large for a copy are scaled as they are
+        read.
+        """
         X, entries = self._labelled_rows(X, y, sample_weight)
         weights, y_encoded = entries["weights"], entries["y_encoded"]
         if issparse(X):
             scaled, center, scale = scaled_sparse_copy(
                 X, weights, self.standardize, bias
             )
+        elif by_blocks and X.nbytes > scaling.MOST_COPY_BYTES:
+            scaled, center, scale = scaling.scaled_as_read(
+                X, weights, self.standardize, bias
+            )
         else:
-            scaled, center, scale = scaled_copy(
+            scaled, center, scale = scaling.scaled_copy(
                 X, weights, self.standardize, bias, distances
             )
         weights = weigh_classes(
             weights, self.class_weight, entries["classes"], y_encoded
         )
-        scaling = {"X": scaled, "center": center, "scale": scale, "weights": weights}
-        return entries | scaling
+        units = {"X": scaled, "center": center, "scale": scale, "weights": weights}
+        return entries | units
 
     def _set_fitted_attributes(self, problem: Problem, fitted: Fitted) -> None:
         """Set the attributes of the contract, and the classes."""
-        scores = fitted.scores
-        if scores is None:
+        scores, model = fitted.scores, fitted.model
+        if scores is None and isinstance(problem.X, np.ndarray):
             rows = problem.X[:, : problem.n_features]
-            if issparse(rows):
-                model = fitted.model
-                scores = model.pool(rows @ model.weights.T + model.bias)
-            else:
-                scores = fitted.model.scores(rows * problem.scale + problem.center)
-        model = replace(fitted.model, tie=training_tie(scores))
+            scores = model.scores(rows * problem.scale + problem.center)
+        elif scores is None:
+            weights = np.zeros((model.n_prototypes, problem.X.shape[1]))
+            weights[:, : problem.n_features] = model.weights
+            scores = np.concatenate(
+                [
+                    model.pool(block @ weights.T + model.bias)
+                    for _, block in row_blocks(problem.X)
+                ]
+            )
+        model = replace(model, tie=training_tie(scores))
         super()._set_fitted_attributes(problem, replace(fitted, model=model))
         self.classes_ = problem.classes
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import issparse
 
 
 def sorted_by_projection(
@@ -33,5 +34,6 @@ def sorted_by_projection(
     before, after = order[:-1], order[1:]
     new = (along[before] != along[after]) | (labels[before] != labels[after])
     near = np.flatnonzero(~new)
-    new[near] = (X[before[near]] != X[after[near]]).any(axis=1)
+    differs = X[before[near]] != X[after[near]]
+    new[near] = differs.sum(axis=1) > 0 if issparse(X) else differs.any(axis=1)
     return order, np.r_[True, new]

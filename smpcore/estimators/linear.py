@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from scipy.sparse import issparse
 
 from smpcore.estimators.problem import Problem
-
-#: Rows whose scores are held in memory at once.
-ROWS_AT_ONCE = 8192
+from smpcore.estimators.row_blocks import row_blocks, weighted_product
 
 
-def largest_eigenvalue(X: np.ndarray, weights: np.ndarray) -> float:
+def largest_eigenvalue(X: Any, weights: np.ndarray) -> float:
     """Largest eigenvalue of X' diag(weights) X, or a little more.
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_columns)
+    X : ndarray, csr_array or ScaledRows of shape (n_samples, n_columns)
     weights : ndarray of shape (n_samples,)
 
     Returns
@@ -25,20 +24,21 @@ def largest_eigenvalue(X: np.ndarray, weights: np.ndarray) -> float:
         Exact up to 500 columns; beyond, twenty power steps times 1.05. Infinity if it
         overflows.
     """
-    n_samples, n_columns = X.shape
-    parts = [slice(i, i + ROWS_AT_ONCE) for i in range(0, n_samples, ROWS_AT_ONCE)]
+    n_columns = X.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
-        if n_columns <= 500 and issparse(X):
-            gram = (X.T @ X.multiply(weights[:, None])).toarray()
-            finite = np.isfinite(gram).all()
-            return float(np.linalg.eigvalsh(gram)[-1]) if finite else np.inf
         if n_columns <= 500:
-            gram = sum((X[part].T * weights[part]) @ X[part] for part in parts)
+            gram = sum(
+                weighted_product(block, weights[part], block)
+                for part, block in row_blocks(X)
+            )
             finite = np.isfinite(gram).all()
             return float(np.linalg.eigvalsh(gram)[-1]) if finite else np.inf
         vector = np.ones(n_columns)
         for _ in range(20):
-            vector = (weights * (X @ vector)) @ X
+            vector = sum(
+                (weights[part] * (block @ vector)) @ block
+                for part, block in row_blocks(X)
+            )
             value = float(np.linalg.norm(vector))
             if value == 0.0 or not np.isfinite(value):
                 return np.inf if value else 0.0
@@ -59,7 +59,6 @@ def count_wins(problem: Problem, W: np.ndarray) -> np.ndarray:
     ndarray of int, shape (n_prototypes,)
     """
     wins = np.zeros(len(W), dtype=np.int64)
-    for first in range(0, problem.X.shape[0], ROWS_AT_ONCE):
-        best = (problem.X[first : first + ROWS_AT_ONCE] @ W.T).argmax(axis=1)
-        wins += np.bincount(best, minlength=len(W))
+    for _, block in row_blocks(problem.X):
+        wins += np.bincount((block @ W.T).argmax(axis=1), minlength=len(W))
     return wins

@@ -12,6 +12,9 @@ import numpy as np
 from smpcore.model import History, PrototypeModel
 from smpcore.similarity import Similarity
 
+#: Recorded steps that a fit keeps at most; an even number.
+MOST_STEPS = 200
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -168,8 +171,42 @@ class SolverOptions:
         """Time since the fit began."""
         return time.perf_counter() - self.started
 
+    def history(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Room for the objective and gap of every step, and for recorded steps.
+
+        Parameters
+        ----------
+        W : ndarray of shape (n_prototypes, n_columns)
+            What is recorded.
+
+        Returns
+        -------
+        objectives, gaps : ndarray of shape (max_iter + 1,)
+        steps : ndarray of shape (n_most, n_prototypes, n_columns)
+        """
+        most, room = 0, int(self.max_iter) + 1
+        if self.record:
+            most = min(MOST_STEPS, int(self.max_iter) // int(self.record) + 2)
+        return np.empty(room), np.empty(room), np.empty((most, *W.shape))
+
     @property
     def for_kernel(self) -> tuple[float, int, int, np.ndarray, np.ndarray]:
-        """The last five arguments of every compiled solver."""
+        """Arguments that every compiled solver has."""
         numbers = float(self.tol), int(self.max_iter), int(self.record)
         return *numbers, self.stop, self.progress
+
+
+def spread_steps(steps: np.ndarray) -> np.ndarray:
+    """At most `MOST_STEPS` of the recorded steps, the first and the last among them.
+
+    Parameters
+    ----------
+    steps : ndarray of shape (n_recorded, n_prototypes, n_columns)
+
+    Returns
+    -------
+    ndarray of shape (n_kept, n_prototypes, n_columns)
+    """
+    if len(steps) <= MOST_STEPS:
+        return steps
+    return steps[np.linspace(0, len(steps) - 1, MOST_STEPS).astype(np.int64)]

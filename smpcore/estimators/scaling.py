@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,10 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from smpcore.errors import SmpcoreError, checked, require_finite
+from smpcore.estimators.row_blocks import ScaledRows, row_blocks
+
+#: Rows of more bytes are scaled as they are read, by methods that read them in blocks.
+MOST_COPY_BYTES = 2**30
 
 #: Of a column farther from 0, in spreads, squares lose more than four digits.
 FAR = 100.0
@@ -40,7 +45,8 @@ def validated(estimator: Any, *data: Any, **options: Any) -> Any:
         if not estimator.takes_sparse:
             raise SmpcoreError(
                 f"X is sparse, and {estimator!r} takes dense rows only; use "
-                "SMPClassifier(), or give X.toarray() where that fits into memory."
+                "SMPClassifier(), SMaLLClassifier() or MultiPrototypeSVC(), or give "
+                "X.toarray() where that fits into memory."
             )
         options["accept_sparse"] = "csr"
     found = checked(validate_data, estimator, *data, **options)
@@ -67,18 +73,29 @@ def far_means(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(means) & (np.abs(means) > FAR * apart), means, 0.0)
 
 
-def constant_columns(means: np.ndarray, spreads: np.ndarray) -> np.ndarray:
+def constant_columns(X: Any, means: np.ndarray, spreads: np.ndarray) -> np.ndarray:
     """Which columns have one value but for rounding.
 
     Parameters
     ----------
+    X : ndarray or csr_array of shape (n_samples, n_features)
     means, spreads : ndarray of shape (n_features,)
         Mean and standard deviation of each column.
 
     Returns
     -------
     ndarray of bool, shape (n_features,)
+
+    Raises
+    ------
+    SmpcoreError
+        If a mean or a standard deviation is not finite.
     """
+    if not (np.isfinite(means).all() and np.isfinite(spreads).all()):
+        raise SmpcoreError(
+            f"X holds values as large as {max(X.max(), -X.min()):.3g}, too large to be "
+            "scaled; divide such columns by a power of ten."
+        )
     rounding = 8 * np.finfo(np.float64).eps * np.abs(means)
     return spreads <= np.maximum(rounding, np.finfo(np.float64).tiny)
 
@@ -127,16 +144,46 @@ def scaled_copy(
         center += weights @ features
         np.subtract(X, center, out=features)
         scale = np.sqrt(np.einsum("i,ij,ij->j", weights, features, features))
-    if not (np.isfinite(center).all() and np.isfinite(scale).all()):
-        raise SmpcoreError(
-            f"X holds values as large as {np.abs(X).max():.3g}, too large to be "
-            "scaled; divide such columns by a power of ten."
-        )
-    constant = constant_columns(center, scale)
+    constant = constant_columns(X, center, scale)
     scale[constant] = 1.0
     features /= scale
     features[:, constant] = 0.0
     return scaled, center, scale
+
+
+def scaled_as_read(
+    X: np.ndarray, weights: np.ndarray, standardize: bool, bias: bool
+) -> tuple[ScaledRows, np.ndarray, np.ndarray]:
+    """As `scaled_copy`, without a copy: rows are scaled a block at a time.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        In memory, or memory-mapped.
+    weights : ndarray of shape (n_samples,), sum 1
+    standardize : bool
+    bias : bool
+
+    Returns
+    -------
+    scaled : ScaledRows of shape (n_samples, n_features + bias)
+    center, scale : ndarray of shape (n_features,)
+    """
+    center, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
+    constant = np.zeros(X.shape[1], dtype=bool)
+    if standardize:
+        rows = ScaledRows(X, center, scale, constant, bias=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            center = sum(weights[part] @ block for part, block in row_blocks(rows))
+            left, squares = np.zeros(len(scale)), np.zeros(len(scale))
+            for part, block in row_blocks(replace(rows, center=center)):
+                left += weights[part] @ block
+                squares += weights[part] @ block**2
+            center = center + left
+            scale = np.sqrt(np.maximum(squares - left**2, 0.0))
+        constant = constant_columns(X, center, scale)
+        scale[constant] = 1.0
+    return ScaledRows(X, center, scale, constant, bias), center, scale
 
 
 def gamma_range(usual: float) -> tuple[float, float]:

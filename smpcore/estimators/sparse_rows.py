@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from smpcore.errors import SmpcoreError
 from smpcore.estimators.scaling import constant_columns
 
 
@@ -58,12 +57,7 @@ def scaled_sparse_copy(
     data = X.data.copy()
     if standardize:
         means, scale = _weighted_moments(X, weights)
-        if not (np.isfinite(means).all() and np.isfinite(scale).all()):
-            raise SmpcoreError(
-                f"X holds values as large as {abs(X).max():.3g}, too large to be "
-                "scaled; divide such columns by a power of ten."
-            )
-        constant = constant_columns(means, scale)
+        constant = constant_columns(X, means, scale)
         scale[constant] = 1.0
         data *= np.where(constant, 0.0, 1.0 / scale)[X.indices]
     scaled = sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)

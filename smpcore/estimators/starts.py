@@ -49,6 +49,7 @@ def cluster_rows(
     weights: np.ndarray,
     n_clusters: int,
     seed: Any,
+    only: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """k-means in every class, the best of five starts.
 
@@ -63,6 +64,8 @@ def cluster_rows(
         A whole weight counts as that many equal rows.
     n_clusters : int
     seed : int, RandomState or None
+    only : int, optional
+        Only this class is clustered; the rows of others are tied to prototype 0.
 
     Returns
     -------
@@ -71,9 +74,9 @@ def cluster_rows(
         Class of each prototype, ascending.
     """
     random = check_random_state(seed)
-    assignment = np.empty(len(y_encoded), dtype=np.int64)
+    assignment = np.zeros(len(y_encoded), dtype=np.int64)
     prototype_labels: list[int] = []
-    for code in range(y_encoded.max() + 1):
+    for code in range(y_encoded.max() + 1) if only is None else [only]:
         rows = np.flatnonzero(y_encoded == code)
         counted = rows[weights[rows] > 0]
         if len(counted) > MOST_ROWS:

@@ -184,15 +184,49 @@ def has_room(i, m, first, room, used, size):
 
 
 @kernel
+def solve_row(
+    i, f, own, rival, s, y, k, C, first, room, count, index, value, used, skip,
+    pairwise, chosen, amount, spare, delta,
+):  # fmt: skip
+    """Solve one row, the others fixed, given its scores f, which are overwritten.
+
+    Exactly, or with `pairwise` by the paper's steps. Writes what the prototypes
+    ``chosen[:m]`` lose of the row into `delta`, and returns m: -1 if the row's list
+    needs more room than there is.
+    """
+    old, n = first[i], count[i]
+    if pairwise:
+        m = pair_steps(
+            f, own, k, C, s, index, value, old, n, chosen, amount, spare, skip
+        )
+    else:
+        m = exact_step(f, own, rival, k, C, s, index, value, old, n, chosen, amount)
+    if not has_room(i, m, first, room, used, index.size):
+        return -1
+    # What leaves the list stands behind the new places: `chosen` has room for all.
+    for e in range(n):
+        chosen[m + e] = index[old + e]
+        delta[index[old + e]] -= value[old + e]
+    s_new = 0.0
+    for e in range(m):
+        delta[chosen[e]] += amount[e]
+        s_new += amount[e]
+        index[first[i] + e], value[first[i] + e] = chosen[e], amount[e]
+    count[i] = m
+    chosen[m + n] = y
+    delta[y] = s - s_new
+    return m + n + 1
+
+
+@kernel
 def sweep(
     X, order, begin, y_encoded, starts, assign, limits, squares, Mt, first, room, count,
     index, value, used, psi, skip, pairwise, stop,
 ):  # fmt: skip
-    """Solve the rows of `order[begin:]` one after the other, each exactly.
+    """Solve the rows of `order[begin:]` one after the other, as `solve_row` does.
 
-    Rows whose violation is at most `skip` are passed over. With `pairwise`, the
-    paper's steps instead. Returns the place reached: before the end if a list needs
-    more room than there is, or if stop[0] is set.
+    Rows whose violation is at most `skip` are passed over. Returns the place reached:
+    before the end if a list needs more room than there is, or if stop[0] is set.
     """
     R, d = Mt.shape[1], X.shape[1]
     f, delta, spare = np.empty(R), np.zeros(R), np.zeros(R)
@@ -201,47 +235,26 @@ def sweep(
         if stop[0] != 0:
             return p
         i = order[p]
-        x, y, C, n = X[i], assign[i], limits[i], count[i]
+        x, y, C = X[i], assign[i], limits[i]
         lo, hi = starts[y_encoded[i]], starts[y_encoded[i] + 1]
         score(x, Mt, f)
-        own, rival, old = f[y], top_rival(f, lo, hi), first[i]
-        psi[i], s = violation(f, own, rival, C, index, value, old, n)
+        own, rival = f[y], top_rival(f, lo, hi)
+        psi[i], s = violation(f, own, rival, C, index, value, first[i], count[i])
         if psi[i] <= skip:
             continue
-        if pairwise:
-            m = pair_steps(
-                f, own, squares[i], C, s, index, value, old, n, chosen, amount,
-                spare, skip,
-            )  # fmt: skip
-        else:
-            m = exact_step(
-                f, own, rival, squares[i], C, s, index, value, old, n, chosen,
-                amount,
-            )  # fmt: skip
-        if not has_room(i, m, first, room, used, index.size):
+        m = solve_row(
+            i, f, own, rival, s, y, squares[i], C, first, room, count, index, value,
+            used, skip, pairwise, chosen, amount, spare, delta,
+        )  # fmt: skip
+        if m < 0:
             return p
-        # Columns change by what entries lose, less what they gain (in `delta`).
-        s_new = 0.0
-        for e in range(m):
-            delta[chosen[e]] = -amount[e]
-            s_new += amount[e]
-        for j in range(d):
-            Mt[j, y] += (s_new - s) * x[j]
-        for e in range(old, old + n):
-            r = index[e]
-            change = delta[r] + value[e]
-            delta[r] = 0.0
-            for j in range(d):
-                Mt[j, r] += change * x[j]
         for e in range(m):
             r = chosen[e]
-            index[first[i] + e], value[first[i] + e] = r, amount[e]
             change = delta[r]
+            delta[r] = 0.0
             if change != 0.0:
-                delta[r] = 0.0
                 for j in range(d):
-                    Mt[j, r] += change * x[j]
-        count[i] = m
+                    Mt[j, r] -= change * x[j]
     return order.size
 
 

@@ -13,35 +13,7 @@ F'        Ft          (R, n)      score of every prototype on every row
 import numpy as np
 
 from . import kernel
-from .mprotsvm import (
-    exact_step,
-    has_room,
-    pair_steps,
-    top_rival,
-    violation,
-)
-
-
-@kernel
-def exchange(i, m, chosen, amount, first, count, index, value, old, old_count, delta):
-    """Write a row's new list; leave what changed in `delta` (R,) and return the new s.
-
-    ``old[0]`` is where the list was before room was made, of `old_count` places.
-    """
-    for e in range(old[0], old[0] + old_count):
-        delta[index[e]] -= value[e]
-    # What leaves the list is noted behind the new places: chosen has room for all.
-    gone = m
-    for e in range(old[0], old[0] + old_count):
-        chosen[gone] = index[e]
-        gone += 1
-    s = 0.0
-    for j in range(m):
-        delta[chosen[j]] += amount[j]
-        s += amount[j]
-        index[first[i] + j], value[first[i] + j] = chosen[j], amount[j]
-    count[i] = m
-    return s
+from .mprotsvm import solve_row, top_rival, violation
 
 
 @kernel
@@ -53,42 +25,30 @@ def sweep_gram(
     R, n_rows = Ft.shape
     f, delta, spare = np.empty(R), np.zeros(R), np.zeros(R)
     amount, chosen = np.empty(2 * R), np.empty(2 * R, dtype=np.int64)
-    old = np.empty(1, dtype=np.int64)
     for p in range(begin, order.size):
         if stop[0] != 0:
             return p
         i = order[p]
-        x, y, C, n = gram[i], assign[i], limits[i], count[i]
+        y, C = assign[i], limits[i]
         lo, hi = starts[y_encoded[i]], starts[y_encoded[i] + 1]
         for r in range(R):
             f[r] = Ft[r, i]
         own, rival = f[y], top_rival(f, lo, hi)
-        old[0] = first[i]
-        psi[i], s = violation(f, own, rival, C, index, value, first[i], n)
+        psi[i], s = violation(f, own, rival, C, index, value, first[i], count[i])
         if psi[i] <= skip:
             continue
-        if pairwise:
-            m = pair_steps(
-                f, own, squares[i], C, s, index, value, first[i], n, chosen, amount,
-                spare, skip,
-            )  # fmt: skip
-        else:
-            m = exact_step(
-                f, own, rival, squares[i], C, s, index, value, first[i], n, chosen,
-                amount,
-            )  # fmt: skip
-        if not has_room(i, m, first, room, used, index.size):
+        m = solve_row(
+            i, f, own, rival, s, y, squares[i], C, first, room, count, index, value,
+            used, skip, pairwise, chosen, amount, spare, delta,
+        )  # fmt: skip
+        if m < 0:
             return p
-        s_new = exchange(
-            i, m, chosen, amount, first, count, index, value, old, n, delta
-        )
-        add_row(Ft[y], s_new - s, x, n_rows)
-        for e in range(m + n):
+        for e in range(m):
             r = chosen[e]
             change = delta[r]
             delta[r] = 0.0
             if change != 0.0:
-                add_row(Ft[r], -change, x, n_rows)
+                add_row(Ft[r], -change, gram[i], n_rows)
     return order.size
 
 

@@ -39,7 +39,7 @@ import numpy as np
 
 from . import kernel
 from .losses import loss_and_gradient
-from .smp import ITERATION_LIMIT, note_step
+from .smp import ITERATION_LIMIT, copy_rows, note_step, used_history
 from .support_norm import squared_support_norm, sum_largest_squares, support_norm_prox
 
 
@@ -121,78 +121,75 @@ def extrapolate(W, W_old, Y, first, t):
 @kernel
 def solve_smallk(
     X, y_encoded, assign, weights, prototype_labels, first, n_features, k, fixed,
-    support, ridge, lipschitz, L, W, ceiling, tol, max_iter, record, stop, progress,
+    support, ridge, lipschitz, W, ceiling, tol, max_iter, record, stop, progress,
+    losses, at, miss, spaces, history,
 ):  # fmt: skip
     """Solve the relaxation, or the ridge on a fixed support, to a gap of ``tol * P``.
 
-    FISTA with backtracking from curvature L and with restarts. Every gradient gives a
-    dual point; the best bound so far is kept. A refit gives up once its bound reaches
-    `ceiling`: a better model is known. W is the start and is overwritten.
+    FISTA with backtracking and restarts. Every gradient gives a dual point; the best
+    bound so far is kept. A refit gives up once its bound reaches `ceiling`: a better
+    model is known. W is the start and is overwritten.
 
-    Returns W, status, steps taken, objective and gap after 0, 1, ... steps, every
-    `record`-th W, and the last L.
+    The last line of arguments and `at` among the results are as for `smp.solve_smp`:
+    without rows in X one step is made. A step ends at the next point to look at, a new
+    W or the extrapolated Y. `spaces` are five arrays (N, n), then (n,), (2, n_features)
+    and (n_features,). Returns W, status, steps taken, objective and gap after 0, 1, ...
+    steps, recorded steps, the curvature L, and `at`.
     """
     N, n = W.shape
-    rows = max(16, min(96, 262144 // (N * n)))
-    miss, S, E = np.empty(y_encoded.size), np.empty((N + 1) * rows), np.empty(N * rows)
-    triple, part, bits = np.empty((3, rows)), np.empty((N, n)), E.view(np.int64)
-    W_old, Y, V = np.zeros((N, n)), np.zeros((N, n)), np.zeros((N, n))
-    G, G_new, offsets = np.empty((N, n)), np.empty((N, n)), np.zeros(N)
-    v, sizes, shares = np.empty(n), np.empty((2, n_features)), np.empty(n_features)
-    objectives, gaps = np.empty(max_iter + 1), np.empty(max_iter + 1)
-    steps = np.empty((min(200, max_iter // record + 1) if record > 0 else 0, N, n))
-    T, t, n_iter, bound = 1.0, 1.0, -1, -math.inf
+    rows, in_memory = max(16, min(96, 262144 // (N * n))), X.shape[0] > 0
+    S, E, triple = np.empty((N + 1) * rows), np.empty(N * rows), np.empty((3, rows))
+    part, bits, offsets = np.empty((N, n)), E.view(np.int64), np.zeros(N)
     smooth = W.size > 0  # true; a literal would be a type of its own: compiled twice
-    loss, rise = math.inf, 0.0  # the start itself is accepted
-    for j in range(N):
-        for r in range(n):
-            V[j, r] = W[j, r]
-    while True:
-        loss_new, entropy, _, _ = loss_and_gradient(
-            X, y_encoded, assign, weights, prototype_labels, offsets, smooth, T, V,
-            G_new, miss, S, E, bits, triple, part,
-        )  # fmt: skip
+    loss_new, entropy, _, _ = losses
+    going, T, status, n_iter, extrapolated, L, t, bound, loss, rise = at
+    work, v, sizes, shares = spaces
+    point, G, G_new, Y, W_old = work[0], work[1], work[2], work[3], work[4]
+    objectives, gaps, steps = history
+    while going:
+        if in_memory:
+            loss_new, entropy, _, _ = loss_and_gradient(
+                X, y_encoded, assign, weights, prototype_labels, offsets, smooth, T,
+                point, G_new, miss, S, E, bits, triple, part,
+            )  # fmt: skip
         dual = -entropy - relaxed_conjugate(
             G_new, first, n_features, k, fixed, support, ridge, sizes
         )
         bound = max(bound, dual)
-        slack = 1e-14 * (1.0 + abs(loss))
-        if L < lipschitz and loss_new > loss + rise + slack:
+        slack, look_at_Y = 1e-14 * (1.0 + abs(loss)), False
+        if not extrapolated and L < lipschitz and loss_new > loss + rise + slack:
             L = min(2.0 * L, lipschitz)
-            rise = proximal_step(
-                Y, G, L, first, n_features, k, fixed, support, ridge, V, v, sizes
-            )
-            continue
-        n_iter += 1
-        W_old, W, V = W, V, W_old
-        P = loss_new + relaxed_penalty(
-            W, first, n_features, k, fixed, ridge, shares, sizes
-        )
-        status = note_step(
-            n_iter, record, P, P - bound, tol, W, objectives, gaps, steps, stop,
-            progress,
-        )  # fmt: skip
-        if status != ITERATION_LIMIT or n_iter == max_iter or bound >= ceiling:
-            break
-        beta, t = extrapolate(W, W_old, Y, first, t)
-        if beta > 0.0:
-            loss, entropy, _, _ = loss_and_gradient(
-                X, y_encoded, assign, weights, prototype_labels, offsets, smooth, T, Y,
-                G, miss, S, E, bits, triple, part,
-            )  # fmt: skip
-            dual = -entropy - relaxed_conjugate(
-                G, first, n_features, k, fixed, support, ridge, sizes
-            )
-            bound = max(bound, dual)
         else:
-            loss = loss_new
-            G, G_new = G_new, G
-        L = max(0.9 * L, 1e-6 * lipschitz)
-        rise = proximal_step(
-            Y, G, L, first, n_features, k, fixed, support, ridge, V, v, sizes
-        )
-    progress[0] = 1.0
-    kept = min(n_iter // record + 1, len(steps)) if record > 0 else 0
-    return (
-        W, status, n_iter, objectives[: n_iter + 1], gaps[: n_iter + 1], steps[:kept], L
-    )  # fmt: skip
+            if not extrapolated:
+                n_iter += 1
+                copy_rows(W, W_old)
+                copy_rows(point, W)
+                P = loss_new + relaxed_penalty(
+                    W, first, n_features, k, fixed, ridge, shares, sizes
+                )
+                status = note_step(
+                    n_iter, record, P, P - bound, tol, W, history, stop, progress
+                )
+                if status != ITERATION_LIMIT or n_iter == max_iter or bound >= ceiling:
+                    going = False
+                    break
+                beta, t = extrapolate(W, W_old, Y, first, t)
+                look_at_Y = beta > 0.0
+            if not look_at_Y:
+                loss = loss_new
+                copy_rows(G_new, G)
+                L = max(0.9 * L, 1e-6 * lipschitz)
+        if look_at_Y:
+            copy_rows(Y, point)
+        else:
+            rise = proximal_step(
+                Y, G, L, first, n_features, k, fixed, support, ridge, point, v, sizes
+            )
+        extrapolated = look_at_Y
+        if not in_memory:
+            break
+    at = going, T, status, n_iter, extrapolated, L, t, bound, loss, rise
+    if going:
+        return W, status, n_iter, objectives[:0], gaps[:0], steps[:0], L, at
+    objectives, gaps, steps = used_history(n_iter, record, W, history, progress)
+    return W, status, n_iter, objectives, gaps, steps, L, at

@@ -29,7 +29,7 @@ from . import kernel
 from .losses import loss_and_gradient
 from .prox import project_l1_ball
 from .smallk import relaxed_conjugate, relaxed_penalty
-from .smp import ITERATION_LIMIT, note_step
+from .smp import ITERATION_LIMIT, note_step, used_history
 from .support_norm import project_shares
 
 SHARE_STEP, ROW_STEP = 10.0, 0.01
@@ -135,7 +135,7 @@ def start_probabilities(X, y_encoded, assign, prototype_labels, W, scores, A):
 @kernel
 def solve_smallk_mirror_prox(
     X, y_encoded, assign, weights, prototype_labels, first, n_features, k, ridge, W,
-    tol, max_iter, record, stop, progress,
+    tol, max_iter, record, stop, progress, history,
 ):  # fmt: skip
     """Solve the relaxation, k < n_features, by Mirror-Prox with adaptive steps.
 
@@ -153,8 +153,6 @@ def solve_smallk_mirror_prox(
     A, A_mid, A_new = np.zeros((m, N)), np.zeros((m, N)), np.zeros((m, N))
     Z, Z_mid, slope, slope_mid = G.copy(), G.copy(), D.copy(), D.copy()
     e_mean, A_mean, M = np.ones((N, n)), np.zeros((m, N)), np.empty((N, n))
-    objectives, gaps = np.empty(max_iter + 1), np.empty(max_iter + 1)
-    steps = np.empty((min(200, max_iter // record + 1) if record > 0 else 0, N, n))
     T, n_iter, gamma, total, bound = 1.0, -1, 1.0, 0.0, -math.inf
     smooth = W.size > 0  # true, see solve_smallk
     least, fixed = math.inf, k <= 0
@@ -184,9 +182,8 @@ def solve_smallk_mirror_prox(
                 for r in range(n):
                     W[j, r] = M[j, r]
         status = note_step(
-            n_iter, record, least, least - bound, tol, W, objectives, gaps, steps, stop,
-            progress,
-        )  # fmt: skip
+            n_iter, record, least, least - bound, tol, W, history, stop, progress
+        )
         if status != ITERATION_LIMIT or n_iter == max_iter:
             break
         pull(
@@ -216,9 +213,5 @@ def solve_smallk_mirror_prox(
         blend(gamma / total, A_mid, A_mean)
         e, e_new, A, A_new = e_new, e, A_new, A
         gamma *= 1.1
-    progress[0] = 1.0
-    kept = min(n_iter // record + 1, len(steps)) if record > 0 else 0
-    return (
-        W, status, n_iter, objectives[: n_iter + 1], gaps[: n_iter + 1], steps[:kept],
-        gamma,
-    )  # fmt: skip
+    objectives, gaps, steps = used_history(n_iter, record, W, history, progress)
+    return W, status, n_iter, objectives, gaps, steps, gamma

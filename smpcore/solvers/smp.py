@@ -126,17 +126,37 @@ def step_curvature(W, W_new, G, G_new, second):
 
 
 @kernel
-def note_step(k, every, P, gap, tol, W, objectives, gaps, steps, stop, progress):
+def copy_rows(source, target):
+    """Copy one matrix over another; compiles faster than a whole-array assignment."""
+    for j in range(source.shape[0]):
+        for r in range(source.shape[1]):
+            target[j, r] = source[j, r]
+
+
+@kernel
+def recorded_every(k, record, most):
+    """How far apart recorded steps are at step k: twice as far when room is used up."""
+    while k // record >= most:
+        record *= 2
+    return record
+
+
+@kernel
+def note_step(k, record, P, gap, tol, W, history, stop, progress):
     """Write step k into the history; return its status (limit: go on)."""
+    objectives, gaps, steps = history
     objectives[k], gaps[k] = P, gap
     goal = tol * P
     if 0.0 < goal < gap < gaps[0]:
         share = math.log(gaps[0] / gap) / math.log(gaps[0] / goal)
         progress[0] = max(progress[0], share)
-    if every > 0 and k % every == 0 and k // every < len(steps):
-        for j in range(W.shape[0]):
-            for r in range(W.shape[1]):
-                steps[k // every, j, r] = W[j, r]
+    if record > 0:
+        every = recorded_every(k, record, len(steps))
+        if k % every == 0:
+            if k > 0 and every > recorded_every(k - 1, record, len(steps)):
+                for i in range(1, len(steps) // 2):
+                    copy_rows(steps[2 * i], steps[i])
+            copy_rows(W, steps[k // every])
     if not math.isfinite(P):
         return DIVERGED
     if gap <= goal:
@@ -145,9 +165,23 @@ def note_step(k, every, P, gap, tol, W, objectives, gaps, steps, stop, progress)
 
 
 @kernel
+def used_history(n_iter, record, W, history, progress):
+    """What of the history is used; the last recorded step is W, where the fit ended."""
+    objectives, gaps, steps = history
+    progress[0] = 1.0
+    kept = 0
+    if record > 0:
+        every = recorded_every(n_iter, record, len(steps))
+        kept = min((n_iter - 1) // every + 2, len(steps))
+        copy_rows(W, steps[kept - 1])
+    return objectives[: n_iter + 1], gaps[: n_iter + 1], steps[:kept]
+
+
+@kernel
 def solve_smp(
     X, y_encoded, assign, weights, prototype_labels, starts, copies, offsets, lam,
     l1, l2, lipschitz, smooth, W, Y, E, bits, tol, max_iter, record, stop, progress,
+    losses, at, miss, spaces, history,
 ):  # fmt: skip
     """Solve SMP until the certified gap is at most ``tol * P``.
 
@@ -157,46 +191,41 @@ def solve_smp(
     throughout.
     W and the feasible Y are the start (overwritten); E and its integer view `bits` are
     room for the exponentials of a block of ``E.size // N`` rows; `stop` is looked at
-    once per step; `progress` rises from 0 to 1. Returns W, Y, status, steps taken,
-    objective and gap after 0, 1, ... steps, and every `record`-th W.
+    once per step; `progress` rises from 0 to 1.
+
+    Without rows in X it makes one step only, from the `losses` that the caller got at
+    the next point: ``spaces[0][0]``, at temperature ``at[1]``, with the gradient in
+    ``spaces[0][2]`` and `miss` as `loss_and_gradient` writes it.
+
+    `at` are the numbers that go from step to step, `spaces` arrays: five (N, n), the
+    first the next point; zeros like Y, (b,), (n,), (5,); `history` those of the
+    objective, the gap and recorded steps. Returns W, Y, status, steps taken, objective
+    and gap after 0, 1, ... steps, W after every `record`-th and the last step (rarer
+    ones if there is no room for all), and `at`: whether to go on comes first.
     """
     N, n = W.shape
-    rows = E.size // N
-    miss, S = np.empty(y_encoded.size), np.empty((N + 1) * rows)
-    triple, part = np.empty((3, rows)), np.empty((N, n))
-    W_new, G, G_new = np.empty((N, n)), np.empty((N, n)), np.empty((N, n))
-    U, Z, row = np.empty((N, n)), np.empty((N, n)), np.empty(n)
-    move, level, recent = np.empty(Y.shape), np.empty(len(Y)), np.empty(5)
-    objectives, gaps = np.empty(max_iter + 1), np.empty(max_iter + 1)
-    steps = np.empty((min(200, max_iter // record + 1) if record > 0 else 0, N, n))
-    # Loops, as here, compile much faster than whole-array assignments do.
-    for j in range(N):
-        for r in range(n):
-            W_new[j, r] = W[j, r]
-            G[j, r] = 0.0
-    for e in range(level.size):
-        level[e] = 0.0
-        for r in range(n):
-            move[e, r] = 0.0
-    for e in range(recent.size):
-        recent[e] = 0.0
-    worst = math.inf
-    T, L, limit = 1.0, 0.03 * lipschitz, 2.0 * lipschitz
-    bound, n_iter, status = -math.inf, -1, ITERATION_LIMIT
-    while True:
-        loss, entropy, true_loss, true_entropy = loss_and_gradient(
-            X, y_encoded, assign, weights, prototype_labels, offsets, smooth, T, W_new,
-            G_new, miss, S, E, bits, triple, part,
-        )  # fmt: skip
-        costs = penalty(W_new, starts, lam, l1, l2, copies)
-        curvature, dd = step_curvature(W, W_new, G, G_new, n_iter % 2 == 0)
+    rows, in_memory = E.size // N, X.shape[0] > 0
+    S, triple, part = np.empty((N + 1) * rows), np.empty((3, rows)), np.empty((N, n))
+    loss, entropy, true_loss, true_entropy = losses
+    going, T, status, n_iter, L, limit, worst, bound = at
+    work, move, level, row, recent = spaces
+    point, G, G_new, U, Z = work[0], work[1], work[2], work[3], work[4]
+    objectives, gaps, steps = history
+    while going:
+        if in_memory:
+            loss, entropy, true_loss, true_entropy = loss_and_gradient(
+                X, y_encoded, assign, weights, prototype_labels, offsets, smooth, T,
+                point, G_new, miss, S, E, bits, triple, part,
+            )  # fmt: skip
+        costs = penalty(point, starts, lam, l1, l2, copies)
+        curvature, dd = step_curvature(W, point, G, G_new, n_iter % 2 == 0)
         if loss + costs > worst - 0.5e-4 * L * dd and L < limit:
             L = min(2.0 * L, limit)
         else:
             if n_iter >= 0:
                 L = min(max(curvature, 1e-4 * lipschitz), limit)
-            W, W_new = W_new, W
-            G, G_new = G_new, G
+            copy_rows(point, W)
+            copy_rows(G_new, G)
             n_iter += 1
             P = true_loss + costs
             net, s = dual_net(G, Y, starts, l1, l2, Z)
@@ -207,10 +236,9 @@ def solve_smp(
                 scaled = scaled_entropy(s, true_entropy, smooth, miss, weights)
                 bound = max(bound, -scaled - net_conjugate(Z, s, l1, l2))
             gap = P - bound
-            status = note_step(
-                n_iter, record, P, gap, tol, W, objectives, gaps, steps, stop, progress
-            )
+            status = note_step(n_iter, record, P, gap, tol, W, history, stop, progress)
             if status != ITERATION_LIMIT or n_iter == max_iter:
+                going = False
                 break
             if not smooth and n_iter == 0:  # smoothing may cost a tenth of the gap
                 T = min(1.0, 0.1 * gap / max(loss - true_loss, 1e-300))
@@ -225,12 +253,15 @@ def solve_smp(
         for j in range(N):
             for r in range(n):
                 U[j, r] = W[j, r] - G[j, r] / L
+        accuracy = 1e-3 * min(1.0, gaps[n_iter] / objectives[n_iter])
         fusion_prox(
-            U, starts, 1.0 / L, lam, l1, l2, copies, 1e-3 * min(1.0, gap / P), W_new, Y,
-            move, level, row,
+            U, starts, 1.0 / L, lam, l1, l2, copies, accuracy, point, Y, move, level,
+            row,
         )  # fmt: skip
-    progress[0] = 1.0
-    kept = min(n_iter // record + 1, len(steps)) if record > 0 else 0
-    return (
-        W, Y, status, n_iter, objectives[: n_iter + 1], gaps[: n_iter + 1], steps[:kept]
-    )  # fmt: skip
+        if not in_memory:
+            break
+    at = going, T, status, n_iter, L, limit, worst, bound
+    if going:
+        return W, Y, status, n_iter, objectives[:0], gaps[:0], steps[:0], at
+    objectives, gaps, steps = used_history(n_iter, record, W, history, progress)
+    return W, Y, status, n_iter, objectives, gaps, steps, at

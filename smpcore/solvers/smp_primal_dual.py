@@ -22,7 +22,14 @@ import numpy as np
 from . import kernel
 from .losses import loss_and_gradient
 from .prox import project_l1_ball, soft_threshold
-from .smp import ITERATION_LIMIT, dual_net, net_conjugate, note_step, penalty
+from .smp import (
+    ITERATION_LIMIT,
+    dual_net,
+    net_conjugate,
+    note_step,
+    penalty,
+    used_history,
+)
 
 
 @kernel
@@ -54,12 +61,13 @@ def primal_step(Z, tau, l1, l2, W, U):
 def solve_smp_primal_dual(
     X, y_encoded, assign, weights, prototype_labels, starts, copies, offsets, lam, l1,
     l2, lipschitz, smooth, W, Y, E, bits, tol, max_iter, record, stop, progress,
+    history,
 ):  # fmt: skip
     """Solve SMP by primal-dual steps until the certified gap is at most ``tol * P``.
 
     The bound is taken at the weighted average of the duals so far: with the max loss G
     is a subgradient, and a single one leaves the bound far below the optimum. Arguments
-    and results are those of `smp.solve_smp`.
+    and results are those of `smp.solve_smp`, but for what goes from step to step.
     """
     N, n = W.shape
     rows = E.size // N
@@ -67,8 +75,6 @@ def solve_smp_primal_dual(
     triple, part = np.empty((3, rows)), np.empty((N, n))
     G, Z, U = np.empty((N, n)), np.empty((N, n)), np.empty((N, n))
     G_mean, Y_mean, level = np.empty((N, n)), np.empty(Y.shape), np.empty(len(Y))
-    objectives, gaps = np.empty(max_iter + 1), np.empty(max_iter + 1)
-    steps = np.empty((min(200, max_iter // record + 1) if record > 0 else 0, N, n))
     level[:] = G_mean[:] = Y_mean[:] = 0.0
     largest = 1
     for c in range(starts.size - 1):
@@ -102,15 +108,11 @@ def solve_smp_primal_dual(
             bound = max(bound, -free * entropy_mean - net_conjugate(Z, free, l1, l2))
         P = loss + penalty(W, starts, lam, l1, l2, copies)
         status = note_step(
-            n_iter, record, P, P - bound, tol, W, objectives, gaps, steps, stop,
-            progress,
-        )  # fmt: skip
+            n_iter, record, P, P - bound, tol, W, history, stop, progress
+        )
         if status != ITERATION_LIMIT or n_iter == max_iter:
             break
         dual_net(G, Y, starts, l1, l2, Z)
         primal_step(Z, 1.0 / (lipschitz + s), l1, l2, W, U)
-    progress[0] = 1.0
-    kept = min(n_iter // record + 1, len(steps)) if record > 0 else 0
-    return (
-        W, Y, status, n_iter, objectives[: n_iter + 1], gaps[: n_iter + 1], steps[:kept]
-    )  # fmt: skip
+    objectives, gaps, steps = used_history(n_iter, record, W, history, progress)
+    return W, Y, status, n_iter, objectives, gaps, steps

@@ -8,7 +8,8 @@ Algorithm: coordinate ascent on the dual for fixed pi; annealing, then best assi
 2. `starts`: random, k-means and split starts; keeps the fit of lowest objective.
 3. `assignment`: annealing, and the alternation of solving and reassigning.
 4. `descent`: sweeps over the dual of one set of assignments. Kernels:
-   `smpcore.solvers.mprotsvm` (linear) and `smpcore.solvers.mprotsvm_kernel` (Gram).
+   `smpcore.solvers.mprotsvm` (linear), `smpcore.solvers.mprotsvm_sparse` (the same for
+   sparse rows) and `smpcore.solvers.mprotsvm_kernel` (Gram).
 5. `estimator`: `MultiPrototypeSVC`, which runs these steps and has the slider ranges.
 """
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from scipy.sparse import issparse
 
 from smpcore.estimators.mprotsvm.monitor import Certificate
 from smpcore.estimators.mprotsvm.problem import ROWS_AT_ONCE, SVMProblem, SVMState
 from smpcore.solvers.mprotsvm import evaluate_rows, gather, sweep
 from smpcore.solvers.mprotsvm_kernel import gather_gram, sweep_gram
+from smpcore.solvers.mprotsvm_sparse import gather_sparse, sweep_sparse
 
 #: Rows side by side in memory that a sweep visits one after the other. The problem's
 #: rows are in a drawn order: a sweep draws no more than the order of such stretches.
@@ -45,6 +49,7 @@ class Descent:
         self.pairwise = pairwise
         self.skip = min(1e-4, 0.01 * tol) if pairwise else 1e-9
         self.limits = C * problem.shares
+        self.rows, self.kernels = _compiled(problem)
         self.starts = problem.starts
         n, n_prototypes = len(problem.y_encoded), len(problem.prototype_labels)
         self.slack = np.empty((n, int(np.diff(self.starts).max())))
@@ -123,9 +128,7 @@ class Descent:
 
     def renew(self) -> None:
         """Compute the prototypes, or their scores, from the dual."""
-        gram = self.problem.gram
-        rows, kernel = (self.problem.X, gather) if gram is None else (gram, gather_gram)
-        kernel(rows, self.assign, *self.dual, self.scores)
+        self.kernels[1](*self.rows, self.assign, *self.dual, self.scores)
 
     def sweep(self, order: np.ndarray) -> None:
         """Solve rows one after the other.
@@ -134,13 +137,12 @@ class Descent:
         ----------
         order : ndarray of int
         """
-        gram, problem = self.problem.gram, self.problem
-        rows, kernel = (problem.X, sweep) if gram is None else (gram, sweep_gram)
+        problem = self.problem
         self.n_sweeps += 1
         reached = 0
         while True:
-            reached = kernel(
-                rows, order, reached, problem.y_encoded, self.starts, self.assign,
+            reached = self.kernels[0](
+                *self.rows, order, reached, problem.y_encoded, self.starts, self.assign,
                 self.limits, problem.squares, self.scores, self.first, self.room,
                 self.count, self.index, self.value, self.used, self.psi, self.skip,
                 self.pairwise, self.stop,
@@ -231,3 +233,14 @@ class Descent:
         )
         self.index, self.value = np.zeros(room, dtype=np.int32), np.zeros(room)
         self.index[:n_used], self.value[:n_used] = state.index, state.value
+
+
+def _compiled(problem: SVMProblem) -> tuple[tuple[np.ndarray, ...], tuple[Any, Any]]:
+    """Rows as the kernels take them, and the kernels: sweep, and gather."""
+    X = problem.X
+    if problem.gram is not None:
+        return (problem.gram,), (sweep_gram, gather_gram)
+    if not issparse(X):
+        return (X,), (sweep, gather)
+    columns, begins = X.indices.astype(np.int32), X.indptr.astype(np.int64)
+    return (X.data, columns, begins), (sweep_sparse, gather_sparse)

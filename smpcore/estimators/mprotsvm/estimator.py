@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
 from smpcore.errors import SmpcoreError
@@ -88,6 +89,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         Seed of the starts and of the annealing; with an integer, fits are repeatable.
     standardize : bool, default=True
         Whether features are scaled to mean 0 and standard deviation 1 before the fit.
+        Sparse features keep their zeros: they are scaled, but not centred.
     class_weight : None, "balanced" or dict, default=None
         Factor on the weights of each class's rows. None: rows count alike;
         "balanced": classes count alike, so that rare ones are predicted more often.
@@ -95,8 +97,8 @@ class MultiPrototypeSVC(PrototypeClassifier):
         How a row is updated: exactly, or by the paper's steps between two of its
         variables.
     record : int, default=0
-        Keep the prototypes at every `record`-th certificate (at most 200) in
-        ``history_.steps``; linear kernel only.
+        Keep the prototypes at every `record`-th certificate and the last in
+        ``history_.steps``, rarer ones if there are more than 200; linear kernel only.
     warm_start : bool, default=False
         Start a fit from the last one, if rows and starts allow it: for a sequence of
         penalties. The result agrees with a cold fit's to `tol` where the problem is
@@ -123,7 +125,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
     history_ : History
         From the start that led to the model.
     assignment_ : ndarray of int, shape (n_samples,)
-        Prototype of `model_` that each training row is tied to.
+        Prototype, as solved, that each training row is tied to.
     merged_ : ndarray of int, shape (n_solved,)
         Prototype of `model_` that each solved one became; -1 if it was left out.
     wins_ : ndarray of int, shape (n_prototypes,)
@@ -233,6 +235,11 @@ class MultiPrototypeSVC(PrototypeClassifier):
             "n_prototypes": (1, max(2, min(20, largest))),
         }
 
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether X may be sparse: only the linear kernel keeps the prototypes."""
+        return self.kernel == "linear"
+
     def _similarity(self, n_features: int) -> Similarity:
         """The similarity of these parameters."""
         gamma = 1.0 / n_features if self.gamma is None else float(self.gamma)
@@ -246,7 +253,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         """Tie each distinct row to a prototype, and compare them all with a kernel."""
         linear, rbf = self.kernel == "linear", self.kernel == "rbf"
         entries = self._scaled_rows(X, y, sample_weight, bias=linear, distances=rbf)
-        total = len(entries["X"])
+        total = len(entries["y_encoded"])
         if sample_weight is not None:
             total = np.asarray(sample_weight, dtype=np.float64).sum()
         random = check_random_state(self.random_state)
@@ -254,7 +261,8 @@ class MultiPrototypeSVC(PrototypeClassifier):
             entries["X"], entries["y_encoded"], entries["weights"], random
         )
         weights = np.bincount(row[row >= 0], entries["weights"][row >= 0])
-        rows, labels = np.ascontiguousarray(entries["X"][chosen]), entries["y_encoded"]
+        rows, labels = entries["X"][chosen], entries["y_encoded"]
+        rows = rows if issparse(rows) else np.ascontiguousarray(rows)
         entries |= {"X": rows, "y_encoded": labels[chosen], "weights": weights}
         similarity = self._similarity(len(entries["center"]))
         gram, squares = compared_rows(rows, similarity)
@@ -291,7 +299,9 @@ class MultiPrototypeSVC(PrototypeClassifier):
         )
         self._report(history.status, lambda: self._shortfall(history))
         self.free_objective_ = found.certificate.free
-        usual = {"n_init": n_init, "gamma": 1.0 / problem.n_features}
+        usual = {"n_init": n_init}
+        if problem.gram is not None:
+            usual["gamma"] = 1.0 / problem.n_features
         automatic = {
             name: value for name, value in usual.items() if getattr(self, name) is None
         }
@@ -323,17 +333,16 @@ class MultiPrototypeSVC(PrototypeClassifier):
     ) -> Fitted:
         """Leave out the prototypes that no row is tied to."""
         final, rows = found.state, problem.row
-        kept, tied = np.unique(final.assignment, return_inverse=True)
+        kept = np.unique(final.assignment)
         prototype_labels = final.prototype_labels[kept]
         model, alive = _model(problem, found, kept, history)
         best = best_of_class(problem, prototype_labels, alive)
-        first = np.searchsorted(prototype_labels, np.arange(len(problem.classes)))
         merged = np.full(len(final.prototype_labels), -1)
         merged[kept] = np.arange(len(kept))
         return Fitted(
             model,
             state=replace(final, n_asked=len(problem.prototype_labels)),
-            assignment=np.where(rows >= 0, tied[rows], first[0]),
+            assignment=np.where(rows >= 0, final.assignment[rows], kept[0]),
             n_asked=len(problem.prototype_labels),
             merged=merged,
             wins=np.bincount(best[rows[rows >= 0]], minlength=len(prototype_labels)),

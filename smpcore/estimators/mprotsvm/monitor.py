@@ -6,11 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.problem import MOST_STEPS, SolverOptions
 from smpcore.model import History
-
-#: Steps that a fit records at most.
-MOST_STEPS = 200
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ class Monitor:
     """
 
     def __init__(self, options: SolverOptions, span: tuple[float, float]) -> None:
-        self.options, self.span = options, span
+        self.options, self.span, self.every = options, span, options.record
         self.rows: list[tuple[float, float, float]] = []
         self.steps: list[np.ndarray] = []
         self.phases: list[tuple[float, str]] = []
@@ -53,7 +50,13 @@ class Monitor:
         """Begin a phase of the fit after so many sweeps."""
         self.phases.append((float(n_sweeps), phase))
 
-    def add(self, certificate: Certificate, n_sweeps: int, scores: np.ndarray) -> None:
+    def add(
+        self,
+        certificate: Certificate,
+        n_sweeps: int,
+        scores: np.ndarray,
+        last: bool = False,
+    ) -> None:
         """Add a certificate to the history.
 
         Parameters
@@ -61,10 +64,13 @@ class Monitor:
         certificate : Certificate
         n_sweeps : int
         scores : ndarray of shape (n_columns, n_prototypes)
+        last : bool, default=False
+            Whether it is the last one, which is recorded whatever its number.
         """
-        record = self.options.record
-        due = record and len(self.rows) % record == 0
-        if due and len(self.steps) < MOST_STEPS:
+        if self.every and (last or len(self.rows) % self.every == 0):
+            if len(self.steps) == MOST_STEPS:
+                del self.steps[1::2]
+                self.every *= 2
             self.steps.append(scores.T.copy())
         self.rows.append((n_sweeps, certificate.objective, certificate.gap))
         share = certificate.gap / max(certificate.objective, 1e-300)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.distinct import sorted_by_projection
@@ -148,12 +149,15 @@ def distinct_rows(
     row : ndarray of int, shape (n_samples,)
         Place in `chosen` of each row's equal; -1 for rows left out.
     """
-    along = np.zeros(len(X))
-    for j, step in enumerate(random.normal(size=X.shape[1])):
-        along += step * X[:, j]
+    direction, along = random.normal(size=X.shape[1]), np.zeros(X.shape[0])
+    if issparse(X):
+        along = X @ direction
+    else:  # not by BLAS, whose sums depend on the places of the rows
+        for j, step in enumerate(direction):
+            along += step * X[:, j]
     order, new = sorted_by_projection(X, along, y_encoded, weights)
     drawn = random.permutation(np.count_nonzero(new))
-    row = np.full(len(X), -1)
+    row = np.full(X.shape[0], -1)
     row[order] = np.argsort(drawn)[np.cumsum(new) - 1]
     return order[new][drawn], row
 
@@ -239,7 +243,10 @@ def squared_lengths(X: np.ndarray) -> np.ndarray:
         If a row is too long.
     """
     with np.errstate(over="ignore"):
-        squares = np.einsum("ij,ij->i", X, X)
+        if issparse(X):
+            squares = X.power(2).sum(axis=1)
+        else:
+            squares = np.einsum("ij,ij->i", X, X)
     if not squares.max() <= MOST_SIMILAR:
         raise SmpcoreError(
             f"X holds rows of length {squares.max() ** 0.5:.3g} and should hold none "

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.sparse import issparse
 
 from smpcore.estimators.mprotsvm.assignment import alternate, anneal, warm_start
 from smpcore.estimators.mprotsvm.descent import Descent
@@ -200,7 +201,8 @@ def principal_scores(problem: SVMProblem, rows: np.ndarray) -> np.ndarray:
     mass = problem.shares[rows] / problem.shares[rows].sum()
     if problem.gram is None:
         X = problem.X[rows]
-        scores = X @ X[0]
+        first = X[[0]].toarray()[0] if issparse(X) else X[0]
+        scores = X @ first
     else:
         gram = problem.gram[np.ix_(rows, rows)].astype(np.float64)
         scores = gram[0]
@@ -308,5 +310,5 @@ def _descend(
         anneal(descent, float(temperature), parameters.cooling, monitor)
         monitor.begin("best assignments", descent.n_sweeps)
     found = alternate(descent, options.max_iter, monitor)
-    monitor.add(found[1], descent.n_sweeps, found[2])
+    monitor.add(found[1], descent.n_sweeps, found[2], last=True)
     return Candidate(*found, monitor, descent.n_sweeps)

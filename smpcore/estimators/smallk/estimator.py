@@ -80,6 +80,7 @@ class SMaLLClassifier(PrototypeClassifier):
         Seed of k-means and of the roundings; with an integer, fits are repeatable.
     standardize : bool, default=True
         Whether features are scaled to mean 0 and standard deviation 1 before the fit.
+        Sparse features keep their zeros: they are scaled, but not centred.
     class_weight : None, "balanced" or dict, default=None
         Factor on the weights of each class's rows. None: rows count alike;
         "balanced": classes count alike, so that rare ones are predicted more often.
@@ -87,7 +88,8 @@ class SMaLLClassifier(PrototypeClassifier):
         How the relaxation is solved: accelerated proximal gradient, or the paper's
         Mirror-Prox with adaptive steps, a baseline that rarely reaches a small `tol`.
     record : int, default=0
-        Keep every `record`-th step (at most 200) in ``history_.steps``.
+        Keep every `record`-th step and the last in ``history_.steps``; rarer ones if
+        there are more than 200.
     warm_start : bool, default=False
         Start a fit from the last one, if rows and starts allow it: for a sequence of
         penalties. The result agrees with a cold fit's to `tol` where the problem is
@@ -194,6 +196,11 @@ class SMaLLClassifier(PrototypeClassifier):
         self.record = record
         self.warm_start = warm_start
 
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether X may be sparse: the paper's Mirror-Prox takes dense rows only."""
+        return self.solver == "fista"
+
     def bounds(self, problem: SMaLLProblem) -> dict[str, tuple[float, float]]:
         """Useful ranges of `k` and `lam` for these rows.
 
@@ -262,21 +269,14 @@ class SMaLLClassifier(PrototypeClassifier):
         """The convex problems: one for two classes or jointly, else one a class."""
         classes, y_encoded = entries["classes"], entries["y_encoded"]
         positive = self._positive_code(classes)
-        some = (
-            np.ones(len(y_encoded), dtype=bool)
-            if len(classes) > 2
-            else y_encoded == positive
-        )
-        first = 0 if len(classes) > 2 else positive
-        assignment = np.zeros(len(y_encoded), dtype=np.int64)
-        assignment[some], prototype_labels = cluster_rows(
-            entries["X"][some],
-            y_encoded[some] - first,
-            entries["weights"][some],
+        assignment, prototype_labels = cluster_rows(
+            entries["X"],
+            y_encoded,
+            entries["weights"],
             self.n_prototypes,
             self.random_state,
+            positive if len(classes) == 2 else None,
         )
-        prototype_labels += first
         warn_if_fewer(self.n_prototypes, prototype_labels, classes)
         if len(classes) == 2:
             return (

@@ -7,14 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
-from smpcore.estimators.problem import ClassificationProblem
+from smpcore.estimators.problem import ClassificationProblem, spread_steps
 from smpcore.model import History
 
 #: Ridge of the bias, which k does not count.
 BIAS_RIDGE = 1e-3
-
-#: Recorded steps that a fit keeps at most.
-MOST_STEPS = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,13 +280,11 @@ def joined_history(
         gap = np.concatenate([gap, refit - (objective[-1] - gap[-1])])
         objective = np.concatenate([objective, refit])
         steps = np.concatenate([steps, last])
-    if len(steps) > MOST_STEPS:
-        steps = steps[np.linspace(0, len(steps) - 1, MOST_STEPS).astype(np.int64)]
     return History(
         iteration=np.arange(len(objective), dtype=np.float64),
         objective=objective,
         gap=gap,
-        steps=steps,
+        steps=spread_steps(steps),
         status=max([solution.status for solution in relaxed + rounded]),
         n_iter=len(objective) - 1,
         seconds=seconds,

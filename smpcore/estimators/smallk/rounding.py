@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
+from smpcore.errors import SmpcoreError
 from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.row_blocks import RowBlocks, solve_by_blocks
 from smpcore.estimators.smallk.problem import (
     SMaLLParameters,
     SMaLLProblem,
@@ -17,7 +21,7 @@ from smpcore.estimators.smallk.problem import (
 from smpcore.estimators.smallk.swaps import swap_changes
 from smpcore.solvers.smallk import solve_smallk
 from smpcore.solvers.smallk_mirror_prox import solve_smallk_mirror_prox
-from smpcore.solvers.smp import STOPPED
+from smpcore.solvers.smp import ITERATION_LIMIT, STOPPED
 from smpcore.solvers.support_norm import squared_support_norm
 
 #: A refit is that much more exact than the relaxation.
@@ -88,11 +92,15 @@ def _relax(
 ) -> Solution:
     """Solve the relaxation of one task; the start is overwritten."""
     n, k, W = problem.n_features, parameters.k, start.W
+    if parameters.solver == "mirror-prox" and issparse(problem.X):
+        raise SmpcoreError(
+            "solver='mirror-prox' takes dense rows only; use solver='fista'."
+        )
     if parameters.solver == "mirror-prox" and 0 < k < n:
         found = solve_smallk_mirror_prox(
             problem.X, task.y_encoded, task.assignment, problem.weights,
             task.prototype_labels, task.first, n, k, problem.ridge(parameters.lam), W,
-            *options.for_kernel,
+            *options.for_kernel, options.history(W),
         )  # fmt: skip
         return replace(Solution(*found), curvature=0.125 * problem.lipschitz)
     support = np.ones(W.shape)
@@ -132,7 +140,7 @@ def refit(
     columns = np.flatnonzero(wide[task.first :].any(axis=0))
     X = problem.X
     if len(columns) < X.shape[1]:
-        X = np.take(X, columns, axis=1)
+        X = X[:, columns] if issparse(X) else np.take(X, columns, axis=1)
     narrow = np.ascontiguousarray(wide[:, columns])
     exact = replace(options, tol=REFIT * options.tol, progress=np.zeros(1))
     at = replace(start, W=narrow * start.W[:, columns])
@@ -148,7 +156,7 @@ def _run(
     problem: SMaLLProblem,
     task: Task,
     parameters: SMaLLParameters,
-    X: np.ndarray,
+    X: Any,
     support: np.ndarray,
     start: Start,
     options: SolverOptions,
@@ -156,13 +164,45 @@ def _run(
     """Call the kernel on these columns; with k of 0 the support is fixed."""
     n_features, k = X.shape[1] - problem.n_bias, parameters.k
     ridge = problem.ridge(parameters.lam)[problem.n_features - n_features :]
-    found = solve_smallk(
-        X, task.y_encoded, task.assignment, problem.weights, task.prototype_labels,
-        task.first, n_features, k, k in (0, problem.n_features), support, ridge,
-        problem.lipschitz, float(start.curvature), start.W, float(start.ceiling),
+    tied = task.y_encoded, task.assignment, problem.weights, task.prototype_labels
+    W, fixed = start.W, k in (0, problem.n_features)
+    rows = RowBlocks(X, *tied, np.zeros(len(W)))
+    common = (
+        np.empty((0, X.shape[1])) if issparse(X) else X, *tied, task.first, n_features,
+        k, fixed, support, ridge, problem.lipschitz, W, float(start.ceiling),
         *options.for_kernel,
     )  # fmt: skip
+    at, spaces = smallk_start(W, n_features, float(start.curvature))
+    more = rows.miss, spaces, options.history(W)
+    *found, _ = solve_by_blocks(
+        rows, True, spaces[0], at, lambda *now: solve_smallk(*common, *now, *more)
+    )
     return Solution(*found)
+
+
+def smallk_start(
+    W: np.ndarray, n_features: int, curvature: float
+) -> tuple[tuple[Any, ...], tuple[np.ndarray, ...]]:
+    """What `solve_smallk` hands from step to step, before the first.
+
+    Parameters
+    ----------
+    W : ndarray of shape (n_prototypes, n_columns)
+    n_features : int
+    curvature : float
+
+    Returns
+    -------
+    at : tuple
+        Whether to go on, T (always 1), status, steps, whether the next point is the
+        extrapolated one, L, t, the bound, the loss there and how much it may rise.
+    spaces : tuple of ndarray
+    """
+    work = np.zeros((5, *W.shape))
+    work[0] = W
+    at = True, 1.0, ITERATION_LIMIT, -1, False, curvature, 1.0, -np.inf, np.inf, 0.0
+    spaces = np.empty(W.shape[1]), np.empty((2, n_features)), np.empty(n_features)
+    return at, (work, *spaces)
 
 
 def shares(W: np.ndarray, k: int) -> np.ndarray:
@@ -329,10 +369,11 @@ def _swap_features(
     while improved and left > 0 and best.status != STOPPED:
         improved = False
         support, lowest = best.W[:, :n] != 0, best.objective[-1]
-        changes = swap_changes(problem, task, best.W, parameters.lam)
+        places, changes = swap_changes(problem, task, best.W, parameters.lam)
         order = np.argsort(changes, axis=None)[:left]
         for place in order[changes.ravel()[order] < PROMISING * lowest]:
-            prototype, out, into = np.unravel_index(place, changes.shape)
+            row, into = np.unravel_index(place, changes.shape)
+            prototype, out = places[row]
             swapped, W = support.copy(), best.W.copy()
             swapped[prototype, [out, into]] = False, True
             W[prototype, out] = 0.0

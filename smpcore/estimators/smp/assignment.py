@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from smpcore.estimators.fusion import MERGED, equal_groups
-from smpcore.estimators.linear import ROWS_AT_ONCE
+from smpcore.estimators.row_blocks import row_blocks
 from smpcore.estimators.smp.problem import SMPProblem
 
 
@@ -24,10 +24,8 @@ def better_assignment(problem: SMPProblem, W: np.ndarray) -> np.ndarray:
         rounding.
     """
     assignment = problem.assignment.copy()
-    for first in range(0, len(assignment), ROWS_AT_ONCE):
-        part = slice(first, first + ROWS_AT_ONCE)
-        rows = np.arange(len(assignment[part]))
-        scores = problem.X[part] @ W.T
+    for part, block in row_blocks(problem.X):
+        rows, scores = np.arange(block.shape[0]), block @ W.T
         now = scores[rows, assignment[part]]
         scores[problem.prototype_labels != problem.y_encoded[part][:, None]] = -np.inf
         best = scores.argmax(axis=1)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from smpcore.estimators.linear import ROWS_AT_ONCE
 from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.row_blocks import ROWS_AT_ONCE, row_blocks
 from smpcore.estimators.smp.problem import SMPParameters, SMPProblem, solve_problem
 
 
@@ -24,10 +24,8 @@ def loss_gradient(problem: SMPProblem, W: np.ndarray) -> np.ndarray:
     ndarray of shape (n_prototypes, n_columns)
     """
     gradient = np.zeros_like(W)
-    for first in range(0, problem.X.shape[0], ROWS_AT_ONCE):
-        part = slice(first, first + ROWS_AT_ONCE)
-        X, assignment = problem.X[part], problem.assignment[part]
-        rows = np.arange(X.shape[0])
+    for part, X in row_blocks(problem.X):
+        assignment, rows = problem.assignment[part], np.arange(X.shape[0])
         own = problem.prototype_labels == problem.y_encoded[part][:, None]
         scores = X @ W.T
         kept = scores[rows, assignment]

@@ -13,7 +13,7 @@ from smpcore.estimators.base import TOO_LARGE, Fitted
 from smpcore.estimators.checks import FLAG, Number, OneOf
 from smpcore.estimators.classifier import PrototypeClassifier
 from smpcore.estimators.linear import count_wins, largest_eigenvalue
-from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.problem import SolverOptions, spread_steps
 from smpcore.estimators.smp.assignment import (
     better_assignment,
     equal_prototypes,
@@ -85,6 +85,8 @@ class SMPClassifier(PrototypeClassifier):
     standardize : bool, default=True
         Whether features are scaled to mean 0 and standard deviation 1 before the fit.
         Sparse features keep their zeros: they are scaled, but not centred.
+        Rows of more than 1 GiB are scaled as they are read, without a copy, so that X
+        may be a memory-mapped array of float64.
     class_weight : None, "balanced" or dict, default=None
         Factor on the weights of each class's rows. None: rows count alike;
         "balanced": classes count alike, so that rare ones are predicted more often.
@@ -92,7 +94,8 @@ class SMPClassifier(PrototypeClassifier):
         How the problem is solved: proximal gradient with Barzilai-Borwein steps, or
         the paper's Algorithm 2 with larger steps that are as safe.
     record : int, default=0
-        Keep every `record`-th step (at most 200) in ``history_.steps``.
+        Keep every `record`-th step and the last in ``history_.steps``; rarer ones if
+        there are more than 200.
     warm_start : bool, default=False
         Start a fit from the last one, if rows and starts allow it: for a sequence of
         penalties. The result agrees with a cold fit's to `tol` where the problem is
@@ -156,7 +159,7 @@ class SMPClassifier(PrototypeClassifier):
         "eta": Number(0.0, 1e12),
         "loss": OneOf(("smooth", "max")),
         "start": OneOf(("kmeans", "each")),
-        "solver": OneOf(tuple(SOLVERS)),
+        "solver": OneOf(SOLVERS),
         "bias": FLAG,
         "reassign": FLAG,
     }
@@ -230,7 +233,9 @@ class SMPClassifier(PrototypeClassifier):
 
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> SMPProblem:
         """Tie each row to a prototype of its class."""
-        entries = self._scaled_rows(X, y, sample_weight, bias=self.bias)
+        entries = self._scaled_rows(
+            X, y, sample_weight, bias=self.bias, by_blocks=self.solver == "spg"
+        )
         scaled, y_encoded, weights = (entries[k] for k in ("X", "y_encoded", "weights"))
         lipschitz = 0.5 * largest_eigenvalue(scaled, weights)
         if not np.isfinite(lipschitz):
@@ -322,7 +327,7 @@ def _joined_history(
 
     Each round starts at the iteration where the one before ended.
     """
-    steps = np.concatenate([solution.steps for solution in rounds])[:200]
+    steps = spread_steps(np.concatenate([solution.steps for solution in rounds]))
     missing = problem.n_features + 1 - steps.shape[2]
     starts = np.cumsum([0] + [solution.n_iter for solution in rounds[:-1]])
     iterations = [

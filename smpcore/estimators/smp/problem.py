@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.problem import ClassificationProblem, SolverOptions
-from smpcore.estimators.smp.blocks import Penalties, RowBlocks, solve_by_blocks
-from smpcore.solvers.smp import solve_smp
+from smpcore.estimators.row_blocks import RowBlocks, solve_by_blocks
+from smpcore.solvers.smp import ITERATION_LIMIT, solve_smp
 from smpcore.solvers.smp_primal_dual import solve_smp_primal_dual
 
-SOLVERS = {"spg": solve_smp, "primal-dual": solve_smp_primal_dual}
+SOLVERS = ("spg", "primal-dual")
 
 #: Memory that prototypes and their pairs may take, in bytes.
 MOST_BYTES = 2 * 2**30
@@ -194,7 +194,7 @@ def solve_problem(
     Raises
     ------
     SmpcoreError
-        If rows are sparse and the solver takes dense ones only.
+        If rows are read in blocks and the solver takes an array only.
     """
     shape, lam = (problem.n_prototypes, problem.X.shape[1]), float(parameters.lam)
     W, Y = np.zeros(shape), np.zeros((problem.n_pairs, shape[1]))
@@ -204,25 +204,56 @@ def solve_problem(
     offsets = np.log(problem.copies) if smooth else np.zeros(len(W))
     starts = np.searchsorted(labels, np.arange(labels[-1] + 2))
     l1, l2 = elastic_net(problem, float(parameters.mu), float(parameters.eta))
-    if issparse(problem.X):
-        if parameters.solver != "spg":
-            raise SmpcoreError(
-                f"solver={parameters.solver!r} takes dense rows only; use solver='spg'."
-            )
-        rows = RowBlocks(
-            problem.X, problem.y_encoded, problem.assignment, problem.weights, labels,
-            offsets,
-        )  # fmt: skip
-        terms = Penalties(starts, problem.copies, lam, l1, l2, problem.lipschitz)
-        return Solution(*solve_by_blocks(rows, terms, smooth, W, Y, options))
     block = max(16, min(96, 262144 // W.size))  # rows; fastest for BLAS on one thread
     powers = np.empty(len(W) * block)
-    found = SOLVERS[parameters.solver](
+    rows = RowBlocks(
         problem.X, problem.y_encoded, problem.assignment, problem.weights, labels,
-        starts, problem.copies, offsets, lam, l1, l2, problem.lipschitz, smooth, W, Y,
-        powers, powers.view(np.int64), *options.for_kernel,
+        offsets,
     )  # fmt: skip
+    in_memory = isinstance(problem.X, np.ndarray)
+    common = (
+        problem.X if in_memory else np.empty((0, shape[1])), problem.y_encoded,
+        problem.assignment, problem.weights, labels, starts, problem.copies, offsets,
+        lam, l1, l2, problem.lipschitz, smooth, W, Y, powers, powers.view(np.int64),
+        *options.for_kernel,
+    )  # fmt: skip
+    if parameters.solver == "primal-dual":
+        if not in_memory:
+            raise SmpcoreError(
+                "solver='primal-dual' takes dense rows only; use solver='spg'."
+            )
+        return Solution(*solve_smp_primal_dual(*common, options.history(W)))
+    at, spaces = smp_start(W, Y, float(problem.lipschitz))
+    more = rows.miss, spaces, options.history(W)
+    *found, _ = solve_by_blocks(
+        rows, smooth, spaces[0], at, lambda *now: solve_smp(*common, *now, *more)
+    )
     return Solution(*found)
+
+
+def smp_start(
+    W: np.ndarray, Y: np.ndarray, lipschitz: float
+) -> tuple[tuple[Any, ...], tuple[np.ndarray, ...]]:
+    """What `solve_smp` hands from step to step, before the first.
+
+    Parameters
+    ----------
+    W : ndarray of shape (n_prototypes, n_columns)
+    Y : ndarray of shape (n_pairs, n_columns)
+    lipschitz : float
+
+    Returns
+    -------
+    at : tuple
+        Whether to go on, T, status, steps, L and its limit, the worst of the last
+        objectives, and the bound.
+    spaces : tuple of ndarray
+    """
+    work = np.zeros((5, *W.shape))
+    work[0] = W
+    at = True, 1.0, ITERATION_LIMIT, -1, 0.03 * lipschitz, 2.0 * lipschitz
+    spaces = np.zeros(Y.shape), np.zeros(len(Y)), np.empty(W.shape[1]), np.zeros(5)
+    return (*at, np.inf, -np.inf), (work, *spaces)
 
 
 def _feasible(problem: SMPProblem, Y: np.ndarray, lam: float) -> np.ndarray:

@@ -14,7 +14,7 @@ from smpcore.estimators.mprotsvm import MultiPrototypeSVC
 from smpcore.estimators.mprotsvm import problem as mprotsvm_problem
 from smpcore.estimators.mprotsvm.assignment import alternate, best_assignment
 from smpcore.estimators.mprotsvm.descent import Descent
-from smpcore.estimators.mprotsvm.monitor import Monitor
+from smpcore.estimators.mprotsvm.monitor import Certificate, Monitor
 from smpcore.estimators.mprotsvm.starts import split_state
 from smpcore.estimators.problem import SolverOptions
 from tests.smpcore.solvers.mprotsvm_oracle import judge_slowly
@@ -102,8 +102,9 @@ def test_what_is_said_of_a_fit_is_true_of_its_state(name):
     model = fitted.model_
     assert fitted.wins_.sum() == len(CANCER[1])
     classes = np.unique(CANCER[1], return_inverse=True)[1]
-    np.testing.assert_array_equal(model.owner[fitted.assignment_], classes)
-    assert set(fitted.assignment_) == set(range(model.n_prototypes))
+    tied = fitted.merged_[fitted.assignment_]
+    np.testing.assert_array_equal(model.owner[tied], classes)
+    assert set(tied) == set(range(model.n_prototypes))
     best = np.where(
         model.owner == classes[:, None], model.activations(CANCER[0]), -np.inf
     )
@@ -145,7 +146,9 @@ def test_dead_prototypes_are_removed_and_never_missed():
     assert model.n_prototypes < fitted.n_asked_ == 20
     assert fitted.removal_reason == "removed, as they do not lower the objective"
     kept = np.flatnonzero(fitted.merged_ >= 0)
-    np.testing.assert_array_equal(kept, np.unique(fitted.state_.assignment))
+    tied = fitted.state_.assignment
+    np.testing.assert_array_equal(fitted.assignment_, tied[problem.row])
+    np.testing.assert_array_equal(kept, np.unique(tied))
     np.testing.assert_array_equal(fitted.merged_[kept], np.arange(len(kept)))
     W = np.column_stack([model.anchors, model.bias])
     F = problem.X @ W.T
@@ -274,6 +277,7 @@ def test_ranges_of_the_sliders():
     assert np.sqrt(np.prod(found["gamma"])) == pytest.approx(1 / 4)
     fitted = MultiPrototypeSVC(kernel="rbf").fit(*IRIS)
     assert fitted.automatic_ == {"gamma": 1 / 4, "n_init": 2}
+    assert MultiPrototypeSVC().fit(*IRIS).automatic_ == {"n_init": 2}
     given = MultiPrototypeSVC(kernel="rbf", gamma=0.5, n_init=1)
     assert given.fit(*IRIS).automatic_ == {}
     few = estimator.bounds(estimator.problem(IRIS[0][::10], IRIS[1][::10]))
@@ -285,8 +289,22 @@ def test_recorded_steps_are_prototypes_with_a_bias():
     n_looks = len(fitted.history_.gap)
     n_solved = len(fitted.state_.prototype_labels)
     assert n_solved > 2
-    assert fitted.history_.steps.shape == (-(-n_looks // 3), n_solved, 31)
+    n_steps = -(-(n_looks - 1) // 3) + 1
+    assert fitted.history_.steps.shape == (n_steps, n_solved, 31)
+    kept = np.flatnonzero(fitted.merged_ >= 0)
+    last = fitted.history_.steps[-1][kept]
+    np.testing.assert_array_equal(last[:, :30], fitted.model_.anchors)
     assert MultiPrototypeSVC(record=1, kernel="rbf").fit(*IRIS).history_.steps.size == 0
+
+
+def test_recorded_steps_are_spread_over_the_whole_fit():
+    options = SolverOptions(record=1)
+    monitor, scores = Monitor(options, (0.0, 1.0)), np.zeros((2, 3))
+    for number in range(1000):
+        monitor.add(Certificate(1.0, 1.0, 0.5), number, scores + number)
+    monitor.add(Certificate(1.0, 1.0, 0.5), 1000, scores + 1000.5, last=True)
+    numbers = monitor.history(0, 1000, 0.0).steps[:, 0, 0]
+    np.testing.assert_array_equal(numbers, [*range(0, 1000, 8), 1000.5])
 
 
 def test_stopping_and_progress():

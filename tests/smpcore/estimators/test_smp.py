@@ -231,6 +231,15 @@ def test_reassigning_lowers_the_objective_round_by_round():
     ).objective[-1] == pytest.approx(moved.objective_, rel=2e-3)
 
 
+def test_recorded_steps_of_all_rounds_end_with_the_fitted_model():
+    moved = SMPClassifier(4, tol=1e-6, reassign=True, record=1).fit(*WINE)
+    steps = moved.history_.steps
+    assert moved.n_iter_ > 200
+    assert len(steps) == 200
+    assert not steps[0].any()
+    np.testing.assert_array_equal(steps[-1], moved.state_.W)
+
+
 def test_fewer_rows_than_prototypes_warn_with_value_and_bound():
     X = np.vstack([IRIS[0][:60], np.repeat(IRIS[0][100:101], 5, axis=0)])
     y = np.r_[np.zeros(60), np.ones(5)]
@@ -310,8 +319,10 @@ def test_numbers_that_are_none_are_refused():
 def test_recorded_steps_are_prototypes_with_a_bias(bias):
     fitted = SMPClassifier(bias=bias, record=5).fit(*IRIS)
     steps = fitted.history_.steps
-    assert steps.shape == (fitted.n_iter_ // 5 + 1, 6, 5)
+    assert steps.shape == (-(-fitted.n_iter_ // 5) + 1, 6, 5)
     assert not steps[0].any()
+    W = fitted.state_.W
+    np.testing.assert_array_equal(steps[-1, :, : W.shape[1]], W)
     assert steps[-1, :, 4].any() == bias
     assert len(fitted.history_.iteration) == fitted.n_iter_ + 1
 

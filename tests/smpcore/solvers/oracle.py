@@ -6,6 +6,8 @@ from itertools import combinations
 import cvxpy as cp
 import numpy as np
 
+from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.smp.problem import smp_start
 from smpcore.solvers.smp import solve_smp
 from smpcore.solvers.smp_primal_dual import solve_smp_primal_dual
 
@@ -113,7 +115,12 @@ class Case:
         settings = {"max_iter": 5000, "record": 0, "stop": np.zeros(1, np.int64)}
         settings |= {"progress": np.zeros(1)} | options
         powers = np.empty(32 * len(W))
-        return kernel(
+        options = SolverOptions(tol, **settings)
+        more = (options.history(W),)
+        if kernel is solve_smp:
+            at, spaces = smp_start(W, Y, float(self.lipschitz))
+            more = (0.0,) * 4, at, np.empty(len(self.X)), spaces, *more
+        found = kernel(
             self.X,
             self.y_encoded,
             self.assign,
@@ -135,7 +142,9 @@ class Case:
             powers.view(np.int64),
             tol,
             *settings.values(),
+            *more,
         )
+        return found[:7]
 
     def solve_primal_dual(self, tol=1e-3, **options):
         return self.solve(tol, kernel=solve_smp_primal_dual, **options)

@@ -7,6 +7,8 @@ import cvxpy as cp
 import numpy as np
 from scipy.optimize import minimize
 
+from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.smallk.rounding import smallk_start
 from smpcore.solvers.smallk import solve_smallk
 from smpcore.solvers.smallk_mirror_prox import solve_smallk_mirror_prox
 
@@ -121,17 +123,25 @@ class SparseCase:
         if support is not None:
             mask[:, : self.n_features] = support
         W = np.zeros(self.shape) if start is None else start * mask
-        return solve_smallk(
+        at, spaces = smallk_start(W, self.n_features, self.lipschitz / 8)
+        history = SolverOptions(
+            max_iter=settings["max_iter"], record=settings["record"]
+        ).history(W)
+        found = solve_smallk(
             self.X, self.y_encoded, self.assign, self.weights, self.prototype_labels,
             self.first, self.n_features, self.k, support is not None, mask, self.ridge,
-            self.lipschitz, self.lipschitz / 8, W, *settings.values(),
+            self.lipschitz, W, *settings.values(), (0.0,) * 4, at,
+            np.empty(len(self.X)), spaces, history,
         )  # fmt: skip
+        return found[:7]
 
     def solve_mirror_prox(self, tol=1e-3, max_iter=1000, record=0):
+        options = SolverOptions(max_iter=max_iter, record=record)
+        room = options.history(np.zeros(self.shape))
         return solve_smallk_mirror_prox(
             self.X, self.y_encoded, self.assign, self.weights, self.prototype_labels,
             self.first, self.n_features, self.k, self.ridge, np.zeros(self.shape), tol,
-            max_iter, record, np.zeros(1, np.int64), np.zeros(1),
+            max_iter, record, np.zeros(1, np.int64), np.zeros(1), room,
         )  # fmt: skip
 
     def solve_primal(self):

@@ -176,13 +176,28 @@ def test_stop_limit_progress_and_record(kernel):
     assert (stopped[2], stopped[3], progress[0]) == (STOPPED, 0, 1.0)
     limited = solve(1e-9, max_iter=7, record=3)
     assert (limited[2], limited[3]) == (ITERATION_LIMIT, 7)
-    assert limited[6].shape == (3, *case.shape)  # after 0, 3 and 6 steps
+    assert limited[6].shape == (4, *case.shape)  # after 0, 3, 6 and 7 steps
     assert not limited[6][0].any()
-    for step, objective in zip(limited[6], limited[4][::3], strict=True):
+    for step, objective in zip(limited[6], limited[4][[0, 3, 6, 7]], strict=True):
         assert objective == pytest.approx(case.objective(step), rel=1e-12)
-    assert len(solve(1e-9, max_iter=900, record=1)[6]) <= 200
     assert solve(1e-3)[6].shape == (0, *case.shape)
     assert solve(1e-3, max_iter=0)[4] == pytest.approx([np.log(5)])
+
+
+@pytest.mark.parametrize("max_iter", [199, 200, 201, 399, 400, 500, 900])
+def test_recorded_steps_are_spread_over_the_whole_fit(max_iter):
+    found = EXACT["p=2"].solve_primal_dual(1e-15, max_iter=max_iter, record=1)
+    W, n_iter, objective, steps = found[0], found[3], found[4], found[6]
+    assert n_iter == max_iter
+    assert 100 < len(steps) <= 200
+    every = {199: 1, 200: 2, 201: 2, 399: 2, 400: 4, 500: 4, 900: 8}[max_iter]
+    places = every * np.arange(len(steps))
+    assert n_iter - 2 * every < places[-2] < n_iter
+    places[-1] = n_iter
+    for step, place in zip(steps, places, strict=True):
+        found = EXACT["p=2"].objective(step)
+        assert objective[place] == pytest.approx(found, rel=1e-12)
+    np.testing.assert_array_equal(steps[-1], W)
 
 
 def test_a_problem_with_infinite_numbers_is_given_up():

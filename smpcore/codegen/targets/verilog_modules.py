@@ -1,0 +1,398 @@
+"""Verilog-2005 of a linear integer model: one multiply-accumulate unit, or all at once.
+
+The *serial* module holds the inputs in a small memory and does one term per clock:
+
+    ROM -> input memory -> multiply, add -> score of a row -> comparison
+
+Rows come in the order of their classes, so that the answer, the lowest class within
+`TIE` of the largest score, needs no memory for scores: with two classes one register
+keeps the largest score of class 0; with more classes and a tie above 0 the rows are
+computed a second time, and the first that reaches the largest score less `TIE` wins.
+
+The *parallel* module is combinational: every row is a sum written out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from smpcore.codegen.program import WeightedInputs
+from smpcore.codegen.quantised import QuantModel
+
+#: Up to so many terms the parallel module is written as well.
+MAX_PARALLEL_TERMS = 64
+
+LICENCE = "// SPDX-License-Identifier: 0BSD. This generated code is yours."
+
+
+def emit_verilog(quant: QuantModel, name: str) -> dict[str, str]:
+    """Write the modules of a model.
+
+    Parameters
+    ----------
+    quant : QuantModel
+        Linear model in integers.
+    name : str
+        Of the serial module; the other is called ``<name>_parallel``.
+
+    Returns
+    -------
+    dict of str to str
+        ``<name>.v``, and ``<name>_parallel.v`` up to `MAX_PARALLEL_TERMS` terms.
+    """
+    files = {f"{name}.v": _serial(quant, name)}
+    if quant.n_terms <= MAX_PARALLEL_TERMS:
+        files[f"{name}_parallel.v"] = _parallel(quant, name)
+    return files
+
+
+def _rows(quant: QuantModel) -> WeightedInputs:
+    return quant.find(WeightedInputs)
+
+
+def cycles(quant: QuantModel) -> int:
+    """Clocks that the serial module takes from ``start`` to ``done``."""
+    one_pass = len(_steps(quant)) + _LATENCY
+    return 2 * one_pass - 1 if quant.tie > 0 and quant.n_outputs > 2 else one_pass
+
+
+#: Clocks from the last entry of the table to the answer, and of the start.
+_LATENCY = 5
+
+
+def index_bits(n: int) -> int:
+    """Bits of an index below n, at least 1."""
+    return max((n - 1).bit_length(), 1)
+
+
+def constant(value: int, bits: int) -> str:
+    """Signed literal in two's complement."""
+    return f"{bits}'sh{int(value) & (2**bits - 1):x}"
+
+
+def _steps(quant: QuantModel) -> list[tuple[int, int, int, bool]]:
+    """Input, level, weight of each term, and whether it is the last of its row.
+
+    A row without terms gets one of weight 0.
+    """
+    steps = []
+    for row in range(quant.n_rows):
+        terms = list(_rows(quant).terms(row)) or [(0, -1, 0)]
+        steps += [(*term, k == len(terms) - 1) for k, term in enumerate(terms)]
+    return steps
+
+
+def _case(name: str, bits: int, n: int, entries: list[str], signed: bool) -> str:
+    """A function that holds a table."""
+    kind = "signed " if signed else ""
+    lines = "".join(
+        f"            {index_bits(n)}'d{i}: {name} = {entry};\n"
+        for i, entry in enumerate(entries)
+    )
+    return f"""\
+    function {kind}[{bits - 1}:0] {name}(input [{index_bits(n) - 1}:0] index);
+        case (index)
+{lines}            default: {name} = {bits}'d0;
+        endcase
+    endfunction
+"""
+
+
+def _serial(quant: QuantModel, name: str) -> str:
+    width, accumulator = quant.width, quant.accumulator
+    n, n_classes = len(quant.inputs), quant.n_outputs
+    steps, place_bits = _steps(quant), index_bits(n)
+    weight_bits = 1 + max(abs(weight).bit_length() for _, _, weight, _ in steps)
+    has_levels = any(level >= 0 for _, level, _, _ in steps)
+    entries = []
+    for place, level, weight, last in steps:
+        category = f"1'b{int(level >= 0)}, {constant(max(level, 0), width)}, "
+        fields = f"{category * has_levels}{place_bits}'d{place}, "
+        entries.append(f"{{1'b{int(last)}, {fields}{constant(weight, weight_bits)}}}")
+    place_end, top = weight_bits + place_bits, weight_bits + place_bits
+    top += (width + 1) * has_levels
+    class_bits, row_bits = index_bits(n_classes), index_bits(quant.n_rows)
+    bias = [constant(value, accumulator) for value in _rows(quant).bias.tolist()]
+    classes = [f"{class_bits}'d{k}" for k in quant.prototype_labels.tolist()]
+    tables = "\n".join(
+        [
+            _case("step", top + 1, len(steps), entries, signed=False),
+            _case("bias", accumulator, quant.n_rows, bias, signed=True),
+            _case("class_of", class_bits, quant.n_rows, classes, signed=False),
+        ]
+    )
+    level, term = "", "value_read * weight"
+    if has_levels:
+        level = _LEVEL.format(flag=top - 1, start=place_end, width=width)
+        term = f"is_level ? (value_read == level ? weight : {weight_bits}'sd0) : {term}"
+    return _SERIAL.format(
+        licence=LICENCE,
+        name=name,
+        inputs=_input_comment(quant),
+        width=width,
+        top_place=place_bits - 1,
+        n_inputs=n,
+        accumulator=accumulator,
+        top_class=class_bits - 1,
+        top=top,
+        top_step=index_bits(len(steps)) - 1,
+        last_step=f"{index_bits(len(steps))}'d{len(steps) - 1}",
+        one_step=f"{index_bits(len(steps))}'d1",
+        top_row=row_bits - 1,
+        one_row=f"{row_bits}'d1",
+        last_row=f"{row_bits}'d{quant.n_rows - 1}",
+        place_field=f"entry[{place_end - 1}:{weight_bits}]",
+        top_weight=weight_bits - 1,
+        tables=tables,
+        level=level,
+        term=term,
+        lowest=constant(-(2 ** (accumulator - 1)), accumulator),
+        **_decision(quant),
+    )
+
+
+def _decision(quant: QuantModel) -> dict[str, str]:
+    """Lines of the serial module that find the answer; see the top of this file."""
+    top, tie = quant.accumulator, constant(quant.tie, quant.accumulator + 1)
+    class_bits = index_bits(quant.n_outputs)
+    port = f",\n    output reg [{class_bits - 1}:0] answer"
+    parts = {
+        "declare": "",
+        "score": "",
+        "end": "done <= 1'b1;",
+        "at_start": "",
+        "valid": "",
+        "port": port,
+    }
+    if quant.is_regression:
+        return parts | {"port": ""}
+    if quant.tie == 0:
+        return parts | {"score": _UNTIED}
+    if quant.n_outputs == 2:
+        end = "done <= 1'b1;\n                answer <= exceeds;"
+        declare = _TWO_CLASSES.format(top=top, tie=tie)
+        return parts | {"declare": declare, "score": _TWO_SCORES, "end": end}
+    declare = _SECOND_PASS.format(top=top, tie=tie)
+    second = {"declare": declare, "score": _SECOND_SCORE, "end": _SECOND_END}
+    return parts | second | {"valid": " && !second", "at_start": _SECOND_START}
+
+
+def _input_comment(quant: QuantModel) -> str:
+    return "\n".join(
+        f"//   {place}: {one.given.identifier}"
+        for place, one in enumerate(quant.inputs)
+    )
+
+
+def _parallel(quant: QuantModel, name: str) -> str:
+    width, accumulator = quant.width, quant.accumulator
+    n, n_classes, m = len(quant.inputs), quant.n_outputs, quant.n_rows
+    sums = ""
+    for row in range(m):
+        terms = [constant(_rows(quant).bias[row], accumulator)]
+        for place, level, weight in _rows(quant).terms(row):
+            bits = 1 + int(abs(weight)).bit_length()
+            value = f"$signed(x[{place * width} +: {width}])"
+            if level < 0:
+                terms.append(f"{value} * {constant(weight, bits)}")
+            else:
+                has = f"{value} == {constant(level, width)}"
+                whole = constant(weight, accumulator)
+                terms.append(f"({has} ? {whole} : {accumulator}'sd0)")
+        joined = "\n        + ".join(terms)
+        sums += f"    wire signed [{accumulator - 1}:0] row{row} =\n        {joined};\n"
+    scores, largest = "", ""
+    kind = f"    wire signed [{accumulator - 1}:0]"
+    for k in range(n_classes):
+        rows = [
+            f"row{row}" for row in np.flatnonzero(quant.prototype_labels == k).tolist()
+        ]
+        scores += _running_largest(kind, rows, f"score{k}")
+    names = [f"score{k}" for k in range(n_classes)]
+    if not quant.is_regression:
+        bits, tie = index_bits(n_classes), constant(quant.tie, accumulator + 1)
+        choice = "".join(
+            f"\n        score{k} >= least ? {bits}'d{k} :" for k in range(n_classes - 1)
+        )
+        largest = _running_largest(kind, names, "largest")
+        largest += f"    wire signed [{accumulator}:0] least = largest - {tie};\n"
+        largest += f"    assign answer ={choice} {bits}'d{n_classes - 1};\n"
+    port = (
+        ""
+        if quant.is_regression
+        else f",\n    output wire [{index_bits(n_classes) - 1}:0] answer"
+    )
+    return f"""\
+{LICENCE}
+// All inputs at once, the first one in the lowest bits; no clock.
+`default_nettype none
+module {name}_parallel (
+    input wire [{n * width - 1}:0] x,
+    output wire [{n_classes * accumulator - 1}:0] scores{port}
+);
+    /* verilator lint_off WIDTH */
+    /* verilator lint_off UNUSED */
+{sums}{scores}{largest}    assign scores = {{{", ".join(reversed(names))}}};
+    /* verilator lint_on UNUSED */
+    /* verilator lint_on WIDTH */
+endmodule
+`default_nettype wire
+"""
+
+
+def _running_largest(kind: str, names: list[str], result: str) -> str:
+    """Wires that hold the largest of the first two, three, ... signals."""
+    lines, before = "", names[0]
+    for place, name in enumerate(names[1:], start=1):
+        now = f"{result}_{place}"
+        lines += f"{kind} {now} = {name} > {before} ? {name} : {before};\n"
+        before = now
+    return f"{lines}{kind} {result} = {before};\n"
+
+
+_LEVEL = """
+    // Of a category: the level that the value is compared with.
+    reg is_level;
+    reg signed [{width}-1:0] level;
+    always @(posedge clk) begin
+        is_level <= entry[{flag}];
+        level <= $signed(entry[{start} +: {width}]);
+    end
+"""
+
+_SERIAL = """\
+{licence}
+// Inputs, by place:
+{inputs}
+// Write each with `write`, raise `start` for one clock and wait for `done`.
+// The scores of all rows pass by on `score` while `score_valid` is high.
+`default_nettype none
+module {name} (
+    input wire clk,
+    input wire write,
+    input wire [{top_place}:0] place,
+    input wire signed [{width}-1:0] value,
+    input wire start,
+    output reg done,
+    output wire score_valid,
+    output reg [{top_class}:0] score_class,
+    output reg signed [{accumulator}-1:0] score{port}
+);
+    /* verilator lint_off WIDTH */
+{tables}
+    reg signed [{width}-1:0] x [0:{n_inputs}-1];
+    always @(posedge clk) if (write) x[place] <= value;
+
+    // One entry of the table per clock.
+    reg running;
+    reg [{top_step}:0] index;
+    reg [{top}:0] entry;
+    reg entry_valid;
+    initial running = 1'b0;
+    initial entry_valid = 1'b0;
+    always @(posedge clk) begin
+        entry <= step(index);
+        entry_valid <= running;
+    end
+
+    // Its input.
+    reg signed [{width}-1:0] value_read;
+    reg signed [{top_weight}:0] weight;
+    reg last;
+    reg term_valid;
+    initial term_valid = 1'b0;
+    always @(posedge clk) begin
+        value_read <= x[{place_field}];
+        weight <= $signed(entry[{top_weight}:0]);
+        last <= entry[{top}];
+        term_valid <= entry_valid;
+    end
+{level}
+    // The sum of a row.
+    wire signed [{accumulator}-1:0] term = {term};
+    reg [{top_row}:0] row;
+    reg first;
+    reg signed [{accumulator}-1:0] partial;
+    wire signed [{accumulator}-1:0] total = (first ? bias(row) : partial) + term;
+    reg valid;
+    reg is_last_row;
+    initial valid = 1'b0;
+    always @(posedge clk) begin
+        valid <= term_valid && last;
+        if (term_valid) begin
+            partial <= total;
+            first <= last;
+        end
+        if (term_valid && last) begin
+            score <= total;
+            score_class <= class_of(row);
+            is_last_row <= row == {last_row};
+            row <= row == {last_row} ? 0 : row + {one_row};
+        end
+        if (start) begin
+            row <= 0;
+            first <= 1'b1;
+        end
+    end
+    assign score_valid = valid{valid};
+
+    // The answer.
+    reg signed [{accumulator}-1:0] largest;
+    reg ending;
+{declare}    initial done = 1'b0;
+    initial ending = 1'b0;
+    always @(posedge clk) begin
+        ending <= valid && is_last_row;
+        if (running) begin
+            index <= index + {one_step};
+            running <= index != {last_step};
+        end
+        if (valid) begin
+            if (score > largest) largest <= score;
+            {score}
+        end
+        if (ending) begin
+            {end}
+        end
+        if (start) begin
+            running <= 1'b1;
+            index <= 0;
+            done <= 1'b0;
+            largest <= {lowest};
+{at_start}        end
+    end
+    /* verilator lint_on WIDTH */
+endmodule
+`default_nettype wire
+"""
+
+_UNTIED = "if (score > largest) answer <= score_class;"
+_TWO_CLASSES = """\
+    // Class 1 only if it is more than the tie above class 0.
+    reg signed [{top}-1:0] largest_of_0;
+    wire signed [{top}:0] limit = largest_of_0 + {tie};
+    wire exceeds = largest > limit;
+"""
+_TWO_SCORES = """\
+if (score_class == 1'b0 && (score > largest)) largest_of_0 <= score;"""
+_SECOND_PASS = """\
+    // The second pass finds the first row within the tie of the largest.
+    reg second;
+    reg found;
+    wire signed [{top}:0] least = largest - {tie};
+    wire reaches = score >= least;
+"""
+_SECOND_SCORE = """\
+if (second && reaches && !found) begin
+                found <= 1'b1;
+                answer <= score_class;
+            end"""
+_SECOND_END = """\
+second <= 1'b1;
+            running <= !second;
+            index <= 0;
+            done <= second;"""
+_SECOND_START = """\
+            second <= 1'b0;
+            found <= 1'b0;
+"""

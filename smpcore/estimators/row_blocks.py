@@ -1,0 +1,223 @@
+"""Rows that are read a block at a time, and the loss of linear prototypes on them.
+
+A row table is an array, a sparse matrix, or `ScaledRows` around anything else that
+gives rows by slice: a memory-mapped array, or a file that is read piece by piece. Only
+`RowBlocks` touches the rows while a problem is solved, by two products with each block;
+the sums that it returns could as well be added up by the workers of a cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from smpcore.solvers.losses import softmax_block
+
+#: Rows whose scores are held in memory at once.
+ROWS_AT_ONCE = 8192
+
+#: Numbers of a block that is scaled as it is read: they fit into a processor's cache.
+BLOCK_SIZE = 2**18
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledRows:
+    """Rows that are scaled as they are read: there is never a scaled copy of all.
+
+    Parameters
+    ----------
+    source : array-like of shape (n_samples, n_features)
+        Rows in user's units; gives arrays by slice and by an array of row numbers.
+    center, scale : ndarray of shape (n_features,)
+        ``(x - center) / scale`` are the scaled units.
+    constant : ndarray of bool, shape (n_features,)
+        Columns that are set to 0.
+    bias : bool
+        Whether a last column of ones is added.
+    """
+
+    source: Any
+    center: np.ndarray
+    scale: np.ndarray
+    constant: np.ndarray
+    bias: bool
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns, with that of the bias."""
+        return self.source.shape[0], self.source.shape[1] + self.bias
+
+    def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
+        """Scaled rows, a new array."""
+        found = np.asarray(self.source[rows])
+        scaled = np.ones((len(found), self.shape[1]))
+        features = scaled[:, : found.shape[1]]
+        np.subtract(found, self.center, out=features)
+        features /= self.scale
+        features[:, self.constant] = 0.0
+        return scaled
+
+
+def row_blocks(X: Any) -> Iterator[tuple[slice, Any]]:
+    """Read rows a block at a time.
+
+    Parameters
+    ----------
+    X : ndarray, csr_array or ScaledRows of shape (n_samples, n_columns)
+
+    Yields
+    ------
+    part : slice
+        Places of the block's rows.
+    block : ndarray or csr_array of shape (n_rows, n_columns)
+        A view where the rows are in memory.
+    """
+    n_samples, n_columns = X.shape
+    at_once = ROWS_AT_ONCE
+    if isinstance(X, ScaledRows):
+        at_once = min(at_once, max(1, BLOCK_SIZE // n_columns))
+    for first in range(0, n_samples, at_once):
+        part = slice(first, min(first + at_once, n_samples))
+        yield part, _csr_view(X, part) if sparse.issparse(X) else X[part]
+
+
+def _csr_view(X: sparse.csr_array, part: slice) -> sparse.csr_array:
+    """Some rows of a sparse matrix, without copying what it stores."""
+    start, end = X.indptr[part.start], X.indptr[part.stop]
+    pointers = X.indptr[part.start : part.stop + 1] - start
+    parts = X.data[start:end], X.indices[start:end], pointers
+    return sparse.csr_array(parts, (len(pointers) - 1, X.shape[1]), copy=False)
+
+
+def weighted_product(left: Any, weights: np.ndarray, right: Any) -> np.ndarray:
+    """Compute left' diag(weights) right, of columns so few that it is dense.
+
+    Parameters
+    ----------
+    left, right : ndarray or csr_array of shape (n_rows, n_columns)
+    weights : ndarray of shape (n_rows,)
+
+    Returns
+    -------
+    ndarray of shape (n_left_columns, n_right_columns)
+    """
+    if sparse.issparse(right):
+        return (left.T @ right.multiply(weights[:, None])).toarray()
+    return (left.T * weights) @ right
+
+
+@dataclass(frozen=True, eq=False)
+class RowBlocks:
+    """Training rows in blocks, each row tied to a prototype, and the loss on them.
+
+    Parameters
+    ----------
+    X : ndarray, csr_array or ScaledRows of shape (n_samples, n_columns)
+        Scaled rows, a last column of ones for a bias.
+    y_encoded : ndarray of int, shape (n_samples,)
+        Index of each row's class.
+    assignment : ndarray of int, shape (n_samples,)
+        Prototype that each row is tied to.
+    weights : ndarray of shape (n_samples,)
+        Weight of each row, sum 1.
+    prototype_labels : ndarray of int, shape (n_prototypes,)
+        Class of each prototype, ascending.
+    offsets : ndarray of shape (n_prototypes,)
+        Added to a rival's score: logarithm of how many prototypes it stands for.
+    """
+
+    X: Any
+    y_encoded: np.ndarray
+    assignment: np.ndarray
+    weights: np.ndarray
+    prototype_labels: np.ndarray
+    offsets: np.ndarray
+
+    @cached_property
+    def miss(self) -> np.ndarray:
+        """Probability that the rivals of each row got when the loss was last taken."""
+        return np.empty(len(self.weights))
+
+    @cached_property
+    def _room(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Scores, exponentials, and three numbers for each row of a block."""
+        N, rows = len(self.prototype_labels), min(ROWS_AT_ONCE, self.X.shape[0])
+        return np.empty((N + 1) * rows), np.empty(N * rows), np.empty((3, rows))
+
+    def loss_and_gradient(
+        self, W: np.ndarray, smooth: bool, T: float, G: np.ndarray
+    ) -> tuple[float, ...]:
+        """Loss and entropy at W; the gradient in G.
+
+        Parameters
+        ----------
+        W : ndarray of shape (n_prototypes, n_columns)
+            Prototypes at which the loss is taken.
+        smooth : bool
+            Whether the loss is the smooth one; the max loss otherwise.
+        T : float
+            Temperature of the annealed loss; 1 for the smooth one.
+        G : ndarray of shape (n_prototypes, n_columns)
+            Overwritten with the gradient of the annealed loss.
+
+        Returns
+        -------
+        tuple of float
+            Annealed loss and its entropy, true loss and its entropy.
+        """
+        S, E, triple = self._room
+        N, total = len(W), np.zeros(4)
+        G[:] = 0.0
+        for part, block in row_blocks(self.X):
+            k = block.shape[0]
+            scores = S[: N * k].reshape(N, k)
+            scores[:] = (block @ W.T).T
+            total += softmax_block(
+                S[: (N + 1) * k], E[: N * k], E[: N * k].view(np.int64),
+                self.y_encoded[part], self.assignment[part], self.prototype_labels,
+                self.offsets, self.weights[part], smooth, T, triple[0], triple[1],
+                triple[2], self.miss[part],
+            )  # fmt: skip
+            G += scores @ block
+        return tuple(total.tolist())
+
+
+def solve_by_blocks(
+    rows: RowBlocks,
+    smooth: bool,
+    work: np.ndarray,
+    at: tuple[Any, ...],
+    solve: Callable[..., tuple[Any, ...]],
+) -> tuple[Any, ...]:
+    """Call a compiled solver: once for rows in memory, else for every step.
+
+    Parameters
+    ----------
+    rows : RowBlocks
+        Training rows.
+    smooth : bool
+        Whether the loss is the smooth one; the max loss otherwise.
+    work : ndarray of shape (5, n_prototypes, n_columns)
+        Its work arrays: the next point first, and in the third place the gradient.
+    at : tuple
+        Its numbers before the first step: whether to go on, the temperature, ...
+    solve : callable
+        `solve_smp` or `solve_smallk`; takes the losses and its numbers, and returns
+        its results and its numbers.
+
+    Returns
+    -------
+    tuple
+        Its results, and its numbers.
+    """
+    losses, found = (0.0, 0.0, 0.0, 0.0), ()
+    while at[0]:
+        if not isinstance(rows.X, np.ndarray):
+            losses = rows.loss_and_gradient(work[0], smooth, at[1], work[2])
+        *found, at = solve(losses, at)
+    return *found, at
