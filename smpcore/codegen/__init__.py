@@ -6,21 +6,21 @@ that to integers, and `test_vectors` chooses rows that try it.
 """
 
 from smpcore.codegen.agreement import Agreement, agreement, error_bound
-from smpcore.codegen.c99 import emit_c99
 from smpcore.codegen.compiled import CompiledModel
-from smpcore.codegen.costs import Costs, conversion, estimated
+from smpcore.codegen.costs import Costs, code_bytes, conversion, estimated
 from smpcore.codegen.counts import Counts
 from smpcore.codegen.export import TARGETS, export
-from smpcore.codegen.fold import check_supported, compile_model
 from smpcore.codegen.identity import default_name, model_id
 from smpcore.codegen.inputs import CompiledInput
-from smpcore.codegen.integers import QuantInput, QuantModel, SensorRange, quantise
-from smpcore.codegen.linear_rows import LinearRows
+from smpcore.codegen.lower import check_supported, compile_model
 from smpcore.codegen.package import Package
 from smpcore.codegen.python import emit_python
-from smpcore.codegen.similarity_sums import SimilaritySums
+from smpcore.codegen.quant_inputs import QuantInput, SensorRange
+from smpcore.codegen.quantise import quantise
+from smpcore.codegen.quantised import QuantModel
 from smpcore.codegen.target import NUMBERS, Target
-from smpcore.codegen.used import used_inputs
+from smpcore.codegen.targets.c99.source import emit_c99
+from smpcore.codegen.used_inputs import used_inputs
 from smpcore.codegen.vectors import TestVectors, sample, test_vectors
 
 __all__ = [
@@ -31,16 +31,15 @@ __all__ = [
     "CompiledModel",
     "Costs",
     "Counts",
-    "LinearRows",
     "Package",
     "QuantInput",
     "QuantModel",
     "SensorRange",
-    "SimilaritySums",
     "Target",
     "TestVectors",
     "agreement",
     "check_supported",
+    "code_bytes",
     "compile_model",
     "conversion",
     "default_name",

@@ -1,4 +1,4 @@
-"""How close the float32 model is to the float64 model it was folded from."""
+"""How close a compiled model is to the float64 model it was made from."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import numpy as np
 
 from smpcore.codegen.columns import fixed_features
 from smpcore.codegen.compiled import CompiledModel
-from smpcore.codegen.inputs import UNIT
-from smpcore.codegen.used import seen_features
+from smpcore.codegen.float32 import UNIT
+from smpcore.codegen.quantised import QuantModel
+from smpcore.codegen.used_inputs import seen_features
 from smpcore.model import PrototypeModel
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """Float32 answers beside float64 answers on the same raw rows.
+    """Compiled answers beside float64 answers on the same raw rows.
 
     Parameters
     ----------
@@ -75,35 +76,30 @@ class Agreement:
         )
 
 
-def error_bound(compiled: CompiledModel, rows: np.ndarray) -> np.ndarray:
-    """How far each float32 score can be from that of the float64 model, at most.
+def error_bound(compiled: CompiledModel | QuantModel, rows: np.ndarray) -> np.ndarray:
+    """How far each score can be from that of the float64 model, at most.
 
-    Rounding is bounded operation by operation with the standard model of floating
-    point ([1]_ eq. 3.5), see `CompiledModel.row_bounds` of each form.
+    Rounding is bounded operation by operation, see `bounds` and `integer_bounds`.
 
     Parameters
     ----------
-    compiled : CompiledModel
-        Model in 32-bit floats whose rounding is bounded.
+    compiled : CompiledModel or QuantModel
+        Model whose rounding is bounded.
     rows : ndarray of shape (n, n_inputs), float64
         As `CompiledModel.rows` gives them.
 
     Returns
     -------
     ndarray of shape (n, n_outputs), float64
-
-    References
-    ----------
-    .. [1] N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. (2002).
     """
     bound = compiled.row_bounds(np.asarray(rows, dtype=np.float64))
     # Rows stand by class, and each class has one at least.
-    first = np.searchsorted(compiled.owner, np.arange(compiled.n_outputs))
+    first = np.searchsorted(compiled.prototype_labels, np.arange(compiled.n_outputs))
     return np.maximum.reduceat(bound, first, axis=1)
 
 
 def agreement(
-    compiled: CompiledModel,
+    compiled: CompiledModel | QuantModel,
     model: PrototypeModel,
     table: Any,
     preparation: Any = None,
@@ -112,8 +108,8 @@ def agreement(
 
     Parameters
     ----------
-    compiled : CompiledModel
-        Model in 32-bit floats that is compared.
+    compiled : CompiledModel or QuantModel
+        Model that is compared.
     model : PrototypeModel
         What `compiled` was compiled from.
     table : DataFrame, mapping of columns, or ndarray of shape (n, n_columns)
@@ -127,7 +123,7 @@ def agreement(
     """
     features = table if preparation is None else preparation.transform(table)
     exact = model.scores(np.asarray(features))
-    if getattr(compiled, "relative", False):
+    if compiled.relative:
         exact = exact - exact[:, :1]
     rows = compiled.rows(table)
     scores = compiled.real_scores(rows)
@@ -140,10 +136,8 @@ def agreement(
         certified = bounded
     else:
         winner = model.decide(exact)
-        whole = hasattr(compiled, "quantise")
-        given = compiled.quantise(rows) if whole else rows
-        equal = compiled.winners(given) == winner
-        ties = sorted((model.tie, compiled.tie * getattr(compiled, "step", 1.0)))
+        equal = compiled.winners(compiled.to_inputs(rows)) == winner
+        ties = sorted((model.tie, compiled.tie * compiled.step))
         certified = bounded & _answer_holds(exact, bound, winner, *ties)
     return Agreement(
         n_rows=len(rows),

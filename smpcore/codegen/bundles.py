@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 
-from smpcore.codegen.c_parts import FLAGS, head
-from smpcore.codegen.c_selftest import number_types
-from smpcore.codegen.integers.plain_python import emit_plain_python, has_python
 from smpcore.codegen.json_text import SCHEMA
 from smpcore.codegen.names import c_float
 from smpcore.codegen.package import Files, Package
-from smpcore.errors import ExportError
+from smpcore.codegen.targets.c99.frame import FLAGS, head
+from smpcore.codegen.targets.c99.tables import number_types
+from smpcore.codegen.targets.python import emit_plain_python
 
 #: Folder of the sources of a library, and of what no compiler reads.
 SOURCES, EXTRAS = "src/", "extras/"
@@ -123,10 +122,6 @@ endif()
 
 def python(package: Package) -> Files:
     """A module without any import but of the standard library, and its self-test."""
-    if not has_python(package.model):
-        raise ExportError(
-            "This form of model has no plain Python; export it as C or ONNX."
-        )
     name = package.name
     told = f'NAME = "{name}"\nID = "{package.id}"\nFORMAT = {SCHEMA}\n'
     answers = "[module.predict(x)]"

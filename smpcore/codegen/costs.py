@@ -18,12 +18,17 @@ from typing import NamedTuple
 import numpy as np
 
 from smpcore.codegen.compiled import CompiledModel
-from smpcore.codegen.integers.c_rows import is_written_out
-from smpcore.codegen.integers.linear import QuantLinear
-from smpcore.codegen.integers.model import QuantModel
-from smpcore.codegen.integers.sums import QuantSums
-from smpcore.codegen.linear_rows import LinearRows
-from smpcore.codegen.similarity_sums import SimilaritySums
+from smpcore.codegen.constants import features_differ, has_tables, is_dense
+from smpcore.codegen.program import (
+    Features,
+    FixedPointFeatures,
+    FixedPointSimilarities,
+    Similarities,
+    SparseCode,
+    WeightedInputs,
+    WeightedSums,
+)
+from smpcore.codegen.quantised import QuantModel
 
 #: What of `Costs` -> part -> bytes or cycles of one.
 _Constants = Mapping[str, Mapping[str, float]]
@@ -76,7 +81,7 @@ def estimated(
         (0, parts(model)),
     )
     told = _sums(each, found)
-    if not converted or not isinstance(model, QuantModel):
+    if not converted or not model.is_integer:
         return told
     more = conversion(model, chip)
     stack = max(told.stack, more.stack)  # one call after the other
@@ -146,17 +151,18 @@ def conversion_bytes(quant: QuantModel) -> int:
 
 def form_of(model: CompiledModel | QuantModel) -> str | None:
     """Which code a model becomes; the name of its constants."""
-    if isinstance(model, QuantLinear):
-        kind = "dense" if model.is_dense else "sparse"
-        kind = "written out" if is_written_out(model) else kind
-        return f"linear, {model.width} bits, sums of {model.accumulator}, {kind}"
-    if isinstance(model, QuantSums):
-        return f"{model.source.similarity}, {model.width} bits"
-    if isinstance(model, LinearRows):
-        return "linear, floats"
-    if isinstance(model, SimilaritySums):
-        return f"{model.similarity}, floats"
-    return None
+    if model.find(SparseCode):
+        return None
+    rows = model.find(WeightedInputs)
+    source = model.source if model.is_integer else model
+    kind = "linear" if rows else source.find(Similarities).similarity
+    if not model.is_integer:
+        return f"{kind}, floats"
+    if rows is None:
+        return f"{kind}, {model.width} bits"
+    how = "dense" if is_dense(rows, model) else "sparse"
+    how = how if has_tables(model) else "written out"
+    return f"linear, {model.width} bits, sums of {model.accumulator}, {how}"
 
 
 def parts(model: CompiledModel | QuantModel) -> dict[str, int]:
@@ -172,14 +178,17 @@ def parts(model: CompiledModel | QuantModel) -> dict[str, int]:
     dict of str to int
     """
     counted = {"call": 1, "row": model.n_rows, "tied class": _tied_classes(model)}
-    if isinstance(model, LinearRows | QuantLinear):
-        return counted | _linear_parts(model)
-    return counted | _sum_parts(model)
+    rows = model.find(WeightedInputs)
+    if rows:
+        return counted | _linear_parts(model, rows)
+    return counted | _similarity_parts(model, model.find(WeightedSums))
 
 
-def _linear_parts(model: LinearRows | QuantLinear) -> dict[str, int]:
-    tables, n = model.tables(), model.n_terms
-    levels = int((model.term_level >= 0).sum())
+def _linear_parts(
+    model: CompiledModel | QuantModel, rows: WeightedInputs
+) -> dict[str, int]:
+    tables, n = model.tables(), rows.n_terms
+    levels = int((rows.level >= 0).sum())
     if not has_tables(model):
         return {"input": len(model.inputs), "term": n - levels, "level": levels}
     counted = {"term": n, "tested": n if levels else 0, "level": levels}
@@ -189,33 +198,37 @@ def _linear_parts(model: LinearRows | QuantLinear) -> dict[str, int]:
     return counted
 
 
-def _sum_parts(model: SimilaritySums | QuantSums) -> dict[str, int]:
-    tables, n = model.tables(), model.n_features
-    whole = isinstance(model, QuantSums)
-    made = n if whole or model.features_differ else 0
-    terms = len(model.weight)
-    power = 0 if whole else model.n_anchors * (model.degree - 1)
+def _similarity_parts(
+    model: CompiledModel | QuantModel, sums: WeightedSums
+) -> dict[str, int]:
+    tables, whole, terms = model.tables(), model.is_integer, sums.n_terms
+    features = model.find(FixedPointFeatures if whole else Features)
+    n, entries = features.n_features, features.n_features * sums.n_anchors
+    power = 0 if whole else sums.n_anchors * (model.find(Similarities).degree - 1)
     return {
-        "anchor": model.n_anchors,
-        "entry": model.anchor.size,
-        "feature": made,
-        "term": terms if model.is_dense else 0,
-        "chosen term": 0 if model.is_dense else terms,
+        "anchor": sums.n_anchors,
+        "entry": entries,
+        "feature": n if whole or features_differ(model) else 0,
+        "term": terms if sums.is_dense else 0,
+        "chosen term": 0 if sums.is_dense else terms,
         "multiplication": power,
         "missing": n if "missing" in tables else 0,
         "shift": n if "shift" in tables else 0,
-        **(_shifts(model) if whole else {}),
+        **(_shifts(model, features, sums.n_anchors) if whole else {}),
         "tested": n if "level" in tables or (not whole and "input" in tables) else 0,
-        "far entry": model.anchor.size if model.anchor.size > 255 else 0,
+        "far entry": entries if entries > 255 else 0,
     }
 
 
-def _shifts(model: QuantSums) -> dict[str, int]:
+def _shifts(
+    model: QuantModel, features: FixedPointFeatures, n_anchors: int
+) -> dict[str, int]:
     """Bits that are shifted: an AVR does one after the other."""
+    exp2 = model.find(FixedPointSimilarities).exp2
     return {
-        "bit of a feature": int(model.places.sum()),
-        "bit of a distance": model.n_anchors * model.fade.drop,
-        "bit of an exponent": model.n_anchors * model.fade.down,
+        "bit of a feature": int(features.places.sum()),
+        "bit of a distance": n_anchors * exp2.drop,
+        "bit of an exponent": n_anchors * exp2.down,
     }
 
 
@@ -234,20 +247,52 @@ def code_parts(model: CompiledModel | QuantModel) -> dict[str, int]:
 
 def stack_parts(model: CompiledModel | QuantModel) -> dict[str, int]:
     """Calls, and bytes of arrays; terms, where a compiler keeps several at a time."""
-    score = model.accumulator // 8 if isinstance(model, QuantModel) else 4
+    score = model.accumulator // 8 if model.is_integer else 4
     array = score * _tied_classes(model)
     if not has_tables(model):
         return {"call": 1, "array": array, "term": model.n_terms}
-    if isinstance(model, QuantSums):
-        array += 4 * model.n_rows + model.width // 8 * model.n_features
-    elif isinstance(model, SimilaritySums):
+    if not model.is_integer:
         array += model.stack_bytes
+    elif features := model.find(FixedPointFeatures):
+        array += 4 * model.n_rows + model.width // 8 * features.n_features
     return {"call": 1, "array": array}
 
 
-def has_tables(model: CompiledModel | QuantModel) -> bool:
-    """Whether its numbers lie in tables, and not in the code."""
-    return not (isinstance(model, QuantLinear) and is_written_out(model))
+#: Similarity -> chip -> least and most flash that code adds to its tables, as measured.
+_CODE_BYTES = {
+    "linear": {"ATmega328P": (1000, 1500), "Cortex-M0": (2100, 2500)},
+    "rbf": {"ATmega328P": (1500, 2000), "Cortex-M0": (3300, 3700)},
+    "poly": {"ATmega328P": (1100, 1600), "Cortex-M0": (2200, 3000)},
+    "laplacian": {"ATmega328P": (1500, 2000), "Cortex-M0": (3300, 3800)},
+    "cosine": {"ATmega328P": (1300, 2000), "Cortex-M0": (3000, 3600)},
+    "ncc": {"ATmega328P": (1300, 2000), "Cortex-M0": (3000, 3600)},
+    "features": {"ATmega328P": (1500, 2100), "Cortex-M0": (3300, 3900)},
+    "intersection": {"ATmega328P": (1100, 2000), "Cortex-M0": (2200, 3800)},
+}
+#: What the search for a sparse code adds to that.
+_CODE_BYTES_OF_SEARCH = {"ATmega328P": (1700, 3900), "Cortex-M0": (600, 2400)}
+
+
+def code_bytes(model: CompiledModel, chip: str) -> tuple[int, int]:
+    """Least and most flash that code adds to the tables, as measured.
+
+    Parameters
+    ----------
+    model : CompiledModel
+        Model in 32-bit floats whose C code is compiled.
+    chip : {"ATmega328P", "Cortex-M0"}
+        Chip that it is compiled for.
+
+    Returns
+    -------
+    least, most : int
+    """
+    alike, has_code = model.find(Similarities), bool(model.find(SparseCode))
+    least, most = _CODE_BYTES[alike.similarity if alike else "linear"][chip]
+    # One value alone needs up to 30 % less, as nothing competes.
+    least = (7 if model.is_regression and not has_code else 10) * least // 10
+    more = _CODE_BYTES_OF_SEARCH[chip] if has_code else (0, 0)
+    return least + more[0], most + more[1]
 
 
 @functools.cache

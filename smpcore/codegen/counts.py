@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from smpcore.codegen.compiled import CompiledModel
-from smpcore.codegen.integers.inputs import SensorRange
 from smpcore.codegen.names import shorten
+from smpcore.codegen.quant_inputs import SensorRange
 from smpcore.errors import ExportError
 from smpcore.model import PrototypeModel
 

@@ -7,15 +7,15 @@ from typing import Any
 
 from smpcore.codegen import bundles
 from smpcore.codegen.arduino import arduino
-from smpcore.codegen.c_parts import FLAGS
 from smpcore.codegen.counts import Counts, in_counts, rows_in_counts
-from smpcore.codegen.fold import compile_model
 from smpcore.codegen.identity import default_name
-from smpcore.codegen.integers import quantise
-from smpcore.codegen.integers.inputs import SensorRange
+from smpcore.codegen.lower import compile_model
 from smpcore.codegen.package import Package
+from smpcore.codegen.quant_inputs import SensorRange
+from smpcore.codegen.quantise import quantise
 from smpcore.codegen.readme import use_in_c
 from smpcore.codegen.target import NUMBERS, Target
+from smpcore.codegen.targets.c99.frame import FLAGS
 from smpcore.codegen.targets.onnx import onnx, use_of_onnx
 from smpcore.codegen.targets.verilog import VERILOG_FILES, use_of_verilog, verilog
 from smpcore.codegen.vectors import TestVectors, test_vectors

@@ -23,12 +23,12 @@ def source_of(model: Any) -> Any:
     -------
     CompiledModel
     """
-    return getattr(model, "source", model)
+    return model.source if model.is_integer else model
 
 
 def number_format(model: Any) -> str:
     """Name of a model's numbers: "float32", "int16" or "int8"."""
-    return f"int{model.width}" if hasattr(model, "source") else "float32"
+    return f"int{model.width}" if model.is_integer else "float32"
 
 
 def model_id(model: Any) -> str:
@@ -48,7 +48,7 @@ def model_id(model: Any) -> str:
         8 hexadecimal digits.
     """
     bare = replace(source_of(model), provenance={})
-    if hasattr(model, "source"):
+    if model.is_integer:
         bare = replace(model, source=bare)
     return hashlib.blake2b(bare.to_json().encode()).hexdigest()[:_DIGITS]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,13 +14,10 @@ from smpcore.errors import ExportError
 #: A larger number in a table counts as missing, as it does for a Preparation.
 LARGEST = 1e37
 
-#: Unit roundoff of float32.
-UNIT = 2.0**-24
-
 
 @dataclass(frozen=True)
 class CompiledInput:
-    """One column of the user's table that the model looks at.
+    """One column of the user's table that the model reads.
 
     Parameters
     ----------
@@ -113,45 +109,3 @@ def _text(value: Any) -> str | None:
             return None
         return str(int(value)) if float(value).is_integer() else repr(float(value))
     return None if value is None else str(value)
-
-
-def to_float32(values: np.ndarray) -> np.ndarray:
-    """Values rounded to float32, infinite beyond its range."""
-    with np.errstate(over="ignore", under="ignore"):
-        return np.asarray(values).astype(np.float32)
-
-
-def input_rounding(inputs: Sequence[CompiledInput], rows: np.ndarray) -> np.ndarray:
-    """How far ``x - offset`` can be off before any float32 arithmetic.
-
-    Rounding the inputs to float32, and the float64 model's own rounding, taken as
-    ``2^-48 (|x| + |offset|)``.
-
-    Parameters
-    ----------
-    inputs : sequence of CompiledInput
-    rows : ndarray of shape (n, n_inputs), float64
-
-    Returns
-    -------
-    ndarray of shape (n, n_inputs), float64
-        Zero for a category.
-    """
-    rounding = np.zeros(rows.shape)
-    for place, entry in enumerate(inputs):
-        if entry.kind == "number":
-            x = entry.filled(rows[:, place])
-            own = 2.0**-48 * (np.abs(x) + abs(entry.offset))
-            rounding[:, place] = np.abs(x - to_float32(x)) + own
-    return rounding
-
-
-def rows_given_away(n_training_rows: int) -> tuple[str, ...]:
-    """The sentence about training rows that whoever has the files can read."""
-    if not n_training_rows:
-        return ()
-    return (
-        f"This model contains {n_training_rows} training rows (support vectors): "
-        "whoever has these files can read them. Pass them on only if you may pass on "
-        "those rows.",
-    )

@@ -12,14 +12,13 @@ from functools import cached_property
 
 import numpy as np
 
-from smpcore.codegen.c99 import emit_c99
-from smpcore.codegen.c_selftest import selftest_files
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.identity import model_id, number_format, source_of
-from smpcore.codegen.integers.model import QuantModel
-from smpcore.codegen.json_text import SCHEMA
+from smpcore.codegen.json_text import SCHEMA, schema
 from smpcore.codegen.names import check_prefix
-from smpcore.codegen.schema import schema
+from smpcore.codegen.quantised import QuantModel
+from smpcore.codegen.targets.c99.selftest import selftest_files
+from smpcore.codegen.targets.c99.source import emit_c99
 from smpcore.codegen.vectors import TestVectors
 
 #: The oldest date a zip can hold: the same model always gives the same bytes.
@@ -57,7 +56,7 @@ class Package:
     @property
     def is_whole(self) -> bool:
         """Whether it computes with integers."""
-        return isinstance(self.model, QuantModel)
+        return self.model.is_integer
 
     @property
     def number(self) -> str:

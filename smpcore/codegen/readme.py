@@ -9,13 +9,14 @@ import numpy as np
 from smpcore.codegen import readme_parts as parts
 from smpcore.codegen.agreement import error_bound
 from smpcore.codegen.compiled import CompiledModel
+from smpcore.codegen.conversions import conversions
+from smpcore.codegen.discriminating import untested_parameters
 from smpcore.codegen.inputs import CompiledInput
-from smpcore.codegen.integers.conversions import conversions
-from smpcore.codegen.integers.model import QuantModel
-from smpcore.codegen.integers.readme import facts_of_integers
 from smpcore.codegen.json_text import SCHEMA
 from smpcore.codegen.names import c_float, markdown
 from smpcore.codegen.package import Package
+from smpcore.codegen.quantised import QuantModel
+from smpcore.codegen.readme_integers import facts_of_integers
 from smpcore.codegen.vectors import TestVectors
 
 
@@ -66,7 +67,7 @@ def facts(
     -------
     list of str
     """
-    if isinstance(model, QuantModel):
+    if model.is_integer:
         return facts_of_integers(model, prefix)
     return [
         _inputs(model, prefix.upper()),
@@ -159,11 +160,11 @@ needs neither of the two files that end in `_quantise.c`.
 """
     what = "value" if model.is_regression else "score"
     stack = _stack(model)
-    untold = model.untold(package.vectors.rows)
+    untested = untested_parameters(model, package.vectors.rows)
     return f"""
 Keep `-ffp-contract=off` and leave out `-ffast-math`, or {what}s differ in their last
 bits. {stack}
-{untold}
+{untested}
 """
 
 

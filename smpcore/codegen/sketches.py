@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from smpcore.codegen.c_parts import class_type, head
-from smpcore.codegen.c_selftest import number_types
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.inputs import CompiledInput
-from smpcore.codegen.integers.model import QuantModel
 from smpcore.codegen.names import c_float
+from smpcore.codegen.quantised import QuantModel
+from smpcore.codegen.targets.c99.frame import head
+from smpcore.codegen.targets.c99.tables import class_type, number_types
 
 
 def ask_sketch(model: CompiledModel | QuantModel, prefix: str) -> str:
@@ -23,7 +23,7 @@ def ask_sketch(model: CompiledModel | QuantModel, prefix: str) -> str:
     -------
     str
     """
-    whole = isinstance(model, QuantModel)
+    whole = model.is_integer
     source = model.source if whole else model
     entries = source.inputs
     number, score = number_types(model)
@@ -65,7 +65,7 @@ def self_test_sketch(model: CompiledModel | QuantModel, prefix: str) -> str:
     str
     """
     tests = [("selftest", "selftest", "VECTORS")]
-    if isinstance(model, QuantModel):
+    if model.is_integer:
         tests.append(("conversion", "selftest_quantise", "CONVERSIONS"))
     lines = (
         f"""\

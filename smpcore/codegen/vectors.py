@@ -10,10 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from smpcore.codegen.compiled import CompiledModel
-from smpcore.codegen.inputs import CompiledInput, to_float32
-from smpcore.codegen.integers.inputs import ends
-from smpcore.codegen.integers.model import QuantModel
-from smpcore.codegen.integers.neighbours import neighbours
+from smpcore.codegen.discriminating import discriminating_inputs
+from smpcore.codegen.float32 import to_float32
+from smpcore.codegen.inputs import CompiledInput
+from smpcore.codegen.neighbours import neighbours
+from smpcore.codegen.quant_inputs import container_ends
+from smpcore.codegen.quantised import QuantModel
 from smpcore.errors import ExportError
 
 #: A bundle holds at most this many test vectors.
@@ -118,14 +120,16 @@ def test_vectors(
     """
     if not 1 <= n <= MAX_VECTORS:
         raise ExportError(f"n={n} should be from 1 to {MAX_VECTORS}.")
-    whole = isinstance(model, QuantModel)
+    whole = model.is_integer
     compiled = model.source if whole else model
     raw = sample(compiled, max(256, n), seed)
     if whole:
         given, drawn = model.quantise, model.quantise(raw)
-        # Rows drawn at random may all lie far from the prototypes, telling ones do not.
-        telling = list(itertools.islice(model.telling_rows(drawn), MAX_VECTORS))
-        near = neighbours(model, np.vstack([telling, drawn]), MAX_VECTORS)
+        # Rows drawn at random may all lie far from the prototypes, chosen ones do not.
+        chosen = list(
+            itertools.islice(discriminating_inputs(model, drawn), MAX_VECTORS)
+        )
+        near = neighbours(model, np.vstack([chosen, drawn]), MAX_VECTORS)
         random = _any_integers(model, drawn, seed)
         kinds = f"int{model.width}", f"int{model.accumulator}"
     else:
@@ -136,7 +140,7 @@ def test_vectors(
     groups = {
         "real": real,
         "missing": given(_missing(compiled.inputs, raw, categories_only=whole)),
-        "corner": model.telling_rows(drawn),
+        "corner": discriminating_inputs(model, drawn),
         **near,
         "random": random,
     }
@@ -154,7 +158,7 @@ def test_vectors(
 
 def _any_integers(quant: QuantModel, drawn: np.ndarray, seed: int) -> np.ndarray:
     """Rows inside the ranges, and between them rows of any bits."""
-    least, most = ends(quant.width)
+    least, most = container_ends(quant.width)
     random = np.random.default_rng(seed)
     mixed = drawn.copy()
     mixed[1::2] = random.integers(least, most + 1, mixed[1::2].shape)

@@ -9,6 +9,7 @@ import numpy as np
 from smpcore.codegen import (
     CompiledModel,
     QuantModel,
+    code_bytes,
     compile_model,
     estimated,
     quantise,
@@ -106,4 +107,4 @@ def _costs(made: CompiledModel | QuantModel) -> tuple[float, float]:
     if estimate is not None:
         return float(estimate.flash), float(estimate.count)
     # A form without a table of costs: its tables, and the most that code adds.
-    return float(made.table_bytes + made.code_bytes[CHIP][1]), np.nan
+    return float(made.table_bytes + code_bytes(made, CHIP)[1]), np.nan

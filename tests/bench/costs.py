@@ -35,7 +35,7 @@ from smpcore.codegen.costs import (
     parts,
     stack_parts,
 )
-from smpcore.codegen.kernels import KERNELS
+from smpcore.codegen.similarities import SIMILARITIES
 from smpcore.errors import ExportError
 from smpcore.model import PrototypeModel
 from smpcore.model.ties import training_tie
@@ -90,7 +90,7 @@ def random_models() -> Iterator[CompiledModel | QuantModel]:
         yield from _formats(model, ((8, 16), (8, 32), (16, 16), (16, 32)))
     yield from (compile_model(_far(model)) for model in linear[::2])
     yield from (_may_miss(one) for one in compiled[1::2])
-    for kind in KERNELS:
+    for kind in SIMILARITIES:
         widths = ((8, None), (16, None)) if kind in ("rbf", "laplacian") else ()
         for seed, sizes in enumerate(SUMS):
             model = _with_ties(random_kernel_model(kind, *sizes, seed))

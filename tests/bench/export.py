@@ -23,7 +23,8 @@ from smpcore import (
 )
 from smpcore.chips import CHIPS, measure, sizes
 from smpcore.codegen import agreement
-from smpcore.codegen.kernels import KERNELS
+from smpcore.codegen.program import Features, WeightedSums
+from smpcore.codegen.similarities import SIMILARITIES
 from smpcore.errors import ExportError
 from smpcore.similarity import Similarity
 from tests.smpcore.codegen.kernel_models import kernel_model, svm_model
@@ -32,7 +33,7 @@ from tests.smpcore.codegen.toolchain import answers_in_c
 #: The chips whose flash is told.
 SIZED = ["ATmega328P", "Cortex-M0"]
 #: Similarities that invented cases may have; one weight per feature is IMKPL's.
-PLAIN = sorted(set(KERNELS) - {"features"})
+PLAIN = sorted(set(SIMILARITIES) - {"features"})
 
 
 def random_table(preparation, n: int, seed: int = 0) -> pd.DataFrame:
@@ -139,7 +140,6 @@ def kernel_models(sets: list[str]) -> pd.DataFrame:
     lines = []
     for key, name, fit, option in wanted:
         model, preparation, test, y, compiled = kernel_fitted(key, fit, option)
-        sums = getattr(compiled, "mixed", compiled)
         found = agreement(compiled, model, test, preparation)
         drawn = random_table(preparation, 2_000)
         random_found = agreement(compiled, model, drawn, preparation)
@@ -147,8 +147,8 @@ def kernel_models(sets: list[str]) -> pd.DataFrame:
             {
                 "data": key,
                 "model": name,
-                "anchors": sums.n_anchors,
-                "features": sums.n_features,
+                "anchors": compiled.find(WeightedSums).n_anchors,
+                "features": compiled.find(Features).n_features,
                 "right": f"{(compiled.predict_frame(test) == y).mean():.3f}",
                 "tables": compiled.table_bytes,
                 **{f"{chip} flash": _flash(compiled, chip) for chip in SIZED},

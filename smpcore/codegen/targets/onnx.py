@@ -7,19 +7,24 @@ whatever order a runtime likes: scores stay within the proved bound.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
 from smpcore.codegen.agreement import error_bound
-from smpcore.codegen.compiled import LOWEST, CompiledModel
-from smpcore.codegen.exponentials import CUTOFF, EXP2
+from smpcore.codegen.compiled import CompiledModel
+from smpcore.codegen.float32 import CUTOFF, EXP2, LEAST, MOST
 from smpcore.codegen.json_text import SCHEMA
-from smpcore.codegen.linear_rows import LinearRows
 from smpcore.codegen.package import Files, Package
-from smpcore.codegen.roots import LEAST, MOST
-from smpcore.codegen.similarity_sums import SimilaritySums
+from smpcore.codegen.program import (
+    LOWEST,
+    Features,
+    Operation,
+    Similarities,
+    WeightedInputs,
+    WeightedSums,
+)
 from smpcore.codegen.targets.onnx_graph import OPSET, Graph, whole_labels
 from smpcore.errors import ExportError
 
@@ -52,16 +57,9 @@ def emit_onnx(model: CompiledModel, name: str = "mdl", number: str = "") -> byte
     ExportError
         If the library onnx is not installed, or the model has no such form.
     """
-    graph = Graph()
-    if isinstance(model, LinearRows):
-        rows = _linear(graph, model)
-    elif isinstance(model, SimilaritySums):
-        rows = _sums(graph, model)
-    else:
-        raise ExportError(
-            "This model searches a sparse code for each input, which the operators of "
-            "ONNX cannot express; export it as C."
-        )
+    graph, rows = Graph(), "input"
+    for operation in model.operations:
+        rows = _write(operation, graph, model, rows)
     if model.is_regression:
         outputs = {"value": graph.op("Squeeze", rows, _whole([1]))}
     else:
@@ -90,7 +88,7 @@ def _whole(values: Any) -> np.ndarray:
 
 
 def _values(graph: Graph, model: CompiledModel, places: list[tuple[int, int]]) -> str:
-    """What the inputs count as (`CompiledModel.value`), by pairs of input and level."""
+    """What the inputs count as (`run.input_values`), by pairs of input and level."""
     x = "input"
     missing = [np.nan if e.missing is None else e.missing for e in model.inputs]
     if not np.isnan(missing).all():
@@ -135,58 +133,95 @@ def _weighted(
     return graph.op("Add", total, np.float32(bias))
 
 
-def _linear(graph: Graph, model: LinearRows) -> str:
-    pairs = zip(model.term_input.tolist(), model.term_level.tolist(), strict=True)
+@singledispatch
+def _write(operation: Operation, graph: Graph, model: CompiledModel, values: str):
+    """Name of what an operation gives, of the name of what it is given."""
+    raise ExportError(
+        "This model searches a sparse code for each input, which the operators of ONNX "
+        "cannot express; export it as C."
+    )
+
+
+@_write.register
+def _(operation: WeightedInputs, graph: Graph, model: CompiledModel, values: str):
+    pairs = zip(operation.input.tolist(), operation.level.tolist(), strict=True)
     places = list(dict.fromkeys(sorted(pairs)))
     terms = [
-        [(places.index((int(p), int(k))), w) for p, k, w in model.terms(row)]
-        for row in range(model.n_rows)
+        [(places.index((p, k)), w) for p, k, w in operation.terms(row)]
+        for row in range(operation.n_rows)
     ]
     values = _values(graph, model, places)
-    return _weighted(graph, values, len(places), terms, model.bias)
+    return _weighted(graph, values, len(places), terms, operation.bias)
 
 
-def _sums(graph: Graph, model: SimilaritySums) -> str:
-    levels = model.feature_level.tolist()
-    t = _values(
-        graph, model, list(zip(model.feature_input.tolist(), levels, strict=True))
-    )
-    if (model.factor != 1).any():
-        t = graph.op("Mul", t, model.factor)
-    alike = _SIMILARITIES[model.similarity](graph, model, t)
-    terms: list[list[tuple[int, float]]] = [[] for _ in range(model.n_rows)]
-    for anchor, row, weight in _mixing(model):
-        terms[row].append((anchor, weight))
-    return _weighted(graph, alike, model.n_anchors, terms, model.bias)
+@_write.register
+def _(operation: Features, graph: Graph, model: CompiledModel, values: str):
+    pairs = zip(operation.input.tolist(), operation.level.tolist(), strict=True)
+    t = _values(graph, model, list(pairs))
+    if (operation.factor != 1).any():
+        t = graph.op("Mul", t, operation.factor)
+    if operation.is_moved:
+        t = graph.op("Add", t, operation.move)
+    if not operation.normalise:
+        return t
+    if "mean" in operation.normalise:
+        total = graph.op("ReduceSum", t, _whole([1]))
+        t = graph.op("Sub", t, graph.op("Mul", total, operation.share))
+    square = graph.op("ReduceSum", graph.op("Mul", t, t), _whole([1]))
+    return graph.op("Mul", t, _inverse_root(graph, square))
 
 
-def _mixing(model: SimilaritySums) -> Iterator[tuple[int, int, float]]:
-    owner = np.repeat(np.arange(model.n_anchors), np.diff(model.start))
-    return zip(owner, model.term_row, model.weight, strict=True)
+@_write.register
+def _(operation: Similarities, graph: Graph, model: CompiledModel, values: str):
+    step, finish, _ = operation.kind
+    if step == "product":
+        total = graph.op("MatMul", values, np.ascontiguousarray(operation.anchor.T))
+        total = _with_constant(graph, operation, total)
+        power = total
+        for _ in range(operation.degree - 1):
+            power = graph.op("Mul", power, total)
+        return power
+    t = graph.op("Unsqueeze", values, _whole([1]))  # beside those of each anchor
+    if finish == "ratio":
+        least, most = (
+            _total(graph, operation, graph.op(kind, t, operation.anchor))
+            for kind in ("Min", "Max")
+        )
+        root = _inverse_root(graph, most)
+        return graph.op("Mul", graph.op("Mul", least, root), root)
+    apart = graph.op("Sub", t, operation.anchor)
+    if step == "absolute":
+        parts = graph.op("Abs", apart)
+    else:
+        parts = graph.op("Mul", apart, apart)
+    if step == "exp2":
+        alike = graph.op("Mul", _exp2_minus(graph, parts), operation.share)
+        return _total(graph, operation, alike)
+    return _exp2_minus(graph, _total(graph, operation, parts))
 
 
-def _moved(graph: Graph, model: Any, t: str) -> str:
-    return graph.op("Add", t, model.move) if model.move.any() else t
-
-
-def _beside(graph: Graph, model: SimilaritySums, t: str) -> str:
-    """Features, so that they can be compared with those of each anchor."""
-    return graph.op("Unsqueeze", t, _whole([1]))
-
-
-def _total(graph: Graph, model: SimilaritySums, parts: str) -> str:
+def _total(graph: Graph, operation: Similarities, parts: str) -> str:
     """Sum over the features of each anchor."""
     total = graph.op("ReduceSum", parts, _whole([2]), keepdims=0)
-    return graph.op("Add", total, model.constant) if model.constant.any() else total
+    return _with_constant(graph, operation, total)
 
 
-def _squared(graph: Graph, model: SimilaritySums, t: str) -> str:
-    apart = graph.op("Sub", _beside(graph, model, t), model.anchor)
-    return graph.op("Mul", apart, apart)
+def _with_constant(graph: Graph, operation: Similarities, total: str) -> str:
+    constant = operation.constant
+    return graph.op("Add", total, constant) if constant.any() else total
+
+
+@_write.register
+def _(operation: WeightedSums, graph: Graph, model: CompiledModel, values: str):
+    terms: list[list[tuple[int, float]]] = [[] for _ in range(operation.n_rows)]
+    for anchor, (rows, weights) in enumerate(operation.terms()):
+        for row, weight in zip(rows, weights, strict=True):
+            terms[row].append((anchor, weight))
+    return _weighted(graph, values, operation.n_anchors, terms, operation.bias)
 
 
 def _exp2_minus(graph: Graph, u: str) -> str:
-    """`exponentials.exp2_minus`, operation by operation."""
+    """`float32.exp2_minus`, operation by operation."""
     inside = graph.op("Less", u, CUTOFF)
     small = graph.op("Where", inside, u, np.float32(0))
     whole = graph.op("Floor", graph.op("Add", small, np.float32(0.5)))
@@ -200,7 +235,7 @@ def _exp2_minus(graph: Graph, u: str) -> str:
 
 
 def _inverse_root(graph: Graph, square: str) -> str:
-    """1 / sqrt(square), 0 for a number that is too small (`roots.inverse_root`)."""
+    """1 / sqrt(square), 0 for a number that is too small (`float32.inverse_root`)."""
     above = graph.op("Greater", square, LEAST)
     usable = graph.op("And", above, graph.op("Less", square, MOST))
     safe = graph.op("Where", usable, square, np.float32(1))
@@ -208,66 +243,13 @@ def _inverse_root(graph: Graph, square: str) -> str:
     return graph.op("Where", usable, root, graph.op("Mul", square, np.float32(0)))
 
 
-def _rbf(graph: Graph, model: SimilaritySums, t: str) -> str:
-    return _exp2_minus(graph, _total(graph, model, _squared(graph, model, t)))
-
-
-def _laplacian(graph: Graph, model: SimilaritySums, t: str) -> str:
-    apart = graph.op("Sub", _beside(graph, model, t), model.anchor)
-    return _exp2_minus(graph, _total(graph, model, graph.op("Abs", apart)))
-
-
-def _features(graph: Graph, model: Any, t: str) -> str:
-    alike = _exp2_minus(graph, _squared(graph, model, t))
-    return _total(graph, model, graph.op("Mul", alike, model.share))
-
-
-def _poly(graph: Graph, model: SimilaritySums, t: str) -> str:
-    total = graph.op("MatMul", t, np.ascontiguousarray(model.anchor.T))
-    total = graph.op("Add", total, model.constant)
-    power = total
-    for _ in range(model.degree - 1):
-        power = graph.op("Mul", power, total)
-    return power
-
-
-def _cosine(graph: Graph, model: Any, t: str) -> str:
-    t = _moved(graph, model, t)
-    if model.is_centred:
-        mean = graph.op("Mul", graph.op("ReduceSum", t, _whole([1])), model.share)
-        t = graph.op("Sub", t, mean)
-    square = graph.op("ReduceSum", graph.op("Mul", t, t), _whole([1]))
-    t = graph.op("Mul", t, _inverse_root(graph, square))
-    return graph.op("MatMul", t, np.ascontiguousarray(model.anchor.T))
-
-
-def _intersection(graph: Graph, model: Any, t: str) -> str:
-    t = _beside(graph, model, _moved(graph, model, t))
-    least, most = (
-        _total(graph, model, graph.op(kind, t, model.anchor)) for kind in ("Min", "Max")
-    )
-    root = _inverse_root(graph, most)
-    return graph.op("Mul", graph.op("Mul", least, root), root)
-
-
-_SIMILARITIES = {
-    "rbf": _rbf,
-    "laplacian": _laplacian,
-    "features": _features,
-    "poly": _poly,
-    "cosine": _cosine,
-    "ncc": _cosine,
-    "intersection": _intersection,
-}
-
-
 def _classes(graph: Graph, model: CompiledModel, rows: str) -> dict[str, str]:
     """Scores, class and label by the rules of `CompiledModel.scores` and `decide`."""
     spoken = graph.op("Greater", rows, LOWEST)  # a NaN is not
     scores = graph.op("Where", spoken, rows, LOWEST)
-    counts = np.bincount(model.owner, minlength=model.n_outputs)
+    counts = np.bincount(model.prototype_labels, minlength=model.n_outputs)
     if (counts > 1).any():
-        first = np.searchsorted(model.owner, np.arange(model.n_outputs))
+        first = np.searchsorted(model.prototype_labels, np.arange(model.n_outputs))
         # A class with fewer rows has its first one several times.
         place = np.arange(counts.max()) * (np.arange(counts.max()) < counts[:, None])
         chosen = graph.op("Gather", scores, _whole(first[:, None] + place), axis=1)

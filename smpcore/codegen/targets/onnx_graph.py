@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from smpcore.codegen.compiled import CompiledModel
+from smpcore.codegen.describe import arithmetic
 from smpcore.errors import ExportError
 
 #: Version of the operators and of the file: what onnxruntime has taken since 1.18.
@@ -71,7 +72,7 @@ class Graph:
             opset_imports=[make.make_opsetid("", OPSET)],
             ir_version=IR_VERSION,
             producer_name="Sparse Prototype Explorer",
-            doc_string=model.ARITHMETIC,
+            doc_string=arithmetic(model),
         )
         make.set_model_props(file, told)
         return file.SerializeToString(deterministic=True)

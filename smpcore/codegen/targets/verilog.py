@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from smpcore.codegen.integers.linear import QuantLinear
 from smpcore.codegen.package import Files, Package
+from smpcore.codegen.program import WeightedInputs
+from smpcore.codegen.quantised import QuantModel
 from smpcore.codegen.targets.verilog_modules import (
     LICENCE,
     MAX_PARALLEL_TERMS,
@@ -27,7 +28,7 @@ VERILOG_FILES = {
 
 
 def emit_testbench(
-    quant: QuantLinear,
+    quant: QuantModel,
     vectors: TestVectors,
     name: str,
     identity: str,
@@ -37,7 +38,7 @@ def emit_testbench(
 
     Parameters
     ----------
-    quant : QuantLinear
+    quant : QuantModel
     vectors : TestVectors
         Made by `test_vectors` for this model.
     name : str
@@ -188,7 +189,7 @@ def verilog(package: Package) -> Files:
         If the model is not linear.
     """
     model = package.model
-    if not isinstance(model, QuantLinear):
+    if model.find(WeightedInputs) is None:
         raise ExportError(
             "Verilog is for linear models only: SMP, SMaLL and the linear SVM; export "
             "this model as C."

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from smpcore.codegen.integers.linear import QuantLinear
+from smpcore.codegen.program import WeightedInputs
+from smpcore.codegen.quantised import QuantModel
 
 #: Up to so many terms the parallel module is written as well.
 MAX_PARALLEL_TERMS = 64
@@ -24,12 +25,12 @@ MAX_PARALLEL_TERMS = 64
 LICENCE = "// SPDX-License-Identifier: 0BSD. This generated code is yours."
 
 
-def emit_verilog(quant: QuantLinear, name: str) -> dict[str, str]:
+def emit_verilog(quant: QuantModel, name: str) -> dict[str, str]:
     """Write the modules of a model.
 
     Parameters
     ----------
-    quant : QuantLinear
+    quant : QuantModel
         Linear model in integers.
     name : str
         Of the serial module; the other is called ``<name>_parallel``.
@@ -45,7 +46,11 @@ def emit_verilog(quant: QuantLinear, name: str) -> dict[str, str]:
     return files
 
 
-def cycles(quant: QuantLinear) -> int:
+def _rows(quant: QuantModel) -> WeightedInputs:
+    return quant.find(WeightedInputs)
+
+
+def cycles(quant: QuantModel) -> int:
     """Clocks that the serial module takes from ``start`` to ``done``."""
     one_pass = len(_steps(quant)) + _LATENCY
     return 2 * one_pass - 1 if quant.tie > 0 and quant.n_outputs > 2 else one_pass
@@ -65,14 +70,14 @@ def constant(value: int, bits: int) -> str:
     return f"{bits}'sh{int(value) & (2**bits - 1):x}"
 
 
-def _steps(quant: QuantLinear) -> list[tuple[int, int, int, bool]]:
+def _steps(quant: QuantModel) -> list[tuple[int, int, int, bool]]:
     """Input, level, weight of each term, and whether it is the last of its row.
 
     A row without terms gets one of weight 0.
     """
     steps = []
     for row in range(quant.n_rows):
-        terms = list(quant.terms(row)) or [(0, -1, 0)]
+        terms = list(_rows(quant).terms(row)) or [(0, -1, 0)]
         steps += [(*term, k == len(terms) - 1) for k, term in enumerate(terms)]
     return steps
 
@@ -93,7 +98,7 @@ def _case(name: str, bits: int, n: int, entries: list[str], signed: bool) -> str
 """
 
 
-def _serial(quant: QuantLinear, name: str) -> str:
+def _serial(quant: QuantModel, name: str) -> str:
     width, accumulator = quant.width, quant.accumulator
     n, n_classes = len(quant.inputs), quant.n_outputs
     steps, place_bits = _steps(quant), index_bits(n)
@@ -107,8 +112,8 @@ def _serial(quant: QuantLinear, name: str) -> str:
     place_end, top = weight_bits + place_bits, weight_bits + place_bits
     top += (width + 1) * has_levels
     class_bits, row_bits = index_bits(n_classes), index_bits(quant.n_rows)
-    bias = [constant(value, accumulator) for value in quant.bias.tolist()]
-    classes = [f"{class_bits}'d{k}" for k in quant.owner.tolist()]
+    bias = [constant(value, accumulator) for value in _rows(quant).bias.tolist()]
+    classes = [f"{class_bits}'d{k}" for k in quant.prototype_labels.tolist()]
     tables = "\n".join(
         [
             _case("step", top + 1, len(steps), entries, signed=False),
@@ -146,7 +151,7 @@ def _serial(quant: QuantLinear, name: str) -> str:
     )
 
 
-def _decision(quant: QuantLinear) -> dict[str, str]:
+def _decision(quant: QuantModel) -> dict[str, str]:
     """Lines of the serial module that find the answer; see the top of this file."""
     top, tie = quant.accumulator, constant(quant.tie, quant.accumulator + 1)
     class_bits = index_bits(quant.n_outputs)
@@ -172,20 +177,20 @@ def _decision(quant: QuantLinear) -> dict[str, str]:
     return parts | second | {"valid": " && !second", "at_start": _SECOND_START}
 
 
-def _input_comment(quant: QuantLinear) -> str:
+def _input_comment(quant: QuantModel) -> str:
     return "\n".join(
         f"//   {place}: {one.given.identifier}"
         for place, one in enumerate(quant.inputs)
     )
 
 
-def _parallel(quant: QuantLinear, name: str) -> str:
+def _parallel(quant: QuantModel, name: str) -> str:
     width, accumulator = quant.width, quant.accumulator
     n, n_classes, m = len(quant.inputs), quant.n_outputs, quant.n_rows
     sums = ""
     for row in range(m):
-        terms = [constant(quant.bias[row], accumulator)]
-        for place, level, weight in quant.terms(row):
+        terms = [constant(_rows(quant).bias[row], accumulator)]
+        for place, level, weight in _rows(quant).terms(row):
             bits = 1 + int(abs(weight)).bit_length()
             value = f"$signed(x[{place * width} +: {width}])"
             if level < 0:
@@ -199,7 +204,9 @@ def _parallel(quant: QuantLinear, name: str) -> str:
     scores, largest = "", ""
     kind = f"    wire signed [{accumulator - 1}:0]"
     for k in range(n_classes):
-        rows = [f"row{row}" for row in np.flatnonzero(quant.owner == k).tolist()]
+        rows = [
+            f"row{row}" for row in np.flatnonzero(quant.prototype_labels == k).tolist()
+        ]
         scores += _running_largest(kind, rows, f"score{k}")
     names = [f"score{k}" for k in range(n_classes)]
     if not quant.is_regression:

@@ -1,11 +1,10 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from smpcore import codegen
 from smpcore.codegen import CompiledModel, compile_model
 from smpcore.errors import ExportError
+from tests.smpcore.codegen.programs import changed
 from tests.smpcore.codegen.toolchain import STRICT, run, unnoticed
 from tests.smpcore.codegen.zips import bundle, readme, unpack
 
@@ -68,14 +67,14 @@ def test_vectors_are_the_same_every_time(mixed_model):
 
 def test_vectors_end_where_no_other_rows_exist(mixed_model):
     first = mixed_model.inputs[1]
-    few = replace(
+    few = changed(
         mixed_model,
         inputs=(first,),
         bias=[0.0, 0.5],
-        owner=[0, 1],
+        prototype_labels=[0, 1],
         start=[0, 1, 2],
-        term_input=[0, 0],
-        term_level=[0, 1],
+        input=[0, 0],
+        level=[0, 1],
         weight=[1.0, 2.0],
     )
     found = codegen.test_vectors(few)

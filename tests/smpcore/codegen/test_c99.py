@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from smpcore import codegen
 from smpcore.chips import CHIPS, sizes
-from smpcore.codegen import compile_model, emit_c99, quantise
+from smpcore.codegen import code_bytes, compile_model, emit_c99, quantise
 from smpcore.codegen.names import c_bytes, c_string, identifier
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.kernel_models import random_kernel_model
+from tests.smpcore.codegen.programs import changed, part
 from tests.smpcore.codegen.toolchain import (
     COMPILED,
     SANITIZE,
@@ -165,7 +166,7 @@ def test_it_fits_the_chip(mixed_model, random_model, simulated, chip):
     digits = compile_model(random_model(64, 10, 2, 0.6))
     for compiled in (mixed_model, digits):
         flash, ram = sizes(compiled, simulated(chip), STRICT)
-        least, most = compiled.code_bytes[chip]
+        least, most = code_bytes(compiled, chip)
         assert least <= flash - compiled.table_bytes <= most
         assert ram == 0
 
@@ -245,9 +246,9 @@ def hostile(random_model, request):
         level_identifiers=tuple(identifier(n, taken) for n in names),
         high=float(len(names) - 1),
     )
-    level = np.where(compiled.term_input == 0, 7, -1)
-    compiled = replace(
-        compiled, inputs=tuple(inputs), term_level=level, classes=tuple(names)
+    level = np.where(part(compiled, "input") == 0, 7, -1)
+    compiled = changed(
+        compiled, inputs=tuple(inputs), level=level, classes=tuple(names)
     )
     return compiled if request.param == "floats" else quantise(compiled, 16)
 
@@ -333,9 +334,13 @@ def test_bad_names_are_refused(mixed_model):
 def test_sizes_beyond_the_format_are_refused(random_model):
     compiled = compile_model(random_model())
     n = 70_000
-    rows = {"bias": np.zeros(n), "owner": np.arange(n), "start": np.zeros(n + 1)}
-    terms = {name: [] for name in ("term_input", "term_level", "weight")}
-    many = replace(compiled, classes=tuple(range(n)), **rows, **terms)
+    rows = {
+        "bias": np.zeros(n),
+        "prototype_labels": np.arange(n),
+        "start": np.zeros(n + 1),
+    }
+    terms = {name: [] for name in ("input", "level", "weight")}
+    many = changed(compiled, classes=tuple(range(n)), **rows, **terms)
     with pytest.raises(
         ExportError, match="70000 classes, but generated C holds at most"
     ):

@@ -16,6 +16,7 @@ from smpcore.codegen import (
 )
 from smpcore.errors import ExportError
 from smpcore.similarity import SIMILARITIES, Similarity
+from tests.smpcore.codegen.programs import changed, part, spoiled
 from tests.smpcore.codegen.random_models import random_linear
 
 
@@ -59,7 +60,8 @@ def test_the_bound_is_tight_enough_to_certify(random_model):
 def test_a_broken_model_is_noticed(random_model):
     model = random_model()
     compiled = compile_model(model)
-    wrong = replace(compiled, bias=compiled.bias + np.float32([1, 0, 0, 0, 0, 0]))
+    bias = part(compiled, "bias") + np.float32([1, 0, 0, 0, 0, 0])
+    wrong = changed(compiled, bias=bias)
     X = np.random.default_rng(1).uniform(model.low, model.high, (1000, 6))
     assert agreement(wrong, model, X).n_broken > 0
 
@@ -73,13 +75,14 @@ def test_far_from_zero_an_offset_saves_the_digits(random_model):
     X = np.random.default_rng(0).integers(0, 160, (5000, 2)) / 16 + low
     assert agreement(compiled, model, X).score_error < 1e-5
 
+    (rows,) = compiled.operations
     bare = tuple(replace(entry, offset=0.0) for entry in compiled.inputs)
     bias = [
-        float(compiled.bias[row])
-        - sum(float(w) * compiled.inputs[i].offset for i, _, w in compiled.terms(row))
+        float(rows.bias[row])
+        - sum(float(w) * compiled.inputs[i].offset for i, _, w in rows.terms(row))
         for row in range(compiled.n_rows)
     ]
-    folded = agreement(replace(compiled, inputs=bare, bias=bias), model, X)
+    folded = agreement(changed(compiled, inputs=bare, bias=bias), model, X)
     assert folded.score_error > 1e-3
 
 
@@ -115,7 +118,7 @@ def test_max_pooling_takes_the_intercept_and_shared_prototypes(random_model):
     intercept = np.array([0.1, -0.2, 0.3])
     model = random_model(votes=votes.astype(float), intercept=intercept)
     compiled = compile_model(model)
-    assert compiled.owner.tolist() == [0, 0, 1, 1, 2, 2, 2]
+    assert compiled.prototype_labels.tolist() == [0, 0, 1, 1, 2, 2, 2]
     X = np.random.default_rng(1).normal(size=(500, 6)) * 4
     assert agreement(compiled, model, X).score_error < 1e-5
 
@@ -203,29 +206,41 @@ def test_json_gives_the_model_back_bit_for_bit(mixed, random_model, same_bits):
     same_bits(back.scores(rows), compiled.scores(rows))
 
 
-def _with(content, **changes):
-    return json.dumps({**content, **changes})
+def _n_terms(content):
+    return len(content["operations"][0]["weight"])
 
 
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
         (lambda c: "{", "not valid JSON"),
-        (lambda c: "[1]", "schema should be 1"),
-        (lambda c: _with(c, schema=2), "schema should be 1"),
-        (lambda c: _with(c, extra=1), "wrong entry: .*extra"),
-        (lambda c: _with(c, inputs=[]), "inputs should not be empty"),
-        (lambda c: _with(c, inputs=[{"name": "a"}]), "wrong entry: 'levels'"),
-        (lambda c: _with(c, bias=["a"]), "wrong entry"),
-        (lambda c: _with(c, bias=c["bias"][1:]), "start should lead"),
-        (lambda c: _with(c, bias=[1e300] * 6), "finite"),
-        (lambda c: _with(c, owner=[0, 0, 1, 1, 2, 3]), "owner should name a class"),
-        (lambda c: _with(c, owner=[0, 0, 1, 1, 1, 1]), "and every class"),
-        (lambda c: _with(c, owner=[1, 0, 1, 1, 2, 2]), "ascending"),
-        (lambda c: _with(c, term_input=[99] * len(c["weight"])), "index of inputs"),
-        (lambda c: _with(c, term_level=[0] * len(c["weight"])), "level of its input"),
-        (lambda c: _with(c, weight=c["weight"][1:]), "a level and a weight"),
-        (lambda c: _with(c, fallback=3), "fallback should be a class index"),
+        (lambda c: "[1]", "schema should be 2"),
+        (lambda c: spoiled(c, schema=1), "schema should be 2"),
+        (lambda c: spoiled(c, extra=1), "wrong entry: .*extra"),
+        (lambda c: spoiled(c, inputs=[]), "inputs should not be empty"),
+        (lambda c: spoiled(c, inputs=[{"name": "a"}]), "wrong entry: .*missing"),
+        (lambda c: spoiled(c, bias=["a"]), "wrong entry"),
+        (lambda c: spoiled(c, bias=[0.0] * 5), "start should lead"),
+        (lambda c: spoiled(c, bias=[1e300] * 6), "finite"),
+        (
+            lambda c: spoiled(c, prototype_labels=[0, 0, 1, 1, 2, 3]),
+            "prototype_labels should name a class",
+        ),
+        (lambda c: spoiled(c, prototype_labels=[0, 0, 1, 1, 1, 1]), "and every class"),
+        (lambda c: spoiled(c, prototype_labels=[1, 0, 1, 1, 2, 2]), "ascending"),
+        (
+            lambda c: spoiled(c, input=[99] * _n_terms(c)),
+            "index of inputs",
+        ),
+        (
+            lambda c: spoiled(c, level=[0] * _n_terms(c)),
+            "level of its input",
+        ),
+        (
+            lambda c: spoiled(c, weight=[1.0] * (_n_terms(c) - 1)),
+            "a level and a weight",
+        ),
+        (lambda c: spoiled(c, fallback=3), "fallback should be a class index"),
     ],
 )
 def test_spoiled_json_is_refused_in_words(random_model, spoil, words):

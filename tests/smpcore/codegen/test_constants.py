@@ -9,8 +9,8 @@ import pytest
 from smpcore import METHODS, Dataset, prepare
 from smpcore.codegen import agreement, compile_model, quantise, sample
 from smpcore.codegen import test_vectors as vectors_of
-from smpcore.codegen.kernels import KERNELS
-from smpcore.codegen.used import used_inputs
+from smpcore.codegen.similarities import SIMILARITIES
+from smpcore.codegen.used_inputs import used_inputs
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.integers.chips import integer_answers
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
@@ -71,7 +71,10 @@ def _with_constants(model, values):
 
 MODELS = {
     "linear": lambda: random_linear(6),
-    **{kind: lambda kind=kind: random_kernel_model(kind) for kind in sorted(KERNELS)},
+    **{
+        kind: lambda kind=kind: random_kernel_model(kind)
+        for kind in sorted(SIMILARITIES)
+    },
     "code": lambda: coded_model("rbf"),
 }
 

@@ -9,7 +9,7 @@ from smpcore import METHODS
 from smpcore.chips import CHIPS
 from smpcore.codegen import compile_model, conversion, estimated, quantise
 from smpcore.codegen.costs import TABLE, Costs, form_of, has_tables
-from smpcore.codegen.kernels import KERNELS
+from smpcore.codegen.similarities import SIMILARITIES
 from tests.bench.costs import told
 from tests.bench.export import fitted
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
@@ -22,7 +22,7 @@ def _models():
         yield compiled
         yield quantise(compiled, 8)
         yield quantise(compiled, 16)
-    for kind in KERNELS:
+    for kind in SIMILARITIES:
         compiled = compile_model(random_kernel_model(kind))
         yield compiled
         if kind in ("rbf", "laplacian"):

@@ -34,10 +34,11 @@ from smpcore.codegen import (
     quantise,
     sample,
 )
-from smpcore.codegen.c_inputs import training_ranges
 from smpcore.codegen.counts import in_counts, rows_in_counts
+from smpcore.codegen.targets.c99.inputs import training_ranges
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
+from tests.smpcore.codegen.programs import changed, part
 from tests.smpcore.codegen.test_regression import _one_value
 from tests.smpcore.codegen.toolchain import STRICT, CommandFailed, run, write
 from tests.smpcore.codegen.zips import bundle, contents, unpack
@@ -152,9 +153,9 @@ def test_an_id_is_that_of_all_that_decides(every_kind):
     told = replace(model, provenance={"data": {"name": "other"}})
     assert model_id(told) == model_id(model)
     entry = model.inputs[0]
-    changed = [
+    others = [
         *(
-            replace(model, **{name: getattr(model, name) + np.float32(2.0**-10)})
+            changed(model, **{name: part(model, name) + np.float32(2.0**-10)})
             for name in ("bias", "weight")
         ),
         replace(model, tie=0.5),
@@ -162,7 +163,7 @@ def test_an_id_is_that_of_all_that_decides(every_kind):
         replace(model, classes=tuple(reversed(model.classes))),
         replace(model, inputs=(replace(entry, missing=1.0), *model.inputs[1:])),
     ]
-    assert len({model_id(one) for one in (model, *changed)}) == len(changed) + 1
+    assert len({model_id(one) for one in (model, *others)}) == len(others) + 1
 
 
 def test_the_identity_is_in_every_file(every_kind, tool, tmp_path):
@@ -231,7 +232,7 @@ int main(void)
 
 def _checked(model, rows, tool, folder, many):
     """What the compiled check says of rows: the number, and the bits."""
-    kind = f"int{model.width}" if hasattr(model, "source") else "float32"
+    kind = f"int{model.width}" if model.is_integer else "float32"
     write(folder, {**emit_c99(model), "main.c": _CHECKER.encode()})
     c_kind = "float" if kind == "float32" else f"{kind}_t"
     flags = [f"-DINPUT={c_kind}", *(["-DMANY"] if many else [])]

@@ -11,13 +11,14 @@ import pytest
 from smpcore import METHODS, codegen, list_datasets, load_dataset
 from smpcore.codegen import compile_model, error_bound, model_id, sample
 from smpcore.codegen.columns import fixed_features
-from smpcore.codegen.compiled import LOWEST
-from smpcore.codegen.kernels import KERNELS
+from smpcore.codegen.program import LOWEST
+from smpcore.codegen.similarities import SIMILARITIES
 from smpcore.codegen.targets.onnx import emit_onnx
-from smpcore.codegen.used import seen_features
+from smpcore.codegen.used_inputs import seen_features
 from smpcore.errors import ExportError
 from tests.bench.export import fitted, random_table
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
+from tests.smpcore.codegen.programs import changed, part
 from tests.smpcore.codegen.test_regression import _one_value
 from tests.smpcore.codegen.toolchain import CommandFailed, run
 from tests.smpcore.codegen.zips import bundle, unpack
@@ -66,7 +67,7 @@ def _near_the_model(compiled, model, table, preparation=None):
     assert known.any() and (np.abs(scores - exact) <= bound)[known].all()
 
 
-@pytest.mark.parametrize("kind", KERNELS)
+@pytest.mark.parametrize("kind", SIMILARITIES)
 @pytest.mark.parametrize("density", [1.0, 0.4])
 def test_every_similarity_is_within_the_bound(kind, density):
     for seed in range(3):
@@ -95,9 +96,9 @@ def test_fitted_models_are_within_the_bound_on_all_rows(key, method):
         _near_the_model(compiled, model, table, preparation)
 
 
-@pytest.mark.parametrize("kind", ["linear", *KERNELS])
+@pytest.mark.parametrize("kind", ["linear", *SIMILARITIES])
 def test_a_value_is_within_the_bound(random_model, kind):
-    make = partial(random_kernel_model, kind) if kind in KERNELS else random_model
+    make = partial(random_kernel_model, kind) if kind in SIMILARITIES else random_model
     model = _one_value(make, 6)
     X = np.random.default_rng(0).uniform(model.low, model.high, (1000, len(model.low)))
     _near_the_model(compile_model(model), model, np.float32(X).astype(np.float64))
@@ -119,7 +120,7 @@ def test_missing_values_categories_and_offsets_count(mixed, mixed_model):
 def test_ties_and_the_fallback_are_as_in_the_emulator(random_model, density):
     base = compile_model(random_model(3, density=density))
     # Steps of 2^-10 that float32 adds without rounding: both sides are equal.
-    coarse = {n: np.round(getattr(base, n) * 4) / 4 for n in ("bias", "weight")}
+    coarse = {n: np.round(part(base, n) * 4) / 4 for n in ("bias", "weight")}
     rows = np.random.default_rng(0).integers(-9, 9, (3000, 3)) / 4.0
     rows[::11, 0], rows[::13, 1], rows[::17, 2] = np.inf, -np.inf, np.nan
     rows[:6] = np.where(rows[:6] > 0, np.inf, -np.inf)
@@ -127,11 +128,9 @@ def test_ties_and_the_fallback_are_as_in_the_emulator(random_model, density):
     silent = 0
     for fallback in (0, 2):
         for tie in (0.0, 0.25):
-            compiled = replace(base, **coarse, tie=tie, fallback=fallback)
-            compiled = replace(
-                compiled,
-                inputs=tuple(replace(e, offset=0.0) for e in compiled.inputs),
-            )
+            inputs = tuple(replace(e, offset=0.0) for e in base.inputs)
+            others = {"inputs": inputs, "tie": tie, "fallback": fallback}
+            compiled = changed(base, **coarse, **others)
             found = _answers(compiled, rows)
             scores = compiled.scores(rows)
             np.testing.assert_array_equal(found["scores"], scores)
@@ -143,7 +142,7 @@ def test_ties_and_the_fallback_are_as_in_the_emulator(random_model, density):
     assert silent > 20 or density < 1
 
 
-@pytest.mark.parametrize("kind", KERNELS)
+@pytest.mark.parametrize("kind", SIMILARITIES)
 def test_what_is_no_number_is_none_in_both(kind):
     compiled = compile_model(random_kernel_model(kind, density=0.5))
     compiled = replace(compiled, fallback=1)
@@ -167,7 +166,7 @@ def test_labels_have_the_type_of_the_classes(random_model):
 def test_the_file_has_core_operators_only_and_says_what_it_is(mixed_model):
     for model in (
         mixed_model,
-        *(compile_model(random_kernel_model(k)) for k in KERNELS),
+        *(compile_model(random_kernel_model(k)) for k in SIMILARITIES),
     ):
         content = emit_onnx(model, "abc", model_id(model))
         assert content == emit_onnx(model, "abc", model_id(model))

@@ -1,18 +1,24 @@
 """Models whose answer is a number: bit for bit the emulator, near the float64 value."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from smpcore import codegen, list_datasets, load_dataset
 from smpcore.chips import measure, sizes
-from smpcore.codegen import CompiledModel, agreement, compile_model, error_bound
-from smpcore.codegen.kernels import KERNELS
+from smpcore.codegen import (
+    CompiledModel,
+    agreement,
+    code_bytes,
+    compile_model,
+    error_bound,
+)
+from smpcore.codegen.similarities import SIMILARITIES
 from smpcore.errors import ExportError
 from tests.bench.export import kernel_fitted, random_table, super_sparse_regression
 from tests.smpcore.codegen.kernel_models import random_kernel_model
+from tests.smpcore.codegen.programs import changed, part
 from tests.smpcore.codegen.test_bundle import FILES, HOST_C
 from tests.smpcore.codegen.test_c99 import _rows
 from tests.smpcore.codegen.toolchain import (
@@ -25,7 +31,7 @@ from tests.smpcore.codegen.toolchain import (
 )
 from tests.smpcore.codegen.zips import bundle, readme, unpack
 
-KINDS = ["linear", *KERNELS]
+KINDS = ["linear", *SIMILARITIES]
 REGRESSION = [info.key for info in list_datasets() if info.task == "regression"]
 
 
@@ -85,7 +91,8 @@ def test_values_stay_within_the_bound(kind, model_of):
 def test_a_broken_model_is_noticed(kind, model_of):
     model = model_of(kind)
     compiled = compile_model(model)
-    wrong = replace(compiled, weight=compiled.weight * np.float32(1.001))
+    weight = part(compiled, "weight") * np.float32(1.001)
+    wrong = changed(compiled, weight=weight)
     X = np.random.default_rng(1).uniform(model.low, model.high, (200, model.n_features))
     assert agreement(wrong, model, X).n_broken > 100
 
@@ -103,7 +110,7 @@ def test_it_fits_the_chip(model_of, simulated, chip):
     for kind in KINDS:
         compiled = compile_model(model_of(kind))
         flash, ram = sizes(compiled, simulated(chip), STRICT)
-        least, most = compiled.code_bytes[chip]
+        least, most = code_bytes(compiled, chip)
         assert least <= flash - compiled.table_bytes <= most, kind
         assert ram == 0
 
@@ -157,7 +164,7 @@ def learnable(key, kind):
 
 @pytest.mark.parametrize(
     ("key", "kind"),
-    [(key, k) for key in REGRESSION for k in KERNELS if learnable(key, k)],
+    [(key, k) for key in REGRESSION for k in SIMILARITIES if learnable(key, k)],
 )
 def test_compiled_c_is_as_near_as_proved(key, kind, tool, same_bits):
     model, preparation, test, _, compiled = kernel_fitted(
@@ -197,6 +204,6 @@ def test_json_gives_the_model_back(model_of):
 
 def test_a_second_row_is_refused(random_model):
     content = json.loads(compile_model(random_model()).to_json())
-    content |= {"classes": None, "owner": [0] * 6}
+    content |= {"classes": None, "prototype_labels": [0] * 6}
     with pytest.raises(ExportError, match="bias should be one number for regression"):
         CompiledModel.from_json(json.dumps(content))

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from smpcore import codegen
 from smpcore.chips import measure, sizes
-from smpcore.codegen import compile_model
-from smpcore.codegen.kernels import KERNELS
+from smpcore.codegen import code_bytes, compile_model
+from smpcore.codegen.similarities import SIMILARITIES
 from tests.smpcore.codegen.kernel_models import random_kernel_model
+from tests.smpcore.codegen.programs import changed, part
 from tests.smpcore.codegen.test_bundle import HOST_C
 from tests.smpcore.codegen.test_c99 import _rows
 from tests.smpcore.codegen.toolchain import (
@@ -31,7 +32,7 @@ def _models(mixed):
     """Models that take every branch of the emitter."""
     _, preparation = mixed
     names = preparation.feature_names
-    for kind in KERNELS:
+    for kind in SIMILARITIES:
         model = random_kernel_model(kind)
         yield f"{kind} dense", compile_model(model)
         yield (
@@ -89,7 +90,7 @@ def test_c_equals_the_emulator_bit_for_bit(
 
 
 @given(
-    kind=st.sampled_from(sorted(KERNELS)),
+    kind=st.sampled_from(sorted(SIMILARITIES)),
     n_features=st.integers(1, 60),
     n_anchors=st.integers(1, 60),
     n_classes=st.integers(2, 5),
@@ -112,7 +113,7 @@ def test_any_model_is_clean_under_the_sanitizers(
         np.testing.assert_array_equal(winners, compiled.winners(rows))
 
 
-@pytest.mark.parametrize("kind", KERNELS)
+@pytest.mark.parametrize("kind", SIMILARITIES)
 def test_clang_finds_nothing_either(tool, same_bits, kind):
     compiled = compile_model(random_kernel_model(kind, density=0.3))
     rows = _rows(compiled, 500)
@@ -136,7 +137,8 @@ def test_an_avr_gives_the_same_bits(mixed, simulated, same_bits):
 
 def test_a_wrong_score_on_an_avr_is_noticed(simulated):
     compiled = compile_model(random_kernel_model())
-    wrong = replace(compiled, weight=np.nextafter(compiled.weight, np.float32(9)))
+    weight = np.nextafter(part(compiled, "weight"), np.float32(9))
+    wrong = changed(compiled, weight=weight)
     rows = _rows(compiled, 60)[:20]
     found = measure(wrong, rows, simulated("ATmega328P"))
     assert (found.scores != compiled.scores(rows)).any()
@@ -148,7 +150,7 @@ def test_it_fits_the_chip(mixed, simulated, chip):
         if "300" in name:
             continue
         flash, ram = sizes(compiled, simulated(chip), STRICT)
-        least, most = compiled.code_bytes[chip]
+        least, most = code_bytes(compiled, chip)
         assert least <= flash - compiled.table_bytes <= most, name
         assert ram == 0
 
@@ -185,7 +187,7 @@ def test_cppcheck_finds_nothing(mixed, tool, tmp_path):
         run(*command, "--quiet", *ignored, "mdl.c", cwd=tmp_path)
 
 
-@pytest.mark.parametrize("kind", KERNELS)
+@pytest.mark.parametrize("kind", SIMILARITIES)
 def test_the_self_test_of_a_bundle_runs(mixed, tool, tmp_path, kind):
     _, preparation = mixed
     names = preparation.feature_names
@@ -205,7 +207,7 @@ def test_the_self_test_of_a_bundle_runs(mixed, tool, tmp_path, kind):
     ("kind", "dense"),
     [
         pytest.param(kind, dense, marks=pytest.mark.exhaustive if other else ())
-        for number, kind in enumerate(KERNELS)
+        for number, kind in enumerate(SIMILARITIES)
         for dense, other in ((True, number % 2), (False, 1 - number % 2))
     ],
 )
@@ -232,7 +234,7 @@ def test_the_self_test_catches_what_is_wrong(tool, tmp_path, kind, dense):
     )
     compiled = compile_model(model)
     unpack(bundle(compiled, codegen.test_vectors(compiled, n=64)), tmp_path)
-    assert compiled.is_dense is dense
+    assert part(compiled, "is_dense") is dense
     every, unseen = unnoticed(tmp_path, [*HOST_C, "mdl.c"])
     assert {f"mdl_{name}" for name in compiled.tables()} == {
         table for table, _ in every

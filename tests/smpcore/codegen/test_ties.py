@@ -5,7 +5,7 @@ import pytest
 
 from smpcore import METHODS
 from smpcore.codegen import agreement, compile_model, quantise
-from smpcore.codegen.integers.plain_python import emit_plain_python, has_python
+from smpcore.codegen.targets.python import emit_plain_python
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.toolchain import answers_in_c
 
@@ -75,8 +75,7 @@ def test_no_row_of_a_discrete_table_gets_another_class(table, method, tool):
             continue  # said on the page
         integers = quant.quantise(compiled.rows(X))
         winners = quant.winners(integers)
-        if has_python(quant):
-            assert _answers_of_python(quant, integers) == winners.tolist()
+        assert _answers_of_python(quant, integers) == winners.tolist()
         found = agreement(quant, model, X)
         assert found.n_broken == 0
         differ = int((model.classes[winners] != expected).sum())

@@ -4,7 +4,7 @@ import pytest
 
 from smpcore.codegen import compile_model, emit_c99, quantise
 from smpcore.codegen import test_vectors as vectors_of
-from smpcore.codegen.c_selftest import selftest_files
+from smpcore.codegen.targets.c99.selftest import selftest_files
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
 from tests.smpcore.codegen.random_models import random_linear
 from tests.smpcore.codegen.toolchain import run

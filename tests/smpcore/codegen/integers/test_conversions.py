@@ -9,9 +9,9 @@ from smpcore import codegen
 from smpcore.chips import CHIPS
 from smpcore.chips.measuring import simulated as simulated_rows
 from smpcore.codegen import SensorRange, compile_model, emit_c99, quantise, sample
-from smpcore.codegen.c_selftest import selftest_files
-from smpcore.codegen.integers.conversions import conversions
-from smpcore.codegen.integers.inputs import ends
+from smpcore.codegen.conversions import conversions
+from smpcore.codegen.quant_inputs import container_ends
+from smpcore.codegen.targets.c99.selftest import selftest_files
 from tests.smpcore.codegen.random_models import random_linear
 from tests.smpcore.codegen.toolchain import (
     SANITIZE,
@@ -62,7 +62,7 @@ def width(request):
 @pytest.mark.parametrize("name", NAMES)
 def test_vectors_are_what_they_are_called(quant_of, name, width):
     quant = quant_of(name, width)
-    found, (least, most) = conversions(quant), ends(width)
+    found, (least, most) = conversions(quant), container_ends(width)
     at = {kind: row for row, kind in enumerate(found.kinds)}
     assert len(at) == len(found.values) == len(found.integers)
     for place, one in enumerate(quant.inputs):

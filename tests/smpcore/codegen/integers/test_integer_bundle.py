@@ -17,10 +17,11 @@ from smpcore.codegen import (
     quantise,
     sample,
 )
-from smpcore.codegen.integers.inputs import ends
-from smpcore.codegen.integers.neighbours import neighbours
-from smpcore.codegen.schema import schema
+from smpcore.codegen.json_text import schema
+from smpcore.codegen.neighbours import neighbours
+from smpcore.codegen.quant_inputs import container_ends
 from smpcore.errors import ExportError
+from tests.smpcore.codegen.programs import changed, part, spoiled
 from tests.smpcore.codegen.toolchain import SANITIZE, STRICT, CommandFailed, run
 from tests.smpcore.codegen.zips import bundle, readme, unpack
 
@@ -90,9 +91,11 @@ def test_vectors_try_every_kind_of_row(quant, mixed):
     least, most = (tuple(row) for row in (rows.min(axis=0), rows.max(axis=0)))
     number = [one.is_number for one in quant.inputs]
     assert {v for v, n in zip(least, number, strict=True) if n} == {
-        ends(quant.width)[0]
+        container_ends(quant.width)[0]
     }
-    assert {v for v, n in zip(most, number, strict=True) if n} == {ends(quant.width)[1]}
+    assert {v for v, n in zip(most, number, strict=True) if n} == {
+        container_ends(quant.width)[1]
+    }
     assert tuple(quant.saturating_row) in tried
 
 
@@ -135,10 +138,10 @@ def test_a_changed_number_changes_a_score(random_model, width, seed):
     found = codegen.test_vectors(quant)
     rows, survivors = found.rows.astype(np.int64), []
     for name in ("weight", "bias"):
-        for place in range(len(getattr(quant, name))):
-            changed = getattr(quant, name).copy()
-            changed[place] -= np.sign(changed[place]) or 1  # towards 0: never too large
-            other = replace(quant, **{name: changed})
+        for place in range(len(part(quant, name))):
+            numbers = part(quant, name).copy()
+            numbers[place] -= np.sign(numbers[place]) or 1  # towards 0: never too large
+            other = changed(quant, **{name: numbers})
             if np.array_equal(other.scores(rows), found.scores):
                 survivors.append((name, place))
     assert survivors == []
@@ -167,25 +170,28 @@ def test_the_json_is_as_its_schema_says(quant, mixed_model, tmp_path):
             less = {key: value for key, value in content.items() if key != name}
             with pytest.raises(jsonschema.ValidationError, match=name):
                 jsonschema.validate(less, told)
-        with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate(content | {"bias": ["1"]}, told)
+        for entries in ({"bias": ["1"]}, {"operation": "Other"}, {"level": None}):
+            with pytest.raises(jsonschema.ValidationError):
+                jsonschema.validate(json.loads(spoiled(content, **entries)), told)
 
 
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"form": "Other"}, "form='Other' should be one of"),
+        ({"operation": "Other"}, "operation='Other' should be one of"),
         ({"schema": 7}, "schema should be 2"),
         ({"weight": "x"}, "wrong entry"),
         ({"more": 1}, "wrong entry"),
         ({"bias": [2**40, 0, 0, 0, 0, 0]}, "bits hold"),
+        ({"input": [99] * 5}, "should have an input, a level"),
+        ({"start": [1]}, "start should lead through all terms"),
         ({"source": {}}, "schema should be"),
     ],
 )
 def test_json_that_is_no_model_is_refused(mixed_model, change, told):
-    content = json.loads(quantise(mixed_model, 8).to_json()) | change
+    content = json.loads(quantise(mixed_model, 8).to_json())
     with pytest.raises(ExportError, match=told):
-        QuantModel.from_json(json.dumps(content))
+        QuantModel.from_json(spoiled(content, **change))
     with pytest.raises(ExportError, match="not valid JSON"):
         QuantModel.from_json("{")
 
@@ -301,7 +307,7 @@ def _same_in_python(quant, folder):
     found = [module.quantise(row) for row in values.tolist()]
     np.testing.assert_array_equal(found, quant.quantise(values))
     random = np.random.default_rng(0)
-    least, most = ends(quant.width)
+    least, most = container_ends(quant.width)
     rows = random.integers(least, most + 1, (300, len(quant.inputs)))
     rows[0] = quant.saturating_row
     told = [module.saturated(row) for row in rows.tolist()]

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smpcore.codegen import compile_model, emit_c99, quantise
-from smpcore.codegen.costs import has_tables
-from smpcore.codegen.integers.grid import whole_features
+from smpcore.codegen.constants import has_tables
+from smpcore.codegen.discriminating import discriminating_inputs
+from smpcore.codegen.program import FixedPointFeatures
+from smpcore.codegen.run import whole_features
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.integers.chips import integer_answers, write_integers
 from tests.smpcore.codegen.integers.test_integers_linear import drawn_integers
@@ -205,7 +207,7 @@ int main(void)
 def _vectors(quant, n=48):
     """The model's own telling rows, the least margins of each pair, random rows."""
     drawn = drawn_integers(quant, 20_000)
-    telling = list(quant.telling_rows(drawn[:400]))
+    telling = list(discriminating_inputs(quant, drawn[:400]))
     left, right = drawn[::2], drawn[1::2]
     for _ in range(16):
         middle = (left + right) // 2
@@ -248,9 +250,10 @@ def _unseen(folder, files, count):
 
 def _changes_nothing(quant, name, place):
     """Whether a factor or an origin one larger gives the same feature of any count."""
-    numbers = [quant.factor[place], quant.origin[place]]
+    features = quant.find(FixedPointFeatures)
+    numbers = [features.factor[place], features.origin[place]]
     counts = np.arange(-128, 128)[:, None]
-    rest = quant.places[[place]], quant.top
+    rest = features.places[[place]], features.top
     was = whole_features(counts, *(np.array([n]) for n in numbers), *rest)
     numbers[name == "mdl_origin"] += 1
     now = whole_features(counts, *(np.array([n]) for n in numbers), *rest)

@@ -15,7 +15,7 @@ from smpcore.codegen import (
     quantise,
     sample,
 )
-from smpcore.codegen.integers.inputs import ends
+from smpcore.codegen.quant_inputs import container_ends
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.integers.chips import integer_answers
 from tests.smpcore.codegen.integers.mixed_tables import mixed_columns
@@ -28,7 +28,7 @@ LINEAR = ("smp", "smallk", "mprotsvm")
 def drawn_integers(quant, n, seed=0):
     """Any bits that inputs may have, the corners first."""
     random = np.random.default_rng(seed)
-    least, most = ends(quant.width)
+    least, most = container_ends(quant.width)
     rows = random.integers(least, most + 1, (n, len(quant.inputs)))
     rows[0], rows[1], rows[2] = least, most, quant.saturating_row
     return rows
@@ -98,7 +98,7 @@ def test_the_proof_holds_on_test_rows_and_random_rows(fitted, data, method, widt
     exact = compiled.scores(rows).astype(np.float64)
     exact -= exact[:, :1] if quant.relative else 0
     bounds = quant.row_bounds(rows)
-    first = np.searchsorted(quant.owner, np.arange(quant.n_outputs))
+    first = np.searchsorted(quant.prototype_labels, np.arange(quant.n_outputs))
     bounds = np.maximum.reduceat(bounds, first, axis=1)
     assert (np.abs(quant.real_scores(rows) - exact) <= bounds).all()
     if width == 16:  # values far outside the training rows' are clipped

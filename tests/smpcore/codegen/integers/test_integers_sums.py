@@ -1,5 +1,6 @@
 """Similarity sums in integers: proofs, errors, and C that gives every score."""
 
+import json
 from dataclasses import replace
 from functools import cache
 
@@ -7,10 +8,18 @@ import numpy as np
 import pytest
 
 from smpcore import METHODS, load_dataset, prepare, split
-from smpcore.codegen import agreement, compile_model, error_bound, quantise, sample
-from smpcore.codegen.integers.fade import MOST_SCALE, Fade
-from smpcore.codegen.integers.grid import POWERS
-from smpcore.codegen.integers.inputs import ends
+from smpcore.codegen import (
+    QuantModel,
+    agreement,
+    compile_model,
+    error_bound,
+    quantise,
+    sample,
+)
+from smpcore.codegen.discriminating import discriminating_inputs
+from smpcore.codegen.fixed_point import MOST_SCALE, FixedPointExp2
+from smpcore.codegen.grid import POWERS
+from smpcore.codegen.quant_inputs import container_ends
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.integers.chips import integer_answers
 from tests.smpcore.codegen.integers.test_integers_linear import (
@@ -22,6 +31,14 @@ from tests.smpcore.codegen.kernel_models import (
     kernel_model,
     random_kernel_model,
     svm_model,
+)
+from tests.smpcore.codegen.programs import (
+    changed,
+    farthest_rows,
+    part,
+    spoiled,
+    whole_distances,
+    whole_similarities,
 )
 
 #: Name of a model -> data, method ("svm": of scikit-learn) and its parameters.
@@ -65,12 +82,12 @@ def tried_rows(quant, raw, n=20_000, seed=0):
     random = np.random.default_rng(seed)
     rows = drawn_integers(quant, n, seed)
     near = quant.quantise(raw)[random.integers(0, len(raw), n // 2)]
-    least, most = ends(quant.width)
+    least, most = container_ends(quant.width)
     shaken = near + random.integers(-3, 4, near.shape) * (
         random.random(near.shape) < 0.2
     )
     rows[n // 2 :] = np.clip(shaken, least, most)
-    told = list(quant.telling_rows(drawn_integers(quant, 8, seed)))[: n // 4]
+    told = list(discriminating_inputs(quant, drawn_integers(quant, 8, seed)))[: n // 4]
     rows[3 : 3 + len(told)] = told
     return rows
 
@@ -94,7 +111,7 @@ def test_c_gives_every_score(tool, name, width):
     _, _, test, compiled = fitted(name)
     quant = quantise(compiled, width)
     rows = tried_rows(quant, quant.rows(test))
-    alike = quant.fade.similarity(quant.distances(rows))
+    alike = whole_similarities(quant, rows)
     assert 0.1 < (alike > 0).mean() and np.unique(alike).size > 500
     same_in_c(quant, rows, tool("gcc"), SANITIZE)
 
@@ -222,8 +239,8 @@ def test_random_models_keep_their_bounds(tool):
 @pytest.mark.parametrize("name", MODELS)
 def test_no_bits_lead_beyond_what_is_proved(name, width):
     quant = quantise(fitted(name)[-1], width)
-    reached = quant.distances(quant.farthest_rows)
-    most = quant.distances(tried_rows(quant, quant.values(quant.farthest_rows)))
+    reached = whole_distances(quant, farthest_rows(quant))
+    most = whole_distances(quant, tried_rows(quant, quant.values(farthest_rows(quant))))
     # Features do not mix in a distance, so its largest value is known exactly.
     np.testing.assert_array_equal(reached.diagonal(), most.max(axis=0))
     assert most.max() <= 2**32 - 1
@@ -237,23 +254,23 @@ def test_wide_tables_use_their_bits():
     """The finest grid whose distances fit: twice as fine would not."""
     for name in ("digits", "breast cancer"):
         quant = quantise(fitted(name)[-1], 16)
-        assert quant.distances(quant.farthest_rows).max() > 2**30
+        assert whole_distances(quant, farthest_rows(quant)).max() > 2**30
 
 
 @pytest.mark.parametrize("scale", [0.7, 5.0, 1000.3, 1e5, 3.3e6, MOST_SCALE])
 def test_fading_is_as_exact_as_proved(scale):
-    fade = Fade.of(scale)
+    exp2 = FixedPointExp2.of(scale)
     most = min(int(17 * scale) + 5, 2**32 - 1)
-    edge = (fade.last + 1) << fade.drop
+    edge = (exp2.last + 1) << exp2.drop
     random = np.random.default_rng(0).integers(0, most, 200_000)
     distance = np.unique(np.r_[np.arange(min(most, 50_000)), random, edge - 1, edge])
-    coarse = np.minimum(distance >> fade.drop, fade.last) * fade.gain + fade.half
-    assert coarse.max() < 2**32 and (coarse >> fade.down).max() < 2**16
+    coarse = np.minimum(distance >> exp2.drop, exp2.last) * exp2.gain + exp2.half
+    assert coarse.max() < 2**32 and (coarse >> exp2.down).max() < 2**16
     exact = 2.0 ** (-distance / scale)
-    bound = exact * (2.0**fade.exponent_error - 1) + fade.error
-    assert (np.abs(fade.similarity(distance) / 2**15 - exact) <= bound).all()
+    bound = exact * (2.0**exp2.exponent_error - 1) + exp2.error
+    assert (np.abs(exp2.similarity(distance) / 2**15 - exact) <= bound).all()
     assert bound.max() < (0.003 if scale > 1000 else 0.2)
-    assert (np.diff(fade.similarity(distance)) <= 0).all()
+    assert (np.diff(exp2.similarity(distance)) <= 0).all()
 
 
 def test_8_bits_are_refused_where_they_are_too_coarse():
@@ -309,12 +326,30 @@ def test_every_wrong_number_shows_in_a_score():
     quant = quantise(compiled, 16)
     rows = tried_rows(quant, quant.rows(test), 1_000)
     right = quant.scores(rows)
-    counts = {"origin": 1 << quant.places}  # less is less than a whole feature
+    counts = {"origin": 1 << part(quant, "places")}  # less is less than a whole feature
     for name in ("anchor", "factor", "origin", "places", "weight", "bias"):
-        numbers = getattr(quant, name)
+        numbers = part(quant, name)
         step = np.broadcast_to(counts.get(name, 1), numbers.shape)
         for place in range(numbers.size):
-            changed = numbers.copy()
-            changed.flat[place] += step.flat[place]
-            wrong = replace(quant, **{name: changed})
+            other = numbers.copy()
+            other.flat[place] += step.flat[place]
+            wrong = changed(quant, **{name: other})
             assert (wrong.scores(rows) != right).any(), (name, place)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"input": [9] * 5}, "input should be an index of inputs"),
+        ({"places": [40] * 5}, "places should be shifts"),
+        ({"origin": [0]}, "should have a number for each factor"),
+        ({"power": 3}, "power should be 1 or 2"),
+        ({"anchor": [[1]]}, "anchor should be a table"),
+        ({"row": [9] * 42}, "row should be a row"),
+        ({"exp2": {}}, "wrong entry"),
+    ],
+)
+def test_spoiled_json_is_refused_in_words(change, words):
+    quant = quantise(compile_model(random_kernel_model("rbf")), 16)
+    with pytest.raises(ExportError, match=words):
+        QuantModel.from_json(spoiled(json.loads(quant.to_json()), **change))

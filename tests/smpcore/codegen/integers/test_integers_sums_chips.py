@@ -7,9 +7,11 @@ import pytest
 
 from smpcore.chips import CHIPS, measure
 from smpcore.codegen import compile_model, quantise
+from smpcore.codegen.discriminating import extreme_rows
 from tests.smpcore.codegen.integers.chips import write_integers
 from tests.smpcore.codegen.integers.test_integers_sums import fitted, tried_rows
 from tests.smpcore.codegen.kernel_models import random_kernel_model
+from tests.smpcore.codegen.programs import whole_similarities
 from tests.smpcore.codegen.test_chips import VERSIONS
 from tests.smpcore.codegen.test_regression import _one_value
 from tests.smpcore.codegen.toolchain import STRICT, run
@@ -28,7 +30,7 @@ MODELS = {
 
 def rows_near_anchors(quant, n):
     """Rows of integers that have similarities, and corners."""
-    return tried_rows(quant, quant.values(quant.nearest_rows), n)
+    return tried_rows(quant, quant.values(extreme_rows(quant, farthest=False)), n)
 
 
 #: Each model with every chip, the widths in turns; the other width by --all.
@@ -45,7 +47,7 @@ CASES = [
 def test_a_chip_gives_every_score(simulated, name, width, chip):
     quant = quantise(compile_model(MODELS[name]()), width)
     rows = rows_near_anchors(quant, 100)
-    assert (quant.fade.similarity(quant.distances(rows)) > 0).mean() > 0.3
+    assert (whole_similarities(quant, rows) > 0).mean() > 0.3
     found = measure(quant, rows, simulated(chip), STRICT)
     np.testing.assert_array_equal(found.scores, quant.scores(rows))
     np.testing.assert_array_equal(found.winners, quant.decide(quant.scores(rows)))

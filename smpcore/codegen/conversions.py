@@ -1,0 +1,113 @@
+"""Numbers that try the conversion of inputs where it is most likely to be wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from smpcore.codegen.quant_inputs import QuantInput, container_ends
+from smpcore.codegen.quantised import QuantModel
+
+_MOST = np.finfo(np.float32).max
+#: Bits of a float32: as many halvings find any one of them.
+_BITS = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Conversions:
+    """Rows of numbers with the integers that ``quantise`` makes of them.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, n_inputs), float32
+        In the units of the table.
+    integers : ndarray of shape (n, n_inputs), int8 or int16
+    kinds : tuple of str
+        What each row tries, of all inputs at once.
+    """
+
+    values: np.ndarray
+    integers: np.ndarray
+    kinds: tuple[str, ...]
+
+
+def conversions(quant: QuantModel) -> Conversions:
+    """Choose numbers for each input: ends of its range, halves, far outside, missing.
+
+    A half is given as two neighbouring floats, of which the one becomes the lower and
+    the other the upper integer: whatever rounds elsewhere gets one of them wrong.
+
+    Parameters
+    ----------
+    quant : QuantModel
+
+    Returns
+    -------
+    Conversions
+        The same for the same model.
+    """
+    least, most = container_ends(quant.width)
+    steps = {
+        "low end of the integers": least + 1,
+        "half below 0": 0,
+        "half above 0": 1,
+        "a half between": least // 2,
+        "another half": most // 3,
+        "high end of the integers": most,
+    }
+    kinds = (
+        *("missing", "low end of the range", "high end of the range", "middle"),
+        *("far below", "far above", "infinite, below", "infinite, above", "minus 0"),
+        *(f"{name}, {side}" for name in steps for side in ("under it", "over it")),
+    )
+    over = np.array(list(steps.values()))
+    columns = [
+        _numbers(one, quant.width, over) if one.is_number else _levels(one)
+        for one in quant.inputs
+    ]
+    values = np.column_stack(columns).astype(np.float32)
+    integers = quant.quantise(values).astype(f"int{quant.width}")
+    return Conversions(values, integers, kinds)
+
+
+def _numbers(one: QuantInput, width: int, integers: np.ndarray) -> np.ndarray:
+    over = _first_floats(one, width, integers)
+    pairs = np.column_stack([np.nextafter(over, np.float32(-np.inf)), over])
+    ends_of_range = np.float32([one.low, one.high, one.zero])
+    outside = np.float32([-_MOST, _MOST, -np.inf, np.inf, -0.0])
+    return np.concatenate([[np.nan], ends_of_range, outside, pairs.ravel()])
+
+
+def _first_floats(one: QuantInput, width: int, integers: np.ndarray) -> np.ndarray:
+    """Smallest float32 numbers that become at least these integers.
+
+    Found by halving: a larger number never becomes a smaller integer.
+    """
+    low = np.full(len(integers), _place(np.float32(-np.inf)))
+    high = np.full(len(integers), _place(np.float32(np.inf)))
+    for _ in range(_BITS):
+        middle = (low + high) // 2
+        reached = one.quantise(_float(middle), width) >= integers
+        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+    return _float(high)
+
+
+def _place(number: np.float32) -> int:
+    """Place of a float32 among all of them, the neighbour of 0 being 1."""
+    bits = int(np.abs(number).view(np.int32))
+    return bits if number >= 0 else -bits
+
+
+def _float(places: np.ndarray) -> np.ndarray:
+    size = np.abs(places).astype(np.int32).view(np.float32)
+    return np.where(places < 0, -size, size)
+
+
+def _levels(one: QuantInput) -> np.ndarray:
+    """Indices of levels, and as many numbers that are none as rows are left."""
+    n = np.float32(len(one.given.levels))
+    below = np.nextafter(n, np.float32(0))
+    usual = [np.nan, 0, n - 1, n // 2, -_MOST, _MOST, -np.inf, np.inf, -0.0]
+    odd = [-0.5, 0.5, -1, 1, below, n, n + 0.5, -1e-30, n - 0.5, n + 1, -0.999, 127]
+    return np.array([*usual, *odd], np.float32)

@@ -1,0 +1,219 @@
+"""Reader: sentences about a program, and how much there is of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from smpcore.codegen.constants import features_differ
+from smpcore.codegen.names import shorten
+from smpcore.codegen.program import (
+    Features,
+    FixedPointFeatures,
+    FixedPointSimilarities,
+    Operation,
+    Similarities,
+    SparseCode,
+    WeightedInputs,
+    WeightedSums,
+)
+from smpcore.codegen.rounding import rows_over_counts
+
+_OF_SIMILARITIES = {
+    "rbf": "s = 2^-(sum of (t - anchor)^2)",
+    "poly": "s = (constant + sum of anchor * t)^degree",
+    "laplacian": "s = 2^-(sum of |t - anchor|)",
+    "cosine": "t of length 1, s = sum of anchor * t",
+    "ncc": "t less its mean, of length 1, s = sum of anchor * t",
+    "features": "s = constant + sum of share * 2^-(t - anchor)^2",
+    "intersection": "s = sum of min(t, anchor) / sum of max(t, anchor)",
+}
+
+
+def parts(model: Any) -> str:
+    """What a model is made of, for a README; of integers also what rounds to 0.
+
+    Parameters
+    ----------
+    model : CompiledModel or QuantModel
+
+    Returns
+    -------
+    str
+    """
+    if model.is_integer:
+        whole = (parts(model.source), zero_weights_in_words(model))
+        return ". ".join(filter(None, whole))
+    code, sums = model.find(SparseCode), model.find(WeightedSums)
+    if sums is None:
+        rows = model.find(WeightedInputs)
+        n_rows, n_terms = rows.n_rows, rows.n_terms
+        one = f"A sum of {n_terms} weighted inputs"
+        several = f"{n_rows} sparse prototypes with {n_terms} weights in all"
+    else:
+        d, kind = model.find(Features).n_features, model.find(Similarities).similarity
+        of = f"{sums.n_anchors} anchors of {d} features ({kind} similarity)"
+        one = f"A sum of {sums.n_anchors} similarities to {of.split(' ', 1)[1]}"
+        several = f"{sums.n_rows} prototypes mixed from {of}"
+    if code is None:
+        return one if model.is_regression else several
+    return f"Codes of at most {code.limit} of {several}"
+
+
+def warnings(model: Any) -> tuple[str, ...]:
+    """What whoever gets the files should know first, in whole sentences."""
+    if not model.n_training_rows:
+        return ()
+    return (
+        f"This model contains {model.n_training_rows} training rows (support vectors): "
+        "whoever has these files can read them. Pass them on only if you may pass on "
+        "those rows.",
+    )
+
+
+def n_anchors(model: Any) -> int:
+    """Points that inputs are compared with."""
+    sums = model.find(WeightedSums)
+    return sums.n_anchors if sums else 0
+
+
+def stack_bytes(model: Any) -> int:
+    """RAM that the arrays of one prediction take, of a model in floats.
+
+    One float for each row of sums, and for each feature that is not just an input; of
+    a code similarity, slope and mark per prototype, and the factor.
+    """
+    sums, code = model.find(WeightedSums), model.find(SparseCode)
+    arrays = 0
+    if sums:
+        n_features = model.find(Features).n_features if features_differ(model) else 0
+        arrays = 4 * (sums.n_rows + n_features)
+    if code is None:
+        return arrays
+    m, limit = code.n_prototypes, code.limit
+    index = np.min_scalar_type(m).itemsize
+    # Sums count those of all prototypes themselves.
+    slopes = 4 * m if arrays else 8 * m
+    factor = 4 * (limit * (limit + 1) // 2)
+    return arrays + slopes + m + (8 + index) * limit + factor
+
+
+def zero_weights(quant: Any) -> dict[str, tuple[int, int]]:
+    """Column -> how many of its weights round to 0, and how many it has.
+
+    Columns without such weights are left out.
+    """
+    n, whole = len(quant.inputs), quant.find(FixedPointFeatures)
+    if whole:
+        before = quant.source.find(Features).input
+        left = before[whole.feature]
+    else:
+        before, left = _exact_places(quant), quant.find(WeightedInputs).input
+    counts = np.bincount(before, minlength=n), np.bincount(left, minlength=n)
+    return {
+        one.given.name: (int(total - kept), int(total))
+        for one, total, kept in zip(quant.inputs, *counts, strict=True)
+        if kept < total
+    }
+
+
+def _exact_places(quant: Any) -> np.ndarray:
+    """Input of each weight before it was rounded."""
+    given = quant.source.inputs, quant.inputs, quant.is_regression
+    return rows_over_counts(quant.source.operations[0], *given).place
+
+
+def zero_weights_in_words(quant: Any, escape: Callable[[str], str] = str) -> str:
+    """Which weights round to 0, in a sentence; empty if none does.
+
+    Parameters
+    ----------
+    quant : QuantModel
+    escape : callable, optional
+        What makes a column's name part of a text.
+
+    Returns
+    -------
+    str
+    """
+    columns = [
+        f"{zero} of {total} of {escape(shorten(name))}"
+        for name, (zero, total) in quant.zero_weights.items()
+    ]
+    if not columns:
+        return ""
+    what = "Features" if quant.find(FixedPointFeatures) else "Weights"
+    return (
+        f"{what} too small for {quant.width} bits, which count as 0: "
+        f"{', '.join(columns)}."
+    )
+
+
+def arithmetic(model: Any) -> str:
+    """The formula, for a reader of the JSON text."""
+    number = "q" if model.is_integer else "v"
+    steps = [_formula(operation, number) for operation in model.operations]
+    if model.is_integer:
+        first = (
+            "integers; q = round((x - zero) * per_unit), half away from 0, clamped to "
+            "the container, of a category 1 or 0 for a level"
+        )
+        last = (
+            "real score = step * score + shift; answer: lowest class within "
+            "round(tie / step) of the largest score"
+        )
+    else:
+        first = "float32; v = x - offset of a number, 1 or 0 for a category's level"
+        last = "answer: lowest class within tie of the largest score"
+    steps += ["score of a class = largest score of its rows"]
+    return "; ".join([first, *steps, last])
+
+
+@singledispatch
+def _formula(operation: Operation, number: str) -> str:
+    raise NotImplementedError(type(operation).__name__)
+
+
+@_formula.register
+def _(operation: WeightedInputs, number: str) -> str:
+    return f"score of a row = ((bias + w1*{number}1) + w2*{number}2) + ..."
+
+
+@_formula.register
+def _(operation: Features, number: str) -> str:
+    return "t = factor * v" + (" + move" if operation.move is not None else "")
+
+
+@_formula.register
+def _(operation: Similarities, number: str) -> str:
+    return _OF_SIMILARITIES[operation.similarity]
+
+
+@_formula.register
+def _(operation: WeightedSums, number: str) -> str:
+    return "score of a row = bias + sum of weight * s"
+
+
+@_formula.register
+def _(operation: SparseCode, number: str) -> str:
+    return (
+        "code z >= 0 of at most size entries that minimises z' gram z / 2 - (scores)' z"
+        " greedily; score of an output = sum of votes * z"
+    )
+
+
+@_formula.register
+def _(operation: FixedPointFeatures, number: str) -> str:
+    return "t = clip((q * factor + origin) >> places, 0, top)"
+
+
+@_formula.register
+def _(operation: FixedPointSimilarities, number: str) -> str:
+    apart = "(t - anchor)^2" if operation.power == 2 else "|t - anchor|"
+    return (
+        f"d = sum of {apart}; coarse = d >> drop; u = (coarse * gain + half) >> down; "
+        "s = 2^-(u / 4096) in Q.15 by table, 0 where coarse > last"
+    )

@@ -1,0 +1,287 @@
+"""From a model that mixes similarities to the operations of a program in floats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from smpcore.codegen.columns import LIMIT, FeatureMap, reach
+from smpcore.codegen.constants import smallest_signed
+from smpcore.codegen.inputs import CompiledInput
+from smpcore.codegen.names import shorten
+from smpcore.codegen.pooling import pooled_rows
+from smpcore.codegen.program import (
+    Features,
+    Similarities,
+    WeightedSums,
+)
+from smpcore.codegen.run import added, finished
+from smpcore.codegen.similarities import SIMILARITIES
+from smpcore.errors import ExportError
+from smpcore.model import PrototypeModel
+
+_SMALLEST = float(np.finfo(np.float32).tiny)
+
+_REMEDY = "fit again with a smaller degree or gamma, or on rescaled columns."
+
+
+class Folded(NamedTuple):
+    """A similarity's constants, float64.
+
+    Parameters
+    ----------
+    factor : ndarray of shape (n_features,)
+        The feature's scaled value is ``factor * (x - offset)``.
+    constant : ndarray of shape (n_anchors,)
+        What the total of each anchor begins with.
+    anchors : ndarray of shape (n_anchors, n_features)
+    """
+
+    factor: np.ndarray
+    constant: np.ndarray
+    anchors: np.ndarray
+
+
+def lower_similarities(
+    model: PrototypeModel, features: FeatureMap
+) -> dict[str, Any] | None:
+    """Parts of a program that decides as the model does.
+
+    Equal anchors become one, and anchors without weight go. A feature goes where it
+    cannot change any similarity: for a distance that is never so.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+    features : FeatureMap
+
+    Returns
+    -------
+    dict or None
+        None where no input is used.
+
+    Raises
+    ------
+    ExportError
+        If float32 cannot hold the model inside the training range.
+    """
+    name = model.similarity.kind
+    kind = SIMILARITIES[name]
+    # Lengths and unions need what never varies, and the model's centre.
+    is_moved = bool(kind.normalise) or kind.step == "overlap"
+    seen = seen_by_similarity(model)
+    fixed = np.flatnonzero(seen & features.fixed)
+    with np.errstate(over="ignore", invalid="ignore"):
+        factor, constant, anchors = _FOLDS[name](model, features.offset)
+        values = (factor * features.value)[fixed]
+        alike = _total(kind.step, values, anchors[:, fixed])
+    kept, mixing = distinct_anchors(model.anchors, model.mixing)
+    if kind.step == "exp2":
+        constant = np.exp2(-alike) @ np.array(model.similarity.weights)[fixed]
+    elif kind.finish == "exp2":
+        mixing = mixing * np.exp2(-alike.sum(axis=1))[kept, None]
+    elif not is_moved:
+        constant = constant + alike.sum(axis=1)
+    weights, bias, labels = pooled_rows(model, mixing.T, model.bias)
+    used = (weights != 0).any(axis=0)
+    kept, weights = kept[used], weights[:, used]
+    feature = np.flatnonzero(seen & ~features.fixed)
+    if not len(kept) or not len(feature):
+        return None
+    inputs, places = features.inputs(feature)
+    level = features.level[feature]
+    move = (features.offset - model.center) / model.scale
+    if is_moved:  # what never varies is 0 times the first input, moved
+        factor[fixed] = 0.0
+        move[fixed] += (features.value / model.scale)[fixed]
+        feature = np.r_[feature, fixed]
+        places, level = (np.r_[of, fixed * 0 + of[0]] for of in (places, level))
+    folded = Folded(factor[feature], constant[kept], anchors[kept][:, feature])
+    share = np.array(model.similarity.weights)[feature] if kind.step == "exp2" else None
+    moves = move[feature] if is_moved else None
+    degree = 1 if kind.finish != "power" else int(model.similarity.degree)
+    _check_range(
+        [inputs[place] for place in places],
+        *(name, folded, moves, share, degree, weights, bias),
+    )
+    first = Features(
+        input=places,
+        level=level,
+        factor=folded.factor,
+        move=moves,
+        normalise=kind.normalise,
+    )
+    alike = Similarities(
+        similarity=name,
+        constant=folded.constant,
+        anchor=folded.anchors,
+        share=share,
+        degree=degree,
+    )
+    operations = first, alike, _sums(weights, bias)
+    return {
+        "inputs": inputs,
+        "operations": operations,
+        "prototype_labels": labels,
+        "n_training_rows": len(kept) * (model.kind_of_prototype != "invented case"),
+    }
+
+
+def _sums(weights: np.ndarray, bias: np.ndarray) -> WeightedSums:
+    """Rows of weights of the anchors, stored in the smaller way."""
+    anchor, row = stored_terms(weights.T)
+    start = np.searchsorted(anchor, np.arange(weights.shape[1] + 1))
+    return WeightedSums(bias=bias, start=start, row=row, weight=weights.T[anchor, row])
+
+
+def seen_by_similarity(model: PrototypeModel) -> np.ndarray:
+    """Features that can change a similarity, bool of shape (n_features,).
+
+    All of a distance: one that all anchors share still moves all similarities; and all
+    of a length or a union.
+    """
+    kind = SIMILARITIES[model.similarity.kind]
+    if kind.finish == "power":
+        return (model.anchors != 0).any(axis=0)
+    if kind.step == "exp2":
+        return np.array(model.similarity.weights) > 0
+    return np.ones(model.n_features, dtype=bool)
+
+
+def _distances(model: PrototypeModel, offset: np.ndarray, factor: np.ndarray) -> Folded:
+    """Anchors in the units of factor * (x - offset), without constants."""
+    scale = factor * model.scale
+    anchors = scale * model.anchors + factor * (model.center - offset)
+    return Folded(factor, np.zeros(len(anchors)), anchors)
+
+
+def _rbf(model: PrototypeModel, offset: np.ndarray) -> Folded:
+    """``exp(-gamma |x - z|^2)``: the root of gamma log2(e) on both sides."""
+    factor = np.sqrt(model.similarity.gamma * np.log2(np.e)) / model.scale
+    return _distances(model, offset, factor)
+
+
+def _features(model: PrototypeModel, offset: np.ndarray) -> Folded:
+    """``sum_f weights_f exp(-(x_f - z_f)^2 / widths_f)``: the widths on both sides."""
+    factor = np.sqrt(np.log2(np.e) / np.array(model.similarity.widths))
+    return _distances(model, offset, factor / model.scale)
+
+
+def _laplacian(model: PrototypeModel, offset: np.ndarray) -> Folded:
+    """``exp(-gamma |x - z|_1)``: gamma log2(e) on both sides."""
+    factor = model.similarity.gamma * np.log2(np.e) / model.scale
+    return _distances(model, offset, factor)
+
+
+def _poly(model: PrototypeModel, offset: np.ndarray) -> Folded:
+    """``(gamma x . z + coef0)^degree``: all in the anchors, the centre in constants."""
+    anchors = model.similarity.gamma * model.anchors / model.scale
+    constant = model.similarity.coef0 - anchors @ (model.center - offset)
+    return Folded(np.ones(model.n_features), constant, anchors)
+
+
+def _unit(model: PrototypeModel, offset: np.ndarray) -> Folded:
+    """``x . z / (|x| |z|)``: anchors of length 1, of "ncc" less their mean."""
+    anchors = model.anchors
+    if "mean" in SIMILARITIES[model.similarity.kind].normalise:
+        anchors = anchors - anchors.mean(axis=1, keepdims=True)
+    length = np.linalg.norm(anchors, axis=1, keepdims=True)
+    anchors = anchors / np.where(length > 0, length, 1.0)
+    return Folded(1 / model.scale, np.zeros(len(anchors)), anchors)
+
+
+def _overlap(model: PrototypeModel, offset: np.ndarray) -> Folded:
+    """``sum_f min(x_f, z_f) / sum_f max(x_f, z_f)``: anchors as they are."""
+    return Folded(1 / model.scale, np.zeros(len(model.anchors)), model.anchors)
+
+
+_FOLDS: dict[str, Callable[[PrototypeModel, np.ndarray], Folded]] = {
+    "rbf": _rbf,
+    "poly": _poly,
+    "laplacian": _laplacian,
+    "cosine": _unit,
+    "ncc": _unit,
+    "features": _features,
+    "intersection": _overlap,
+}
+
+
+def distinct_anchors(
+    anchors: np.ndarray, mixing: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """First place of each different anchor, and the mixing of equal ones added up."""
+    first: dict[bytes, int] = {}
+    # Adding 0 turns -0 into 0: equal numbers have equal bytes.
+    places = [first.setdefault(row.tobytes(), i) for i, row in enumerate(anchors + 0.0)]
+    kept = np.unique(places)
+    added_up = np.zeros((len(kept), mixing.shape[1]))
+    np.add.at(added_up, np.searchsorted(kept, places), mixing)
+    return kept, added_up
+
+
+def stored_terms(mixing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Anchor and row of each stored weight: the nonzeros, or all if that is smaller."""
+    anchor, row = np.nonzero(mixing)
+    size = 4 if mixing.dtype.kind == "f" else smallest_signed(mixing).itemsize
+    index = np.min_scalar_type(mixing.shape[1] - 1).itemsize
+    chain = np.min_scalar_type(len(anchor)).itemsize * len(mixing)
+    if size * mixing.size <= (size + index) * len(anchor) + chain:
+        anchor, row = np.indices(mixing.shape).reshape(2, -1)
+    return anchor, row
+
+
+def _total(step: str, value: np.ndarray, anchor: np.ndarray) -> np.ndarray:
+    """What a feature adds to a total; of an overlap the larger of the two."""
+    if step == "overlap":
+        return np.maximum(np.abs(value), np.abs(anchor))
+    return added("square" if step == "exp2" else step, value, anchor, np.float64(1))
+
+
+def _check_range(
+    entries: list[CompiledInput],
+    name: str,
+    folded: Folded,
+    moves: np.ndarray | None,
+    share: np.ndarray | None,
+    degree: int,
+    weights: np.ndarray,
+    bias: np.ndarray,
+) -> None:
+    """Refuse what float32 cannot hold for inputs inside the training range."""
+    kind, most = SIMILARITIES[name], np.abs(folded.constant)
+    moves = np.zeros(len(entries)) if moves is None else moves
+    columns = zip(entries, folded.factor, moves, folded.anchors.T, strict=True)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for entry, factor, move, anchor in columns:
+            value = factor * _farthest(entry) + abs(move)
+            size = np.abs(_total(kind.step, value, -np.abs(anchor)))
+            if kind.normalise:  # it is the length that adds up squares
+                size = np.maximum(size, value**2)
+            if not ((_SMALLEST <= factor or not factor) and size.max() <= LIMIT):
+                column = (
+                    f"Input {shorten(entry.name)}" if factor else "A constant column"
+                )
+                raise ExportError(
+                    f"{column} has a factor of {factor:.3g} per unit and adds up to "
+                    f"{size.max():.3g} inside a {name} similarity, too far from 1 for "
+                    f"32-bit floats; {_REMEDY}"
+                )
+            most = most + size
+        largest = np.ones_like(most)  # of an exponential and a ratio
+        if kind.step == "product":
+            largest = finished("power", most, degree)
+        largest = largest * (1.0 if share is None else share.sum())
+        score = (np.abs(bias) + np.abs(weights) @ largest).max()
+    for what, size in (("Similarities reach", largest.max()), ("Scores reach", score)):
+        if not size <= LIMIT:
+            raise ExportError(
+                f"{what} {size:.3g}, but 32-bit floats should stay below {LIMIT:.0e}; "
+                f"{_REMEDY}"
+            )
+
+
+def _farthest(entry: CompiledInput) -> float:
+    """Largest size of an input less its offset; 1 where it has a level."""
+    return 1.0 if entry.levels else reach(entry) + abs(entry.offset)

@@ -1,0 +1,273 @@
+"""From a program in floats to one in integers, so that nothing can overflow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+import numpy as np
+
+from smpcore.codegen.compiled import CompiledModel
+from smpcore.codegen.discriminating import discriminating_inputs
+from smpcore.codegen.fixed_point import FixedPointExp2
+from smpcore.codegen.grid import POWERS, Grid, check_steps, choose_grid
+from smpcore.codegen.lower_similarities import stored_terms
+from smpcore.codegen.program import (
+    Features,
+    FixedPointSimilarities,
+    Similarities,
+    SparseCode,
+    WeightedInputs,
+    WeightedSums,
+)
+from smpcore.codegen.quant_inputs import (
+    WIDEN,
+    QuantInput,
+    SensorRange,
+    quant_inputs,
+)
+from smpcore.codegen.quantised import QuantModel
+from smpcore.codegen.rounding import (
+    Rows,
+    rounded,
+    rows_over_counts,
+    rows_over_similarities,
+)
+from smpcore.errors import ExportError
+
+WIDTHS = (8, 16)
+
+#: Whole numbers are taken as they are if that moves scores less than so much of what
+#: they span, or hardly more than if they were multiplied.
+_HARMLESS = 2.0**-10
+_HARDLY_MORE = 1.25
+
+#: Bits -> how much finer grids are tried than the one that clips nothing. 8 bits are so
+#: few that a wide feature may be clipped for the sake of all others.
+_ZOOMS = {8: (1.0, 2**0.5, 2.0), 16: (1.0,)}
+
+#: Grids are compared on about twice so many rows at most.
+_MOST_ROWS = 100
+
+#: The inputs as integers; given whether whole numbers are multiplied.
+_Inputs = Callable[[bool], tuple[QuantInput, ...]]
+
+
+def quantise(
+    compiled: CompiledModel,
+    width: int = 16,
+    ranges: Mapping[str, SensorRange] | None = None,
+    widen: float = WIDEN,
+    accumulator: int | None = None,
+) -> QuantModel:
+    """Round a compiled model to integers.
+
+    Parameters
+    ----------
+    compiled : CompiledModel
+        Model in 32-bit floats, from `compile_model`.
+    width : {8, 16}, default 16
+        Bits of an input.
+    ranges : mapping of str to SensorRange, optional
+        Name of a column -> what it can measure. All others: the training range.
+    widen : float, default 0.25
+        Share by which the training range is made wider.
+    accumulator : {16, 32}, optional
+        Bits of all sums. Default: 16 where that costs no more precision than rounding
+        the inputs does.
+
+    Returns
+    -------
+    QuantModel
+
+    Raises
+    ------
+    ExportError
+        If a range is none, or the model has no integer form.
+    """
+    if width not in WIDTHS:
+        raise ExportError(f"width={width!r} should be 8 or 16 bits.")
+    if compiled.find(SparseCode):
+        raise ExportError(
+            "This model looks for a sparse code of each input, and rounding can change "
+            "which prototypes are in it: no bound holds for integers; export it as "
+            "32-bit floats."
+        )
+    if accumulator not in (None, 16, 32):
+        raise ExportError(f"accumulator={accumulator!r} should be 16 or 32 bits.")
+
+    def inputs(multiplied: bool) -> tuple[QuantInput, ...]:
+        return quant_inputs(compiled.inputs, width, ranges, widen, multiplied)
+
+    if compiled.find(WeightedInputs):
+        return _linear(compiled, inputs, width, accumulator)
+    _check_similarity(compiled.find(Similarities).similarity, accumulator)
+    return _similarities(compiled, inputs(False), width)
+
+
+def _linear(
+    compiled: CompiledModel, inputs: _Inputs, width: int, accumulator: int | None
+) -> QuantModel:
+    plain, multiplied = inputs(False), inputs(True)
+    best, loss = _rounded_linear(compiled, multiplied, width, accumulator)
+    if plain != multiplied:
+        with suppress(ExportError):
+            other, more = _rounded_linear(compiled, plain, width, accumulator)
+            best = other if more <= max(_HARDLY_MORE * loss, _HARMLESS) else best
+    return best
+
+
+def _rounded_linear(
+    compiled: CompiledModel,
+    inputs: tuple[QuantInput, ...],
+    width: int,
+    accumulator: int | None,
+) -> tuple[QuantModel, float]:
+    """The model over these inputs, and how much of what its scores span can be off."""
+    given = compiled.inputs, inputs, compiled.is_regression
+    exact = rows_over_counts(compiled.operations[0], *given)
+    if accumulator is None:
+        accumulator = _enough(exact, inputs, width)
+    step, whole, bias = rounded(exact, width, accumulator)
+    spans = [one.per_unit * (one.high - one.low) for one in inputs]
+    spans = np.where(exact.level < 0, np.array(spans)[exact.place], 1.0)
+    span = np.bincount(exact.row, np.abs(exact.weight) * spans)
+    lost = np.add(*_lost(exact, inputs, width, step * whole))
+    kept = whole != 0
+    rows = WeightedInputs(
+        bias=bias,
+        start=np.searchsorted(exact.row[kept], np.arange(len(bias) + 1)),
+        input=exact.place[kept],
+        level=exact.level[kept],
+        weight=whole[kept],
+    )
+    made = QuantModel(
+        operations=(rows,),
+        prototype_labels=compiled.prototype_labels,
+        source=compiled,
+        inputs=inputs,
+        width=width,
+        accumulator=accumulator,
+        step=step,
+        shift=exact.shift,
+        relative=exact.relative,
+    )
+    return made, float(lost.max() / span.max())
+
+
+def _enough(exact: Rows, inputs: tuple[QuantInput, ...], width: int) -> int:
+    """16 bits where rounding weights costs no more than rounding inputs does."""
+    if width > 8:
+        return 32
+    try:
+        step, weight, _ = rounded(exact, width, 16)
+    except ExportError:
+        return 32
+    from_weights, from_inputs = _lost(exact, inputs, width, step * weight)
+    return 16 if (from_weights <= from_inputs).all() else 32
+
+
+def _lost(
+    exact: Rows, inputs: tuple[QuantInput, ...], width: int, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """How far rounding weights, and inputs, moves each row inside the ranges."""
+    counts = np.array([_most_counts(one, width) for one in inputs])[exact.place]
+    halves = np.array([0.0 if one.exact else 0.5 for one in inputs])[exact.place]
+    n_rows = len(exact.bias)
+    from_weights = np.bincount(
+        exact.row, np.abs(weight - exact.weight) * counts, n_rows
+    )
+    return from_weights, np.bincount(exact.row, np.abs(exact.weight) * halves, n_rows)
+
+
+def _most_counts(one: QuantInput, width: int) -> float:
+    """Largest count inside the range of an input."""
+    if not one.is_number:
+        return 1.0
+    return float(np.abs(one.quantise(np.array([one.low, one.high]), width)).max())
+
+
+def _check_similarity(similarity: str, accumulator: int | None) -> None:
+    """Refuse similarities without an integer form, and sums that are too narrow.
+
+    Raises
+    ------
+    ExportError
+    """
+    if similarity == "poly":
+        raise ExportError(
+            "A poly similarity has no integer form: its values grow beyond what 32 "
+            "bits hold with a useful bound; export the model as 32-bit floats, or fit "
+            "it with an rbf similarity."
+        )
+    if similarity not in POWERS:
+        raise ExportError(
+            f"A {similarity} similarity has no integer form with a proved bound; "
+            "export the model as 32-bit floats, or fit it with an rbf similarity."
+        )
+    if accumulator == 16:
+        raise ExportError("Sums of similarities need 32 bits; choose accumulator=32.")
+
+
+def _similarities(
+    compiled: CompiledModel, inputs: tuple[QuantInput, ...], width: int
+) -> QuantModel:
+    parts = compiled.find(Features), compiled.find(Similarities)
+    grids = [choose_grid(*parts, inputs, width, zoom) for zoom in _ZOOMS[width]]
+    check_steps(*parts, inputs, grids[-1].features.per_unit, width)
+    tried = [_rounded_similarities(compiled, inputs, width, grid) for grid in grids]
+    if len(tried) == 1:
+        return tried[0]
+    rows = _rows_among_anchors(tried[0])
+    return min(tried, key=lambda quant: quant.row_bounds(rows).mean())
+
+
+def _rounded_similarities(
+    compiled: CompiledModel, inputs: tuple[QuantInput, ...], width: int, grid: Grid
+) -> QuantModel:
+    sums, similarity = compiled.find(WeightedSums), compiled.find(Similarities)
+    exact = rows_over_similarities(sums)
+    step, whole, bias = rounded(exact, 16, 32)
+    weight = np.zeros((sums.n_anchors, sums.n_rows), dtype=np.int64)
+    weight[exact.place, exact.row] = whole
+    used, first = (weight != 0).any(axis=1), int(exact.relative)
+    weight, power = weight[used, first:], POWERS[similarity.similarity]
+    anchor, row = stored_terms(weight)
+    return QuantModel(
+        operations=(
+            grid.features,
+            FixedPointSimilarities(
+                anchor=grid.anchor[used],
+                power=power,
+                exp2=FixedPointExp2.of(grid.features.per_unit**power),
+            ),
+            WeightedSums(
+                bias=bias,
+                start=np.searchsorted(anchor, np.arange(len(weight) + 1)),
+                row=row + first,
+                weight=weight[anchor, row],
+                first_row=first,
+            ),
+        ),
+        prototype_labels=compiled.prototype_labels,
+        source=compiled,
+        inputs=inputs,
+        width=width,
+        accumulator=32,
+        step=step,
+        shift=exact.shift,
+        relative=exact.relative,
+    )
+
+
+def _rows_among_anchors(quant: QuantModel) -> np.ndarray:
+    """Rows that the inputs can give, beside the anchors and half-way between them.
+
+    Some of them, evenly, where there are many anchors.
+    """
+    none = np.empty((0, len(quant.inputs)))
+    beside = np.array(list(discriminating_inputs(quant.source, none)))
+    number = np.array([one.is_number for one in quant.inputs])
+    between = np.where(number, (beside + np.roll(beside, 1, axis=0)) / 2, beside)
+    rows = np.vstack([beside, between])[:: -(-len(beside) // _MOST_ROWS)]
+    return quant.values(quant.quantise(rows))

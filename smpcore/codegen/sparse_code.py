@@ -1,0 +1,216 @@
+"""The sparse code of an input in float32: the emulator of `solvers.nqp`.
+
+    minimise  z' G z / 2 - s' z   over  z >= 0 with at most `limit` entries above 0
+
+Many inputs are coded at once, each with the operations of the generated code in the
+same order. There is no division: the factor keeps the reciprocals of its diagonal,
+and a ratio is a product with two reciprocal roots (`roots`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from smpcore.codegen.float32 import inverse_root
+
+#: Slope, relative to the largest similarity, that counts as none: float32 cannot tell
+#: the 1e-10 of the float64 model.
+FLAT = np.float32(2.0**-20)
+
+#: Slopes no further apart, relative to the largest similarity, are equal: the lowest
+#: prototype enters. The float64 model has the same.
+EQUAL = np.float32(2.0**-16)
+
+#: Share of G_jj that is left of a prototype which depends on the others; the pivot of
+#: 10 prototypes is rounded by up to 2^-20 of it. The float64 model has the same.
+DEPENDENT = np.float32(2.0**-16)
+
+#: Relative decrease of the objective that ends the search (float64: 1e-9).
+LITTLE = np.float32(2.0**-20)
+
+#: Weight, relative to the largest, that a drop leaves behind as 0 (float64: 1e-14).
+GONE = np.float32(2.0**-20)
+
+
+class Codes(NamedTuple):
+    """Codes of n inputs.
+
+    Parameters
+    ----------
+    support : ndarray of shape (n, limit), int64
+        Prototypes in the order they entered; the first `size` of a row count.
+    amount : ndarray of shape (n, limit), float32
+        Their weights.
+    size : ndarray of shape (n,), int64
+    """
+
+    support: np.ndarray
+    amount: np.ndarray
+    size: np.ndarray
+
+
+def most_steps(limit: int) -> int:
+    """Steps after which the search ends in any case."""
+    return 4 * limit + 20
+
+
+def sparse_codes(gram: np.ndarray, alike: np.ndarray, limit: int) -> Codes:
+    """Weights of prototypes that reconstruct inputs of these similarities.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_prototypes, n_prototypes), float32
+    alike : ndarray of shape (n, n_prototypes), float32
+        Inner products of inputs and prototypes.
+    limit : int
+        Most prototypes in a code, at most n_prototypes.
+
+    Returns
+    -------
+    Codes
+    """
+    coder = _Coder(gram, alike, limit)
+    with np.errstate(all="ignore"):
+        active = np.arange(len(alike))
+        while len(active):
+            active = coder.step(active)
+    return Codes(coder.support, coder.amount, coder.size)
+
+
+class _Coder:
+    """The state of the search for each input; `rows` are indices of inputs."""
+
+    def __init__(self, gram: np.ndarray, alike: np.ndarray, limit: int) -> None:
+        n, zero = len(alike), np.float32(0)
+        self.gram, self.alike, self.limit = gram, alike, limit
+        self.support = np.zeros((n, limit), dtype=np.int64)
+        self.amount = np.zeros((n, limit), dtype=np.float32)
+        self.solved = np.zeros((n, limit), dtype=np.float32)
+        self.factor = np.zeros((n, limit, limit), dtype=np.float32)
+        self.size, self.steps = np.zeros((2, n), dtype=np.int64)
+        self.value = np.zeros(n, dtype=np.float32)
+        self.free = ~np.isnan(alike)
+        sizes = np.where(self.free, np.abs(alike), zero)
+        largest = sizes.max(axis=1, initial=zero)
+        self.flat, self.near = FLAT * largest, EQUAL * largest
+
+    def step(self, rows: np.ndarray) -> np.ndarray:
+        """Let one prototype in and solve again; return the rows that go on."""
+        rows = rows[self.steps[rows] < most_steps(self.limit)]
+        slopes = self.slopes(rows)
+        near = slopes.min(axis=1) + self.near[rows]
+        equal = (slopes <= near[:, None]) & (slopes < -self.flat[rows, None])
+        found = equal.any(axis=1)
+        rows, chosen = rows[found], equal.argmax(axis=1)[found]
+        self.free[rows, chosen] = False
+        pivot = np.empty(len(rows), dtype=np.float32)
+        for size in np.unique(self.size[rows]):
+            own = self.size[rows] == size
+            pivot[own] = self.append(rows[own], size, chosen[own])
+        enters = pivot > DEPENDENT * self.gram[chosen, chosen]
+        again, rows, chosen = rows[~enters], rows[enters], chosen[enters]
+        self.support[rows, self.size[rows]] = chosen
+        self.amount[rows, self.size[rows]] = 0.0
+        self.size[rows] += 1
+        self.steps[rows] += 1
+        self.refit(rows)
+        return np.concatenate([again, self.improved(rows)])
+
+    def slopes(self, rows: np.ndarray) -> np.ndarray:
+        """Slope of each prototype, infinite where it may not enter."""
+        slopes = -self.alike[rows]
+        for r in range(self.limit):
+            own = self.size[rows] > r
+            some = rows[own]
+            columns = self.gram[self.support[some, r]]
+            slopes[own] = slopes[own] + self.amount[some, r, None] * columns
+        usable = self.free[rows] & ~np.isnan(slopes)
+        return np.where(usable, slopes, np.float32(np.inf))
+
+    def append(self, rows: np.ndarray, size: int, chosen: np.ndarray) -> np.ndarray:
+        """Write row `size` of the factor for prototypes; return the pivots."""
+        factor = self.factor[rows]
+        pivot = self.gram[chosen, chosen]
+        for r in range(size):
+            v = self.gram[chosen, self.support[rows, r]]
+            for t in range(r):
+                v = v - factor[:, r, t] * factor[:, size, t]
+            v = v * factor[:, r, r]
+            factor[:, size, r] = v
+            pivot = pivot - v * v
+        factor[:, size, size] = inverse_root(pivot)
+        self.factor[rows] = factor
+        return pivot
+
+    def solve(self, rows: np.ndarray, size: int) -> np.ndarray:
+        """Solve on the support; return where all weights are above 0."""
+        factor, z = self.factor[rows], np.zeros((len(rows), size), dtype=np.float32)
+        for r in range(size):
+            v = self.alike[rows, self.support[rows, r]]
+            for t in range(r):
+                v = v - factor[:, r, t] * z[:, t]
+            z[:, r] = v * factor[:, r, r]
+        for r in range(size - 1, -1, -1):
+            v = z[:, r]
+            for t in range(r + 1, size):
+                v = v - factor[:, t, r] * z[:, t]
+            z[:, r] = v * factor[:, r, r]
+        self.solved[rows, :size] = z
+        return (z > 0).all(axis=1)
+
+    def refit(self, rows: np.ndarray) -> None:
+        """Best weights on the supports, dropping what turns negative."""
+        while len(rows):
+            dropped = []
+            for size in np.unique(self.size[rows]):
+                own = rows[self.size[rows] == size]
+                positive = self.solve(own, size)
+                good = own[positive]
+                self.amount[good, :size] = self.solved[good, :size] + np.float32(0)
+                dropped.append(own[~positive])
+                self.drop(own[~positive], size)
+            rows = np.concatenate(dropped)
+            rows = rows[self.size[rows] > 0]
+
+    def drop(self, rows: np.ndarray, size: int) -> None:
+        """Go towards the solution until a weight is 0, and take it out."""
+        if not len(rows):
+            return
+        x, z, each = self.amount[rows, :size], self.solved[rows, :size], range(size)
+        below = ~(z > 0)
+        root = inverse_root(x - z)
+        shares = np.where(x > z, x * root * root, np.float32(0))
+        shares = np.where(below, shares, np.float32(2))
+        first = shares.argmin(axis=1)
+        share = shares.min(axis=1)
+        x = x + share[:, None] * (z - x)
+        largest = np.zeros(len(rows), dtype=np.float32)
+        for r in each:
+            largest = np.where(x[:, r] > largest, x[:, r], largest)
+        kept = ~(below & (x <= (GONE * largest)[:, None]))
+        kept[np.arange(len(rows)), first] = False
+        for r in each:
+            out = rows[~kept[:, r]]
+            self.free[out, self.support[out, r]] = True
+        order = np.argsort(~kept, axis=1, kind="stable")
+        support = np.take_along_axis(self.support[rows, :size], order, axis=1)
+        self.support[rows, :size] = support
+        self.amount[rows, :size] = np.take_along_axis(x, order, axis=1)
+        self.size[rows] = kept.sum(axis=1)
+        for r in each:
+            own = rows[self.size[rows] > r]
+            self.append(own, r, self.support[own, r])
+
+    def improved(self, rows: np.ndarray) -> np.ndarray:
+        """Take down the objective; return the rows where it is worth going on."""
+        lower = np.zeros(len(rows), dtype=np.float32)
+        for r in range(self.limit):
+            own = self.size[rows] > r
+            some = rows[own]
+            c = np.float32(-0.5) * self.alike[some, self.support[some, r]]
+            lower[own] = lower[own] + c * self.amount[some, r]
+        fell = self.value[rows] - lower > LITTLE * np.abs(lower)
+        self.value[rows] = lower
+        return rows[fell & (self.size[rows] < self.limit)]
