@@ -121,7 +121,7 @@ def _metrics(
             st.metric("Tables in flash", size, width=150)
             return
         cost = both.linked
-        st.metric(f"Flash, {chip}", f"{cost.flash:,} B", help=cost.how, width=190)
+        st.metric(f"Flash, {chip}", f"{cost.flash:,} B", help=cost.origin, width=190)
         st.metric("RAM + stack", f"{cost.ram} + {cost.stack:,} B", width=150)
         st.metric(f"{cost.counted.capitalize()} per prediction", f"{cost.count:,}")
 

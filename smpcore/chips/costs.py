@@ -27,7 +27,7 @@ class PredictionCost:
         Cycles or instructions; measured: the most of all rows tried.
     counted : str
         Which of the two.
-    how : str
+    origin : str
         "estimated" or "measured".
     """
 
@@ -36,7 +36,7 @@ class PredictionCost:
     stack: int
     count: int
     counted: str
-    how: str
+    origin: str
 
 
 @dataclass(frozen=True)

@@ -185,9 +185,9 @@ def _offsets(
     """What to subtract from each feature first: its centre as float32, or 0."""
     low = np.array([c.low for c in columns])[column]
     high = np.array([c.high for c in columns])[column]
-    plain = np.maximum(np.abs(low), np.abs(high))
+    uncentred = np.maximum(np.abs(low), np.abs(high))
     centred = np.maximum(np.abs(low - center), np.abs(high - center))
-    worth = plain > _WORTH_AN_OFFSET * centred
+    worth = uncentred > _WORTH_AN_OFFSET * centred
     within = np.clip(center, -LIMIT, LIMIT)
     return np.where(worth, within.astype(np.float32).astype(np.float64), 0.0)
 

@@ -160,9 +160,9 @@ def form_of(model: CompiledModel | QuantModel) -> str | None:
         return f"{kind}, floats"
     if rows is None:
         return f"{kind}, {model.width} bits"
-    how = "dense" if is_dense(rows, model) else "sparse"
-    how = how if has_tables(model) else "written out"
-    return f"linear, {model.width} bits, sums of {model.accumulator}, {how}"
+    layout = "dense" if is_dense(rows, model) else "sparse"
+    layout = layout if has_tables(model) else "written out"
+    return f"linear, {model.width} bits, sums of {model.accumulator}, {layout}"
 
 
 def parts(model: CompiledModel | QuantModel) -> dict[str, int]:

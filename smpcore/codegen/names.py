@@ -64,8 +64,10 @@ def identifier(name: str, taken: set[str]) -> str:
     -------
     str
     """
-    plain = unicodedata.normalize("NFKD", name[:200]).encode("ascii", "ignore").decode()
-    word = re.sub(r"[^a-z0-9]+", "_", plain.lower()).strip("_")
+    ascii_text = (
+        unicodedata.normalize("NFKD", name[:200]).encode("ascii", "ignore").decode()
+    )
+    word = re.sub(r"[^a-z0-9]+", "_", ascii_text.lower()).strip("_")
     word = word[:MAX_IDENTIFIER].rstrip("_")
     if not word or word[0].isdigit() or word in KEYWORDS:
         word = f"x_{word}".rstrip("_")[:MAX_IDENTIFIER]
@@ -150,8 +152,8 @@ def c_string(text: str) -> str:
 
 
 def _c_character(byte: int) -> str:
-    plain = 32 <= byte < 127 and byte not in b'"\\?%'
-    return chr(byte) if plain else f"\\{byte:03o}"
+    is_plain = 32 <= byte < 127 and byte not in b'"\\?%'
+    return chr(byte) if is_plain else f"\\{byte:03o}"
 
 
 def c_float(value: float | np.floating) -> str:

@@ -108,11 +108,11 @@ def quantise(
 def _linear(
     compiled: CompiledModel, inputs: _Inputs, width: int, accumulator: int | None
 ) -> QuantModel:
-    plain, multiplied = inputs(False), inputs(True)
+    unscaled, multiplied = inputs(False), inputs(True)
     best, loss = _rounded_linear(compiled, multiplied, width, accumulator)
-    if plain != multiplied:
+    if unscaled != multiplied:
         with suppress(ExportError):
-            other, more = _rounded_linear(compiled, plain, width, accumulator)
+            other, more = _rounded_linear(compiled, unscaled, width, accumulator)
             best = other if more <= max(_HARDLY_MORE * loss, _HARMLESS) else best
     return best
 

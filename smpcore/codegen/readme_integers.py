@@ -90,12 +90,16 @@ def _input_row(one: QuantInput, m: str) -> str:
     span, gone = f"{one.low:.6g} to {one.high:.6g}", str(one.missing)
     if entry.missing is None:
         gone = "none may be missing"
-    how = one.formula
+    formula = one.formula
     if entry.levels:
-        span, how, gone = parts.levels(entry, m), "index of the level", "no level (-1)"
+        span, formula, gone = (
+            parts.levels(entry, m),
+            "index of the level",
+            "no level (-1)",
+        )
     name = f"`{m}_IN_{entry.identifier.upper()}`"
     unit = markdown(one.unit)
-    cells = [name, markdown(entry.name), unit, span, how.replace("*", "×"), gone]
+    cells = [name, markdown(entry.name), unit, span, formula.replace("*", "×"), gone]
     return f"| {' | '.join(cells)} |"
 
 

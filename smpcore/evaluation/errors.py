@@ -80,8 +80,8 @@ class RegressionScores:
             "always_the_training_median": self.always(median),
         }
         known = {n: float(f"{v:.6g}") for n, v in numbers.items() if np.isfinite(v)}
-        ends = [float(f"{end:.6g}") for end in self.interval if np.isfinite(end)]
-        return {"rows": self.rows, "interval_95": ends} | known
+        interval = [float(f"{end:.6g}") for end in self.interval if np.isfinite(end)]
+        return {"rows": self.rows, "interval_95": interval} | known
 
     @property
     def worst(self) -> int:

@@ -1,7 +1,7 @@
 """A small linear model as a card of whole points that are added by hand.
 
-Every column that the model uses is cut into a few ranges with round ends. With w_jf the
-weight per unit of feature f in score j and m_b the mean of the training values in range
+Every column that the model uses is cut into a few ranges with round edges. With w_jf
+the weight per unit of feature f in score j and m_b the mean of the training values in range
 b, the range has round(w_jf m_b / u) points; u, the value of one point, is common to
 all columns and scores. Of two scores only the difference counts: one total is compared
 with a threshold. Otherwise there is a total for each score, and the largest one wins.
@@ -124,36 +124,36 @@ class ScoreCard:
 
 @dataclass(frozen=True, eq=False)
 class _Cut:
-    """The lines of one column: its levels, or ranges between ends."""
+    """The lines of one column: its levels, or ranges between edges."""
 
-    given: Input
-    ends: np.ndarray
+    column: Input
+    edges: np.ndarray
 
     @property
     def n_lines(self) -> int:
-        if self.given.kind == "number":
-            return len(self.ends) + 1
-        return len(self.given.levels)
+        if self.column.kind == "number":
+            return len(self.edges) + 1
+        return len(self.column.levels)
 
     def lines(self, X: np.ndarray) -> np.ndarray:
         """Line of each row."""
-        if self.given.kind == "number":
-            return np.searchsorted(self.ends, X[:, self.given.first], side="right")
-        levels = np.array(self.given.feature_levels)
-        part = X[:, self.given.features]
+        if self.column.kind == "number":
+            return np.searchsorted(self.edges, X[:, self.column.first], side="right")
+        levels = np.array(self.column.feature_levels)
+        part = X[:, self.column.features]
         known = part.any(axis=1)
-        default = max(self.given.dropped, 0)
+        default = max(self.column.dropped, 0)
         return np.where(known, levels[part.argmax(axis=1)], default)
 
     def words(self) -> list[str]:
         """Each line as text; a missing value counts as the line with the star."""
-        if self.given.kind == "category":
-            return list(self.given.levels)
-        ends = [f"{end:.10g}" for end in self.ends]
-        words = [f"< {ends[0]}"] if ends else ["any value"]
-        words += [f"{low} to < {high}" for low, high in itertools.pairwise(ends)]
-        words += [f"≥ {end}" for end in ends[-1:]]
-        missing = int(np.searchsorted(self.ends, self.given.median, side="right"))
+        if self.column.kind == "category":
+            return list(self.column.levels)
+        edges = [f"{end:.10g}" for end in self.edges]
+        words = [f"< {edges[0]}"] if edges else ["any value"]
+        words += [f"{low} to < {high}" for low, high in itertools.pairwise(edges)]
+        words += [f"≥ {end}" for end in edges[-1:]]
+        missing = int(np.searchsorted(self.edges, self.column.median, side="right"))
         words[missing] += " *"
         return words
 
@@ -238,8 +238,8 @@ def _cards(
     """Cards of all sizes, those with the fewest ranges and smallest points first."""
     for n_ranges, most in itertools.product(_RANGES, _POINTS):
         cuts = tuple(
-            _Cut(given, _round_ends(X[:, given.first], n_ranges, given.integer))
-            for given in inputs
+            _Cut(column, _round_edges(X[:, column.first], n_ranges, column.integer))
+            for column in inputs
         )
         yield _card(sums, cuts, most, X, wanted)
 
@@ -258,7 +258,7 @@ def _card(
     one_total = len(sums.weights) == 1
     start = np.zeros_like(start) if one_total else start - start.min()
     card = ScoreCard(
-        columns=tuple(cut.given.name for cut in cuts for _ in range(cut.n_lines)),
+        columns=tuple(cut.column.name for cut in cuts for _ in range(cut.n_lines)),
         values=tuple(word for cut in cuts for word in cut.words()),
         points=np.vstack(points),
         start=np.rint(start / unit).astype(int),
@@ -276,27 +276,27 @@ def _card(
 
 def _without_equal_lines(cut: _Cut, points: np.ndarray) -> tuple[_Cut, np.ndarray]:
     """Join ranges of a number that have the same points."""
-    if cut.given.kind == "category":
+    if cut.column.kind == "category":
         return cut, points
     differs = (points[1:] != points[:-1]).any(axis=1)
-    kept = np.concatenate([[True], differs])
-    return _Cut(cut.given, cut.ends[differs]), points[kept]
+    first_of_run = np.concatenate([[True], differs])
+    return _Cut(cut.column, cut.edges[differs]), points[first_of_run]
 
 
 def _line_values(weights: np.ndarray, cut: _Cut, X: np.ndarray) -> np.ndarray:
     """What each line adds to each sum: the mean over its training rows."""
-    given, lines = cut.given, cut.lines(X)
-    own = weights[:, given.features]
-    if given.kind == "category":
+    column, lines = cut.column, cut.lines(X)
+    slopes = weights[:, column.features]
+    if column.kind == "category":
         values = np.zeros((cut.n_lines, len(weights)))
-        values[list(given.feature_levels)] = own.T
+        values[list(column.feature_levels)] = slopes.T
         return values
     counts = np.bincount(lines, minlength=cut.n_lines)
-    totals = np.bincount(lines, X[:, given.first], cut.n_lines)
-    return (totals / counts)[:, None] * own.T
+    totals = np.bincount(lines, X[:, column.first], cut.n_lines)
+    return (totals / counts)[:, None] * slopes.T
 
 
-def _round_ends(values: np.ndarray, n_ranges: int, integer: bool) -> np.ndarray:
+def _round_edges(values: np.ndarray, n_ranges: int, integer: bool) -> np.ndarray:
     """Ends of at most so many ranges: multiples of 1, 2 or 5 times a power of ten.
 
     No range is without training rows, so the outermost end is inside the values.
@@ -311,11 +311,11 @@ def _round_ends(values: np.ndarray, n_ranges: int, integer: bool) -> np.ndarray:
         first, last = np.floor(low / step) + 1, np.ceil(high / step) - 1
         if last - first + 2 <= n_ranges:
             break
-    ends = np.arange(first, last + 1) * step
-    if not len(ends):
-        ends = np.array([np.unique(values).mean()])
-    filled = np.unique(np.searchsorted(ends, values, side="right"))
-    return ends[filled[1:] - 1]
+    edges = np.arange(first, last + 1) * step
+    if not len(edges):
+        edges = np.array([np.unique(values).mean()])
+    filled = np.unique(np.searchsorted(edges, values, side="right"))
+    return edges[filled[1:] - 1]
 
 
 def _threshold(totals: np.ndarray, second: np.ndarray) -> int:

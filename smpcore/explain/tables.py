@@ -79,9 +79,9 @@ def score_leads(
     if model.n_outputs == 2:
         return scores[:, 1] - scores[:, 0]
     rows = np.arange(len(y_encoded))
-    own = scores[rows, y_encoded]
+    true_scores = scores[rows, y_encoded]
     scores[rows, y_encoded] = -np.inf
-    return own - scores.max(axis=1)
+    return true_scores - scores.max(axis=1)
 
 
 def prototype_table(

@@ -158,8 +158,8 @@ extern "C" {{
 
 def unit_note(unit: str) -> str:
     """A user's unit, behind a number in a comment: letters and signs of units only."""
-    plain = re.sub(r"[^A-Za-z0-9 .%^/-]", "", unit).strip()
-    return f" {plain}" if plain else ""
+    printable = re.sub(r"[^A-Za-z0-9 .%^/-]", "", unit).strip()
+    return f" {printable}" if printable else ""
 
 
 def _enum(entries: Iterable[tuple[str, int, str]]) -> str:
@@ -188,7 +188,7 @@ def preamble(c: Source, sizes: Mapping[str, int], rules: str = "") -> str:
     """
     m = c.m
     defines = "\n".join(f"#define {m}_{name} {n}" for name, n in sizes.items())
-    flash, plain = c.readers()
+    flash, memory = c.readers()
     return f"""\
 #include "{c.prefix}.h"
 {CASTS}{rules}
@@ -198,7 +198,7 @@ def preamble(c: Source, sizes: Mapping[str, int], rules: str = "") -> str:
 {flash}
 #else
 #define {m}_CONST
-{plain}
+{memory}
 #endif
 
 {defines}

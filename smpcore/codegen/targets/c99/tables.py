@@ -104,8 +104,8 @@ class Source:
         """Macros that read an entry: from an AVR's flash, and from anywhere else."""
         kinds = {_word(t): _READ[t.dtype.name] for t in self.tables.values()}
         flash = [f"#define {self.m}_READ_{w}(p) {read}" for w, read in kinds.items()]
-        plain = [f"#define {self.m}_READ_{word}(p) (*(p))" for word in kinds]
-        return "\n".join(flash), "\n".join(plain)
+        memory = [f"#define {self.m}_READ_{word}(p) (*(p))" for word in kinds]
+        return "\n".join(flash), "\n".join(memory)
 
     def arrays(self) -> str:
         """The constant arrays."""
