@@ -1,12 +1,13 @@
 """A small linear model as a card of whole points that are added by hand.
 
 Every column that the model uses is cut into a few ranges with round edges. With w_jf
-the weight per unit of feature f in score j and m_b the mean of the training values in range
-b, the range has round(w_jf m_b / u) points; u, the value of one point, is common to
-all columns and scores. Of two scores only the difference counts: one total is compared
-with a threshold. Otherwise there is a total for each score, and the largest one wins.
-Ranges, u and threshold are chosen on the training rows, so that as many of them as
-possible get the prediction of the model with as few and as small points as possible.
+the weight per unit of feature f in score j and m_b the mean of the training values in
+range b, the range has round(w_jf m_b / u) points; u, the value of one point, is common
+to all columns and scores. Of two scores only the difference counts: one total is
+compared with a threshold. Otherwise there is a total for each score, and the largest
+one wins. Ranges, u and threshold are chosen on the training rows, so that as many of
+them as possible get the prediction of the model with as few and as small points as
+possible.
 """
 
 from __future__ import annotations
