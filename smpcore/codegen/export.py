@@ -15,6 +15,7 @@ from smpcore.codegen.quantise import quantise
 from smpcore.codegen.readme import use_in_c
 from smpcore.codegen.target import NUMBERS, Target
 from smpcore.codegen.targets.c99.frame import FLAGS
+from smpcore.codegen.targets.javascript.bundle import javascript, use_of_javascript
 from smpcore.codegen.targets.onnx import onnx, use_of_onnx
 from smpcore.codegen.vectors import test_vectors
 from smpcore.errors import ExportError
@@ -207,5 +208,6 @@ TARGETS = {
     "python": Target(
         "Python and MicroPython", bundles.python, _use_python, _WHOLE, in_c=False
     ),
+    "javascript": Target("JavaScript", javascript, use_of_javascript, in_c=False),
     "onnx": Target("ONNX", onnx, use_of_onnx, ("float32",), in_c=False),
 }
