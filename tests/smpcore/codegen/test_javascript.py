@@ -12,6 +12,7 @@ from smpcore import codegen
 from smpcore.codegen import (
     CompiledInput,
     CompiledModel,
+    SensorRange,
     compile_model,
     quantise,
     sample,
@@ -316,22 +317,43 @@ def test_no_text_of_a_user_breaks_out(tool, tmp_path, random_model, width):
         feature_names=tuple(HOSTILE[::-1]),
     )
     model = compile_model(model)
-    model = quantise(model, width) if width else model
+    if width:
+        measured = SensorRange(-5, 5, unit=HOSTILE[1])
+        model = quantise(model, width, {HOSTILE[-1]: measured})
     unpack(bundle(model, codegen.test_vectors(model), target="javascript"), tmp_path)
     run(tool("node"), "--check", tmp_path / "mdl.mjs")
     text = (tmp_path / "mdl.mjs").read_bytes()
     assert all(32 <= byte < 127 or byte == 10 for byte in text)
     lines = [line for line in text.splitlines() if b"alert" in line]
-    assert len(lines) == 2 and not re.search(rb"[<>&]", b"".join(lines))
+    assert len(lines) == 2 + (width == 8)
+    assert not re.search(rb"[<>&]", b"".join(lines))
+    assert b"</" not in text and b"<!" not in text  # of a <script> in a page
     (tmp_path / "tell.mjs").write_text(
         'import { CLASSES, INPUTS, label } from "./mdl.mjs";\n'
         "const told = [CLASSES, CLASSES.map((_, k) => label(k)),\n"
-        "  INPUTS.map((one) => one.name)];\n"
+        "  INPUTS.map((one) => one.name), INPUTS[0].unit];\n"
         "console.log(JSON.stringify(told));\n"
     )
-    classes, labels, names = json.loads(run(tool("node"), "tell.mjs", cwd=tmp_path))
+    told = run(tool("node"), "tell.mjs", cwd=tmp_path)
+    classes, labels, names, unit = json.loads(told)
+    assert unit == (HOSTILE[1] if width else "")
     assert classes == labels == HOSTILE
     assert names == HOSTILE[::-1]
+
+
+def test_a_page_can_show_the_inputs(tool, tmp_path, mixed_model):
+    (tmp_path / "mdl.mjs").write_text(emit_javascript(mixed_model, "abc", "0123"))
+    (tmp_path / "tell.mjs").write_text(
+        'import * as m from "./mdl.mjs";\n'
+        "console.log(JSON.stringify([m.NAME, m.ID, m.INPUTS]));\n"
+    )
+    name, number, inputs = json.loads(run(tool("node"), "tell.mjs", cwd=tmp_path))
+    assert (name, number) == ("abc", "0123")
+    for one, entry in zip(inputs, mixed_model.inputs, strict=True):
+        for key, value in one.items():
+            if key != "unit":
+                assert value == json.loads(json.dumps(getattr(entry, key)))
+    assert [one["levels"] for one in inputs if one["levels"]]
 
 
 def _zips(mixed_model, random_model):
