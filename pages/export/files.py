@@ -19,7 +19,7 @@ from smpcore.evaluation import ComparedFormat
 
 #: End of a file -> what its text is coloured as.
 _LANGUAGES = {"c": "c", "h": "c", "ino": "cpp", "py": "python", "json": "json"}
-_LANGUAGES |= {"yml": "yaml", "txt": "cmake", "csv": "csv"}
+_LANGUAGES |= {"mjs": "javascript", "yml": "yaml", "txt": "cmake", "csv": "csv"}
 
 
 def section(

@@ -16,6 +16,7 @@ from smpcore.codegen.quantise import quantise
 from smpcore.codegen.readme import use_in_c
 from smpcore.codegen.target import NUMBERS, Target
 from smpcore.codegen.targets.c99.frame import FLAGS
+from smpcore.codegen.targets.javascript.bundle import javascript, use_of_javascript
 from smpcore.codegen.targets.onnx import onnx, use_of_onnx
 from smpcore.codegen.targets.verilog import VERILOG_FILES, use_of_verilog, verilog
 from smpcore.codegen.vectors import TestVectors, test_vectors
@@ -244,6 +245,7 @@ TARGETS = {
     "micropython": Target(
         "MicroPython", bundles.python, _use_micropython, _WHOLE, in_c=False
     ),
+    "javascript": Target("JavaScript", javascript, use_of_javascript, in_c=False),
     "onnx": Target("ONNX", onnx, use_of_onnx, ("float32",), in_c=False),
     "verilog": Target("Verilog", verilog, use_of_verilog, _WHOLE, False, VERILOG_FILES),
 }

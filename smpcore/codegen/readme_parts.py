@@ -188,6 +188,8 @@ _FILES = {
     "library.json": "manifest of PlatformIO",
     "@.json": "the whole model for programs",
     "@.py": "the model in plain Python",
+    "@.mjs": "the model in JavaScript",
+    "@_selftest.mjs": "tries the test vectors: every score, bit for bit",
     "@.onnx": "the model",
     "Makefile": "compiles for this computer and for chips",
     "CMakeLists.txt": "how CMake builds it",

@@ -1,0 +1,299 @@
+"""What each operation is in JavaScript: its constants, and functions of them.
+
+Numbers of JavaScript are 64-bit floats. In 32-bit floats `round` is `Math.fround`: a
+sum or product of two float32 in 64 bits, rounded to float32, has the bits of the
+emulator. Of integers `round` does nothing: they are exact below 2^53.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from smpcore.codegen import float32, sparse_code
+from smpcore.codegen.fixed_point import TABLE
+from smpcore.codegen.program import (
+    Features,
+    FixedPointFeatures,
+    FixedPointSimilarities,
+    Operation,
+    Similarities,
+    SparseCode,
+    WeightedInputs,
+    WeightedSums,
+)
+from smpcore.codegen.targets.javascript.literals import declared
+from smpcore.codegen.targets.javascript.sparse_code import SPARSE_CODE
+
+
+@singledispatch
+def javascript_of(operation: Operation) -> tuple[Any, ...]:
+    """Constants of an operation, then the functions that compute it.
+
+    Parameters
+    ----------
+    operation : Operation
+
+    Returns
+    -------
+    constants : dict of str to value
+        See `literals.literal`.
+    *functions : str
+        What the last one needs, then that one: named as the operation, in camel case.
+    """
+    raise NotImplementedError(type(operation).__name__)
+
+
+def _arrays(operation: Operation, *names: str) -> dict[str, Any]:
+    found = {name.upper(): getattr(operation, name) for name in names}
+    # An empty list is one line, whatever its type.
+    return {n: v if v.size else [] for n, v in found.items()}
+
+
+@javascript_of.register
+def _(operation: WeightedInputs) -> tuple[Any, ...]:
+    names = "bias", "start", "input", "level", "weight"
+    return _arrays(operation, *names), _TERM, _WEIGHTED_INPUTS
+
+
+@javascript_of.register
+def _(operation: Features) -> tuple[Any, ...]:
+    constants, texts = _arrays(operation, "input", "level", "factor"), [_TERM]
+    value, result = "round(term(values, f) * factor)", "t"
+    if operation.is_moved:
+        constants |= _arrays(operation, "move")
+        value = f"round({value} + MOVE[f])"
+    lines = [f"  let t = Array.from(FACTOR, (factor, f) => {value});"]
+    if operation.normalise:
+        texts += [_BITS, _INVERSE_ROOT, _ADDED]
+        if "mean" in operation.normalise:
+            constants["ONE_OF_ALL"] = operation.share
+            lines.append("  const mean = round(added(t) * ONE_OF_ALL);")
+            lines.append("  t = t.map((v) => round(v - mean));")
+        lines.append("  const root = inverseRoot(added(t.map((v) => round(v * v))));")
+        result = "t.map((v) => round(v * root))"
+    body = "\n".join([*lines, f"  return {result};"])
+    return constants, *texts, f"{_FEATURES}{body}\n}}\n"
+
+
+@javascript_of.register
+def _(operation: Similarities) -> tuple[Any, ...]:
+    step, finish, _ = operation.kind
+    constants, texts = _arrays(operation, "constant", "anchor"), []
+    if step == "exp2":
+        constants |= _arrays(operation, "share")
+    if finish == "power":
+        constants["DEGREE"] = operation.degree
+    if finish == "ratio":
+        texts += [_BITS, _INVERSE_ROOT]
+    if operation.kind.is_exponential:
+        texts += [_BITS, _EXP2_MINUS]
+    text = _SIMILARITIES.replace("@step@", _STEPS[step])
+    return constants, *texts, text.replace("@finish@", _FINISHES[finish])
+
+
+@javascript_of.register
+def _(operation: WeightedSums) -> tuple[Any, ...]:
+    return _arrays(operation, "bias", "start", "row", "weight"), _WEIGHTED_SUMS
+
+
+@javascript_of.register
+def _(operation: SparseCode) -> tuple[Any, ...]:
+    names = "FLAT", "EQUAL", "DEPENDENT", "LITTLE", "GONE"
+    constants = {
+        **{name: getattr(sparse_code, name) for name in names},
+        "CODE_SIZE": operation.limit,
+        "MOST_STEPS": sparse_code.most_steps(operation.limit),
+        "N_OUTPUTS": operation.votes.shape[1],
+        "WITHOUT_CODE": operation.fallback,
+        "UNREPRESENTED": np.float32(operation.unrepresented),
+        **_arrays(operation, "gram", "votes"),
+    }
+    return constants, _BITS, _INVERSE_ROOT, SPARSE_CODE
+
+
+@javascript_of.register
+def _(operation: FixedPointFeatures) -> tuple[Any, ...]:
+    names = "input", "level", "factor", "origin", "places"
+    constants = {**_arrays(operation, *names), "TOP": operation.top}
+    return constants, _TERM, _FIXED_POINT_FEATURES
+
+
+@javascript_of.register
+def _(operation: FixedPointSimilarities) -> tuple[Any, ...]:
+    names = "drop", "gain", "half", "down", "last"
+    constants = {name.upper(): getattr(operation.exp2, name) for name in names}
+    size = "d * d" if operation.power == 2 else "Math.abs(d)"
+    text = _FIXED_POINT_SIMILARITIES.replace("@size@", size)
+    constants |= {"N_ANCHORS": len(operation.anchor), "TABLE": TABLE}
+    return {**constants, **_arrays(operation, "anchor")}, text
+
+
+_TERM = """\
+/** Value of the input of a term; 1 or 0 of one of its levels. */
+function term(values, f) {
+  const value = values[INPUT[f]];
+  return LEVEL[f] < 0 ? value : Number(value === LEVEL[f]);
+}
+"""
+
+_WEIGHTED_INPUTS = """\
+function weightedInputs(values) {
+  return Array.from(BIAS, (bias, row) => {
+    let total = bias;
+    for (let f = START[row]; f < START[row + 1]; ++f) {
+      total = round(total + round(WEIGHT[f] * term(values, f)));
+    }
+    return total;
+  });
+}
+"""
+
+_ADDED = """\
+const added = (values) => values.reduce((total, value) => round(total + value), 0);
+"""
+
+_FEATURES = """\
+function features(values) {
+"""
+
+#: The bits of a float32 are the same in every engine; an operator ** need not be.
+_BITS = """\
+const bits = new Uint32Array(1);
+const float = new Float32Array(bits.buffer);
+"""
+
+_EXP2_MINUS = (
+    declared({"CUTOFF": float32.CUTOFF, "EXP2": float32.EXP2})
+    + """
+/** 2^-u. */
+function exp2Minus(u) {
+  if (!(u < CUTOFF)) return Number.isNaN(u) ? u : 0;
+  const whole = Math.floor(round(u + 0.5));
+  const rest = round(u - whole);
+  const power = EXP2.reduce((sum, next) => round(round(sum * rest) + next));
+  bits[0] = (127 - whole) << 23;
+  return round(power * float[0]);
+}
+"""
+)
+
+_INVERSE_ROOT = (
+    declared(
+        {
+            "LEAST_SQUARE": float32.LEAST,
+            "MOST_SQUARE": float32.MOST,
+            "GUESS": float32.GUESS,
+            "NEWTON_STEPS": float32.STEPS,
+        }
+    )
+    + """
+/** 1 / sqrt(square); 0 for a number that is too small. */
+function inverseRoot(square) {
+  if (!(square > LEAST_SQUARE && square < MOST_SQUARE)) return 0 * square;
+  float[0] = square;
+  bits[0] = GUESS - (bits[0] >>> 1);
+  let root = float[0];
+  const half = round(0.5 * square);
+  for (let step = 0; step < NEWTON_STEPS; ++step) {
+    root = round(root * round(1.5 - round(round(half * root) * root)));
+  }
+  return root;
+}
+"""
+)
+
+_SIMILARITIES = """\
+function similarities(t) {
+  const n = t.length;
+  return Array.from(CONSTANT, (constant, i) => {
+    let total = constant;
+    let whole = constant;
+    for (let f = 0; f < n; ++f) {
+      const a = ANCHOR[i * n + f];
+@step@    }
+@finish@  });
+}
+"""
+
+#: What a feature adds.
+_STEPS = {
+    "square": """\
+      const apart = round(t[f] - a);
+      total = round(total + round(apart * apart));
+""",
+    "absolute": "      total = round(total + Math.abs(round(t[f] - a)));\n",
+    "product": "      total = round(total + round(a * t[f]));\n",
+    "exp2": """\
+      const apart = round(t[f] - a);
+      const alike = exp2Minus(round(apart * apart));
+      total = round(total + round(SHARE[f] * alike));
+""",
+    "overlap": """\
+      whole = round(whole + (t[f] < a ? a : t[f]));
+      total = round(total + (t[f] < a ? t[f] : a));
+""",
+}
+
+#: What becomes of the total.
+_FINISHES = {
+    "exp2": "    return exp2Minus(total);\n",
+    "power": """\
+    let power = total;
+    for (let k = 1; k < DEGREE; ++k) power = round(power * total);
+    return power;
+""",
+    "none": "    return total;\n",
+    "ratio": """\
+    const root = inverseRoot(whole);
+    return round(round(total * root) * root);
+""",
+}
+
+_WEIGHTED_SUMS = """\
+function weightedSums(alike) {
+  const sums = Array.from(BIAS, (bias) => bias + 0);
+  alike.forEach((value, i) => {
+    for (let k = START[i]; k < START[i + 1]; ++k) {
+      sums[ROW[k]] = round(sums[ROW[k]] + round(WEIGHT[k] * value));
+    }
+  });
+  return sums;
+}
+"""
+
+_FIXED_POINT_FEATURES = """\
+function fixedPointFeatures(values) {
+  return FACTOR.map((factor, f) => {
+    const sum = term(values, f) * factor + ORIGIN[f]; // below 2^31
+    return Math.min(Math.max(sum, 0) >> PLACES[f], TOP);
+  });
+}
+"""
+
+_FIXED_POINT_SIMILARITIES = """\
+/** 2^-(distance / scale) in steps of 2^-15; >>> as a distance can be above 2^31. */
+function wholeExp2(distance) {
+  const coarse = distance >>> DROP;
+  if (coarse > LAST) return 0;
+  const u = (coarse * GAIN + HALF) >>> DOWN;
+  const k = (u >> 7) & 31;
+  const rest = u & 127;
+  const whole = u >> 12;
+  const part = TABLE[k] - (((TABLE[k] - TABLE[k + 1]) * rest + 64) >> 7);
+  return (part + ((1 << whole) >> 1)) >> whole;
+}
+
+function fixedPointSimilarities(t) {
+  return Array.from({ length: N_ANCHORS }, (_, i) => {
+    let distance = 0;
+    for (let f = 0; f < t.length; ++f) {
+      const d = t[f] - ANCHOR[i * t.length + f];
+      distance += @size@;
+    }
+    return wholeExp2(distance);
+  });
+}
+"""

@@ -1,0 +1,225 @@
+"""A model as one ECMAScript module without any import, for browsers and Node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from smpcore.codegen.json_text import SCHEMA
+from smpcore.codegen.program import LOWEST, WeightedInputs
+from smpcore.codegen.quant_inputs import container_ends
+from smpcore.codegen.targets.javascript.literals import declared
+from smpcore.codegen.targets.javascript.operations import javascript_of
+
+
+def emit_javascript(model: Any, name: str = "mdl", number: str = "") -> str:
+    """Write a model as a JavaScript module.
+
+    Parameters
+    ----------
+    model : CompiledModel or QuantModel
+    name : str, default "mdl"
+        Name of the model.
+    number : str, optional
+        ID of the model.
+
+    Returns
+    -------
+    str
+        ASCII. It exports ``NAME``, ``ID``, ``FORMAT``, ``INPUTS``, ``CLASSES`` and
+        functions: ``rowScores``; for classes ``scores``, ``predict``, ``label``,
+        ``margin`` and ``sure``; for regression ``predict`` and ``value``; for integers
+        ``quantise`` and ``saturated``; ``contributions`` where the score of each row is
+        a weighted sum of inputs.
+    """
+    constants, texts, call = {}, [], "inputValues(x)"
+    for operation in model.operations:
+        more, *functions = javascript_of(operation)
+        constants |= more
+        texts += functions
+        kind = type(operation).__name__
+        call = f"{kind[0].lower()}{kind[1:]}({call})"
+    texts.append(_ROW_SCORES.format(call=call))
+    answer = _VALUE if model.is_regression else _CLASS
+    texts.append(answer.replace("@n@", str(model.n_outputs)))
+    if isinstance(model.operations[-1], WeightedInputs):
+        texts.append(_CONTRIBUTIONS)
+    public = {
+        "NAME": name,
+        "ID": number,
+        "FORMAT": SCHEMA,
+        "INPUTS": _inputs(model),
+        "CLASSES": list(model.labels),
+    }
+    constants = {**_of_inputs(model), **_of_answer(model), **constants}
+    first = _INTEGERS if model.is_integer else _FLOATS
+    texts = [declared(public, "export "), declared(constants), first, *texts]
+    return "\n".join([_HEAD, *dict.fromkeys(texts)])
+
+
+def _inputs(model: Any) -> list[dict[str, Any]]:
+    """What a page can show about each input."""
+    given = [one.given for one in model.inputs] if model.is_integer else model.inputs
+    units = [getattr(one, "unit", "") for one in model.inputs]
+    return [
+        {
+            "identifier": entry.identifier,
+            "name": entry.name,
+            "low": float(entry.low),
+            "high": float(entry.high),
+            "integer": bool(entry.integer),
+            "levels": list(entry.levels),
+            "unit": unit,
+        }
+        for entry, unit in zip(given, units, strict=True)
+    ]
+
+
+def _of_inputs(model: Any) -> dict[str, Any]:
+    """How the values of a table become those of the program."""
+    if model.is_integer:
+        least, most = container_ends(model.width)
+        return {
+            "LEAST": least,
+            "MOST": most,
+            "ZERO": np.float32([one.zero for one in model.inputs]),
+            "PER_UNIT": np.float32([one.per_unit for one in model.inputs]),
+            "MISSING": np.array([one.missing for one in model.inputs]),
+            "N_LEVELS": np.array([len(one.given.levels) for one in model.inputs]),
+        }
+    missing = [np.nan if e.missing is None else e.missing for e in model.inputs]
+    return {
+        "OFFSET": np.float32([entry.offset for entry in model.inputs]),
+        "MISSING": np.float32(missing),
+        "N_LEVELS": np.array([len(entry.levels) for entry in model.inputs]),
+    }
+
+
+def _of_answer(model: Any) -> dict[str, Any]:
+    """How scores become an answer."""
+    whole = model.is_integer
+    if model.is_regression:
+        shift = model.shift if whole else 0.0
+        return {"STEP": float(model.step), "SHIFT": float(shift)}
+    not_sure = float(np.float32(model.band)) if not whole and model.band else -1
+    return {
+        "OWNER": model.prototype_labels,
+        # Of integers there always is a score.
+        "LOWEST": int(np.iinfo(np.int32).min) if whole else float(LOWEST),
+        "FALLBACK": 0 if whole else model.fallback,
+        "TIE": model.tie,
+        "NOT_SURE": model.not_sure if whole else not_sure,
+    }
+
+
+_HEAD = "// SPDX-License-Identifier: 0BSD. This generated code is yours.\n"
+
+_FLOATS = """\
+const round = Math.fround;
+
+/** Number of a cell; what is none is missing. */
+const number = (cell) => (typeof cell === "number" ? round(cell) : NaN);
+
+function inputValues(x) {
+  return N_LEVELS.map((nLevels, i) => {
+    const value = number(x[i]);
+    if (nLevels) return value;
+    return round((Number.isNaN(value) ? MISSING[i] : value) - OFFSET[i]);
+  });
+}
+"""
+
+_INTEGERS = """\
+/** Integers are exact. */
+const round = (value) => value;
+
+const inputValues = (x) => x;
+
+/** Integers of numbers in the units of the table; a category is its index. */
+export function quantise(values) {
+  return N_LEVELS.map((nLevels, i) => {
+    const cell = values[i];
+    const value = typeof cell === "number" ? Math.fround(cell) : NaN;
+    if (nLevels) return value >= 0 && value < nLevels ? Math.trunc(value) + 0 : -1;
+    const scaled = Math.fround(Math.fround(value - ZERO[i]) * PER_UNIT[i]);
+    const half = Math.fround(scaled + (scaled < 0 ? -0.5 : 0.5));
+    if (Number.isNaN(half)) return MISSING[i];
+    return Math.trunc(Math.min(Math.max(half, LEAST), MOST)) + 0; // never -0
+  });
+}
+
+/** How many inputs lie at an end of the integers: outside their range. */
+export function saturated(x) {
+  const atEnd = (nLevels, i) => !nLevels && (x[i] === LEAST || x[i] === MOST);
+  return N_LEVELS.filter(atEnd).length;
+}
+"""
+
+_CONTRIBUTIONS = """\
+/** What each input adds to the score of each row: a list of inputs for each row. */
+export function contributions(x) {
+  const values = inputValues(x);
+  return Array.from(BIAS, (_, row) => {
+    const added = new Array(INPUTS.length).fill(0);
+    for (let f = START[row]; f < START[row + 1]; ++f) {
+      added[INPUT[f]] = round(added[INPUT[f]] + round(WEIGHT[f] * term(values, f)));
+    }
+    return added;
+  });
+}
+"""
+
+_ROW_SCORES = """\
+/** Score of each row of the model. */
+export function rowScores(x) {{
+  return {call};
+}}
+"""
+
+_CLASS = """\
+/** Score of each class: the largest among its rows. */
+export function scores(x) {
+  const best = new Array(@n@).fill(LOWEST);
+  rowScores(x).forEach((score, row) => {
+    if (score > best[OWNER[row]]) best[OWNER[row]] = score;
+  });
+  return best;
+}
+
+/** Index of the class: the lowest whose score is within TIE of the largest. */
+export function predict(x) {
+  const found = scores(x);
+  const best = found.reduce((most, score) => Math.max(most, score));
+  if (!(best > LOWEST)) return FALLBACK;
+  return found.findIndex((score) => !(round(score + TIE) < best));
+}
+
+/** Name of a class. */
+export function label(index) {
+  return CLASSES[index];
+}
+
+/** How far the score of the best class is above the next. */
+export function margin(x) {
+  const [best, next] = scores(x).sort((a, b) => b - a);
+  return round(best - next);
+}
+
+/** Whether the margin is outside the "not sure" band, if there is one. */
+export function sure(x) {
+  return margin(x) > NOT_SURE;
+}
+"""
+
+_VALUE = """\
+/** The value in steps of STEP above SHIFT. */
+export function predict(x) {
+  return rowScores(x)[0];
+}
+
+/** The value in the units of the target. */
+export function value(x) {
+  return STEP * predict(x) + SHIFT;
+}
+"""
