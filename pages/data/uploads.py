@@ -17,7 +17,14 @@ from pages.ui.elements import problems_shown
 from pages.ui.text import message, short_label
 from pages.work import reading
 from smpcore import Dataset, SmpcoreError, read_table
-from smpcore.datasets import DECIMALS, DELIMITERS, ENCODINGS, long_roles, read_frame
+from smpcore.datasets import (
+    DECIMALS,
+    DELIMITERS,
+    ENCODINGS,
+    TABLE_FORMATS,
+    long_roles,
+    read_frame,
+)
 
 _DETECT = "as detected"
 _NAMES = {"\t": "tab", True: "yes", False: "no"}
@@ -58,11 +65,11 @@ def _series(file: Any, number: int) -> dict[str, Any]:
         help="A row for each sample and time, a column for each channel, and a label "
         "that is the same in all rows of a sample. A .ts file holds series anyway.",
     )
-    if file is None or not (long or _is_ts(file)):
+    if file is None or not (long or _holds_series(file)):
         return {}
     columns = st.columns(4)
     settings: dict[str, Any] = {}
-    if long and not _is_ts(file):
+    if long and not _holds_series(file):
         try:
             settings["series"] = _long_columns(columns[:3], file, number)
         except SmpcoreError:
@@ -100,8 +107,10 @@ def _long_columns(places: list[Any], file: Any, number: int) -> tuple[str, ...]:
     )
 
 
-def _is_ts(file: Any) -> bool:
-    return PurePath(file.name).suffix.lower() == ".ts"
+def _holds_series(file: Any) -> bool:
+    ending = PurePath(file.name).suffix.lower()
+    rows = TABLE_FORMATS.values()
+    return any(ending in row.endings for row in rows if row.holds_series)
 
 
 def _guess(names: list[str]) -> tuple[str, str, str]:

@@ -11,8 +11,9 @@ import streamlit as st
 from pages.state import session
 from pages.ui.text import message, short_label
 from smpcore import Dataset
+from smpcore.datasets import TABLE_FORMATS
 
-ENDINGS = ["csv", "tsv", "txt", "data", "arff", "parquet", "pq", "ts"]
+ENDINGS = [end[1:] for row in reversed(TABLE_FORMATS.values()) for end in row.endings]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,10 +13,13 @@ from pathlib import Path
 
 from pages.work import cache, reading
 from smpcore import Dataset, SmpcoreError, read_table
+from smpcore.datasets import TABLE_FORMATS
 
 #: What the key of such a table begins with, in links as well.
 PREFIX = "file:"
-ENDINGS = {".csv", ".tsv", ".arff", ".parquet", ".pq", ".ts"}
+#: Texts of other kinds have the last two endings as well.
+ENDINGS = {end for row in TABLE_FORMATS.values() for end in row.endings}
+ENDINGS -= {".txt", ".data"}
 #: More would not fit into a list to choose from.
 MOST_FILES = 200
 #: Python 3.11 and 3.12 raise RuntimeError where a link leads to itself.

@@ -102,10 +102,6 @@ def lower_similarities(
     share = np.array(model.similarity.weights)[feature] if kind.step == "exp2" else None
     moves = move[feature] if is_moved else None
     degree = 1 if kind.finish != "power" else int(model.similarity.degree)
-    _check_range(
-        [inputs[place] for place in places],
-        *(name, folded, moves, share, degree, weights, bias),
-    )
     first = Features(
         input=places,
         level=level,
@@ -120,6 +116,8 @@ def lower_similarities(
         share=share,
         degree=degree,
     )
+    entries = [inputs[place] for place in places]
+    _check_range(entries, folded, moves, alike, weights, bias)
     operations = first, alike, _sums(weights, bias)
     return {
         "inputs": inputs,
@@ -241,16 +239,14 @@ def _total(step: str, value: np.ndarray, anchor: np.ndarray) -> np.ndarray:
 
 def _check_range(
     entries: list[CompiledInput],
-    name: str,
     folded: Folded,
     moves: np.ndarray | None,
-    share: np.ndarray | None,
-    degree: int,
+    alike: Similarities,
     weights: np.ndarray,
     bias: np.ndarray,
 ) -> None:
     """Refuse what float32 cannot hold for inputs inside the training range."""
-    kind, most = SIMILARITIES[name], np.abs(folded.constant)
+    kind, most = SIMILARITIES[alike.similarity], np.abs(folded.constant)
     moves = np.zeros(len(entries)) if moves is None else moves
     columns = zip(entries, folded.factor, moves, folded.anchors.T, strict=True)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -265,14 +261,14 @@ def _check_range(
                 )
                 raise ExportError(
                     f"{column} has a factor of {factor:.3g} per unit and adds up to "
-                    f"{size.max():.3g} inside a {name} similarity, too far from 1 for "
+                    f"{size.max():.3g} inside a {alike.similarity} similarity, too far from 1 for "
                     f"32-bit floats; {_REMEDY}"
                 )
             most = most + size
         largest = np.ones_like(most)  # of an exponential and a ratio
         if kind.step == "product":
-            largest = finished("power", most, degree)
-        largest = largest * (1.0 if share is None else share.sum())
+            largest = finished("power", most, alike.degree)
+        largest = largest * (1.0 if alike.share is None else alike.share.sum())
         score = (np.abs(bias) + np.abs(weights) @ largest).max()
     for what, size in (("Similarities reach", largest.max()), ("Scores reach", score)):
         if not size <= LIMIT:

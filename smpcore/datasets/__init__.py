@@ -37,7 +37,12 @@ from smpcore.datasets.quoting import (
 )
 from smpcore.datasets.reading import Reading, ReadingOptions
 from smpcore.datasets.splits import Split, split
-from smpcore.datasets.tables import make_dataset, read_frame, read_table
+from smpcore.datasets.tables import (
+    TABLE_FORMATS,
+    make_dataset,
+    read_frame,
+    read_table,
+)
 from smpcore.datasets.times import distinct_times, read_times
 
 __all__ = [
@@ -50,6 +55,7 @@ __all__ = [
     "MAX_COLUMNS",
     "MAX_ROWS",
     "MOST_FORBIDDEN",
+    "TABLE_FORMATS",
     "Dataset",
     "DatasetInfo",
     "Input",

@@ -1,6 +1,6 @@
 """Tables that a visitor brings: CSV, ARFF, Parquet and .ts files, or any DataFrame."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, BinaryIO, NamedTuple
@@ -153,6 +153,62 @@ class _Read(NamedTuple):
     shape: Shape | tuple[()]
 
 
+def _read_parquet(data: bytes, options: ReadingOptions) -> _Read:
+    from smpcore.datasets.parquet import read_parquet
+
+    frame, notices = read_parquet(data)
+    return _Read(frame, Reading("Parquet"), tuple(notices), ())
+
+
+def _read_arff(data: bytes, options: ReadingOptions) -> _Read:
+    return _Read(*read_arff(data, options.encoding), (), ())
+
+
+def _read_ts(data: bytes, options: ReadingOptions) -> _Read:
+    (frame, shape, notices), reading = read_ts(data, options.encoding, options.n_times)
+    return _Read(frame, reading, tuple(notices), shape)
+
+
+def _read_delimited(data: bytes, options: ReadingOptions) -> _Read:
+    return _Read(*read_delimited(data, options), (), ())
+
+
+class TableFormat(NamedTuple):
+    """A file format of tables; a new one is a row of `TABLE_FORMATS` and its reader.
+
+    Parameters
+    ----------
+    endings : tuple of str
+        Of file names, with the dot.
+    begins_so : callable
+        Content -> whether it is of this format, whatever the file's name.
+    read : callable
+        Content and `ReadingOptions` -> the table.
+    holds_series : bool
+        Whether every sample is a series.
+    """
+
+    endings: tuple[str, ...]
+    begins_so: Callable[[bytes], bool]
+    read: Callable[[bytes, ReadingOptions], _Read]
+    holds_series: bool = False
+
+
+#: Name of a format -> how it is recognised and read; the first that fits is taken.
+TABLE_FORMATS = {
+    "Parquet": TableFormat(
+        (".parquet", ".pq"), lambda data: data.startswith(b"PAR1"), _read_parquet
+    ),
+    "ARFF": TableFormat(
+        (".arff",), lambda data: first_word(data, b"%") == b"@relation", _read_arff
+    ),
+    "ts": TableFormat((".ts",), is_ts, _read_ts, holds_series=True),
+    "CSV": TableFormat(
+        (".csv", ".tsv", ".txt", ".data"), lambda data: True, _read_delimited
+    ),
+}
+
+
 def _read(source: bytes | BinaryIO, filename: str, options: ReadingOptions) -> _Read:
     data = read_bytes(source)
     for beginning, thing in _FOREIGN.items():
@@ -162,38 +218,38 @@ def _read(source: bytes | BinaryIO, filename: str, options: ReadingOptions) -> _
                 "save the table as CSV, ARFF or Parquet."
             )
     ending = PurePath(filename).suffix.lower()
-    series, n_times = options.series, options.n_times
-    notices: list[str] = []
-    shape: Shape | tuple[()] = ()
-    numbers = None
-    if data.startswith(b"PAR1") or ending in (".parquet", ".pq"):
-        from smpcore.datasets.parquet import read_parquet
-
-        frame, notices = read_parquet(data)
-        reading = Reading("Parquet")
-    elif ending == ".arff" or first_word(data, b"%") == b"@relation":
-        frame, reading = read_arff(data, options.encoding)
-    elif ending == ".ts" or is_ts(data):
-        (frame, shape, notices), reading = read_ts(data, options.encoding, n_times)
-    else:
-        frame, reading = read_delimited(data, options)
-        numbers = _line_numbers(data, reading, len(frame)) if series else None
+    file_format = next(
+        row
+        for row in TABLE_FORMATS.values()
+        if ending in row.endings or row.begins_so(data)
+    )
+    table = file_format.read(data, options)
+    frame, reading, shape, series = table.frame, table.reading, table.shape, False
+    if options.series and not shape:
+        series = options.series
+        numbers = _line_numbers(data, reading, len(frame))
     names, renamed = clean_names(frame.columns)
     frame = frame.set_axis(names, axis=1).reset_index(drop=True)
-    if series and not shape:
+    notices = list(table.notices)
+    if series:
         roles = long_roles(names) if series is True else tuple(series)
-        frame, shape, resampled = from_long(frame, numbers, n_times, roles)
+        frame, shape, resampled = from_long(frame, numbers, options.n_times, roles)
         reading = replace(reading, series=roles)
         names, again = clean_names(frame.columns)
         frame = frame.set_axis(names, axis=1)
         notices += [*resampled, *again]
-    filename = PurePath(filename).name
-    reading = replace(reading, n_times=n_times if shape else None, filename=filename)
+    reading = replace(
+        reading,
+        n_times=options.n_times if shape else None,
+        filename=PurePath(filename).name,
+    )
     return _Read(frame, reading, (*notices, *renamed), shape)
 
 
 def _line_numbers(data: bytes, reading: Reading, n_rows: int) -> np.ndarray | None:
     """Line of each row of a text table; None if a quoted field has several lines."""
+    if reading.format != "CSV":
+        return None
     text, _ = as_utf8(data, reading.encoding)
     numbered = enumerate(lines(text), start=1)
     filled = [number for number, line in numbered if line.strip(b" \t")]

@@ -139,7 +139,7 @@ class SparseCase:
 
     def solve_mirror_prox(self, tol=1e-3, max_iter=1000, record=0):
         options = SolverOptions(max_iter=max_iter, record=record)
-        room = options.for_kernel(np.zeros(self.shape)[1])
+        room = options.for_kernel(np.zeros(self.shape))[1]
         return solve_smallk_mirror_prox(
             self.X, self.y_encoded, self.assign, self.weights, self.prototype_labels,
             self.first, self.n_features, self.k, self.ridge, np.zeros(self.shape), tol,
