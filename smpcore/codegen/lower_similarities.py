@@ -261,8 +261,8 @@ def _check_range(
                 )
                 raise ExportError(
                     f"{column} has a factor of {factor:.3g} per unit and adds up to "
-                    f"{size.max():.3g} inside a {alike.similarity} similarity, too far from 1 for "
-                    f"32-bit floats; {_REMEDY}"
+                    f"{size.max():.3g} inside a {alike.similarity} similarity, too far "
+                    f"from 1 for 32-bit floats; {_REMEDY}"
                 )
             most = most + size
         largest = np.ones_like(most)  # of an exponential and a ratio
