@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import streamlit as st
 
 from pages.prototypes.context import ModelContext
+from pages.state import session
 from pages.ui.elements import table
 from pages.ui.readouts import TITLES, percent
 from pages.ui.text import escape_markdown
@@ -22,7 +25,8 @@ def expander(context: ModelContext) -> None:
     """The card with its accuracy beside the model's, or why there is none."""
     with st.expander("Score card", icon=":material/calculate:"):
         try:
-            card = card_of(context)
+            key = context.key, context.operating
+            card = session.remembered("score_card", key, partial(card_of, context))
         except SmpcoreError as problem:
             st.caption(escape_markdown(str(problem)))
             return

@@ -237,18 +237,25 @@ def _cards(
     sums: _Sums, inputs: list[Input], X: np.ndarray, wanted: np.ndarray
 ) -> Iterator[ScoreCard]:
     """Cards of all sizes, those with the fewest ranges and smallest points first."""
-    for n_ranges, most in itertools.product(_RANGES, _POINTS):
+    for n_ranges in _RANGES:
         cuts = tuple(
             _Cut(column, _round_edges(X[:, column.first], n_ranges, column.integer))
             for column in inputs
         )
-        yield _card(sums, cuts, most, X, wanted)
+        parts = [_line_values(sums.weights, cut, X) for cut in cuts]
+        for most in _POINTS:
+            card = _card(sums, cuts, parts, most)
+            if card.threshold is not None:
+                second = wanted == sums.classes[1]
+                limit = _threshold(card.totals(X)[:, 0], second)
+                card = replace(card, threshold=limit)
+            yield card
 
 
 def _card(
-    sums: _Sums, cuts: tuple[_Cut, ...], most: int, X: np.ndarray, wanted: np.ndarray
+    sums: _Sums, cuts: tuple[_Cut, ...], parts: list[np.ndarray], most: int
 ) -> ScoreCard:
-    parts = [_line_values(sums.weights, cut, X) for cut in cuts]
+    """A card of points up to `most`; with one total its threshold is still to find."""
     lowest = [part.min(axis=0) for part in parts]
     largest = max((part - low).max() for part, low in zip(parts, lowest, strict=True))
     unit = largest / most if largest > 0 else 1.0
@@ -258,7 +265,7 @@ def _card(
     start = sums.constants + np.sum(lowest, axis=0)
     one_total = len(sums.weights) == 1
     start = np.zeros_like(start) if one_total else start - start.min()
-    card = ScoreCard(
+    return ScoreCard(
         columns=tuple(cut.column.name for cut in cuts for _ in range(cut.n_lines)),
         values=tuple(word for cut in cuts for word in cut.words()),
         points=np.vstack(points),
@@ -269,10 +276,6 @@ def _card(
         _cuts=cuts,
         _class_of_total=sums.class_of,
     )
-    if not one_total:
-        return card
-    second = wanted == sums.classes[1]
-    return replace(card, threshold=_threshold(card.totals(X)[:, 0], second))
 
 
 def _without_equal_lines(cut: _Cut, points: np.ndarray) -> tuple[_Cut, np.ndarray]:
