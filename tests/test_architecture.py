@@ -31,7 +31,15 @@ FLOORS = (
     {"papers"},
 )
 REQUIRED = {"plotly", "numpy", "scipy", "sklearn", "numba", "pandas"}
-REQUIRED |= {"pyarrow", "requests", "openml", "joblib", "tqdm", "threadpoolctl"}
+REQUIRED |= {
+    "pyarrow",
+    "requests",
+    "openml",
+    "joblib",
+    "tqdm",
+    "threadpoolctl",
+    "openpyxl",
+}
 #: Only who has a cluster installs it.
 REQUIRED |= {"distributed"}
 ALLOWED = {

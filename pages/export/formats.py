@@ -173,7 +173,7 @@ def differing(made: exports.Export, form: ComparedFormat) -> list[dict[str, Any]
             results.append(
                 {
                     "part": TITLES[part],
-                    "row": int(row),
+                    "row": int(made.data.dataset.row_numbers(row)),
                     "truth": str(made.data.y[row]),
                     "float64": str(answer),
                     form.name: str(compared.answers[place]),

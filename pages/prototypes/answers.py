@@ -59,13 +59,19 @@ def _picked(context: ModelContext) -> tuple[int, Any, str]:
         format_func=TITLES.get,
         **widget_state.for_selectbox("why_part", parts, parts[0]),
     )
-    rows = getattr(division, part)
-    every = range(1, len(rows) + 1)
-    state = widget_state.for_value(f"why_row_{division.key}_{part}", every, 1)
-    number = right.number_input("Row", 1, len(rows), **state)
-    place = int(rows[number - 1])
-    words = f"of {len(rows):,}; row {place} of the table. {{}}"
-    return place, about.empty(), words + " The test set is closed." * (not opened)
+    rows = np.sort(getattr(division, part))
+    numbers = context.data.dataset.row_numbers(rows)
+    first, last = int(numbers[0]), int(numbers[-1])
+    every = range(first, last + 1)
+    state = widget_state.for_value(f"why_row_{division.key}_{part}", every, first)
+    number = right.number_input("Row", first, last, **state)
+    found = int(np.searchsorted(numbers, number))
+    words = f"One of {len(rows):,} rows. {{}}"
+    if numbers[found] != number:
+        other = f"Row {number} is not a {TITLES[part].lower()} row"
+        words = f"{other}; row {numbers[found]} is shown. {{}}"
+    words += " The test set is closed." * (not opened)
+    return int(rows[found]), about.empty(), words
 
 
 def _verdict(context: ModelContext, x: np.ndarray, result: Contributions) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from pages.prototypes import forbidden
@@ -161,9 +162,10 @@ def _nearest(context: ModelContext, j: int) -> None:
     places = nearest_examples(context.model, X, _NEAREST)[j]
     rows = context.data.split.train[places]
     st.markdown("**Most similar training rows**")
-    titles = [f"row {row}: {dataset.y[row]}" for row in rows]
+    numbers = dataset.row_numbers(rows)
+    titles = [f"row {n}: {dataset.y[r]}" for n, r in zip(numbers, rows, strict=True)]
     draw(context, X[places], titles, "nearest")
-    frame = dataset.frame.iloc[rows, :200]
+    frame = dataset.frame.iloc[rows, :200].set_axis(pd.Index(numbers, name="row"))
     frame.insert(0, "similarity", likeness(context.model, X[places])[:, j], True)
     with st.container() if len(context.shape) == 1 else st.popover("Show as a table"):
         table(frame, hide_index=False)

@@ -115,6 +115,6 @@ def _rows(context: ModelContext) -> list[dict[str, Any]]:
     for j, places in enumerate(near):
         for row in context.data.split.train[places]:
             values = dataset.frame[columns].iloc[row]
-            line = {"nearest to": context.name(j), "row": int(row)}
+            line = {"nearest to": context.name(j), "row": int(dataset.row_numbers(row))}
             rows.append(line | {str(name): values[name] for name in columns})
     return rows

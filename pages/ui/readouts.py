@@ -161,7 +161,7 @@ def _errors(
 def _worst(scores: RegressionScores, data: cache.Parts, part: str) -> dict[str, str]:
     """The row whose answer is farthest off."""
     worst = scores.worst
-    row = getattr(data.split, part)[worst]
+    row = data.dataset.row_numbers(getattr(data.split, part)[worst])
     truth, answer = scores.truth[worst], scores.answers[worst]
     detail = f"{TITLES[part].lower()} row {row}: true {truth:.4g}, predicted "
     return _text(

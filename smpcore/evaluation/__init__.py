@@ -17,7 +17,14 @@ from smpcore.evaluation.engine import Engine, edition, engine
 from smpcore.evaluation.errors import RegressionScores
 from smpcore.evaluation.folds import Fold, clusters, clusters_like, folds, n_draws
 from smpcore.evaluation.known_rows import known_rows
-from smpcore.evaluation.new_rows import Matched, answer_rows, labelled, match_columns
+from smpcore.evaluation.new_rows import (
+    Matched,
+    answer_rows,
+    carry_columns,
+    labelled,
+    match_columns,
+    suggest_carried,
+)
 from smpcore.evaluation.number_formats import (
     ComparedFormat,
     ComparedRows,
@@ -87,6 +94,7 @@ __all__ = [
     "at_threshold",
     "band_for_error",
     "baseline_paths",
+    "carry_columns",
     "class_numbers",
     "clusters",
     "clusters_like",
@@ -122,6 +130,7 @@ __all__ = [
     "simultaneous_differences",
     "smaller_and_as_good",
     "stability",
+    "suggest_carried",
     "summary",
     "sweep",
     "sweep_table",
