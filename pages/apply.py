@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.apply import new_rows, table
+from pages.apply import new_rows, sheets, table
 from pages.state import session
 from pages.ui.elements import problems_shown
 from pages.ui.text import escape_markdown, message
@@ -27,7 +27,7 @@ with problems_shown(st.error, stop=True):
     matched = new_rows.matched(file, data, used, whole)
     if matched is None:
         st.stop()
-    answers = new_rows.answers(model, data, matched, whole)
+    answers = new_rows.answers(context, model, file, matched, whole)
 for notice in matched.notices:
     message(st.warning, notice)
 new_rows.summary(model, answers)
@@ -37,4 +37,6 @@ if matched.labels is not None:
     scored = new_rows.counted(where, context.open_test)
     groups = clusters_like(data.dataset, file.content)
     new_rows.read_out(model, data, answers, matched.labels, scored, groups)
-table.shown(table.carried(file, data, answers))
+names = table.carried(file, data)
+table.shown(file, names, answers)
+sheets.offer(context, file, matched, file.content[names])

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from smpcore.datasets import plain_number
 from smpcore.explain import Rule, ScoreCard, rule_in_words
 from smpcore.model import PrototypeModel, portraits
 from smpcore.model.html import facts, html_table, portrait
@@ -158,7 +159,9 @@ def _points(page: Page) -> list[str]:
                 page.names.get(table.prototype) or f"Prototype {table.prototype + 1}"
             )
             name = f"{title}: {name}"
-        start = "" if table.start is None else f", constant {table.start:.3g}"
+        start = (
+            "" if table.start is None else f", constant {plain_number(table.start, 3)}"
+        )
         lines += [f"<h3>{escape(name + start)}</h3>", html_table(table.lines)]
         if more := table.n_left_out:
             lines.append(

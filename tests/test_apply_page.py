@@ -235,3 +235,43 @@ def test_every_download_is_the_table(title):
     assert back["id"].tolist() == [first, "b", "c", "d"]
     assert back["row"].tolist() == [1, 2, 3, 4]
     assert back["answer"].tolist() == table["answer"].tolist()
+
+
+def typed(page, text):
+    sound(page.text_input[0].set_value(text).run())
+    buttons = [b.label for b in page.get("download_button")]
+    return [label for label in buttons if "case sheet" in label]
+
+
+def test_rows_for_case_sheets_are_typed():
+    frame = load_dataset("iris").frame
+    page = bring(opened({"data": "iris"}, "apply.py"), moved(frame))
+    assert typed(page, "") == []
+    assert typed(page, "3, 8 – 12; 8") == ["Download 6 case sheets"]
+    assert typed(page, "150") == ["Download 1 case sheet"]
+    assert "it contains three training rows" in said(page)
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("<b>", "Rows: '<b>' should be a row number or a range"),
+        ("-3", "should be a row number or a range"),
+        ("0", "no row 0 can be shown here; choose among 1 to 150"),
+        ("151-999999999", "no row 151-999999999 can be shown"),
+        ("1-999999999", "at most 30 cases fit into one file"),
+    ],
+)
+def test_rows_that_are_not_there_are_a_sentence(text, words):
+    frame = load_dataset("iris").frame
+    page = bring(opened({"data": "iris"}, "apply.py"), moved(frame))
+    assert typed(page, text) == []
+    assert words in said(page)
+
+
+def test_sheets_of_private_data_have_no_training_rows_unless_wanted(grouped):
+    query, frame = grouped
+    page = bring(opened(query, "apply.py"), moved(frame))
+    assert typed(page, "2") and "it contains no training rows" in said(page)
+    sound(page.checkbox[0].check().run())
+    assert "it contains three training rows" in said(page)

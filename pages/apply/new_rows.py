@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.state import session
+from pages.state.context import Context
 from pages.ui.elements import metric
 from pages.ui.elements import table as show_table
 from pages.ui.files import ENDINGS, OpenFile, like, open_file
@@ -140,11 +141,21 @@ def _chosen(file: OpenFile, absent: list[str], free: list[str]) -> dict[str, str
 
 
 def answers(
-    model: PrototypeModel, data: cache.Parts, matched: Matched, whole: Preparation
+    context: Context,
+    model: PrototypeModel,
+    file: OpenFile,
+    matched: Matched,
+    whole: Preparation,
 ) -> pd.DataFrame:
-    """Answer the rows, numbered from 1 as in the file."""
-    table = answer_rows(model, data.preparation, matched.frame, whole)
-    return table.set_axis(pd.RangeIndex(1, len(table) + 1, name="row"), axis=0)
+    """Answer the rows, numbered from 1 as in the file; once for a model and a file."""
+
+    def compute() -> pd.DataFrame:
+        table = answer_rows(model, context.data.preparation, matched.frame, whole)
+        return table.set_axis(pd.RangeIndex(1, len(table) + 1, name="row"), axis=0)
+
+    about = context.key, context.operating
+    key = file.id, about, pairs(_replacements(file))
+    return session.remembered("answers", key, compute)
 
 
 def known(file: OpenFile, data: cache.Parts, matched: Matched) -> np.ndarray:
@@ -197,7 +208,8 @@ def summary(model: PrototypeModel, table: pd.DataFrame) -> None:
             limits = " to ".join(map(plain_number, ends))
             metric("Predictions", limits, width=220)
         for name in off:
-            metric(f"Rows {name}", f"{int(off[name].sum()):,}", width=160)
+            width = 160 if len(name) < 15 else 230
+            metric(f"Rows {name}", f"{int(off[name].sum()):,}", width=width)
     if model.classes is not None:
         counts = table["answer"].value_counts()
         names = [f"{short_label(label)}: {n:,}" for label, n in counts.items()]

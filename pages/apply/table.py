@@ -21,8 +21,8 @@ MOST_SHOWN = 1000
 MOST_OFFERED = 1000
 
 
-def carried(file: OpenFile, data: cache.Parts, answers: pd.DataFrame) -> pd.DataFrame:
-    """Let the visitor choose what the predictions carry of the file, and add it."""
+def carried(file: OpenFile, data: cache.Parts) -> list[str]:
+    """Let the visitor choose which columns the predictions carry of the file."""
     names = list(file.content.columns[:MOST_OFFERED])
     chosen = st.multiselect(
         "Columns of the file to carry into the predictions",
@@ -35,11 +35,12 @@ def carried(file: OpenFile, data: cache.Parts, answers: pd.DataFrame) -> pd.Data
     )
     words = f"Carried: {list_names(chosen, 8)}" if chosen else "No column is carried"
     message(st.caption, f"{words}. The table and all downloads have the same columns.")
-    return carry_columns(file.content, chosen, answers)
+    return chosen
 
 
-def shown(table: pd.DataFrame) -> None:
+def shown(file: OpenFile, names: list[str], answers: pd.DataFrame) -> None:
     """The first rows on the screen, and all of them as files."""
+    table = carry_columns(file.content, names, answers)
     show_table(table.iloc[:MOST_SHOWN], hide_index=False, key="answers")
     if len(table) > MOST_SHOWN:
         st.caption(f"The first {MOST_SHOWN:,} of {len(table):,} rows.")

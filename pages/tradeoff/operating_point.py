@@ -21,6 +21,7 @@ from pages.ui.text import short_label
 from pages.work import cache, study_pool
 from pages.work.memo import pairs
 from smpcore import METHODS, PrototypeModel, figures
+from smpcore.datasets import plain_number
 from smpcore.evaluation import (
     band_for_error,
     margins,
@@ -217,7 +218,8 @@ def _rates(
     """Count what these settings do on the validation rows, with intervals."""
     sure, yes = np.abs(margin - threshold) > band, margin > threshold
     words = (
-        f"Threshold {threshold:.4g}, band ±{band:.4g}: {sure.sum()} of {len(margin)} "
+        f"Threshold {plain_number(threshold)}, band ±{plain_number(band)}: "
+        f"{sure.sum()} of {len(margin)} "
         f"validation rows are predicted, {(yes != truth)[sure].sum()} of them wrong."
     )
     rates = rates_at(margin, truth, threshold, band, clusters)

@@ -27,7 +27,7 @@ from smpcore.datasets.content import (
     read_only,
     stored,
 )
-from smpcore.datasets.quoting import shown
+from smpcore.datasets.quoting import plain_number, shown
 from smpcore.datasets.reading import Reading
 from smpcore.datasets.synthetic import cells
 from smpcore.datasets.times import read_times
@@ -325,8 +325,8 @@ class Dataset:
         mean = float(values.mean())
         labels = pd.Series(np.where(values < mean, "P", "N"), dtype="str")
         notice = (
-            f"Two classes: 'P' where {shown(name)} is below {mean:.6g}, the mean of "
-            f"all {self.n_samples:,} rows, test rows included, else 'N'."
+            f"Two classes: 'P' where {shown(name)} is below {plain_number(mean, 6)}, "
+            f"the mean of all {self.n_samples:,} rows, test rows included, else 'N'."
         )
         return replace(
             self,

@@ -1,7 +1,7 @@
 """Preparation: from a raw row to a feature vector, as learned on training rows."""
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -175,18 +175,21 @@ class Preparation:
                 continue
             column, name = frame[spec.name], shorten_name(spec.name, 50)
             missing, unseen, out = _mended(column, spec)
-            named["missing"].add(missing, name)
-            # The words of the few values that are strange are made for these only.
-            if unseen.any():
-                values = as_text(column[unseen])
-                named["unseen"].add(unseen, [f"{name} = {v:.50}" for v in values])
-            if out.any():
-                limits = (
-                    f"({plain_number(spec.low, 6)} to {plain_number(spec.high, 6)})"
-                )
-                values = as_numbers(column[out])
-                texts = [f"{name} = {plain_number(v, 6)} {limits}" for v in values]
-                named["range"].add(out, texts)
+            limits = f"{plain_number(spec.low, 6)} to {plain_number(spec.high, 6)}"
+            named["missing"].add(missing, lambda some, name=name: [name] * len(some))
+            named["unseen"].add(
+                unseen,
+                lambda some, name=name, column=column: [
+                    f"{name} = {value:.50}" for value in as_text(column.iloc[some])
+                ],
+            )
+            named["range"].add(
+                out,
+                lambda some, name=name, column=column, limits=limits: [
+                    f"{name} = {plain_number(value, 6)} ({limits})"
+                    for value in as_numbers(column.iloc[some])
+                ],
+            )
         whats = {"out of range": "range", "missing": "missing", "unseen": "unseen"}
         return {title: named[what].texts() for title, what in whats.items()}
 
@@ -259,14 +262,14 @@ class _Named:
         self._texts = np.full(n_rows, "", dtype=object)
         self._counts = np.zeros(n_rows, dtype=np.int64)
 
-    def add(self, rows: np.ndarray, words: str | list[str]) -> None:
-        """Add words, one for all or one each, to rows of a mask."""
-        added = np.full(len(rows), "", dtype=object)
-        added[rows] = words
-        some = rows & (self._counts < MOST_NAMED)
+    def add(self, mask: np.ndarray, words: Callable[[np.ndarray], list[str]]) -> None:
+        """Add words to the rows of a mask: made for those only that still take any."""
+        if not mask.any():
+            return
+        some = np.flatnonzero(mask & (self._counts < MOST_NAMED))
         comma = np.where(self._counts[some] > 0, "; ", "").astype(object)
-        self._texts[some] += comma + added[some]
-        self._counts += rows
+        self._texts[some] += comma + np.array(words(some), dtype=object)
+        self._counts += mask
 
     def texts(self) -> np.ndarray:
         """The words of each row; what is left out is counted."""

@@ -48,8 +48,8 @@ def _as_excel(frame: pd.DataFrame) -> bytes:
     if len(frame) > _MOST_ROWS or frame.shape[1] > _MOST_COLUMNS:
         raise DatasetError(
             f"The table has {len(frame):,} rows and {frame.shape[1]:,} columns, a "
-            f"sheet of Excel holds at most {_MOST_ROWS:,} and {_MOST_COLUMNS:,}; choose CSV "
-            "or Parquet."
+            f"sheet of Excel holds at most {_MOST_ROWS:,} and {_MOST_COLUMNS:,}; "
+            "choose CSV or Parquet."
         )
     book = Workbook(write_only=True)
     sheet = book.create_sheet("Table")
@@ -62,7 +62,11 @@ def _as_excel(frame: pd.DataFrame) -> bytes:
             return int(value)
         if isinstance(value, float | np.floating) and np.isfinite(value):
             return float(value)
-        made = WriteOnlyCell(sheet, _NO_XML.sub("\ufffd", str(value))[:_MOST_TEXT])
+        text = _NO_XML.sub("\ufffd", str(value))[:_MOST_TEXT]
+        # What begins with # may be read as one of Excel's errors.
+        if not text.startswith((*_FORMULA, "#")):
+            return text or None
+        made = WriteOnlyCell(sheet, text)
         made.data_type, made.quotePrefix = "s", True
         return made
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from smpcore.datasets.quoting import shorten_name
+from smpcore.datasets.quoting import plain_number, shorten_name
 from smpcore.model.portraits import as_image, portraits
 
 if TYPE_CHECKING:
@@ -80,6 +80,43 @@ def facts(model: PrototypeModel) -> dict[str, str]:
     }
 
 
+#: How every document looks.
+_STYLE = """
+body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
+  color: #1b1f24; background: #fff }
+table { border-collapse: collapse; margin: .5rem 0 }
+td, th { border: 1px solid #c5cad1; padding: .2rem .6rem; text-align: left }
+.wide { overflow-x: auto }
+"""
+#: It keeps a browser from running or fetching anything, whatever is inside.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def document(title: str, body: str, style: str = "") -> str:
+    """A whole HTML document that needs no network and runs no script.
+
+    Parameters
+    ----------
+    title : str
+        Name of the document.
+    body : str
+        HTML in which every text is escaped.
+    style : str
+        CSS besides that of all documents.
+
+    Returns
+    -------
+    str
+    """
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{_STYLE}{style}</style>\n</head>\n"
+        f"<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
 def html_table(lines: Sequence[Mapping[str, Any]]) -> str:
     """A table with the keys of its first line as headings; empty without lines."""
     if not lines:
@@ -95,7 +132,7 @@ def html_table(lines: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _text(value: Any) -> str:
-    return f"{value:.5g}" if isinstance(value, float) else str(value)
+    return f"{plain_number(value, 5)}" if isinstance(value, float) else str(value)
 
 
 def portrait(
@@ -196,7 +233,7 @@ def _bars(
         lines.append(
             f'<rect x="{start:.1f}" y="{22 * i + 3}" width="{length:.1f}" height="16" '
             f'fill="rgb{tint}"/><text x="310" y="{22 * i + 16}" font-size="14" '
-            f'fill="currentColor">{escape(label)}: {texts[f]:.4g}</text>'
+            f'fill="currentColor">{escape(label)}: {plain_number(texts[f])}</text>'
         )
     middle = f'<path d="M150 0V{22 * len(order)}" stroke="#555"/>'
     title, body = f"Bars of {name}", middle + "".join(lines)

@@ -10,12 +10,12 @@ import pytest
 from smpcore.datasets import TABLE_WRITERS, written
 from smpcore.errors import DatasetError
 
-HOSTILE = ["=1+1", "+1", "-1+2", "@SUM(A1)", "\t=1", "\r=1", "fine", None]
+HOSTILE = ["=1+1", "+1", "-1+2", "@SUM(A1)", "\t=1", "\r=1", "fine", "#N/A", None]
 
 
 def frame():
-    table = pd.DataFrame({"=cmd": pd.Series(HOSTILE, dtype="str"), "n": np.arange(8)})
-    return table.assign(x=[0.5, np.nan, -1.5, 1e-9, 12345.678, 0, 1, 2])
+    table = pd.DataFrame({"=cmd": pd.Series(HOSTILE, dtype="str"), "n": np.arange(9)})
+    return table.assign(x=[0.5, np.nan, -1.5, 1e-9, 12345.678, 0, 1, 2, 3])
 
 
 def write(title, table):
@@ -23,10 +23,10 @@ def write(title, table):
 
 
 def test_csv_has_no_formula():
-    back = pd.read_csv(write("CSV", frame()))
+    back = pd.read_csv(write("CSV", frame()), keep_default_na=False, na_values=[""])
     assert list(back) == ["'=cmd", "n", "x"]
     quoted = [f"'{text}" for text in HOSTILE[:6]]
-    assert back["'=cmd"].dropna().tolist() == [*quoted, "fine"]
+    assert back["'=cmd"].dropna().tolist() == [*quoted, "fine", "#N/A"]
     pd.testing.assert_series_equal(back["x"], frame()["x"])
 
 
@@ -41,7 +41,8 @@ def test_every_text_of_a_sheet_is_text():
     for row in cells:
         for cell in row:
             assert cell.data_type in ("s", "n")
-            assert cell.quotePrefix == (cell.data_type == "s")
+            harmless = cell.data_type == "n" or cell.value in ("fine", "n", "x")
+            assert cell.quotePrefix != harmless
     values = [row[0].value for row in cells[1:]]
     # A carriage return is a line break of XML.
     assert values == [text and text.replace("\r", "\n") for text in HOSTILE]
