@@ -64,7 +64,9 @@ from smpcore.evaluation.scores import (
 from smpcore.evaluation.sizes import SIZES, measure
 from smpcore.evaluation.stability import (
     FEWEST_REFITS,
+    SAME_PROTOTYPE,
     Stability,
+    match_prototypes,
     redraw,
     refits,
     stability,
@@ -75,6 +77,7 @@ __all__ = [
     "BUDGET",
     "FEWEST_REFITS",
     "LEVEL",
+    "SAME_PROTOTYPE",
     "SCORES",
     "SIZES",
     "ComparedFormat",
@@ -113,6 +116,7 @@ __all__ = [
     "labelled",
     "margins",
     "match_columns",
+    "match_prototypes",
     "measure",
     "method_path",
     "n_draws",
