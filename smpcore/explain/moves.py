@@ -90,17 +90,19 @@ def _number(
 
 def _crossings(missing: Any, now: float, spec: Input) -> Iterator[float]:
     """The first value on each side at which nothing is missing any more."""
+    start = float(np.clip(now, spec.low, spec.high))
+    whole = spec.integer and now.is_integer()
     for limit in (spec.low, spec.high):
-        if (limit - spec.low) * (now - spec.low) < 0 or limit == now:
-            continue
-        values = np.linspace(now, limit, _TRIED + 1)
-        whole = spec.integer and now.is_integer()
+        values = np.linspace(start, limit, _TRIED + 1)
         if whole:
-            values = np.unique(values.round())[:: 1 if limit > now else -1]
-        there = np.flatnonzero(missing(values[1:]) >= 0)
+            values = np.unique(values.round())[:: 1 if limit > start else -1]
+        there = np.flatnonzero(missing(values) >= 0)
         if not there.size:
             continue
-        before, after = values[there[0]], values[there[0] + 1]
+        if there[0] == 0:  # the way back into the range is enough
+            yield start
+            continue
+        before, after = values[there[0] - 1], values[there[0]]
         if whole:
             step = np.sign(after - before)
             values = np.arange(before + step, after + step, step)

@@ -237,6 +237,35 @@ def test_moves_of_a_straight_line_are_exact():
     assert single_column_changes(model, preparation, x, 1e6) == []
 
 
+def test_a_value_outside_the_range_moves_into_it_only():
+    dataset, division, of = explainer("diabetes", "supersparse")
+    x = of.preparation.transform(dataset.frame.iloc[[division.validation[0]]])[0]
+    place = of.preparation.feature_names.index("bmi")
+    spec = of.preparation.inputs[place]
+    for outside in (spec.low - 30, spec.high + 30):
+        x[place] = outside
+        lines = single_column_changes(of.model, of.preparation, x, 1.0)
+        line = next(line for line in lines if line["column"] == "bmi")
+        for key in ("raises it at", "lowers it at"):
+            assert not line[key] or spec.low <= float(line[key]) <= spec.high
+        end = float(np.clip(outside, spec.low, spec.high))
+        moved = x.copy()
+        moved[place] = end
+        step = np.diff(of.model.predict(np.stack([x, moved])))[0]
+        if abs(step) >= 1:
+            assert float(line["raises it at" if step > 0 else "lowers it at"]) == end
+
+
+def test_whole_numbers_stay_whole():
+    dataset, division, of = explainer("diabetes", "supersparse")
+    x = of.preparation.transform(dataset.frame.iloc[[division.validation[0]]])[0]
+    for line in single_column_changes(of.model, of.preparation, x, 5.0):
+        spec = next(s for s in of.preparation.inputs if s.name == line["column"])
+        for key in ("raises it at", "lowers it at"):
+            if spec.integer and line[key]:
+                assert float(line[key]).is_integer()
+
+
 def _slopes(model, x):
     steps = np.eye(len(x))
     return model.predict(x + steps) - model.predict(x[None])
