@@ -91,7 +91,7 @@ false, leave the row to a person or to another test.
 )
 
 _OF_CONTRIBUTIONS = """\
-`contributions(x)` tells how much each @part@ adds to the score of each row of the model.
+`contributions(x)` tells how much each @part@ adds to each row of `rowScores(x)`.
 """
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 #: Reads constants of `operations`.
 SPARSE_CODE = """\
-/** Prototypes that reconstruct the input together, found greedily, and their amounts. */
+/** Prototypes that together reconstruct the input, and their amounts: greedily. */
 function codeOf(alike) {
   const free = alike.map((value) => !Number.isNaN(value));
   const sizes = alike.filter((_, j) => free[j]).map(Math.abs);
