@@ -29,6 +29,7 @@ p { margin: .3rem 0 }
   print-color-adjust: exact; -webkit-print-color-adjust: exact }
 .for { background: #0072b2 }
 .against { background: #d55e00 }
+body { overflow-wrap: anywhere }
 td, th { overflow-wrap: break-word; max-width: 20rem }
 @media (max-width: 40rem) {
   .bars td:nth-child(n) { width: auto }

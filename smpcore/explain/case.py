@@ -257,7 +257,7 @@ class CaseExplainer:
         odd = self.preparation.report_rows(row, [spec.name])
         if odd["missing"][0]:
             return f"missing, counts as {text}"
-        return f"{raw} (unseen)" if odd["unseen"][0] else text
+        return f"{raw!s:.50} (unseen)" if odd["unseen"][0] else text
 
     def _parts(
         self, row: pd.DataFrame, x: np.ndarray, split: Contributions
@@ -359,10 +359,11 @@ class CaseExplainer:
         changes = single_column_changes(self.model, self.preparation, x, amount)
         sentence = (
             f"A change of one column that would move the prediction by "
-            f"{plain_number(amount)} (within the training range): "
+            f"{plain_number(amount)}, all others as they are"
         )
         if not changes:
-            return f"{sentence}there is none. {_NO_ADVICE}", []
+            return f"{sentence}: none within the training range. {_NO_ADVICE}", []
+        sentence += " (empty: no value within the training range does). "
         return sentence + _NO_ADVICE, changes[:_MOST_COLUMNS]
 
 

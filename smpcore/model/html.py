@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -89,11 +91,13 @@ td, th { border: 1px solid #c5cad1; padding: .2rem .6rem; text-align: left }
 .wide { overflow-x: auto }
 """
 #: It keeps a browser from running or fetching anything, whatever is inside.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+)
 
 
-def document(title: str, body: str, style: str = "") -> str:
-    """A whole HTML document that needs no network and runs no script.
+def document(title: str, body: str, style: str = "", script: str = "") -> str:
+    """A whole HTML document that needs no network.
 
     Parameters
     ----------
@@ -103,14 +107,22 @@ def document(title: str, body: str, style: str = "") -> str:
         HTML in which every text is escaped.
     style : str
         CSS besides that of all documents.
+    script : str
+        The only script that a browser may run: the policy names its hash.
 
     Returns
     -------
     str
     """
+    policy = _POLICY
+    if script:
+        script = f"\n{script}"
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        policy += f"; script-src 'sha256-{digest}'"
+        body += f'\n<script type="module">{script}</script>'
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{_STYLE}{style}</style>\n</head>\n"
         f"<body>\n{body}\n</body>\n</html>\n"
@@ -118,17 +130,21 @@ def document(title: str, body: str, style: str = "") -> str:
 
 
 def html_table(lines: Sequence[Mapping[str, Any]]) -> str:
-    """A table with the keys of its first line as headings; empty without lines."""
+    """A table with the keys of its first line as headings, if they are not blank."""
     if not lines:
         return ""
     head = "".join(f"<th>{escape(str(name))}</th>" for name in lines[0])
+    head = f"<tr>{head}</tr>"
+    kind = ""
+    if not any(str(name).strip() for name in lines[0]):
+        head, kind = "", ' class="plain"'
     body = "".join(
         "<tr>"
         + "".join(f"<td>{escape(_text(v))}</td>" for v in line.values())
         + "</tr>"
         for line in lines
     )
-    return f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>'
+    return f'<div class="wide"><table{kind}>{head}{body}</table></div>'
 
 
 def _text(value: Any) -> str:
