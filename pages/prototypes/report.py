@@ -55,10 +55,12 @@ def section(context: ModelContext) -> None:
         help="One HTML file that needs no network: the decision rule, the prototypes, "
         "your names and notes, and the model itself, to try other values.",
     )
+    model = "" if made_of_rows and not real else "the model itself, "
+    rows = "its most similar training rows" if real else "no training rows"
     st.caption(
-        "Contains the model with the training range of every column that it uses, the "
-        "decision rule, every prototype with your name and note, and "
-        + ("its most similar training rows." if real else "no training rows.")
+        f"Contains {model}the range, the median and the levels of every column in the "
+        "training rows, the decision rule, every prototype with your name and note, "
+        f"and {rows}."
     )
 
 

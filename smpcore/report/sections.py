@@ -21,12 +21,12 @@ from smpcore.report.page import Section
 
 #: Packages that a refit depends on.
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pandas")
-#: Part -> what it is for.
-_PURPOSES = {
-    "train": "the model, medians, levels and scaling are learned on it",
-    "validation": "the model is evaluated on it; it may have been used to choose it",
-    "test": "closed until it is opened",
-}
+#: What the parts are for.
+_PURPOSES = (
+    "The model, its medians, levels and scaling are learned on training rows. It is "
+    "evaluated on validation rows, which may have been used to choose it. Test rows "
+    "stay closed until they are opened."
+)
 _TITLES = {"train": "training", "validation": "validation", "test": "test"}
 #: Levels of a category that a table names.
 _MOST_LEVELS = 8
@@ -101,7 +101,7 @@ def parts_section(dataset: Dataset, division: Split, opened: str) -> Section:
     """
     names = {role: name for name, role in dataset.roles.items()}
     lines = []
-    for part, purpose in _PURPOSES.items():
+    for part in _TITLES:
         rows = getattr(division, part)
         line = {"part": _TITLES[part], "rows": str(len(rows))}
         line["share"] = f"{100 * len(rows) / dataset.n_samples:.1f} %"
@@ -110,8 +110,8 @@ def parts_section(dataset: Dataset, division: Split, opened: str) -> Section:
         target = _target_summary(dataset, rows)
         if part == "test":
             target = dict.fromkeys(target, "")
-        lines.append(line | target | {"purpose": purpose})
-    words = [f"Seed {division.seed}; test set opened: {opened}."]
+        lines.append(line | target)
+    words = [_PURPOSES, f"Seed {division.seed}; test set opened: {opened}."]
     if "group" in names:
         words.append(
             f"Rows with the same value of {names['group']} always stay in one part and "
