@@ -200,7 +200,7 @@ def test_every_target_is_offered_and_explained(target):
 
 
 def test_a_number_format_that_a_target_has_not_is_told():
-    page = _page("float32", **{"p.export_target": "python"})
+    page = _page("float32", **{"p.export_target": "verilog"})
     (problem,) = [error.value for error in page.error]
     assert "choose 'int16' or 'int8'" in problem.replace("\\", "")
     assert not page.get("download_button")

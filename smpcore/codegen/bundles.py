@@ -1,15 +1,13 @@
-"""Files of the targets that are built from C or Python sources: who needs which."""
+"""Files of the targets that are built from C: who needs which."""
 
 from __future__ import annotations
 
 import json
 
-from smpcore.codegen.json_text import SCHEMA
 from smpcore.codegen.names import c_float
 from smpcore.codegen.package import Files, Package
 from smpcore.codegen.targets.c99.frame import FLAGS, head
 from smpcore.codegen.targets.c99.tables import number_types
-from smpcore.codegen.targets.python import emit_plain_python
 
 #: Folder of the sources of a library, and of what no compiler reads.
 SOURCES, EXTRAS = "src/", "extras/"
@@ -120,21 +118,6 @@ endif()
     }
 
 
-def python(package: Package) -> Files:
-    """A module without any import but of the standard library, and its self-test."""
-    name = package.name
-    told = f'NAME = "{name}"\nID = "{package.id}"\nFORMAT = {SCHEMA}\n'
-    answers = "[module.predict(x)]"
-    if not package.model.is_regression:
-        answers = "[module.predict(x)] + module.scores(x)"
-    tested = _PYTHON_TEST.format(name=name, answers=answers)
-    return {
-        **package.documents,
-        f"{name}.py": f"{emit_plain_python(package.model)}\n\n{told}",
-        f"{name}_selftest.py": tested,
-    }
-
-
 def _c_files(files: Files) -> list[str]:
     return sorted(name for name in files if name.endswith(".c"))
 
@@ -238,24 +221,3 @@ clean:
 
 .PHONY: host {names} clean
 """
-
-_PYTHON_TEST = '''\
-# SPDX-License-Identifier: 0BSD. This generated code is yours.
-"""Tries the test vectors: every answer has to be equal."""
-
-import {name} as module
-
-wrong = count = 0
-with open("{name}_test_vectors.csv") as table:
-    n = len(module.ZERO)
-    table.readline()
-    for line in table:
-        cells = [int(cell) for cell in line.strip().split(",")[1:]]
-        x, answers = cells[:n], cells[n:]
-        count += 1
-        wrong += {answers} != answers
-print(module.NAME, module.ID, "format", module.FORMAT, end=" ")
-print("selftest:", wrong, "of", count, "differ")
-if wrong:
-    raise SystemExit(1)
-'''

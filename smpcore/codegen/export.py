@@ -18,6 +18,11 @@ from smpcore.codegen.target import NUMBERS, Target
 from smpcore.codegen.targets.c99.frame import FLAGS
 from smpcore.codegen.targets.javascript.bundle import javascript, use_of_javascript
 from smpcore.codegen.targets.onnx import onnx, use_of_onnx
+from smpcore.codegen.targets.python.bundle import (
+    python,
+    use_of_micropython,
+    use_of_python,
+)
 from smpcore.codegen.targets.verilog import VERILOG_FILES, use_of_verilog, verilog
 from smpcore.codegen.vectors import TestVectors, test_vectors
 from smpcore.errors import ExportError
@@ -190,48 +195,6 @@ def _use_cmake(package: Package) -> str:
 {use_in_c(package, f"<{name}.h>")}"""
 
 
-def _use_python(package: Package) -> str:
-    name = package.name
-    return f"""\
-1. Unpack the zip. In the folder `{name}`, run `python {name}_selftest.py`: it prints
-   `{package.passed}`.
-{_in_python(package)}"""
-
-
-def _use_micropython(package: Package) -> str:
-    name = package.name
-    return f"""\
-1. Unpack the zip, connect the board, `pip install mpremote`, and in the folder `{name}`
-   run `mpremote fs cp {name}.py {name}_selftest.py {name}_test_vectors.csv :` and
-   `mpremote exec "import {name}_selftest"`: it prints
-   `{package.passed}`.
-{_in_python(package)}"""
-
-
-def _in_python(package: Package) -> str:
-    """How a module of Python is called."""
-    name = package.name
-    entry = package.source.inputs[0].identifier.upper()
-    answer = f"{name}.label({name}.predict(x))"
-    if package.model.is_regression:
-        answer = f"{name}.value(x)"
-    return f"""\
-2. Copy `{name}.py` into your project and call the model:
-
-```python
-import {name}
-
-values = [0.0] * {len(package.source.inputs)}  # in the units of the table
-values[{name}.IN_{entry}] = ...
-x = {name}.quantise(values)
-print({answer})
-```
-
-Integers only but for `quantise`: every score is that of the C code. `saturated(x)`
-tells how many inputs are outside their range.
-"""
-
-
 _WHOLE = ("int16", "int8")
 
 #: Name of a target -> what it is and how its files are made.
@@ -241,10 +204,8 @@ TARGETS = {
     "platformio": Target("PlatformIO library", bundles.platformio, _use_platformio),
     "zephyr": Target("Zephyr module", bundles.zephyr, _use_zephyr),
     "cmake": Target("CMake library", bundles.cmake, _use_cmake),
-    "python": Target("Python", bundles.python, _use_python, _WHOLE, in_c=False),
-    "micropython": Target(
-        "MicroPython", bundles.python, _use_micropython, _WHOLE, in_c=False
-    ),
+    "python": Target("Python", python, use_of_python, in_c=False),
+    "micropython": Target("MicroPython", python, use_of_micropython, in_c=False),
     "javascript": Target("JavaScript", javascript, use_of_javascript, in_c=False),
     "onnx": Target("ONNX", onnx, use_of_onnx, ("float32",), in_c=False),
     "verilog": Target("Verilog", verilog, use_of_verilog, _WHOLE, False, VERILOG_FILES),

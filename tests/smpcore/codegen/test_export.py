@@ -36,6 +36,7 @@ from smpcore.codegen import (
 )
 from smpcore.codegen.counts import in_counts, rows_in_counts
 from smpcore.codegen.targets.c99.inputs import training_ranges
+from smpcore.codegen.targets.python.source import emit_plain_python
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
 from tests.smpcore.codegen.programs import changed, part
@@ -100,7 +101,10 @@ def test_one_call_gives_a_zip_for_every_target(iris):
     [
         ({"target": "fortran"}, "target='fortran' should be one of 'c99', 'arduino'"),
         ({"number": "int4"}, "number='int4' should be one of 'float32', 'int16'"),
-        ({"target": "python"}, "'float32' is no format of .* choose 'int16' or 'int8'"),
+        (
+            {"target": "verilog"},
+            "'float32' is no format of .* choose 'int16' or 'int8'",
+        ),
         ({"target": "onnx", "number": "int8"}, "no format of ONNX; choose 'float32'"),
         ({"name": "Iris"}, "name='Iris' should be a lower-case letter"),
         ({"name": "stdio"}, "no header of C or Arduino"),
@@ -407,10 +411,10 @@ def test_a_platformio_library_has_its_manifest(every_kind):
     assert f"{told['build']['srcDir']}/{told['headers']}" in files
 
 
-@pytest.mark.parametrize("kind", ["linear", "value", "sums"])
-@pytest.mark.parametrize("number", ["int16", "int8"])
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("kind", ["linear", "value", "sums", "coded"])
 def test_a_python_module_tests_itself(every_kind, tmp_path, kind, number):
-    model = every_kind[kind, number]
+    model = every_kind.get((kind, number), every_kind[kind, "float32"])
     unpack(bundle(model, codegen.test_vectors(model), target="python"), tmp_path)
     command = [sys.executable, "mdl_selftest.py"]
     said = run(*command, cwd=tmp_path).decode()
@@ -419,11 +423,42 @@ def test_a_python_module_tests_itself(every_kind, tmp_path, kind, number):
     )
     table = tmp_path / "mdl_test_vectors.csv"
     lines = [*csv.reader(table.open())]
-    lines[1][-1] = str(int(lines[1][-1]) + 1)
+    wrong = float(lines[1][-1]) + 1
+    lines[1][-1] = str(int(wrong) if model.is_integer else wrong)
     with table.open("w", newline="") as file:
         csv.writer(file).writerows(lines)
     with pytest.raises(CommandFailed, match="selftest: 1 of"):
         run(*command, cwd=tmp_path)
+
+
+def test_the_self_test_of_python_reads_decimals_exactly(every_kind, tmp_path):
+    """By integers: where floats have 32 bits, `float` need not give the nearest."""
+    model = every_kind["linear", "float32"]
+    unpack(bundle(model, codegen.test_vectors(model), target="python"), tmp_path)
+    text = (tmp_path / "mdl_selftest.py").read_text()
+    module = {}
+    exec(
+        text[: text.index("wrong = count")].replace("import mdl as module", ""), module
+    )
+    random = np.random.default_rng(0)
+    bits = random.integers(0, 2**32, 3000, dtype=np.uint32)
+    ends = [0, 1 << 31, 1, 0x7FFFFF, 0x800000, 0x7F7FFFFF, 0x3F800000, 0x3F7FFFFF]
+    values = np.concatenate([bits, np.array(ends, np.uint32)]).view(np.float32)
+    values = values[np.isfinite(values)]
+    read = np.array([module["number"](f"{v:.9g}") for v in values.tolist()])
+    np.testing.assert_array_equal(read.astype(np.float32).view("u4"), values.view("u4"))
+    assert np.isnan(module["number"]("nan")) and module["number"]("-inf") == -np.inf
+
+
+def test_python_takes_texts_as_the_app_reads_them(mixed_model):
+    module = {}
+    exec(emit_plain_python(mixed_model), module)
+    numbers, nan = [170.25, 1, 2, 2005.0], float("nan")
+    texts = [" 170.25", "1", "2", "2.005e3"]
+    assert module["scores"](texts) == module["scores"](numbers)
+    for text in ("", "?", "0x10", "1_0", "1e300"):
+        found = module["scores"]([text, *numbers[1:]])
+        assert found == module["scores"]([nan, *numbers[1:]])
 
 
 @pytest.mark.parametrize("target", IN_C)
