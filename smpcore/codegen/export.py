@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from smpcore.codegen import bundles
 from smpcore.codegen.arduino import arduino
-from smpcore.codegen.counts import Counts, in_counts, rows_in_counts
+from smpcore.codegen.counts import Counts, in_counts, table_in_counts
 from smpcore.codegen.identity import default_name
 from smpcore.codegen.lower import compile_model
 from smpcore.codegen.package import Package
-from smpcore.codegen.quant_inputs import SensorRange
+from smpcore.codegen.quant_inputs import SensorRange, with_units
 from smpcore.codegen.quantise import quantise
 from smpcore.codegen.readme import use_in_c
 from smpcore.codegen.target import NUMBERS, Target
@@ -65,7 +66,7 @@ def export(
         Raw rows that may be given away: up to a third of the test vectors are taken
         from them. Default: all test vectors are synthetic.
     ranges : mapping of str to SensorRange, optional
-        Name of a column -> what it can measure, for integers.
+        Name of a column -> what it can measure, for integers; its unit for all.
     counts : mapping of str to Counts, optional
         Name of a column -> which raw counts of a converter it comes as. Their scale
         and offset become part of the model, whose input are the counts.
@@ -111,12 +112,15 @@ def export(
     used = {entry.name for entry in compiled.inputs}
     ranges = {name: one for name, one in own.items() if name in used} | (ranges or {})
     width = NUMBERS[number]
-    found = quantise(compiled, width, ranges) if width else compiled
+    units = with_units(compiled.inputs, ranges)
+    found = (
+        quantise(compiled, width, ranges) if width else replace(compiled, inputs=units)
+    )
     source = told.get("data", {}).get("name", "")
     if not isinstance(vectors, TestVectors):
         rows = real_rows
         if rows is not None:
-            rows = rows_in_counts(compiled, compiled.rows(rows), counts)
+            rows = compiled.rows(table_in_counts(rows, counts))
         vectors = test_vectors(found, rows, vectors, source=source)
     name = default_name(source) if name is None else name
     return TARGETS[target].zip(Package(found, vectors, name))

@@ -224,6 +224,13 @@ def files(described: Mapping[str, str], name: str) -> str:
     return f"## Files\n\n| file | what it is |\n|---|---|\n{lines}\n"
 
 
+def span(entry: CompiledInput) -> str:
+    """Range of a number in the training rows, with its unit."""
+    unit = f" {markdown(entry.unit)}" if entry.unit else ""
+    whole = ", whole numbers" if entry.integer else ""
+    return f"{entry.low:.6g} to {entry.high:.6g}{unit}{whole}"
+
+
 def levels(entry: CompiledInput, m: str) -> str:
     """Names in C of a category's levels, and what they stand for."""
     words = zip(entry.level_identifiers, entry.levels, strict=True)

@@ -34,7 +34,7 @@ from smpcore.codegen import (
     quantise,
     sample,
 )
-from smpcore.codegen.counts import in_counts, rows_in_counts
+from smpcore.codegen.counts import in_counts, table_in_counts
 from smpcore.codegen.targets.c99.inputs import training_ranges
 from smpcore.codegen.targets.python.source import emit_plain_python
 from smpcore.errors import ExportError
@@ -301,6 +301,27 @@ def test_the_header_tells_range_and_unit_of_each_input(mixed_model):
     assert re.search(r"rounded, 14\d\.\d+ to 18\d\.\d+ in training cm/ x % \*/$", line)
 
 
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("target", ["c99", "javascript", "python"])
+def test_units_are_in_the_files_and_not_in_the_id(iris, target, number):
+    model, preparation, _ = iris
+    unit = {PETAL: SensorRange(0.5, 7.5, unit="*/ m%")}
+    bare = {PETAL: SensorRange(0.5, 7.5)}
+    plain = contents(export(model, preparation, target, number, ranges=bare))
+    files = contents(export(model, preparation, target, number, ranges=unit))
+    with_unit = {"README.md", "iris.json", "iris.mjs"} & set(files)
+    for name in with_unit:
+        assert b"m%" in files[name] and b"m%" not in plain[name]
+    if target == "c99":
+        (line,) = [x for x in files["iris.h"].splitlines() if b"IN_PETAL_LENGTH" in x]
+        assert b"1 to 6.7" in line and line.endswith(b"/ m% */")
+    told = [json.loads(found["iris.json"]) for found in (plain, files)]
+    assert told[0]["id"] == told[1]["id"] and told[0] != told[1]
+    again = {"nothing": SensorRange(0, 1)}
+    with pytest.raises(ExportError, match="has no input 'nothing'"):
+        export(model, preparation, target, number, ranges=again)
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_test_vectors_are_a_table_too(every_kind, target):
     number = TARGETS[target].numbers[-1]
@@ -510,7 +531,7 @@ def test_counts_of_a_converter_give_the_same_answers(method):
     counts = np.column_stack([ADC[n].of(dataset.frame[n]) for n in ADC])
     np.testing.assert_allclose(counted.scores(counts), model.scores(X), atol=1e-9)
     compiled = compile_model(counted, prepared)
-    rows = rows_in_counts(compiled, compiled.rows(dataset.frame), ADC)
+    rows = compiled.rows(table_in_counts(dataset.frame, ADC))
     kept = [list(ADC).index(entry.name) for entry in compiled.inputs]
     np.testing.assert_allclose(rows, counts[:, kept], atol=0.5 + 1e-9)
     assert (rows == np.rint(rows)).all() and (rows >= 0).all() and (rows <= 1023).all()

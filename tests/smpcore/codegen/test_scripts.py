@@ -14,12 +14,9 @@ from smpcore.codegen import (
     quantise,
     sample,
 )
-from smpcore.codegen.program import LOWEST, Operation, SparseCode, WeightedInputs
+from smpcore.codegen.program import LOWEST, SparseCode, WeightedInputs
 from smpcore.codegen.quant_inputs import container_ends
 from smpcore.codegen.similarities import SIMILARITIES
-from smpcore.codegen.targets.javascript.operations import javascript_of
-from smpcore.codegen.targets.python.operations import python_of
-from smpcore.codegen.targets.scripts import constants_of
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
 from tests.smpcore.codegen.programs import changed, farthest_rows, part, whole_distances
 from tests.smpcore.codegen.scripts import LANGUAGES, answers_of_script
@@ -247,9 +244,3 @@ def test_quantise_gives_the_same_integers(answers, mixed, mixed_model):
         (ends,) = answers([(model, whole, {"saturated": 1})])
         _equal(ends["saturated"], model.saturated(whole))
         assert 0 < ends["saturated"].sum() < ends["saturated"].size
-
-
-@pytest.mark.parametrize("write", [javascript_of, python_of, constants_of])
-def test_every_operation_can_be_written(write):
-    for kind in Operation.__subclasses__():
-        assert write.dispatch(kind) is not write.dispatch(object)

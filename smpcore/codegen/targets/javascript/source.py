@@ -62,7 +62,6 @@ def emit_javascript(model: Any, name: str = "mdl", number: str = "") -> str:
 def _inputs(model: Any) -> list[dict[str, Any]]:
     """What a page can show about each input."""
     given = [one.given for one in model.inputs] if model.is_integer else model.inputs
-    units = [getattr(one, "unit", "") for one in model.inputs]
     return [
         {
             "identifier": entry.identifier,
@@ -71,9 +70,9 @@ def _inputs(model: Any) -> list[dict[str, Any]]:
             "high": float(entry.high),
             "integer": bool(entry.integer),
             "levels": list(entry.levels),
-            "unit": unit,
+            "unit": entry.unit,
         }
-        for entry, unit in zip(given, units, strict=True)
+        for entry in given
     ]
 
 
