@@ -52,7 +52,9 @@ def in_counts(
     Parameters
     ----------
     model : PrototypeModel
+        The model of values that is to take counts.
     preparation : Preparation or None
+        What turns the user's table into its features.
     counts : mapping of str to Counts
         Name of a column of numbers -> what it comes as.
 
