@@ -9,7 +9,8 @@ import pytest
 
 from smpcore import codegen
 from smpcore.codegen import SensorRange, compile_model, quantise, sample
-from smpcore.codegen.program import WeightedInputs
+from smpcore.codegen.program import SparseCode, WeightedInputs, WeightedSums
+from smpcore.codegen.similarities import SIMILARITIES
 from smpcore.codegen.targets.javascript.source import emit_javascript
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
 from tests.smpcore.codegen.scripts import answers_of_script
@@ -38,7 +39,28 @@ def test_contributions_add_up_to_the_scores(tool, tmp_path, mixed_model, random_
         one[:, 0] = one[::-1, 0]
         alone = scores - model.row_scores(one)
         assert (np.abs(added[:, :, 0] - added[::-1, :, 0] - alone) <= 2 * room).all()
-    assert "contributions" not in emit_javascript(compile_model(coded_model()))
+
+
+def test_terms_of_anchors_and_of_a_code_add_up_to_the_scores(tool, tmp_path):
+    sums = [compile_model(random_kernel_model(kind)) for kind in SIMILARITIES]
+    sums += [quantise(compile_model(random_kernel_model("laplacian")), 16)]
+    tasks = []
+    for model in [*sums, compile_model(coded_model())]:
+        parts = model.find(SparseCode) or model.find(WeightedSums)
+        n = getattr(parts, "n_prototypes", 0) or parts.n_anchors
+        given = model.to_inputs(sample(getattr(model, "source", model), 200))
+        tasks.append((model, given, {"contributions": model.n_rows * n}))
+    told = answers_of_script("javascript", tasks, tool, tmp_path)
+    for (model, rows, _), found in zip(tasks, told, strict=True):
+        added = found["contributions"].reshape(len(rows), model.n_rows, -1)
+        bias = 0 if model.find(SparseCode) else model.find(WeightedSums).bias
+        room = 0 if model.is_integer else 1e-5 * (1 + np.abs(added).sum(axis=2))
+        scores = model.row_scores(rows)
+        if code := model.find(SparseCode):
+            # What nothing represents has a score of its own.
+            scores = np.where(scores == np.float32(code.unrepresented), 0, scores)
+        assert (np.abs(added.sum(axis=2) + bias - scores) <= room).all()
+        assert np.count_nonzero(added) > len(rows)
 
 
 HOSTILE = [
@@ -121,7 +143,8 @@ def test_every_zip_tests_itself(tool, tmp_path, mixed_model, random_model):
         (folder / "own.mjs").write_text(block)
         assert run(tool("node"), "own.mjs", cwd=folder).strip()
         assert ("Not sure" in text) == (name == "band")
-        assert ("`contributions(x)`" in text) == ("sums" not in name and name != "code")
+        part = {"code": "prototype"}.get(name, "anchor" if "sums" in name else "input")
+        assert f"`contributions(x)` tells how much each {part} adds" in text
 
 
 @pytest.mark.parametrize("kind", ["value", "sums", "value, int8", "sums, int8"])

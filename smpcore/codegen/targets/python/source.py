@@ -154,8 +154,8 @@ def margin(x):
 
 
 def sure(x):
-    """Whether the margin is outside the "not sure" band, if there is one."""
-    return margin(x) > NOT_SURE
+    """Whether a class has a score, with a margin outside the "not sure" band if any."""
+    return max(scores(x)) > LOWEST and margin(x) > NOT_SURE
 
 
 def label(index):
