@@ -31,6 +31,7 @@ def plain_c(package: Package) -> Files:
         **package.tests,
         **package.documents,
         f"{package.name}_example.c": example(package),
+        f"{package.name}_board.c": _board(package),
         "Makefile": _makefile(package),
     }
 
@@ -173,6 +174,13 @@ int main(void)
 """
 
 
+def _board(package: Package) -> str:
+    """A program of a chip that tries the test vectors, without any library."""
+    m = package.name.upper()
+    text = _BOARD.replace("@name@", package.name).replace("@M@", m)
+    return head(package.model, package.name) + text
+
+
 def _makefile(package: Package) -> str:
     """Rules that compile a model, and its self-test."""
     chips = "\n".join(
@@ -214,10 +222,103 @@ host: {name}_example
 {name}_example: {name}_example.c {headers} $(TESTS) $(SOURCES)
 \t$(CC) $(FLAGS) -O2 -o $@ {name}_example.c $(TESTS) $(SOURCES)
 
+# Run the self-test on a simulated chip.
+simavr: {name}_board.c {headers} $(TESTS) $(SOURCES)
+\tavr-gcc -mmcu=atmega328p $(FLAGS) -Os -o {name}_avr.elf \\
+\t    {name}_board.c $(TESTS) $(SOURCES)
+\tsimavr -m atmega328p -f 16000000 {name}_avr.elf
+
+qemu: {name}_board.c {headers} $(TESTS) $(SOURCES)
+\tarm-none-eabi-gcc -mcpu=cortex-m0 -mthumb -nostartfiles -Wl,-emain -Ttext=0x40 \\
+\t    -Tdata=0x20000000 -Wl,--section-start=.vectors=0 $(FLAGS) -Os \\
+\t    -o {name}_arm.elf {name}_board.c $(TESTS) $(SOURCES)
+\tqemu-system-arm -M mps2-an385 -nographic -semihosting -kernel {name}_arm.elf
+
 # Compile for a chip and print the size: text is flash, data and bss are RAM.
 {chips}
 clean:
-\trm -f {name}_example *.o
+\trm -f {name}_example *.o *.elf
 
-.PHONY: host {names} clean
+.PHONY: host {names} simavr qemu clean
+"""
+
+_BOARD = """\
+/* Tries the test vectors on a chip, and tells how many are wrong: an AVR by its first
+ * serial port, a Cortex-M by semihosting. */
+#include "@name@.h"
+#include "@name@_selftest.h"
+
+#ifdef __AVR__
+#include <avr/interrupt.h>
+#include <avr/io.h>
+#include <avr/sleep.h>
+
+static void say(const char *text)
+{
+    UBRR0 = 103; /* 9600 baud at 16 MHz */
+    UCSR0B = 1 << TXEN0;
+    for (; *text; ++text) {
+        while (!(UCSR0A & (1 << UDRE0))) {
+        }
+        UDR0 = (uint8_t)*text;
+    }
+}
+
+static void end(void)
+{
+    while (!(UCSR0A & (1 << TXC0))) {
+    }
+    cli();
+    sleep_mode(); /* for ever: simavr ends here */
+}
+#else
+static void call(uintptr_t what, uintptr_t with)
+{
+    register uintptr_t r0 __asm__("r0") = what;
+    register uintptr_t r1 __asm__("r1") = with;
+    __asm__ volatile("bkpt 0xab" : "+r"(r0) : "r"(r1) : "memory");
+}
+
+static void say(const char *text)
+{
+    call(4, (uintptr_t)text);
+}
+
+static void end(void)
+{
+    call(0x18, 0x20026);
+}
+
+int main(void);
+
+/* The first words of a Cortex-M: end of the stack, and where it starts. */
+__attribute__((section(".vectors"), used)) static const struct {
+    uintptr_t stack;
+    int (*start)(void);
+} vectors = {0x20004000, main};
+#endif
+
+static void number(unsigned value)
+{
+    char text[6] = {0};
+    unsigned place = sizeof text - 1;
+    do {
+        text[--place] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value);
+    say(text + place);
+}
+
+int main(void)
+{
+    say(@M@_NAME " " @M@_ID " format ");
+    number(@M@_FORMAT);
+    say(" selftest: ");
+    number(@name@_selftest());
+    say(" of ");
+    number(@M@_VECTORS);
+    say(" differ\\n");
+    end();
+    return 0;
+}
 """

@@ -138,6 +138,9 @@ def _use_plain_c(package: Package) -> str:
 1. Unpack the zip. In the folder `{name}`, run `make`: it compiles for this computer,
    answers one row and prints `{package.passed}`.
    `make avr`, `make cortex-m0` and `make cortex-m4f` compile for chips and print sizes.
+   `make simavr` and `make qemu` run the self-test on a simulated ATmega328P and
+   Cortex-M: of Debian they need gcc-avr, avr-libc, simavr; and gcc-arm-none-eabi,
+   qemu-system-arm.
 2. Add {_sources(package)} to your project;
    any C99 or C++ compiler takes them, for instance with
    `avr-gcc -mmcu=atmega328p {FLAGS} -Os -c {name}.c`.

@@ -182,6 +182,7 @@ _FILES = {
     "@_test_vectors.h": "rows of inputs with their scores, for the self-test",
     "@_test_vectors.csv": "the same rows as a table",
     "@_example.c": "answers one row, then tests itself",
+    "@_board.c": "tries the test vectors on a chip, real or simulated",
     "@_example.py": "answers the test vectors, and compares",
     "@_selftest.py": "tries the test vectors",
     "@.schema.json": "JSON schema of the model",

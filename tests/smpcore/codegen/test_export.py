@@ -421,17 +421,6 @@ def test_a_zephyr_module_has_what_a_build_looks_for(every_kind, tool, tmp_path, 
         run(tool("cmake"), "--build", "build", cwd=tmp_path)
 
 
-def test_a_platformio_library_has_its_manifest(every_kind):
-    model = every_kind["linear", "int8"]
-    files = contents(bundle(model, codegen.test_vectors(model), target="platformio"))
-    told = json.loads(files["library.json"])
-    assert {"name", "version", "description", "keywords", "license"} <= set(told)
-    assert re.fullmatch(r"[a-z][a-z0-9_]{0,49}", told["name"])
-    assert re.fullmatch(r"\d+\.\d+\.\d+", told["version"])
-    assert len(told["description"]) <= 255 and "," in told["keywords"]
-    assert f"{told['build']['srcDir']}/{told['headers']}" in files
-
-
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("kind", ["linear", "value", "sums", "coded"])
 def test_a_python_module_tests_itself(every_kind, tmp_path, kind, number):
@@ -505,11 +494,42 @@ def test_a_readme_shows_a_program_that_compiles(every_kind, tool, tmp_path, targ
         sources = [
             path
             for path in folder.rglob(f"{package.name}*.c")
-            if "test" not in path.name and "example" not in path.name
+            if not re.search("test|example|board", path.name)
         ]
         flags = ["-std=c99", "-Wall", "-Werror", f"-I{folder}", f"-I{folder}/src"]
         run(tool("gcc"), *flags, "-o", "main", "main.c", *sources, cwd=folder)
         run(folder / "main")
+
+
+@pytest.mark.parametrize(
+    ("goal", "tools"),
+    [
+        ("simavr", ("avr-gcc", "simavr")),
+        ("qemu", ("arm-none-eabi-gcc", "qemu-system-arm")),
+    ],
+)
+def test_a_simulated_chip_runs_the_self_test_of_a_zip(
+    every_kind, tool, tmp_path, goal, tools
+):
+    """By the command of the README, in the folder as it was unpacked."""
+    for name in tools:
+        tool(name)
+    for place, model in enumerate(every_kind.values()):
+        folder = tmp_path / str(place)
+        package = Package(model, codegen.test_vectors(model, n=16), "abc")
+        unpack(TARGETS["c99"].zip(package), folder)
+        assert f"`make {goal}`" in re.sub(
+            " and", "", (folder / "README.md").read_text()
+        )
+        said = run("sh", "-c", f"make {goal} 2>&1", cwd=folder).decode()
+        assert package.passed in said, said
+        assert "warning" not in said
+    vectors = folder / "abc_test_vectors.h"
+    text = vectors.read_text()
+    at = text.index("{", text.index("{", text.index("abc_test_scores")) + 1) + 1
+    vectors.write_text(f"{text[:at]}1 + {text[at:]}")
+    said = run("sh", "-c", f"make {goal} 2>&1", cwd=folder).decode()
+    assert "selftest: 1 of 16 differ" in said
 
 
 #: A converter of 10 bits for each column of iris.
