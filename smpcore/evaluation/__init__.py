@@ -1,5 +1,6 @@
 """How good a model is, how sure of that one can be, and what it costs to be smaller."""
 
+from smpcore.evaluation.calibrate import calibrate
 from smpcore.evaluation.comparison import (
     BUDGET,
     ComparedModel,
@@ -45,6 +46,13 @@ from smpcore.evaluation.pareto import (
     summary,
 )
 from smpcore.evaluation.paths import ParameterPath, baseline_paths, method_path
+from smpcore.evaluation.probabilities import (
+    brier_score,
+    calibration_error,
+    decision_curve,
+    event,
+    reliability,
+)
 from smpcore.evaluation.results import Subject, read_results
 from smpcore.evaluation.scores import (
     Scores,
@@ -87,6 +95,9 @@ __all__ = [
     "at_threshold",
     "band_for_error",
     "baseline_paths",
+    "brier_score",
+    "calibrate",
+    "calibration_error",
     "class_numbers",
     "clusters",
     "clusters_like",
@@ -94,9 +105,11 @@ __all__ = [
     "corrected_error",
     "corrected_t_test",
     "count_answers",
+    "decision_curve",
     "edition",
     "engine",
     "evaluate",
+    "event",
     "fit_compared",
     "folds",
     "holm",
@@ -117,6 +130,7 @@ __all__ = [
     "redraw",
     "refits",
     "reject_curve",
+    "reliability",
     "roc_area",
     "score_answers",
     "simultaneous_differences",
