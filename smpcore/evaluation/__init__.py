@@ -51,6 +51,7 @@ from smpcore.evaluation.probabilities import (
     calibration_error,
     decision_curve,
     event,
+    interval_coverage,
     reliability,
 )
 from smpcore.evaluation.results import Subject, read_results
@@ -114,6 +115,7 @@ __all__ = [
     "folds",
     "holm",
     "holm_levels",
+    "interval_coverage",
     "known_rows",
     "labelled",
     "margins",

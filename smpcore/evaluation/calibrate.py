@@ -3,12 +3,14 @@
 **Classes.** Probabilities are ``softmax(slope * scores + offsets)``, with the slope (at
 least 0) and the offsets of the largest likelihood. The problem is convex. Of two
 classes it is Platt's sigmoid, of more the one-slope form of vector scaling (Guo et al.,
-ICML 2017; Alexandari et al., ICML 2020). As in Platt, a row of a class with n rows
-counts 1 / (n + 2) for the other classes, so that the slope stays finite where scores
-part the classes without an error. At the optimum the derivatives by the offsets are 0:
-the mean probability of each class equals its share of the training rows (but for
-Platt's counts). So class weights of the fit do not distort probabilities, and for a
-population with other shares they do not hold.
+ICML 2017; Alexandari et al., ICML 2020). Of n rows each counts 1 / (n + 2) for the
+other classes (Laplace's probability of an error that n rows have not shown), so that
+the slope stays finite where scores part the classes without an error. Platt takes the
+rows of the class for n: on folds of training rows that had a larger log loss where
+classes are nearly separated, and elsewhere the same to 0.0001. At the optimum the
+derivatives by the offsets are 0: the mean probability of each class equals its share of
+the training rows (but for these counts). So class weights of the fit do not distort
+probabilities, and for a population with other shares they do not hold.
 
 From `MANY_ROWS` rows of the rarest class, isotonic regression of each class on its
 log-odds replaces the last step, and rows are normalised. Of two classes that is
@@ -97,14 +99,12 @@ def _fewest_clusters(y_encoded: np.ndarray, clusters: np.ndarray) -> int:
     return int(np.bincount(pairs[:, 0]).min())
 
 
-def _platt_targets(y_encoded: np.ndarray) -> np.ndarray:
+def _smoothed(y_encoded: np.ndarray, n_classes: int) -> np.ndarray:
     """What each row counts for each class, shape (n_samples, n_classes)."""
-    counts = np.bincount(y_encoded)
-    other = 1 / (counts + 2) / (len(counts) - 1)
-    targets = np.repeat(other[y_encoded, None], len(counts), axis=1)
-    same = (counts + 1) / (counts + 2)
-    targets[np.arange(len(y_encoded)), y_encoded] = same[y_encoded]
-    return targets
+    n, error = len(y_encoded), 1 / (len(y_encoded) + 2)
+    counts = np.full((n, n_classes), error / (n_classes - 1))
+    counts[np.arange(n), y_encoded] = 1 - error
+    return counts
 
 
 def _softmax_fit(scores: np.ndarray, y_encoded: np.ndarray) -> tuple[float, np.ndarray]:
@@ -114,8 +114,8 @@ def _softmax_fit(scores: np.ndarray, y_encoded: np.ndarray) -> tuple[float, np.n
     are the class shares.
     """
     unit = float(np.std(scores - scores.mean(axis=1, keepdims=True))) or 1.0
-    scaled, targets = scores / unit, _platt_targets(y_encoded)
     n, n_classes = scores.shape
+    scaled, targets = scores / unit, _smoothed(y_encoded, n_classes)
 
     def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
         logits = theta[0] * scaled

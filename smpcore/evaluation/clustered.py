@@ -53,10 +53,13 @@ def mean_interval(
     low, high : float
         NaN of a single row or cluster; at least 0 where no value is negative.
     """
-    clusters = np.arange(len(values)) if clusters is None else clusters
-    spread, count = mean_error(values, clusters)
+    count = len(values)
+    if clusters is not None:
+        spread, count = mean_error(values, clusters)
     if count < 2:
         return math.nan, math.nan
+    if clusters is None:  # the same, without counting clusters of one row each
+        spread = float(np.std(values, ddof=1)) / math.sqrt(count)
     mean, half = float(values.mean()), float(stdtrit(count - 1, 0.975) * spread)
     lowest = 0.0 if values.min() >= 0 else -math.inf
     return max(lowest, mean - half), mean + half

@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from smpcore.evaluation.clustered import effective_rows, mean_interval
-from smpcore.evaluation.scores import wilson
+from smpcore.evaluation.clustered import mean_interval
+from smpcore.evaluation.scores import share_interval
+from smpcore.model import PrototypeModel
 
 #: Bins of a reliability table at most, and rows in each at least where there are more
 #: bins than one.
 MOST_BINS, FEWEST_IN_BIN = 10, 15
+#: Shares of the rows that intervals are checked at.
+COVERAGES = (0.5, 0.8, 0.9, 0.95)
 #: Threshold probabilities of a decision curve.
 THRESHOLDS = np.arange(1, 100) / 100
 
@@ -69,11 +72,8 @@ def reliability(
     for number in np.unique(bins):
         rows = bins == number
         hits, p = truth[rows], probability[rows]
-        counted = float(rows.sum())
-        if clusters is not None:
-            counted = effective_rows(hits, clusters[rows])
-        low, high = wilson(hits.mean() * counted, counted)
-        lines.append((p.min(), p.max(), p.mean(), hits.mean(), low, high, len(p)))
+        limits = share_interval(hits, None if clusters is None else clusters[rows])
+        lines.append((p.min(), p.max(), p.mean(), hits.mean(), *limits, len(p)))
     names = ["from", "to", "probability", "share", "low", "high", "rows"]
     return pd.DataFrame(lines, columns=names)
 
@@ -158,4 +158,39 @@ def decision_curve(
         low, high = mean_interval(treated, clusters)
         lines.append((threshold, treated.mean(), low, high, benefit.mean(), 0.0))
     names = ["threshold", "net_benefit", "low", "high", "treat_all", "treat_none"]
+    return pd.DataFrame(lines, columns=names)
+
+
+def interval_coverage(
+    model: PrototypeModel,
+    X: np.ndarray,
+    y: np.ndarray,
+    clusters: np.ndarray | None = None,
+) -> pd.DataFrame:
+    """How many rows the intervals of a regression cover, beside how many they should.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+        Regression with a calibration.
+    X : ndarray of shape (n_samples, n_features), user's units
+        Rows that the model has not learned from.
+    y : ndarray of shape (n_samples,)
+        True number of each row.
+    clusters : ndarray of int, shape (n_samples,), optional
+        Which rows depend on each other.
+
+    Returns
+    -------
+    DataFrame
+        ``coverage``, ``half_width`` in the target's unit, ``share`` covered, ``low``
+        and ``high`` (Wilson's 95 % interval of the share), ``covered`` and ``rows``.
+    """
+    lines = []
+    for coverage in COVERAGES:
+        low, high = model.intervals(X, coverage).T
+        inside = (low <= y) & (y <= high)
+        half, limits = (high - low)[0] / 2, share_interval(inside, clusters)
+        lines.append((coverage, half, inside.mean(), *limits, inside.sum(), len(y)))
+    names = ["coverage", "half_width", "share", "low", "high", "covered", "rows"]
     return pd.DataFrame(lines, columns=names)

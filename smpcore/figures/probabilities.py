@@ -1,4 +1,4 @@
-"""Charts of probabilities: how well they are calibrated, and what acting on them gains."""
+"""Charts of probabilities: their calibration, and what acting on them gains."""
 
 from __future__ import annotations
 

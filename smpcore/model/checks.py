@@ -50,7 +50,8 @@ def check_parts(model: PrototypeModel) -> None:
         if not (isinstance(value, Real) and 0 <= value < np.inf):
             raise SmpcoreError(f"{name}={value!r} should be a number of at least 0.")
     _check_code(model)
-    _check_calibration(model)
+    if model.calibration is not None:
+        _check_calibration(model)
 
 
 def _check_code(model: PrototypeModel) -> None:
@@ -73,8 +74,6 @@ def _check_code(model: PrototypeModel) -> None:
 def _check_calibration(model: PrototypeModel) -> None:
     """Refuse a calibration of another model."""
     calibration = model.calibration
-    if calibration is None:
-        return
     n_classes = 0 if model.classes is None else model.n_outputs
     shapes = calibration.offsets.shape, calibration.half_widths.shape
     if shapes != ((n_classes,), (0 if n_classes else N_WIDTHS,)):

@@ -3,8 +3,9 @@
 Each family with its default settings on three data sets, over several splits. The
 calibration is learned on out-of-fold scores of the training rows; the test rows judge
 it, and nothing is chosen on them. Printed: expected calibration error (bins of equally
-many rows) and Brier score of the test rows of all splits, of `predict_proba` (a softmax)
-and calibrated, and whether the error is no larger, and at most half of one above 0.05.
+many rows) and Brier score of the test rows of all splits, of `predict_proba` (a
+softmax) and calibrated, and whether the error is no larger, and at most half of one
+above 0.05.
 Names of data sets may follow, to measure these only.
 """
 
@@ -31,7 +32,7 @@ from smpcore.evaluation import (
 SETS = {
     "breast_cancer": ({}, 10),
     "digits": ({}, 3),
-    "moons": ({"n_samples": 600, "noise": 0.4}, 10),
+    "moons": ({"n_samples": 2000, "noise": 0.4}, 4),
 }
 LARGE = 0.05
 

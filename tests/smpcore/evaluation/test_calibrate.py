@@ -9,7 +9,7 @@ import pytest
 from scipy.special import softmax
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.isotonic import IsotonicRegression
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import cross_val_predict
 
 from smpcore import (
@@ -30,6 +30,7 @@ from smpcore.evaluation import (
 )
 from smpcore.evaluation.calibrate import MANY_ROWS
 from smpcore.evaluation.conformal import half_widths
+from tests.bench import calibration
 
 CLASSIFIERS = [
     key for key, row in METHODS.items() if "classification" in row.estimators
@@ -53,7 +54,8 @@ def _calibrated(key, dataset, parts, **values):
 
 
 @pytest.mark.parametrize("key", CLASSIFIERS)
-def test_scikit_learns_sigmoid_gives_the_same_probabilities(key):
+def test_an_independent_refit_gives_the_same_probabilities(key):
+    """scikit-learn's folds, scores and logistic regression; and its own sigmoid."""
     dataset = load_dataset("moons", n_samples=240, noise=0.4)
     parts = split(dataset)
     model, X, estimator = _calibrated(key, dataset, parts)
@@ -63,22 +65,34 @@ def test_scikit_learns_sigmoid_gives_the_same_probabilities(key):
         for fold in folds(dataset, train)
         if fold.repeat == 0
     ]
-    oracle = CalibratedClassifierCV(
-        estimator, method="sigmoid", cv=drawn, ensemble=False
-    ).fit(X[train], dataset.y[train])
+    options = {"cv": drawn, "method": "decision_function"}
+    lead = cross_val_predict(estimator, X[train], dataset.y[train], **options)
+    n, positive = len(train), dataset.y_encoded[train] == 1
+    weights = np.where(positive, 1 - 1 / (n + 2), 1 / (n + 2))
+    sigmoid = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000).fit(
+        np.tile(lead, 2)[:, None],
+        np.repeat([1, 0], n),
+        sample_weight=np.concatenate([weights, 1 - weights]),
+    )
     rows = X[parts.validation]
-    found = model.probabilities(rows)
-    np.testing.assert_allclose(found, oracle.predict_proba(rows), atol=2e-4)
+    found, leads = model.probabilities(rows), estimator.decision_function(rows)
+    expected = sigmoid.predict_proba(leads[:, None])
+    np.testing.assert_allclose(found, expected, atol=2e-4)
     assert np.ptp(found[:, 1]) > 0.3, "the rows differ"
+    platt = CalibratedClassifierCV(
+        estimator, method="sigmoid", cv=drawn, ensemble=False
+    )
+    platt.fit(X[train], dataset.y[train])
+    np.testing.assert_allclose(found, platt.predict_proba(rows), atol=0.02)
 
 
 def _optimum(scores, y, n_classes):
-    """Slope and offsets by an interior-point solver, from Platt's counts."""
-    counts = np.bincount(y)
-    targets = np.empty((len(y), n_classes))
+    """Slope and offsets by an interior-point solver."""
+    n = len(y)
+    targets = np.empty((n, n_classes))
     for i, c in enumerate(y):
-        targets[i] = 1 / (counts[c] + 2) / (n_classes - 1)
-        targets[i, c] = (counts[c] + 1) / (counts[c] + 2)
+        targets[i] = 1 / (n + 2) / (n_classes - 1)
+        targets[i, c] = (n + 1) / (n + 2)
     slope, offsets = cvxpy.Variable(nonneg=True), cvxpy.Variable((1, n_classes))
     logits = slope * scores + np.ones((len(y), 1)) @ offsets
     loss = cvxpy.sum(cvxpy.log_sum_exp(logits, axis=1))
@@ -127,8 +141,8 @@ def test_scores_without_an_error_give_no_certainty():
     y = np.repeat([0, 1], [30, 10])
     scores = np.column_stack([-(2.0 * y - 1), 2.0 * y - 1])
     found = calibrate(scores, y, np.arange(2)).probabilities(scores)
-    assert found[0, 0] == pytest.approx(31 / 32, abs=1e-4)
-    assert found[-1, 1] == pytest.approx(11 / 12, abs=1e-4)
+    assert found[0, 0] == pytest.approx(41 / 42, abs=1e-4)
+    assert found[-1, 1] == pytest.approx(41 / 42, abs=1e-4)
 
 
 def test_many_rows_get_the_isotonic_regression_of_scikit_learn():
@@ -318,3 +332,21 @@ def test_a_model_that_is_not_calibrated_has_neither():
         replace(model, calibration=three)
     with pytest.raises(SmpcoreError, match="an offset for each of 2 classes"):
         replace(model, calibration=calibrate(np.zeros(30), np.zeros(30)))
+
+
+BENCH_SETS = {
+    "breast_cancer": {},
+    "wine": {},
+    "moons": {"n_samples": 2000, "noise": 0.4},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BENCH_SETS)
+@pytest.mark.parametrize("key", [key for key in CLASSIFIERS if key != "imkpl"])
+def test_calibration_errors_are_no_larger_than_those_of_the_softmax(name, key):
+    """On test rows of several splits, and halved where they are above 0.05."""
+    dataset = load_dataset(name, **BENCH_SETS[name])
+    softmax, calibrated = calibration.errors(key, dataset, range(6))
+    assert calibration.is_kept(softmax[0], calibrated[0])
+    assert calibrated[1] <= 1.02 * softmax[1], "the Brier score is not worse"
