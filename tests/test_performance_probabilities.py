@@ -92,8 +92,8 @@ def test_the_section_shows_how_many_rows_the_intervals_cover():
     low, high = _oracle(context).intervals(X, 0.9).T
     covered = int(((low <= y) & (y <= high)).sum())
     line = page.dataframe[0].value.iloc[2]
-    assert line["validation rows covered"].endswith(f"({covered} of {len(y)})")
-    assert line["half-width"] == pytest.approx((high - low)[0] / 2)
+    assert f"({covered} of {len(y)}), " in line["covers"]
+    assert line["width"] == f"± {(high - low)[0] / 2:.4g}"
 
 
 def test_without_validation_rows_nothing_is_checked():

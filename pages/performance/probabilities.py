@@ -145,22 +145,18 @@ def _source(model: PrototypeModel, data: Parts, is_binary: bool) -> None:
 def _numbers(context: Context, model: PrototypeModel, part: str) -> None:
     """How many rows the intervals of a regression cover."""
     data = context.data
-    lines = [
-        {
-            "Prediction interval": f"{100 * line.coverage:.0f} %",
-            "half-width": line.half_width,
-            f"{part} rows covered": f"{100 * line.share:.0f} % ({line.covered} of "
-            f"{line.rows})",
-            "95 % interval": f"{100 * line.low:.0f}–{100 * line.high:.0f} %",
-        }
-        for line in interval_coverage(
-            model, *data.of(part), data.clusters(part)
-        ).itertuples()
-    ]
+    found = interval_coverage(model, *data.of(part), data.clusters(part))
+    lines = []
+    for line in found.itertuples():
+        counts = f"{100 * line.share:.0f} % ({line.covered} of {line.rows})"
+        limits = f"{100 * line.low:.0f}–{100 * line.high:.0f} %"
+        name, covered = f"{100 * line.coverage:.0f} %", f"{counts}, {limits}"
+        half = f"± {line.half_width:.4g}"
+        lines.append({"Prediction interval": name, "width": half, "covers": covered})
     table(lines)
     st.caption(
-        f"{calibration.basis(model)} Wilson's 95 % interval of the share covered"
-        f"{readouts.cluster_summary(data)}. The prediction intervals are split "
+        f"{calibration.basis(model)} Covers: share of the {part} rows with Wilson's "
+        f"95 % interval{readouts.cluster_summary(data)}. Prediction intervals are split "
         "conformal: they assume that new rows resemble the training rows, and are as "
         "wide for every row."
     )
