@@ -155,8 +155,8 @@ def _numbers(context: Context, model: PrototypeModel, part: str) -> None:
         lines.append({"Prediction interval": name, "width": half, "covers": covered})
     table(lines)
     st.caption(
-        f"{calibration.basis(model)} Covers: share of the {part} rows with Wilson's "
-        f"95 % interval{readouts.cluster_summary(data)}. Prediction intervals are split "
+        f"{calibration.basis(model)} Covers: {part} rows, with Wilson's 95 % interval"
+        f"{readouts.cluster_summary(data)}. Prediction intervals are split "
         "conformal: they assume that new rows resemble the training rows, and are as "
         "wide for every row."
     )

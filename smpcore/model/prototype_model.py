@@ -301,7 +301,7 @@ class PrototypeModel:
         return self.scores(require_finite(X))
 
     def sure(self, X: np.ndarray) -> np.ndarray:
-        """Whether an answer lies outside the band in which the model is not sure.
+        """Whether a class has a score, and the answer lies outside the model's band.
 
         Parameters
         ----------
@@ -312,16 +312,17 @@ class PrototypeModel:
         -------
         ndarray of bool, shape (n_samples,)
         """
-        if self.classes is None or not self.band:
+        if self.classes is None:
             return np.ones(len(X), dtype=bool)
-        highest = np.sort(self.scores(X), axis=1)[:, -2:]
-        return highest[:, 1] - highest[:, 0] > self.band
+        scores = np.sort(self.scores(X), axis=1)
+        if not self.band:
+            return (scores > -np.inf).any(axis=1)
+        return scores[:, -1] - scores[:, -2] > self.band
 
     def probabilities(self, X: np.ndarray) -> np.ndarray:
         """Calibrated probability of each class, in a population like the training rows.
 
-        They do not decide: where a threshold was moved, or classes were weighted,
-        another class than the answer may be the most probable.
+        Where a threshold was moved, another class than the answer may be more probable.
 
         Parameters
         ----------
@@ -341,7 +342,7 @@ class PrototypeModel:
         return calibration.probabilities(self._finite_scores(X))
 
     def intervals(self, X: np.ndarray, coverage: float = 0.9) -> np.ndarray:
-        """Interval around each predicted number that covers such a share of the rows.
+        """Both ends of an interval for each number that covers such a share of rows.
 
         Parameters
         ----------
@@ -353,7 +354,6 @@ class PrototypeModel:
         Returns
         -------
         ndarray of shape (n_samples, 2)
-            Both ends; infinite where there were too few training rows.
 
         Raises
         ------
