@@ -13,19 +13,16 @@ import streamlit as st
 
 from pages.state import session, widget_state
 from pages.state.context import Context, resolve
-from pages.ui import readouts
+from pages.ui import calibration, readouts
 from pages.ui.elements import problems_shown, table
 from pages.ui.glossary import define
-from pages.ui.progress import is_waiting, visit_task
 from pages.ui.text import short_label
-from pages.work import cache, study_pool
-from pages.work.memo import pairs
-from smpcore import METHODS, PrototypeModel, figures
+from pages.work import cache
+from smpcore import PrototypeModel, figures
 from smpcore.evaluation import (
     band_for_error,
     margins,
     operating_points,
-    out_of_fold,
     rates_at,
     reject_curve,
     roc_area,
@@ -36,8 +33,6 @@ from smpcore.evaluation import (
 #: Where the commoner class has less than this share, either may be the one to find.
 IN_DOUBT = 0.6
 WAYS = ("as fitted", "target sensitivity", "cost ratio")
-#: A page waits so long for the fits on folds, then shows how far they are.
-WAIT_SECONDS = 2.0
 
 
 @st.fragment
@@ -83,7 +78,7 @@ def _curves(context: Context, model: PrototypeModel) -> None:
     )
     threshold, band, n_scored = 0.0, 0.0, 0
     if rule is not None or wanted < 100:
-        scores = _training_scores(context)
+        scores = calibration.training_scores(context)
         if scores is None:
             return
         lead = scores[:, positive] - scores[:, 1 - positive]
@@ -194,27 +189,6 @@ def _rule(
         return rule, words
     columns[1].caption("0: predicts the class with the higher score")
     return None, WAYS[0]
-
-
-def _training_scores(context: Context) -> np.ndarray | None:
-    """Out-of-fold scores of the training rows; None while they are on their way."""
-    data, values, method = context.data, context.values, context.method.key
-    key = data.dataset.digest, data.split.key, method, pairs(values)
-
-    def work(stop: np.ndarray, progress: np.ndarray) -> np.ndarray:
-        estimator = METHODS[method].estimator(values, data.dataset.task)
-        of = estimator, data.dataset, data.split
-        options = {"stop": stop, "progress": progress}
-        with study_pool.executor_for(data.dataset) as executor:
-            return out_of_fold(*of, executor=executor, **options)
-
-    task = visit_task("out_of_fold", key, work, data.dataset)
-    if is_waiting(task, WAIT_SECONDS, "Cross-validation fits"):
-        return None
-    with problems_shown():
-        return task.result()
-    st.button("Retry", key="refit_folds", on_click=task.start)
-    return None
 
 
 def _rates(
