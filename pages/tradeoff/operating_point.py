@@ -19,6 +19,7 @@ from pages.ui.glossary import define
 from pages.ui.text import short_label
 from pages.work import cache
 from smpcore import PrototypeModel, figures
+from smpcore.datasets import plain_number
 from smpcore.evaluation import (
     band_for_error,
     margins,
@@ -201,7 +202,8 @@ def _rates(
     """Count what these settings do on the validation rows, with intervals."""
     sure, yes = np.abs(margin - threshold) > band, margin > threshold
     words = (
-        f"Threshold {threshold:.4g}, band ±{band:.4g}: {sure.sum()} of {len(margin)} "
+        f"Threshold {plain_number(threshold)}, band ±{plain_number(band)}: "
+        f"{sure.sum()} of {len(margin)} "
         f"validation rows are predicted, {(yes != truth)[sure].sum()} of them wrong."
     )
     rates = rates_at(margin, truth, threshold, band, clusters)
