@@ -45,6 +45,12 @@ from smpcore.evaluation.pareto import (
     summary,
 )
 from smpcore.evaluation.paths import ParameterPath, baseline_paths, method_path
+from smpcore.evaluation.rates import (
+    Rate,
+    class_rates,
+    predictive_values,
+    rate,
+)
 from smpcore.evaluation.results import Subject, read_results
 from smpcore.evaluation.scores import (
     Scores,
@@ -62,11 +68,20 @@ from smpcore.evaluation.stability import (
     refits,
     stability,
 )
+from smpcore.evaluation.subgroups import (
+    FEWEST_ROWS,
+    Grouping,
+    RowMeasure,
+    group_rows,
+    row_measures,
+    subgroups,
+)
 from smpcore.evaluation.sweep import SCORES, sweep, sweep_table
 
 __all__ = [
     "BUDGET",
     "FEWEST_REFITS",
+    "FEWEST_ROWS",
     "LEVEL",
     "SCORES",
     "SIZES",
@@ -76,9 +91,12 @@ __all__ = [
     "Difference",
     "Engine",
     "Fold",
+    "Grouping",
     "Matched",
     "ParameterPath",
+    "Rate",
     "RegressionScores",
+    "RowMeasure",
     "Rows",
     "Scores",
     "Stability",
@@ -88,6 +106,7 @@ __all__ = [
     "band_for_error",
     "baseline_paths",
     "class_numbers",
+    "class_rates",
     "clusters",
     "clusters_like",
     "compare_number_formats",
@@ -99,6 +118,7 @@ __all__ = [
     "evaluate",
     "fit_compared",
     "folds",
+    "group_rows",
     "holm",
     "holm_levels",
     "known_rows",
@@ -112,16 +132,20 @@ __all__ = [
     "out_of_fold",
     "paired_difference",
     "pareto_front",
+    "predictive_values",
+    "rate",
     "rates_at",
     "read_results",
     "redraw",
     "refits",
     "reject_curve",
     "roc_area",
+    "row_measures",
     "score_answers",
     "simultaneous_differences",
     "smaller_and_as_good",
     "stability",
+    "subgroups",
     "summary",
     "sweep",
     "sweep_table",
