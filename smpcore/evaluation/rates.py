@@ -98,13 +98,13 @@ def class_rates(
             among = rows == number
             units = None if clusters is None else clusters[among]
             counted = rate((truth == answers)[among], units)
-            ends = counted.interval if counted.n else (np.nan, np.nan)
+            low, high = counted.interval if counted.n else (np.nan, np.nan)
             line |= {
                 {"recall": "rows", "precision": "predicted"}[name]: counted.n,
                 "hits": counted.hits,
                 name: counted.share,
-                f"{name}_low": ends[0],
-                f"{name}_high": ends[1],
+                f"{name}_low": low,
+                f"{name}_high": high,
             }
         lines.append(line)
     return pd.DataFrame(lines)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -79,8 +79,8 @@ class RowMeasure:
 def group_rows(dataset: Dataset, column: str, rows: np.ndarray) -> Grouping:
     """Divide a table by one of its columns, whatever its role.
 
-    Bands and levels are found on some rows, those of training, so that they stay the
-    same whichever part is looked at.
+    Bands and levels are determined on some rows, those of training, so that they stay
+    the same whichever part is looked at.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def group_rows(dataset: Dataset, column: str, rows: np.ndarray) -> Grouping:
         Name of the column: a number is cut at its quartiles, rounded to readable
         numbers; of a category the most frequent levels are groups, and the others one.
     rows : ndarray of int
-        Numbers of the rows on which bands and levels are found.
+        Numbers of the rows that determine bands and levels.
 
     Returns
     -------
@@ -275,8 +275,8 @@ def subgroups(
             for code in present
         }
         tested = [code for code in present if _enough(samples[code])]
-        found = _corrected([samples[code] for code in tested], measure.is_share)
-        differences = dict(zip(tested, found, strict=True))
+        corrected = _corrected([samples[code] for code in tested], measure.is_share)
+        differences = dict(zip(tested, corrected, strict=True))
         for code in present:
             line = {"measure": measure.name, "group": grouping.names[code]}
             line |= _value(samples[code][0], measure.is_share, level)
@@ -322,11 +322,10 @@ def _corrected(
     compare = difference_of_shares if is_share else difference_of_means
     p_values = [compare(*pair).p_value for pair in pairs]
     levels, corrected = holm_levels(p_values), holm(p_values)
-    found = []
-    for pair, level, p_value in zip(pairs, levels, corrected, strict=True):
-        one = compare(*pair, level)
-        found.append(Difference(one.mean, one.low, one.high, float(p_value), one.test))
-    return found
+    return [
+        replace(compare(*pair, level), p_value=float(p_value))
+        for pair, level, p_value in zip(pairs, levels, corrected, strict=True)
+    ]
 
 
 def _difference(one: Difference | None) -> dict:
