@@ -187,8 +187,8 @@ def predictive_values(
 
 def _by_bayes(right: float, wrong: float, part: float) -> float:
     """Share of the right answers among those that are given."""
-    given = right * part + wrong * (1 - part)
-    return right * part / given if given else np.nan
+    total = right * part + wrong * (1 - part)
+    return right * part / total if total else np.nan
 
 
 def _adjusted(rate: Rate, add: bool) -> tuple[float, float]:
