@@ -275,7 +275,8 @@ def subgroups(
             for code in present
         }
         tested = [code for code in present if _enough(samples[code])]
-        corrected = _corrected([samples[code] for code in tested], measure.is_share)
+        pairs = [samples[code] for code in tested]
+        corrected = _corrected(pairs, measure.is_share, len(present))
         differences = dict(zip(tested, corrected, strict=True))
         for code in present:
             line = {"measure": measure.name, "group": grouping.names[code]}
@@ -316,12 +317,14 @@ def _value(sample: Sample, is_share: bool, level: float) -> dict:
 
 
 def _corrected(
-    pairs: Sequence[tuple[Sample, Sample]], is_share: bool
+    pairs: Sequence[tuple[Sample, Sample]], is_share: bool, n_groups: int
 ) -> list[Difference]:
     """Differences with p-values and intervals corrected by Holm's procedure."""
     compare = difference_of_shares if is_share else difference_of_means
     p_values = [compare(*pair).p_value for pair in pairs]
     levels, corrected = holm_levels(p_values), holm(p_values)
+    if n_groups == 2:  # each is the other's rest: both tests are one
+        levels, corrected = np.full(len(pairs), LEVEL), np.array(p_values)
     return [
         replace(compare(*pair, level), p_value=float(p_value))
         for pair, level, p_value in zip(pairs, levels, corrected, strict=True)

@@ -247,7 +247,7 @@ def _curve(
         line={"color": OKABE_ITO[0], "shape": "linear"},
         text=[f"{value:.4g}" for value in points["threshold"]],
         hovertemplate="%{text}: %{y:.3g} at %{x:.3g}",
-        name="validation rows",
+        name="rows",
     )
     here = points.iloc[(points["threshold"] - threshold).abs().argsort()[:1]]
     figure.add_scatter(

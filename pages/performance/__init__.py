@@ -1,0 +1,1 @@
+"""Performance: the confusion matrix, the threshold, errors and subgroups."""

@@ -1,0 +1,140 @@
+"""The confusion matrix: counts and rates with intervals, each cell with its cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.performance import cases, operating_point, rates
+from pages.performance.matrix import Matrix, of_classes, of_two_classes
+from pages.performance.rows import EvaluatedRows
+from pages.state import widget_state
+from pages.ui.readouts import percent
+from pages.ui.text import short_label
+from smpcore.datasets import plural
+
+ALL = "all classes"
+#: Right answers and wrong ones; faint enough for text of both themes.
+_COLOURS = "0, 114, 178", "213, 94, 0"
+_ROW_PIXELS = 44
+
+
+@st.fragment
+def section(rows: EvaluatedRows) -> None:
+    """Show the matrix with its rates, and the cases of one cell."""
+    controls = st.columns([2, 4, 2], vertical_alignment="top")
+    if rows.is_binary:
+        positive = operating_point.positive_class(controls[0], rows)
+        operating_point.slider(controls[1], rows, positive)
+        matrix, margin = of_two_classes(rows, positive)
+    else:
+        options = [ALL, *rows.names]
+        state = widget_state.for_selectbox("one_class", options, ALL)
+        chosen = controls[0].selectbox(
+            "Classes", options, format_func=short_label, **state
+        )
+        positive = None if chosen == ALL else rows.names.index(chosen)
+        matrix, margin = of_classes(rows, positive)
+    left, right = st.columns([5, 6])
+    with left:
+        _draw(matrix)
+        if rows.is_binary and not rows.model.code_size:
+            operating_point.use(rows)
+    with right:
+        if positive is None:
+            rates.class_table(rows)
+        else:
+            rates.rate_table(rows, matrix, margin, controls[2])
+    _cell(rows, matrix, margin)
+
+
+def _draw(matrix: Matrix) -> None:
+    """The matrix as a table whose cells can be chosen, by mouse and by keyboard."""
+    counts = matrix.counts
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    columns = [str(j) for j in range(counts.shape[1])]
+    texts = [
+        [f"{n:,} ({percent(s)})" for n, s in zip(*line, strict=True)]
+        for line in zip(counts, shares, strict=True)
+    ]
+    index = pd.Index([f"true {short_label(name)}" for name in matrix.names])
+    frame = pd.DataFrame(texts, pd.RangeIndex(len(index)), columns)
+    frame.insert(0, "truth", index)
+    style = frame.style.apply(lambda _: _styles(frame, shares), axis=None)
+    names = [
+        name if j >= len(matrix.names) else f"predicted {short_label(name)}"
+        for j, name in enumerate(matrix.predictions)
+    ]
+    config: dict[str, Any] = dict(zip(columns, names, strict=True))
+    st.dataframe(
+        style,
+        key="confusion_matrix",
+        hide_index=True,
+        row_height=_ROW_PIXELS,
+        column_config=config | {"truth": st.column_config.Column("", pinned=True)},
+        on_select=partial(_clicked, matrix),
+        selection_mode="single-cell",
+    )
+    n = int(counts.sum())
+    st.caption(
+        f"{plural(n, 'row')} by true class; per cent of the true class. Click a cell "
+        "to list its rows below.",
+    )
+
+
+def _styles(frame: pd.DataFrame, shares: np.ndarray) -> pd.DataFrame:
+    """Blue for right answers and vermilion for wrong ones, by their share."""
+    styles = pd.DataFrame("", frame.index, frame.columns)
+    for (i, j), share in np.ndenumerate(shares):
+        colour = _COLOURS[i != j]
+        if share:
+            styles.iloc[i, j + 1] = (
+                f"background-color: rgba({colour}, {0.08 + 0.3 * share:.2f})"
+            )
+    return styles
+
+
+def _clicked(matrix: Matrix) -> None:
+    cells = st.session_state["confusion_matrix"].selection.cells
+    if cells and cells[0][1].isdecimal():
+        cell = int(cells[0][0]), int(cells[0][1])
+        widget_state.set_value("confusion_cell", _label(matrix)(cell))
+
+
+def _label(matrix: Matrix) -> Callable[[tuple[int, int]], str]:
+    """What a cell is called."""
+
+    def name(cell: tuple[int, int]) -> str:
+        truth = short_label(matrix.names[cell[0]])
+        said = short_label(matrix.predictions[cell[1]])
+        return f"true {truth}, predicted {said}"
+
+    return name
+
+
+def _cell(rows: EvaluatedRows, matrix: Matrix, margin: np.ndarray) -> None:
+    """The cases of one cell; at first of the one with the most wrong answers."""
+    counts = matrix.counts
+    wrong = np.where(np.eye(*counts.shape, dtype=bool), -1, counts)
+    order = np.argsort(-wrong, axis=None, kind="stable")
+    cells = [tuple(map(int, np.unravel_index(i, counts.shape))) for i in order]
+    labels = {_label(matrix)(cell): cell for cell in cells}
+    options = list(labels)
+    state = widget_state.for_selectbox("confusion_cell", options, options[0])
+    left, right = st.columns([3, 5], vertical_alignment="bottom")
+    chosen = left.selectbox("Rows of the cell", options, **state)
+    inside = matrix.inside(labels[chosen])
+    # The least sure answers, which a moved threshold changes first, stand first.
+    inside = inside[np.argsort(np.abs(margin[inside]), kind="stable")]
+    right.caption(f"{plural(len(inside), 'row')}, the least sure first.")
+    said = np.array(rows.names)[rows.answers[inside]]
+    if len(matrix.names) == 2 and rows.is_binary:
+        said = np.array(matrix.predictions)[matrix.said[inside]]
+    name = "margin" if len(matrix.names) == 2 else "lead"
+    columns = {"true": rows.y[inside], "predicted": said, name: margin[inside]}
+    cases.show(rows, inside, columns)

@@ -1,0 +1,141 @@
+"""Threshold and band that are tried here: one value for all sections of the page."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from pages.performance.rows import EvaluatedRows
+from pages.state import session, widget_state
+from pages.state.context import resolve
+from pages.ui.glossary import define
+from pages.ui.text import short_label
+from smpcore.evaluation import margins
+
+#: Where the commoner class has less than this share, either may be the one to find.
+IN_DOUBT = 0.6
+#: A slider has about so many steps.
+_STEPS = 200
+
+
+@dataclass(frozen=True)
+class OperatingPoint:
+    """Where a model of two classes says yes, and where it is not sure.
+
+    Parameters
+    ----------
+    threshold : float
+        Margin of the second class above which it is predicted.
+    band : float
+        Margins this near to it are not predicted.
+    """
+
+    threshold: float = 0.0
+    band: float = 0.0
+
+
+def current(rows: EvaluatedRows) -> OperatingPoint:
+    """The point that is tried; at first the one that every page uses."""
+    choice = rows.choice
+    start = OperatingPoint()
+    if rows.operating:
+        start = OperatingPoint(choice.threshold, choice.band)
+    return session.remembered("operating_point", rows.key, lambda: start)
+
+
+def set_current(key: str, point: OperatingPoint, by_hand: bool = False) -> None:
+    """Try another point for the model of this key; a slider elsewhere begins anew."""
+    visit = session.get()
+    if not by_hand and visit.results.get("operating_point") != (key, point):
+        visit.editions["threshold"] += 1
+    visit.results["operating_point"] = key, point
+
+
+def positive_class(place: Any, rows: EvaluatedRows) -> int:
+    """Number of the class that is to be detected."""
+    y, model = rows.data.of("train")[1], rows.model
+    shares = [float((y == name).mean()) for name in model.classes]
+    rarer = int(shares[1] <= shares[0])
+    key = f"positive {rows.data.dataset.digest}"
+    positive = place.selectbox(
+        "Positive class",
+        (rarer, 1 - rarer),
+        format_func=lambda number: short_label(model.classes[number]),
+        help="The class to detect. Default: the rarer one in the training rows.",
+        **widget_state.for_selectbox(key, (rarer, 1 - rarer), rarer),
+    )
+    if max(shares) < IN_DOUBT:
+        place.caption(
+            "Both classes are about equally frequent; choose the class to detect."
+        )
+    return positive
+
+
+def slider(place: Any, rows: EvaluatedRows, positive: int) -> None:
+    """The threshold, on the margin of the positive class, to be moved by hand."""
+    if rows.model.code_size:
+        place.caption("Threshold 0: this model has no intercept that could be moved.")
+        return
+    sign = 1 if positive else -1
+    threshold = sign * current(rows).threshold
+    low, high, step = _range(margins(rows.model, rows.data.of("train")[0]), threshold)
+    low, high = (low, high) if positive else (-high, -low)
+    key = f"threshold {positive} {rows.key} {session.get().editions['threshold']}"
+    place.slider(
+        f"Threshold on the margin of {short_label(rows.model.classes[positive])}",
+        low,
+        high,
+        round(round(threshold / step) * step, 12),
+        step,
+        format="%.4g",
+        key=key,
+        on_change=_moved,
+        args=(rows, key, sign),
+        help=define("Threshold"),
+    )
+
+
+def _range(margin: np.ndarray, threshold: float) -> tuple[float, float, float]:
+    """Ends and step of the slider, of which 0 is one of the steps."""
+    ends = margin.min(), margin.max(), threshold, -threshold, 0.0
+    spread = max(ends) - min(ends)
+    step = 10.0 ** math.floor(math.log10(max(spread, 1e-9) / _STEPS) + 0.5)
+    low = (math.floor(min(ends) / step) - 1) * step
+    return round(low, 12), round((math.ceil(max(ends) / step) + 1) * step, 12), step
+
+
+def _moved(rows: EvaluatedRows, key: str, sign: int) -> None:
+    threshold = sign * st.session_state[key]
+    point = replace(current(rows), threshold=threshold)
+    set_current(rows.key, point, by_hand=True)
+    widget_state.set_value("way", "set by hand")
+
+
+def use(rows: EvaluatedRows) -> None:
+    """Buttons that set the point for every page, and that take it back."""
+    args = (rows.key,)
+    with st.container(horizontal=True):
+        st.button("Use on every page", key="use_operating", on_click=_set, args=args)
+        st.button("As fitted", key="as_fitted", on_click=_reset, args=args)
+    now = session.resolved()
+    st.caption(f"Used on every page: {now.operating or 'as fitted'}.")
+    session.show_url(now.choice)
+
+
+def _set(key: str) -> None:
+    """Set the point for the model of this key, unless another was chosen since."""
+    context = resolve(session.get().choice)  # a callback cannot run the page anew
+    known, point = session.get().results.get("operating_point", ("", None))
+    if context.key == known == key:
+        moved = {"threshold": point.threshold, "band": point.band, "set_for": key}
+        session.choose(replace(context.choice, **moved))
+
+
+def _reset(key: str) -> None:
+    """Try the model as it was fitted; every page goes on as before."""
+    set_current(key, OperatingPoint())
+    widget_state.set_value("way", "set by hand")

@@ -1,0 +1,84 @@
+"""The rows of a part with what a model predicts for them: what every section shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from pages.state.context import Context
+from pages.ui.readouts import TITLES
+from smpcore import PrototypeModel
+from smpcore.evaluation import class_numbers
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EvaluatedRows(Context):
+    """A choice with its model as fitted, and the rows that it is evaluated on.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+        Of two classes without the threshold that may be set for it.
+    part : str
+        "validation", "test" or "train".
+    """
+
+    model: PrototypeModel
+    part: str
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """Their places in the table."""
+        return getattr(self.data.split, self.part)
+
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """Their numbers, as all pages show them."""
+        return self.rows + 1
+
+    @cached_property
+    def X(self) -> np.ndarray:
+        """Their features."""
+        return self.data.of(self.part)[0]
+
+    @cached_property
+    def y(self) -> np.ndarray:
+        """Their labels, or the numbers to predict."""
+        return self.data.of(self.part)[1]
+
+    @property
+    def clusters(self) -> np.ndarray | None:
+        """Which of them depend on each other."""
+        return self.data.clusters(self.part)
+
+    @property
+    def title(self) -> str:
+        """What they are, for a sentence."""
+        return f"{TITLES[self.part].lower()} rows"
+
+    @cached_property
+    def scores(self) -> np.ndarray:
+        """Score of each output."""
+        return self.model.scores(self.X)
+
+    @cached_property
+    def truth(self) -> np.ndarray:
+        """Class numbers."""
+        return class_numbers(self.y, self.model.classes)
+
+    @cached_property
+    def answers(self) -> np.ndarray:
+        """Class numbers that the model predicts as it was fitted."""
+        return self.model.decide(self.scores)
+
+    @property
+    def names(self) -> list[str]:
+        """The classes as text."""
+        return [str(label) for label in self.model.classes]
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether there are two classes, between which a threshold decides."""
+        return self.model.classes is not None and len(self.model.classes) == 2
