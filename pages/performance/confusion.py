@@ -31,7 +31,7 @@ def section(rows: EvaluatedRows) -> None:
     if rows.is_binary:
         positive = operating_point.positive_class(controls[0], rows)
         operating_point.slider(controls[1], rows, positive)
-        matrix, margin = of_two_classes(rows, positive)
+        matrix = of_two_classes(rows, positive)
     else:
         options = [ALL, *rows.names]
         state = widget_state.for_selectbox("one_class", options, ALL)
@@ -39,7 +39,7 @@ def section(rows: EvaluatedRows) -> None:
             "Classes", options, format_func=short_label, **state
         )
         positive = None if chosen == ALL else rows.names.index(chosen)
-        matrix, margin = of_classes(rows, positive)
+        matrix = of_classes(rows, positive)
     left, right = st.columns([5, 6])
     with left:
         _draw(matrix)
@@ -49,8 +49,8 @@ def section(rows: EvaluatedRows) -> None:
         if positive is None:
             rates.class_table(rows)
         else:
-            rates.rate_table(rows, matrix, margin, controls[2])
-    _cell(rows, matrix, margin)
+            rates.rate_table(rows, matrix, controls[2])
+    _cell(rows, matrix)
 
 
 def _draw(matrix: Matrix) -> None:
@@ -117,7 +117,7 @@ def _label(matrix: Matrix) -> Callable[[tuple[int, int]], str]:
     return name
 
 
-def _cell(rows: EvaluatedRows, matrix: Matrix, margin: np.ndarray) -> None:
+def _cell(rows: EvaluatedRows, matrix: Matrix) -> None:
     """The cases of one cell; at first of the one with the most wrong answers."""
     counts = matrix.counts
     wrong = np.where(np.eye(*counts.shape, dtype=bool), -1, counts)
@@ -129,12 +129,10 @@ def _cell(rows: EvaluatedRows, matrix: Matrix, margin: np.ndarray) -> None:
     left, right = st.columns([3, 5], vertical_alignment="bottom")
     chosen = left.selectbox("Rows of the cell", options, **state)
     inside = matrix.inside(labels[chosen])
-    # The least sure answers, which a moved threshold changes first, stand first.
-    inside = inside[np.argsort(np.abs(margin[inside]), kind="stable")]
     right.caption(f"{plural(len(inside), 'row')}, the least sure first.")
     said = np.array(rows.names)[rows.answers[inside]]
     if len(matrix.names) == 2 and rows.is_binary:
         said = np.array(matrix.predictions)[matrix.said[inside]]
     name = "margin" if len(matrix.names) == 2 else "lead"
-    columns = {"true": rows.y[inside], "predicted": said, name: margin[inside]}
+    columns = {"true": rows.y[inside], "predicted": said, name: matrix.margin[inside]}
     cases.show(rows, inside, columns)

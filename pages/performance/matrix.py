@@ -8,7 +8,6 @@ import numpy as np
 
 from pages.performance import operating_point
 from pages.performance.rows import EvaluatedRows
-from smpcore.evaluation import margins
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,11 +20,17 @@ class Matrix:
         Number of the true class and of what is predicted.
     names : list of str
         Of the classes; one more prediction than classes is "not sure".
+    margin : ndarray of shape (n_rows,)
+        Of the first class; of more than two classes the lead over the runner-up.
+    threshold : float
+        Of the margin.
     """
 
     truth: np.ndarray
     said: np.ndarray
     names: list[str]
+    margin: np.ndarray
+    threshold: float = 0.0
 
     @property
     def predictions(self) -> list[str]:
@@ -42,31 +47,36 @@ class Matrix:
         return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
 
     def inside(self, cell: tuple[int, int]) -> np.ndarray:
-        """Places of the rows of a cell."""
-        return np.flatnonzero((self.truth == cell[0]) & (self.said == cell[1]))
+        """Places of the rows of a cell; the least sure, which change first, first."""
+        places = np.flatnonzero((self.truth == cell[0]) & (self.said == cell[1]))
+        distance = np.abs(self.margin[places] - self.threshold)
+        return places[np.argsort(distance, kind="stable")]
 
 
-def of_two_classes(rows: EvaluatedRows, positive: int) -> tuple[Matrix, np.ndarray]:
+def of_two_classes(rows: EvaluatedRows, positive: int) -> Matrix:
     """The matrix at the threshold that is tried; the positive class is first."""
     point, sign = operating_point.current(rows), 1 if positive else -1
-    margin = sign * margins(rows.model, rows.X)
-    away = margin - sign * point.threshold
-    said = np.where(np.abs(away) <= point.band, 2, np.where(away > 0, 0, 1))
-    if not point.band:
-        said = np.where(away > 0, 0, 1)
-    truth = np.where(rows.truth < 0, -1, (rows.truth != positive) * 1)
+    margin, threshold = sign * rows.margin, sign * point.threshold
+    said = np.where(margin > threshold, 0, 1)
+    if point.band:
+        said[np.abs(margin - threshold) <= point.band] = 2
     names = [rows.names[positive], rows.names[1 - positive]]
-    return Matrix(truth, said, names), margin
+    return Matrix(_against_rest(rows, positive), said, names, margin, threshold)
 
 
-def of_classes(rows: EvaluatedRows, positive: int | None) -> tuple[Matrix, np.ndarray]:
+def of_classes(rows: EvaluatedRows, positive: int | None) -> Matrix:
     """The matrix of all classes, or of one against the rest."""
-    scores = np.sort(rows.scores, axis=1)
     if positive is None:
+        scores = np.sort(rows.scores, axis=1)
         lead = scores[:, -1] - scores[:, -2]
-        return Matrix(rows.truth, rows.answers, rows.names), lead
+        return Matrix(rows.truth, rows.answers, rows.names, lead)
     others = np.delete(rows.scores, positive, axis=1).max(axis=1)
-    truth = np.where(rows.truth < 0, -1, (rows.truth != positive) * 1)
     said = (rows.answers != positive) * 1
     names = [rows.names[positive], "all other classes"]
-    return Matrix(truth, said, names), rows.scores[:, positive] - others
+    margin = rows.scores[:, positive] - others
+    return Matrix(_against_rest(rows, positive), said, names, margin)
+
+
+def _against_rest(rows: EvaluatedRows, positive: int) -> np.ndarray:
+    """0 of the positive class, 1 of another one, -1 of none of the model's."""
+    return np.where(rows.truth < 0, -1, (rows.truth != positive) * 1)

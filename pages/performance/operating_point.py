@@ -13,8 +13,8 @@ from pages.performance.rows import EvaluatedRows
 from pages.state import session, widget_state
 from pages.state.context import resolve
 from pages.ui.glossary import define
+from pages.ui.live_slider import live_slider
 from pages.ui.text import short_label
-from smpcore.evaluation import margins
 
 #: Where the commoner class has less than this share, either may be the one to find.
 IN_DOUBT = 0.6
@@ -47,12 +47,9 @@ def current(rows: EvaluatedRows) -> OperatingPoint:
     return session.remembered("operating_point", rows.key, lambda: start)
 
 
-def set_current(key: str, point: OperatingPoint, by_hand: bool = False) -> None:
-    """Try another point for the model of this key; a slider elsewhere begins anew."""
-    visit = session.get()
-    if not by_hand and visit.results.get("operating_point") != (key, point):
-        visit.editions["threshold"] += 1
-    visit.results["operating_point"] = key, point
+def set_current(key: str, point: OperatingPoint) -> None:
+    """Try another point for the model of this key."""
+    session.get().results["operating_point"] = key, point
 
 
 def positive_class(place: Any, rows: EvaluatedRows) -> int:
@@ -82,21 +79,16 @@ def slider(place: Any, rows: EvaluatedRows, positive: int) -> None:
         return
     sign = 1 if positive else -1
     threshold = sign * current(rows).threshold
-    low, high, step = _range(margins(rows.model, rows.data.of("train")[0]), threshold)
+    low, high, step = _range(rows.margin_in_training, threshold)
     low, high = (low, high) if positive else (-high, -low)
-    key = f"threshold {positive} {rows.key} {session.get().editions['threshold']}"
-    place.slider(
-        f"Threshold on the margin of {short_label(rows.model.classes[positive])}",
-        low,
-        high,
-        round(round(threshold / step) * step, 12),
-        step,
-        format="%.4g",
-        key=key,
-        on_change=_moved,
-        args=(rows, key, sign),
-        help=define("Threshold"),
-    )
+    with place:
+        live_slider(
+            f"Threshold on the margin of {short_label(rows.model.classes[positive])}",
+            (low, high, step),
+            threshold + 0.0,
+            f"threshold {positive} {rows.key}",
+            lambda moved: _move(rows, sign * moved),
+        )
 
 
 def _range(margin: np.ndarray, threshold: float) -> tuple[float, float, float]:
@@ -108,10 +100,8 @@ def _range(margin: np.ndarray, threshold: float) -> tuple[float, float, float]:
     return round(low, 12), round((math.ceil(max(ends) / step) + 1) * step, 12), step
 
 
-def _moved(rows: EvaluatedRows, key: str, sign: int) -> None:
-    threshold = sign * st.session_state[key]
-    point = replace(current(rows), threshold=threshold)
-    set_current(rows.key, point, by_hand=True)
+def _move(rows: EvaluatedRows, threshold: float) -> None:
+    set_current(rows.key, replace(current(rows), threshold=threshold))
     widget_state.set_value("way", "set by hand")
 
 
@@ -122,7 +112,8 @@ def use(rows: EvaluatedRows) -> None:
         st.button("Use on every page", key="use_operating", on_click=_set, args=args)
         st.button("As fitted", key="as_fitted", on_click=_reset, args=args)
     now = session.resolved()
-    st.caption(f"Used on every page: {now.operating or 'as fitted'}.")
+    words = f"Used on every page: {now.operating or 'as fitted'}."
+    st.caption(words, help=define("Threshold"))
     session.show_url(now.choice)
 
 

@@ -43,9 +43,7 @@ def class_table(rows: EvaluatedRows) -> None:
     )
 
 
-def rate_table(
-    rows: EvaluatedRows, matrix: Matrix, margin: np.ndarray, place: Any
-) -> None:
+def rate_table(rows: EvaluatedRows, matrix: Matrix, place: Any) -> None:
     """Sensitivity, specificity, predictive values and AUC with their intervals."""
     known = matrix.truth >= 0
     truth, right = matrix.truth == 0, matrix.truth == matrix.said
@@ -72,7 +70,7 @@ def rate_table(
         _line("Accuracy", counted[2]),
     ]
     units = None if rows.clusters is None else rows.clusters[known]
-    area, low, high = roc_area(margin[known], truth[known], units)
+    area, low, high = roc_area(matrix.margin[known], truth[known], units)
     if np.isfinite(area):
         ends = f"{low:.3f}–{high:.3f}"
         lines.append(_text("AUC", f"{area:.3f}", ends, "at every threshold"))

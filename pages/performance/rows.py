@@ -10,7 +10,7 @@ import numpy as np
 from pages.state.context import Context
 from pages.ui.readouts import TITLES
 from smpcore import PrototypeModel
-from smpcore.evaluation import class_numbers
+from smpcore.evaluation import class_numbers, margins
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -72,6 +72,16 @@ class EvaluatedRows(Context):
     def answers(self) -> np.ndarray:
         """Class numbers that the model predicts as it was fitted."""
         return self.model.decide(self.scores)
+
+    @cached_property
+    def margin(self) -> np.ndarray:
+        """How much more the second of two classes scores than the first."""
+        return margins(self.model, self.X)
+
+    @cached_property
+    def margin_in_training(self) -> np.ndarray:
+        """The same of the training rows."""
+        return margins(self.model, self.data.of("train")[0])
 
     @property
     def names(self) -> list[str]:

@@ -23,7 +23,6 @@ from pages.work.memo import pairs
 from smpcore import METHODS, figures
 from smpcore.evaluation import (
     band_for_error,
-    margins,
     operating_points,
     out_of_fold,
     rates_at,
@@ -52,7 +51,7 @@ def _curves(rows: EvaluatedRows) -> None:
     columns = st.columns([2, 2, 3, 2])
     positive = operating_point.positive_class(columns[0], rows)
     sign = 1 if positive else -1
-    margin = sign * margins(rows.model, rows.X)
+    margin = sign * rows.margin
     truth = rows.y == rows.model.classes[positive]
     points = operating_points(margin, truth)
     rule = _rule(columns[1:3], rows, positive)
