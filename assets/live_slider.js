@@ -26,7 +26,8 @@ export default function ({ parentElement, data, setStateValue }) {
 
   own.answered = data.answered;
   parentElement.querySelector("span").textContent = data.label;
-  Object.assign(input, { min: data.low, max: data.high, step: data.step });
+  const { label: ariaLabel, low: min, high: max, step } = data;
+  Object.assign(input, { ariaLabel, min, max, step });
   // While a later value is on its way, the hand is right.
   if (!own.moved && own.number === own.answered) {
     input.value = data.value;

@@ -11,9 +11,9 @@ from typing import Any
 import streamlit as st
 
 _SCRIPT = Path(__file__).parents[2] / "assets" / "live_slider.js"
-_HTML = "<label><span></span><output></output><input type='range'></label>"
+_HTML = "<div><span></span><output></output><input type='range'></div>"
 _CSS = """
-label { display: grid; grid-template-columns: 1fr auto; font: inherit;
+div { display: grid; grid-template-columns: 1fr auto; font: inherit;
   font-size: .875rem; color: var(--st-text-color); }
 output { color: var(--st-primary-color); font-variant-numeric: tabular-nums; }
 input { grid-column: 1 / -1; width: 100%; height: 2.5rem; margin: 0;
