@@ -166,8 +166,10 @@ def _opened_in_why(app: AppTest) -> tuple[int, AppTest]:
 
 def test_a_cell_lists_its_cases_and_one_is_opened_in_why():
     app = opened({"data": "breast_cancer"}, "performance.py")
-    cell = "true malignant, predicted malignant"
-    app.selectbox(key="confusion_cell").select(cell).run()
+    assert app.selectbox(key="confusion_cell").options[0] == (
+        "true malignant, predicted benign"
+    )
+    app.selectbox(key="confusion_cell").select("0-0").run()
     cases = _tables(sound(app))[-1]
     model, X, y = _reference("breast_cancer")
     both = (y == "malignant") & (model.predict(X) == "malignant")
@@ -253,6 +255,24 @@ def test_groups_by_a_column_that_the_model_does_not_use():
     assert "has 300 levels" not in said(app) and "levels in 180 training rows" in said(
         app
     )
+
+
+def test_of_many_classes_those_with_the_most_wrong_answers_are_shown():
+    rng = np.random.default_rng(0)
+    label = np.repeat([f"<i>class</i> {i:02}" for i in range(40)], 15)
+    frame = pd.DataFrame({"x": rng.normal(size=600), "z": rng.normal(size=600)})
+    table = make_dataset(frame.assign(y=label), "many").with_roles({"y": "target"})
+    link = table_store.keep(dataclasses.replace(table, private=True))
+    app = opened({"data": "mine", "mine": link}, "performance.py")
+    assert "The 30 classes with the most wrong answers" in said(app)
+    context = resolve(session_of(app).choice)
+    X, y = context.data.of("validation")
+    wrong = pd.Series(y)[context.model().predict(X) != y].value_counts()
+    matrix = _tables(app)[0]
+    assert len(matrix) == 30 and len(matrix.columns) == 32
+    counts = matrix[matrix.columns[1:]].map(lambda text: int(text.split()[0]))
+    assert counts.to_numpy().sum() >= wrong.iloc[:30].sum() > 0
+    assert f"true {wrong.index[0]}" in matrix["truth"].tolist()
 
 
 def test_groups_of_few_rows_are_named():

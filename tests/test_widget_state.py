@@ -58,9 +58,7 @@ def _says_prototypes(page):
 
 
 def _told_performance(page):
-    page.selectbox(key="confusion_cell").select(
-        "true benign, predicted malignant"
-    ).run()
+    page.selectbox(key="confusion_cell").select("1-0").run()
     page.segmented_control(key="performance_section").set_value("Subgroups").run()
     page.selectbox(key="performance_part").select("train").run()
     page.selectbox(key="subgroup_column").select("worst area").run()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.performance import cases, operating_point, rates
-from pages.performance.matrix import Matrix, of_classes, of_two_classes
+from pages.performance.matrix import OTHER_CLASS, Matrix, of_classes, of_two_classes
 from pages.performance.rows import EvaluatedRows
 from pages.state import widget_state
 from pages.ui.readouts import percent
@@ -22,6 +21,8 @@ ALL = "all classes"
 #: Right answers and wrong ones; faint enough for text of both themes.
 _COLOURS = "0, 114, 178", "213, 94, 0"
 _ROW_PIXELS = 44
+#: Cells that the list of cells offers, the most wrong answers first.
+_MOST_CELLS = 200
 
 
 @st.fragment
@@ -81,9 +82,10 @@ def _draw(matrix: Matrix) -> None:
         selection_mode="single-cell",
     )
     n = int(counts.sum())
+    fewer = f" The {len(index)} classes with the most wrong answers."
     st.caption(
         f"{plural(n, 'row')} by true class; per cent of the true class. Click a cell "
-        "to list its rows below.",
+        f"to list its rows below.{fewer * (matrix.other == OTHER_CLASS)}"
     )
 
 
@@ -101,34 +103,33 @@ def _styles(frame: pd.DataFrame, shares: np.ndarray) -> pd.DataFrame:
 
 def _clicked(matrix: Matrix) -> None:
     cells = st.session_state["confusion_matrix"].selection.cells
-    if cells and cells[0][1].isdecimal():
-        cell = int(cells[0][0]), int(cells[0][1])
-        widget_state.set_value("confusion_cell", _label(matrix)(cell))
+    cell = "-".join(map(str, cells[0])) if cells else ""
+    if cell in _offered(matrix):
+        widget_state.set_value("confusion_cell", cell)
 
 
-def _label(matrix: Matrix) -> Callable[[tuple[int, int]], str]:
-    """What a cell is called."""
-
-    def name(cell: tuple[int, int]) -> str:
-        truth = short_label(matrix.names[cell[0]])
-        said = short_label(matrix.predictions[cell[1]])
-        return f"true {truth}, predicted {said}"
-
-    return name
+def _offered(matrix: Matrix) -> dict[str, tuple[int, int]]:
+    """Cells that can be chosen, those with the most wrong answers first."""
+    counts = matrix.counts
+    wrong = np.where(np.eye(*counts.shape, dtype=bool), -1, counts)
+    order = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_CELLS]
+    places = zip(*np.unravel_index(order, counts.shape), strict=True)
+    return {f"{i}-{j}": (int(i), int(j)) for i, j in places}
 
 
 def _cell(rows: EvaluatedRows, matrix: Matrix) -> None:
     """The cases of one cell; at first of the one with the most wrong answers."""
-    counts = matrix.counts
-    wrong = np.where(np.eye(*counts.shape, dtype=bool), -1, counts)
-    order = np.argsort(-wrong, axis=None, kind="stable")
-    cells = [tuple(map(int, np.unravel_index(i, counts.shape))) for i in order]
-    labels = {_label(matrix)(cell): cell for cell in cells}
-    options = list(labels)
-    state = widget_state.for_selectbox("confusion_cell", options, options[0])
+    cells = _offered(matrix)
+
+    def label(option: str) -> str:
+        i, j = cells[option]
+        truth, said = matrix.names[i], matrix.predictions[j]
+        return f"true {short_label(truth)}, predicted {short_label(said)}"
+
+    state = widget_state.for_selectbox("confusion_cell", cells, next(iter(cells)))
     left, right = st.columns([3, 5], vertical_alignment="bottom")
-    chosen = left.selectbox("Rows of the cell", options, **state)
-    inside = matrix.inside(labels[chosen])
+    chosen = left.selectbox("Rows of the cell", list(cells), format_func=label, **state)
+    inside = matrix.inside(cells[chosen])
     right.caption(f"{plural(len(inside), 'row')}, the least sure first.")
     said = np.array(rows.names)[rows.answers[inside]]
     if len(matrix.names) == 2 and rows.is_binary:

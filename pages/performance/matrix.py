@@ -9,6 +9,10 @@ import numpy as np
 from pages.performance import operating_point
 from pages.performance.rows import EvaluatedRows
 
+#: Of more classes those with the most wrong answers are shown.
+MOST_CLASSES = 30
+OTHER_CLASS = "another class"
+
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
@@ -19,11 +23,13 @@ class Matrix:
     truth, said : ndarray of int, shape (n_rows,)
         Number of the true class and of what is predicted.
     names : list of str
-        Of the classes; one more prediction than classes is "not sure".
+        Of the classes.
     margin : ndarray of shape (n_rows,)
         Of the first class; of more than two classes the lead over the runner-up.
     threshold : float
         Of the margin.
+    other : str
+        What one more prediction than there are classes is called.
     """
 
     truth: np.ndarray
@@ -31,12 +37,13 @@ class Matrix:
     names: list[str]
     margin: np.ndarray
     threshold: float = 0.0
+    other: str = "not sure"
 
     @property
     def predictions(self) -> list[str]:
         """Names of the columns."""
-        unsure = ["not sure"] * bool((self.said >= len(self.names)).any())
-        return self.names + unsure
+        others = [self.other] * bool((self.said >= len(self.names)).any())
+        return self.names + others
 
     @property
     def counts(self) -> np.ndarray:
@@ -68,13 +75,27 @@ def of_classes(rows: EvaluatedRows, positive: int | None) -> Matrix:
     """The matrix of all classes, or of one against the rest."""
     if positive is None:
         scores = np.sort(rows.scores, axis=1)
-        lead = scores[:, -1] - scores[:, -2]
-        return Matrix(rows.truth, rows.answers, rows.names, lead)
+        return _largest(rows, scores[:, -1] - scores[:, -2])
     others = np.delete(rows.scores, positive, axis=1).max(axis=1)
     said = (rows.answers != positive) * 1
     names = [rows.names[positive], "all other classes"]
     margin = rows.scores[:, positive] - others
     return Matrix(_against_rest(rows, positive), said, names, margin)
+
+
+def _largest(rows: EvaluatedRows, lead: np.ndarray) -> Matrix:
+    """The matrix of all classes; of many, of those with the most wrong answers."""
+    n_classes = len(rows.names)
+    if n_classes <= MOST_CLASSES:
+        return Matrix(rows.truth, rows.answers, rows.names, lead)
+    wrong = rows.truth[(rows.truth != rows.answers) & (rows.truth >= 0)]
+    counts = np.bincount(wrong, minlength=n_classes)
+    shown = np.sort(np.argsort(-counts, kind="stable")[:MOST_CLASSES])
+    place = np.full(n_classes + 1, -1)  # the last one is of an unknown class
+    place[shown] = np.arange(len(shown))
+    said = np.where(place[rows.answers] < 0, MOST_CLASSES, place[rows.answers])
+    names = [rows.names[number] for number in shown]
+    return Matrix(place[rows.truth], said, names, lead, other=OTHER_CLASS)
 
 
 def _against_rest(rows: EvaluatedRows, positive: int) -> np.ndarray:

@@ -30,10 +30,10 @@ def class_table(rows: EvaluatedRows) -> None:
         "predicted": frame["predicted"],
     }
     for name in ("recall", "precision"):
-        ends = zip(frame[f"{name}_low"], frame[f"{name}_high"], strict=True)
-        lines[name] = ["" if np.isnan(s) else percent(s) for s in frame[name]]
-        lines[f"95 % interval of the {name}"] = [
-            "" if np.isnan(low) else _interval(low, high) for low, high in ends
+        of_name = frame[[name, f"{name}_low", f"{name}_high"]].to_numpy()
+        lines[f"{name} (95 % interval)"] = [
+            "" if np.isnan(share) else f"{percent(share)} ({_interval(low, high)})"
+            for share, low, high in of_name
         ]
     table(lines)
     hits = rate(rows.truth == rows.answers, rows.clusters)

@@ -88,7 +88,8 @@ def group_rows(dataset: Dataset, column: str, rows: np.ndarray) -> Grouping:
         Table with the column.
     column : str
         Name of the column: a number is cut at its quartiles, rounded to readable
-        numbers; of a category the most frequent levels are groups, and the others one.
+        numbers, and so is the time; of a category the most frequent levels are groups,
+        and the others one.
     rows : ndarray of int
         Numbers of the rows that determine bands and levels.
 
@@ -113,6 +114,8 @@ def group_rows(dataset: Dataset, column: str, rows: np.ndarray) -> Grouping:
             return _two_or_more(column, *_bands(numbers, rows))
         texts = as_text(values)
         order = [str(text) for text in as_text(pd.Series(known))]
+    elif column == dataset.time:
+        return _two_or_more(column, *_periods(dataset.times, as_text(values), rows))
     else:
         texts = as_text(values)
         order = _frequent(column, texts.iloc[rows])
@@ -158,6 +161,19 @@ def _readable(quantiles: np.ndarray, known: np.ndarray) -> np.ndarray:
     # The lowest band would be empty below an edge at the smallest value.
     inside = edges[(edges > known.min()) & (edges <= known.max())]
     return inside if len(inside) else np.array([np.unique(known)[1]])
+
+
+def _periods(
+    times: np.ndarray, texts: pd.Series, rows: np.ndarray
+) -> tuple[list[str], np.ndarray]:
+    """Names and codes of four periods of about equally many rows."""
+    ordered = rows[np.argsort(times[rows], kind="stable")]
+    first = ordered[np.arange(1, _N_BANDS) * len(ordered) // _N_BANDS]
+    edges, at = np.unique(times[first], return_index=True)
+    starts = [str(text) for text in texts.iloc[first[at]]]
+    names = [f"before {starts[0]}"]
+    names += [f"{a} to before {b}" for a, b in pairwise(starts)]
+    return [*names, f"{starts[-1]} or later"], np.searchsorted(edges, times, "right")
 
 
 def _frequent(column: str, texts: pd.Series) -> list[str]:

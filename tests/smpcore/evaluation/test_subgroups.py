@@ -80,6 +80,19 @@ def test_few_numbers_and_levels_are_groups_of_their_own():
     assert "other level" in found.names[-1]
 
 
+def test_a_time_is_cut_into_periods():
+    days = pd.date_range("2020-01-01", periods=400).strftime("%Y-%m-%d")
+    order = np.random.default_rng(0).permutation(400)
+    found = group_rows(_table(days.to_numpy()[order], "time"), "c", ALL)
+    assert found.names == (
+        "before 2020-04-10",
+        "2020-04-10 to before 2020-07-19",
+        "2020-07-19 to before 2020-10-27",
+        "2020-10-27 or later",
+    )
+    np.testing.assert_array_equal(found.codes, order // 100)
+
+
 @pytest.mark.parametrize(
     ("column", "words"),
     [
