@@ -48,5 +48,6 @@ part = right.selectbox(
 )
 if part == "train":
     st.caption("The model was fitted on these rows: figures on them are too good.")
-model = estimator.model_
-sections[shown](EvaluatedRows(context.choice, context.known, model=model, part=part))
+sections[shown](
+    EvaluatedRows(context.choice, context.known, fitted=estimator.model_, part=part)
+)

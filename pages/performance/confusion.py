@@ -44,7 +44,7 @@ def section(rows: EvaluatedRows) -> None:
     left, right = st.columns([5, 6])
     with left:
         _draw(matrix)
-        if rows.is_binary and not rows.model.code_size:
+        if rows.is_binary and not rows.fitted.code_size:
             operating_point.use(rows)
     with right:
         if positive is None:

@@ -54,7 +54,7 @@ def set_current(key: str, point: OperatingPoint) -> None:
 
 def positive_class(place: Any, rows: EvaluatedRows) -> int:
     """Number of the class that is to be detected."""
-    y, model = rows.data.of("train")[1], rows.model
+    y, model = rows.data.of("train")[1], rows.fitted
     shares = [float((y == name).mean()) for name in model.classes]
     rarer = int(shares[1] <= shares[0])
     key = f"positive {rows.data.dataset.digest}"
@@ -74,7 +74,7 @@ def positive_class(place: Any, rows: EvaluatedRows) -> int:
 
 def slider(place: Any, rows: EvaluatedRows, positive: int) -> None:
     """The threshold, on the margin of the positive class, to be moved by hand."""
-    if rows.model.code_size:
+    if rows.fitted.code_size:
         place.caption("Threshold 0: this model has no intercept that could be moved.")
         return
     sign = 1 if positive else -1
@@ -83,7 +83,7 @@ def slider(place: Any, rows: EvaluatedRows, positive: int) -> None:
     low, high = (low, high) if positive else (-high, -low)
     with place:
         live_slider(
-            f"Threshold on the margin of {short_label(rows.model.classes[positive])}",
+            f"Threshold on the margin of {short_label(rows.fitted.classes[positive])}",
             (low, high, step),
             threshold + 0.0,
             f"threshold {positive} {rows.key}",

@@ -23,7 +23,7 @@ from smpcore.evaluation import (
 
 def class_table(rows: EvaluatedRows) -> None:
     """Recall and precision of every class with their intervals."""
-    frame = class_rates(rows.truth, rows.answers, rows.model.classes, rows.clusters)
+    frame = class_rates(rows.truth, rows.answers, rows.fitted.classes, rows.clusters)
     lines = {
         "class": frame["class"],
         "rows": frame["rows"],

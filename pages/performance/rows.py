@@ -15,17 +15,17 @@ from smpcore.evaluation import class_numbers, margins
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EvaluatedRows(Context):
-    """A choice with its model as fitted, and the rows that it is evaluated on.
+    """A choice with its fitted model, and the rows that it is evaluated on.
 
     Parameters
     ----------
-    model : PrototypeModel
+    fitted : PrototypeModel
         Of two classes without the threshold that may be set for it.
     part : str
         "validation", "test" or "train".
     """
 
-    model: PrototypeModel
+    fitted: PrototypeModel
     part: str
 
     @cached_property
@@ -61,34 +61,34 @@ class EvaluatedRows(Context):
     @cached_property
     def scores(self) -> np.ndarray:
         """Score of each output."""
-        return self.model.scores(self.X)
+        return self.fitted.scores(self.X)
 
     @cached_property
     def truth(self) -> np.ndarray:
         """Class numbers."""
-        return class_numbers(self.y, self.model.classes)
+        return class_numbers(self.y, self.fitted.classes)
 
     @cached_property
     def answers(self) -> np.ndarray:
         """Class numbers that the model predicts as it was fitted."""
-        return self.model.decide(self.scores)
+        return self.fitted.decide(self.scores)
 
     @cached_property
     def margin(self) -> np.ndarray:
         """How much more the second of two classes scores than the first."""
-        return margins(self.model, self.X)
+        return margins(self.fitted, self.X)
 
     @cached_property
     def margin_in_training(self) -> np.ndarray:
         """The same of the training rows."""
-        return margins(self.model, self.data.of("train")[0])
+        return margins(self.fitted, self.data.of("train")[0])
 
     @property
     def names(self) -> list[str]:
         """The classes as text."""
-        return [str(label) for label in self.model.classes]
+        return [str(label) for label in self.fitted.classes]
 
     @property
     def is_binary(self) -> bool:
         """Whether there are two classes, between which a threshold decides."""
-        return self.model.classes is not None and len(self.model.classes) == 2
+        return self.fitted.classes is not None and len(self.fitted.classes) == 2

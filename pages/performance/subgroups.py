@@ -82,7 +82,7 @@ def _default(rows: EvaluatedRows, names: list[str]) -> str:
 
 def _measures(rows: EvaluatedRows) -> list[RowMeasure]:
     """Measures of the model at the threshold that is tried."""
-    model = rows.model
+    model = rows.fitted
     if rows.is_binary:
         model = at_threshold(model, operating_point.current(rows).threshold)
     return row_measures(model, rows.X, rows.y)

@@ -52,7 +52,7 @@ def _curves(rows: EvaluatedRows) -> None:
     positive = operating_point.positive_class(columns[0], rows)
     sign = 1 if positive else -1
     margin = sign * rows.margin
-    truth = rows.y == rows.model.classes[positive]
+    truth = rows.y == rows.fitted.classes[positive]
     points = operating_points(margin, truth)
     rule = _rule(columns[1:3], rows, positive)
     wanted = columns[3].number_input(
@@ -71,7 +71,7 @@ def _curves(rows: EvaluatedRows) -> None:
             return
         lead = scores[:, positive] - scores[:, 1 - positive]
         scored = np.isfinite(lead)
-        truths = rows.data.of("train")[1] == rows.model.classes[positive]
+        truths = rows.data.of("train")[1] == rows.fitted.classes[positive]
         lead, lead_truth, n_scored = lead[scored], truths[scored], int(scored.sum())
         if rule:
             threshold = rule(operating_points(lead, lead_truth))
@@ -129,7 +129,7 @@ def _rule(
     columns: Any, rows: EvaluatedRows, positive: int
 ) -> Callable[[pd.DataFrame], float] | None:
     """How the controls choose a threshold of `operating_points`; None: by hand."""
-    ways = WAYS[:1] if rows.model.code_size else WAYS
+    ways = WAYS[:1] if rows.fitted.code_size else WAYS
     state = widget_state.for_selectbox("way", ways, ways[0])
     way = columns[0].selectbox("Choose the threshold by", ways, **state)
     if way == WAYS[1]:
