@@ -123,6 +123,10 @@ def test_the_matrix_follows_the_threshold_and_so_does_the_other_section():
     positive.select(0).run()
     assert _slider(app)["value"] == -moved
     assert f"Threshold {-moved:.4g}, band" in _markdown(app)
+    app.segmented_control(key="performance_section").set_value("Confusion").run()
+    # The same rows seen from the other class: the cell is at the other end.
+    assert _tables(sound(app))[0]["1"][1].startswith(f"{found} (")
+    app.segmented_control(key="performance_section").set_value("Threshold").run()
     app.button(key="as_fitted").click().run()
     assert "Threshold 0, band" in _markdown(app)
     assert session_of(app).choice.threshold == 0
