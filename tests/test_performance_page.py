@@ -94,6 +94,9 @@ def test_counts_and_rates_of_two_classes_are_scikit_learns():
     line = _tables(sound(app))[1].set_index("measure").loc["Negative predictive value"]
     assert line["value"] == f"{100 * wanted:.1f} %"
     assert line["rows"] == "at a prevalence of 5.0 %"
+    app.switch_page("pages/apply.py").run()
+    app.switch_page("pages/performance.py").run()
+    assert sound(app).number_input(key="prevalence").value == 5.0
 
 
 def _slider(app: AppTest) -> dict:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.performance.matrix import Matrix
 from pages.performance.rows import EvaluatedRows
+from pages.state import session
 from pages.ui.elements import table
 from pages.ui.glossary import define
 from pages.ui.readouts import cluster_summary, percent
@@ -49,15 +50,17 @@ def rate_table(rows: EvaluatedRows, matrix: Matrix, place: Any) -> None:
     truth, right = matrix.truth == 0, matrix.truth == matrix.said
     sure = known & (matrix.said < 2)
     share = float(truth[known].mean()) if known.any() else np.nan
+    digest, kept = rows.data.dataset.digest, session.get().results
     prevalence = place.number_input(
         "Prevalence, %",
         0.01,
         99.99,
-        value=None,
+        value=session.remembered("prevalence", digest, lambda: None),
         placeholder=f"{100 * share:.3g} (in these rows)",
         key="prevalence",
         help=define("Prevalence"),
     )
+    kept["prevalence"] = digest, prevalence
     part = share if prevalence is None else prevalence / 100
     counted = [
         rate(right[chosen], None if rows.clusters is None else rows.clusters[chosen])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from pages.performance import operating_point
 from pages.performance.rows import EvaluatedRows
-from pages.state import widget_state
+from pages.state import session, widget_state
 from pages.ui.elements import download, problems_shown, table
 from pages.ui.glossary import define
 from pages.ui.readouts import cluster_summary, percent
@@ -34,7 +36,9 @@ def section(rows: EvaluatedRows) -> None:
     """Choose a column and a measure; compare each group with all other rows."""
     left, right = st.columns(2)
     names = _columns(rows)
-    state = widget_state.for_selectbox("subgroup_column", names, _default(rows, names))
+    digest = rows.data.dataset.digest
+    first = session.remembered("first_column", digest, lambda: _default(rows, names))
+    state = widget_state.for_selectbox("subgroup_column", names, first)
     column = left.selectbox(
         "Column",
         names,
@@ -55,12 +59,12 @@ def section(rows: EvaluatedRows) -> None:
     )
     with problems_shown():
         grouping = group_rows(rows.data.dataset, column, rows.data.split.train)
-        found = subgroups(grouping, rows.rows, measures, rows.clusters)
         measure = measures[options.index(chosen)]
-        _show(rows, measure, found[found["measure"] == chosen])
+        _show(rows, measure, subgroups(grouping, rows.rows, [measure], rows.clusters))
+        everything = partial(subgroups, grouping, rows.rows, measures, rows.clusters)
         download(
             "Download all measures as CSV",
-            lambda: found.to_csv(index=False).encode(),
+            lambda: everything().to_csv(index=False).encode(),
             "subgroups.csv",
             key="subgroups_csv",
         )

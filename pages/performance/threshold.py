@@ -13,7 +13,7 @@ import streamlit as st
 from pages.performance import operating_point
 from pages.performance.operating_point import OperatingPoint
 from pages.performance.rows import EvaluatedRows
-from pages.state import widget_state
+from pages.state import session, widget_state
 from pages.ui import readouts
 from pages.ui.elements import problems_shown, table
 from pages.ui.glossary import define
@@ -59,10 +59,11 @@ def _curves(rows: EvaluatedRows) -> None:
         "Maximum error rate, %",
         0.0,
         100.0,
-        100.0,
+        session.remembered("wanted_error", rows.key, lambda: 100.0),
         key="wanted_error",
         help=define("Reject band"),
     )
+    session.get().results["wanted_error"] = rows.key, wanted
     threshold = sign * operating_point.current(rows).threshold + 0.0  # no -0
     band, n_scored = 0.0, 0
     if rule is not None or wanted < 100:
