@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.performance import confusion, errors, subgroups, threshold
+from pages.performance import confusion, errors, probabilities, subgroups, threshold
 from pages.performance.rows import EvaluatedRows
 from pages.state import session, widget_state
 from pages.ui import quality
@@ -14,9 +14,14 @@ SECTIONS = {
     "classification": {
         "Confusion": confusion.section,
         "Threshold": threshold.section,
+        "Probabilities": probabilities.section,
         "Subgroups": subgroups.section,
     },
-    "regression": {"Errors": errors.section, "Subgroups": subgroups.section},
+    "regression": {
+        "Errors": errors.section,
+        "Intervals": probabilities.section,
+        "Subgroups": subgroups.section,
+    },
 }
 
 context = session.resolved()

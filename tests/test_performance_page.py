@@ -60,7 +60,7 @@ def test_every_section_of_every_method_and_task(method, data):
     for name in app.segmented_control(key="performance_section").options:
         app.segmented_control(key="performance_section").set_value(name).run()
         assert "Internal error" not in said(sound(app))
-        assert app.get("plotly_chart") or app.dataframe or app.info
+        assert app.get("plotly_chart") or app.dataframe or app.info or app.button
 
 
 def _reference(data: str, part: str = "validation"):

@@ -1,1 +1,1 @@
-"""Performance: the confusion matrix, the threshold, errors and subgroups."""
+"""Performance: the confusion matrix, threshold, probabilities, errors, subgroups."""

@@ -86,10 +86,12 @@ def _default(rows: EvaluatedRows, names: list[str]) -> str:
 
 def _measures(rows: EvaluatedRows) -> list[RowMeasure]:
     """Measures of the model at the threshold that is tried."""
-    model = rows.fitted
+    model, probabilities = rows.fitted, None
     if rows.is_binary:
         model = at_threshold(model, operating_point.current(rows).threshold)
-    return row_measures(model, rows.X, rows.y)
+    if rows.fitted.classes is not None and rows.model().calibration is not None:
+        probabilities = rows.model().probabilities(rows.X)
+    return row_measures(model, rows.X, rows.y, probabilities)
 
 
 def _show(rows: EvaluatedRows, measure: RowMeasure, lines: pd.DataFrame) -> None:

@@ -14,17 +14,13 @@ from pages.performance import operating_point
 from pages.performance.operating_point import OperatingPoint
 from pages.performance.rows import EvaluatedRows
 from pages.state import session, widget_state
-from pages.ui import readouts
+from pages.ui import calibration, readouts
 from pages.ui.elements import problems_shown, table
 from pages.ui.glossary import define
-from pages.ui.progress import is_waiting, visit_task
-from pages.work import study_pool
-from pages.work.memo import pairs
-from smpcore import METHODS, figures
+from smpcore import figures
 from smpcore.evaluation import (
     band_for_error,
     operating_points,
-    out_of_fold,
     rates_at,
     reject_curve,
     roc_area,
@@ -33,8 +29,6 @@ from smpcore.evaluation import (
 )
 
 WAYS = ("set by hand", "target sensitivity", "cost ratio")
-#: A page waits so long for the fits on folds, then shows how far they are.
-WAIT_SECONDS = 2.0
 
 
 @st.fragment
@@ -67,7 +61,7 @@ def _curves(rows: EvaluatedRows) -> None:
     threshold = sign * operating_point.current(rows).threshold + 0.0  # no -0
     band, n_scored = 0.0, 0
     if rule is not None or wanted < 100:
-        scores = _training_scores(rows)
+        scores = calibration.training_scores(rows)
         if scores is None:
             return
         lead = scores[:, positive] - scores[:, 1 - positive]
@@ -153,27 +147,6 @@ def _rule(
         )
         return partial(threshold_for_cost, miss=price, alarm=1.0)
     operating_point.slider(columns[1], rows, positive)
-    return None
-
-
-def _training_scores(context: EvaluatedRows) -> np.ndarray | None:
-    """Out-of-fold scores of the training rows; None while they are on their way."""
-    data, values, method = context.data, context.values, context.method.key
-    key = data.dataset.digest, data.split.key, method, pairs(values)
-
-    def work(stop: np.ndarray, progress: np.ndarray) -> np.ndarray:
-        estimator = METHODS[method].estimator(values, data.dataset.task)
-        of = estimator, data.dataset, data.split
-        options = {"stop": stop, "progress": progress}
-        with study_pool.executor_for(data.dataset) as executor:
-            return out_of_fold(*of, executor=executor, **options)
-
-    task = visit_task("out_of_fold", key, work, data.dataset)
-    if is_waiting(task, WAIT_SECONDS, "Cross-validation fits"):
-        return None
-    with problems_shown():
-        return task.result()
-    st.button("Retry", key="refit_folds", on_click=task.start)
     return None
 
 

@@ -309,6 +309,8 @@ def at_threshold(
 ) -> PrototypeModel:
     """The same model with another threshold: it is an intercept, so C honours it.
 
+    Probabilities stay as they are.
+
     Parameters
     ----------
     model : PrototypeModel
@@ -336,4 +338,8 @@ def at_threshold(
         )
     intercept = np.array(model.intercept)
     intercept[positive] -= threshold
-    return replace(model, intercept=intercept, band=float(band))
+    calibration = model.calibration
+    if calibration is not None:
+        calibration = calibration.after_shift(positive, threshold)
+    moved = {"intercept": intercept, "calibration": calibration}
+    return replace(model, band=float(band), **moved)

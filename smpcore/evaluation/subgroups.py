@@ -13,11 +13,10 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
 
 from smpcore.datasets import Dataset, as_numbers, as_text, plural, shown
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.clustered import mean_error
+from smpcore.evaluation.clustered import mean_interval
 from smpcore.evaluation.differences import Difference, holm, holm_levels
 from smpcore.evaluation.pareto import LEVEL
 from smpcore.evaluation.rates import rate
@@ -319,10 +318,7 @@ def _value(sample: Sample, is_share: bool, level: float) -> dict:
     if is_share:
         low, high = rate(values > 0, clusters, level).interval
     else:
-        units = np.arange(len(values)) if clusters is None else clusters
-        error, count = mean_error(values, units)
-        half = np.inf if count < 2 else stdtrit(count - 1, 1 - level / 2) * error
-        low, high = values.mean() - half, values.mean() + half
+        low, high = mean_interval(values, clusters, level)
     return {
         "rows": len(values),
         "value": float(values.mean()),
