@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -303,6 +304,9 @@ def test_a_threshold_is_set_linked_and_exported():
     app = until(app, lambda app: any(b.key == "use_operating" for b in app.button))
     app.button(key="use_operating").click().run()
     assert "Threshold moved to" in said(app) and "not sure within" in said(app)
+    by = session_of(app).choice.set_by
+    assert "Positive class malignant" in by and "sensitivity of at least 100 %" in by
+    assert "at most 1 % errors" in by and re.search(r"out-of-fold scores of \d+ tr", by)
     threshold = float(app.query_params["threshold"])
     assert threshold != 0 and float(app.query_params["band"]) > 0
     linked = opened({"data": "breast_cancer", "threshold": f"{threshold}"}, "export.py")

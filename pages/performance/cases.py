@@ -79,8 +79,7 @@ def _open(rows: EvaluatedRows, numbers: list[int]) -> None:
 
 def _choose(rows: EvaluatedRows, number: int) -> None:
     """Set what the section of the other page begins with."""
-    place = int(np.flatnonzero(rows.numbers == number)[0])
     widget_state.set_value("prototypes_section", "Why this prediction")
     widget_state.set_value("why_part", rows.part)
-    widget_state.set_value(f"why_row_{rows.data.split.key}_{rows.part}", place + 1)
+    widget_state.set_value(f"why_row_{rows.data.split.key}_{rows.part}", number)
     session.get().results["open_case"] = rows.key, number

@@ -32,10 +32,13 @@ class OperatingPoint:
         Margin of the second class above which it is predicted.
     band : float
         Margins this near to it are not predicted.
+    words : str
+        How both were chosen.
     """
 
     threshold: float = 0.0
     band: float = 0.0
+    words: str = ""
 
 
 def current(rows: EvaluatedRows) -> OperatingPoint:
@@ -43,7 +46,7 @@ def current(rows: EvaluatedRows) -> OperatingPoint:
     choice = rows.choice
     start = OperatingPoint()
     if rows.operating:
-        start = OperatingPoint(choice.threshold, choice.band)
+        start = OperatingPoint(choice.threshold, choice.band, choice.set_by)
     return session.remembered("operating_point", rows.key, lambda: start)
 
 
@@ -101,7 +104,8 @@ def _range(margin: np.ndarray, threshold: float) -> tuple[float, float, float]:
 
 
 def _move(rows: EvaluatedRows, threshold: float) -> None:
-    set_current(rows.key, replace(current(rows), threshold=threshold))
+    words = f"Threshold: set by hand, on the {rows.title}."
+    set_current(rows.key, replace(current(rows), threshold=threshold, words=words))
     widget_state.set_value("way", "set by hand")
 
 
@@ -123,7 +127,7 @@ def _set(key: str) -> None:
     known, point = session.get().results.get("operating_point", ("", None))
     if context.key == known == key:
         moved = {"threshold": point.threshold, "band": point.band, "set_for": key}
-        session.choose(replace(context.choice, **moved))
+        session.choose(replace(context.choice, **moved, set_by=point.words))
 
 
 def _reset(key: str) -> None:

@@ -36,7 +36,7 @@ class EvaluatedRows(Context):
     @cached_property
     def numbers(self) -> np.ndarray:
         """Their numbers, as all pages show them."""
-        return self.rows + 1
+        return self.data.dataset.row_numbers(self.rows)
 
     @cached_property
     def X(self) -> np.ndarray:

@@ -18,6 +18,7 @@ from pages.ui import calibration, readouts
 from pages.ui.elements import problems_shown, table
 from pages.ui.glossary import define
 from smpcore import figures
+from smpcore.datasets import plain_number
 from smpcore.evaluation import (
     band_for_error,
     operating_points,
@@ -48,7 +49,7 @@ def _curves(rows: EvaluatedRows) -> None:
     margin = sign * rows.margin
     truth = rows.y == rows.fitted.classes[positive]
     points = operating_points(margin, truth)
-    rule = _rule(columns[1:3], rows, positive)
+    rule, way = _rule(columns[1:3], rows, positive)
     wanted = columns[3].number_input(
         "Maximum error rate, %",
         0.0,
@@ -71,7 +72,10 @@ def _curves(rows: EvaluatedRows) -> None:
         if rule:
             threshold = rule(operating_points(lead, lead_truth))
         band = band_for_error(reject_curve(lead, lead_truth, threshold), wanted / 100)
-    operating_point.set_current(rows.key, OperatingPoint(sign * threshold, band))
+    label = str(rows.fitted.classes[positive])
+    words = _chosen_by(label, way, wanted if wanted < 100 else None, n_scored)
+    point = OperatingPoint(sign * threshold, band, words)
+    operating_point.set_current(rows.key, point)
     _rates(rows, margin, truth, (threshold, band))
     st.caption(_source(n_scored, rows, rule is not None))
     curve = reject_curve(margin, truth, threshold)
@@ -122,8 +126,11 @@ def area_in_words(
 
 def _rule(
     columns: Any, rows: EvaluatedRows, positive: int
-) -> Callable[[pd.DataFrame], float] | None:
-    """How the controls choose a threshold of `operating_points`; None: by hand."""
+) -> tuple[Callable[[pd.DataFrame], float] | None, str]:
+    """How the controls choose a threshold of `operating_points`, also in words.
+
+    None: by hand.
+    """
     ways = WAYS[:1] if rows.fitted.code_size else WAYS
     state = widget_state.for_selectbox("way", ways, ways[0])
     way = columns[0].selectbox("Choose the threshold by", ways, **state)
@@ -136,7 +143,8 @@ def _rule(
             key="wanted_sensitivity",
             help=define("Recall"),
         )
-        return partial(threshold_for_sensitivity, wanted=wanted / 100)
+        rule = partial(threshold_for_sensitivity, wanted=wanted / 100)
+        return rule, f"highest threshold with a sensitivity of at least {wanted:g} %"
     if way == WAYS[2]:
         price = columns[1].number_input(
             "Cost ratio, false negative : false positive",
@@ -145,9 +153,11 @@ def _rule(
             5.0,
             key="price",
         )
-        return partial(threshold_for_cost, miss=price, alarm=1.0)
+        rule = partial(threshold_for_cost, miss=price, alarm=1.0)
+        words = f"least cost, false negative : false positive {price:g} : 1"
+        return rule, words
     operating_point.slider(columns[1], rows, positive)
-    return None
+    return None, f"{ways[0]}, on the {rows.title}"
 
 
 def _rates(
@@ -160,8 +170,9 @@ def _rates(
     threshold, band = moved
     sure, yes = np.abs(margin - threshold) > band, margin > threshold
     words = (
-        f"Threshold {threshold:.4g}, band ±{band:.4g}: {sure.sum()} of {len(margin)} "
-        f"{rows.title} are predicted, {(yes != truth)[sure].sum()} of them wrong."
+        f"Threshold {plain_number(threshold)}, band ±{plain_number(band)}: "
+        f"{sure.sum()} of {len(margin)} {rows.title} are predicted, "
+        f"{(yes != truth)[sure].sum()} of them wrong."
     )
     for name, rate in rates_at(margin, truth, *moved, rows.clusters).items():
         low, high = rate.interval
@@ -192,3 +203,13 @@ def _source(n_scored: int, rows: EvaluatedRows, by_rule: bool) -> str:
         "or its parameters were chosen on the validation rows, their results are "
         "optimistic; those of the test rows are not."
     )
+
+
+def _chosen_by(positive: str, way: str, error: float | None, n_scored: int) -> str:
+    """How threshold and band were chosen, for the report."""
+    words = f"Positive class {positive}. Threshold: {way}."
+    if error is not None:
+        words += f" Band: the narrowest that leaves at most {error:g} % errors."
+    if n_scored:
+        words += f" Chosen on out-of-fold scores of {n_scored} training rows."
+    return words

@@ -18,7 +18,14 @@ from smpcore.evaluation.engine import Engine, edition, engine
 from smpcore.evaluation.errors import RegressionScores
 from smpcore.evaluation.folds import Fold, clusters, clusters_like, folds, n_draws
 from smpcore.evaluation.known_rows import known_rows
-from smpcore.evaluation.new_rows import Matched, answer_rows, labelled, match_columns
+from smpcore.evaluation.new_rows import (
+    Matched,
+    answer_rows,
+    carry_columns,
+    labelled,
+    match_columns,
+    suggest_carried,
+)
 from smpcore.evaluation.number_formats import (
     ComparedFormat,
     ComparedRows,
@@ -72,7 +79,9 @@ from smpcore.evaluation.scores import (
 from smpcore.evaluation.sizes import SIZES, measure
 from smpcore.evaluation.stability import (
     FEWEST_REFITS,
+    SAME_PROTOTYPE,
     Stability,
+    match_prototypes,
     redraw,
     refits,
     stability,
@@ -92,6 +101,7 @@ __all__ = [
     "FEWEST_REFITS",
     "FEWEST_ROWS",
     "LEVEL",
+    "SAME_PROTOTYPE",
     "SCORES",
     "SIZES",
     "ComparedFormat",
@@ -117,6 +127,7 @@ __all__ = [
     "brier_score",
     "calibrate",
     "calibration_error",
+    "carry_columns",
     "class_numbers",
     "class_rates",
     "clusters",
@@ -140,6 +151,7 @@ __all__ = [
     "labelled",
     "margins",
     "match_columns",
+    "match_prototypes",
     "measure",
     "method_path",
     "n_draws",
@@ -162,6 +174,7 @@ __all__ = [
     "smaller_and_as_good",
     "stability",
     "subgroups",
+    "suggest_carried",
     "summary",
     "sweep",
     "sweep_table",
