@@ -14,8 +14,7 @@ import smpcore
 from smpcore.codegen import compile_model, model_id
 from smpcore.datasets import Dataset, Preparation, Split, list_names, plain_number
 from smpcore.errors import ExportError
-from smpcore.evaluation import class_numbers, wilson
-from smpcore.evaluation.clustered import effective_rows
+from smpcore.evaluation import class_numbers, class_rates
 from smpcore.model import PrototypeModel
 from smpcore.report.page import Section
 
@@ -152,7 +151,7 @@ def _target_summary(dataset: Dataset, rows: np.ndarray) -> dict[str, str]:
 def confusion_section(
     model: PrototypeModel, parts: Mapping[str, tuple[np.ndarray, ...]]
 ) -> Section:
-    """Count answers by true class, with the recall of each class.
+    """Count answers by true class, with recall and precision of each class.
 
     Parameters
     ----------
@@ -167,7 +166,8 @@ def confusion_section(
     """
     blocks: list[Any] = [
         "Rows of a table are true classes, columns predictions. Recall: share of a "
-        "class that is found, with Wilson's 95 % interval."
+        "class that is found. Precision: share of the predictions of a class that are "
+        "right. Intervals are Wilson's."
     ]
     for title, (X, y, clusters) in parts.items():
         truth = class_numbers(y, model.classes)
@@ -187,22 +187,20 @@ def _confusion(
     clusters: np.ndarray | None,
 ) -> list[dict[str, str]]:
     lines = []
-    for number, label in enumerate(classes):
-        of_class = truth == number
-        counts = np.bincount(answers[of_class], minlength=len(classes))
-        line = {"true class": str(label)}
+    rates = class_rates(truth, answers, classes, clusters).to_dict("records")
+    for number, rate in enumerate(rates):
+        line = {"true class": rate["class"]}
+        counts = np.bincount(answers[truth == number], minlength=len(classes))
         for other, count in zip(classes, counts, strict=True):
             line[f"predicted {other}"] = str(count)
-        n, hits = int(of_class.sum()), int(counts[number])
-        line |= {"rows": str(n), "recall": "", "95 % interval": ""}
-        if n:
-            effective = float(n)
-            if clusters is not None:
-                correct = answers[of_class] == number
-                effective = effective_rows(correct, clusters[of_class])
-            low, high = wilson(hits / n * effective, effective)
-            line["recall"] = f"{100 * hits / n:.1f} %"
-            line["95 % interval"] = f"{100 * low:.1f} to {100 * high:.1f} %"
+        line["rows"] = str(rate["rows"])
+        for name in ("recall", "precision"):
+            values = [100 * rate[f"{name}{end}"] for end in ("", "_low", "_high")]
+            share, interval = "", ""
+            if np.isfinite(values[0]):
+                share = f"{values[0]:.1f} %"
+                interval = f"{values[1]:.1f} to {values[2]:.1f} %"
+            line |= {name: share, f"95 % interval of {name}": interval}
         lines.append(line)
     return lines
 

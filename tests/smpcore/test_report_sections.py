@@ -266,7 +266,10 @@ def test_counts_and_recall_of_each_class():
         from statsmodels.stats.proportion import proportion_confint
 
         low, high = proportion_confint(hits, n, method="wilson")
-        assert line["95 % interval"] == f"{100 * low:.1f} to {100 * high:.1f} %"
+        interval = line["95 % interval of recall"]
+        assert interval == f"{100 * low:.1f} to {100 * high:.1f} %"
+        precision = 100 * (y[answers == label] == label).mean()
+        assert line["precision"] == f"{precision:.1f} %"
     words = " ".join(alone.parts["Confusion matrix and recall"][0])
     assert f"{(answers == y).sum()} of {len(y)} rows are right" in words
     assert f"{(~model.sure(X)).sum()} are within the band" in words
