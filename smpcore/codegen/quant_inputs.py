@@ -244,7 +244,7 @@ def _quant_input(
             "cannot scale; rescale that column (for instance in other units) and fit "
             "again."
         )
-    unit, exact = given.unit if given else "", whole and per_unit >= 1
+    unit, exact = given.unit if given else entry.unit, whole and per_unit >= 1
     return QuantInput(entry, low, high, zero, per_unit, exact=exact, unit=unit)
 
 

@@ -1,15 +1,22 @@
 """Dataset: a table with roles, and what was found while it was arranged."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from smpcore.datasets.arrange import Origin, arrange, stack
+from smpcore.datasets.cleaning import (
+    CleaningStep,
+    Steps,
+    added_columns,
+    steps_from_json,
+)
 from smpcore.datasets.columns import (
     Kind,
     Role,
@@ -19,6 +26,7 @@ from smpcore.datasets.columns import (
     is_numeric,
 )
 from smpcore.datasets.content import (
+    SHARED_FRAME,
     bytes_of,
     bytes_together,
     check_content,
@@ -32,18 +40,6 @@ from smpcore.datasets.reading import Reading
 from smpcore.datasets.synthetic import cells
 from smpcore.datasets.times import read_times
 from smpcore.errors import DatasetError
-
-
-class _SharedFrame:
-    """Attribute that hands out a copy-on-write copy: nobody can change the original."""
-
-    def __get__(self, instance: "Dataset | None", owner: type) -> pd.DataFrame:
-        if instance is None:
-            raise AttributeError("frame")  # so that the field has no default
-        return instance.__dict__["frame"].copy(deep=False)
-
-    def __set__(self, instance: "Dataset", frame: pd.DataFrame) -> None:
-        instance.__dict__["frame"] = frame.copy(deep=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,6 +65,8 @@ class Dataset:
         How each column is read; by default as it is stored.
     sample_shape : tuple of int
         Shape of one sample, (8, 8) for an 8x8 image; ``(n_features,)`` by default.
+    cleaning : tuple of CleaningStep
+        What was done to the cells; `with_roles` sets it, and applies it.
     forbidden : tuple of str
         Ignored columns that have their place in a sample nevertheless: see `forbid`.
     test_rows : ndarray of int, optional
@@ -86,13 +84,14 @@ class Dataset:
     """
 
     name: str
-    frame: pd.DataFrame = _SharedFrame()
+    frame: pd.DataFrame = SHARED_FRAME
     roles: Mapping[str, Role]
     task: Task
     source: str = ""
     description: str = ""
     kinds: Mapping[str, Kind] | None = None
     sample_shape: tuple[int, ...] = ()
+    cleaning: Steps = ()
     forbidden: tuple[str, ...] = ()
     test_rows: np.ndarray | None = None
     open_test: bool = False
@@ -129,8 +128,9 @@ class Dataset:
 
     @cached_property
     def digest(self) -> str:
-        """Hexadecimal blake2b of every value, name, role and kind, and the task."""
+        """Hexadecimal blake2b of every value, name, role, kind, step, and the task."""
         digest = hashlib.blake2b(digest_size=16)
+        digest.update(repr(self.cleaning).encode() if self.cleaning else b"")
         digest.update(repr((self.task, self.sample_shape, self.n_samples)).encode())
         for name, column in self.frame.items():
             digest.update(repr((name, self.roles[name], self.kinds[name])).encode())
@@ -247,8 +247,9 @@ class Dataset:
         roles: Mapping[str, Role] | None = None,
         task: Task | None = None,
         kinds: Mapping[str, Kind] | None = None,
+        cleaning: Iterable[CleaningStep | Mapping[str, Any]] | None = None,
     ) -> "Dataset":
-        """Return the same table with other roles, another task or other kinds.
+        """Return the same table with other roles, task, kinds or cleaning.
 
         Parameters
         ----------
@@ -259,6 +260,8 @@ class Dataset:
             By default kept while the target is the same, else guessed from it.
         kinds : mapping of str to {"number", "category"}, optional
             New kinds; columns not named keep theirs.
+        cleaning : iterable of CleaningStep, or of what `steps_to_json` writes, optional
+            In place of all steps there are.
 
         Returns
         -------
@@ -266,8 +269,9 @@ class Dataset:
             Arranged anew from every row as read.
         """
         roles, kinds = dict(roles or {}), dict(kinds or {})
-        origin = self.origin or Origin(self.frame, self._n_test, self.notices)
-        columns = list(origin.frame)
+        origin = self._origin
+        steps = self.cleaning if cleaning is None else steps_from_json(cleaning)
+        columns = [*origin.frame, *added_columns(steps)]
         check_words("roles", roles, columns)
         check_words("kinds", kinds, columns)
         old_roles = dict(self.roles)
@@ -276,7 +280,12 @@ class Dataset:
         new_roles, new_kinds = {**old_roles, **roles}, {**self.kinds, **kinds}
         same = new_roles[self.target] == "target" and self.target not in kinds
         task = task or (self.task if same else None)
-        return replace(self, **arrange(origin, new_roles, new_kinds, task))
+        return replace(self, **arrange(origin, new_roles, new_kinds, task, steps))
+
+    @property
+    def _origin(self) -> Origin:
+        frame = self.frame.drop(columns=list(added_columns(self.cleaning)))
+        return self.origin or Origin(frame, self._n_test, self.notices)
 
     def two_classes(self) -> "Dataset":
         """Return the same table with two classes in place of a number to predict.
@@ -335,9 +344,9 @@ class Dataset:
         Dataset
             The rows of ``frame`` stand last; ``notices`` say what differs.
         """
-        origin = self.origin or Origin(self.frame, self._n_test, self.notices)
+        origin = self._origin
         both = stack(origin, frame, self.roles, self.kinds, notices)
-        arranged = arrange(both, self.roles, self.kinds, self.task)
+        arranged = arrange(both, self.roles, self.kinds, self.task, self.cleaning)
         return replace(self, private=True, open_test=False, **arranged)
 
     def with_points(self, X: np.ndarray, y: np.ndarray) -> "Dataset":
@@ -374,5 +383,5 @@ class Dataset:
         return replace(
             self,
             **{"frame": frame, "roles": roles, "kinds": None, "test_rows": None},
-            **{"private": True, "notices": (), "origin": None},
+            **{"private": True, "notices": (), "origin": None, "cleaning": ()},
         )
