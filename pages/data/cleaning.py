@@ -161,7 +161,8 @@ def _column(dataset: Dataset) -> None:
         right.selectbox(
             label, options, start, options.get, key=f"impute{key}", **change
         )
-    if dataset.kinds[name] == "number":
+    is_label = dataset.roles[name] == "target" and dataset.task == "classification"
+    if dataset.kinds[name] == "number" and not is_label:
         _numbers(step, key, change)
     _levels(raw, dataset.kinds[name], step, key, change)
     if dataset.roles[name] != "target":

@@ -149,6 +149,8 @@ def _numbers(
             "lowest in training": [column.low for column in numbers],
             "highest": [column.high for column in numbers],
         }
+        if any(column.unit for column in numbers):
+            columns["unit"] = [column.unit for column in numbers]
         if forbidden:
             columns["used"] = ["no" if c.name in forbidden else "yes" for c in numbers]
         return pd.DataFrame(columns)
@@ -159,7 +161,7 @@ def _numbers(
         widget,
         start,
         hide_index=True,
-        disabled=["column", "lowest in training", "highest", "used"],
+        disabled=["column", "lowest in training", "highest", "unit", "used"],
         column_config=number_columns,
     )
     edited = zip(numbers, table["value"], table["hold"], strict=True)

@@ -17,7 +17,6 @@ from smpcore.datasets.cleaning_words import values_in_words
 from smpcore.datasets.columns import as_numbers, as_text
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.guessing import FEW_VALUES
-from smpcore.datasets.quoting import shown
 
 _WORDS = frozenset(
     "? - -- . n/a na n.a. nan nil null unknown unk missing undefined unspecified "
@@ -86,7 +85,7 @@ def _suggestion(dataset: Dataset, column: pd.Series, codes: list[str]) -> Sugges
     as_number = as_number and np.unique(numbers).size > FEW_VALUES
     looks = "looks like a code" if len(codes) == 1 else "look like codes"
     rows = f"{where.sum():,} of {len(column):,} rows"
-    words = f"{shown(name)}: {values_in_words(codes)} in {rows}"
+    words = f"{name}: {values_in_words(codes)} in {rows}"
     reason = f"{words} {looks} for a missing value."
     return Suggestion(replace(step, codes=(*step.codes, *codes)), reason, as_number)
 

@@ -114,7 +114,8 @@ def match_columns(
     columns = {n: frame[source_of[n]] if n in source_of else empty for n in there}
     raw = pd.DataFrame(columns)
     cleaned = apply_steps(raw, preparation.cleaning)
-    notices += describe_steps(preparation.cleaning, raw, only_changes=True)
+    if changes := describe_steps(preparation.cleaning, raw, only_changes=True):
+        notices.append(f"Cleaned as the training rows were: {' '.join(changes)}")
     notices += _retyped(cleaned, preparation, needed_names)
     labels = cleaned[target] if target in cleaned else None
     return Matched(cleaned[inputs], labels, tuple(notices))

@@ -247,7 +247,7 @@ def test_codes_are_suggested_and_never_applied():
     }
     assert data.frame["chol"].min() == -9
     chol = next(s for s in suggest_codes(data) if s.step.column == "chol")
-    words = "'chol': -9 in 20 of 60 rows looks like a code for a missing value."
+    words = "chol: -9 in 20 of 60 rows looks like a code for a missing value."
     assert chol.reason == words
     steps = with_step((CleaningStep("chol", unit="mg/dl"),), chol.step)
     assert [s.step.column for s in suggest_codes(cleaned(steps))] == ["thal"]
