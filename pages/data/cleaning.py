@@ -27,6 +27,8 @@ from smpcore.datasets import (
 
 #: More suggestions, values to choose from and levels to rename are not shown.
 MOST_SUGGESTED, MOST_VALUES, MOST_LEVELS = 8, 200, 100
+#: A column of numbers with more values holds no codes of levels.
+MOST_CODED = 10
 #: Steps that can be taken back.
 MOST_UNDONE = 50
 #: What a missing value becomes, by the kind of its column.
@@ -229,12 +231,13 @@ def _levels(
     raw: pd.Series, kind: str, step: CleaningStep, key: str, change: dict[str, Any]
 ) -> None:
     """Rename the levels of a category; two with one name are merged."""
-    levels = _level_table(raw, step)
-    if kind == "number" and not step.levels and len(levels) > 10:
+    n_values = raw.nunique()
+    if kind == "number" and not step.levels and n_values > MOST_CODED:
         return
-    if len(levels) > MOST_LEVELS:
+    if n_values > MOST_LEVELS:
         st.caption(f"More than {MOST_LEVELS} levels cannot be renamed here.")
         return
+    levels = _level_table(raw, step)
     st.caption("Rename a level, or give two of them one name to merge them.")
     st.data_editor(
         levels,

@@ -97,8 +97,17 @@ def _words(column: pd.Series) -> Iterator[str]:
                 yield value
 
 
+def _has_code_at_an_end(values: np.ndarray) -> bool:
+    """Whether the lowest or highest number may be a code: most columns have none."""
+    if np.isnan(values).all():
+        return False
+    return np.nanmin(values) in (*_BELOW, -1) or np.nanmax(values) in _ABOVE
+
+
 def _numbers(column: pd.Series) -> Iterator[str]:
     values = as_numbers(column)
+    if not _has_code_at_an_end(values):
+        return
     different = np.unique(values[~np.isnan(values)])
     others = different[~np.isin(different, [*_BELOW, *_ABOVE])]
     if others.size < 2:
