@@ -3,15 +3,20 @@
 import io
 import json
 from contextlib import redirect_stdout
+from html import unescape
 
 import numpy as np
 import pandas as pd
 import pytest
+import streamlit as st
 
 from pages.export import python_lines
+from pages.prototypes import report
+from pages.prototypes.context import ModelContext
 from pages.state import state_file, table_record, table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
+from pages.state.session import Session
 from pages.ui import workspace
 from smpcore import SmpcoreError, read_table
 from smpcore.datasets import CleaningStep
@@ -252,3 +257,18 @@ def test_a_fixed_column_is_held_unless_the_mark_is_taken_away():
     assert [value for key, value in holds.items() if key.endswith("_sex")] == [True]
     assert not [key for key in holds if key.endswith("is missing")]
     table_store.delete(token)
+
+
+def test_the_report_says_how_the_table_was_cleaned(monkeypatch):
+    steps = [CleaningStep("chol", codes=("-9",), unit="<b>mg</b>", low=1)]
+    monkeypatch.setattr(st, "session_state", {"session": Session()})
+    for cleaning in ((), steps):
+        data = read_table(PATIENTS.encode(), "t.csv", cleaning=cleaning)
+        token = table_store.keep(data)
+        choice = Choice(data=MINE, token=token)
+        context = ModelContext(choice, model=resolve(choice).model())
+        text = unescape(report.html(context, {}, False))
+        sentences = ("<h2>Cleaning</h2>", "chol: -9 is missing (20 of 80 rows).")
+        assert [one in text for one in sentences] == [bool(cleaning)] * 2
+        assert "<b>mg" not in report.html(context, {}, False)
+        table_store.delete(token)
