@@ -352,21 +352,6 @@ def _read_step(content: Mapping[str, Any]) -> CleaningStep:
     return CleaningStep(**{**content, "levels": tuple(levels.items())})
 
 
-def units_of(steps: Iterable[CleaningStep]) -> dict[str, str]:
-    """Return the unit of each column that has one.
-
-    Parameters
-    ----------
-    steps : iterable of CleaningStep
-        At most one for each column.
-
-    Returns
-    -------
-    dict of str to str
-    """
-    return {step.column: step.unit for step in steps if step.unit}
-
-
 def added_columns(steps: Iterable[CleaningStep]) -> dict[str, str]:
     """Return the columns that indicators add, each with the column that it is about.
 
