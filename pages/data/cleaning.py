@@ -20,6 +20,7 @@ from smpcore.datasets import (
     apply_steps,
     as_text,
     describe_steps,
+    plain_number,
     step_of,
     suggest_codes,
     with_step,
@@ -295,6 +296,7 @@ def _effect(raw: pd.Series, step: CleaningStep) -> None:
             "different values": f"{known.nunique():,}",
         }
         if column.dtype.kind in "if" and len(known):
-            line["range"] = f"{known.min():.6g} to {known.max():.6g} {step.unit}"
+            ends = (plain_number(one, 6) for one in (known.min(), known.max()))
+            line["range"] = f"{' to '.join(ends)} {step.unit}"
         lines.append(line)
     table(lines)

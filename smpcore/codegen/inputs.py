@@ -43,7 +43,7 @@ class CompiledInput:
     missing_level : int
         Index of the level that a missing category counts as; -1: no level at all.
     unit : str
-        Of a number, as the user wrote it.
+        As its user gave it; not computed with.
     cleaning : tuple of str
         What was done to the column before, in sentences.
     """
@@ -88,10 +88,7 @@ class CompiledInput:
         """
         values = np.asarray(column)
         if self.kind == "number":
-            if values.dtype.kind not in "fiu":
-                values = np.array([_number(value) for value in values])
-            values = values.astype(np.float64)
-            return np.where(np.abs(values) <= LARGEST, values, np.nan)
+            return as_numbers(values)
         places = {level: place for place, level in enumerate(self.levels)}
         places[None] = self.missing_level
         return np.array([places.get(_text(v), -1) for v in values], dtype=np.float64)
@@ -101,6 +98,15 @@ class CompiledInput:
         if self.missing is None:
             return values
         return np.where(np.isnan(values), values.dtype.type(self.missing), values)
+
+
+def as_numbers(column: Any) -> np.ndarray:
+    """One raw column as float64; what is no number, or too large, is NaN."""
+    values = np.asarray(column)
+    if values.dtype.kind not in "fiu":
+        values = np.array([_number(value) for value in values])
+    values = values.astype(np.float64)
+    return np.where(np.abs(values) <= LARGEST, values, np.nan)
 
 
 def _number(value: Any) -> float:

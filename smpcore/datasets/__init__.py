@@ -43,6 +43,7 @@ from smpcore.datasets.preparation import Preparation, prepare
 from smpcore.datasets.quoting import (
     list_names,
     listed,
+    plain_number,
     plural,
     shorten_name,
     shown,
@@ -56,6 +57,7 @@ from smpcore.datasets.tables import (
     read_table,
 )
 from smpcore.datasets.times import distinct_times, read_times
+from smpcore.datasets.written import TABLE_WRITERS
 
 __all__ = [
     "DECIMALS",
@@ -68,6 +70,7 @@ __all__ = [
     "MAX_ROWS",
     "MOST_FORBIDDEN",
     "TABLE_FORMATS",
+    "TABLE_WRITERS",
     "CleaningStep",
     "Dataset",
     "DatasetInfo",
@@ -103,6 +106,7 @@ __all__ = [
     "load_dataset",
     "long_roles",
     "make_dataset",
+    "plain_number",
     "plural",
     "prepare",
     "read_frame",

@@ -22,7 +22,7 @@ from smpcore.datasets.columns import (
     narrowed,
     parsed_numbers,
 )
-from smpcore.datasets.quoting import listed, shown
+from smpcore.datasets.quoting import listed, plain_number, shown
 from smpcore.errors import DatasetError
 
 #: The level of a category that stands for a missing value.
@@ -78,7 +78,9 @@ class CleaningStep:
                     self._refuse(f"{name}={value} should be a finite number")
         low, high = self.low, self.high
         if low is not None and high is not None and low > high:
-            self._refuse(f"low={low:g} should be at most high={high:g}")
+            self._refuse(
+                f"low={plain_number(low)} should be at most high={plain_number(high)}"
+            )
         if self.impute not in get_args(Imputation):
             allowed = ", ".join(map(repr, get_args(Imputation)))
             self._refuse(f"impute={shown(self.impute)} should be one of {allowed}")

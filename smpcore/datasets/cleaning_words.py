@@ -15,7 +15,7 @@ from smpcore.datasets.cleaning import (
     where_one_of,
     without_codes,
 )
-from smpcore.datasets.quoting import shown
+from smpcore.datasets.quoting import plain_number, shown
 
 
 def describe_steps(
@@ -103,7 +103,9 @@ def range_in_words(step: CleaningStep) -> str:
     str
     """
     limits = (("below", step.low), ("above", step.high))
-    words = " or ".join(f"{word} {end:.6g}" for word, end in limits if end is not None)
+    words = " or ".join(
+        f"{word} {plain_number(end, 6)}" for word, end in limits if end is not None
+    )
     return f"{words} {step.unit}".strip() if words else ""
 
 

@@ -21,7 +21,6 @@ from smpcore.datasets.columns import (
     Kind,
     Role,
     Task,
-    as_text,
     check_words,
     is_numeric,
 )
@@ -30,12 +29,12 @@ from smpcore.datasets.content import (
     bytes_of,
     bytes_together,
     check_content,
-    check_labels,
+    coded_labels,
     pickled,
     read_only,
     stored,
 )
-from smpcore.datasets.quoting import shown
+from smpcore.datasets.quoting import plain_number, shown
 from smpcore.datasets.reading import Reading
 from smpcore.datasets.synthetic import cells
 from smpcore.datasets.times import read_times
@@ -70,7 +69,9 @@ class Dataset:
     forbidden : tuple of str
         Ignored columns that have their place in a sample nevertheless: see `forbid`.
     test_rows : ndarray of int, optional
-        Numbers of the rows that came from a test file.
+        Positions of the rows that came from a test file.
+    numbers : ndarray of int, optional
+        Number of each row in the file, from 1, where rows were left out.
     open_test : bool
         The test part may be looked at from the start (generated data).
     private : bool
@@ -94,6 +95,7 @@ class Dataset:
     cleaning: Steps = ()
     forbidden: tuple[str, ...] = ()
     test_rows: np.ndarray | None = None
+    numbers: np.ndarray | None = None
     open_test: bool = False
     private: bool = False
     notices: tuple[str, ...] = ()
@@ -111,8 +113,9 @@ class Dataset:
         put(roles=MappingProxyType({name: self.roles[name] for name in frame}))
         put(kinds=MappingProxyType({name: kinds[name] for name in frame}))
         _ = self.times  # what is no time is refused now
-        if self.test_rows is not None:
-            put(test_rows=read_only(np.array(self.test_rows, np.int64)))
+        for name in ("test_rows", "numbers"):
+            if (rows := getattr(self, name)) is not None:
+                put(**{name: read_only(np.array(rows, np.int64))})
         put(forbidden=tuple(n for n in self.forbidden if self.roles.get(n) == "ignore"))
         if np.prod(self.sample_shape or (0,)) != len(self.sample_columns):
             put(sample_shape=(len(self.sample_columns),))
@@ -144,6 +147,22 @@ class Dataset:
     def n_samples(self) -> int:
         """Number of rows."""
         return len(self.__dict__["frame"])
+
+    def row_numbers(self, places: np.ndarray) -> np.ndarray:
+        """Numbers of rows as every page and file shows them: from 1, as in the file.
+
+        Parameters
+        ----------
+        places : ndarray of int
+            Positions of rows in ``frame``; those of a test file are counted on.
+
+        Returns
+        -------
+        ndarray of int
+            Of the shape of `places`.
+        """
+        places = np.asarray(places, np.int64)
+        return places + 1 if self.numbers is None else self.numbers[places]
 
     @property
     def n_bytes(self) -> int:
@@ -199,16 +218,7 @@ class Dataset:
 
     @cached_property
     def _coded(self) -> tuple[np.ndarray, np.ndarray]:
-        column = self.frame[self.target]
-        if is_numeric(column) and np.all(column == np.floor(column)):
-            column = column.astype(np.int64)
-        else:
-            column = as_text(column)
-        codes, labels = pd.factorize(column, sort=True)
-        if not is_numeric(column) and labels.size:
-            check_labels(self.target, labels, len(column))
-        labels = np.array(labels, np.int64 if is_numeric(column) else np.str_)
-        return read_only(codes.astype(np.int64)), read_only(labels)
+        return coded_labels(self.frame[self.target])
 
     @cached_property
     def groups(self) -> np.ndarray | None:
@@ -314,8 +324,8 @@ class Dataset:
         mean = float(values.mean())
         labels = pd.Series(np.where(values < mean, "P", "N"), dtype="str")
         notice = (
-            f"Two classes: 'P' where {shown(name)} is below {mean:.6g}, the mean of "
-            f"all {self.n_samples:,} rows, test rows included, else 'N'."
+            f"Two classes: 'P' where {shown(name)} is below {plain_number(mean, 6)}, "
+            f"the mean of all {self.n_samples:,} rows, test rows included, else 'N'."
         )
         return replace(
             self,
@@ -383,5 +393,6 @@ class Dataset:
         return replace(
             self,
             **{"frame": frame, "roles": roles, "kinds": None, "test_rows": None},
-            **{"private": True, "notices": (), "origin": None, "cleaning": ()},
+            **{"private": True, "notices": (), "origin": None, "numbers": None},
+            cleaning=(),
         )

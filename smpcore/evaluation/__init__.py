@@ -1,5 +1,6 @@
 """How good a model is, how sure of that one can be, and what it costs to be smaller."""
 
+from smpcore.evaluation.calibrate import calibrate
 from smpcore.evaluation.comparison import (
     BUDGET,
     ComparedModel,
@@ -17,7 +18,14 @@ from smpcore.evaluation.engine import Engine, edition, engine
 from smpcore.evaluation.errors import RegressionScores
 from smpcore.evaluation.folds import Fold, clusters, clusters_like, folds, n_draws
 from smpcore.evaluation.known_rows import known_rows
-from smpcore.evaluation.new_rows import Matched, answer_rows, labelled, match_columns
+from smpcore.evaluation.new_rows import (
+    Matched,
+    answer_rows,
+    carry_columns,
+    labelled,
+    match_columns,
+    suggest_carried,
+)
 from smpcore.evaluation.number_formats import (
     ComparedFormat,
     ComparedRows,
@@ -45,6 +53,14 @@ from smpcore.evaluation.pareto import (
     summary,
 )
 from smpcore.evaluation.paths import ParameterPath, baseline_paths, method_path
+from smpcore.evaluation.probabilities import (
+    brier_score,
+    calibration_error,
+    decision_curve,
+    event,
+    interval_coverage,
+    reliability,
+)
 from smpcore.evaluation.results import Subject, read_results
 from smpcore.evaluation.scores import (
     Scores,
@@ -57,7 +73,9 @@ from smpcore.evaluation.scores import (
 from smpcore.evaluation.sizes import SIZES, measure
 from smpcore.evaluation.stability import (
     FEWEST_REFITS,
+    SAME_PROTOTYPE,
     Stability,
+    match_prototypes,
     redraw,
     refits,
     stability,
@@ -68,6 +86,7 @@ __all__ = [
     "BUDGET",
     "FEWEST_REFITS",
     "LEVEL",
+    "SAME_PROTOTYPE",
     "SCORES",
     "SIZES",
     "ComparedFormat",
@@ -87,6 +106,10 @@ __all__ = [
     "at_threshold",
     "band_for_error",
     "baseline_paths",
+    "brier_score",
+    "calibrate",
+    "calibration_error",
+    "carry_columns",
     "class_numbers",
     "clusters",
     "clusters_like",
@@ -94,17 +117,21 @@ __all__ = [
     "corrected_error",
     "corrected_t_test",
     "count_answers",
+    "decision_curve",
     "edition",
     "engine",
     "evaluate",
+    "event",
     "fit_compared",
     "folds",
     "holm",
     "holm_levels",
+    "interval_coverage",
     "known_rows",
     "labelled",
     "margins",
     "match_columns",
+    "match_prototypes",
     "measure",
     "method_path",
     "n_draws",
@@ -117,11 +144,13 @@ __all__ = [
     "redraw",
     "refits",
     "reject_curve",
+    "reliability",
     "roc_area",
     "score_answers",
     "simultaneous_differences",
     "smaller_and_as_good",
     "stability",
+    "suggest_carried",
     "summary",
     "sweep",
     "sweep_table",

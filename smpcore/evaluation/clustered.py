@@ -36,6 +36,35 @@ def mean_error(values: np.ndarray, clusters: np.ndarray) -> tuple[float, int]:
     return float(np.sqrt(count / (count - 1) * np.sum(sums**2)) / len(values)), count
 
 
+def mean_interval(
+    values: np.ndarray, clusters: np.ndarray | None = None
+) -> tuple[float, float]:
+    """Student's 95 % interval of a mean, over clusters where rows depend on each other.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows,)
+        Values whose mean it is.
+    clusters : ndarray of int, shape (n_rows,), optional
+        Which rows depend on each other.
+
+    Returns
+    -------
+    low, high : float
+        NaN of a single row or cluster; at least 0 where no value is negative.
+    """
+    count = len(values)
+    if clusters is not None:
+        spread, count = mean_error(values, clusters)
+    if count < 2:
+        return math.nan, math.nan
+    if clusters is None:  # the same, without counting clusters of one row each
+        spread = float(np.std(values, ddof=1)) / math.sqrt(count)
+    mean, half = float(values.mean()), float(stdtrit(count - 1, 0.975) * spread)
+    lowest = 0.0 if values.min() >= 0 else -math.inf
+    return max(lowest, mean - half), mean + half
+
+
 def effective_rows(hits: np.ndarray, clusters: np.ndarray) -> float:
     """How many independent rows would tell as much of a share as clustered ones do.
 

@@ -15,8 +15,7 @@ from scipy.special import stdtrit
 from scipy.stats import rankdata
 
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.clustered import effective_rows
-from smpcore.evaluation.scores import wilson
+from smpcore.evaluation.scores import share_interval, wilson
 from smpcore.model import PrototypeModel
 
 
@@ -132,10 +131,8 @@ def rates_at(
     for name, kind in (("sensitivity", truth), ("specificity", ~truth)):
         rows = kind & sure
         hits, n = int(right[rows].sum()), int(rows.sum())
-        counted = float(n)
-        if clusters is not None and n:
-            counted = effective_rows(right[rows], clusters[rows])
-        rates[name] = hits, n, *wilson(hits / max(n, 1) * counted, counted)
+        dependent = None if clusters is None else clusters[rows]
+        rates[name] = hits, n, *share_interval(right[rows], dependent)
     return rates
 
 
@@ -314,6 +311,8 @@ def at_threshold(
 ) -> PrototypeModel:
     """The same model with another threshold: it is an intercept, so C honours it.
 
+    Probabilities stay as they are.
+
     Parameters
     ----------
     model : PrototypeModel
@@ -341,4 +340,8 @@ def at_threshold(
         )
     intercept = np.array(model.intercept)
     intercept[positive] -= threshold
-    return replace(model, intercept=intercept, band=float(band))
+    calibration = model.calibration
+    if calibration is not None:
+        calibration = calibration.after_shift(positive, threshold)
+    moved = {"intercept": intercept, "calibration": calibration}
+    return replace(model, band=float(band), **moved)
