@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -26,10 +27,9 @@ from smpcore.datasets import (
     with_step,
 )
 
-#: More suggestions, values to choose from and levels to rename are not shown.
-MOST_SUGGESTED, MOST_VALUES, MOST_LEVELS = 8, 200, 100
-#: A column of numbers with more values holds no codes of levels.
-MOST_CODED = 10
+#: More suggestions, values to choose from and levels to rename are not shown; nor are
+#: levels of a column with more different numbers than the last.
+MOST_SUGGESTED, MOST_VALUES, MOST_LEVELS, MOST_CODED = 8, 200, 100, 10
 #: Steps that can be taken back.
 MOST_UNDONE = 50
 #: What a missing value becomes, by the kind of its column.
@@ -80,7 +80,7 @@ def _suggested(dataset: Dataset, suggestions: list[Suggestion]) -> None:
 
 def _accept(dataset: Dataset, one: Suggestion) -> None:
     kinds = {one.step.column: "number"} if one.as_number else {}
-    _change(dataset, with_step(dataset.cleaning, one.step), kinds)
+    _change(dataset, lambda: one.step, kinds)
 
 
 def _done(dataset: Dataset) -> None:
@@ -97,7 +97,7 @@ def _done(dataset: Dataset) -> None:
             "Remove",
             key=f"remove_step_{place}",
             on_click=_change,
-            args=(dataset, with_step(dataset.cleaning, CleaningStep(step.column))),
+            args=(dataset, partial(CleaningStep, step.column)),
             width="stretch",
         )
     if _undo_stack(dataset):
@@ -117,12 +117,17 @@ def _undo() -> None:
         editor.keep(dataset.with_roles(kinds=kinds, cleaning=steps))
 
 
-def _change(dataset: Dataset, steps: Any, kinds: Mapping[str, Any] | None = None):
-    """Clean the table with these steps; if nothing could learn from it, leave it."""
+def _change(
+    dataset: Dataset,
+    step: Callable[[], CleaningStep],
+    kinds: Mapping[str, Any] | None = None,
+) -> None:
+    """Clean a column with this step; if nothing could learn from the table, leave it."""
     visit = session.get()
     visit.results.pop("cleaning_problem", None)
     visit.editions["cleaning"] += 1
     try:
+        steps = with_step(dataset.cleaning, step())
         cleaned = dataset.with_roles(kinds=kinds, cleaning=steps)
         problem = editor.fit_problem(cleaned)
         if problem and not editor.fit_problem(dataset):
@@ -262,15 +267,7 @@ def _edited(dataset: Dataset, name: str) -> None:
         values["unit"] = values["unit"].strip()
     if f"levels{key}" in state:
         values["levels"] = _renamed(dataset.whole[name], step, state[f"levels{key}"])
-    try:
-        edited = replace(step, **values)
-    except SmpcoreError as error:
-        visit = session.get()
-        words = f"{error} The step was not applied."
-        visit.results["cleaning_problem"] = dataset.digest, words
-        visit.editions["cleaning"] += 1
-        return
-    _change(dataset, with_step(dataset.cleaning, edited))
+    _change(dataset, lambda: replace(step, **values))
 
 
 def _renamed(
