@@ -122,7 +122,7 @@ def _change(
     step: Callable[[], CleaningStep],
     kinds: Mapping[str, Any] | None = None,
 ) -> None:
-    """Clean a column with this step; if nothing could learn from the table, leave it."""
+    """Clean a column with this step, unless nothing could learn from the table then."""
     visit = session.get()
     visit.results.pop("cleaning_problem", None)
     visit.editions["cleaning"] += 1
