@@ -12,6 +12,7 @@ from pages.ui.readouts import TITLES
 from smpcore.datasets import plural
 from smpcore.report import (
     Section,
+    cleaning_section,
     columns_section,
     confusion_section,
     numbers_section,
@@ -56,6 +57,11 @@ def _columns(context: ModelContext, _: bool) -> Section:
     return columns_section(data.dataset, data.preparation, rows, names)
 
 
+def _cleaning(context: ModelContext, _: bool) -> Section | None:
+    """The steps that the table went through; none if nothing was cleaned."""
+    return cleaning_section(context.table)
+
+
 def _parts(context: ModelContext, _: bool) -> Section:
     return parts_section(context.data.dataset, context.data.split, opened(context))
 
@@ -84,6 +90,7 @@ SECTIONS: tuple[Callable[[ModelContext, bool], Section | None], ...] = (
     _confusion,
     _threshold,
     _columns,
+    _cleaning,
     _parts,
     _numbers,
     _versions,

@@ -69,7 +69,7 @@ def columns_section(
     words = (
         "Medians, levels and ranges are those of the training rows. A category is a "
         "feature of 0 or 1 for each of its levels, of two levels for the rarer one; a "
-        "level that the training rows do not have counts as a missing one."
+        "level that the training rows do not have is none of them."
     )
     return Section("Columns and missing values", (words, lines))
 
