@@ -16,7 +16,7 @@ from pages.ui.glossary import define
 from pages.ui.readouts import cluster_summary, percent
 from pages.ui.text import message, short_label
 from smpcore import figures
-from smpcore.datasets import list_names
+from smpcore.datasets import list_names, plain_number
 from smpcore.evaluation import (
     FEWEST_ROWS,
     LEVEL,
@@ -98,7 +98,7 @@ def _show(rows: EvaluatedRows, measure: RowMeasure, lines: pd.DataFrame) -> None
     """Draw the groups, and say which differ, how sure that is and of how few rows."""
     overall = float(np.nanmean(measure.values))
     n_groups = len(lines)
-    value = percent(overall) if measure.is_share else f"{overall:.4g}"
+    value = percent(overall) if measure.is_share else plain_number(overall)
     message(st.markdown, f"{measure.name} of all {rows.title}: {value}.")
     for sentence in differences_in_words(lines, measure.is_share):
         message(st.markdown, sentence)
@@ -108,7 +108,9 @@ def _show(rows: EvaluatedRows, measure: RowMeasure, lines: pd.DataFrame) -> None
     point = operating_point.current(rows) if rows.is_binary else None
     moved = ""
     if point and point.threshold:
-        moved = f" At the threshold {point.threshold:.4g} of the second class."
+        moved = (
+            f" At the threshold {plain_number(point.threshold)} of the second class."
+        )
     tests = "Differences from all other rows: score test, not below Fisher's exact one"
     if not measure.is_share:
         tests = "Differences from all other rows: Welch's t test"
@@ -128,7 +130,7 @@ def differences_in_words(lines: pd.DataFrame, is_share: bool) -> list[str]:
     for line in lines[lines["p_value"] < LEVEL].itertuples():
         numbers = line.value, line.rest, line.difference_low, line.difference_high
         value, rest, low, high = (
-            f"{100 * n:.1f} %" if is_share else f"{n:.4g}" for n in numbers
+            f"{100 * n:.1f} %" if is_share else plain_number(n) for n in numbers
         )
         sentences.append(
             f"{short_label(line.group)} differs from the rest: {value} against {rest} "
