@@ -116,7 +116,8 @@ def _show(rows: EvaluatedRows, measure: RowMeasure, lines: pd.DataFrame) -> None
         tests = "Differences from all other rows: Welch's t test"
     st.caption(
         f"Intervals hold together for the {n_groups} groups (Bonferroni: each at "
-        f"{100 - 100 * LEVEL / n_groups:.4g} %{cluster_summary(rows.data)}). {tests}, "
+        f"{plain_number(100 - 100 * LEVEL / n_groups)} %{cluster_summary(rows.data)}). "
+        f"{tests}, "
         f"corrected for the number of groups (Holm).{moved}",
         help=define("Simultaneous interval", "p (Holm)"),
     )

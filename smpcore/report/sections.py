@@ -84,7 +84,7 @@ def columns_section(
 def _range(column: Any) -> str:
     if column.kind == "category":
         return list_names(column.levels, _MOST_LEVELS)
-    return f"{column.low:.6g} to {column.high:.6g}"
+    return f"{plain_number(column.low, 6)} to {plain_number(column.high, 6)}"
 
 
 def parts_section(dataset: Dataset, division: Split, opened: str) -> Section:
@@ -152,7 +152,7 @@ def _target_summary(dataset: Dataset, rows: np.ndarray) -> dict[str, str]:
     names = "mean of the target", "standard deviation of the target"
     y = dataset.y[rows]
     values = (y.mean(), y.std()) if len(rows) else (np.nan, np.nan)
-    return {n: f"{value:.5g}" for n, value in zip(names, values, strict=True)}
+    return {n: plain_number(value, 5) for n, value in zip(names, values, strict=True)}
 
 
 def confusion_section(
