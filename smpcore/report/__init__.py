@@ -9,6 +9,7 @@ from smpcore.report.sections import (
     columns_section,
     confusion_section,
     parts_section,
+    subgroups_section,
     versions_section,
 )
 
@@ -22,6 +23,7 @@ __all__ = [
     "numbers_section",
     "parts_section",
     "report",
+    "subgroups_section",
     "typical_row",
     "versions_section",
 ]

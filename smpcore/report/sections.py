@@ -14,7 +14,14 @@ import smpcore
 from smpcore.codegen import compile_model, model_id
 from smpcore.datasets import Dataset, Preparation, Split, list_names, plain_number
 from smpcore.errors import ExportError
-from smpcore.evaluation import class_numbers, class_rates
+from smpcore.evaluation import (
+    FEWEST_ROWS,
+    Grouping,
+    RowMeasure,
+    class_numbers,
+    class_rates,
+    subgroups,
+)
 from smpcore.model import PrototypeModel
 from smpcore.report.page import Section
 
@@ -203,6 +210,63 @@ def _confusion(
             line |= {name: share, f"95 % interval of {name}": interval}
         lines.append(line)
     return lines
+
+
+def subgroups_section(
+    grouping: Grouping,
+    rows: np.ndarray,
+    measures: Sequence[RowMeasure],
+    clusters: np.ndarray | None = None,
+) -> Section:
+    """Compare groups of rows with all others, as `subgroups` does.
+
+    Parameters
+    ----------
+    grouping : Grouping
+        Groups that a column makes, from `group_rows`.
+    rows : ndarray of int, shape (n_rows,)
+        Numbers of the rows that are looked at.
+    measures : sequence of RowMeasure
+        Values of these rows, from `row_measures`.
+    clusters : ndarray of int, shape (n_rows,), optional
+        Which of these rows depend on each other.
+
+    Returns
+    -------
+    Section
+    """
+    shares = {measure.name for measure in measures if measure.is_share}
+    lines = []
+    for line in subgroups(grouping, rows, measures, clusters).itertuples():
+        percent = line.measure in shares
+        limits = _limits(line.difference_low, line.difference_high, percent)
+        tested = f"{limits}, p = {line.p_value:.2g}"
+        lines.append(
+            {
+                "measure": line.measure,
+                "group": line.group,
+                "rows": str(line.rows),
+                "value": _number(line.value, percent),
+                "simultaneous 95 % interval": _limits(line.low, line.high, percent),
+                "all others": _number(line.rest, percent),
+                "difference": "not tested" if np.isnan(line.p_value) else tested,
+            }
+        )
+    words = (
+        f"{len(rows)} rows by {grouping.column}. The intervals of a measure hold "
+        "together (Bonferroni); differences are group less all others, their intervals "
+        "and p-values corrected for the number of groups (Holm). Groups of fewer than "
+        f"{FEWEST_ROWS} rows are not tested."
+    )
+    return Section(f"Subgroups by {grouping.column}", (words, lines))
+
+
+def _number(value: float, percent: bool) -> str:
+    return f"{100 * value:.1f} %" if percent else plain_number(value)
+
+
+def _limits(low: float, high: float, percent: bool) -> str:
+    return f"{_number(low, percent)} to {_number(high, percent)}"
 
 
 def versions_section(

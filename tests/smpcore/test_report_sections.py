@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from smpcore import METHODS, Dataset, export, prepare, report, split
-from smpcore.evaluation import at_threshold
+from smpcore.evaluation import RowMeasure, at_threshold, group_rows, subgroups
 from smpcore.report import (
     Page,
     Section,
@@ -17,6 +17,7 @@ from smpcore.report import (
     confusion_section,
     numbers_section,
     parts_section,
+    subgroups_section,
     versions_section,
 )
 from smpcore.similarity import Similarity
@@ -306,3 +307,32 @@ def test_words_and_tables_of_a_section_are_text_and_a_long_table_is_folded():
     assert "<summary>Table of 41 lines</summary>" in text
     page = replace(page, sections=[Section("t", (lines[:40],))])
     assert "Table of" not in report(model, page)
+
+
+def test_groups_are_printed_as_they_are_counted():
+    rng = np.random.default_rng(0)
+    site = np.where(np.arange(200) % 10, "<b>north</b>", "south")
+    frame = pd.DataFrame({"x": rng.normal(size=200), "site": site})
+    frame["y"] = np.where(frame["x"] > 0, "yes", "no")
+    roles = {"x": "feature", "site": "ignore", "y": "target"}
+    dataset = Dataset("made", frame, roles, "classification")
+    rows = np.arange(80)
+    hits = np.arange(80) % 4 > 0
+    measures = [RowMeasure("Accuracy", hits * 1.0, True)]
+    grouping = group_rows(dataset, "site", np.arange(200))
+    section = subgroups_section(grouping, rows, measures)
+    words, lines = section.blocks
+    assert section.title == "Subgroups by site"
+    north, south = lines
+    inside = site[:80] == "<b>north</b>"
+    assert north["rows"] == str(inside.sum())
+    assert north["value"] == f"{100 * hits[inside].mean():.1f} %"
+    assert north["all others"] == f"{100 * hits[~inside].mean():.1f} %"
+    table = subgroups(grouping, rows, measures)
+    low, high = table.loc[0, ["low", "high"]]
+    assert (
+        north["simultaneous 95 % interval"]
+        == f"{100 * low:.1f} % to {100 * high:.1f} %"
+    )
+    assert south["rows"] == "8" and south["difference"] == "not tested"
+    assert "fewer than 10 rows are not tested" in words
