@@ -17,7 +17,7 @@ from pages.work import cache, fits, sources
 from pages.work.memo import pairs
 from pages.work.training_scores import TrainingScores, training_scores
 from smpcore import METHODS, Dataset, PrototypeModel
-from smpcore.datasets import Split
+from smpcore.datasets import Split, plain_number
 from smpcore.evaluation import at_threshold
 from smpcore.methods import Method
 from smpcore.parameters import Param
@@ -119,9 +119,11 @@ class Context:
         threshold, band = self.choice.threshold, self.choice.band
         if not (threshold or band) or self.choice.set_for != self.key:
             return ""
-        words = f"Threshold moved to {threshold:.4g}" if threshold else ""
+        words = f"Threshold moved to {plain_number(threshold)}" if threshold else ""
         if band:
-            words += f"{' and n' if words else 'N'}ot sure within {band:.4g} of it"
+            words += (
+                f"{' and n' if words else 'N'}ot sure within {plain_number(band)} of it"
+            )
         return words
 
     @property

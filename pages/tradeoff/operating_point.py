@@ -19,6 +19,7 @@ from pages.ui.glossary import define
 from pages.ui.text import short_label
 from pages.work import cache
 from smpcore import PrototypeModel, figures
+from smpcore.datasets import plain_number
 from smpcore.evaluation import (
     band_for_error,
     margins,
@@ -67,7 +68,7 @@ def _curves(context: Context, model: PrototypeModel) -> None:
     sign = 1 if positive else -1
     margin, truth = sign * margins(model, X), y == model.classes[positive]
     points = operating_points(margin, truth)
-    rule = _rule(columns[1:3], fixed=model.code_size > 0)
+    rule, way = _rule(columns[1:3], fixed=model.code_size > 0)
     wanted = columns[3].number_input(
         "Maximum error rate, %",
         0.0,
@@ -94,7 +95,9 @@ def _curves(context: Context, model: PrototypeModel) -> None:
     area = _area(margin, truth, data)
     _pictures(points, curve, (threshold, band), area, len(y))
     left, right = st.columns([2, 5], vertical_alignment="center")
-    args = context.key, sign * threshold, band
+    label = str(model.classes[positive])
+    words = _chosen_by(label, way, wanted if wanted < 100 else None, n_scored)
+    args = context.key, sign * threshold, band, words
     left.button("Use on every page", key="use_operating", on_click=_set, args=args)
     right.caption(f"Used on every page: {context.operating or 'as fitted'}.")
 
@@ -155,8 +158,13 @@ def _area(margin: np.ndarray, truth: np.ndarray, data: cache.Parts) -> str:
     return f" AUC {share:.3f}, 95 % interval {low:.3f} to {high:.3f} (DeLong's)."
 
 
-def _rule(columns: Any, fixed: bool) -> Callable[[pd.DataFrame], float] | None:
-    """How the controls choose a threshold of `operating_points`; None: as fitted."""
+def _rule(
+    columns: Any, fixed: bool
+) -> tuple[Callable[[pd.DataFrame], float] | None, str]:
+    """How the controls choose a threshold of `operating_points`, also in words.
+
+    None: as fitted.
+    """
     way = columns[0].selectbox("Threshold", WAYS[:1] if fixed else WAYS, key="way")
     if way == WAYS[1]:
         wanted = columns[1].number_input(
@@ -167,7 +175,8 @@ def _rule(columns: Any, fixed: bool) -> Callable[[pd.DataFrame], float] | None:
             key="wanted_sensitivity",
             help=define("Recall"),
         )
-        return partial(threshold_for_sensitivity, wanted=wanted / 100)
+        rule = partial(threshold_for_sensitivity, wanted=wanted / 100)
+        return rule, f"highest threshold with a sensitivity of at least {wanted:g} %"
     if way == WAYS[2]:
         price = columns[1].number_input(
             "Cost ratio, false negative : false positive",
@@ -176,9 +185,11 @@ def _rule(columns: Any, fixed: bool) -> Callable[[pd.DataFrame], float] | None:
             5.0,
             key="price",
         )
-        return partial(threshold_for_cost, miss=price, alarm=1.0)
+        rule = partial(threshold_for_cost, miss=price, alarm=1.0)
+        words = f"least cost, false negative : false positive {price:g} : 1"
+        return rule, words
     columns[1].caption("0: predicts the class with the higher score")
-    return None
+    return None, WAYS[0]
 
 
 def _rates(
@@ -191,7 +202,8 @@ def _rates(
     """Count what these settings do on the validation rows, with intervals."""
     sure, yes = np.abs(margin - threshold) > band, margin > threshold
     words = (
-        f"Threshold {threshold:.4g}, band ±{band:.4g}: {sure.sum()} of {len(margin)} "
+        f"Threshold {plain_number(threshold)}, band ±{plain_number(band)}: "
+        f"{sure.sum()} of {len(margin)} "
         f"validation rows are predicted, {(yes != truth)[sure].sum()} of them wrong."
     )
     rates = rates_at(margin, truth, threshold, band, clusters)
@@ -220,9 +232,20 @@ def _source(n_scored: int, data: cache.Parts) -> str:
     )
 
 
-def _set(key: str, threshold: float, band: float) -> None:
+def _chosen_by(positive: str, way: str, error: float | None, n_scored: int) -> str:
+    """How threshold and band were chosen, for the report."""
+    words = f"Positive class {positive}. Threshold: {way}."
+    if error is not None:
+        words += f" Band: the narrowest that leaves at most {error:g} % errors."
+    if n_scored:
+        words += f" Chosen on out-of-fold scores of {n_scored} training rows."
+    return words
+
+
+def _set(key: str, threshold: float, band: float, words: str) -> None:
     """Set them for the model of this key, unless another has been chosen since."""
     context = resolve(session.get().choice)  # a callback cannot run the page anew
     if context.key == key:
         moved = {"threshold": threshold, "band": band, "set_for": key}
+        moved["set_by"] = words
         session.choose(replace(context.choice, **moved))

@@ -18,7 +18,14 @@ from smpcore.evaluation.engine import Engine, edition, engine
 from smpcore.evaluation.errors import RegressionScores
 from smpcore.evaluation.folds import Fold, clusters, clusters_like, folds, n_draws
 from smpcore.evaluation.known_rows import known_rows
-from smpcore.evaluation.new_rows import Matched, answer_rows, labelled, match_columns
+from smpcore.evaluation.new_rows import (
+    Matched,
+    answer_rows,
+    carry_columns,
+    labelled,
+    match_columns,
+    suggest_carried,
+)
 from smpcore.evaluation.number_formats import (
     ComparedFormat,
     ComparedRows,
@@ -66,7 +73,9 @@ from smpcore.evaluation.scores import (
 from smpcore.evaluation.sizes import SIZES, measure
 from smpcore.evaluation.stability import (
     FEWEST_REFITS,
+    SAME_PROTOTYPE,
     Stability,
+    match_prototypes,
     redraw,
     refits,
     stability,
@@ -77,6 +86,7 @@ __all__ = [
     "BUDGET",
     "FEWEST_REFITS",
     "LEVEL",
+    "SAME_PROTOTYPE",
     "SCORES",
     "SIZES",
     "ComparedFormat",
@@ -99,6 +109,7 @@ __all__ = [
     "brier_score",
     "calibrate",
     "calibration_error",
+    "carry_columns",
     "class_numbers",
     "clusters",
     "clusters_like",
@@ -120,6 +131,7 @@ __all__ = [
     "labelled",
     "margins",
     "match_columns",
+    "match_prototypes",
     "measure",
     "method_path",
     "n_draws",
@@ -138,6 +150,7 @@ __all__ = [
     "simultaneous_differences",
     "smaller_and_as_good",
     "stability",
+    "suggest_carried",
     "summary",
     "sweep",
     "sweep_table",
