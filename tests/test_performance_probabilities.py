@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.state.context import Context, resolve
 from pages.ui import calibration
+from smpcore.datasets import plain_number
 from smpcore.evaluation import brier_score, calibrate, class_numbers, out_of_fold
 from smpcore.model import PrototypeModel
 from tests.app import kernels, opened, said, session_of, sound, until
@@ -93,7 +94,7 @@ def test_the_section_shows_how_many_rows_the_intervals_cover():
     covered = int(((low <= y) & (y <= high)).sum())
     line = page.dataframe[0].value.iloc[2]
     assert f"({covered} of {len(y)}), " in line["covers"]
-    assert line["width"] == f"± {(high - low)[0] / 2:.4g}"
+    assert line["width"] == f"± {plain_number((high - low)[0] / 2)}"
 
 
 def test_without_validation_rows_nothing_is_checked():

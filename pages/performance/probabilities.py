@@ -14,7 +14,7 @@ from pages.ui.glossary import define
 from pages.ui.text import short_label
 from pages.work.parts import Parts
 from smpcore import PrototypeModel, figures
-from smpcore.datasets import plural
+from smpcore.datasets import plain_number, plural
 from smpcore.evaluation import (
     brier_score,
     calibration_error,
@@ -151,7 +151,7 @@ def _numbers(context: Context, model: PrototypeModel, part: str) -> None:
         counts = f"{100 * line.share:.0f} % ({line.covered} of {line.rows})"
         limits = f"{100 * line.low:.0f}–{100 * line.high:.0f} %"
         name, covered = f"{100 * line.coverage:.0f} %", f"{counts}, {limits}"
-        half = f"± {line.half_width:.4g}"
+        half = f"± {plain_number(line.half_width)}"
         lines.append({"Prediction interval": name, "width": half, "covers": covered})
     table(lines)
     st.caption(

@@ -12,6 +12,7 @@ from pages.ui.readouts import TITLES
 from smpcore.datasets import plural
 from smpcore.report import (
     Section,
+    calibration_section,
     columns_section,
     confusion_section,
     numbers_section,
@@ -24,12 +25,21 @@ def _confusion(context: ModelContext, _: bool) -> Section | None:
     """Counts of each open part; none of a regression."""
     if context.model.classes is None:
         return None
+    return confusion_section(context.model, _rows(context, context.open_parts))
+
+
+def _rows(context: ModelContext, parts: list[str]) -> dict[str, tuple]:
+    """Inputs, labels and clusters of the rows of parts, by their titles."""
     data = context.data
-    parts = {
-        TITLES[part]: (*data.of(part), data.clusters(part))
-        for part in context.open_parts
-    }
-    return confusion_section(context.model, parts)
+    return {TITLES[p]: (*data.of(p), data.clusters(p)) for p in parts}
+
+
+def _calibration(context: ModelContext, _: bool) -> Section | None:
+    """Checked on open parts that it was not learned on; none without one."""
+    if context.model.calibration is None:
+        return None
+    parts = [part for part in context.open_parts if part != "train"]
+    return calibration_section(context.model, _rows(context, parts))
 
 
 def _threshold(context: ModelContext, _: bool) -> Section | None:
@@ -83,6 +93,7 @@ def _versions(context: ModelContext, _: bool) -> Section:
 SECTIONS: tuple[Callable[[ModelContext, bool], Section | None], ...] = (
     _confusion,
     _threshold,
+    _calibration,
     _columns,
     _parts,
     _numbers,
