@@ -165,7 +165,7 @@ def scored(
 def _as_shown(
     entry: Entry, contender: ComparedModel, context: Context
 ) -> tuple[ComparedModel, str]:
-    """The contender with the threshold moved on Trade-off, and that in words."""
+    """The contender with the threshold moved on Performance, and that in words."""
     chosen = pin.entry(context)
     if contender.searched or entry != chosen or not context.operating:
         return contender, ""

@@ -92,11 +92,9 @@ def in_words(model: PrototypeModel, x: np.ndarray) -> str:
     """
     if model.classes is None:
         low, high = model.intervals(x[None], COVERAGE)[0]
-        ends = (
-            f"{plain_number(low)} to {plain_number(high)}"
-            if np.isfinite(low)
-            else "unbounded"
-        )
+        ends = "unbounded"
+        if np.isfinite(low):
+            ends = f"{plain_number(low)} to {plain_number(high)}"
         return f"{100 * COVERAGE:.0f} % prediction interval: **{ends}**."
     shares = model.probabilities(x[None])[0]
     answer, likely = model.decide(model.scores(x[None]))[0], shares.argmax()
@@ -139,12 +137,8 @@ def readout(model: PrototypeModel, data: Parts, part: str) -> tuple[str, str, st
         covered = int(((low <= y) & (y <= high)).sum())
         name = f"{100 * COVERAGE:.0f} % interval"
         detail = f"covers {covered} of {plural(len(y), f'{part} row')}"
-        return (
-            name,
-            f"± {plain_number((high - low)[0] / 2, 3)}",
-            detail,
-            help_text(model),
-        )
+        half = f"± {plain_number((high - low)[0] / 2, 3)}"
+        return name, half, detail, help_text(model)
     known = class_numbers(y, model.classes)
     score, low, high = brier_score(model.probabilities(X), known, clusters)
     detail = f"Brier score of {plural(len(y), f'{part} row')}, 95 % interval "

@@ -61,6 +61,12 @@ from smpcore.evaluation.probabilities import (
     interval_coverage,
     reliability,
 )
+from smpcore.evaluation.rates import (
+    Rate,
+    class_rates,
+    predictive_values,
+    rate,
+)
 from smpcore.evaluation.results import Subject, read_results
 from smpcore.evaluation.scores import (
     Scores,
@@ -80,11 +86,20 @@ from smpcore.evaluation.stability import (
     refits,
     stability,
 )
+from smpcore.evaluation.subgroups import (
+    FEWEST_ROWS,
+    Grouping,
+    RowMeasure,
+    group_rows,
+    row_measures,
+    subgroups,
+)
 from smpcore.evaluation.sweep import SCORES, sweep, sweep_table
 
 __all__ = [
     "BUDGET",
     "FEWEST_REFITS",
+    "FEWEST_ROWS",
     "LEVEL",
     "SAME_PROTOTYPE",
     "SCORES",
@@ -95,9 +110,12 @@ __all__ = [
     "Difference",
     "Engine",
     "Fold",
+    "Grouping",
     "Matched",
     "ParameterPath",
+    "Rate",
     "RegressionScores",
+    "RowMeasure",
     "Rows",
     "Scores",
     "Stability",
@@ -111,6 +129,7 @@ __all__ = [
     "calibration_error",
     "carry_columns",
     "class_numbers",
+    "class_rates",
     "clusters",
     "clusters_like",
     "compare_number_formats",
@@ -124,6 +143,7 @@ __all__ = [
     "event",
     "fit_compared",
     "folds",
+    "group_rows",
     "holm",
     "holm_levels",
     "interval_coverage",
@@ -139,6 +159,8 @@ __all__ = [
     "out_of_fold",
     "paired_difference",
     "pareto_front",
+    "predictive_values",
+    "rate",
     "rates_at",
     "read_results",
     "redraw",
@@ -146,10 +168,12 @@ __all__ = [
     "reject_curve",
     "reliability",
     "roc_area",
+    "row_measures",
     "score_answers",
     "simultaneous_differences",
     "smaller_and_as_good",
     "stability",
+    "subgroups",
     "suggest_carried",
     "summary",
     "sweep",

@@ -15,7 +15,8 @@ from scipy.special import stdtrit
 from scipy.stats import rankdata
 
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.scores import share_interval, wilson
+from smpcore.evaluation.rates import Rate, rate
+from smpcore.evaluation.scores import wilson
 from smpcore.model import PrototypeModel
 
 
@@ -105,7 +106,7 @@ def rates_at(
     threshold: float = 0.0,
     band: float = 0.0,
     clusters: np.ndarray | None = None,
-) -> dict[str, tuple[int, int, float, float]]:
+) -> dict[str, Rate]:
     """Sensitivity and specificity of rows that took no part in choosing a threshold.
 
     Parameters
@@ -121,18 +122,15 @@ def rates_at(
 
     Returns
     -------
-    dict
-        ``sensitivity`` and ``specificity``: right answers, rows, and both ends of
-        Wilson's 95 % interval.
+    dict of str to Rate
+        ``sensitivity`` and ``specificity``: the right answers among the rows.
     """
     truth = np.asarray(truth, dtype=bool)
     right, sure = (margin > threshold) == truth, np.abs(margin - threshold) > band
     rates = {}
     for name, kind in (("sensitivity", truth), ("specificity", ~truth)):
         rows = kind & sure
-        hits, n = int(right[rows].sum()), int(rows.sum())
-        dependent = None if clusters is None else clusters[rows]
-        rates[name] = hits, n, *share_interval(right[rows], dependent)
+        rates[name] = rate(right[rows], None if clusters is None else clusters[rows])
     return rates
 
 

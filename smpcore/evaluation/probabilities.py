@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from smpcore.evaluation.clustered import mean_interval
-from smpcore.evaluation.scores import share_interval
+from smpcore.evaluation.rates import rate
 from smpcore.model import PrototypeModel
 
 #: Bins of a reliability table at most, and rows in each at least where there are more
@@ -72,7 +72,7 @@ def reliability(
     for number in np.unique(bins):
         rows = bins == number
         hits, p = truth[rows], probability[rows]
-        limits = share_interval(hits, None if clusters is None else clusters[rows])
+        limits = rate(hits, None if clusters is None else clusters[rows]).interval
         lines.append((p.min(), p.max(), p.mean(), hits.mean(), *limits, len(p)))
     names = ["from", "to", "probability", "share", "low", "high", "rows"]
     return pd.DataFrame(lines, columns=names)
@@ -190,7 +190,7 @@ def interval_coverage(
     for coverage in COVERAGES:
         low, high = model.intervals(X, coverage).T
         inside = (low <= y) & (y <= high)
-        half, limits = (high - low)[0] / 2, share_interval(inside, clusters)
+        half, limits = (high - low)[0] / 2, rate(inside, clusters).interval
         lines.append((coverage, half, inside.mean(), *limits, inside.sum(), len(y)))
     names = ["coverage", "half_width", "share", "low", "high", "covered", "rows"]
     return pd.DataFrame(lines, columns=names)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from smpcore.datasets import Input, Preparation, plain_number
+from smpcore.datasets import Input, Preparation
 from smpcore.errors import SmpcoreError
 from smpcore.model import PrototypeModel
 
@@ -84,8 +84,9 @@ def _number(
     if not crossings:
         return None
     value = min(crossings, key=lambda v: abs(v - x[place]))
-    rounded = _past(missing, value, float(x[place]), spec)
-    return abs(value - x[place]) / model.scale[place], plain_number(rounded, 6)
+    moved = x.copy()
+    moved[place] = _past(missing, value, float(x[place]), spec)
+    return abs(value - x[place]) / model.scale[place], spec.text(moved)
 
 
 def _crossings(missing: Any, now: float, spec: Input) -> Iterator[float]:
@@ -115,7 +116,8 @@ def _past(missing: Any, value: float, now: float, spec: Input) -> float:
     """The value rounded away from the row's to the column's digits, if that holds."""
     unit = 10.0**-spec.decimals
     step = np.ceil if value > now else np.floor
-    rounded = float(np.clip(step(value / unit) * unit, spec.low, spec.high))
+    rounded = float(np.round(step(value / unit) * unit, spec.decimals))
+    rounded = float(np.clip(rounded, spec.low, spec.high))
     return rounded if missing(np.array([rounded]))[0] >= 0 else value
 
 

@@ -248,7 +248,7 @@ def _curve(
         line={"color": OKABE_ITO[0], "shape": "linear"},
         text=[f"{plain_number(value)}" for value in points["threshold"]],
         hovertemplate="%{text}: %{y:.3~r} at %{x:.3~r}",
-        name="validation rows",
+        name="rows",
     )
     here = points.iloc[(points["threshold"] - threshold).abs().argsort()[:1]]
     figure.add_scatter(

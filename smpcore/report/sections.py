@@ -12,7 +12,7 @@ import pandas as pd
 
 import smpcore
 from smpcore.codegen import compile_model, model_id
-from smpcore.datasets import Dataset, Preparation, Split, list_names
+from smpcore.datasets import Dataset, Preparation, Split, list_names, plain_number
 from smpcore.errors import ExportError
 from smpcore.evaluation import class_numbers, wilson
 from smpcore.evaluation.clustered import effective_rows
@@ -78,7 +78,7 @@ def columns_section(
 def _range(column: Any) -> str:
     if column.kind == "category":
         return list_names(column.levels, _MOST_LEVELS)
-    return f"{column.low:.6g} to {column.high:.6g}"
+    return f"{plain_number(column.low, 6)} to {plain_number(column.high, 6)}"
 
 
 def parts_section(dataset: Dataset, division: Split, opened: str) -> Section:
@@ -146,7 +146,7 @@ def _target_summary(dataset: Dataset, rows: np.ndarray) -> dict[str, str]:
     names = "mean of the target", "standard deviation of the target"
     y = dataset.y[rows]
     values = (y.mean(), y.std()) if len(rows) else (np.nan, np.nan)
-    return {n: f"{value:.5g}" for n, value in zip(names, values, strict=True)}
+    return {n: plain_number(value, 5) for n, value in zip(names, values, strict=True)}
 
 
 def confusion_section(
