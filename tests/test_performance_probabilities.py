@@ -31,8 +31,12 @@ def _has(page: AppTest, key: str) -> bool:
 
 
 def _calibrated(page: AppTest) -> AppTest:
-    """The page after the button was pressed and the fits are there."""
-    page.button(key="calibrate").click().run()
+    """The page after the button was pressed and the fits are there.
+
+    There is no button where another test has calibrated the same model.
+    """
+    if _has(page, "calibrate"):
+        page.button(key="calibrate").click().run()
     context = _context(page)
     return until(page, lambda _: context.training_scores.scores is not None).run()
 
@@ -53,7 +57,7 @@ def _oracle(context: Context) -> PrototypeModel:
 
 @pytest.mark.parametrize("data", ["breast_cancer", "wine"])
 def test_the_section_shows_the_measures_of_validation_rows(data):
-    page = _section({"data": data, "validation": "0.4"})
+    page = _section({"data": data, "validation": "0.45"})
     assert not page.dataframe
     page = _calibrated(page)
     context = _context(page)
