@@ -209,12 +209,12 @@ def log_odds(logits: np.ndarray) -> np.ndarray:
 
 
 def chance(share: float) -> str:
-    """A probability as text: never 0 or 100 %.
+    """Write a probability as text, never as 0 or 100 %.
 
     Parameters
     ----------
     share : float
-        Probability, from 0 to 1.
+        Probability from 0 to 1.
 
     Returns
     -------

@@ -1,6 +1,7 @@
 """A model as one page of HTML to take away, on which it can be tried."""
 
 from smpcore.report.calculator import Calculator, typical_row
+from smpcore.report.calibration import calibration_section
 from smpcore.report.cleaning import cleaning_section
 from smpcore.report.document import report
 from smpcore.report.numbers import numbers_section
@@ -17,6 +18,7 @@ __all__ = [
     "Calculator",
     "Page",
     "Section",
+    "calibration_section",
     "cleaning_section",
     "columns_section",
     "confusion_section",
