@@ -40,7 +40,9 @@ _START = pd.DataFrame(
 _KILO = 1024
 
 
-def section(made: Export, form: ComparedFormat, chip: str, key: Any) -> None:
+def section(
+    made: Export, form: ComparedFormat, chip: str, key: Any
+) -> dict[str, ChipCosts]:
     """What a format of the model needs and takes, on a chip and on boards.
 
     Parameters
@@ -51,6 +53,11 @@ def section(made: Export, form: ComparedFormat, chip: str, key: Any) -> None:
         The one that the files are for.
     key : object
         The same for the same model only.
+
+    Returns
+    -------
+    dict of str to ChipCosts
+        Chip -> what the format takes there, as shown.
     """
     known = estimate_costs(form.model)
     origin = "Estimated from a table of measured code."
@@ -86,6 +93,7 @@ def section(made: Export, form: ComparedFormat, chip: str, key: Any) -> None:
         )
     if known:
         _boards(known)
+    return known
 
 
 def inputs_in_words(form: ComparedFormat, both: ChipCosts) -> str:

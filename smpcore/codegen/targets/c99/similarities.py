@@ -276,10 +276,7 @@ static void {c.prefix}_features(
 
 
 def _clipped(features: FixedPointFeatures, places: str, c: Source) -> list[str]:
-    """Lines that shift and clip a feature.
-
-    Clipped first where the rest then fits 16 bits: an AVR shifts bit by bit.
-    """
+    """Lines that shift and clip a feature: clipped first if 16 bits hold the rest."""
     end, kind = (
         (features.top + 1) << int(features.places[0]),
         f"(uint{c.model.width}_t)",
@@ -297,6 +294,8 @@ def _clipped(features: FixedPointFeatures, places: str, c: Source) -> list[str]:
 
 def _fixed_point_function(alike: FixedPointSimilarities, c: Source) -> str:
     exp2, read = alike.exp2, c.fetch
+    # An AVR shifts bit by bit, but moves whole bytes.
+    down = f">> {exp2.down}" if exp2.down <= 8 else f"<< {16 - exp2.down} >> 16"
     return f"""\
 /* 2^-(distance / scale), 32768 is 1: halvings in 1/4096, a table and its chords. */
 static int16_t {c.prefix}_fade(uint32_t distance)
@@ -311,7 +310,7 @@ static int16_t {c.prefix}_fade(uint32_t distance)
         return 0;
     }}
     u = (uint16_t)(((uint32_t)(uint16_t)coarse * {exp2.gain}U + {exp2.half}UL)
-        {_down(exp2.down)});
+        {down});
     k = (uint8_t)(u >> 7 & 31);
     high = {read("halving", "k")};
     step = (uint16_t)(high - {read("halving", "k + 1")});
@@ -320,13 +319,6 @@ static int16_t {c.prefix}_fade(uint32_t distance)
     return (int16_t)((uint16_t)(high + ((uint16_t)(1U << k) >> 1)) >> k);
 }}
 """
-
-
-def _down(places: int) -> str:
-    """Shifts of 32 bits down to 16 that hold the result; an AVR moves whole bytes."""
-    if places <= 8:
-        return f">> {places}"
-    return f"<< {16 - places} >> 16"
 
 
 def _integer_rows_function(
