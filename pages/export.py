@@ -4,7 +4,16 @@ from functools import partial
 
 import streamlit as st
 
-from pages.export import boards, files, formats, peers, python_lines, ranges, settings
+from pages.export import (
+    boards,
+    counts,
+    files,
+    formats,
+    peers,
+    python_lines,
+    ranges,
+    settings,
+)
 from pages.state import session
 from pages.ui import exports
 from pages.ui.elements import problems_shown, table
@@ -38,8 +47,9 @@ with problems_shown():  # the Python below can be had all the same
     key = context.key, context.operating, opened
     made = session.remembered("export", key, partial(exports.compiled, context))
     place = st.container()
+    in_floats, made = made, counts.editor(made)
     sensors = ranges.editor(made)
-    key = key, tuple(sensors.items())
+    key = key, tuple(made.counts.items()), tuple(sensors.items())
     task = visit_task("forms", key, partial(formats.forms, made, sensors))
     words = "Number formats compared on all open rows"
     if not is_waiting(task, settings.QUICK_SECONDS, words, stoppable=False):
@@ -47,7 +57,7 @@ with problems_shown():  # the Python below can be had all the same
         form = formats.shown(forms, chosen.number_format)
         with place:
             _compare(form, forms)
-            known = boards.section(made, form, chosen.chip, key)
+            known = boards.section(made, form, chosen.chip, key, in_floats)
             peers.section(made, form, known)
         with problems_shown(st.error):
             files.section(made, form, chosen, sensors, key)

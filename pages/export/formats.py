@@ -16,6 +16,7 @@ from pages.ui.readouts import TITLES, percent
 from pages.ui.text import escape_markdown
 from smpcore.chips import estimate_costs, needs_conversion
 from smpcore.codegen import SensorRange
+from smpcore.datasets import plain_number
 from smpcore.evaluation import (
     ComparedFormat,
     ComparedRows,
@@ -38,10 +39,9 @@ def forms(
     """The model in every number format, compared on every open part."""
     data, parts = made.data, {}
     for part in made.parts:
-        rows = getattr(data.split, part)
-        frame = data.dataset.frame.iloc[rows]
-        parts[part] = Rows(frame, data.y[rows], data.clusters(part))
-    of = made.compiled, made.estimator.model_, data.preparation, parts
+        truth = data.y[getattr(data.split, part)]
+        parts[part] = Rows(made.frame(part), truth, data.clusters(part))
+    of = made.compiled, made.model, made.preparation, parts
     return compare_number_formats(*of, ranges, stop, progress)
 
 
@@ -54,7 +54,7 @@ def shown(results: Mapping[str, ComparedFormat], name: str) -> ComparedFormat:
 def in_words(part: ComparedRows) -> str:
     """Score of a part, for a cell."""
     if part.same.is_regression:
-        return f"{part.scores.mae:.6g}"
+        return f"{plain_number(part.scores.mae, 6)}"
     return f"{percent(part.scores.accuracy)} ({part.scores.hits} of {part.same.n_rows})"
 
 
@@ -69,8 +69,8 @@ def lines(
     for part, title in titles.items():
         entry = made.provenance["accuracy"][part]
         if regression:
-            first[title] = f"{entry['mean_absolute_error']:.6g}"
-            last[title] = f"{entry['always_the_training_median']:.6g}"
+            first[title] = f"{plain_number(entry['mean_absolute_error'], 6)}"
+            last[title] = f"{plain_number(entry['always_the_training_median'], 6)}"
             last["number format"] = "training-median baseline"
         else:
             share = entry["hits"] / entry["rows"]
@@ -165,15 +165,16 @@ def proved(form: ComparedFormat) -> str:
 
 def differing(made: exports.Export, form: ComparedFormat) -> list[dict[str, Any]]:
     """Rows that the format answers otherwise than the float64 model."""
-    exact, results = made.estimator.model_, []
+    results: list[dict[str, Any]] = []
     for part, compared in form.parts.items():
         rows = getattr(made.data.split, part)[compared.differ]
-        answers = exact.predict(made.data.X[rows]) if len(rows) else []
+        frame = made.frame(part).iloc[compared.differ]
+        answers = made.model.predict(made.preparation.transform(frame))
         for row, place, answer in zip(rows, compared.differ, answers, strict=True):
             results.append(
                 {
                     "part": TITLES[part],
-                    "row": int(row),
+                    "row": int(made.data.dataset.row_numbers(row)),
                     "truth": str(made.data.y[row]),
                     "float64": str(answer),
                     form.name: str(compared.answers[place]),

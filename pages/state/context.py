@@ -15,8 +15,9 @@ from pages.state import table_store
 from pages.state.choice import BUNDLED, MINE, Choice
 from pages.work import cache, fits, sources
 from pages.work.memo import pairs
+from pages.work.training_scores import TrainingScores, training_scores
 from smpcore import METHODS, Dataset, PrototypeModel
-from smpcore.datasets import Split
+from smpcore.datasets import Split, plain_number
 from smpcore.evaluation import at_threshold
 from smpcore.methods import Method
 from smpcore.parameters import Param
@@ -118,9 +119,11 @@ class Context:
         threshold, band = self.choice.threshold, self.choice.band
         if not (threshold or band) or self.choice.set_for != self.key:
             return ""
-        words = f"Threshold moved to {threshold:.4g}" if threshold else ""
+        words = f"Threshold moved to {plain_number(threshold)}" if threshold else ""
         if band:
-            words += f"{' and n' if words else 'N'}ot sure within {band:.4g} of it"
+            words += (
+                f"{' and n' if words else 'N'}ot sure within {plain_number(band)} of it"
+            )
         return words
 
     @property
@@ -156,14 +159,27 @@ class Context:
         """The canonical model, with the threshold that is set for it."""
         return self.with_threshold(self.fit().finished()).model_
 
+    @property
+    def training_scores(self) -> TrainingScores:
+        """Out-of-fold scores of the training rows, where somebody computed them."""
+        return training_scores(self.data, self.method.key, self.values)
+
     def with_threshold(self, estimator: Any) -> Any:
-        """The fitted estimator with the threshold and the band set for its model."""
-        classes = estimator.model_.classes
-        if classes is None or len(classes) != 2 or not self.operating:
+        """The fitted estimator with what is set for its model beside the fit.
+
+        Threshold and band, and the calibration where it is there already.
+        """
+        model = estimator.model_
+        calibration = self.training_scores.calibration
+        if calibration is not None and estimator.history_.status != fits.STOPPED:
+            model = replace(model, calibration=calibration)
+        if self.operating and model.classes is not None and len(model.classes) == 2:
+            threshold, band = self.choice.threshold, self.choice.band
+            model = at_threshold(model, threshold, band=band)
+        if model is estimator.model_:
             return estimator
         moved = copy.copy(estimator)
-        threshold, band = self.choice.threshold, self.choice.band
-        moved.model_ = at_threshold(estimator.model_, threshold, band=band)
+        moved.model_ = model
         return moved
 
     def _source(self) -> tuple[Dataset, Split | None]:

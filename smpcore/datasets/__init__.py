@@ -31,6 +31,7 @@ from smpcore.datasets.preparation import Preparation, prepare
 from smpcore.datasets.quoting import (
     list_names,
     listed,
+    plain_number,
     plural,
     shorten_name,
     shown,
@@ -44,6 +45,7 @@ from smpcore.datasets.tables import (
     read_table,
 )
 from smpcore.datasets.times import distinct_times, read_times
+from smpcore.datasets.written import TABLE_WRITERS
 
 __all__ = [
     "DECIMALS",
@@ -56,6 +58,7 @@ __all__ = [
     "MAX_ROWS",
     "MOST_FORBIDDEN",
     "TABLE_FORMATS",
+    "TABLE_WRITERS",
     "Dataset",
     "DatasetInfo",
     "Input",
@@ -82,6 +85,7 @@ __all__ = [
     "load_dataset",
     "long_roles",
     "make_dataset",
+    "plain_number",
     "plural",
     "prepare",
     "read_frame",

@@ -1,5 +1,6 @@
 """How good a model is, how sure of that one can be, and what it costs to be smaller."""
 
+from smpcore.evaluation.calibrate import calibrate
 from smpcore.evaluation.comparison import (
     BUDGET,
     ComparedModel,
@@ -17,7 +18,14 @@ from smpcore.evaluation.engine import Engine, edition, engine
 from smpcore.evaluation.errors import RegressionScores
 from smpcore.evaluation.folds import Fold, clusters, clusters_like, folds, n_draws
 from smpcore.evaluation.known_rows import known_rows
-from smpcore.evaluation.new_rows import Matched, answer_rows, labelled, match_columns
+from smpcore.evaluation.new_rows import (
+    Matched,
+    answer_rows,
+    carry_columns,
+    labelled,
+    match_columns,
+    suggest_carried,
+)
 from smpcore.evaluation.number_formats import (
     ComparedFormat,
     ComparedRows,
@@ -45,6 +53,20 @@ from smpcore.evaluation.pareto import (
     summary,
 )
 from smpcore.evaluation.paths import ParameterPath, baseline_paths, method_path
+from smpcore.evaluation.probabilities import (
+    brier_score,
+    calibration_error,
+    decision_curve,
+    event,
+    interval_coverage,
+    reliability,
+)
+from smpcore.evaluation.rates import (
+    Rate,
+    class_rates,
+    predictive_values,
+    rate,
+)
 from smpcore.evaluation.results import Subject, read_results
 from smpcore.evaluation.scores import (
     Scores,
@@ -57,17 +79,29 @@ from smpcore.evaluation.scores import (
 from smpcore.evaluation.sizes import SIZES, measure
 from smpcore.evaluation.stability import (
     FEWEST_REFITS,
+    SAME_PROTOTYPE,
     Stability,
+    match_prototypes,
     redraw,
     refits,
     stability,
+)
+from smpcore.evaluation.subgroups import (
+    FEWEST_ROWS,
+    Grouping,
+    RowMeasure,
+    group_rows,
+    row_measures,
+    subgroups,
 )
 from smpcore.evaluation.sweep import SCORES, sweep, sweep_table
 
 __all__ = [
     "BUDGET",
     "FEWEST_REFITS",
+    "FEWEST_ROWS",
     "LEVEL",
+    "SAME_PROTOTYPE",
     "SCORES",
     "SIZES",
     "ComparedFormat",
@@ -76,9 +110,12 @@ __all__ = [
     "Difference",
     "Engine",
     "Fold",
+    "Grouping",
     "Matched",
     "ParameterPath",
+    "Rate",
     "RegressionScores",
+    "RowMeasure",
     "Rows",
     "Scores",
     "Stability",
@@ -87,24 +124,34 @@ __all__ = [
     "at_threshold",
     "band_for_error",
     "baseline_paths",
+    "brier_score",
+    "calibrate",
+    "calibration_error",
+    "carry_columns",
     "class_numbers",
+    "class_rates",
     "clusters",
     "clusters_like",
     "compare_number_formats",
     "corrected_error",
     "corrected_t_test",
     "count_answers",
+    "decision_curve",
     "edition",
     "engine",
     "evaluate",
+    "event",
     "fit_compared",
     "folds",
+    "group_rows",
     "holm",
     "holm_levels",
+    "interval_coverage",
     "known_rows",
     "labelled",
     "margins",
     "match_columns",
+    "match_prototypes",
     "measure",
     "method_path",
     "n_draws",
@@ -112,16 +159,22 @@ __all__ = [
     "out_of_fold",
     "paired_difference",
     "pareto_front",
+    "predictive_values",
+    "rate",
     "rates_at",
     "read_results",
     "redraw",
     "refits",
     "reject_curve",
+    "reliability",
     "roc_area",
+    "row_measures",
     "score_answers",
     "simultaneous_differences",
     "smaller_and_as_good",
     "stability",
+    "subgroups",
+    "suggest_carried",
     "summary",
     "sweep",
     "sweep_table",

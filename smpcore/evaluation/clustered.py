@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
-#: 97.5 % point of the standard normal distribution.
-NORMAL_975 = 1.959963984540054
+
+def normal_quantile(level: float = 0.05) -> float:
+    """Point that a standard normal variable is beyond, on either side, so often."""
+    return -float(ndtri(level / 2))
 
 
 def mean_error(values: np.ndarray, clusters: np.ndarray) -> tuple[float, int]:
@@ -36,19 +38,44 @@ def mean_error(values: np.ndarray, clusters: np.ndarray) -> tuple[float, int]:
     return float(np.sqrt(count / (count - 1) * np.sum(sums**2)) / len(values)), count
 
 
-def effective_rows(hits: np.ndarray, clusters: np.ndarray) -> float:
-    """How many independent rows would tell as much of a share as clustered ones do.
+def mean_interval(
+    values: np.ndarray, clusters: np.ndarray | None = None, level: float = 0.05
+) -> tuple[float, float]:
+    """Student's interval of a mean, over clusters where rows depend on each other.
 
-    The rows divided by the design effect, which is the variance of the share over
-    clusters beside that of as many independent rows, not below 1 (Rao and Scott,
-    Biometrics 48, 1992), and by the square of Student's 97.5 % point beside the normal
-    one: few clusters tell their spread badly (Korn and Graubard, Survey Methodology 24,
-    1998). In Wilson's interval that keeps to its level best (Dean and Pagano, Journal
-    of Survey Statistics and Methodology 3, 2015).
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows,)
+        Values whose mean it is.
+    clusters : ndarray of int, shape (n_rows,), optional
+        Which rows depend on each other.
+    level : float
+        The interval covers 1 - level: 95 % by default.
 
-    Where all rows are hits, or none is, nothing tells how alike the rows of a cluster
-    are: they count as wholly alike then, a cluster as one row. So a single miss may
-    make the interval narrower.
+    Returns
+    -------
+    low, high : float
+        NaN of a single row or cluster; at least 0 where no value is negative.
+    """
+    count = len(values)
+    if clusters is not None:
+        spread, count = mean_error(values, clusters)
+    if count < 2:
+        return math.nan, math.nan
+    if clusters is None:  # the same, without counting clusters of one row each
+        spread = float(np.std(values, ddof=1)) / math.sqrt(count)
+    mean, half = float(values.mean()), float(stdtrit(count - 1, 1 - level / 2) * spread)
+    lowest = 0.0 if values.min() >= 0 else -math.inf
+    return max(lowest, mean - half), mean + half
+
+
+def independent_rows(hits: np.ndarray, clusters: np.ndarray) -> tuple[float, int]:
+    """Clustered rows divided by the design effect of their share.
+
+    That is the variance of the share over clusters beside that of as many independent
+    rows, not below 1 (Rao and Scott, Biometrics 48, 1992). Where all rows are hits, or
+    none is, nothing tells how alike the rows of a cluster are: they count as wholly
+    alike then, a cluster as one row. So a single miss may make an interval narrower.
 
     Parameters
     ----------
@@ -57,16 +84,44 @@ def effective_rows(hits: np.ndarray, clusters: np.ndarray) -> float:
 
     Returns
     -------
-    float
+    n_rows : float
         0 of a single cluster: it tells nothing of others.
+    n_clusters : int
     """
     n, share = len(hits), float(np.mean(hits))
     error, count = mean_error(np.asarray(hits, np.float64), clusters)
     if count < 2:
-        return 0.0
+        return 0.0, count
     if 0 < share < 1:
-        effect = max(1.0, error**2 * n / (share * (1 - share)))
-    else:
-        sizes = np.unique(clusters, return_counts=True)[1]
-        effect = float(np.sum(sizes**2)) / n
-    return n / effect * (NORMAL_975 / float(stdtrit(count - 1, 0.975))) ** 2
+        return n / max(1.0, error**2 * n / (share * (1 - share))), count
+    sizes = np.unique(clusters, return_counts=True)[1]
+    return n**2 / float(np.sum(sizes**2)), count
+
+
+def effective_rows(
+    hits: np.ndarray, clusters: np.ndarray, level: float = 0.05
+) -> float:
+    """How many independent rows would tell as much of a share as clustered ones do.
+
+    The rows of `independent_rows`, divided by the square of Student's quantile beside
+    the normal one: few clusters tell their spread badly (Korn and Graubard, Survey
+    Methodology 24, 1998). In Wilson's interval that keeps to its level best (Dean and
+    Pagano, Journal of Survey Statistics and Methodology 3, 2015).
+
+    Parameters
+    ----------
+    hits : ndarray of bool, shape (n_rows,)
+    clusters : ndarray of int, shape (n_rows,)
+    level : float
+        Of the interval: it covers 1 - level.
+
+    Returns
+    -------
+    float
+        0 of a single cluster: it tells nothing of others.
+    """
+    n, count = independent_rows(hits, clusters)
+    if count < 2:
+        return 0.0
+    few = normal_quantile(level) / float(stdtrit(count - 1, 1 - level / 2))
+    return n * few**2

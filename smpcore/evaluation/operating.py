@@ -15,7 +15,7 @@ from scipy.special import stdtrit
 from scipy.stats import rankdata
 
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.clustered import effective_rows
+from smpcore.evaluation.rates import Rate, rate
 from smpcore.evaluation.scores import wilson
 from smpcore.model import PrototypeModel
 
@@ -106,7 +106,7 @@ def rates_at(
     threshold: float = 0.0,
     band: float = 0.0,
     clusters: np.ndarray | None = None,
-) -> dict[str, tuple[int, int, float, float]]:
+) -> dict[str, Rate]:
     """Sensitivity and specificity of rows that took no part in choosing a threshold.
 
     Parameters
@@ -122,20 +122,15 @@ def rates_at(
 
     Returns
     -------
-    dict
-        ``sensitivity`` and ``specificity``: right answers, rows, and both ends of
-        Wilson's 95 % interval.
+    dict of str to Rate
+        ``sensitivity`` and ``specificity``: the right answers among the rows.
     """
     truth = np.asarray(truth, dtype=bool)
     right, sure = (margin > threshold) == truth, np.abs(margin - threshold) > band
     rates = {}
     for name, kind in (("sensitivity", truth), ("specificity", ~truth)):
         rows = kind & sure
-        hits, n = int(right[rows].sum()), int(rows.sum())
-        counted = float(n)
-        if clusters is not None and n:
-            counted = effective_rows(right[rows], clusters[rows])
-        rates[name] = hits, n, *wilson(hits / max(n, 1) * counted, counted)
+        rates[name] = rate(right[rows], None if clusters is None else clusters[rows])
     return rates
 
 
@@ -314,6 +309,8 @@ def at_threshold(
 ) -> PrototypeModel:
     """The same model with another threshold: it is an intercept, so C honours it.
 
+    Probabilities stay as they are.
+
     Parameters
     ----------
     model : PrototypeModel
@@ -341,4 +338,8 @@ def at_threshold(
         )
     intercept = np.array(model.intercept)
     intercept[positive] -= threshold
-    return replace(model, intercept=intercept, band=float(band))
+    calibration = model.calibration
+    if calibration is not None:
+        calibration = calibration.after_shift(positive, threshold)
+    moved = {"intercept": intercept, "calibration": calibration}
+    return replace(model, band=float(band), **moved)

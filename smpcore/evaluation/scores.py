@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.clustered import NORMAL_975, effective_rows
+from smpcore.evaluation.clustered import effective_rows, normal_quantile
 from smpcore.evaluation.errors import RegressionScores
 from smpcore.model import PrototypeModel
 
 
-def wilson(hits: float, n: float) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share.
+def wilson(hits: float, n: float, level: float = 0.05) -> tuple[float, float]:
+    """Wilson's interval of a share.
 
     Written out because it is read at every picture of a drag: scipy's binomtest gives
     the same (a test holds it) but solves for a p-value first.
@@ -26,15 +26,18 @@ def wilson(hits: float, n: float) -> tuple[float, float]:
     hits, n : float
         `hits` of `n` rows; of dependent rows as many as there are independent ones in
         them (`effective_rows`). No rows tell nothing: from 0 to 1.
+    level : float
+        The interval covers 1 - level: 95 % by default.
 
     Returns
     -------
     low, high : float
     """
-    z2 = NORMAL_975**2
+    quantile = normal_quantile(level)
+    z2 = quantile**2
     middle = (hits + z2 / 2) / (n + z2)
     spread = (hits * (n - hits) / n if n else 0.0) + z2 / 4
-    half = NORMAL_975 * math.sqrt(spread) / (n + z2)
+    half = quantile * math.sqrt(spread) / (n + z2)
     return max(0.0, middle - half), min(1.0, middle + half)
 
 

@@ -15,6 +15,7 @@ from smpcore.figures.maps import (
     difference_map,
     window_points,
 )
+from smpcore.figures.performance import group_values, predicted_actual
 from smpcore.figures.portraits import (
     channels,
     densities,
@@ -22,6 +23,7 @@ from smpcore.figures.portraits import (
     picture,
     signed_bars,
 )
+from smpcore.figures.probabilities import decision_curve, reliability
 from smpcore.figures.series import series
 from smpcore.figures.surfaces import curve_view, prediction_raster
 from smpcore.figures.tradeoff import coverage, precision_recall, roc, tradeoff
@@ -49,15 +51,19 @@ __all__ = [
     "convergence",
     "coverage",
     "curve_view",
+    "decision_curve",
     "decision_raster",
     "densities",
     "difference_map",
     "embeddings",
+    "group_values",
     "missing_values",
     "pca_view",
     "picture",
     "precision_recall",
+    "predicted_actual",
     "prediction_raster",
+    "reliability",
     "roc",
     "scatter",
     "series",

@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from smpcore.figures.charts import OKABE_ITO, SYMBOLS
-from smpcore.figures.tradeoff import framed_above_legend
+from smpcore.figures.tradeoff import beside_others
 
 #: Colour and symbol of the marked model, in no group.
 _MARKED = {"color": OKABE_ITO[5], "symbol": "star", "size": 17}
@@ -79,7 +79,7 @@ def chip_peers(
     figure.update_xaxes(type="log", dtick="D2", title=titles[0])
     figure.update_yaxes(title=titles[1], tickformat=".0%")
     # On a phone the legend takes six lines.
-    return framed_above_legend(figure).update_layout(height=460)
+    return beside_others(figure).update_layout(height=460)
 
 
 def _group(figure: go.Figure, part: pd.DataFrame, cost: str, place: int) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from smpcore.datasets.quoting import plain_number
 from smpcore.figures.charts import OKABE_ITO, SYMBOLS
 
 #: Grey that is told from both backgrounds.
@@ -162,7 +163,7 @@ def _family(
             unselected={"marker": {"opacity": 1.0}},
             text=part["text"],
             customdata=part["at"],
-            hovertemplate="%{text}<br>%{y:.4g} at %{x:.4g}<br>" + words,
+            hovertemplate="%{text}<br>%{y:.4~r} at %{x:.4~r}<br>" + words,
         )
         labelled = True
 
@@ -190,7 +191,7 @@ def roc(points: pd.DataFrame, threshold: float) -> go.Figure:
         title="false positive rate (1 - specificity)", range=(-0.02, 1.02)
     )
     figure.update_yaxes(title="sensitivity", range=(-0.02, 1.02))
-    return framed_above_legend(figure)
+    return beside_others(figure)
 
 
 def precision_recall(points: pd.DataFrame, threshold: float) -> go.Figure:
@@ -211,7 +212,7 @@ def precision_recall(points: pd.DataFrame, threshold: float) -> go.Figure:
     _curve(figure, points, "sensitivity", "precision", threshold)
     figure.update_xaxes(title="recall (sensitivity)", range=(-0.02, 1.02))
     figure.update_yaxes(title="precision", range=(-0.02, 1.02))
-    return framed_above_legend(figure)
+    return beside_others(figure)
 
 
 def coverage(curve: pd.DataFrame, band: float) -> go.Figure:
@@ -233,7 +234,7 @@ def coverage(curve: pd.DataFrame, band: float) -> go.Figure:
     _curve(figure, shown, "coverage", "error", band)
     figure.update_xaxes(title="coverage: share of rows predicted", tickformat=".0%")
     figure.update_yaxes(title="error rate of predicted rows", tickformat=".1%")
-    return framed_above_legend(figure)
+    return beside_others(figure)
 
 
 def _curve(
@@ -245,9 +246,9 @@ def _curve(
         mode="lines+markers",
         marker={"size": 4},
         line={"color": OKABE_ITO[0], "shape": "linear"},
-        text=[f"{value:.4g}" for value in points["threshold"]],
-        hovertemplate="%{text}: %{y:.3g} at %{x:.3g}",
-        name="validation rows",
+        text=[f"{plain_number(value)}" for value in points["threshold"]],
+        hovertemplate="%{text}: %{y:.3~r} at %{x:.3~r}",
+        name="rows",
     )
     here = points.iloc[(points["threshold"] - threshold).abs().argsort()[:1]]
     figure.add_scatter(
@@ -269,18 +270,8 @@ def _framed(figure: go.Figure, height: int) -> go.Figure:
     )
 
 
-def framed_above_legend(figure: go.Figure) -> go.Figure:
-    """Give a chart its margins; the legend is below it, as the toolbar is above.
-
-    Parameters
-    ----------
-    figure : plotly.graph_objects.Figure
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-        The same.
-    """
+def beside_others(figure: go.Figure) -> go.Figure:
+    """A chart of thresholds: its legend is below, as the toolbar is above."""
     return _framed(figure, 360).update_layout(
         legend={"yref": "container", "y": 0, "yanchor": "bottom"}, margin={"b": 90}
     )

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from smpcore.datasets.quoting import shorten_name
+from smpcore.datasets.quoting import plain_number, shorten_name
 from smpcore.model.portraits import as_image, portraits
 
 if TYPE_CHECKING:
     from smpcore.model import PrototypeModel
 
 _FOR, _AGAINST = (0, 114, 178), (213, 94, 0)
+#: Where bars begin, in percent of the width; text stands from twice that on.
+_MIDDLE = 15
 #: Portraits of a summary, and bars and classes of each.
 _MOST_PORTRAITS, _FEW_BARS, _MOST_CLASSES = 12, 5, 10
 
@@ -80,22 +84,73 @@ def facts(model: PrototypeModel) -> dict[str, str]:
     }
 
 
+#: How every document looks.
+_STYLE = """
+body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
+  color: #1b1f24; background: #fff }
+table { border-collapse: collapse; margin: .5rem 0 }
+td, th { border: 1px solid #c5cad1; padding: .2rem .6rem; text-align: left }
+.wide { overflow-x: auto }
+"""
+#: It keeps a browser from running or fetching anything, whatever is inside.
+_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+)
+
+
+def document(title: str, body: str, style: str = "", script: str = "") -> str:
+    """A whole HTML document that needs no network.
+
+    Parameters
+    ----------
+    title : str
+        Name of the document.
+    body : str
+        HTML in which every text is escaped.
+    style : str
+        CSS besides that of all documents.
+    script : str
+        The only script that a browser may run: the policy names its hash.
+
+    Returns
+    -------
+    str
+    """
+    policy = _POLICY
+    if script:
+        script = f"\n{script}"
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        policy += f"; script-src 'sha256-{digest}'"
+        body += f'\n<script type="module">{script}</script>'
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{_STYLE}{style}</style>\n</head>\n"
+        f"<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
 def html_table(lines: Sequence[Mapping[str, Any]]) -> str:
-    """A table with the keys of its first line as headings; empty without lines."""
+    """A table with the keys of its first line as headings, if they are not blank."""
     if not lines:
         return ""
     head = "".join(f"<th>{escape(str(name))}</th>" for name in lines[0])
+    head = f"<tr>{head}</tr>"
+    kind = ""
+    if not any(str(name).strip() for name in lines[0]):
+        head, kind = "", ' class="plain"'
     body = "".join(
         "<tr>"
         + "".join(f"<td>{escape(_text(v))}</td>" for v in line.values())
         + "</tr>"
         for line in lines
     )
-    return f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>'
+    return f'<div class="wide"><table{kind}>{head}{body}</table></div>'
 
 
 def _text(value: Any) -> str:
-    return f"{value:.5g}" if isinstance(value, float) else str(value)
+    return f"{plain_number(value, 5)}" if isinstance(value, float) else str(value)
 
 
 def portrait(
@@ -189,18 +244,25 @@ def _bars(
     order = order[:most]
     top, lines = float(np.abs(values[order]).max()), []
     for i, f in enumerate(order):
-        length = 150 * abs(values[f]) / top
-        start = 150 if values[f] > 0 else 150 - length
+        length = _MIDDLE * abs(values[f]) / top
+        start = _MIDDLE if values[f] > 0 else _MIDDLE - length
         tint = _FOR if values[f] > 0 else _AGAINST
         label = shorten_name(names[f], 40)
+        # The number stands first: what a small screen cuts off is the end of a name.
         lines.append(
-            f'<rect x="{start:.1f}" y="{22 * i + 3}" width="{length:.1f}" height="16" '
-            f'fill="rgb{tint}"/><text x="310" y="{22 * i + 16}" font-size="14" '
-            f'fill="currentColor">{escape(label)}: {texts[f]:.4g}</text>'
+            f'<rect x="{start:.2f}%" y="{22 * i + 3}" width="{length:.2f}%" '
+            f'height="16" fill="rgb{tint}"/><text x="{2 * _MIDDLE + 1}%" '
+            f'y="{22 * i + 16}" font-size="14" fill="currentColor">'
+            f"{plain_number(texts[f])} {escape(label)}</text>"
         )
-    middle = f'<path d="M150 0V{22 * len(order)}" stroke="#555"/>'
-    title, body = f"Bars of {name}", middle + "".join(lines)
-    return _svg(640, 22 * len(order), title, body) + more
+    height = 22 * len(order)
+    middle = f'<line x1="{_MIDDLE}%" x2="{_MIDDLE}%" y2="{height}" stroke="#555"/>'
+    # Without a viewBox letters keep their size, however small the screen.
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="100%" height="{height}" '
+        f'style="max-width: 640px" role="img" aria-label="Bars of {escape(name)}">'
+        f"{middle}{''.join(lines)}</svg>{more}"
+    )
 
 
 def _svg(width: int, height: int, title: str, body: str) -> str:

@@ -31,7 +31,7 @@ from smpcore.codegen.program import (
     WeightedSums,
 )
 from smpcore.codegen.similarities import SIMILARITIES
-from smpcore.codegen.targets import onnx, python
+from smpcore.codegen.targets import onnx, scripts
 from smpcore.codegen.targets.c99 import source
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
 from tests.smpcore.codegen.random_models import random_linear
@@ -49,7 +49,8 @@ READERS = {
     "bounds": (bounds._bounds, KINDS - IN_INTEGERS),
     "c99": (source._code, IN_BOTH | {SparseCode}),
     "onnx": (onnx._write, KINDS - IN_INTEGERS - {SparseCode}),
-    "python": (python._python, IN_INTEGERS | IN_BOTH),
+    "constants of scripts": (scripts.constants_of, KINDS),
+    "functions of scripts": (scripts.functions_of, KINDS),
 }
 
 

@@ -1,4 +1,4 @@
-"""What each operation is in JavaScript: its constants, and functions of them.
+"""What each operation is in JavaScript: functions of its constants.
 
 Numbers of JavaScript are 64-bit floats. In 32-bit floats `round` is `Math.fround`: a
 sum or product of two float32 in 64 bits, rounded to float32, has the bits of the
@@ -7,129 +7,9 @@ emulator. Of integers `round` does nothing: they are exact below 2^53.
 
 from __future__ import annotations
 
-from functools import singledispatch
-from typing import Any
-
-import numpy as np
-
-from smpcore.codegen import float32, sparse_code
-from smpcore.codegen.fixed_point import TABLE
-from smpcore.codegen.program import (
-    Features,
-    FixedPointFeatures,
-    FixedPointSimilarities,
-    Operation,
-    Similarities,
-    SparseCode,
-    WeightedInputs,
-    WeightedSums,
-)
 from smpcore.codegen.targets.javascript.literals import declared
 from smpcore.codegen.targets.javascript.sparse_code import SPARSE_CODE
-
-
-@singledispatch
-def javascript_of(operation: Operation) -> tuple[Any, ...]:
-    """Constants of an operation, then the functions that compute it.
-
-    Parameters
-    ----------
-    operation : Operation
-
-    Returns
-    -------
-    constants : dict of str to value
-        See `literals.literal`.
-    *functions : str
-        What the last one needs, then that one: named as the operation, in camel case.
-    """
-    raise NotImplementedError(type(operation).__name__)
-
-
-def _arrays(operation: Operation, *names: str) -> dict[str, Any]:
-    found = {name.upper(): getattr(operation, name) for name in names}
-    # An empty list is one line, whatever its type.
-    return {n: v if v.size else [] for n, v in found.items()}
-
-
-@javascript_of.register
-def _(operation: WeightedInputs) -> tuple[Any, ...]:
-    names = "bias", "start", "input", "level", "weight"
-    return _arrays(operation, *names), _TERM, _WEIGHTED_INPUTS
-
-
-@javascript_of.register
-def _(operation: Features) -> tuple[Any, ...]:
-    constants, texts = _arrays(operation, "input", "level", "factor"), [_TERM]
-    value, result = "round(term(values, f) * factor)", "t"
-    if operation.is_moved:
-        constants |= _arrays(operation, "move")
-        value = f"round({value} + MOVE[f])"
-    lines = [f"  let t = Array.from(FACTOR, (factor, f) => {value});"]
-    if operation.normalise:
-        texts += [_BITS, _INVERSE_ROOT, _ADDED]
-        if "mean" in operation.normalise:
-            constants["ONE_OF_ALL"] = operation.share
-            lines.append("  const mean = round(added(t) * ONE_OF_ALL);")
-            lines.append("  t = t.map((v) => round(v - mean));")
-        lines.append("  const root = inverseRoot(added(t.map((v) => round(v * v))));")
-        result = "t.map((v) => round(v * root))"
-    body = "\n".join([*lines, f"  return {result};"])
-    return constants, *texts, f"{_FEATURES}{body}\n}}\n"
-
-
-@javascript_of.register
-def _(operation: Similarities) -> tuple[Any, ...]:
-    step, finish, _ = operation.kind
-    constants, texts = _arrays(operation, "constant", "anchor"), []
-    if step == "exp2":
-        constants |= _arrays(operation, "share")
-    if finish == "power":
-        constants["DEGREE"] = operation.degree
-    if finish == "ratio":
-        texts += [_BITS, _INVERSE_ROOT]
-    if operation.kind.is_exponential:
-        texts += [_BITS, _EXP2_MINUS]
-    text = _SIMILARITIES.replace("@step@", _STEPS[step])
-    return constants, *texts, text.replace("@finish@", _FINISHES[finish])
-
-
-@javascript_of.register
-def _(operation: WeightedSums) -> tuple[Any, ...]:
-    return _arrays(operation, "bias", "start", "row", "weight"), _WEIGHTED_SUMS
-
-
-@javascript_of.register
-def _(operation: SparseCode) -> tuple[Any, ...]:
-    names = "FLAT", "EQUAL", "DEPENDENT", "LITTLE", "GONE"
-    constants = {
-        **{name: getattr(sparse_code, name) for name in names},
-        "CODE_SIZE": operation.limit,
-        "MOST_STEPS": sparse_code.most_steps(operation.limit),
-        "N_OUTPUTS": operation.votes.shape[1],
-        "WITHOUT_CODE": operation.fallback,
-        "UNREPRESENTED": np.float32(operation.unrepresented),
-        **_arrays(operation, "gram", "votes"),
-    }
-    return constants, _BITS, _INVERSE_ROOT, SPARSE_CODE
-
-
-@javascript_of.register
-def _(operation: FixedPointFeatures) -> tuple[Any, ...]:
-    names = "input", "level", "factor", "origin", "places"
-    constants = {**_arrays(operation, *names), "TOP": operation.top}
-    return constants, _TERM, _FIXED_POINT_FEATURES
-
-
-@javascript_of.register
-def _(operation: FixedPointSimilarities) -> tuple[Any, ...]:
-    names = "drop", "gain", "half", "down", "last"
-    constants = {name.upper(): getattr(operation.exp2, name) for name in names}
-    size = "d * d" if operation.power == 2 else "Math.abs(d)"
-    text = _FIXED_POINT_SIMILARITIES.replace("@size@", size)
-    constants |= {"N_ANCHORS": len(operation.anchor), "TABLE": TABLE}
-    return {**constants, **_arrays(operation, "anchor")}, text
-
+from smpcore.codegen.targets.scripts import EXP2, INVERSE_ROOT
 
 _TERM = """\
 /** Value of the input of a term; 1 or 0 of one of its levels. */
@@ -155,9 +35,26 @@ _ADDED = """\
 const added = (values) => values.reduce((total, value) => round(total + value), 0);
 """
 
-_FEATURES = """\
-function features(values) {
-"""
+_FEATURES = {
+    "features": "function features(values) {\n",
+    "not moved": """\
+  let t = Array.from(FACTOR, (factor, f) => round(term(values, f) * factor));
+""",
+    "moved": (
+        "  let t = Array.from(FACTOR, (factor, f) => "
+        "round(round(term(values, f) * factor) + MOVE[f]));\n"
+    ),
+    "less the mean": """\
+  const mean = round(added(t) * ONE_OF_ALL);
+  t = t.map((v) => round(v - mean));
+""",
+    "of length 1": """\
+  const root = inverseRoot(added(t.map((v) => round(v * v))));
+  return t.map((v) => round(v * root));
+}
+""",
+    "of any length": "  return t;\n}\n",
+}
 
 #: The bits of a float32 are the same in every engine; an operator ** need not be.
 _BITS = """\
@@ -166,7 +63,7 @@ const float = new Float32Array(bits.buffer);
 """
 
 _EXP2_MINUS = (
-    declared({"CUTOFF": float32.CUTOFF, "EXP2": float32.EXP2})
+    declared(EXP2)
     + """
 /** 2^-u. */
 function exp2Minus(u) {
@@ -181,14 +78,7 @@ function exp2Minus(u) {
 )
 
 _INVERSE_ROOT = (
-    declared(
-        {
-            "LEAST_SQUARE": float32.LEAST,
-            "MOST_SQUARE": float32.MOST,
-            "GUESS": float32.GUESS,
-            "NEWTON_STEPS": float32.STEPS,
-        }
-    )
+    declared(INVERSE_ROOT)
     + """
 /** 1 / sqrt(square); 0 for a number that is too small. */
 function inverseRoot(square) {
@@ -220,18 +110,18 @@ function similarities(t) {
 
 #: What a feature adds.
 _STEPS = {
-    "square": """\
+    "step square": """\
       const apart = round(t[f] - a);
       total = round(total + round(apart * apart));
 """,
-    "absolute": "      total = round(total + Math.abs(round(t[f] - a)));\n",
-    "product": "      total = round(total + round(a * t[f]));\n",
-    "exp2": """\
+    "step absolute": "      total = round(total + Math.abs(round(t[f] - a)));\n",
+    "step product": "      total = round(total + round(a * t[f]));\n",
+    "step exp2": """\
       const apart = round(t[f] - a);
       const alike = exp2Minus(round(apart * apart));
       total = round(total + round(SHARE[f] * alike));
 """,
-    "overlap": """\
+    "step overlap": """\
       whole = round(whole + (t[f] < a ? a : t[f]));
       total = round(total + (t[f] < a ? t[f] : a));
 """,
@@ -239,14 +129,14 @@ _STEPS = {
 
 #: What becomes of the total.
 _FINISHES = {
-    "exp2": "    return exp2Minus(total);\n",
-    "power": """\
+    "finish exp2": "    return exp2Minus(total);\n",
+    "finish power": """\
     let power = total;
     for (let k = 1; k < DEGREE; ++k) power = round(power * total);
     return power;
 """,
-    "none": "    return total;\n",
-    "ratio": """\
+    "finish none": "    return total;\n",
+    "finish ratio": """\
     const root = inverseRoot(whole);
     return round(round(total * root) * root);
 """,
@@ -297,3 +187,24 @@ function fixedPointSimilarities(t) {
   });
 }
 """
+
+#: See `scripts.functions_of`.
+TEXTS = {
+    "name": "camelCase",
+    "term": _TERM,
+    "weighted inputs": _WEIGHTED_INPUTS,
+    "added": _ADDED,
+    "bits": _BITS,
+    "exp2": _EXP2_MINUS,
+    "inverse root": _INVERSE_ROOT,
+    "similarities": _SIMILARITIES,
+    "weighted sums": _WEIGHTED_SUMS,
+    "sparse code": SPARSE_CODE,
+    "fixed point features": _FIXED_POINT_FEATURES,
+    "fixed point similarities": _FIXED_POINT_SIMILARITIES,
+    "power 1": "Math.abs(d)",
+    "power 2": "d * d",
+    **_FEATURES,
+    **_STEPS,
+    **_FINISHES,
+}

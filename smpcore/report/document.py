@@ -1,86 +1,26 @@
 """One page of HTML to take away: a model, its prototypes, what was noted on them.
 
-It needs no network and runs no script. Every text is escaped; pictures are inline SVG.
+It needs no network. Every text is escaped, pictures are inline SVG, and the only script
+that a browser may run is the one whose hash the page's policy names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from html import escape
-from typing import Any
+from pathlib import Path
 
-import numpy as np
-
-from smpcore.explain import Rule, ScoreCard, rule_in_words
+from smpcore.datasets import plain_number
+from smpcore.explain import rule_in_words
 from smpcore.model import PrototypeModel, portraits
-from smpcore.model.html import facts, html_table, portrait
-
-__all__ = ["Page", "report"]
+from smpcore.model.html import document, facts, html_table, portrait
+from smpcore.report.calculator import Calculator, calculator_html
+from smpcore.report.page import Page, Section
 
 _MOST_BARS = 15
 _MOST_PROTOTYPES = 60
-_STYLE = """
-body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
-  color: #1b1f24; background: #fff }
-table { border-collapse: collapse; margin: .5rem 0 }
-td, th { border: 1px solid #c5cad1; padding: .2rem .6rem; text-align: left }
-section { border-top: 1px solid #c5cad1; margin-top: 1.5rem }
-.rule { white-space: pre-wrap; font-family: monospace }
-.warning { border-left: 4px solid #d55e00; padding-left: .6rem }
-.wide { overflow-x: auto }
-"""
-
-
-@dataclass(frozen=True)
-class Page:
-    """What a report says besides the model itself.
-
-    Parameters
-    ----------
-    title : str
-        Heading of the report and name of the document.
-    facts : mapping of str to str
-        Data, split, method, accuracy, in the order shown.
-    names, notes : mapping of int to str
-        What an expert wrote on a prototype.
-    warnings : mapping of int to sequence of str
-        What to read with care about a prototype.
-    prototypes : sequence of mapping
-        One line of a table per prototype.
-    portraits : ndarray of shape (n_prototypes, n_features)
-        Weights, or values of a case. Of a picture NaN is crossed out: what stands
-        there was forbidden.
-    signed : bool
-        Whether the portraits are weights.
-    shape : tuple of int
-        Of a sample: portraits of two and more dimensions are drawn as pictures.
-    what : str
-        What the portraits show.
-    rows : sequence of mapping
-        Real rows that the report quotes; empty if none.
-    rule : Rule, optional
-        Sentences and tables of points, before the formula.
-    card : ScoreCard, optional
-        The rule as points that are added by hand.
-    accuracy_of_card : str
-        How good the card is, in sentences.
-    """
-
-    title: str
-    facts: Mapping[str, str]
-    portraits: np.ndarray
-    signed: bool
-    shape: tuple[int, ...] = ()
-    what: str = ""
-    names: Mapping[int, str] = field(default_factory=dict)
-    notes: Mapping[int, str] = field(default_factory=dict)
-    warnings: Mapping[int, Sequence[str]] = field(default_factory=dict)
-    prototypes: Sequence[Mapping[str, Any]] = ()
-    rows: Sequence[Mapping[str, Any]] = ()
-    rule: Rule | None = None
-    card: ScoreCard | None = None
-    accuracy_of_card: str = ""
+#: Longer tables are folded.
+_MOST_LINES = 40
+_STYLE = Path(__file__).with_name("style.css").read_text("ascii")
 
 
 def report(model: PrototypeModel, page: Page | None = None) -> str:
@@ -108,10 +48,20 @@ def report(model: PrototypeModel, page: Page | None = None) -> str:
     if page is None:
         drawn, shape = portraits(model), model.sample_shape
         page = Page(
-            "Prototypes", facts(model), drawn.values, drawn.signed, shape, drawn.what
+            title="Prototypes",
+            facts=facts(model),
+            portraits=drawn.values,
+            signed=drawn.signed,
+            shape=shape,
+            what=drawn.what,
+            calculator=Calculator(),
         )
+    trial, script = "", ""
+    if page.calculator is not None:
+        trial, script = calculator_html(model, page.calculator)
     sections = [
         html_table([{"": name, " ": text} for name, text in page.facts.items()]),
+        trial,
         f"<p>Type of prototype: {escape(model.kind_of_prototype)}.  "
         f"{escape(page.what)}</p>",
         "<h2>Decision rule</h2>",
@@ -119,6 +69,7 @@ def report(model: PrototypeModel, page: Page | None = None) -> str:
         "<details><summary>As a formula</summary>",
         f'<p class="rule">{escape(chr(10).join(rule_in_words(model)))}</p></details>',
         *([] if page.card is None else _card(page)),
+        *map(_section, page.sections),
         "<h2>Prototypes</h2>",
         html_table(page.prototypes),
     ]
@@ -137,15 +88,22 @@ def report(model: PrototypeModel, page: Page | None = None) -> str:
         )
     else:
         sections.append("<p>None.</p>")
-    # The policy keeps a browser from running or fetching anything, whatever is inside.
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(page.title)}</title>\n<style>{_STYLE}</style>\n</head>\n"
-        f"<body>\n<h1>{escape(page.title)}</h1>\n" + "\n".join(sections)
-    ) + "\n</body>\n</html>\n"
+    body = "\n".join([f"<h1>{escape(page.title)}</h1>", *sections])
+    return document(page.title, body, _STYLE, script)
+
+
+def _section(section: Section) -> str:
+    """A heading, paragraphs and tables; a long table is folded."""
+    blocks = []
+    for block in section.blocks:
+        html = (
+            f"<p>{escape(block)}</p>" if isinstance(block, str) else html_table(block)
+        )
+        if not isinstance(block, str) and len(block) > _MOST_LINES:
+            lines = f"<summary>Table of {len(block)} lines</summary>"
+            html = f"<details>{lines}{html}</details>"
+        blocks.append(html)
+    return f"<h2>{escape(section.title)}</h2>" + "".join(blocks)
 
 
 def _points(page: Page) -> list[str]:
@@ -158,7 +116,9 @@ def _points(page: Page) -> list[str]:
                 page.names.get(table.prototype) or f"Prototype {table.prototype + 1}"
             )
             name = f"{title}: {name}"
-        start = "" if table.start is None else f", constant {table.start:.3g}"
+        start = (
+            "" if table.start is None else f", constant {plain_number(table.start, 3)}"
+        )
         lines += [f"<h3>{escape(name + start)}</h3>", html_table(table.lines)]
         if more := table.n_left_out:
             lines.append(

@@ -1,0 +1,1 @@
+"""Performance: the confusion matrix, threshold, probabilities, errors, subgroups."""

@@ -1,0 +1,25 @@
+"""A model as one page of HTML to take away, on which it can be tried."""
+
+from smpcore.report.calculator import Calculator, typical_row
+from smpcore.report.document import report
+from smpcore.report.numbers import numbers_section
+from smpcore.report.page import Page, Section
+from smpcore.report.sections import (
+    columns_section,
+    confusion_section,
+    parts_section,
+    versions_section,
+)
+
+__all__ = [
+    "Calculator",
+    "Page",
+    "Section",
+    "columns_section",
+    "confusion_section",
+    "numbers_section",
+    "parts_section",
+    "report",
+    "typical_row",
+    "versions_section",
+]
