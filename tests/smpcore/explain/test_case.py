@@ -125,13 +125,27 @@ def test_the_change_changes_the_answer():
     assert "no advice" in case.change
 
 
+def test_columns_that_cannot_be_changed_are_left_as_they_are():
+    for name, method in (("breast_cancer", "smp"), ("diabetes", "supersparse")):
+        dataset, division, of = explainer(name, method)
+        row = dataset.frame.iloc[[division.validation[0]]]
+        changed = {line["column"] for line in of.explain(row, "a row").changes}
+        inputs = [replace(i, fixed=i.name in changed) for i in of.preparation.inputs]
+        preparation = replace(of.preparation, inputs=tuple(inputs))
+        held = replace(of, preparation=preparation).explain(row, "a row")
+        assert changed and held.changes != of.explain(row, "a row").changes
+        assert not changed & {line["column"] for line in held.changes}
+
+
 def test_what_is_odd_about_the_row_is_said_in_words():
     dataset = hostile_table()
     _, _, of = explainer(dataset, "smp")
     row = dataset.frame.iloc[[0]].assign(**{HOSTILE: 99.0, "site <b>": "elsewhere"})
     row["age"] = np.nan
     said = " ".join(of.explain(row, "a row").remarks)
-    assert "= 99 (" in said and "Missing: age." in said
+    spec = next(s for s in of.preparation.inputs if s.name == "age")
+    counts_as = spec.text(np.full(of.X.shape[1], spec.fill))
+    assert "= 99 (" in said and f"Missing: age (counts as {counts_as})." in said
     assert "site <b> = elsewhere" in said
     case = of.explain(dataset.frame.iloc[[0]], "a row")
     assert case.remarks == ("Nothing was missing, out of range or unseen.",)
