@@ -42,8 +42,8 @@ def single_column_changes(
     -------
     list of dict
         For each used column that can be changed and can do it, the smallest change in
-        standard deviations first: ``column``, ``now``, ``raises it at`` and ``lowers it at`` as text,
-        empty where no value within the training range does.
+        standard deviations first: ``column``, ``now``, ``raises it at`` and
+        ``lowers it at`` as text, empty where no value within the training range does.
 
     Raises
     ------
