@@ -136,7 +136,7 @@ class CaseExplainer:
         row: pd.DataFrame,
         title: str,
         facts: Mapping[str, str] | None = None,
-        frozen: Sequence[int] = (),
+        frozen: Sequence[int] | None = None,
         without: int = -1,
     ) -> Case:
         """Describe the answer to one row.
@@ -149,8 +149,9 @@ class CaseExplainer:
             Which row it is.
         facts : mapping of str to str, optional
             What the caller knows of it.
-        frozen : sequence of int
-            Features that the smallest change leaves as they are.
+        frozen : sequence of int, optional
+            Features that the smallest change leaves as they are; by default those of
+            the columns that cannot be changed.
         without : int
             Position of the row itself in `X`; -1: it is no training row.
 
@@ -314,7 +315,7 @@ class CaseExplainer:
         )
 
     def _change(
-        self, x: np.ndarray, frozen: Sequence[int]
+        self, x: np.ndarray, frozen: Sequence[int] | None
     ) -> tuple[str, list[dict[str, Any]]]:
         """The smallest change that the answer would not survive."""
         model = self.model
