@@ -155,7 +155,7 @@ def answers(
         table = answer_rows(model, context.data.preparation, matched.frame, whole)
         return table.set_axis(pd.RangeIndex(1, len(table) + 1, name="row"), axis=0)
 
-    about = context.key, context.operating
+    about = context.key, context.operating, model.calibration is not None
     key = file.id, about, pairs(_replacements(file))
     return session.remembered("answers", key, compute)
 
