@@ -45,9 +45,9 @@ class Rows:
         Position in the table -> what is known of the row.
     training : ndarray of int, shape (n_samples,), optional
         Position of each row among the training rows; -1: it is none.
-    frozen : list of int or None
-        Features that the smallest change leaves as they are; None: those of columns
-        that cannot be changed.
+    frozen : list of int, optional
+        Features that the smallest change leaves as they are; by default those of the
+        columns that cannot be changed.
     """
 
     frame: pd.DataFrame

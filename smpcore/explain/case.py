@@ -149,7 +149,7 @@ class CaseExplainer:
             Which row it is.
         facts : mapping of str to str, optional
             What the caller knows of it.
-        frozen : sequence of int
+        frozen : sequence of int, optional
             Features that the smallest change leaves as they are; by default those of
             the columns that cannot be changed.
         without : int

@@ -41,9 +41,9 @@ def single_column_changes(
     Returns
     -------
     list of dict
-        For each used column that can be changed and can do it, the smallest change in
-        standard deviations first: ``column``, ``now``, ``raises it at`` and
-        ``lowers it at`` as text, empty where no value within the training range does.
+        For each used column that can do it and may be changed, the smallest change in
+        standard deviations first: ``column``, ``now``, ``raises it at`` and ``lowers
+        it at`` as text, empty where no value within the training range does.
 
     Raises
     ------

@@ -11,7 +11,7 @@ import pytest
 
 from smpcore import METHODS, load_dataset, prepare, split
 from smpcore.case_sheet import case_sheet
-from smpcore.datasets import make_dataset, plain_number
+from smpcore.datasets import CleaningStep, make_dataset, plain_number
 from smpcore.explain import CaseExplainer, single_column_changes
 from smpcore.model import Calibration, chance
 
@@ -312,3 +312,23 @@ def test_moves_of_a_curve_move_so_far_and_no_nearer_value_does(place):
             assert moved[-1] >= 20 - 1e-9
             near = abs(grid[:, spec.first] - value) <= 10.0**-spec.decimals
             assert (moved[~near] < 20 * (1 + 1e-6)).all()
+
+
+def test_a_sheet_keeps_what_cannot_be_changed():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.normal(size=(120, 2)).round(2), columns=["age", "dose"])
+    sums = frame["age"] + frame["dose"]
+    steps = [CleaningStep("age", fixed=True)]
+    for target, method in (
+        (np.where(sums > 0, "yes", "no"), "smp"),
+        (sums, "supersparse"),
+    ):
+        for cleaning, columns in ((steps, {"dose"}), ([], {"age", "dose"})):
+            table = frame.assign(y=target)
+            roles = {"y": "target"}
+            data = make_dataset(table, "t", roles=roles, cleaning=cleaning)
+            _, division, of = explainer(data, method)
+            rows = (data.frame.iloc[[i]] for i in division.validation)
+            cases = [of.explain(row, "a row") for row in rows]
+            changed = {line["column"] for case in cases for line in case.changes}
+            assert changed == columns
