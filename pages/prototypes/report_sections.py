@@ -15,6 +15,8 @@ from smpcore.datasets import plural
 from smpcore.evaluation import group_rows, row_measures
 from smpcore.report import (
     Section,
+    calibration_section,
+    cleaning_section,
     columns_section,
     confusion_section,
     numbers_section,
@@ -28,12 +30,21 @@ def _confusion(context: ModelContext, _: bool) -> Section | None:
     """Counts of each open part; none of a regression."""
     if context.model.classes is None:
         return None
+    return confusion_section(context.model, _rows(context, context.open_parts))
+
+
+def _rows(context: ModelContext, parts: list[str]) -> dict[str, tuple]:
+    """Inputs, labels and clusters of the rows of parts, by their titles."""
     data = context.data
-    parts = {
-        TITLES[part]: (*data.of(part), data.clusters(part))
-        for part in context.open_parts
-    }
-    return confusion_section(context.model, parts)
+    return {TITLES[p]: (*data.of(p), data.clusters(p)) for p in parts}
+
+
+def _calibration(context: ModelContext, _: bool) -> Section | None:
+    """Checked on open parts that it was not learned on; none without one."""
+    if context.model.calibration is None:
+        return None
+    parts = [part for part in context.open_parts if part != "train"]
+    return calibration_section(context.model, _rows(context, parts))
 
 
 def _threshold(context: ModelContext, _: bool) -> Section | None:
@@ -79,6 +90,11 @@ def _columns(context: ModelContext, _: bool) -> Section:
     return columns_section(data.dataset, data.preparation, rows, names)
 
 
+def _cleaning(context: ModelContext, _: bool) -> Section | None:
+    """The steps that the table went through; none if nothing was cleaned."""
+    return cleaning_section(context.table)
+
+
 def _parts(context: ModelContext, _: bool) -> Section:
     return parts_section(context.data.dataset, context.data.split, opened(context))
 
@@ -107,7 +123,9 @@ SECTIONS: tuple[Callable[[ModelContext, bool], Section | None], ...] = (
     _confusion,
     _threshold,
     _subgroups,
+    _calibration,
     _columns,
+    _cleaning,
     _parts,
     _numbers,
     _versions,

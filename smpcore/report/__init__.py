@@ -1,6 +1,8 @@
 """A model as one page of HTML to take away, on which it can be tried."""
 
 from smpcore.report.calculator import Calculator, typical_row
+from smpcore.report.calibration import calibration_section
+from smpcore.report.cleaning import cleaning_section
 from smpcore.report.document import report
 from smpcore.report.numbers import numbers_section
 from smpcore.report.page import Page, Section
@@ -16,6 +18,8 @@ __all__ = [
     "Calculator",
     "Page",
     "Section",
+    "calibration_section",
+    "cleaning_section",
     "columns_section",
     "confusion_section",
     "numbers_section",

@@ -19,7 +19,7 @@ from smpcore.evaluation import (
     Grouping,
     RowMeasure,
     class_numbers,
-    rate,
+    class_rates,
     subgroups,
 )
 from smpcore.model import PrototypeModel
@@ -76,7 +76,7 @@ def columns_section(
     words = (
         "Medians, levels and ranges are those of the training rows. A category is a "
         "feature of 0 or 1 for each of its levels, of two levels for the rarer one; a "
-        "level that the training rows do not have counts as a missing one."
+        "level that the training rows do not have is none of them."
     )
     return Section("Columns and missing values", (words, lines))
 
@@ -158,7 +158,7 @@ def _target_summary(dataset: Dataset, rows: np.ndarray) -> dict[str, str]:
 def confusion_section(
     model: PrototypeModel, parts: Mapping[str, tuple[np.ndarray, ...]]
 ) -> Section:
-    """Count answers by true class, with the recall of each class.
+    """Count answers by true class, with recall and precision of each class.
 
     Parameters
     ----------
@@ -173,7 +173,8 @@ def confusion_section(
     """
     blocks: list[Any] = [
         "Rows of a table are true classes, columns predictions. Recall: share of a "
-        "class that is found, with Wilson's 95 % interval."
+        "class that is found. Precision: share of the predictions of a class that are "
+        "right. Intervals are Wilson's."
     ]
     for title, (X, y, clusters) in parts.items():
         truth = class_numbers(y, model.classes)
@@ -193,19 +194,20 @@ def _confusion(
     clusters: np.ndarray | None,
 ) -> list[dict[str, str]]:
     lines = []
-    for number, label in enumerate(classes):
-        of_class = truth == number
-        counts = np.bincount(answers[of_class], minlength=len(classes))
-        line = {"true class": str(label)}
+    rates = class_rates(truth, answers, classes, clusters).to_dict("records")
+    for number, rate in enumerate(rates):
+        line = {"true class": rate["class"]}
+        counts = np.bincount(answers[truth == number], minlength=len(classes))
         for other, count in zip(classes, counts, strict=True):
             line[f"predicted {other}"] = str(count)
-        n, hits = int(of_class.sum()), int(counts[number])
-        line |= {"rows": str(n), "recall": "", "95 % interval": ""}
-        if n:
-            units = None if clusters is None else clusters[of_class]
-            low, high = rate(answers[of_class] == number, units).interval
-            line["recall"] = f"{100 * hits / n:.1f} %"
-            line["95 % interval"] = f"{100 * low:.1f} to {100 * high:.1f} %"
+        line["rows"] = str(rate["rows"])
+        for name in ("recall", "precision"):
+            values = [100 * rate[f"{name}{end}"] for end in ("", "_low", "_high")]
+            share, interval = "", ""
+            if np.isfinite(values[0]):
+                share = f"{values[0]:.1f} %"
+                interval = f"{values[1]:.1f} to {values[2]:.1f} %"
+            line |= {name: share, f"95 % interval of {name}": interval}
         lines.append(line)
     return lines
 
