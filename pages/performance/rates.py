@@ -13,6 +13,7 @@ from pages.state import session
 from pages.ui.elements import table
 from pages.ui.glossary import define
 from pages.ui.readouts import cluster_summary, percent
+from smpcore.datasets import plain_number
 from smpcore.evaluation import (
     Rate,
     class_rates,
@@ -56,7 +57,7 @@ def rate_table(rows: EvaluatedRows, matrix: Matrix, place: Any) -> None:
         0.01,
         99.99,
         value=session.remembered("prevalence", digest, lambda: None),
-        placeholder=f"{100 * share:.3g} (in these rows)",
+        placeholder=f"{plain_number(100 * share, 3)} (in these rows)",
         key="prevalence",
         help=define("Prevalence"),
     )

@@ -14,9 +14,9 @@ from pages.state import session, widget_state
 from pages.ui.elements import download, problems_shown, table
 from pages.ui.glossary import define
 from pages.ui.readouts import cluster_summary, percent
-from pages.ui.text import message, short_label
+from pages.ui.text import escape_markdown, message, short_label
 from smpcore import figures
-from smpcore.datasets import list_names
+from smpcore.datasets import list_names, plain_number
 from smpcore.evaluation import (
     FEWEST_ROWS,
     LEVEL,
@@ -98,7 +98,7 @@ def _show(rows: EvaluatedRows, measure: RowMeasure, lines: pd.DataFrame) -> None
     """Draw the groups, and say which differ, how sure that is and of how few rows."""
     overall = float(np.nanmean(measure.values))
     n_groups = len(lines)
-    value = percent(overall) if measure.is_share else f"{overall:.4g}"
+    value = percent(overall) if measure.is_share else plain_number(overall)
     message(st.markdown, f"{measure.name} of all {rows.title}: {value}.")
     for sentence in differences_in_words(lines, measure.is_share):
         message(st.markdown, sentence)
@@ -108,13 +108,15 @@ def _show(rows: EvaluatedRows, measure: RowMeasure, lines: pd.DataFrame) -> None
     point = operating_point.current(rows) if rows.is_binary else None
     moved = ""
     if point and point.threshold:
-        moved = f" At the threshold {point.threshold:.4g} of the second class."
+        label = escape_markdown(short_label(rows.fitted.classes[1]))
+        moved = f" Threshold {plain_number(point.threshold)} on the margin of {label}."
     tests = "Differences from all other rows: score test, not below Fisher's exact one"
     if not measure.is_share:
         tests = "Differences from all other rows: Welch's t test"
     st.caption(
         f"Intervals hold together for the {n_groups} groups (Bonferroni: each at "
-        f"{100 - 100 * LEVEL / n_groups:.4g} %{cluster_summary(rows.data)}). {tests}, "
+        f"{plain_number(100 - 100 * LEVEL / n_groups)} %{cluster_summary(rows.data)}). "
+        f"{tests}, "
         f"corrected for the number of groups (Holm).{moved}",
         help=define("Simultaneous interval", "p (Holm)"),
     )
@@ -128,7 +130,7 @@ def differences_in_words(lines: pd.DataFrame, is_share: bool) -> list[str]:
     for line in lines[lines["p_value"] < LEVEL].itertuples():
         numbers = line.value, line.rest, line.difference_low, line.difference_high
         value, rest, low, high = (
-            f"{100 * n:.1f} %" if is_share else f"{n:.4g}" for n in numbers
+            f"{100 * n:.1f} %" if is_share else plain_number(n) for n in numbers
         )
         sentences.append(
             f"{short_label(line.group)} differs from the rest: {value} against {rest} "
