@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
 
+@functools.cache  # one is asked for at every picture of a drag
 def normal_quantile(level: float = 0.05) -> float:
     """Point that a standard normal variable is beyond, on either side, so often."""
     return -float(ndtri(level / 2))
