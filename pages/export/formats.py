@@ -40,7 +40,7 @@ def forms(
     for part in made.parts:
         rows = getattr(data.split, part)
         frame = data.dataset.frame.iloc[rows]
-        parts[part] = Rows(frame, data.y[rows], data.clusters(part))
+        parts[part] = Rows(frame, data.y[rows], data.clusters(part), data.weights(part))
     of = made.compiled, made.estimator.model_, data.preparation, parts
     return compare_number_formats(*of, ranges, stop, progress)
 

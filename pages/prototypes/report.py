@@ -15,7 +15,7 @@ from pages.prototypes.portraits import lines
 from pages.ui import readouts
 from pages.ui.elements import download
 from pages.ui.readouts import TITLES
-from smpcore import evaluate, report
+from smpcore import report
 from smpcore.datasets import plural
 from smpcore.explain import nearest_examples
 from smpcore.report import Page
@@ -99,7 +99,7 @@ def facts_of(context: ModelContext) -> dict[str, str]:
     if len(data.split.test) and not data.dataset.open_test:
         facts["Test set opened"] = "never"
     for part in context.open_parts:
-        scores = evaluate(context.model, *data.of(part), data.clusters(part))
+        scores = data.evaluate(context.model, part)
         for entry in readouts.of_part(TITLES[part], scores, data):
             facts[entry["name"]] = f"{entry['value']} ({entry['detail']})"
     if times := context.times_opened:

@@ -54,11 +54,8 @@ class Context:
 
     @property
     def whole(self) -> Dataset:
-        """The same with the question that is asked of it: its number may be cut."""
-        table = self.table
-        if self.choice.two_classes and table.task == "regression":
-            return cache.two_classes(table)
-        return table
+        """The same with the question that is asked of it."""
+        return asked(self.table, self.choice)
 
     @property
     def dataset(self) -> Dataset:
@@ -69,8 +66,9 @@ class Context:
     @property
     def task(self) -> str:
         """What the data ask for."""
-        if self.choice.data in BUNDLED and not self.choice.two_classes:
-            return BUNDLED[self.choice.data].task
+        choice = self.choice
+        if choice.data in BUNDLED and not (choice.two_classes or choice.follow_up):
+            return BUNDLED[choice.data].task
         return self.whole.task
 
     @cached_property
@@ -107,6 +105,7 @@ class Context:
         chosen = self.choice
         data = chosen.data, sorted(chosen.data_values.items()), chosen.token
         data = (*data, chosen.two_classes, *chosen.forbidden)
+        data += (chosen.follow_up,) * (chosen.follow_up is not None)
         parts = chosen.validation, chosen.test, chosen.seed
         model = chosen.method, sorted(self.values.items())
         words = repr((data, parts, model)).encode()
@@ -271,6 +270,18 @@ class Context:
                 low, high = ranges[param.name]
                 widened[param.name] = min(low, value), max(high, value)
         return widened
+
+
+def asked(table: Dataset, choice: Choice) -> Dataset:
+    """A table with the question that is asked of it.
+
+    Its number may be cut at the mean, or an event asked for within a time.
+    """
+    if (asks := choice.follow_up) is not None:
+        return cache.within(table, asks.time, asks.event, asks.horizon, asks.value)
+    if choice.two_classes and table.task == "regression":
+        return cache.two_classes(table)
+    return table
 
 
 def resolve(choice: Choice) -> Context:

@@ -71,7 +71,8 @@ def _curves(context: Context, model: PrototypeModel) -> None:
     positive = _positive(columns[0], data, model)
     sign = 1 if positive else -1
     margin, truth = sign * margins(model, X), y == model.classes[positive]
-    points = operating_points(margin, truth)
+    weights = data.weights("validation")
+    points = operating_points(margin, truth, weights)
     rule = _rule(columns[1:3], fixed=model.code_size > 0)
     wanted = columns[3].number_input(
         "Maximum error rate, %",
@@ -86,22 +87,34 @@ def _curves(context: Context, model: PrototypeModel) -> None:
         scores = _training_scores(context)
         if scores is None:
             return
+        of_train = data.of("train")[1] == model.classes[positive], data.weights("train")
         lead = scores[:, positive] - scores[:, 1 - positive]
-        scored = np.isfinite(lead)
-        truths = data.of("train")[1] == model.classes[positive]
-        lead, lead_truth, n_scored = lead[scored], truths[scored], int(scored.sum())
-        if rule:
-            threshold = rule(operating_points(lead, lead_truth))
-        band = band_for_error(reject_curve(lead, lead_truth, threshold), wanted / 100)
-    _rates(margin, truth, threshold, band, data.clusters("validation"))
+        threshold, band, n_scored = _chosen(lead, *of_train, rule, wanted / 100)
+    _rates(margin, truth, (threshold, band), data)
     st.caption(_source(n_scored, data))
-    curve = reject_curve(margin, truth, threshold)
+    curve = reject_curve(margin, truth, threshold, weights)
     area = _area(margin, truth, data)
     _pictures(points, curve, (threshold, band), area, len(y))
     left, right = st.columns([2, 5], vertical_alignment="center")
     args = context.key, sign * threshold, band
     left.button("Use on every page", key="use_operating", on_click=_set, args=args)
     right.caption(f"Used on every page: {context.operating or 'as fitted'}.")
+
+
+def _chosen(
+    lead: np.ndarray,
+    truth: np.ndarray,
+    weights: np.ndarray | None,
+    rule: Callable[[pd.DataFrame], float] | None,
+    wanted: float,
+) -> tuple[float, float, int]:
+    """Threshold and band of the training rows that have a score, and their number."""
+    scored = np.isfinite(lead)
+    lead, truth = lead[scored], truth[scored]
+    weights = None if weights is None else weights[scored]
+    threshold = rule(operating_points(lead, truth, weights)) if rule else 0.0
+    band = band_for_error(reject_curve(lead, truth, threshold, weights), wanted)
+    return threshold, band, int(scored.sum())
 
 
 def _positive(place: Any, data: cache.Parts, model: PrototypeModel) -> int:
@@ -154,7 +167,8 @@ def _pictures(
 
 def _area(margin: np.ndarray, truth: np.ndarray, data: cache.Parts) -> str:
     """The area under the ROC curve in words."""
-    share, low, high = roc_area(margin, truth, data.clusters("validation"))
+    of_rows = data.clusters("validation"), data.weights("validation")
+    share, low, high = roc_area(margin, truth, *of_rows)
     if np.isnan(share):
         return ""
     return f" AUC {share:.3f}, 95 % interval {low:.3f} to {high:.3f} (DeLong's)."
@@ -210,24 +224,27 @@ def _training_scores(context: Context) -> np.ndarray | None:
 def _rates(
     margin: np.ndarray,
     truth: np.ndarray,
-    threshold: float,
-    band: float,
-    clusters: np.ndarray | None,
+    moved: tuple[float, float],
+    data: cache.Parts,
 ) -> None:
     """Count what these settings do on the validation rows, with intervals."""
+    threshold, band = moved
     sure, yes = np.abs(margin - threshold) > band, margin > threshold
     words = (
         f"Threshold {threshold:.4g}, band ±{band:.4g}: {sure.sum()} of {len(margin)} "
         f"validation rows are predicted, {(yes != truth)[sure].sum()} of them wrong."
     )
-    rates = rates_at(margin, truth, threshold, band, clusters)
+    of_rows = data.clusters("validation"), data.weights("validation")
+    rates = rates_at(margin, truth, threshold, band, *of_rows)
     for name, (hits, n, low, high) in rates.items():
         words += f" {name.capitalize()}: " + (
-            f"{100 * hits / n:.0f} % ({hits} of {n}, 95 % interval {100 * low:.0f} to "
-            f"{100 * high:.0f} %)."
+            f"{100 * hits / n:.0f} % ({hits:.4g} of {n:.4g}, 95 % interval "
+            f"{100 * low:.0f} to {100 * high:.0f} %)."
             if n
             else "no row of that class is predicted."
         )
+    if data.weight_summary:
+        words += f" {data.weight_summary.capitalize()}."
     st.markdown(words)
 
 

@@ -13,7 +13,7 @@ from pages.state import session
 from pages.state.choice import Choice
 from pages.state.context import Context, resolve
 from pages.work import cache, fits
-from smpcore import SmpcoreError, compile_model, evaluate, export
+from smpcore import SmpcoreError, compile_model, export
 from smpcore.codegen import (
     CompiledModel,
     QuantModel,
@@ -143,9 +143,7 @@ def _provenance(context: Context, estimator: Any) -> dict[str, Any]:
     """Where the model comes from; no date, so that the bytes repeat."""
     choice, data = context.choice, context.data
     accuracy = {
-        part: measured(
-            evaluate(estimator.model_, *data.of(part), data.clusters(part)), data
-        )
+        part: measured(data.evaluate(estimator.model_, part), data)
         for part in context.open_parts
     }
     return {
@@ -184,6 +182,8 @@ def measured(scores: Scores | RegressionScores, data: cache.Parts) -> dict[str, 
     dict
     """
     about = {"interval_note": data.cluster_summary} if data.cluster_summary else {}
+    if data.row_weights is not None:
+        about["weights_note"] = data.weight_summary
     if isinstance(scores, Scores):
         return scores.as_dict() | about
     return scores.as_dict(float(np.median(data.of("train")[1]))) | about

@@ -6,6 +6,7 @@ from smpcore.datasets.bundled import (
     list_datasets,
     load_dataset,
 )
+from smpcore.datasets.censoring import answered, censoring_weights, training_rows
 from smpcore.datasets.checks import (
     MAX_CLASSES,
     check_fit,
@@ -16,6 +17,13 @@ from smpcore.datasets.checks import (
 from smpcore.datasets.columns import as_numbers, as_text
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.delimited import DECIMALS, DELIMITERS, ENCODINGS
+from smpcore.datasets.follow_up import MOST_WEIGHT, FollowUp
+from smpcore.datasets.follow_up_columns import (
+    event_values,
+    guess_follow_up,
+    horizons,
+    likely_event,
+)
 from smpcore.datasets.forbidding import (
     MOST_FORBIDDEN,
     forbid,
@@ -43,6 +51,7 @@ from smpcore.datasets.tables import (
     read_frame,
     read_table,
 )
+from smpcore.datasets.time_to_event import event_within
 from smpcore.datasets.times import distinct_times, read_times
 
 __all__ = [
@@ -55,9 +64,11 @@ __all__ = [
     "MAX_COLUMNS",
     "MAX_ROWS",
     "MOST_FORBIDDEN",
+    "MOST_WEIGHT",
     "TABLE_FORMATS",
     "Dataset",
     "DatasetInfo",
+    "FollowUp",
     "Input",
     "KernelFile",
     "Origin",
@@ -65,17 +76,24 @@ __all__ = [
     "Reading",
     "ReadingOptions",
     "Split",
+    "answered",
     "as_numbers",
     "as_text",
+    "censoring_weights",
     "check_fit",
     "distinct_times",
+    "event_values",
+    "event_within",
     "fetch_openml",
     "find_duplicates",
     "find_openml",
     "forbid",
     "forbiddable",
+    "guess_follow_up",
+    "horizons",
     "in_place",
     "leaky_features",
+    "likely_event",
     "list_datasets",
     "list_names",
     "listed",
@@ -93,4 +111,5 @@ __all__ = [
     "shorten_name",
     "shown",
     "split",
+    "training_rows",
 ]

@@ -27,6 +27,7 @@ from smpcore.datasets.content import (
     read_only,
     stored,
 )
+from smpcore.datasets.follow_up import FollowUp
 from smpcore.datasets.quoting import shown
 from smpcore.datasets.reading import Reading
 from smpcore.datasets.synthetic import cells
@@ -83,6 +84,8 @@ class Dataset:
         How the file was read.
     origin : Origin, optional
         The table before rows were left out; ``with_roles`` starts from it.
+    follow_up : FollowUp, optional
+        What the target asks about time to event: see `event_within`.
     """
 
     name: str
@@ -100,6 +103,7 @@ class Dataset:
     notices: tuple[str, ...] = ()
     reading: Reading | None = None
     origin: Origin | None = None
+    follow_up: FollowUp | None = None
 
     def __post_init__(self):
         frame = stored(self.frame)
@@ -138,6 +142,8 @@ class Dataset:
                 digest.update(part)
         if self.test_rows is not None:
             digest.update(self.test_rows)
+        if self.follow_up is not None:
+            digest.update(repr(self.follow_up).encode())
         return digest.hexdigest()
 
     @property
@@ -276,7 +282,9 @@ class Dataset:
         new_roles, new_kinds = {**old_roles, **roles}, {**self.kinds, **kinds}
         same = new_roles[self.target] == "target" and self.target not in kinds
         task = task or (self.task if same else None)
-        return replace(self, **arrange(origin, new_roles, new_kinds, task))
+        follow_up = self.follow_up if same else None
+        arranged = arrange(origin, new_roles, new_kinds, task)
+        return replace(self, **arranged, follow_up=follow_up)
 
     def two_classes(self) -> "Dataset":
         """Return the same table with two classes in place of a number to predict.
@@ -358,8 +366,14 @@ class Dataset:
         Raises
         ------
         DatasetError
-            If a classification has not two features that are numbers.
+            If a classification has not two features that are numbers, or asks about
+            time to event.
         """
+        if self.follow_up is not None:
+            raise DatasetError(
+                f"{shown(self.target)} takes a follow-up time, which a drawn point has "
+                "not; choose another target on Data to draw points."
+            )
         names = self.feature_columns
         wanted = (2,) if self.task == "classification" else (1, 2)
         numbers = all(self.kinds[name] == "number" for name in names)

@@ -57,6 +57,7 @@ from smpcore.evaluation.scores import (
 from smpcore.evaluation.sizes import SIZES, measure
 from smpcore.evaluation.stability import (
     FEWEST_REFITS,
+    Sample,
     Stability,
     redraw,
     refits,
@@ -80,6 +81,7 @@ __all__ = [
     "ParameterPath",
     "RegressionScores",
     "Rows",
+    "Sample",
     "Scores",
     "Stability",
     "Subject",

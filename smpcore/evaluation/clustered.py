@@ -11,16 +11,20 @@ from scipy.special import stdtrit
 NORMAL_975 = 1.959963984540054
 
 
-def mean_error(values: np.ndarray, clusters: np.ndarray) -> tuple[float, int]:
+def mean_error(
+    values: np.ndarray, clusters: np.ndarray, weights: np.ndarray | None = None
+) -> tuple[float, int]:
     """Standard error of a mean whose rows depend on each other within clusters.
 
     That of the ratio of the clusters' sums to their sizes (Cochran, Sampling
-    Techniques, 1977, section 9A.1).
+    Techniques, 1977, section 9A.1), with weights that are taken as known.
 
     Parameters
     ----------
     values : ndarray of shape (n_rows,)
     clusters : ndarray of int, shape (n_rows,)
+    weights : ndarray of shape (n_rows,), optional
+        Of a weighted mean.
 
     Returns
     -------
@@ -29,14 +33,19 @@ def mean_error(values: np.ndarray, clusters: np.ndarray) -> tuple[float, int]:
     n_clusters : int
     """
     _, cluster = np.unique(clusters, return_inverse=True)
-    sums = np.bincount(cluster, values - values.mean())
+    off, total = values - np.average(values, weights=weights), len(values)
+    if weights is not None:
+        off, total = off * weights, weights.sum()
+    sums = np.bincount(cluster, off)
     count = len(sums)
     if count < 2:
         return math.inf, count
-    return float(np.sqrt(count / (count - 1) * np.sum(sums**2)) / len(values)), count
+    return float(np.sqrt(count / (count - 1) * np.sum(sums**2)) / total), count
 
 
-def effective_rows(hits: np.ndarray, clusters: np.ndarray) -> float:
+def effective_rows(
+    hits: np.ndarray, clusters: np.ndarray | None, weights: np.ndarray | None = None
+) -> float:
     """How many independent rows would tell as much of a share as clustered ones do.
 
     The rows divided by the design effect, which is the variance of the share over
@@ -48,25 +57,31 @@ def effective_rows(hits: np.ndarray, clusters: np.ndarray) -> float:
 
     Where all rows are hits, or none is, nothing tells how alike the rows of a cluster
     are: they count as wholly alike then, a cluster as one row. So a single miss may
-    make the interval narrower.
+    make the interval narrower. Unequal weights have a design effect of their own then,
+    the one of Kish (Survey Sampling, 1965, section 11.2).
 
     Parameters
     ----------
     hits : ndarray of bool, shape (n_rows,)
-    clusters : ndarray of int, shape (n_rows,)
+    clusters : ndarray of int, shape (n_rows,), or None
+        None: each row is one.
+    weights : ndarray of shape (n_rows,), optional
+        Of a weighted share.
 
     Returns
     -------
     float
         0 of a single cluster: it tells nothing of others.
     """
-    n, share = len(hits), float(np.mean(hits))
-    error, count = mean_error(np.asarray(hits, np.float64), clusters)
+    n, share = len(hits), float(np.average(hits, weights=weights))
+    clusters = np.arange(n) if clusters is None else clusters
+    error, count = mean_error(np.asarray(hits, np.float64), clusters, weights)
     if count < 2:
         return 0.0
     if 0 < share < 1:
         effect = max(1.0, error**2 * n / (share * (1 - share)))
     else:
-        sizes = np.unique(clusters, return_counts=True)[1]
-        effect = float(np.sum(sizes**2)) / n
+        place = np.unique(clusters, return_inverse=True)[1]
+        sizes = np.bincount(place, weights)
+        effect = float(np.sum(sizes**2)) * n / float(sizes.sum()) ** 2
     return n / effect * (NORMAL_975 / float(stdtrit(count - 1, 0.975))) ** 2
