@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -12,7 +13,6 @@ from pages.ui.elements import problems_shown
 from pages.ui.text import message, short_label
 from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import (
-    MOST_WEIGHT,
     FollowUp,
     answered,
     event_values,
@@ -26,11 +26,6 @@ _HELP = (
     "A question with two answers, not a model of survival: does the event come within "
     "a time? Rows that were censored before that time have no answer and are not used; "
     "the others are weighted for them."
-)
-_CAPTION = (
-    "Weights: 1 / the probability of not being censored before the answer was known "
-    "(Kaplan-Meier, learned on training rows), at most {most:g}. They are right where "
-    "censoring does not depend on the event."
 )
 
 
@@ -72,7 +67,11 @@ def section(table: Dataset) -> None:
         question = _horizon(table, FollowUp(time, event, value, 0.0), asks)
         event_within(table, time, event, question.horizon, value)
         _choose(question)
-        message(st.caption, _CAPTION.format(most=MOST_WEIGHT))
+        message(
+            st.caption,
+            f"Predicted: {question.title}. {short_label(time)} and "
+            f"{short_label(event)} are no features then, whatever their roles below.",
+        )
 
 
 def hint(table: Dataset) -> str:
@@ -173,6 +172,7 @@ def _horizon(table: Dataset, question: FollowUp, asks: FollowUp | None) -> Follo
         high,
         min(max(start, low), high),
         step,
+        format=f"%.{max(0, round(-np.log10(step)))}f",
         key=_key(f"within_{question.time}_{question.event}_{question.value}", table),
         help="From the first event to the last time that leaves a row without the "
         "event. At first: the median time of the events.",

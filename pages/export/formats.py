@@ -73,7 +73,7 @@ def lines(
             last[title] = f"{entry['always_the_training_median']:.6g}"
             last["number format"] = "training-median baseline"
         else:
-            share = entry["hits"] / entry["rows"]
+            share = entry.get("accuracy_weighted", entry["hits"] / entry["rows"])
             first[title] = f"{percent(share)} ({entry['hits']} of {entry['rows']})"
             last[title] = percent(entry["most_frequent_class"])
             last["number format"] = "majority-class baseline"

@@ -94,6 +94,8 @@ def facts_of(context: ModelContext) -> dict[str, str]:
         "Method": context.method.title,
         "Parameters": values,
     }
+    if (asks := data.dataset.follow_up) is not None:
+        facts["Question"] = f"{asks.title}? {asks.rule}"
     if choice.forbidden:
         facts["Forbidden features"] = ", ".join(choice.forbidden)
     if len(data.split.test) and not data.dataset.open_test:

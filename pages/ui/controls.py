@@ -99,7 +99,8 @@ def _horizon_param(choice: Choice) -> Param:
     asks = choice.follow_up
     low, high, *_ = horizons(resolve(choice).table, asks)
     low, high = min(low, asks.horizon), max(high, asks.horizon)
-    label = f"Event within ({shorten_name(asks.unit or asks.time, 24)})"
+    unit = shorten_name(asks.unit or asks.time, 20)
+    label = f"{shorten_name(asks.event, 20)} within ({unit})"
     return Param(WITHIN, label, "linear", low, high, help=_WITHIN_HELP)
 
 

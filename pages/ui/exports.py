@@ -154,6 +154,7 @@ def _provenance(context: Context, estimator: Any) -> dict[str, Any]:
             "test": data.split.test_share,
             "key": data.split.key,
         },
+        **_question(data),
         "forbidden": list(choice.forbidden),
         "method": context.method.title,
         "parameters": context.values,
@@ -166,6 +167,12 @@ def _provenance(context: Context, estimator: Any) -> dict[str, Any]:
         "test_set_opened": context.times_opened,
         "versions": {name: version(name) for name in VERSIONS},
     }
+
+
+def _question(data: cache.Parts) -> dict[str, str]:
+    """The question of time to event, in words; empty of other data."""
+    asks = data.dataset.follow_up
+    return {} if asks is None else {"question": f"{asks.title}? {asks.rule}"}
 
 
 def measured(scores: Scores | RegressionScores, data: cache.Parts) -> dict[str, Any]:

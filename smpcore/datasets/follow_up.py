@@ -46,8 +46,8 @@ class FollowUp:
     @property
     def unit(self) -> str:
         """Unit of the times, if the name of their column holds one; else empty."""
-        found = _UNIT.search(self.time.lower().replace("_", " "))
-        return f"{found[1]}s" if found else ""
+        match = _UNIT.search(self.time.lower().replace("_", " "))
+        return f"{match[1]}s" if match else ""
 
     @property
     def title(self) -> str:
@@ -56,6 +56,17 @@ class FollowUp:
         name = self.event if usual else f"{self.event} = {self.value}"
         unit = self.unit or f"({self.time})"
         return f"{name} within {self.horizon:.6g} {unit}"
+
+    @property
+    def rule(self) -> str:
+        """What becomes of censored rows, in sentences."""
+        return (
+            f"Rows censored before {self.horizon:.6g} {self.unit or self.time} have no "
+            "answer: they are not used and not counted. The others are weighted by "
+            "1 / the probability of not being censored before their answer was known "
+            f"(Kaplan-Meier on training rows; at most {MOST_WEIGHT:g}), which takes "
+            "censoring to be independent of the event."
+        )
 
     def read(self, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
         """Read times and events.

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from smpcore.datasets.dataset import Dataset
-from smpcore.datasets.follow_up import MOST_WEIGHT, FollowUp, within
+from smpcore.datasets.follow_up import FollowUp, within
 from smpcore.datasets.follow_up_columns import (
     check_events,
     different_values,
@@ -162,13 +162,7 @@ def _counts(
         f"{int(known.sum()) - n_yes:,}."
     )
     if n_censored:
-        yield (
-            f"{plural(n_censored, 'row')} censored before {question.horizon:.6g} have "
-            "no answer: they are not used and not counted. The others are weighted by "
-            "1 / the probability of not being censored before their answer was known "
-            f"(at most {MOST_WEIGHT:g}); that takes censoring to be independent of the "
-            "event."
-        )
+        yield f"{plural(n_censored, 'row')} without an answer. {question.rule}"
     if absent := int((~followed).sum()):
         yield (
             f"{plural(absent, 'row')} without a time from 0 in {shown(question.time)}, "

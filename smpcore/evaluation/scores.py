@@ -123,7 +123,7 @@ class Scores:
             "hits_of_most_frequent_class": int(self.confusion.sum(axis=1).max()),
         }
         if self.weighted is not None:
-            scores["accuracy_weighted_for_censoring"] = round(self.accuracy, 4)
+            scores["accuracy_weighted"] = round(self.accuracy, 4)
         if len(self.never_answered):
             scores["never_answered"] = [str(label) for label in self.never_answered]
         return scores

@@ -73,6 +73,7 @@ class Sample:
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
+        Prepared features of each row.
     y : ndarray of shape (n_samples,)
         Label or number of each row.
     groups : ndarray of shape (n_samples,), optional
