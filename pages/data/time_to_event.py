@@ -39,9 +39,11 @@ def section(table: Dataset) -> None:
     """
     times = [name for name, kind in table.kinds.items() if kind == "number"]
     events = _event_columns(table)
-    if session.get().draft or not times or not events or times == events[:2]:
+    if session.get().draft or not times or not events:
         return
-    asks = session.current().follow_up
+    asks, guess = session.current().follow_up, guess_follow_up(table)
+    if asks is None and guess is None and not table.private:
+        return
     wanted = st.toggle(
         "Time to event: ask whether an event comes within a time",
         asks is not None,
@@ -51,8 +53,7 @@ def section(table: Dataset) -> None:
     if not wanted:
         _choose(None)
         return
-    guess = guess_follow_up(table) or (None, None)
-    known = (asks.time, asks.event) if asks else guess
+    known = (asks.time, asks.event) if asks else guess or (None, None)
     left, middle, right = st.columns(3)
     time = _pick(left, "Column of the time", times, known[0], table)
     event = _pick(middle, "Column of the event", events, known[1], table)

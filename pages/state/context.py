@@ -16,7 +16,7 @@ from pages.state.choice import BUNDLED, MINE, Choice
 from pages.work import cache, fits, sources
 from pages.work.memo import pairs
 from smpcore import METHODS, Dataset, PrototypeModel
-from smpcore.datasets import Split
+from smpcore.datasets import Split, answered
 from smpcore.evaluation import at_threshold
 from smpcore.methods import Method
 from smpcore.parameters import Param
@@ -79,6 +79,14 @@ class Context:
             shares = chosen.validation, chosen.test, chosen.seed
             division = cache.split_of(self.whole, *shares)
         return cache.parts(self.dataset, division)
+
+    @property
+    def methods(self) -> dict[str, Method]:
+        """Methods that can learn these data; rows of some questions have weights."""
+        able = {k: m for k, m in METHODS.items() if self.task in m.estimators}
+        if self.choice.follow_up is None or not answered(self.whole)[1].any():
+            return able
+        return {key: method for key, method in able.items() if method.takes_weights}
 
     @cached_property
     def method(self) -> Method:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pages.state.choice import Choice
 from pages.state.context import Context, resolve
-from smpcore import METHODS, SmpcoreError
+from smpcore import SmpcoreError
 from smpcore.datasets import forbiddable, list_names
 
 #: What the target of a task is, in words.
@@ -41,8 +41,10 @@ def validated(choice: Choice) -> tuple[Choice, str]:
         words = f"No longer forbidden, as the columns have changed: {names}."
         return choice, f"{words} {changes}".strip()
     method, wanted = context.method, ANSWERS[context.task]
-    if context.task not in method.estimators:
-        other = next(m for m in METHODS.values() if context.task in m.estimators)
+    if choice.method not in context.methods:
+        other = next(iter(context.methods.values()))
+        if context.task in method.estimators:
+            wanted += " from rows with weights"
         words = f"{method.title} does not predict {wanted}, as this data set "
         words += f"requires; {other.title} is used instead."
         return replace(choice, method=other.key, values={}), words

@@ -61,8 +61,7 @@ def _set(choice: Choice, name: str, value: Any) -> Choice:
         choice = replace(choice, data_values={}, **NO_QUESTION)
         return replace(choice, view={}, open_test=False, forbidden=())
     if name == "method":
-        able = METHODS[value].estimators if value in METHODS else ()
-        if resolve(choice).task not in able:
+        if value not in resolve(choice).methods:
             raise SmpcoreError("method should be one of the listed methods.")
         return replace(choice, method=value, values={})
     if name == "open_test":
@@ -187,10 +186,13 @@ def _data_rows(context: Context) -> list[dict[str, Any]]:
     if choice.follow_up is not None:
         param = _horizon_param(choice)
         rows.append(_control(param, WITHIN, "data", choice.follow_up.horizon))
-    able = [(key, m.title) for key, m in METHODS.items() if task in m.estimators]
-    rows.append(_picker("method", "Method", "method", choice.method, able))
-    if missing := [m.title for m in METHODS.values() if task not in m.estimators]:
+    able = context.methods
+    titles = [(key, method.title) for key, method in able.items()]
+    rows.append(_picker("method", "Method", "method", choice.method, titles))
+    if missing := [m.title for key, m in METHODS.items() if key not in able]:
         target = ANSWERS[task]
+        if choice.follow_up is not None:
+            target += " from rows with weights"
         rows[-1]["remark"] = (
             f"This data set needs a method that predicts {target}. Not available: "
             f"{', '.join(missing)}."
