@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
 from pages.prototypes import rules
@@ -18,9 +20,15 @@ from pages.ui.readouts import TITLES
 from smpcore import report
 from smpcore.datasets import plural
 from smpcore.explain import nearest_examples
-from smpcore.report import Page
+from smpcore.report import Calculator, Page, typical_row
 
 _NEAREST = 3
+#: Real rows that a reader can begin with.
+_EXAMPLES = 12
+_HIDDEN = (
+    "The model is not in this file, as it holds training rows, "
+    "and these are not included."
+)
 
 
 def section(context: ModelContext) -> None:
@@ -44,11 +52,12 @@ def section(context: ModelContext) -> None:
         partial(html, context, facts_of(context), real),
         "prototypes.html",
         key="report_download",
-        help="One HTML file without scripts: the decision rule, the prototypes, your "
-        "names and notes.",
+        help="One HTML file that needs no network: the decision rule, the prototypes, "
+        "your names and notes, and the model itself, to try other values.",
     )
     st.caption(
-        "Contains the decision rule, every prototype with your name and note, and "
+        "Contains the model with the training range of every column that it uses, the "
+        "decision rule, every prototype with your name and note, and "
         + ("its most similar training rows." if real else "no training rows.")
     )
 
@@ -59,8 +68,8 @@ def html(context: ModelContext, facts: dict[str, str], real: bool) -> str:
     A button calls this in a thread without a session: what needs one is there already.
     """
     model, notes = context.model, context.notes
-    hidden = not real and "real case" in model.kind_of_prototype
-    hidden = hidden and context.data.dataset.private
+    holds_rows = not real and "real case" in model.kind_of_prototype
+    hidden = holds_rows and context.data.dataset.private
     card, accuracy = for_report(context)
     page = Page(
         title=f"Prototypes of {context.data.dataset.name}",
@@ -79,8 +88,29 @@ def html(context: ModelContext, facts: dict[str, str], real: bool) -> str:
         rule=None if hidden else rules.rule(context),
         card=card,
         accuracy_of_card=accuracy,
+        calculator=_HIDDEN if holds_rows else calculator(context, real),
     )
     return report(model, page)
+
+
+def calculator(context: ModelContext, real: bool) -> Calculator:
+    """What a reader can begin with: typical values and real rows, if rows are shown."""
+    data, shape = context.data, context.shape
+    frame, picture = None, None
+    if real:
+        near = nearest_examples(context.model, context.rows[0], 1)[:_EXAMPLES, 0]
+        rows = data.split.train[np.unique(near)]
+        examples = data.dataset.frame.iloc[rows]
+        names = zip(rows, data.dataset.y[rows], strict=True)
+        examples.index = [f"Row {row} ({data.dataset.target}: {y})" for row, y in names]
+        training = data.dataset.frame.iloc[data.split.train]
+        frame = pd.concat([typical_row(training, data.preparation), examples])
+        frame = frame[::-1] if len(shape) == 2 else frame
+    if len(shape) == 2:
+        features = np.arange(float(context.model.n_features))[None]
+        picture = context.in_place(features)[0].reshape(shape)
+    names = [context.name(j) for j in range(context.model.n_prototypes)]
+    return Calculator(data.preparation, frame, picture, names, data.dataset.target)
 
 
 def facts_of(context: ModelContext) -> dict[str, str]:

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from smpcore.codegen.columns import LIMIT, FeatureMap, reach
+from smpcore.codegen.columns import LIMIT, FeatureMap, feature_map, reach
 from smpcore.codegen.constants import smallest_signed
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.names import shorten
-from smpcore.codegen.pooling import pooled_rows
+from smpcore.codegen.pooling import Rows, pooled_rows
 from smpcore.codegen.program import (
     Features,
     Similarities,
@@ -19,6 +19,7 @@ from smpcore.codegen.program import (
 )
 from smpcore.codegen.run import added, finished
 from smpcore.codegen.similarities import SIMILARITIES
+from smpcore.codegen.similarities import Similarity as SimilarityKind
 from smpcore.errors import ExportError
 from smpcore.model import PrototypeModel
 
@@ -69,24 +70,11 @@ def lower_similarities(
     """
     name = model.similarity.kind
     kind = SIMILARITIES[name]
-    # Lengths and unions need what never varies, and the model's centre.
-    is_moved = bool(kind.normalise) or kind.step == "overlap"
-    seen = seen_by_similarity(model)
+    is_moved, seen = _is_moved(kind), seen_by_similarity(model)
     fixed = np.flatnonzero(seen & features.fixed)
-    with np.errstate(over="ignore", invalid="ignore"):
-        factor, constant, anchors = _FOLDS[name](model, features.offset)
-        values = (factor * features.value)[fixed]
-        alike = _total(kind.step, values, anchors[:, fixed])
-    kept, mixing = distinct_anchors(model.anchors, model.mixing)
-    if kind.step == "exp2":
-        constant = np.exp2(-alike) @ np.array(model.similarity.weights)[fixed]
-    elif kind.finish == "exp2":
-        mixing = mixing * np.exp2(-alike.sum(axis=1))[kept, None]
-    elif not is_moved:
-        constant = constant + alike.sum(axis=1)
-    weights, bias, labels = pooled_rows(model, mixing.T, model.bias)
-    used = (weights != 0).any(axis=0)
-    kept, weights = kept[used], weights[:, used]
+    stored = _stored(model, features)
+    factor, constant, anchors = stored.folded
+    kept, weights, bias, labels = stored.anchor, *stored.rows
     feature = np.flatnonzero(seen & ~features.fixed)
     if not len(kept) or not len(feature):
         return None
@@ -125,6 +113,69 @@ def lower_similarities(
         "prototype_labels": labels,
         "n_training_rows": len(kept) * (model.kind_of_prototype != "invented case"),
     }
+
+
+def stored_anchors(model: PrototypeModel, preparation: Any = None) -> np.ndarray:
+    """Which anchors of a model its program holds.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+        Of another similarity than "linear", without a code.
+    preparation : Preparation, optional
+        What turned the user's table into the model's features.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_anchors,)
+        Place in ``model.anchors`` of each anchor of the program.
+    """
+    return _stored(model, feature_map(model, preparation)).anchor
+
+
+class _Stored(NamedTuple):
+    """Anchors that have a weight, each once.
+
+    Parameters
+    ----------
+    folded : Folded
+        Of all features and anchors.
+    anchor : ndarray of shape (n_stored,), int64
+        Place of each that is stored.
+    rows : tuple
+        Weights of these anchors, bias and class of each row of the model.
+    """
+
+    folded: Folded
+    anchor: np.ndarray
+    rows: Rows
+
+
+def _is_moved(kind: SimilarityKind) -> bool:
+    """Lengths and unions need what never varies, and the model's centre."""
+    return bool(kind.normalise) or kind.step == "overlap"
+
+
+def _stored(model: PrototypeModel, features: FeatureMap) -> _Stored:
+    """Fold a similarity, and what features that never vary do to it."""
+    kind = SIMILARITIES[model.similarity.kind]
+    fixed = np.flatnonzero(seen_by_similarity(model) & features.fixed)
+    with np.errstate(over="ignore", invalid="ignore"):
+        folded = _FOLDS[model.similarity.kind](model, features.offset)
+        values = (folded.factor * features.value)[fixed]
+        alike = _total(kind.step, values, folded.anchors[:, fixed])
+    kept, mixing = distinct_anchors(model.anchors, model.mixing)
+    constant = folded.constant
+    if kind.step == "exp2":
+        constant = np.exp2(-alike) @ np.array(model.similarity.weights)[fixed]
+    elif kind.finish == "exp2":
+        mixing = mixing * np.exp2(-alike.sum(axis=1))[kept, None]
+    elif not _is_moved(kind):
+        constant = constant + alike.sum(axis=1)
+    weights, bias, labels = pooled_rows(model, mixing.T, model.bias)
+    used = (weights != 0).any(axis=0)
+    folded = folded._replace(constant=constant)
+    return _Stored(folded, kept[used], (weights[:, used], bias, labels))
 
 
 def _sums(weights: np.ndarray, bias: np.ndarray) -> WeightedSums:

@@ -81,17 +81,21 @@ def facts(model: PrototypeModel) -> dict[str, str]:
 
 
 def html_table(lines: Sequence[Mapping[str, Any]]) -> str:
-    """A table with the keys of its first line as headings; empty without lines."""
+    """A table with the keys of its first line as headings, if they are not blank."""
     if not lines:
         return ""
     head = "".join(f"<th>{escape(str(name))}</th>" for name in lines[0])
+    head = f"<tr>{head}</tr>"
+    kind = ""
+    if not any(str(name).strip() for name in lines[0]):
+        head, kind = "", ' class="plain"'
     body = "".join(
         "<tr>"
         + "".join(f"<td>{escape(_text(v))}</td>" for v in line.values())
         + "</tr>"
         for line in lines
     )
-    return f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>'
+    return f'<div class="wide"><table{kind}>{head}{body}</table></div>'
 
 
 def _text(value: Any) -> str:

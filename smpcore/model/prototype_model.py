@@ -302,7 +302,7 @@ class PrototypeModel:
         return self.classes[self.decide(scores)]
 
     def sure(self, X: np.ndarray) -> np.ndarray:
-        """Whether an answer lies outside the band in which the model is not sure.
+        """Whether a class has a score, and the answer lies outside the model's band.
 
         Parameters
         ----------
@@ -313,10 +313,12 @@ class PrototypeModel:
         -------
         ndarray of bool, shape (n_samples,)
         """
-        if self.classes is None or not self.band:
+        if self.classes is None:
             return np.ones(len(X), dtype=bool)
-        highest = np.sort(self.scores(X), axis=1)[:, -2:]
-        return highest[:, 1] - highest[:, 0] > self.band
+        scores = np.sort(self.scores(X), axis=1)
+        if not self.band:
+            return (scores > -np.inf).any(axis=1)
+        return scores[:, -1] - scores[:, -2] > self.band
 
     def _repr_html_(self) -> str:
         """What a notebook shows: size, classes, features used, and portraits."""

@@ -60,6 +60,12 @@ def test_scores_within_tie_are_equal_and_no_chain():
         assert replace(wide, tie=tie).predict([[0.0, 0.0]]) == [answer]
 
 
+def test_no_answer_is_sure_where_no_class_has_a_score():
+    X = np.array([[3.0, -2.0], [np.nan, 1.0], [np.nan, np.nan]])
+    for band in (0.0, 1e-9):
+        assert list(model(band=band).sure(X)) == [True, False, False]
+
+
 def test_an_infinite_score_is_within_any_tie_of_itself():
     scores = np.array([[0.0, np.inf], [-np.inf, -np.inf], [1.0, 1.0 + 1e-9]])
     assert model(tie=1e-6).decide(scores).tolist() == [1, 0, 0]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from smpcore.codegen.package import Files, Package
-from smpcore.codegen.program import WeightedInputs
-from smpcore.codegen.targets.javascript.source import emit_javascript
+from smpcore.codegen.targets.javascript.source import PARTS, emit_javascript
 
 
 def javascript(package: Package) -> Files:
@@ -52,8 +51,8 @@ def use_of_javascript(package: Package) -> str:
         )
         precision += "`saturated(x)` tells how many inputs are outside their range."
     more = [] if model.is_regression else _MORE[: 1 + _has_band(model)]
-    if isinstance(model.operations[-1], WeightedInputs):
-        more = [*more, _OF_CONTRIBUTIONS]
+    part, _ = PARTS[type(model.operations[-1])]
+    more = [*more, _OF_CONTRIBUTIONS.replace("@part@", part)]
     return f"""\
 1. Unpack the zip. In the folder `{name}`, run `node {name}_selftest.mjs`: it prints
    `{name} {package.id} selftest: 0 of {len(package.vectors.rows)} differ`.
@@ -92,7 +91,7 @@ false, leave the row to a person or to another test.
 )
 
 _OF_CONTRIBUTIONS = """\
-`contributions(x)` tells how much each input adds to the score of each row of the model.
+`contributions(x)` tells how much each @part@ adds to each row of `rowScores(x)`.
 """
 
 

@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 
 from smpcore.codegen.json_text import SCHEMA
-from smpcore.codegen.program import LOWEST, WeightedInputs
+from smpcore.codegen.program import (
+    LOWEST,
+    Operation,
+    SparseCode,
+    WeightedInputs,
+    WeightedSums,
+)
 from smpcore.codegen.quant_inputs import container_ends
 from smpcore.codegen.targets.javascript.literals import declared
 from smpcore.codegen.targets.javascript.operations import javascript_of
@@ -27,30 +33,31 @@ def emit_javascript(model: Any, name: str = "mdl", number: str = "") -> str:
     Returns
     -------
     str
-        ASCII. It exports ``NAME``, ``ID``, ``FORMAT``, ``INPUTS``, ``CLASSES`` and
-        functions: ``rowScores``; for classes ``scores``, ``predict``, ``label``,
-        ``margin`` and ``sure``; for regression ``predict`` and ``value``; for integers
-        ``quantise`` and ``saturated``; ``contributions`` where the score of each row is
-        a weighted sum of inputs.
+        ASCII. It exports ``NAME``, ``ID``, ``FORMAT``, ``INPUTS``, ``CLASSES``,
+        ``PART`` and functions: ``rowScores``; for classes ``scores``, ``predict``,
+        ``label``, ``margin`` and ``sure``; for regression ``predict`` and ``value``;
+        for integers ``quantise`` and ``saturated``; ``contributions``, the terms that a
+        score is the sum of: one for each ``PART``.
     """
     constants, texts, call = {}, [], "inputValues(x)"
     for operation in model.operations:
         more, *functions = javascript_of(operation)
         constants |= more
         texts += functions
-        kind = type(operation).__name__
-        call = f"{kind[0].lower()}{kind[1:]}({call})"
+        kind, given = type(operation).__name__, call
+        call = f"{kind[0].lower()}{kind[1:]}({given})"
     texts.append(_ROW_SCORES.format(call=call))
     answer = _VALUE if model.is_regression else _CLASS
     texts.append(answer.replace("@n@", str(model.n_outputs)))
-    if isinstance(model.operations[-1], WeightedInputs):
-        texts.append(_CONTRIBUTIONS)
+    part, text = PARTS[type(model.operations[-1])]
+    texts.append(text.replace("@given@", given))
     public = {
         "NAME": name,
         "ID": number,
         "FORMAT": SCHEMA,
         "INPUTS": _inputs(model),
         "CLASSES": list(model.labels),
+        "PART": part,
     }
     constants = {**_of_inputs(model), **_of_answer(model), **constants}
     first = _INTEGERS if model.is_integer else _FLOATS
@@ -156,10 +163,10 @@ export function saturated(x) {
 }
 """
 
-_CONTRIBUTIONS = """\
+_OF_INPUTS = """\
 /** What each input adds to the score of each row: a list of inputs for each row. */
 export function contributions(x) {
-  const values = inputValues(x);
+  const values = @given@;
   return Array.from(BIAS, (_, row) => {
     const added = new Array(INPUTS.length).fill(0);
     for (let f = START[row]; f < START[row + 1]; ++f) {
@@ -169,6 +176,42 @@ export function contributions(x) {
   });
 }
 """
+
+_OF_ANCHORS = """\
+/** What each anchor adds to the score of each row: a list of anchors for each row. */
+export function contributions(x) {
+  const alike = @given@;
+  const added = Array.from(BIAS, () => new Array(alike.length).fill(0));
+  alike.forEach((value, i) => {
+    for (let k = START[i]; k < START[i + 1]; ++k) {
+      added[ROW[k]][i] = round(WEIGHT[k] * value);
+    }
+  });
+  return added;
+}
+"""
+
+_OF_PROTOTYPES = """\
+/** What each prototype adds to each score: a list of prototypes for each of them. */
+export function contributions(x) {
+  const alike = @given@;
+  const { support, amount } = codeOf(alike);
+  return Array.from({ length: N_OUTPUTS }, (_, k) => {
+    const added = new Array(alike.length).fill(0);
+    support.forEach((j, r) => {
+      added[j] = round(VOTES[j * N_OUTPUTS + k] * amount[r]);
+    });
+    return added;
+  });
+}
+"""
+
+#: Last operation -> what a score is a sum over, and the function that gives its terms.
+PARTS: dict[type[Operation], tuple[str, str]] = {
+    WeightedInputs: ("input", _OF_INPUTS),
+    WeightedSums: ("anchor", _OF_ANCHORS),
+    SparseCode: ("prototype", _OF_PROTOTYPES),
+}
 
 _ROW_SCORES = """\
 /** Score of each row of the model. */
@@ -206,9 +249,9 @@ export function margin(x) {
   return round(best - next);
 }
 
-/** Whether the margin is outside the "not sure" band, if there is one. */
+/** Whether a class has a score, with a margin outside the "not sure" band if any. */
 export function sure(x) {
-  return margin(x) > NOT_SURE;
+  return scores(x).some((score) => score > LOWEST) && margin(x) > NOT_SURE;
 }
 """
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 #: Reads constants of `operations`.
 SPARSE_CODE = """\
-/** Prototypes that reconstruct the input together, found greedily, and their votes. */
-function sparseCode(alike) {
+/** Prototypes that together reconstruct the input, and their amounts: greedily. */
+function codeOf(alike) {
   const free = alike.map((value) => !Number.isNaN(value));
   const sizes = alike.filter((_, j) => free[j]).map(Math.abs);
   const largest = sizes.reduce((most, size) => Math.max(most, size), 0);
@@ -108,6 +108,12 @@ function sparseCode(alike) {
     if (!fell || support.length === CODE_SIZE) break;
     value = lower;
   }
+  return { support, amount };
+}
+
+/** Votes of those prototypes. */
+function sparseCode(alike) {
+  const { support, amount } = codeOf(alike);
   const votes = new Array(N_OUTPUTS).fill(0);
   support.forEach((j, r) => {
     for (let k = 0; k < N_OUTPUTS; ++k) {

@@ -1,86 +1,26 @@
 """One page of HTML to take away: a model, its prototypes, what was noted on them.
 
-It needs no network and runs no script. Every text is escaped; pictures are inline SVG.
+It needs no network. Every text is escaped, pictures are inline SVG, and the only script
+that a browser may run is the one whose hash the page's policy names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import base64
+import hashlib
+from collections.abc import Sequence
 from html import escape
-from typing import Any
+from pathlib import Path
 
-import numpy as np
-
-from smpcore.explain import Rule, ScoreCard, rule_in_words
+from smpcore.explain import rule_in_words
 from smpcore.model import PrototypeModel, portraits
 from smpcore.model.html import facts, html_table, portrait
-
-__all__ = ["Page", "report"]
+from smpcore.report.calculator import Calculator, calculator_html
+from smpcore.report.page import Page, Section
 
 _MOST_BARS = 15
 _MOST_PROTOTYPES = 60
-_STYLE = """
-body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
-  color: #1b1f24; background: #fff }
-table { border-collapse: collapse; margin: .5rem 0 }
-td, th { border: 1px solid #c5cad1; padding: .2rem .6rem; text-align: left }
-section { border-top: 1px solid #c5cad1; margin-top: 1.5rem }
-.rule { white-space: pre-wrap; font-family: monospace }
-.warning { border-left: 4px solid #d55e00; padding-left: .6rem }
-.wide { overflow-x: auto }
-"""
-
-
-@dataclass(frozen=True)
-class Page:
-    """What a report says besides the model itself.
-
-    Parameters
-    ----------
-    title : str
-        Heading of the report and name of the document.
-    facts : mapping of str to str
-        Data, split, method, accuracy, in the order shown.
-    names, notes : mapping of int to str
-        What an expert wrote on a prototype.
-    warnings : mapping of int to sequence of str
-        What to read with care about a prototype.
-    prototypes : sequence of mapping
-        One line of a table per prototype.
-    portraits : ndarray of shape (n_prototypes, n_features)
-        Weights, or values of a case. Of a picture NaN is crossed out: what stands
-        there was forbidden.
-    signed : bool
-        Whether the portraits are weights.
-    shape : tuple of int
-        Of a sample: portraits of two and more dimensions are drawn as pictures.
-    what : str
-        What the portraits show.
-    rows : sequence of mapping
-        Real rows that the report quotes; empty if none.
-    rule : Rule, optional
-        Sentences and tables of points, before the formula.
-    card : ScoreCard, optional
-        The rule as points that are added by hand.
-    accuracy_of_card : str
-        How good the card is, in sentences.
-    """
-
-    title: str
-    facts: Mapping[str, str]
-    portraits: np.ndarray
-    signed: bool
-    shape: tuple[int, ...] = ()
-    what: str = ""
-    names: Mapping[int, str] = field(default_factory=dict)
-    notes: Mapping[int, str] = field(default_factory=dict)
-    warnings: Mapping[int, Sequence[str]] = field(default_factory=dict)
-    prototypes: Sequence[Mapping[str, Any]] = ()
-    rows: Sequence[Mapping[str, Any]] = ()
-    rule: Rule | None = None
-    card: ScoreCard | None = None
-    accuracy_of_card: str = ""
+_STYLE = Path(__file__).with_name("style.css").read_text("ascii")
 
 
 def report(model: PrototypeModel, page: Page | None = None) -> str:
@@ -108,10 +48,21 @@ def report(model: PrototypeModel, page: Page | None = None) -> str:
     if page is None:
         drawn, shape = portraits(model), model.sample_shape
         page = Page(
-            "Prototypes", facts(model), drawn.values, drawn.signed, shape, drawn.what
+            title="Prototypes",
+            facts=facts(model),
+            portraits=drawn.values,
+            signed=drawn.signed,
+            shape=shape,
+            what=drawn.what,
+            calculator=Calculator(),
         )
+    trial, script = "", ""
+    if page.calculator is not None:
+        trial, script = calculator_html(model, page.calculator)
     sections = [
         html_table([{"": name, " ": text} for name, text in page.facts.items()]),
+        trial,
+        *map(_section, page.sections),
         f"<p>Type of prototype: {escape(model.kind_of_prototype)}.  "
         f"{escape(page.what)}</p>",
         "<h2>Decision rule</h2>",
@@ -137,15 +88,34 @@ def report(model: PrototypeModel, page: Page | None = None) -> str:
         )
     else:
         sections.append("<p>None.</p>")
-    # The policy keeps a browser from running or fetching anything, whatever is inside.
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    return _document(page.title, sections, script)
+
+
+def _document(title: str, sections: Sequence[str], script: str) -> str:
+    """A whole page. Its policy keeps a browser from running or fetching all else."""
+    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'"
+    policy += "; form-action 'none'"
+    if script:
+        script = f"\n{script}"
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        policy += f"; script-src 'sha256-{digest}'"
+        sections = [*sections, f'<script type="module">{script}</script>']
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(page.title)}</title>\n<style>{_STYLE}</style>\n</head>\n"
-        f"<body>\n<h1>{escape(page.title)}</h1>\n" + "\n".join(sections)
+        f"<title>{escape(title)}</title>\n<style>\n{_STYLE}</style>\n</head>\n"
+        f"<body>\n<h1>{escape(title)}</h1>\n" + "\n".join(sections)
     ) + "\n</body>\n</html>\n"
+
+
+def _section(section: Section) -> str:
+    """A heading, paragraphs and tables."""
+    blocks = [
+        f"<p>{escape(block)}</p>" if isinstance(block, str) else html_table(block)
+        for block in section.blocks
+    ]
+    return f"<h2>{escape(section.title)}</h2>" + "".join(blocks)
 
 
 def _points(page: Page) -> list[str]:

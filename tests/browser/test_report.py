@@ -1,0 +1,187 @@
+"""A report opened from a file, without a network: its model answers as Python's."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from playwright.sync_api import expect
+
+from smpcore import METHODS, compile_model, load_dataset, prepare, report, split
+from smpcore.report import Calculator, Page, typical_row
+from tests.smpcore.codegen.random_models import random_linear
+from tests.smpcore.test_report_calculator import fitted
+
+HOSTILE = '<img src=x onerror=alert(1)>"&</script><b>'
+
+
+@pytest.fixture
+def read(chromium, tmp_path):
+    """Open a report from its file; nothing may be asked for, nothing may go wrong."""
+    wrong, contexts = [], []
+
+    def go(text, width=1280):
+        context = chromium.new_context(
+            viewport={"width": width, "height": 900}, offline=True
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", lambda dialog: wrong.append(dialog.message))
+        file = tmp_path / "report.html"
+        file.write_text(text, "utf-8")
+        asked = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(file.as_uri())
+        page.wrong = wrong
+        assert asked == [file.as_uri()]
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+def written(model, preparation, frame=None, **parts):
+    calculator = Calculator(preparation, frame, **parts)
+    return report(model, Page("t", {}, model.prototypes, False, calculator=calculator))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("width", [1280, 375])
+def test_a_changed_value_is_answered_as_python_does(read, method, width):
+    dataset, preparation, model = fitted(method)
+    training = dataset.frame.iloc[:40]
+    answers = model.predict(preparation.transform(training))
+    firsts = training.iloc[[int(np.argmax(answers == k)) for k in model.classes]]
+    rows = pd.concat([typical_row(training, preparation), firsts.set_axis(["a", "b"])])
+    page = read(written(model, preparation, rows), width)
+    answer, seen = page.locator(".answer"), set()
+
+    def check(row):
+        (label,) = model.predict(preparation.transform(row))
+        expect(answer).to_have_text(f"Prediction: {label}")
+        seen.add(label)
+
+    for name, row in ((name, rows.loc[[name]]) for name in rows.index):
+        page.get_by_label("Start from").select_option(label=name)
+        check(row)
+        for entry in compile_model(model, preparation).inputs:
+            field = page.get_by_label(entry.name, exact=True)
+            for level in entry.levels:
+                field.select_option(label=level)
+                check(row := row.assign(**{entry.name: level}))
+            if not entry.levels:
+                middle = round((entry.low + entry.high) / 2, 2)
+                field.fill(str(middle))
+                check(row.assign(**{entry.name: middle}))
+                field.fill("")
+                check(row := row.assign(**{entry.name: np.nan}))
+        page.get_by_role("button", name="Reset").click()
+        check(rows.loc[[name]])
+    assert len(seen) == 2
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_slider_moves_by_keys_and_what_is_outside_is_said(read):
+    model = random_linear(2, 2, 1, 1.0)
+    values = np.linspace(model.low[0], model.high[0], 25).round(3)
+    rows = np.column_stack([values, np.full(25, (model.low[1] + model.high[1]) / 2)])
+    lead = np.abs(np.diff(model.scores(rows))[:, 0])
+    model = replace(model, band=float(np.sort(lead)[[12, 13]].mean()))
+    page = read(report(model))
+    typed = page.get_by_label("feature 0", exact=True)
+    before = float(typed.input_value())
+    page.get_by_label("feature 0: slider").focus()
+    page.keyboard.press("ArrowRight")
+    after = float(typed.input_value())
+    assert before < after <= model.high[0]
+    page.keyboard.press("End")
+    assert float(typed.input_value()) == pytest.approx(model.high[0], rel=1e-3)
+    warning = page.locator(".result .warning")
+    outside = warning.filter(has_text="Outside the training range: feature 0")
+    expect(outside).to_have_count(0)
+    typed.fill(str(model.high[0] + 1))
+    expect(outside).to_have_count(1)
+    typed.fill("")
+    answer = page.locator(".answer")
+    expect(answer).to_have_text("No prediction: feature 0 should be a number.")
+    typed.fill("1e300")
+    expect(answer).to_contain_text("feature 0 should be a number")
+    # "Not sure" exactly where the library is not.
+    for value, is_sure in zip(values, model.sure(rows), strict=True):
+        typed.fill(str(value))
+        expect(warning.filter(has_text="Not sure")).to_have_count(int(not is_sure))
+    assert 5 < model.sure(rows).sum() < 20
+
+
+def test_a_picture_is_painted_by_pointer_and_by_keys(read):
+    dataset = load_dataset("digits")
+    train = split(dataset).train
+    preparation = prepare(dataset, train)
+    X = preparation.transform(dataset.frame)
+    method = METHODS["smp"]
+    values = method.defaults() | {"n_prototypes": 1}
+    model = method.estimator(values).fit(X[train], dataset.y[train]).model_
+    examples = dataset.frame.iloc[train[:8]].set_axis(
+        [f"example {k}" for k in range(8)]
+    )
+    cells = np.arange(64.0).reshape(8, 8)
+    page = read(written(model, preparation, examples, picture=cells), 375)
+    answer, start = page.locator(".answer"), page.get_by_label("Start from")
+    for k in range(8):
+        start.select_option(label=f"example {k}")
+        (label,) = model.predict(X[train[[k]]])
+        expect(answer).to_have_text(f"Prediction: {label}")
+    x, seen = X[train[[7]]].copy(), set()
+    for cell in range(0, 64, 2):
+        page.locator(".drawing .picture button").nth(cell).click()
+        x[0, cell] = model.high.max()
+        seen.add(answer.inner_text())
+        expect(answer).to_have_text(f"Prediction: {model.predict(x)[0]}")
+    assert len(seen) > 1
+    page.get_by_label("Value to paint").focus()
+    page.keyboard.press("Home")
+    page.locator(".drawing .picture button").nth(0).focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "Space"):
+        page.keyboard.press(key)
+    x[0, 18] = model.low.min()
+    expect(page.get_by_label(re.compile("row 3, column 3: 0"))).to_be_focused()
+    expect(answer).to_have_text(f"Prediction: {model.predict(x)[0]}")
+
+
+def test_names_and_labels_are_text(read):
+    model = random_linear(
+        2,
+        2,
+        1,
+        1.0,
+        feature_names=(HOSTILE, "\u2028${x}`'"),
+        classes=np.array([HOSTILE, "no\\u0022"]),
+    )
+    page = read(report(model))
+    expect(page.get_by_label(HOSTILE, exact=True)).to_be_visible()
+    expect(page.locator(".bars th").filter(has_text=HOSTILE)).not_to_have_count(0)
+    expect(page.locator("img, b")).to_have_count(0)
+
+
+def test_another_script_does_not_run(read):
+    text = report(random_linear(2, 2, 1, 1.0))
+    page = read(text)
+    page.evaluate("document.title = 'before'")
+    blocked = page.evaluate(
+        """() => new Promise((done) => {
+        const told = (event) => done(event.violatedDirective);
+        document.addEventListener("securitypolicyviolation", told);
+        const made = document.createElement("script");
+        made.textContent = "document.title = 'after'";
+        document.body.append(made);
+        })"""
+    )
+    assert blocked.startswith("script-src") and page.title() == "before"
+    (told,) = page.wrong
+    assert "Content Security Policy" in told
+    page.wrong.clear()
