@@ -15,6 +15,8 @@ from pages.state.context import resolve
 from pages.state.state_file import Saved
 from pages.state.validation import validated
 from pages.ui import controls, exports
+from pages.work import cache
+from pages.work.fits import Fit
 from smpcore import SmpcoreError
 from smpcore.datasets import FollowUp, answered, make_dataset
 from tests.app import kernels, opened, said, session_of, sound
@@ -262,3 +264,11 @@ def test_a_method_without_weights_gives_way_in_one_sentence(mine):
     early = followed().frame.query("death == 0").months.min() / 2
     early = replace(asked, follow_up=replace(ASKED, horizon=float(early)))
     assert validated(early) == (early, "")
+
+
+def test_a_fit_in_a_job_is_weighted_too(mine, kernels, monkeypatch):
+    context = resolve(mine)
+    monkeypatch.setattr(cache, "is_slow", lambda *_: True)
+    job = Fit(context.data, context.method.key, context.values)
+    X = context.data.X
+    assert np.array_equal(job.finished().model_.scores(X), context.model().scores(X))
