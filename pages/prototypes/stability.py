@@ -15,7 +15,7 @@ from pages.ui.progress import is_waiting
 from pages.work import study_pool
 from pages.work.tasks import Task
 from smpcore import SmpcoreError, figures, stability
-from smpcore.evaluation import FEWEST_REFITS, Sample, Stability, refits
+from smpcore.evaluation import FEWEST_REFITS, Stability, TrainingRows, refits
 
 N_REFITS = 100
 _MOST_LINES = 50
@@ -54,7 +54,9 @@ def _job(context: ModelContext) -> Task:
     data, model = context.data, context.model
     values, task = context.values, data.dataset.task
     method = context.method
-    sample = Sample(*data.of("train"), data.clusters("train"), data.weights("train"))
+    sample = TrainingRows(
+        *data.of("train"), data.clusters("train"), data.weights("train")
+    )
     make = partial(method.estimator, values, task)
 
     def work(

@@ -57,8 +57,8 @@ from smpcore.evaluation.scores import (
 from smpcore.evaluation.sizes import SIZES, measure
 from smpcore.evaluation.stability import (
     FEWEST_REFITS,
-    Sample,
     Stability,
+    TrainingRows,
     redraw,
     refits,
     stability,
@@ -81,10 +81,10 @@ __all__ = [
     "ParameterPath",
     "RegressionScores",
     "Rows",
-    "Sample",
     "Scores",
     "Stability",
     "Subject",
+    "TrainingRows",
     "answer_rows",
     "at_threshold",
     "band_for_error",

@@ -67,7 +67,7 @@ def redraw(
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class TrainingRows:
     """Training rows that are drawn from.
 
     Parameters
@@ -90,7 +90,7 @@ class Sample:
 
 def refits(
     estimator: Callable[[], Any],
-    sample: Sample,
+    sample: TrainingRows,
     *,
     n_refits: int = 100,
     executor: Executor | None = None,
@@ -102,7 +102,7 @@ def refits(
     ----------
     estimator : callable
         Makes a new, unfitted estimator.
-    sample : Sample
+    sample : TrainingRows
         Training rows that are drawn from.
     n_refits : int
         Number of fits; the seeds are 0 to one less.
@@ -130,7 +130,7 @@ class _Shared:
     """What all refits share."""
 
     estimator: Callable[[], Any]
-    sample: Sample
+    sample: TrainingRows
     stop: np.ndarray
 
 

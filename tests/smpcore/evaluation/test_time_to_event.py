@@ -14,7 +14,7 @@ from smpcore import METHODS, MultiPrototypeSVC, SmpcoreError, evaluate, prepare,
 from smpcore.baselines import BASELINES
 from smpcore.datasets import censoring_weights, event_within
 from smpcore.evaluation import (
-    Sample,
+    TrainingRows,
     fit_compared,
     folds,
     method_path,
@@ -319,8 +319,10 @@ def test_folds_sweeps_and_refits_learn_with_the_weights_of_their_own_rows(asked)
     held_out = [inner[i] for i in fold.held_out]
     accuracy, _ = slow_shares(dataset.y[fold.held_out], answers, held_out)
     assert row["accuracy"] == pytest.approx(accuracy, rel=1e-12)
-    sample = Sample(X[parts.train], dataset.y[parts.train], None, weights[parts.train])
-    plain = Sample(X[parts.train], dataset.y[parts.train])
+    sample = TrainingRows(
+        X[parts.train], dataset.y[parts.train], None, weights[parts.train]
+    )
+    plain = TrainingRows(X[parts.train], dataset.y[parts.train])
     make = lambda: method.estimator({}, "classification")  # noqa: E731
     one, other = (next(refits(make, of, n_refits=1)) for of in (sample, plain))
     assert not np.allclose(one.scores(X), other.scores(X))
