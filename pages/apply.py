@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.apply import new_rows
 from pages.state import session
+from pages.ui import calibration
 from pages.ui.elements import problems_shown
 from pages.ui.text import escape_markdown, message
 from smpcore.codegen import used_inputs
@@ -28,6 +29,7 @@ with problems_shown(st.error, stop=True):
 for notice in matched.notices:
     message(st.warning, notice)
 new_rows.summary(model, answers)
+calibration.offer(context)
 where = new_rows.known(file, data, matched)
 new_rows.overlap(where, context.open_test)
 if matched.labels is not None:

@@ -4,11 +4,11 @@ import streamlit as st
 
 from pages.data import charts, checks, editor, openml, roles, time_to_event, uploads
 from pages.state import session
-from pages.state.context import asked
 from pages.ui import workspace
 from pages.ui.elements import problems_shown
 from pages.ui.elements import table as show_table
 from pages.ui.text import message, short_label
+from pages.work import cache
 from smpcore import Dataset
 from smpcore.datasets import Split, answered
 
@@ -61,7 +61,8 @@ with picker:
     editor.dataset_picker()
 with problems_shown(st.error, stop=True):
     table, drawn = editor.shown()
-    dataset = asked(table, session.current())
+    choice = session.current()
+    dataset = cache.asked(table, choice.follow_up, choice.two_classes)
     editor.split_controls(dataset, drawn)
     division = editor.division_of(dataset, drawn)
 _facts(dataset, division)

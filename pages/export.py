@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.export import boards, files, formats, python_lines, ranges, settings
+from pages.export import boards, counts, files, formats, python_lines, ranges, settings
 from pages.state import session
 from pages.ui import exports
 from pages.ui.elements import problems_shown, table
@@ -38,8 +38,9 @@ with problems_shown():  # the Python below can be had all the same
     key = context.key, context.operating, opened
     made = session.remembered("export", key, partial(exports.compiled, context))
     place = st.container()
+    in_floats, made = made, counts.editor(made)
     sensors = ranges.editor(made)
-    key = key, tuple(sensors.items())
+    key = key, tuple(made.counts.items()), tuple(sensors.items())
     task = visit_task("forms", key, partial(formats.forms, made, sensors))
     words = "Number formats compared on all open rows"
     if not is_waiting(task, settings.QUICK_SECONDS, words, stoppable=False):
@@ -47,7 +48,7 @@ with problems_shown():  # the Python below can be had all the same
         form = formats.shown(forms, chosen.number_format)
         with place:
             _compare(form, forms)
-            boards.section(made, form, chosen.chip, key)
+            boards.section(made, form, chosen.chip, key, in_floats)
         with problems_shown(st.error):
             files.section(made, form, chosen, sensors, key)
 with st.expander("The same model in Python"):

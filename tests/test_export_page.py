@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.export import boards, formats, ranges, settings
+from pages.export import boards, counts, formats, ranges, settings
 from pages.state import table_store
 from pages.state.choice import Choice
 from pages.state.context import resolve
@@ -200,7 +200,7 @@ def test_every_target_is_offered_and_explained(target):
 
 
 def test_a_number_format_that_a_target_has_not_is_told():
-    page = _page("float32", **{"p.export_target": "python"})
+    page = _page("float32", **{"p.export_target": "verilog"})
     (problem,) = [error.value for error in page.error]
     assert "choose 'int16' or 'int8'" in problem.replace("\\", "")
     assert not page.get("download_button")
@@ -258,7 +258,7 @@ def test_integers_from_floats_cost_their_conversion():
     assert alone["int8"] < alone["float32"] == linked["float32"] < linked["int8"]
     (flash,) = [m.value for m in page.metric if m.label == "Flash, Cortex-M0"]
     assert _bytes(flash) == linked["int8"]
-    assert f"The prediction alone: {alone['int8']} B of flash" in said(page)
+    assert f"Without float code: {alone['int8']} B of flash" in said(page)
     assert "evaluated with the conversion" in said(page)
     assert "Costs are estimated, for Cortex-M0" in said(page)
 
@@ -293,6 +293,72 @@ def test_whole_numbers_need_no_conversion():
         "whole numbers, as they are" in readme and "mdl_quantise(values" not in readme
     )
     assert "no chip needs" in readme and "What the conversion takes" not in readme
+
+
+IRIS_AS_COUNTS = {
+    "sepal length (cm)": 0.01,
+    "sepal width (cm)": 0.006,
+    "petal length (cm)": 0.0078125,
+    "petal width (cm)": 0.003,
+}
+
+
+def _as_counts(page, changes):
+    """Fill in lines of the table of counts: column -> changes."""
+    key, frame = session_of(page).results["export_counts.edited"]
+    edited = frame.set_index("column").astype(object)
+    for column, values in changes.items():
+        for name, value in values.items():
+            edited.loc[column, name] = value
+    page.switch_page("pages/explore.py").run()
+    kept = edited.reset_index()[list(frame.columns)].astype({counts._SCALE: float})
+    session_of(page).results["export_counts.edited"] = key, kept
+    return page.switch_page("pages/export.py").run()
+
+
+@pytest.mark.parametrize("number_format", ["float32", "int16"])
+def test_columns_that_come_as_counts_reach_the_files(number_format):
+    page = _page(number_format, data="iris", method="smp")
+    before = said(sound(page))
+    columns = session_of(page).results["export_counts.edited"][1]["column"].tolist()
+    scales = {name: {counts._SCALE: IRIS_AS_COUNTS[name]} for name in columns}
+    page = sound(_as_counts(page, scales))
+    assert not page.error
+    if number_format == "int16":
+        assert "whole numbers, as they are" in _readme(page)
+    header = _shown(page, "iris.h")
+    assert header.count("counts */") == len(columns)
+    if number_format == "int16":
+        assert "Without float code: " in before and "instead of " in before
+        assert "links no conversion" in said(page)
+        spared = re.search(r"code: ([\d,]+) B.* of ([\d,]+) B", said(page)).groups()
+        least, most = (int(word.replace(",", "")) for word in spared)
+        assert least < most
+        assert header.count("the number itself, 0 to 1023") == len(columns)
+    table = _table(page)["Training: right"]
+    rights = [int(table[f].split("(")[1].split()[0]) for f in ("float32", "int16")]
+    assert min(rights) > 0.9 * 90
+    # Back to values: what was typed is gone from the model, not the page.
+    page = _as_counts(page, {name: {counts._SCALE: None} for name in columns})
+    assert "counts */" not in _shown(sound(page), "iris.h")
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"value of one count": -1.0}, "the scale above 0"),
+        ({"value at count 0": 2.0}, "value of one count of 'sepal length .* is empty"),
+        ({"value of one count": 1.0, "lowest count": 9000}, "should be below high"),
+        ({"value of one count": 1.0, "highest count": 7.5}, "should be whole numbers"),
+    ],
+)
+def test_counts_that_are_none_are_told_and_left_out(changes, told):
+    page = _page("int16", data="iris", method="smp")
+    (column, *_) = session_of(page).results["export_counts.edited"][1]["column"]
+    page = _as_counts(page, {column: changes})
+    (problem,) = [error.value.replace("\\", "") for error in page.error]
+    assert re.search(told, problem) and "Until then" in problem
+    assert "counts */" not in _shown(page, "iris.h")
 
 
 def _is_measured(page):

@@ -12,17 +12,20 @@ import pytest
 import streamlit as st
 
 from pages.explore import scene
-from pages.prototypes import one, report, rules
+from pages.prototypes import one, report, report_sections, rules
 from pages.prototypes.context import ModelContext
 from pages.state import table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
 from pages.state.session import Session
+from pages.ui import exports
 from pages.work import cache, fits
 from smpcore import METHODS, Dataset, prepare, split
+from smpcore.codegen import model_id
 from smpcore.datasets import make_dataset
 from tests.app import kernels, opened, said, sound, until
 from tests.smpcore.test_report_calculator import script_of
+from tests.smpcore.test_report_sections import Reader
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -198,6 +201,7 @@ def test_the_report_is_text_pictures_and_one_script(method, hostile, monkeypatch
     if context.model.kind_of_prototype == "mix of real cases":
         assert "Portraits are omitted" in closed
         assert "The model is not in this file" in closed
+        assert "Left out, as the model holds training rows" in closed
         assert "script" not in Tags(closed).seen
         # The values of real rows are in the rule's tables.
         assert "<th>column</th><th>value</th>" in full
@@ -409,3 +413,41 @@ def test_a_small_linear_model_has_a_score_card_and_others_say_why_not():
     assert "Validation: accuracy of the card" in words(page)
     page = at("Rule in words", {"data": "breast_cancer", "method": "supersparse"})
     assert "A score card needs a linear classifier" in words(page)
+
+
+def test_the_report_can_be_checked_by_a_colleague(monkeypatch):
+    choice = Choice(data="breast_cancer", method="smallk", seed=3)
+    by = "Threshold: highest with a sensitivity of at least 95 %. Chosen on <b>."
+    key = resolve(choice).key
+    digest = resolve(choice).dataset.digest
+    choice = replace(choice, threshold=0.25, band=0.1, set_for=key, set_by=by)
+    choice = replace(choice, opened={digest: 2})
+    context = resolve(choice)
+    model = context.with_threshold(context.fit().finished()).model_
+    monkeypatch.setattr(st, "session_state", {"session": Session()})
+    context = ModelContext(choice, model=model)
+    text = report.html(context, report.facts_of(context), False)
+    page = Reader(text)
+    (words,) = page.parts["Threshold and band"][0]
+    assert (
+        "Threshold moved to 0.25 and not sure within 0.1 of it" in words and by in words
+    )
+    (words, *_) = page.parts["Parts of the data"][0]
+    assert "Seed 3; test set opened: 2 times." in words
+    assert page.table("Columns and missing values")[-1]["role"] == "target"
+    # Neither counts nor recall of test rows, while they are closed.
+    words = " ".join(page.parts["Confusion matrix and recall"][0])
+    assert "Training: " in words and "Validation: " in words and "Test: " not in words
+    number = model_id(exports.compiled(context).compiled)
+    assert number in page.parts["Model ID and versions"][0][0]
+    assert number in text.partition("<script")[2]
+    assert page.table("The model in numbers", 2)[1]["intercept"] == "-0.25"
+    for gone in (replace(choice, set_by=""), replace(choice, threshold=0, band=0)):
+        context = ModelContext(gone, model=model)
+        (section,) = (
+            s
+            for s in report_sections.sections(context, False)
+            if s.title[:5] == "Thres"
+        )
+        assert by not in section.blocks[0]
+        assert ("was not recorded" in section.blocks[0]) == bool(gone.threshold)

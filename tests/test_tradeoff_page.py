@@ -1,6 +1,7 @@
 """The trade-off page without a browser: sweeps, choices, and data it cannot sweep."""
 
 import dataclasses
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -184,6 +185,9 @@ def test_a_threshold_is_set_linked_and_exported():
     assert "Threshold moved to" in said(app) and "not sure within" in said(app)
     threshold = float(app.query_params["threshold"])
     assert threshold != 0 and float(app.query_params["band"]) > 0
+    by = session_of(app).choice.set_by
+    assert "Positive class malignant" in by and "sensitivity of at least 100 %" in by
+    assert "at most 1 % errors" in by and re.search(r"out-of-fold scores of \d+ tr", by)
     linked = opened({"data": "breast_cancer", "threshold": f"{threshold}"}, "export.py")
     assert "Threshold moved to" in said(linked)
     app.switch_page("pages/export.py").run()
@@ -329,12 +333,12 @@ def test_a_threshold_of_an_earlier_model_does_not_bring_that_model_back(monkeypa
     before, now = Choice(data="breast_cancer", seed=1), Choice(data="breast_cancer")
     visit = Session(now)
     monkeypatch.setattr(st, "session_state", {"session": visit})
-    operating_point._set(resolve(before).key, 0.5, 0.0)
+    operating_point._set(resolve(before).key, 0.5, 0.0, "by")
     assert (
         resolve(visit.choice).key == resolve(now).key
         and not resolve(visit.choice).operating
     )
-    operating_point._set(resolve(now).key, 0.5, 0.0)
+    operating_point._set(resolve(now).key, 0.5, 0.0, "by")
     assert (
         resolve(visit.choice).key == resolve(now).key
         and "0.5" in resolve(visit.choice).operating

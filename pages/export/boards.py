@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -16,6 +17,7 @@ from pages.ui.exports import Export
 from pages.ui.progress import is_waiting, visit_task
 from pages.ui.readouts import percent
 from pages.ui.text import escape_markdown, message
+from smpcore import quantise
 from smpcore.chips import (
     CHIPS,
     ChipCosts,
@@ -25,6 +27,8 @@ from smpcore.chips import (
     measure_costs,
     needs_conversion,
 )
+from smpcore.codegen import CompiledModel, QuantModel
+from smpcore.errors import ExportError
 from smpcore.evaluation import ComparedFormat
 
 _NUMBERS = ("flash, kB", "RAM, kB", "MHz", "mA per MHz")
@@ -40,7 +44,9 @@ _START = pd.DataFrame(
 _KILO = 1024
 
 
-def section(made: Export, form: ComparedFormat, chip: str, key: Any) -> None:
+def section(
+    made: Export, form: ComparedFormat, chip: str, key: Any, in_floats: Export
+) -> None:
     """What a format of the model needs and takes, on a chip and on boards.
 
     Parameters
@@ -51,22 +57,16 @@ def section(made: Export, form: ComparedFormat, chip: str, key: Any) -> None:
         The one that the files are for.
     key : object
         The same for the same model only.
+    in_floats : Export
+        The same model without counts.
     """
-    known = estimate_costs(form.model)
-    origin = "Estimated from a table of measured code."
+    models = [form.model, *_converting(form, made, in_floats)]
     wanted = (key, form.name), None
-    if session.get().results.get("measure") == wanted:
-        task = visit_task("measured", wanted, partial(measure_costs, form.model))
-        words = "Compiled and run on simulated chips"
-        if not is_waiting(task, settings.QUICK_SECONDS, words, stoppable=False):
-            measured, problems = task.result()
-            known |= measured
-            origin = "Measured on simulated chips, over rows of all kinds."
-            for problem in problems:
-                message(st.info, problem)
+    costs, origin = _costs(models, wanted)
+    known = costs[0]
     _metrics(made, form, chip, known.get(chip))
     if chip in known and form.is_whole:
-        st.caption(inputs_in_words(form, known[chip]))
+        st.caption(inputs_in_words(form, *(one[chip] for one in costs)))
     for warning in form.model.warnings:
         st.warning(warning)
     if chip not in known:
@@ -88,24 +88,74 @@ def section(made: Export, form: ComparedFormat, chip: str, key: Any) -> None:
         _boards(known)
 
 
-def inputs_in_words(form: ComparedFormat, both: ChipCosts) -> str:
+def _converting(
+    form: ComparedFormat, made: Export, in_floats: Export
+) -> list[QuantModel]:
+    """The model that converts floats, where counts have spared it that."""
+    if not made.counts or not form.is_whole or needs_conversion(form.model):
+        return []
+    try:
+        return [quantise(in_floats.compiled, form.model.width)]
+    except ExportError:
+        return []
+
+
+def _costs(
+    models: list[CompiledModel | QuantModel], wanted: Any
+) -> tuple[list[dict[str, ChipCosts]], str]:
+    """Costs of each model, measured where the visitor wants that; and their origin."""
+    costs = [estimate_costs(model) for model in models]
+    origin = "Estimated from a table of measured code."
+    if session.get().results.get("measure") == wanted:
+        task = visit_task("measured", wanted, partial(_measured, models))
+        words = "Compiled and run on simulated chips"
+        if not is_waiting(task, settings.QUICK_SECONDS, words, stoppable=False):
+            origin = "Measured on simulated chips, over rows of all kinds."
+            for place, (measured, problems) in enumerate(task.result()):
+                costs[place] = costs[place] | measured
+                for problem in problems:
+                    message(st.info, problem)
+    return costs, origin
+
+
+def _measured(
+    models: list[CompiledModel | QuantModel], stop: np.ndarray, progress: np.ndarray
+) -> list[tuple[dict[str, ChipCosts], list[str]]]:
+    results = []
+    for model in models:
+        part = np.zeros(1)
+        results.append(measure_costs(model, stop, part))
+        progress[0] += part[0] / len(models)
+    return results
+
+
+def inputs_in_words(
+    form: ComparedFormat, both: ChipCosts, converting: ChipCosts | None = None
+) -> str:
     """What the costs take in of what a model of integers needs for its inputs."""
     if not needs_conversion(form.model):
-        return (
+        text = (
             "All inputs are whole numbers that the model takes as they are: a program "
             "links no conversion, and the boards below are evaluated without it."
         )
-    alone, advice = both.alone, ""
+        return text + (f" {_spared(both, converting)}" if converting else "")
+    advice = ""
     if not all(one.exact for one in form.model.inputs):
-        advice = (
-            f" If your sensor gives whole numbers that fit into {form.name}, say so "
-            "under *Ranges and units of the inputs*."
-        )
+        advice = " Fill in *Inputs as counts of a converter* if yours come as such."
     return (
         "With the conversion from floats, which a program links unless its inputs come "
-        f"as whole numbers. The prediction alone: {alone.flash:,} B of flash, "
-        f"{alone.count:,} {alone.counted}. The boards below are evaluated with the "
-        f"conversion.{advice}"
+        f"as whole numbers. {_spared(both, both)} The boards below are evaluated with "
+        f"the conversion.{advice}"
+    )
+
+
+def _spared(both: ChipCosts, converting: ChipCosts) -> str:
+    """Flash and time without and with the conversion from floats."""
+    alone, linked = both.alone, converting.linked
+    return (
+        f"Without float code: {alone.flash:,} B of flash, {alone.count:,} "
+        f"{alone.counted} per prediction instead of {linked.flash:,} B and "
+        f"{linked.count:,}."
     )
 
 

@@ -55,8 +55,7 @@ def section(
         "vectors", vectors_key, partial(made.vectors, form.model, real)
     )
     choice = chosen.target, form.name, chosen.name
-    sensors = ranges if form.is_whole else None
-    make = partial(made.zip, vectors, *choice, sensors, formats.as_exported(form, made))
+    make = partial(made.zip, vectors, *choice, ranges, formats.as_exported(form, made))
     packed = session.remembered("files", (vectors_key, choice), make)
     download(
         "Download the zip",

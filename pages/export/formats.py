@@ -38,10 +38,10 @@ def forms(
     """The model in every number format, compared on every open part."""
     data, parts = made.data, {}
     for part in made.parts:
-        rows = getattr(data.split, part)
-        frame = data.dataset.frame.iloc[rows]
-        parts[part] = Rows(frame, data.y[rows], data.clusters(part), data.weights(part))
-    of = made.compiled, made.estimator.model_, data.preparation, parts
+        truth = data.y[getattr(data.split, part)]
+        of_rows = data.clusters(part), data.weights(part)
+        parts[part] = Rows(made.frame(part), truth, *of_rows)
+    of = made.compiled, made.model, made.preparation, parts
     return compare_number_formats(*of, ranges, stop, progress)
 
 
@@ -165,10 +165,11 @@ def proved(form: ComparedFormat) -> str:
 
 def differing(made: exports.Export, form: ComparedFormat) -> list[dict[str, Any]]:
     """Rows that the format answers otherwise than the float64 model."""
-    exact, results = made.estimator.model_, []
+    results: list[dict[str, Any]] = []
     for part, compared in form.parts.items():
         rows = getattr(made.data.split, part)[compared.differ]
-        answers = exact.predict(made.data.X[rows]) if len(rows) else []
+        frame = made.frame(part).iloc[compared.differ]
+        answers = made.model.predict(made.preparation.transform(frame))
         for row, place, answer in zip(rows, compared.differ, answers, strict=True):
             results.append(
                 {

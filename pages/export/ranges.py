@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import pandas as pd
@@ -32,19 +33,21 @@ def editor(made: exports.Export) -> dict[str, SensorRange]:
     Returns
     -------
     dict of str to SensorRange
-        Those that were changed and are sound.
+        Those that were changed and are sound, and those of counts.
     """
     try:
-        usual = quantise(made.compiled, 16)
+        usual = quantise(made.compiled, 16, made.ranges)
     except ExportError:
         return {}
-    start = _start(usual)
+    start = _start(usual, made.ranges)
+    if start.empty:
+        return made.ranges
     with st.expander("Ranges and units of the inputs", icon=":material/straighten:"):
         st.caption(_HELP)
         number = st.column_config.NumberColumn
         edited = kept_table(
             "export_ranges",
-            made.context.key,
+            f"{made.context.key}{sorted(made.counts)}",
             start,
             hide_index=True,
             height="content" if len(start) < 12 else 400,
@@ -61,11 +64,11 @@ def editor(made: exports.Export) -> dict[str, SensorRange]:
         if categories := [one.given.name for one in usual.inputs if not one.is_number]:
             names = ", ".join(categories)
             message(st.caption, f"Categories are their index: {names}.")
-    return ranges
+    return made.ranges | ranges
 
 
-def _start(usual: QuantModel) -> pd.DataFrame:
-    """The ranges of a model whose user has said nothing."""
+def _start(usual: QuantModel, counts: Collection[str] = ()) -> pd.DataFrame:
+    """The ranges of a model whose user has said nothing; not of counts."""
     lines = [
         {
             "column": one.given.name,
@@ -76,7 +79,7 @@ def _start(usual: QuantModel) -> pd.DataFrame:
             "unit": "",
         }
         for one in usual.inputs
-        if one.is_number
+        if one.is_number and one.given.name not in counts
     ]
     return pd.DataFrame(lines, columns=["column", "in training", *_COLUMNS])
 

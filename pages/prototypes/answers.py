@@ -11,6 +11,7 @@ from pages.prototypes import edited_rows
 from pages.prototypes.context import ModelContext
 from pages.prototypes.portraits import draw
 from pages.state import widget_state
+from pages.ui import calibration
 from pages.ui.elements import signed_bars, table
 from pages.ui.glossary import define
 from pages.ui.readouts import TITLES
@@ -69,7 +70,7 @@ def _picked(context: ModelContext) -> tuple[int, Any, str]:
 
 
 def _verdict(context: ModelContext, x: np.ndarray, result: Contributions) -> None:
-    """The answer, its lead, and what every prototype says."""
+    """The answer, its lead and probability, and what every prototype says."""
     model = context.model
     winner, runner = (context.outputs[i] for i in (result.winner, result.runner_up))
     labels = [escape_markdown(short_label(name)) for name in (winner, runner)]
@@ -81,6 +82,16 @@ def _verdict(context: ModelContext, x: np.ndarray, result: Contributions) -> Non
             f"{result.lead:.4g}.",
             help=define("Lead"),
         )
+    if model.calibration is not None:
+        words = calibration.in_words(model, x)
+        st.markdown(words, help=calibration.help_text(model))
+    calibration.offer(context)
+    _activations(context, x)
+
+
+def _activations(context: ModelContext, x: np.ndarray) -> None:
+    """What every prototype and every class gets, as tables."""
+    model = context.model
     activation = model.activations(x[None])[0]
     prototypes = [
         {
@@ -95,7 +106,10 @@ def _verdict(context: ModelContext, x: np.ndarray, result: Contributions) -> Non
         table(prototypes)
         if model.classes is not None:
             scores = model.scores(x[None])[0]
-            table({"class": context.outputs, "score": scores})
+            columns = {"class": context.outputs, "score": scores}
+            if model.calibration is not None:
+                columns["probability"] = model.probabilities(x[None])[0]
+            table(columns)
 
 
 def _parts(context: ModelContext, x: np.ndarray) -> None:

@@ -14,11 +14,11 @@ from pages.prototypes.card import for_report
 from pages.prototypes.context import ModelContext
 from pages.prototypes.one import oddities
 from pages.prototypes.portraits import lines
+from pages.prototypes.report_sections import opened, sections
 from pages.ui import readouts
 from pages.ui.elements import download
 from pages.ui.readouts import TITLES
 from smpcore import report
-from smpcore.datasets import plural
 from smpcore.explain import nearest_examples
 from smpcore.report import Calculator, Page, typical_row
 
@@ -55,10 +55,12 @@ def section(context: ModelContext) -> None:
         help="One HTML file that needs no network: the decision rule, the prototypes, "
         "your names and notes, and the model itself, to try other values.",
     )
+    model = "" if made_of_rows and not real else "the model itself, "
+    rows = "its most similar training rows" if real else "no training rows"
     st.caption(
-        "Contains the model with the training range of every column that it uses, the "
-        "decision rule, every prototype with your name and note, and "
-        + ("its most similar training rows." if real else "no training rows.")
+        f"Contains {model}the range, the median and the levels of every column in the "
+        "training rows, the decision rule, every prototype with your name and note, "
+        f"and {rows}."
     )
 
 
@@ -88,6 +90,7 @@ def html(context: ModelContext, facts: dict[str, str], real: bool) -> str:
         rule=None if hidden else rules.rule(context),
         card=card,
         accuracy_of_card=accuracy,
+        sections=sections(context, real),
         calculator=_HIDDEN if holds_rows else calculator(context, real),
     )
     return report(model, page)
@@ -128,14 +131,12 @@ def facts_of(context: ModelContext) -> dict[str, str]:
         facts["Question"] = f"{asks.title}? {asks.rule}"
     if choice.forbidden:
         facts["Forbidden features"] = ", ".join(choice.forbidden)
-    if len(data.split.test) and not data.dataset.open_test:
-        facts["Test set opened"] = "never"
+    if len(data.split.test):
+        facts["Test set opened"] = opened(context)
     for part in context.open_parts:
         scores = data.evaluate(context.model, part)
         for entry in readouts.of_part(TITLES[part], scores, data):
             facts[entry["name"]] = f"{entry['value']} ({entry['detail']})"
-    if times := context.times_opened:
-        facts["Test set opened"] = plural(times, "time")
     return facts
 
 

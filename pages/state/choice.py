@@ -56,6 +56,8 @@ class Choice:
         the answer, and how near to that the model is not sure.
     set_for : str
         `Context.key` of the model that these two were set for: no other has them.
+    set_by : str
+        How these two were chosen, in words; empty where a link or a file brought them.
     """
 
     data: str = "moons"
@@ -76,6 +78,7 @@ class Choice:
     threshold: float = 0.0
     band: float = 0.0
     set_for: str = ""
+    set_by: str = ""
 
     @property
     def user_tables(self) -> tuple[str, ...]:

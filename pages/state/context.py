@@ -15,6 +15,7 @@ from pages.state import table_store
 from pages.state.choice import BUNDLED, MINE, Choice
 from pages.work import cache, fits, sources
 from pages.work.memo import pairs
+from pages.work.training_scores import TrainingScores, training_scores
 from smpcore import METHODS, Dataset, PrototypeModel
 from smpcore.datasets import Split, answered
 from smpcore.evaluation import at_threshold
@@ -55,7 +56,8 @@ class Context:
     @property
     def whole(self) -> Dataset:
         """The same with the question that is asked of it."""
-        return asked(self.table, self.choice)
+        chosen = self.choice
+        return cache.asked(self.table, chosen.follow_up, chosen.two_classes)
 
     @property
     def dataset(self) -> Dataset:
@@ -163,14 +165,27 @@ class Context:
         """The canonical model, with the threshold that is set for it."""
         return self.with_threshold(self.fit().finished()).model_
 
+    @property
+    def training_scores(self) -> TrainingScores:
+        """Out-of-fold scores of the training rows, where somebody computed them."""
+        return training_scores(self.data, self.method.key, self.values)
+
     def with_threshold(self, estimator: Any) -> Any:
-        """The fitted estimator with the threshold and the band set for its model."""
-        classes = estimator.model_.classes
-        if classes is None or len(classes) != 2 or not self.operating:
+        """The fitted estimator with what is set for its model beside the fit.
+
+        Threshold and band, and the calibration where it is there already.
+        """
+        model = estimator.model_
+        calibration = self.training_scores.calibration
+        if calibration is not None and estimator.history_.status != fits.STOPPED:
+            model = replace(model, calibration=calibration)
+        if self.operating and model.classes is not None and len(model.classes) == 2:
+            threshold, band = self.choice.threshold, self.choice.band
+            model = at_threshold(model, threshold, band=band)
+        if model is estimator.model_:
             return estimator
         moved = copy.copy(estimator)
-        threshold, band = self.choice.threshold, self.choice.band
-        moved.model_ = at_threshold(estimator.model_, threshold, band=band)
+        moved.model_ = model
         return moved
 
     def _source(self) -> tuple[Dataset, Split | None]:
@@ -278,18 +293,6 @@ class Context:
                 low, high = ranges[param.name]
                 widened[param.name] = min(low, value), max(high, value)
         return widened
-
-
-def asked(table: Dataset, choice: Choice) -> Dataset:
-    """A table with the question that is asked of it.
-
-    Its number may be cut at the mean, or an event asked for within a time.
-    """
-    if (asks := choice.follow_up) is not None:
-        return cache.within(table, asks.time, asks.event, asks.horizon, asks.value)
-    if choice.two_classes and table.task == "regression":
-        return cache.two_classes(table)
-    return table
 
 
 def resolve(choice: Choice) -> Context:

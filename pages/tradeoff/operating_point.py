@@ -13,19 +13,16 @@ import streamlit as st
 
 from pages.state import session, widget_state
 from pages.state.context import Context, resolve
-from pages.ui import readouts
+from pages.ui import calibration, readouts
 from pages.ui.elements import problems_shown, table
 from pages.ui.glossary import define
-from pages.ui.progress import is_waiting, visit_task
 from pages.ui.text import short_label
-from pages.work import cache, study_pool
-from pages.work.memo import pairs
-from smpcore import METHODS, PrototypeModel, figures
+from pages.work import cache
+from smpcore import PrototypeModel, figures
 from smpcore.evaluation import (
     band_for_error,
     margins,
     operating_points,
-    out_of_fold,
     rates_at,
     reject_curve,
     roc_area,
@@ -36,8 +33,6 @@ from smpcore.evaluation import (
 #: Where the commoner class has less than this share, either may be the one to find.
 IN_DOUBT = 0.6
 WAYS = ("as fitted", "target sensitivity", "cost ratio")
-#: A page waits so long for the fits on folds, then shows how far they are.
-WAIT_SECONDS = 2.0
 
 
 @st.fragment
@@ -73,7 +68,7 @@ def _curves(context: Context, model: PrototypeModel) -> None:
     margin, truth = sign * margins(model, X), y == model.classes[positive]
     weights = data.weights("validation")
     points = operating_points(margin, truth, weights)
-    rule = _rule(columns[1:3], fixed=model.code_size > 0)
+    rule, way = _rule(columns[1:3], fixed=model.code_size > 0)
     wanted = columns[3].number_input(
         "Maximum error rate, %",
         0.0,
@@ -84,7 +79,7 @@ def _curves(context: Context, model: PrototypeModel) -> None:
     )
     threshold, band, n_scored = 0.0, 0.0, 0
     if rule is not None or wanted < 100:
-        scores = _training_scores(context)
+        scores = calibration.training_scores(context)
         if scores is None:
             return
         of_train = data.of("train")[1] == model.classes[positive], data.weights("train")
@@ -96,7 +91,9 @@ def _curves(context: Context, model: PrototypeModel) -> None:
     area = _area(margin, truth, data)
     _pictures(points, curve, (threshold, band), area, len(y))
     left, right = st.columns([2, 5], vertical_alignment="center")
-    args = context.key, sign * threshold, band
+    label = str(model.classes[positive])
+    words = _chosen_by(label, way, wanted if wanted < 100 else None, n_scored)
+    args = context.key, sign * threshold, band, words
     left.button("Use on every page", key="use_operating", on_click=_set, args=args)
     right.caption(f"Used on every page: {context.operating or 'as fitted'}.")
 
@@ -174,8 +171,13 @@ def _area(margin: np.ndarray, truth: np.ndarray, data: cache.Parts) -> str:
     return f" AUC {share:.3f}, 95 % interval {low:.3f} to {high:.3f} (DeLong's)."
 
 
-def _rule(columns: Any, fixed: bool) -> Callable[[pd.DataFrame], float] | None:
-    """How the controls choose a threshold of `operating_points`; None: as fitted."""
+def _rule(
+    columns: Any, fixed: bool
+) -> tuple[Callable[[pd.DataFrame], float] | None, str]:
+    """How the controls choose a threshold of `operating_points`, also in words.
+
+    None: as fitted.
+    """
     way = columns[0].selectbox("Threshold", WAYS[:1] if fixed else WAYS, key="way")
     if way == WAYS[1]:
         wanted = columns[1].number_input(
@@ -186,7 +188,8 @@ def _rule(columns: Any, fixed: bool) -> Callable[[pd.DataFrame], float] | None:
             key="wanted_sensitivity",
             help=define("Recall"),
         )
-        return partial(threshold_for_sensitivity, wanted=wanted / 100)
+        rule = partial(threshold_for_sensitivity, wanted=wanted / 100)
+        return rule, f"highest threshold with a sensitivity of at least {wanted:g} %"
     if way == WAYS[2]:
         price = columns[1].number_input(
             "Cost ratio, false negative : false positive",
@@ -195,30 +198,11 @@ def _rule(columns: Any, fixed: bool) -> Callable[[pd.DataFrame], float] | None:
             5.0,
             key="price",
         )
-        return partial(threshold_for_cost, miss=price, alarm=1.0)
+        rule = partial(threshold_for_cost, miss=price, alarm=1.0)
+        words = f"least cost, false negative : false positive {price:g} : 1"
+        return rule, words
     columns[1].caption("0: predicts the class with the higher score")
-    return None
-
-
-def _training_scores(context: Context) -> np.ndarray | None:
-    """Out-of-fold scores of the training rows; None while they are on their way."""
-    data, values, method = context.data, context.values, context.method.key
-    key = data.dataset.digest, data.split.key, method, pairs(values)
-
-    def work(stop: np.ndarray, progress: np.ndarray) -> np.ndarray:
-        estimator = METHODS[method].estimator(values, data.dataset.task)
-        of = estimator, data.dataset, data.split
-        options = {"stop": stop, "progress": progress}
-        with study_pool.executor_for(data.dataset) as executor:
-            return out_of_fold(*of, executor=executor, **options)
-
-    task = visit_task("out_of_fold", key, work, data.dataset)
-    if is_waiting(task, WAIT_SECONDS, "Cross-validation fits"):
-        return None
-    with problems_shown():
-        return task.result()
-    st.button("Retry", key="refit_folds", on_click=task.start)
-    return None
+    return None, WAYS[0]
 
 
 def _rates(
@@ -263,9 +247,20 @@ def _source(n_scored: int, data: cache.Parts) -> str:
     )
 
 
-def _set(key: str, threshold: float, band: float) -> None:
+def _chosen_by(positive: str, way: str, error: float | None, n_scored: int) -> str:
+    """How threshold and band were chosen, for the report."""
+    words = f"Positive class {positive}. Threshold: {way}."
+    if error is not None:
+        words += f" Band: the narrowest that leaves at most {error:g} % errors."
+    if n_scored:
+        words += f" Chosen on out-of-fold scores of {n_scored} training rows."
+    return words
+
+
+def _set(key: str, threshold: float, band: float, words: str) -> None:
     """Set them for the model of this key, unless another has been chosen since."""
     context = resolve(session.get().choice)  # a callback cannot run the page anew
     if context.key == key:
         moved = {"threshold": threshold, "band": band, "set_for": key}
+        moved["set_by"] = words
         session.choose(replace(context.choice, **moved))

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pages.state import session
 from pages.state.choice import Choice
 from pages.state.context import Context, resolve
 from pages.work import cache, fits
-from smpcore import SmpcoreError, compile_model, export
+from smpcore import PrototypeModel, SmpcoreError, compile_model, export
 from smpcore.codegen import (
     CompiledModel,
+    Counts,
     QuantModel,
     SensorRange,
     TestVectors,
     check_supported,
     default_name,
+    in_counts,
+    table_in_counts,
     test_vectors,
 )
 from smpcore.evaluation import RegressionScores, Scores
@@ -37,16 +42,45 @@ class Export:
     context : Context
     estimator : fitted estimator
     compiled : CompiledModel
+    counts : mapping of str to Counts
+        Column -> which counts of a converter the compiled model takes it as.
     """
 
     context: Context
     estimator: Any
     compiled: CompiledModel
+    counts: Mapping[str, Counts] = field(default_factory=dict)
 
     @property
     def data(self) -> cache.Parts:
         """Its rows."""
         return self.context.data
+
+    @cached_property
+    def _in_counts(self) -> tuple[PrototypeModel, Any, dict[str, SensorRange]]:
+        given = self.estimator.model_, self.data.preparation
+        return in_counts(*given, self.counts)
+
+    @property
+    def model(self) -> PrototypeModel:
+        """What it was compiled from: in counts where there are such."""
+        return self._in_counts[0]
+
+    @property
+    def preparation(self) -> Any:
+        """The preparation of its rows: of counts where there are such."""
+        return self._in_counts[1]
+
+    @property
+    def ranges(self) -> dict[str, SensorRange]:
+        """Of the inputs that come as counts."""
+        used = {entry.name for entry in self.compiled.inputs}
+        return {n: one for n, one in self._in_counts[2].items() if n in used}
+
+    def frame(self, part: str) -> pd.DataFrame:
+        """Rows of a part, as they come to the model."""
+        rows = self.data.dataset.frame.iloc[getattr(self.data.split, part)]
+        return table_in_counts(rows, self.counts)
 
     @property
     def provenance(self) -> Mapping[str, Any]:
@@ -76,9 +110,8 @@ class Export:
         n = 64 if isinstance(model, QuantModel) else 32
         if not real:
             return test_vectors(model, n=n)
-        dataset = self.data.dataset
-        train = dataset.frame.iloc[self.data.split.train]
-        return test_vectors(model, model.rows(train), n, source=dataset.name)
+        rows = model.rows(self.frame("train"))
+        return test_vectors(model, rows, n, source=self.data.dataset.name)
 
     def zip(
         self,
@@ -112,8 +145,24 @@ class Export:
             name or self.usual_name,
             vectors=vectors,
             ranges=ranges,
+            counts=self.counts,
             provenance=self.provenance | ({"as_exported": told} if told else {}),
         )
+
+
+def with_counts(made: Export, counts: Mapping[str, Counts]) -> Export:
+    """Compile a model for inputs that come as counts.
+
+    Raises
+    ------
+    ExportError
+        If counts are none, or no target can express the model.
+    """
+    made = replace(made, counts=counts)
+    if not counts:
+        return made
+    of = made.model, made.preparation, made.provenance
+    return replace(made, compiled=compile_model(*of))
 
 
 def usual_name(context: Context) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pages.ui import calibration
 from pages.ui.glossary import GLOSSARY, define
 from pages.work import cache
 from smpcore import PrototypeModel
@@ -100,6 +101,8 @@ def readouts(
         texts.append(_worst(counted[part], data, part))
     else:
         texts += _classes(counted[part], counted["train"], winners)
+    if model.calibration is not None:
+        texts.append(_text(*calibration.readout(model, data, part)))
     if data.dataset.forbidden:
         texts.append(_forbidden(data))
     texts += _size(estimator, data.preparation)

@@ -20,6 +20,7 @@ from pages.work.sweep_jobs import SweepJob
 from pages.work.warmup import StartUp, uncompiled
 from smpcore import METHODS, Dataset, errors, figures, load_dataset, prepare, split
 from smpcore.datasets import (
+    FollowUp,
     Split,
     censoring_weights,
     check_fit,
@@ -43,12 +44,24 @@ def table_file(state: tuple[str, int, int], _read: Callable) -> Dataset | str:
     return _read()
 
 
-two_classes = memo(32)(Dataset.two_classes)
-within = memo(32)(event_within)
+_two_classes = memo(32)(Dataset.two_classes)
+_within = memo(32)(event_within)
 forbidding = memo(32)(forbid)
 split_of = memo(64)(split)
 contender = memo(128)(ContenderJob)
 swept = memo(64)(SweepJob)
+
+
+def asked(table: Dataset, asks: FollowUp | None, two_classes: bool) -> Dataset:
+    """A table with the question that is asked of it.
+
+    Its number may be cut at the mean, or an event asked for within a time.
+    """
+    if asks is not None:
+        return _within(table, asks.time, asks.event, asks.horizon, asks.value)
+    if two_classes and table.task == "regression":
+        return _two_classes(table)
+    return table
 
 
 @memo(32)

@@ -8,7 +8,7 @@ that to integers, and `test_vectors` chooses rows that try it.
 from smpcore.codegen.agreement import Agreement, agreement, error_bound
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.costs import Costs, code_bytes, conversion, estimated
-from smpcore.codegen.counts import Counts
+from smpcore.codegen.counts import Counts, in_counts, table_in_counts
 from smpcore.codegen.export import TARGETS, export
 from smpcore.codegen.identity import default_name, model_id
 from smpcore.codegen.inputs import CompiledInput
@@ -48,9 +48,11 @@ __all__ = [
     "error_bound",
     "estimated",
     "export",
+    "in_counts",
     "model_id",
     "quantise",
     "sample",
+    "table_in_counts",
     "test_vectors",
     "used_inputs",
 ]

@@ -1,15 +1,13 @@
-"""Files of the targets that are built from C or Python sources: who needs which."""
+"""Files of the targets that are built from C: who needs which."""
 
 from __future__ import annotations
 
 import json
 
-from smpcore.codegen.json_text import SCHEMA
 from smpcore.codegen.names import c_float
 from smpcore.codegen.package import Files, Package
 from smpcore.codegen.targets.c99.frame import FLAGS, head
 from smpcore.codegen.targets.c99.tables import number_types
-from smpcore.codegen.targets.python import emit_plain_python
 
 #: Folder of the sources of a library, and of what no compiler reads.
 SOURCES, EXTRAS = "src/", "extras/"
@@ -33,6 +31,7 @@ def plain_c(package: Package) -> Files:
         **package.tests,
         **package.documents,
         f"{package.name}_example.c": example(package),
+        f"{package.name}_board.c": _board(package),
         "Makefile": _makefile(package),
     }
 
@@ -120,21 +119,6 @@ endif()
     }
 
 
-def python(package: Package) -> Files:
-    """A module without any import but of the standard library, and its self-test."""
-    name = package.name
-    told = f'NAME = "{name}"\nID = "{package.id}"\nFORMAT = {SCHEMA}\n'
-    answers = "[module.predict(x)]"
-    if not package.model.is_regression:
-        answers = "[module.predict(x)] + module.scores(x)"
-    tested = _PYTHON_TEST.format(name=name, answers=answers)
-    return {
-        **package.documents,
-        f"{name}.py": f"{emit_plain_python(package.model)}\n\n{told}",
-        f"{name}_selftest.py": tested,
-    }
-
-
 def _c_files(files: Files) -> list[str]:
     return sorted(name for name in files if name.endswith(".c"))
 
@@ -190,6 +174,13 @@ int main(void)
 """
 
 
+def _board(package: Package) -> str:
+    """A program of a chip that tries the test vectors, without any library."""
+    m = package.name.upper()
+    text = _BOARD.replace("@name@", package.name).replace("@M@", m)
+    return head(package.model, package.name) + text
+
+
 def _makefile(package: Package) -> str:
     """Rules that compile a model, and its self-test."""
     chips = "\n".join(
@@ -231,31 +222,103 @@ host: {name}_example
 {name}_example: {name}_example.c {headers} $(TESTS) $(SOURCES)
 \t$(CC) $(FLAGS) -O2 -o $@ {name}_example.c $(TESTS) $(SOURCES)
 
+# Run the self-test on a simulated chip.
+simavr: {name}_board.c {headers} $(TESTS) $(SOURCES)
+\tavr-gcc -mmcu=atmega328p $(FLAGS) -Os -o {name}_avr.elf \\
+\t    {name}_board.c $(TESTS) $(SOURCES)
+\tsimavr -m atmega328p -f 16000000 {name}_avr.elf
+
+qemu: {name}_board.c {headers} $(TESTS) $(SOURCES)
+\tarm-none-eabi-gcc -mcpu=cortex-m0 -mthumb -nostartfiles -Wl,-emain -Ttext=0x40 \\
+\t    -Tdata=0x20000000 -Wl,--section-start=.vectors=0 $(FLAGS) -Os \\
+\t    -o {name}_arm.elf {name}_board.c $(TESTS) $(SOURCES)
+\tqemu-system-arm -M mps2-an385 -nographic -semihosting -kernel {name}_arm.elf
+
 # Compile for a chip and print the size: text is flash, data and bss are RAM.
 {chips}
 clean:
-\trm -f {name}_example *.o
+\trm -f {name}_example *.o *.elf
 
-.PHONY: host {names} clean
+.PHONY: host {names} simavr qemu clean
 """
 
-_PYTHON_TEST = '''\
-# SPDX-License-Identifier: 0BSD. This generated code is yours.
-"""Tries the test vectors: every answer has to be equal."""
+_BOARD = """\
+/* Tries the test vectors on a chip, and tells how many are wrong: an AVR by its first
+ * serial port, a Cortex-M by semihosting. */
+#include "@name@.h"
+#include "@name@_selftest.h"
 
-import {name} as module
+#ifdef __AVR__
+#include <avr/interrupt.h>
+#include <avr/io.h>
+#include <avr/sleep.h>
 
-wrong = count = 0
-with open("{name}_test_vectors.csv") as table:
-    n = len(module.ZERO)
-    table.readline()
-    for line in table:
-        cells = [int(cell) for cell in line.strip().split(",")[1:]]
-        x, answers = cells[:n], cells[n:]
-        count += 1
-        wrong += {answers} != answers
-print(module.NAME, module.ID, "format", module.FORMAT, end=" ")
-print("selftest:", wrong, "of", count, "differ")
-if wrong:
-    raise SystemExit(1)
-'''
+static void say(const char *text)
+{
+    UBRR0 = 103; /* 9600 baud at 16 MHz */
+    UCSR0B = 1 << TXEN0;
+    for (; *text; ++text) {
+        while (!(UCSR0A & (1 << UDRE0))) {
+        }
+        UDR0 = (uint8_t)*text;
+    }
+}
+
+static void end(void)
+{
+    while (!(UCSR0A & (1 << TXC0))) {
+    }
+    cli();
+    sleep_mode(); /* for ever: simavr ends here */
+}
+#else
+static void call(uintptr_t what, uintptr_t with)
+{
+    register uintptr_t r0 __asm__("r0") = what;
+    register uintptr_t r1 __asm__("r1") = with;
+    __asm__ volatile("bkpt 0xab" : "+r"(r0) : "r"(r1) : "memory");
+}
+
+static void say(const char *text)
+{
+    call(4, (uintptr_t)text);
+}
+
+static void end(void)
+{
+    call(0x18, 0x20026);
+}
+
+int main(void);
+
+/* The first words of a Cortex-M: end of the stack, and where it starts. */
+__attribute__((section(".vectors"), used)) static const struct {
+    uintptr_t stack;
+    int (*start)(void);
+} vectors = {0x20004000, main};
+#endif
+
+static void number(unsigned value)
+{
+    char text[6] = {0};
+    unsigned place = sizeof text - 1;
+    do {
+        text[--place] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value);
+    say(text + place);
+}
+
+int main(void)
+{
+    say(@M@_NAME " " @M@_ID " format ");
+    number(@M@_FORMAT);
+    say(" selftest: ");
+    number(@name@_selftest());
+    say(" of ");
+    number(@M@_VECTORS);
+    say(" differ\\n");
+    end();
+    return 0;
+}
+"""

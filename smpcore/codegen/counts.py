@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from smpcore.codegen.compiled import CompiledModel
+from smpcore.codegen.inputs import as_numbers
 from smpcore.codegen.names import shorten
 from smpcore.codegen.quant_inputs import SensorRange
 from smpcore.errors import ExportError
@@ -52,7 +52,9 @@ def in_counts(
     Parameters
     ----------
     model : PrototypeModel
+        The model of values that is to take counts.
     preparation : Preparation or None
+        What turns the user's table into its features.
     counts : mapping of str to Counts
         Name of a column of numbers -> what it comes as.
 
@@ -98,30 +100,26 @@ def in_counts(
     return replace(model, **arrays), preparation, ranges
 
 
-def rows_in_counts(
-    compiled: CompiledModel, rows: np.ndarray, counts: Mapping[str, Counts]
-) -> np.ndarray:
+def table_in_counts(table: Any, counts: Mapping[str, Counts]) -> Any:
     """Rows of values as a converter gives them.
 
     Parameters
     ----------
-    compiled : CompiledModel
-        Of counts.
-    rows : ndarray of shape (n, n_inputs), float64
+    table : DataFrame
         Values in the units of the table.
     counts : mapping of str to Counts
+        Name of a column -> what it comes as.
 
     Returns
     -------
-    ndarray of shape (n, n_inputs), float64
+    DataFrame
+        Whole counts; what is missing stays so.
     """
-    rows = rows.copy()
-    for place, entry in enumerate(compiled.inputs):
-        if count := counts.get(entry.name):
-            rows[:, place] = np.clip(
-                np.rint(count.of(rows[:, place])), count.low, count.high
-            )
-    return rows
+    columns = {
+        name: np.clip(np.rint(one.of(as_numbers(table[name]))), one.low, one.high)
+        for name, one in counts.items()
+    }
+    return table.assign(**columns) if columns else table
 
 
 def _check(name: str, count: Counts, places: Mapping[str, int]) -> None:

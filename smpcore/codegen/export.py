@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from smpcore.codegen import bundles
 from smpcore.codegen.arduino import arduino
-from smpcore.codegen.counts import Counts, in_counts, rows_in_counts
+from smpcore.codegen.counts import Counts, in_counts, table_in_counts
 from smpcore.codegen.identity import default_name
 from smpcore.codegen.lower import compile_model
 from smpcore.codegen.package import Package
-from smpcore.codegen.quant_inputs import SensorRange
+from smpcore.codegen.quant_inputs import SensorRange, with_units
 from smpcore.codegen.quantise import quantise
 from smpcore.codegen.readme import use_in_c
 from smpcore.codegen.target import NUMBERS, Target
 from smpcore.codegen.targets.c99.frame import FLAGS
 from smpcore.codegen.targets.javascript.bundle import javascript, use_of_javascript
 from smpcore.codegen.targets.onnx import onnx, use_of_onnx
+from smpcore.codegen.targets.python.bundle import (
+    python,
+    use_of_micropython,
+    use_of_python,
+)
 from smpcore.codegen.targets.verilog import VERILOG_FILES, use_of_verilog, verilog
 from smpcore.codegen.vectors import TestVectors, test_vectors
 from smpcore.errors import ExportError
@@ -60,7 +66,7 @@ def export(
         Raw rows that may be given away: up to a third of the test vectors are taken
         from them. Default: all test vectors are synthetic.
     ranges : mapping of str to SensorRange, optional
-        Name of a column -> what it can measure, for integers.
+        Name of a column -> what it can measure, for integers; its unit for all.
     counts : mapping of str to Counts, optional
         Name of a column -> which raw counts of a converter it comes as. Their scale
         and offset become part of the model, whose input are the counts.
@@ -106,12 +112,15 @@ def export(
     used = {entry.name for entry in compiled.inputs}
     ranges = {name: one for name, one in own.items() if name in used} | (ranges or {})
     width = NUMBERS[number]
-    found = quantise(compiled, width, ranges) if width else compiled
+    units = with_units(compiled.inputs, ranges)
+    found = (
+        quantise(compiled, width, ranges) if width else replace(compiled, inputs=units)
+    )
     source = told.get("data", {}).get("name", "")
     if not isinstance(vectors, TestVectors):
         rows = real_rows
         if rows is not None:
-            rows = rows_in_counts(compiled, compiled.rows(rows), counts)
+            rows = compiled.rows(table_in_counts(rows, counts))
         vectors = test_vectors(found, rows, vectors, source=source)
     name = default_name(source) if name is None else name
     return TARGETS[target].zip(Package(found, vectors, name))
@@ -129,6 +138,9 @@ def _use_plain_c(package: Package) -> str:
 1. Unpack the zip. In the folder `{name}`, run `make`: it compiles for this computer,
    answers one row and prints `{package.passed}`.
    `make avr`, `make cortex-m0` and `make cortex-m4f` compile for chips and print sizes.
+   `make simavr` and `make qemu` run the self-test on a simulated ATmega328P and
+   Cortex-M: of Debian they need gcc-avr, avr-libc, simavr; and gcc-arm-none-eabi,
+   qemu-system-arm.
 2. Add {_sources(package)} to your project;
    any C99 or C++ compiler takes them, for instance with
    `avr-gcc -mmcu=atmega328p {FLAGS} -Os -c {name}.c`.
@@ -190,48 +202,6 @@ def _use_cmake(package: Package) -> str:
 {use_in_c(package, f"<{name}.h>")}"""
 
 
-def _use_python(package: Package) -> str:
-    name = package.name
-    return f"""\
-1. Unpack the zip. In the folder `{name}`, run `python {name}_selftest.py`: it prints
-   `{package.passed}`.
-{_in_python(package)}"""
-
-
-def _use_micropython(package: Package) -> str:
-    name = package.name
-    return f"""\
-1. Unpack the zip, connect the board, `pip install mpremote`, and in the folder `{name}`
-   run `mpremote fs cp {name}.py {name}_selftest.py {name}_test_vectors.csv :` and
-   `mpremote exec "import {name}_selftest"`: it prints
-   `{package.passed}`.
-{_in_python(package)}"""
-
-
-def _in_python(package: Package) -> str:
-    """How a module of Python is called."""
-    name = package.name
-    entry = package.source.inputs[0].identifier.upper()
-    answer = f"{name}.label({name}.predict(x))"
-    if package.model.is_regression:
-        answer = f"{name}.value(x)"
-    return f"""\
-2. Copy `{name}.py` into your project and call the model:
-
-```python
-import {name}
-
-values = [0.0] * {len(package.source.inputs)}  # in the units of the table
-values[{name}.IN_{entry}] = ...
-x = {name}.quantise(values)
-print({answer})
-```
-
-Integers only but for `quantise`: every score is that of the C code. `saturated(x)`
-tells how many inputs are outside their range.
-"""
-
-
 _WHOLE = ("int16", "int8")
 
 #: Name of a target -> what it is and how its files are made.
@@ -241,10 +211,8 @@ TARGETS = {
     "platformio": Target("PlatformIO library", bundles.platformio, _use_platformio),
     "zephyr": Target("Zephyr module", bundles.zephyr, _use_zephyr),
     "cmake": Target("CMake library", bundles.cmake, _use_cmake),
-    "python": Target("Python", bundles.python, _use_python, _WHOLE, in_c=False),
-    "micropython": Target(
-        "MicroPython", bundles.python, _use_micropython, _WHOLE, in_c=False
-    ),
+    "python": Target("Python", python, use_of_python, in_c=False),
+    "micropython": Target("MicroPython", python, use_of_micropython, in_c=False),
     "javascript": Target("JavaScript", javascript, use_of_javascript, in_c=False),
     "onnx": Target("ONNX", onnx, use_of_onnx, ("float32",), in_c=False),
     "verilog": Target("Verilog", verilog, use_of_verilog, _WHOLE, False, VERILOG_FILES),

@@ -34,8 +34,8 @@ def number_format(model: Any) -> str:
 def model_id(model: Any) -> str:
     """First digits of the BLAKE2b of all that decides an answer.
 
-    Inputs with their preparation, the numbers and their format are in it; the name of
-    the model and where it comes from are not.
+    Inputs with their preparation, the numbers and their format are in it; names of
+    the model and of units, and where it comes from, are not.
 
     Parameters
     ----------
@@ -47,7 +47,9 @@ def model_id(model: Any) -> str:
     str
         8 hexadecimal digits.
     """
-    bare = replace(source_of(model), provenance={})
+    source = source_of(model)
+    inputs = tuple(replace(entry, unit="") for entry in source.inputs)
+    bare = replace(source, provenance={}, inputs=inputs)
     if model.is_integer:
         bare = replace(model, source=bare)
     return hashlib.blake2b(bare.to_json().encode()).hexdigest()[:_DIGITS]

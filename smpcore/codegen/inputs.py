@@ -40,6 +40,8 @@ class CompiledInput:
         Subtracted before anything else; a float32.
     levels, level_identifiers : tuple of str
         Values of a category, as written and for generated code.
+    unit : str
+        As its user gave it; not computed with.
     """
 
     index: int
@@ -53,6 +55,7 @@ class CompiledInput:
     offset: float = 0.0
     levels: tuple[str, ...] = ()
     level_identifiers: tuple[str, ...] = ()
+    unit: str = ""
 
     def __post_init__(self) -> None:
         for word in (self.identifier, *self.level_identifiers):
@@ -79,10 +82,7 @@ class CompiledInput:
         """
         values = np.asarray(column)
         if self.kind == "number":
-            if values.dtype.kind not in "fiu":
-                values = np.array([_number(value) for value in values])
-            values = values.astype(np.float64)
-            return np.where(np.abs(values) <= LARGEST, values, np.nan)
+            return as_numbers(values)
         places = {level: place for place, level in enumerate(self.levels)}
         return np.array([places.get(_text(v), -1) for v in values], dtype=np.float64)
 
@@ -91,6 +91,15 @@ class CompiledInput:
         if self.missing is None:
             return values
         return np.where(np.isnan(values), values.dtype.type(self.missing), values)
+
+
+def as_numbers(column: Any) -> np.ndarray:
+    """One raw column as float64; what is no number, or too large, is NaN."""
+    values = np.asarray(column)
+    if values.dtype.kind not in "fiu":
+        values = np.array([_number(value) for value in values])
+    values = values.astype(np.float64)
+    return np.where(np.abs(values) <= LARGEST, values, np.nan)
 
 
 def _number(value: Any) -> float:

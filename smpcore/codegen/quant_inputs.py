@@ -57,8 +57,6 @@ class QuantInput:
         What a missing value counts as.
     exact : bool
         Whether whole numbers lose nothing: `zero` is whole, `per_unit` a power of 2.
-    unit : str
-        As its user gave it.
     """
 
     given: CompiledInput
@@ -68,7 +66,6 @@ class QuantInput:
     per_unit: float = 1.0
     missing: int = 0
     exact: bool = False
-    unit: str = ""
 
     @property
     def is_number(self) -> bool:
@@ -146,6 +143,39 @@ class QuantInput:
         return np.maximum(inside, distance)
 
 
+def with_units(
+    given: Sequence[CompiledInput], ranges: Mapping[str, SensorRange]
+) -> tuple[CompiledInput, ...]:
+    """Inputs with the units that ranges give them.
+
+    Parameters
+    ----------
+    given : sequence of CompiledInput
+    ranges : mapping of str to SensorRange
+        Name of a column -> what it can measure.
+
+    Returns
+    -------
+    tuple of CompiledInput
+
+    Raises
+    ------
+    ExportError
+        If a range belongs to no input.
+    """
+    names = [entry.name for entry in given]
+    for name in ranges:
+        if name not in names:
+            raise ExportError(
+                f"The model has no input {shorten(name)}; ranges can be set for: "
+                f"{', '.join(map(shorten, names[:8]))}{', …' if names[8:] else ''}."
+            )
+    return tuple(
+        replace(entry, unit=ranges[entry.name].unit) if entry.name in ranges else entry
+        for entry in given
+    )
+
+
 def container_ends(width: int) -> tuple[int, int]:
     """Least and largest integer of a container."""
     return -(2 ** (width - 1)), 2 ** (width - 1) - 1
@@ -183,16 +213,9 @@ def quant_inputs(
     Raises
     ------
     ExportError
-        If a range belongs to no input, is empty, or is no range.
+        If a range is empty, or no range.
     """
-    ranges = dict(ranges or {})
-    names = [entry.name for entry in given]
-    for name in ranges:
-        if name not in names:
-            raise ExportError(
-                f"The model has no input {shorten(name)}; ranges can be set for: "
-                f"{', '.join(map(shorten, names[:8]))}{', …' if names[8:] else ''}."
-            )
+    ranges = ranges or {}
     if not (np.isfinite(widen) and widen >= 0):
         raise ExportError(f"widen={widen!r} should be a number of at least 0.")
     inputs = [
@@ -244,8 +267,7 @@ def _quant_input(
             "cannot scale; rescale that column (for instance in other units) and fit "
             "again."
         )
-    unit, exact = given.unit if given else "", whole and per_unit >= 1
-    return QuantInput(entry, low, high, zero, per_unit, exact=exact, unit=unit)
+    return QuantInput(entry, low, high, zero, per_unit, exact=whole and per_unit >= 1)
 
 
 def _with_missing(one: QuantInput, width: int) -> QuantInput:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from smpcore.codegen.quant_inputs import (
     QuantInput,
     SensorRange,
     quant_inputs,
+    with_units,
 )
 from smpcore.codegen.quantised import QuantModel
 from smpcore.codegen.rounding import (
@@ -95,6 +97,8 @@ def quantise(
         )
     if accumulator not in (None, 16, 32):
         raise ExportError(f"accumulator={accumulator!r} should be 16 or 32 bits.")
+    ranges = ranges or {}
+    compiled = replace(compiled, inputs=with_units(compiled.inputs, ranges))
 
     def inputs(multiplied: bool) -> tuple[QuantInput, ...]:
         return quant_inputs(compiled.inputs, width, ranges, widen, multiplied)

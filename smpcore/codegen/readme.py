@@ -193,9 +193,9 @@ def _plain_range(entry: CompiledInput) -> tuple[str, str]:
     if entry.levels:
         levels = (f"{k}: {markdown(level)}" for k, level in enumerate(entry.levels))
         return ", ".join(levels), "-1, no level; as an unknown one"
-    span = f"{entry.low:.6g} to {entry.high:.6g}"
+    span = parts.span(entry)
     gone = "may not be missing" if entry.missing is None else f"{entry.missing:.6g}"
-    return span + (", whole numbers" if entry.integer else ""), gone
+    return span, gone
 
 
 def _stack(compiled: CompiledModel) -> str:
@@ -255,8 +255,7 @@ def _missing_rule(compiled: CompiledModel) -> str:
 
 
 def _input_row(entry: CompiledInput, m: str) -> str:
-    span = f"{entry.low:.6g} to {entry.high:.6g}"
-    span += ", whole numbers" if entry.integer else ""
+    span = parts.span(entry)
     gone = "" if entry.missing is None else f"{entry.missing:.6g}"
     if entry.levels:
         span = parts.levels(entry, m)

@@ -98,7 +98,7 @@ def _input_row(one: QuantInput, m: str) -> str:
             "no level (-1)",
         )
     name = f"`{m}_IN_{entry.identifier.upper()}`"
-    unit = markdown(one.unit)
+    unit = markdown(entry.unit)
     cells = [name, markdown(entry.name), unit, span, formula.replace("*", "×"), gone]
     return f"| {' | '.join(cells)} |"
 

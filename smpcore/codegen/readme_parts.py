@@ -184,6 +184,7 @@ _FILES = {
     "@_test_vectors.h": "rows of inputs with their scores, for the self-test",
     "@_test_vectors.csv": "the same rows as a table",
     "@_example.c": "answers one row, then tests itself",
+    "@_board.c": "tries the test vectors on a chip, real or simulated",
     "@_example.py": "answers the test vectors, and compares",
     "@_selftest.py": "tries the test vectors",
     "@.schema.json": "JSON schema of the model",
@@ -224,6 +225,13 @@ def files(described: Mapping[str, str], name: str) -> str:
         for path, what in sorted(described.items())
     )
     return f"## Files\n\n| file | what it is |\n|---|---|\n{lines}\n"
+
+
+def span(entry: CompiledInput) -> str:
+    """Range of a number in the training rows, with its unit."""
+    unit = f" {markdown(entry.unit)}" if entry.unit else ""
+    whole = ", whole numbers" if entry.integer else ""
+    return f"{entry.low:.6g} to {entry.high:.6g}{unit}{whole}"
 
 
 def levels(entry: CompiledInput, m: str) -> str:

@@ -58,8 +58,9 @@ class PrototypeClassifier(ClassifierMixin, PrototypeEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Softmax of the scores: in the order of the classes, but not calibrated.
 
-        The scores are margins, which no family fits to probabilities; put the
-        estimator into scikit-learn's ``CalibratedClassifierCV`` for these.
+        The scores are margins, which no family fits to probabilities. For these put
+        the estimator into scikit-learn's ``CalibratedClassifierCV``, or give its
+        `model_` what `smpcore.evaluation.calibrate` learns on out-of-fold scores.
 
         Parameters
         ----------

@@ -1,5 +1,6 @@
 """How good a model is, how sure of that one can be, and what it costs to be smaller."""
 
+from smpcore.evaluation.calibrate import calibrate
 from smpcore.evaluation.comparison import (
     BUDGET,
     ComparedModel,
@@ -45,6 +46,14 @@ from smpcore.evaluation.pareto import (
     summary,
 )
 from smpcore.evaluation.paths import ParameterPath, baseline_paths, method_path
+from smpcore.evaluation.probabilities import (
+    brier_score,
+    calibration_error,
+    decision_curve,
+    event,
+    interval_coverage,
+    reliability,
+)
 from smpcore.evaluation.results import Subject, read_results
 from smpcore.evaluation.scores import (
     Scores,
@@ -89,6 +98,9 @@ __all__ = [
     "at_threshold",
     "band_for_error",
     "baseline_paths",
+    "brier_score",
+    "calibrate",
+    "calibration_error",
     "class_numbers",
     "clusters",
     "clusters_like",
@@ -96,13 +108,16 @@ __all__ = [
     "corrected_error",
     "corrected_t_test",
     "count_answers",
+    "decision_curve",
     "edition",
     "engine",
     "evaluate",
+    "event",
     "fit_compared",
     "folds",
     "holm",
     "holm_levels",
+    "interval_coverage",
     "known_rows",
     "labelled",
     "margins",
@@ -119,6 +134,7 @@ __all__ = [
     "redraw",
     "refits",
     "reject_curve",
+    "reliability",
     "roc_area",
     "score_answers",
     "simultaneous_differences",

@@ -43,6 +43,42 @@ def mean_error(
     return float(np.sqrt(count / (count - 1) * np.sum(sums**2)) / total), count
 
 
+def mean_interval(
+    values: np.ndarray,
+    clusters: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+) -> tuple[float, float]:
+    """Student's 95 % interval of a mean, over clusters where rows depend on each other.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows,)
+        Values whose mean it is.
+    clusters : ndarray of int, shape (n_rows,), optional
+        Which rows depend on each other.
+    weights : ndarray of shape (n_rows,), optional
+        Of a weighted mean.
+
+    Returns
+    -------
+    low, high : float
+        NaN of a single row or cluster; at least 0 where no value is negative.
+    """
+    count = len(values)
+    if weights is not None and clusters is None:
+        clusters = np.arange(count)
+    if clusters is not None:
+        spread, count = mean_error(values, clusters, weights)
+    if count < 2:
+        return math.nan, math.nan
+    if clusters is None:  # the same, without counting clusters of one row each
+        spread = float(np.std(values, ddof=1)) / math.sqrt(count)
+    mean = float(np.average(values, weights=weights))
+    half = float(stdtrit(count - 1, 0.975) * spread)
+    lowest = 0.0 if values.min() >= 0 else -math.inf
+    return max(lowest, mean - half), mean + half
+
+
 def effective_rows(
     hits: np.ndarray, clusters: np.ndarray | None, weights: np.ndarray | None = None
 ) -> float:

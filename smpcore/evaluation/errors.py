@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
 
-from smpcore.evaluation.clustered import mean_error
+from smpcore.evaluation.clustered import mean_interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +63,7 @@ class RegressionScores:
 
         Over clusters where rows depend on each other; NaN of a single cluster.
         """
-        clusters = np.arange(self.rows) if self.clusters is None else self.clusters
-        spread, count = mean_error(self.errors, clusters)
-        if count < 2:
-            return math.nan, math.nan
-        half = float(stdtrit(count - 1, 0.975) * spread)
-        return max(0.0, self.mae - half), self.mae + half
+        return mean_interval(self.errors, self.clusters)
 
     def as_dict(self, median: float) -> dict[str, Any]:
         """The scores by name, for a file, beside always predicting a number."""

@@ -14,6 +14,9 @@ from smpcore.datasets import Preparation, as_numbers, as_text, listed, shown
 from smpcore.errors import DatasetError, SmpcoreError
 from smpcore.model import PrototypeModel
 
+#: Share of the rows that an interval covers.
+COVERAGE = 0.9
+
 
 @dataclass(frozen=True, eq=False)
 class Matched:
@@ -170,7 +173,10 @@ def answer_rows(
     DataFrame of shape (n_rows, ...)
         ``answer``; for a classifier ``margin`` (score of the answer less that of the
         runner-up) and one ``score of ...`` per class; ``out of range``, ``missing``
-        and ``unseen`` (categories) count the row's values that the model uses.
+        and ``unseen`` (categories) count the row's values that the model uses. Of a
+        calibrated classifier also ``probability`` (of the answer) and one
+        ``probability of ...`` per class; of a calibrated regression both ends of the
+        90 % interval.
 
     Raises
     ------
@@ -185,8 +191,19 @@ def answer_rows(
     table = {}
     if model.classes is None:
         table["answer"] = scores[:, 0]
+        if model.calibration is not None:
+            half = model.calibration.half_width(COVERAGE)
+            for end, sign in (("low", -1), ("high", 1)):
+                name = f"{100 * COVERAGE:.0f} % interval {end}"
+                table[name] = scores[:, 0] + sign * half
     else:
-        table["answer"] = model.classes[model.decide(scores)]
+        numbers = model.decide(scores)
+        table["answer"] = model.classes[numbers]
+        if model.calibration is not None:
+            shares = model.calibration.probabilities(scores)
+            table["probability"] = shares[np.arange(len(shares)), numbers]
+            for name, column in zip(model.classes, shares.T, strict=True):
+                table[f"probability of {name}"] = column
         two_best = np.sort(scores, axis=1)[:, -2:]
         table["margin"] = two_best[:, 1] - two_best[:, 0]
         for name, column in zip(model.classes, scores.T, strict=True):

@@ -14,8 +14,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.clustered import effective_rows
-from smpcore.evaluation.scores import wilson
+from smpcore.evaluation.scores import share_interval, wilson
 from smpcore.model import PrototypeModel
 
 
@@ -143,14 +142,12 @@ def rates_at(
     for name, kind in (("sensitivity", truth), ("specificity", ~truth)):
         rows = kind & sure
         if weights is None:
-            hits, n = int(right[rows].sum()), int(rows.sum())
+            masses, (hits, n) = None, (int(right[rows].sum()), int(rows.sum()))
         else:
-            hits, n = float(weights[rows & right].sum()), float(weights[rows].sum())
-        counted = float(n)
-        if rows.any() and (clusters is not None or weights is not None):
-            of_rows = (None if of is None else of[rows] for of in (clusters, weights))
-            counted = effective_rows(right[rows], *of_rows)
-        rates[name] = hits, n, *wilson(hits / max(n, 1) * counted, counted)
+            masses = weights[rows]
+            hits, n = float(masses[right[rows]].sum()), float(masses.sum())
+        dependent = None if clusters is None else clusters[rows]
+        rates[name] = hits, n, *share_interval(right[rows], dependent, masses)
     return rates
 
 
@@ -358,6 +355,8 @@ def at_threshold(
 ) -> PrototypeModel:
     """The same model with another threshold: it is an intercept, so C honours it.
 
+    Probabilities stay as they are.
+
     Parameters
     ----------
     model : PrototypeModel
@@ -385,4 +384,8 @@ def at_threshold(
         )
     intercept = np.array(model.intercept)
     intercept[positive] -= threshold
-    return replace(model, intercept=intercept, band=float(band))
+    calibration = model.calibration
+    if calibration is not None:
+        calibration = calibration.after_shift(positive, threshold)
+    moved = {"intercept": intercept, "calibration": calibration}
+    return replace(model, band=float(band), **moved)

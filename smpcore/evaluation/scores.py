@@ -38,6 +38,33 @@ def wilson(hits: float, n: float) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
+def share_interval(
+    hits: np.ndarray,
+    clusters: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share of rows; dependent rows count for less.
+
+    Parameters
+    ----------
+    hits : ndarray of bool, shape (n_rows,)
+        Whether each row counts for the share.
+    clusters : ndarray of int, shape (n_rows,), optional
+        Which rows depend on each other.
+    weights : ndarray of shape (n_rows,), optional
+        Of a weighted share.
+
+    Returns
+    -------
+    low, high : float
+        From 0 to 1 without rows.
+    """
+    n = float(len(hits))
+    if n and (clusters is not None or weights is not None):
+        n = effective_rows(hits, clusters, weights)
+    return wilson(float(np.average(hits, weights=weights)) * n if n else 0.0, n)
+
+
 @dataclass(frozen=True, eq=False)
 class Scores:
     """Answers of a classifier on some rows, counted.

@@ -21,6 +21,7 @@ from smpcore.figures.portraits import (
     picture,
     signed_bars,
 )
+from smpcore.figures.probabilities import decision_curve, reliability
 from smpcore.figures.series import series
 from smpcore.figures.surfaces import curve_view, prediction_raster
 from smpcore.figures.tradeoff import coverage, precision_recall, roc, tradeoff
@@ -46,6 +47,7 @@ __all__ = [
     "convergence",
     "coverage",
     "curve_view",
+    "decision_curve",
     "decision_raster",
     "densities",
     "difference_map",
@@ -55,6 +57,7 @@ __all__ = [
     "picture",
     "precision_recall",
     "prediction_raster",
+    "reliability",
     "roc",
     "scatter",
     "series",

@@ -190,7 +190,7 @@ def roc(points: pd.DataFrame, threshold: float) -> go.Figure:
         title="false positive rate (1 - specificity)", range=(-0.02, 1.02)
     )
     figure.update_yaxes(title="sensitivity", range=(-0.02, 1.02))
-    return _beside_others(figure)
+    return beside_others(figure)
 
 
 def precision_recall(points: pd.DataFrame, threshold: float) -> go.Figure:
@@ -211,7 +211,7 @@ def precision_recall(points: pd.DataFrame, threshold: float) -> go.Figure:
     _curve(figure, points, "sensitivity", "precision", threshold)
     figure.update_xaxes(title="recall (sensitivity)", range=(-0.02, 1.02))
     figure.update_yaxes(title="precision", range=(-0.02, 1.02))
-    return _beside_others(figure)
+    return beside_others(figure)
 
 
 def coverage(curve: pd.DataFrame, band: float) -> go.Figure:
@@ -233,7 +233,7 @@ def coverage(curve: pd.DataFrame, band: float) -> go.Figure:
     _curve(figure, shown, "coverage", "error", band)
     figure.update_xaxes(title="coverage: share of rows predicted", tickformat=".0%")
     figure.update_yaxes(title="error rate of predicted rows", tickformat=".1%")
-    return _beside_others(figure)
+    return beside_others(figure)
 
 
 def _curve(
@@ -269,7 +269,7 @@ def _framed(figure: go.Figure, height: int) -> go.Figure:
     )
 
 
-def _beside_others(figure: go.Figure) -> go.Figure:
+def beside_others(figure: go.Figure) -> go.Figure:
     """A chart of thresholds: its legend is below, as the toolbar is above."""
     return _framed(figure, 360).update_layout(
         legend={"yref": "container", "y": 0, "yanchor": "bottom"}, margin={"b": 90}

@@ -7,6 +7,7 @@ Every fitted model, of whatever family, is a `PrototypeModel`:
 Pictures, explanations, tables and C files are made from this object alone.
 """
 
+from smpcore.model.calibration import Calibration, log_odds
 from smpcore.model.history import STATUS, History
 from smpcore.model.portraits import Portraits, portraits
 from smpcore.model.prototype_model import UNREPRESENTED, PrototypeModel
@@ -15,9 +16,11 @@ from smpcore.model.ties import training_tie
 __all__ = [
     "STATUS",
     "UNREPRESENTED",
+    "Calibration",
     "History",
     "Portraits",
     "PrototypeModel",
+    "log_odds",
     "portraits",
     "training_tie",
 ]

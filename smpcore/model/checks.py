@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smpcore.errors import SmpcoreError
+from smpcore.model.calibration import N_WIDTHS
 
 if TYPE_CHECKING:
     from smpcore.model import PrototypeModel
@@ -49,6 +50,8 @@ def check_parts(model: PrototypeModel) -> None:
         if not (isinstance(value, Real) and 0 <= value < np.inf):
             raise SmpcoreError(f"{name}={value!r} should be a number of at least 0.")
     _check_code(model)
+    if model.calibration is not None:
+        _check_calibration(model)
 
 
 def _check_code(model: PrototypeModel) -> None:
@@ -65,4 +68,26 @@ def _check_code(model: PrototypeModel) -> None:
     if model.pooling != "sum" or model.bias.any() or model.intercept.any():
         raise SmpcoreError(
             "A code is pooled with pooling='sum', without bias or intercept."
+        )
+
+
+def _check_calibration(model: PrototypeModel) -> None:
+    """Refuse a calibration of another model."""
+    calibration = model.calibration
+    n_classes = 0 if model.classes is None else model.n_outputs
+    shapes = calibration.offsets.shape, calibration.half_widths.shape
+    if shapes != ((n_classes,), (0 if n_classes else N_WIDTHS,)):
+        raise SmpcoreError(
+            f"calibration should have an offset for each of {n_classes} classes"
+            f"{'' if n_classes else f', and {N_WIDTHS} half_widths'}."
+        )
+    if len(calibration.curves) not in (0, n_classes):
+        raise SmpcoreError("calibration should have a curve for each class, or none.")
+    for curve in calibration.curves:
+        if curve.ndim != 2 or len(curve) != 2 or (np.diff(curve) < 0).any():
+            raise SmpcoreError("curves of a calibration should ascend.")
+    numbers = calibration.slope, *calibration.offsets
+    if not np.isfinite(numbers).all() or calibration.slope < 0:
+        raise SmpcoreError(
+            "calibration should have finite offsets and a slope of at least 0."
         )

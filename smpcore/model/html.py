@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from smpcore.model import PrototypeModel
 
 _FOR, _AGAINST = (0, 114, 178), (213, 94, 0)
+#: Where bars begin, in percent of the width; text stands from twice that on.
+_MIDDLE = 15
 #: Portraits of a summary, and bars and classes of each.
 _MOST_PORTRAITS, _FEW_BARS, _MOST_CLASSES = 12, 5, 10
 
@@ -193,18 +195,25 @@ def _bars(
     order = order[:most]
     top, lines = float(np.abs(values[order]).max()), []
     for i, f in enumerate(order):
-        length = 150 * abs(values[f]) / top
-        start = 150 if values[f] > 0 else 150 - length
+        length = _MIDDLE * abs(values[f]) / top
+        start = _MIDDLE if values[f] > 0 else _MIDDLE - length
         tint = _FOR if values[f] > 0 else _AGAINST
         label = shorten_name(names[f], 40)
+        # The number stands first: what a small screen cuts off is the end of a name.
         lines.append(
-            f'<rect x="{start:.1f}" y="{22 * i + 3}" width="{length:.1f}" height="16" '
-            f'fill="rgb{tint}"/><text x="310" y="{22 * i + 16}" font-size="14" '
-            f'fill="currentColor">{escape(label)}: {texts[f]:.4g}</text>'
+            f'<rect x="{start:.2f}%" y="{22 * i + 3}" width="{length:.2f}%" '
+            f'height="16" fill="rgb{tint}"/><text x="{2 * _MIDDLE + 1}%" '
+            f'y="{22 * i + 16}" font-size="14" fill="currentColor">{texts[f]:.4g} '
+            f"{escape(label)}</text>"
         )
-    middle = f'<path d="M150 0V{22 * len(order)}" stroke="#555"/>'
-    title, body = f"Bars of {name}", middle + "".join(lines)
-    return _svg(640, 22 * len(order), title, body) + more
+    height = 22 * len(order)
+    middle = f'<line x1="{_MIDDLE}%" x2="{_MIDDLE}%" y2="{height}" stroke="#555"/>'
+    # Without a viewBox letters keep their size, however small the screen.
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="100%" height="{height}" '
+        f'style="max-width: 640px" role="img" aria-label="Bars of {escape(name)}">'
+        f"{middle}{''.join(lines)}</svg>{more}"
+    )
 
 
 def _svg(width: int, height: int, title: str, body: str) -> str:

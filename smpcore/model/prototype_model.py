@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.sparse import issparse
 
-from smpcore.errors import SmpcoreError, require_finite
+from smpcore.errors import require_finite
+from smpcore.model.calibration import Calibration, calibration_of
 from smpcore.model.checks import check_parts
+from smpcore.model.codes import sparse_codes
 from smpcore.model.history import History
 from smpcore.model.sparse import sparse_activations
-from smpcore.model.text import json_value, read_entries, typed
+from smpcore.model.text import read_entries, write_entries
 from smpcore.model.ties import lowest_within
 from smpcore.similarity import Similarity
-from smpcore.solvers.nqp import nqp_rows
 
 SCHEMA = 1
 
@@ -79,6 +79,8 @@ class PrototypeModel:
     tie : float
         Scores that are no further apart are equal: the answer is the lowest class
         within `tie` of the largest score.
+    calibration : Calibration or None
+        How scores become probabilities, or a number an interval; it does not decide.
     """
 
     center: np.ndarray
@@ -103,6 +105,7 @@ class PrototypeModel:
     gram: np.ndarray | None = None
     band: float = 0.0
     tie: float = 0.0
+    calibration: Calibration | None = None
 
     def __post_init__(self) -> None:
         for entry in fields(self):
@@ -217,14 +220,7 @@ class PrototypeModel:
         else:
             mixed = self.similarity.values(scaled, self.anchors) @ self.mixing
             mixed += self.bias
-        return mixed if self.gram is None else self._codes(mixed)
-
-    def _codes(self, mixed: np.ndarray) -> np.ndarray:
-        """Weights of prototypes that reconstruct inputs of these similarities."""
-        codes, values = np.zeros(mixed.shape), np.empty(len(mixed))
-        gram = np.array(self.gram, order="C")  # compiled code wants it writable
-        nqp_rows(gram, np.ascontiguousarray(-mixed), int(self.code_size), codes, values)
-        return codes
+        return mixed if self.gram is None else sparse_codes(self, mixed)
 
     def scores(self, X: np.ndarray) -> np.ndarray:
         """Score of each output.
@@ -295,11 +291,14 @@ class PrototypeModel:
         SmpcoreError
             If a value is NaN or infinite: no class would be an answer to it.
         """
-        X = X if issparse(X) else np.asarray(X, dtype=np.float64)
-        scores = self.scores(require_finite(X))
+        scores = self._finite_scores(X)
         if self.classes is None:
             return scores[:, 0]
         return self.classes[self.decide(scores)]
+
+    def _finite_scores(self, X: np.ndarray) -> np.ndarray:
+        X = X if issparse(X) else np.asarray(X, dtype=np.float64)
+        return self.scores(require_finite(X))
 
     def sure(self, X: np.ndarray) -> np.ndarray:
         """Whether a class has a score, and the answer lies outside the model's band.
@@ -320,6 +319,50 @@ class PrototypeModel:
             return (scores > -np.inf).any(axis=1)
         return scores[:, -1] - scores[:, -2] > self.band
 
+    def probabilities(self, X: np.ndarray) -> np.ndarray:
+        """Calibrated probability of each class, in a population like the training rows.
+
+        Where a threshold was moved, another class than the answer may be more probable.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features), user's units
+            Rows to give probabilities for; one column for each feature.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+
+        Raises
+        ------
+        SmpcoreError
+            If the model predicts numbers, or is not calibrated.
+        """
+        calibration = calibration_of(self, "probabilities")
+        return calibration.probabilities(self._finite_scores(X))
+
+    def intervals(self, X: np.ndarray, coverage: float = 0.9) -> np.ndarray:
+        """Both ends of an interval for each number that covers such a share of rows.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features), user's units
+            Rows to predict an interval for; one column for each feature.
+        coverage : float
+            A whole per cent; what it guarantees says `smpcore.evaluation.calibrate`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+
+        Raises
+        ------
+        SmpcoreError
+            If the model predicts classes, or is not calibrated.
+        """
+        half = calibration_of(self, "intervals").half_width(coverage)
+        return self._finite_scores(X) + np.array([-half, half])
+
     def _repr_html_(self) -> str:
         """What a notebook shows: size, classes, features used, and portraits."""
         from smpcore.model.html import summary
@@ -327,19 +370,14 @@ class PrototypeModel:
         return summary(self)
 
     def to_json(self) -> str:
-        """The whole model as text; `from_json` gives it back bit for bit.
-
-        Recorded solver steps are left out.
+        """The model but for recorded steps as text; `from_json` reads it bit for bit.
 
         Returns
         -------
         str
             JSON of one object, with numbers that read back exactly.
         """
-        content: dict[str, Any] = {"schema": SCHEMA}
-        for entry in fields(self):
-            content[entry.name] = json_value(getattr(self, entry.name))
-        return json.dumps(content, allow_nan=False)
+        return write_entries(self, SCHEMA)
 
     @classmethod
     def from_json(cls, text: str) -> PrototypeModel:
@@ -359,9 +397,4 @@ class PrototypeModel:
         SmpcoreError
             If the text is not such a model: which entry, and why.
         """
-        names = {entry.name for entry in fields(cls)}
-        content = read_entries(text, SCHEMA, names)
-        try:
-            return cls(**{name: typed(name, content[name]) for name in content})
-        except (TypeError, KeyError, IndexError) as error:
-            raise SmpcoreError(f"The model has a wrong entry: {error}.") from None
+        return cls(**read_entries(text, SCHEMA, {entry.name for entry in fields(cls)}))

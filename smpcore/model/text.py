@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
 
 from smpcore.errors import SmpcoreError
+from smpcore.model.calibration import Calibration
 from smpcore.model.history import History
 from smpcore.similarity import Similarity
 
 _INTEGERS = {"counts"}
 _TUPLES = {"feature_names", "sample_shape"}
 _SCALARS = {"pooling", "kind_of_prototype", "fallback", "code_size", "band", "tie"}
+
+
+def write_entries(model: Any, schema: int) -> str:
+    """Write the entries of a model as a JSON object of this schema."""
+    content = {"schema": schema}
+    for entry in fields(model):
+        content[entry.name] = json_value(getattr(model, entry.name))
+    return json.dumps(content, allow_nan=False)
 
 
 def json_value(value: Any) -> Any:
@@ -34,6 +43,8 @@ def json_value(value: Any) -> Any:
             "n_iter": int(value.n_iter),
             "seconds": float(value.seconds),
         }
+    if isinstance(value, Calibration):
+        return value.as_dict()
     if isinstance(value, tuple):
         return list(value)
     return value
@@ -45,6 +56,8 @@ def typed(name: str, value: Any) -> Any:
         return Similarity(
             **{k: tuple(v) if isinstance(v, list) else v for k, v in value.items()}
         )
+    if name == "calibration":
+        return None if value is None else Calibration.from_dict(value)
     if name == "history":
         gap = [np.nan if g is None else g for g in value["gap"]]
         arrays = {"iteration": value["iteration"], "objective": value["objective"]}
@@ -69,7 +82,7 @@ def typed(name: str, value: Any) -> Any:
 
 
 def read_entries(text: str, schema: int, names: set[str]) -> dict[str, Any]:
-    """Read a JSON object of this schema that has exactly these entries."""
+    """Read the entries of a model from a JSON object that has exactly these."""
     try:
         content = json.loads(text)
     except ValueError as error:
@@ -79,9 +92,15 @@ def read_entries(text: str, schema: int, names: set[str]) -> dict[str, Any]:
             f"schema should be {schema}; save the model again with this version."
         )
     content.setdefault("tie", 0.0)  # saved before models had one
+    content.setdefault("calibration", None)  # likewise
     if set(content) != names:
         raise SmpcoreError(
             "The model should have exactly the entries "
             f"{sorted(names)}; differing: {sorted(set(content) ^ names)}."
         )
-    return content
+    try:
+        return {name: typed(name, value) for name, value in content.items()}
+    except SmpcoreError:
+        raise
+    except (TypeError, KeyError, IndexError, ValueError) as error:
+        raise SmpcoreError(f"The model has a wrong entry: {error}.") from None

@@ -2,6 +2,24 @@
 
 from smpcore.report.calculator import Calculator, typical_row
 from smpcore.report.document import report
+from smpcore.report.numbers import numbers_section
 from smpcore.report.page import Page, Section
+from smpcore.report.sections import (
+    columns_section,
+    confusion_section,
+    parts_section,
+    versions_section,
+)
 
-__all__ = ["Calculator", "Page", "Section", "report", "typical_row"]
+__all__ = [
+    "Calculator",
+    "Page",
+    "Section",
+    "columns_section",
+    "confusion_section",
+    "numbers_section",
+    "parts_section",
+    "report",
+    "typical_row",
+    "versions_section",
+]

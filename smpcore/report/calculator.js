@@ -27,10 +27,12 @@
     for (const [name, length, words] of lines) {
       const row = add(table, "tr");
       add(row, "th", name, { scope: "row" });
-      const bar = add(add(row, "td"), "div", "", { class: "bar" });
+      const track = add(add(row, "td"), "div", "", { class: "track" });
+      const bar = add(track, "div", "", { class: "bar" });
       bar.style.marginLeft = `${(100 * (Math.min(0, length) - low)) / width}%`;
       bar.style.width = `${(100 * Math.abs(length)) / width}%`;
       bar.style.background = length > 0 ? FOR : below;
+      add(track, "div", "", { class: "zero" }).style.left = `${(-100 * low) / width}%`;
       add(row, "td", words);
     }
   }

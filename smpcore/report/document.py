@@ -20,6 +20,8 @@ from smpcore.report.page import Page, Section
 
 _MOST_BARS = 15
 _MOST_PROTOTYPES = 60
+#: Longer tables are folded.
+_MOST_LINES = 40
 _STYLE = Path(__file__).with_name("style.css").read_text("ascii")
 
 
@@ -62,7 +64,6 @@ def report(model: PrototypeModel, page: Page | None = None) -> str:
     sections = [
         html_table([{"": name, " ": text} for name, text in page.facts.items()]),
         trial,
-        *map(_section, page.sections),
         f"<p>Type of prototype: {escape(model.kind_of_prototype)}.  "
         f"{escape(page.what)}</p>",
         "<h2>Decision rule</h2>",
@@ -70,6 +71,7 @@ def report(model: PrototypeModel, page: Page | None = None) -> str:
         "<details><summary>As a formula</summary>",
         f'<p class="rule">{escape(chr(10).join(rule_in_words(model)))}</p></details>',
         *([] if page.card is None else _card(page)),
+        *map(_section, page.sections),
         "<h2>Prototypes</h2>",
         html_table(page.prototypes),
     ]
@@ -110,11 +112,16 @@ def _document(title: str, sections: Sequence[str], script: str) -> str:
 
 
 def _section(section: Section) -> str:
-    """A heading, paragraphs and tables."""
-    blocks = [
-        f"<p>{escape(block)}</p>" if isinstance(block, str) else html_table(block)
-        for block in section.blocks
-    ]
+    """A heading, paragraphs and tables; a long table is folded."""
+    blocks = []
+    for block in section.blocks:
+        html = (
+            f"<p>{escape(block)}</p>" if isinstance(block, str) else html_table(block)
+        )
+        if not isinstance(block, str) and len(block) > _MOST_LINES:
+            lines = f"<summary>Table of {len(block)} lines</summary>"
+            html = f"<details>{lines}{html}</details>"
+        blocks.append(html)
     return f"<h2>{escape(section.title)}</h2>" + "".join(blocks)
 
 

@@ -65,7 +65,7 @@ class Page:
     calculator : Calculator or str, optional
         With what a reader begins to try the model in the file; a sentence: why not.
     sections : sequence of Section
-        What else is told, in this order, after the facts.
+        What else is told, in this order, after the decision rule.
     """
 
     title: str

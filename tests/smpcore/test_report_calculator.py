@@ -50,10 +50,11 @@ def fitted(method, task="classification"):
     dataset = dataset.with_roles(kinds=kinds)
     train = np.arange(40)
     preparation = prepare(dataset, train)
-    X = preparation.transform(dataset.frame)
+    X = preparation.transform(dataset.frame.iloc[train])
+    X = pd.DataFrame(X, columns=preparation.feature_names)
     row = METHODS[method]
     estimator = row.estimator(row.defaults(task), task)
-    return dataset, preparation, estimator.fit(X[train], dataset.y[train]).model_
+    return dataset, preparation, estimator.fit(X, dataset.y[train]).model_
 
 
 FITTED = [(key, task) for key in METHODS for task in METHODS[key].estimators]

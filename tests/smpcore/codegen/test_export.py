@@ -34,8 +34,9 @@ from smpcore.codegen import (
     quantise,
     sample,
 )
-from smpcore.codegen.counts import in_counts, rows_in_counts
+from smpcore.codegen.counts import in_counts, table_in_counts
 from smpcore.codegen.targets.c99.inputs import training_ranges
+from smpcore.codegen.targets.python.source import emit_plain_python
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
 from tests.smpcore.codegen.programs import changed, part
@@ -100,7 +101,10 @@ def test_one_call_gives_a_zip_for_every_target(iris):
     [
         ({"target": "fortran"}, "target='fortran' should be one of 'c99', 'arduino'"),
         ({"number": "int4"}, "number='int4' should be one of 'float32', 'int16'"),
-        ({"target": "python"}, "'float32' is no format of .* choose 'int16' or 'int8'"),
+        (
+            {"target": "verilog"},
+            "'float32' is no format of .* choose 'int16' or 'int8'",
+        ),
         ({"target": "onnx", "number": "int8"}, "no format of ONNX; choose 'float32'"),
         ({"name": "Iris"}, "name='Iris' should be a lower-case letter"),
         ({"name": "stdio"}, "no header of C or Arduino"),
@@ -297,6 +301,27 @@ def test_the_header_tells_range_and_unit_of_each_input(mixed_model):
     assert re.search(r"rounded, 14\d\.\d+ to 18\d\.\d+ in training cm/ x % \*/$", line)
 
 
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("target", ["c99", "javascript", "python"])
+def test_units_are_in_the_files_and_not_in_the_id(iris, target, number):
+    model, preparation, _ = iris
+    unit = {PETAL: SensorRange(0.5, 7.5, unit="*/ m%")}
+    bare = {PETAL: SensorRange(0.5, 7.5)}
+    plain = contents(export(model, preparation, target, number, ranges=bare))
+    files = contents(export(model, preparation, target, number, ranges=unit))
+    with_unit = {"README.md", "iris.json", "iris.mjs"} & set(files)
+    for name in with_unit:
+        assert b"m%" in files[name] and b"m%" not in plain[name]
+    if target == "c99":
+        (line,) = [x for x in files["iris.h"].splitlines() if b"IN_PETAL_LENGTH" in x]
+        assert b"1 to 6.7" in line and line.endswith(b"/ m% */")
+    told = [json.loads(found["iris.json"]) for found in (plain, files)]
+    assert told[0]["id"] == told[1]["id"] and told[0] != told[1]
+    again = {"nothing": SensorRange(0, 1)}
+    with pytest.raises(ExportError, match="has no input 'nothing'"):
+        export(model, preparation, target, number, ranges=again)
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_test_vectors_are_a_table_too(every_kind, target):
     number = TARGETS[target].numbers[-1]
@@ -396,21 +421,10 @@ def test_a_zephyr_module_has_what_a_build_looks_for(every_kind, tool, tmp_path, 
         run(tool("cmake"), "--build", "build", cwd=tmp_path)
 
 
-def test_a_platformio_library_has_its_manifest(every_kind):
-    model = every_kind["linear", "int8"]
-    files = contents(bundle(model, codegen.test_vectors(model), target="platformio"))
-    told = json.loads(files["library.json"])
-    assert {"name", "version", "description", "keywords", "license"} <= set(told)
-    assert re.fullmatch(r"[a-z][a-z0-9_]{0,49}", told["name"])
-    assert re.fullmatch(r"\d+\.\d+\.\d+", told["version"])
-    assert len(told["description"]) <= 255 and "," in told["keywords"]
-    assert f"{told['build']['srcDir']}/{told['headers']}" in files
-
-
-@pytest.mark.parametrize("kind", ["linear", "value", "sums"])
-@pytest.mark.parametrize("number", ["int16", "int8"])
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("kind", ["linear", "value", "sums", "coded"])
 def test_a_python_module_tests_itself(every_kind, tmp_path, kind, number):
-    model = every_kind[kind, number]
+    model = every_kind.get((kind, number), every_kind[kind, "float32"])
     unpack(bundle(model, codegen.test_vectors(model), target="python"), tmp_path)
     command = [sys.executable, "mdl_selftest.py"]
     said = run(*command, cwd=tmp_path).decode()
@@ -419,11 +433,42 @@ def test_a_python_module_tests_itself(every_kind, tmp_path, kind, number):
     )
     table = tmp_path / "mdl_test_vectors.csv"
     lines = [*csv.reader(table.open())]
-    lines[1][-1] = str(int(lines[1][-1]) + 1)
+    wrong = float(lines[1][-1]) + 1
+    lines[1][-1] = str(int(wrong) if model.is_integer else wrong)
     with table.open("w", newline="") as file:
         csv.writer(file).writerows(lines)
     with pytest.raises(CommandFailed, match="selftest: 1 of"):
         run(*command, cwd=tmp_path)
+
+
+def test_the_self_test_of_python_reads_decimals_exactly(every_kind, tmp_path):
+    """By integers: where floats have 32 bits, `float` need not give the nearest."""
+    model = every_kind["linear", "float32"]
+    unpack(bundle(model, codegen.test_vectors(model), target="python"), tmp_path)
+    text = (tmp_path / "mdl_selftest.py").read_text()
+    module = {}
+    exec(
+        text[: text.index("wrong = count")].replace("import mdl as module", ""), module
+    )
+    random = np.random.default_rng(0)
+    bits = random.integers(0, 2**32, 3000, dtype=np.uint32)
+    ends = [0, 1 << 31, 1, 0x7FFFFF, 0x800000, 0x7F7FFFFF, 0x3F800000, 0x3F7FFFFF]
+    values = np.concatenate([bits, np.array(ends, np.uint32)]).view(np.float32)
+    values = values[np.isfinite(values)]
+    read = np.array([module["number"](f"{v:.9g}") for v in values.tolist()])
+    np.testing.assert_array_equal(read.astype(np.float32).view("u4"), values.view("u4"))
+    assert np.isnan(module["number"]("nan")) and module["number"]("-inf") == -np.inf
+
+
+def test_python_takes_texts_as_the_app_reads_them(mixed_model):
+    module = {}
+    exec(emit_plain_python(mixed_model), module)
+    numbers, nan = [170.25, 1, 2, 2005.0], float("nan")
+    texts = [" 170.25", "1", "2", "2.005e3"]
+    assert module["scores"](texts) == module["scores"](numbers)
+    for text in ("", "?", "0x10", "1_0", "1e300"):
+        found = module["scores"]([text, *numbers[1:]])
+        assert found == module["scores"]([nan, *numbers[1:]])
 
 
 @pytest.mark.parametrize("target", IN_C)
@@ -449,11 +494,42 @@ def test_a_readme_shows_a_program_that_compiles(every_kind, tool, tmp_path, targ
         sources = [
             path
             for path in folder.rglob(f"{package.name}*.c")
-            if "test" not in path.name and "example" not in path.name
+            if not re.search("test|example|board", path.name)
         ]
         flags = ["-std=c99", "-Wall", "-Werror", f"-I{folder}", f"-I{folder}/src"]
         run(tool("gcc"), *flags, "-o", "main", "main.c", *sources, cwd=folder)
         run(folder / "main")
+
+
+@pytest.mark.parametrize(
+    ("goal", "tools"),
+    [
+        ("simavr", ("avr-gcc", "simavr")),
+        ("qemu", ("arm-none-eabi-gcc", "qemu-system-arm")),
+    ],
+)
+def test_a_simulated_chip_runs_the_self_test_of_a_zip(
+    every_kind, tool, tmp_path, goal, tools
+):
+    """By the command of the README, in the folder as it was unpacked."""
+    for name in tools:
+        tool(name)
+    for place, model in enumerate(every_kind.values()):
+        folder = tmp_path / str(place)
+        package = Package(model, codegen.test_vectors(model, n=16), "abc")
+        unpack(TARGETS["c99"].zip(package), folder)
+        assert f"`make {goal}`" in re.sub(
+            " and", "", (folder / "README.md").read_text()
+        )
+        said = run("sh", "-c", f"make {goal} 2>&1", cwd=folder).decode()
+        assert package.passed in said, said
+        assert "warning" not in said
+    vectors = folder / "abc_test_vectors.h"
+    text = vectors.read_text()
+    at = text.index("{", text.index("{", text.index("abc_test_scores")) + 1) + 1
+    vectors.write_text(f"{text[:at]}1 + {text[at:]}")
+    said = run("sh", "-c", f"make {goal} 2>&1", cwd=folder).decode()
+    assert "selftest: 1 of 16 differ" in said
 
 
 #: A converter of 10 bits for each column of iris.
@@ -475,7 +551,7 @@ def test_counts_of_a_converter_give_the_same_answers(method):
     counts = np.column_stack([ADC[n].of(dataset.frame[n]) for n in ADC])
     np.testing.assert_allclose(counted.scores(counts), model.scores(X), atol=1e-9)
     compiled = compile_model(counted, prepared)
-    rows = rows_in_counts(compiled, compiled.rows(dataset.frame), ADC)
+    rows = compiled.rows(table_in_counts(dataset.frame, ADC))
     kept = [list(ADC).index(entry.name) for entry in compiled.inputs]
     np.testing.assert_allclose(rows, counts[:, kept], atol=0.5 + 1e-9)
     assert (rows == np.rint(rows)).all() and (rows >= 0).all() and (rows <= 1023).all()

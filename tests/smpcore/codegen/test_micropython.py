@@ -1,49 +1,22 @@
 """Exported Python on MicroPython: the interpreter of boards, here as WebAssembly."""
 
 import json
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from smpcore import codegen
 from smpcore.codegen import compile_model, model_id, quantise, sample
-from tests.smpcore.codegen.kernel_models import random_kernel_model
+from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
+from tests.smpcore.codegen.scripts import in_micropython
 from tests.smpcore.codegen.test_regression import _one_value
-from tests.smpcore.codegen.toolchain import run
 from tests.smpcore.codegen.zips import bundle, unpack
-
-#: Where tests/run puts it, if npm and its registry can be reached.
-PACKAGE = "node_modules/@micropython/micropython-webassembly-pyscript/micropython.mjs"
-PLACE = Path(sys.prefix) / "node" / PACKAGE
-
-_LOADER = """
-import fs from "node:fs";
-const { loadMicroPython } = await import(process.argv[2]);
-const stdout = (line) => console.log(line);
-const mp = await loadMicroPython({ stdout, linebuffer: true });
-for (const name of fs.readdirSync(".")) {
-  mp.FS.writeFile("/" + name, fs.readFileSync(name));
-}
-mp.runPython("import os, sys\\nos.chdir('/')\\nsys.path.append('/')");
-mp.runPython(fs.readFileSync(process.argv[3], "utf8"));
-"""
 
 
 @pytest.fixture(scope="module")
 def micropython(tool):
-    """Run a script of this folder by MicroPython and return what it prints."""
-    node = tool("node")
-    if not PLACE.exists():
-        pytest.skip("tests/run could not install MicroPython by npm")
-
-    def ask(folder, script):
-        (folder / "loader.mjs").write_text(_LOADER)
-        said = run(node, "loader.mjs", PLACE.as_uri(), script, cwd=folder)
-        return said.decode().splitlines()
-
-    return ask
+    """See `in_micropython`."""
+    return in_micropython(tool)
 
 
 @pytest.mark.parametrize("kind", ["linear", "value", "sums"])
@@ -71,3 +44,19 @@ def test_micropython_gives_every_score(
     (tmp_path / "ask.py").write_text(script)
     found = [json.loads(line) for line in micropython(tmp_path, "ask.py")]
     np.testing.assert_array_equal(found, quant.quantise(values))
+
+
+@pytest.mark.parametrize("kind", ["linear", "value", "sums", "code"])
+def test_a_float_model_tests_itself(
+    mixed_model, random_model, micropython, tmp_path, kind
+):
+    made = {
+        "linear": lambda: mixed_model,
+        "value": lambda: compile_model(_one_value(random_model, 6)),
+        "sums": lambda: compile_model(random_kernel_model()),
+        "code": lambda: compile_model(coded_model()),
+    }
+    model = made[kind]()
+    unpack(bundle(model, codegen.test_vectors(model), target="micropython"), tmp_path)
+    (told,) = micropython(tmp_path, "mdl_selftest.py")
+    assert told == f"mdl {model_id(model)} format 2 selftest: 0 of 32 differ"

@@ -5,7 +5,7 @@ import pytest
 
 from smpcore import METHODS
 from smpcore.codegen import agreement, compile_model, quantise
-from smpcore.codegen.targets.python import emit_plain_python
+from smpcore.codegen.targets.python.source import emit_plain_python
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.toolchain import answers_in_c
 

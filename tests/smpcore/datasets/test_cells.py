@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from smpcore import compile_model, quantise, read_table
 from smpcore.codegen.inputs import _number
-from smpcore.codegen.targets.python import emit_plain_python
+from smpcore.codegen.targets.python.source import emit_plain_python
 from smpcore.datasets import as_numbers
 from smpcore.datasets.cells import parse_cell
 from smpcore.datasets.columns import parsed_numbers

@@ -15,6 +15,9 @@ from smpcore.baselines import BASELINES
 from smpcore.datasets import censoring_weights, event_within
 from smpcore.evaluation import (
     TrainingRows,
+    brier_score,
+    calibrate,
+    decision_curve,
     fit_compared,
     folds,
     method_path,
@@ -24,6 +27,7 @@ from smpcore.evaluation import (
     rates_at,
     refits,
     reject_curve,
+    reliability,
     roc_area,
     score_answers,
     sweep,
@@ -164,8 +168,11 @@ def test_weighted_squared_errors_are_scikit_survivals(seed):
     probability = 1 / (1 + np.exp(-test[2]))
     of = Surv.from_arrays(train[1], train[0]), Surv.from_arrays(test[1], test[0])
     _, oracle = survival_brier(*of, 1 - probability[:, None], [HORIZON])
-    losses = (probability[known] - truth) ** 2
-    assert np.sum(weights * losses) / len(test[0]) == pytest.approx(oracle[0], rel=1e-9)
+    both = np.column_stack([1 - probability, probability])[known]
+    score, low, high = brier_score(both, truth * 1, weights=weights)
+    share = weights.sum() / len(test[0])  # about 1
+    assert score * share == pytest.approx(oracle[0], rel=1e-9)
+    assert low < score < high
 
 
 def test_without_censoring_all_is_the_plain_question_bit_for_bit():
@@ -326,3 +333,29 @@ def test_folds_sweeps_and_refits_learn_with_the_weights_of_their_own_rows(asked)
     make = lambda: method.estimator({}, "classification")  # noqa: E731
     one, other = (next(refits(make, of, n_refits=1)) for of in (sample, plain))
     assert not np.allclose(one.scores(X), other.scores(X))
+
+
+def test_probabilities_are_calibrated_and_checked_with_the_weights():
+    train = scored(7, 3000)
+    truth, known, weights = weights_of(train[:2], train[:2], 25.0)
+    score = np.column_stack([0 * truth, train[2][known]])
+    labels = np.array(["no", "yes"])
+    yes = labels[truth * 1]
+    shares = [np.average(truth, weights=of) for of in (weights, None)]
+    assert shares[0] - shares[1] < -0.01
+    for of, share in zip((weights, None), shares, strict=True):
+        probability = calibrate(score, yes, labels, None, of).probabilities(score)[:, 1]
+        assert np.average(probability, weights=of) == pytest.approx(share, abs=2e-3)
+        table = reliability(probability, truth, weights=of)
+        assert np.average(table.share, weights=table.weight) == pytest.approx(share)
+        curve = decision_curve(probability, truth, weights=of)
+        odds = curve.threshold / (1 - curve.threshold)
+        np.testing.assert_allclose(curve.treat_all, share - (1 - share) * odds)
+    ones = np.ones(len(truth))
+    plain = calibrate(score, yes, labels)
+    same = calibrate(score, yes, labels, None, ones)
+    assert plain.slope == same.slope and np.array_equal(plain.offsets, same.offsets)
+    two = np.column_stack([1 - probability, probability])
+    assert brier_score(two, truth * 1, weights=ones) == pytest.approx(
+        brier_score(two, truth * 1), rel=1e-12
+    )

@@ -138,9 +138,9 @@ def _note(c: Source, place: int, entry: CompiledInput) -> str:
     if entry.levels:
         return f" /* {c.m}_IS_{entry.identifier.upper()}_..., or -1: unknown */"
     if not c.model.is_integer:
-        return f" /* {entry.low:.6g} to {entry.high:.6g} */"
+        return f" /* {entry.low:.6g} to {entry.high:.6g}{unit_note(entry.unit)} */"
     one = c.model.inputs[place]
-    trained = f"{entry.low:.6g} to {entry.high:.6g} in training{unit_note(one.unit)}"
+    trained = f"{entry.low:.6g} to {entry.high:.6g} in training{unit_note(entry.unit)}"
     exact = [f"{one.low:.6g} to {one.high:.6g}"] if one.exact else []
     return f" /* {', '.join([one.formula, *exact, trained])} */"
 

@@ -1,4 +1,4 @@
-"""What each operation is in JavaScript: its constants, and functions of them.
+"""What each operation is in JavaScript: functions of its constants.
 
 Numbers of JavaScript are 64-bit floats. In 32-bit floats `round` is `Math.fround`: a
 sum or product of two float32 in 64 bits, rounded to float32, has the bits of the
@@ -8,12 +8,7 @@ emulator. Of integers `round` does nothing: they are exact below 2^53.
 from __future__ import annotations
 
 from functools import singledispatch
-from typing import Any
 
-import numpy as np
-
-from smpcore.codegen import float32, sparse_code
-from smpcore.codegen.fixed_point import TABLE
 from smpcore.codegen.program import (
     Features,
     FixedPointFeatures,
@@ -26,11 +21,12 @@ from smpcore.codegen.program import (
 )
 from smpcore.codegen.targets.javascript.literals import declared
 from smpcore.codegen.targets.javascript.sparse_code import SPARSE_CODE
+from smpcore.codegen.targets.scripts import EXP2, INVERSE_ROOT
 
 
 @singledispatch
-def javascript_of(operation: Operation) -> tuple[Any, ...]:
-    """Constants of an operation, then the functions that compute it.
+def javascript_of(operation: Operation) -> tuple[str, ...]:
+    """Functions that compute an operation.
 
     Parameters
     ----------
@@ -38,97 +34,66 @@ def javascript_of(operation: Operation) -> tuple[Any, ...]:
 
     Returns
     -------
-    constants : dict of str to value
-        See `literals.literal`.
-    *functions : str
+    tuple of str
         What the last one needs, then that one: named as the operation, in camel case.
+        They read `scripts.constants_of`.
     """
     raise NotImplementedError(type(operation).__name__)
 
 
-def _arrays(operation: Operation, *names: str) -> dict[str, Any]:
-    found = {name.upper(): getattr(operation, name) for name in names}
-    # An empty list is one line, whatever its type.
-    return {n: v if v.size else [] for n, v in found.items()}
+@javascript_of.register
+def _(operation: WeightedInputs) -> tuple[str, ...]:
+    return _TERM, _WEIGHTED_INPUTS
 
 
 @javascript_of.register
-def _(operation: WeightedInputs) -> tuple[Any, ...]:
-    names = "bias", "start", "input", "level", "weight"
-    return _arrays(operation, *names), _TERM, _WEIGHTED_INPUTS
-
-
-@javascript_of.register
-def _(operation: Features) -> tuple[Any, ...]:
-    constants, texts = _arrays(operation, "input", "level", "factor"), [_TERM]
-    value, result = "round(term(values, f) * factor)", "t"
+def _(operation: Features) -> tuple[str, ...]:
+    texts, value, result = [_TERM], "round(term(values, f) * factor)", "t"
     if operation.is_moved:
-        constants |= _arrays(operation, "move")
         value = f"round({value} + MOVE[f])"
     lines = [f"  let t = Array.from(FACTOR, (factor, f) => {value});"]
     if operation.normalise:
         texts += [_BITS, _INVERSE_ROOT, _ADDED]
         if "mean" in operation.normalise:
-            constants["ONE_OF_ALL"] = operation.share
             lines.append("  const mean = round(added(t) * ONE_OF_ALL);")
             lines.append("  t = t.map((v) => round(v - mean));")
         lines.append("  const root = inverseRoot(added(t.map((v) => round(v * v))));")
         result = "t.map((v) => round(v * root))"
     body = "\n".join([*lines, f"  return {result};"])
-    return constants, *texts, f"{_FEATURES}{body}\n}}\n"
+    return *texts, f"{_FEATURES}{body}\n}}\n"
 
 
 @javascript_of.register
-def _(operation: Similarities) -> tuple[Any, ...]:
+def _(operation: Similarities) -> tuple[str, ...]:
     step, finish, _ = operation.kind
-    constants, texts = _arrays(operation, "constant", "anchor"), []
-    if step == "exp2":
-        constants |= _arrays(operation, "share")
-    if finish == "power":
-        constants["DEGREE"] = operation.degree
+    texts = []
     if finish == "ratio":
         texts += [_BITS, _INVERSE_ROOT]
     if operation.kind.is_exponential:
         texts += [_BITS, _EXP2_MINUS]
     text = _SIMILARITIES.replace("@step@", _STEPS[step])
-    return constants, *texts, text.replace("@finish@", _FINISHES[finish])
+    return *texts, text.replace("@finish@", _FINISHES[finish])
 
 
 @javascript_of.register
-def _(operation: WeightedSums) -> tuple[Any, ...]:
-    return _arrays(operation, "bias", "start", "row", "weight"), _WEIGHTED_SUMS
+def _(operation: WeightedSums) -> tuple[str, ...]:
+    return (_WEIGHTED_SUMS,)
 
 
 @javascript_of.register
-def _(operation: SparseCode) -> tuple[Any, ...]:
-    names = "FLAT", "EQUAL", "DEPENDENT", "LITTLE", "GONE"
-    constants = {
-        **{name: getattr(sparse_code, name) for name in names},
-        "CODE_SIZE": operation.limit,
-        "MOST_STEPS": sparse_code.most_steps(operation.limit),
-        "N_OUTPUTS": operation.votes.shape[1],
-        "WITHOUT_CODE": operation.fallback,
-        "UNREPRESENTED": np.float32(operation.unrepresented),
-        **_arrays(operation, "gram", "votes"),
-    }
-    return constants, _BITS, _INVERSE_ROOT, SPARSE_CODE
+def _(operation: SparseCode) -> tuple[str, ...]:
+    return _BITS, _INVERSE_ROOT, SPARSE_CODE
 
 
 @javascript_of.register
-def _(operation: FixedPointFeatures) -> tuple[Any, ...]:
-    names = "input", "level", "factor", "origin", "places"
-    constants = {**_arrays(operation, *names), "TOP": operation.top}
-    return constants, _TERM, _FIXED_POINT_FEATURES
+def _(operation: FixedPointFeatures) -> tuple[str, ...]:
+    return _TERM, _FIXED_POINT_FEATURES
 
 
 @javascript_of.register
-def _(operation: FixedPointSimilarities) -> tuple[Any, ...]:
-    names = "drop", "gain", "half", "down", "last"
-    constants = {name.upper(): getattr(operation.exp2, name) for name in names}
+def _(operation: FixedPointSimilarities) -> tuple[str, ...]:
     size = "d * d" if operation.power == 2 else "Math.abs(d)"
-    text = _FIXED_POINT_SIMILARITIES.replace("@size@", size)
-    constants |= {"N_ANCHORS": len(operation.anchor), "TABLE": TABLE}
-    return {**constants, **_arrays(operation, "anchor")}, text
+    return (_FIXED_POINT_SIMILARITIES.replace("@size@", size),)
 
 
 _TERM = """\
@@ -166,7 +131,7 @@ const float = new Float32Array(bits.buffer);
 """
 
 _EXP2_MINUS = (
-    declared({"CUTOFF": float32.CUTOFF, "EXP2": float32.EXP2})
+    declared(EXP2)
     + """
 /** 2^-u. */
 function exp2Minus(u) {
@@ -181,14 +146,7 @@ function exp2Minus(u) {
 )
 
 _INVERSE_ROOT = (
-    declared(
-        {
-            "LEAST_SQUARE": float32.LEAST,
-            "MOST_SQUARE": float32.MOST,
-            "GUESS": float32.GUESS,
-            "NEWTON_STEPS": float32.STEPS,
-        }
-    )
+    declared(INVERSE_ROOT)
     + """
 /** 1 / sqrt(square); 0 for a number that is too small. */
 function inverseRoot(square) {

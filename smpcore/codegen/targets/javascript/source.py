@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from smpcore.codegen.json_text import SCHEMA
 from smpcore.codegen.program import (
-    LOWEST,
     Operation,
     SparseCode,
     WeightedInputs,
     WeightedSums,
 )
-from smpcore.codegen.quant_inputs import container_ends
 from smpcore.codegen.targets.javascript.literals import declared
 from smpcore.codegen.targets.javascript.operations import javascript_of
+from smpcore.codegen.targets.scripts import (
+    constants_of,
+    constants_of_answer,
+    constants_of_inputs,
+)
 
 
 def emit_javascript(model: Any, name: str = "mdl", number: str = "") -> str:
@@ -41,9 +42,8 @@ def emit_javascript(model: Any, name: str = "mdl", number: str = "") -> str:
     """
     constants, texts, call = {}, [], "inputValues(x)"
     for operation in model.operations:
-        more, *functions = javascript_of(operation)
-        constants |= more
-        texts += functions
+        constants |= constants_of(operation)
+        texts += javascript_of(operation)
         kind, given = type(operation).__name__, call
         call = f"{kind[0].lower()}{kind[1:]}({given})"
     texts.append(_ROW_SCORES.format(call=call))
@@ -59,7 +59,7 @@ def emit_javascript(model: Any, name: str = "mdl", number: str = "") -> str:
         "CLASSES": list(model.labels),
         "PART": part,
     }
-    constants = {**_of_inputs(model), **_of_answer(model), **constants}
+    constants = constants_of_inputs(model) | constants_of_answer(model) | constants
     first = _INTEGERS if model.is_integer else _FLOATS
     texts = [declared(public, "export "), declared(constants), first, *texts]
     return "\n".join([_HEAD, *dict.fromkeys(texts)])
@@ -68,7 +68,6 @@ def emit_javascript(model: Any, name: str = "mdl", number: str = "") -> str:
 def _inputs(model: Any) -> list[dict[str, Any]]:
     """What a page can show about each input."""
     given = [one.given for one in model.inputs] if model.is_integer else model.inputs
-    units = [getattr(one, "unit", "") for one in model.inputs]
     return [
         {
             "identifier": entry.identifier,
@@ -77,47 +76,10 @@ def _inputs(model: Any) -> list[dict[str, Any]]:
             "high": float(entry.high),
             "integer": bool(entry.integer),
             "levels": list(entry.levels),
-            "unit": unit,
+            "unit": entry.unit,
         }
-        for entry, unit in zip(given, units, strict=True)
+        for entry in given
     ]
-
-
-def _of_inputs(model: Any) -> dict[str, Any]:
-    """How the values of a table become those of the program."""
-    if model.is_integer:
-        least, most = container_ends(model.width)
-        return {
-            "LEAST": least,
-            "MOST": most,
-            "ZERO": np.float32([one.zero for one in model.inputs]),
-            "PER_UNIT": np.float32([one.per_unit for one in model.inputs]),
-            "MISSING": np.array([one.missing for one in model.inputs]),
-            "N_LEVELS": np.array([len(one.given.levels) for one in model.inputs]),
-        }
-    missing = [np.nan if e.missing is None else e.missing for e in model.inputs]
-    return {
-        "OFFSET": np.float32([entry.offset for entry in model.inputs]),
-        "MISSING": np.float32(missing),
-        "N_LEVELS": np.array([len(entry.levels) for entry in model.inputs]),
-    }
-
-
-def _of_answer(model: Any) -> dict[str, Any]:
-    """How scores become an answer."""
-    whole = model.is_integer
-    if model.is_regression:
-        shift = model.shift if whole else 0.0
-        return {"STEP": float(model.step), "SHIFT": float(shift)}
-    not_sure = float(np.float32(model.band)) if not whole and model.band else -1
-    return {
-        "OWNER": model.prototype_labels,
-        # Of integers there always is a score.
-        "LOWEST": int(np.iinfo(np.int32).min) if whole else float(LOWEST),
-        "FALLBACK": 0 if whole else model.fallback,
-        "TIE": model.tie,
-        "NOT_SURE": model.not_sure if whole else not_sure,
-    }
 
 
 _HEAD = "// SPDX-License-Identifier: 0BSD. This generated code is yours.\n"

@@ -33,6 +33,7 @@ FILES = [
     "mdl.h",
     "mdl.json",
     "mdl.schema.json",
+    "mdl_board.c",
     "mdl_example.c",
     "mdl_inputs.c",
     "mdl_quantise.c",

@@ -133,7 +133,7 @@ def test_a_range_of_the_users_own_is_kept(fitted):
     name = compiled.inputs[0].name
     given = {name: SensorRange(0, 1023, integer=True, unit="counts")}
     quant = quantise(compiled, 16, given)
-    assert quant.inputs[0].exact and quant.inputs[0].unit == "counts"
+    assert quant.inputs[0].exact and quant.source.inputs[0].unit == "counts"
     assert quant.inputs[0].formula == "value * 32"  # beside inputs with a fraction
     narrow = quantise(compiled, 8, given)
     ends_8 = narrow.inputs[0].quantise(np.array([-1e6, 0, 1023, 1e6]), 8)

@@ -1,0 +1,107 @@
+"""Sections of the report from which a colleague can check the model.
+
+A new one is a function here, and its place in `SECTIONS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pages.prototypes.context import ModelContext
+from pages.ui.readouts import TITLES
+from smpcore.datasets import plural
+from smpcore.report import (
+    Section,
+    columns_section,
+    confusion_section,
+    numbers_section,
+    parts_section,
+    versions_section,
+)
+
+
+def _confusion(context: ModelContext, _: bool) -> Section | None:
+    """Counts of each open part; none of a regression."""
+    if context.model.classes is None:
+        return None
+    data = context.data
+    parts = {
+        TITLES[part]: (*data.of(part), data.clusters(part))
+        for part in context.open_parts
+    }
+    return confusion_section(context.model, parts)
+
+
+def _threshold(context: ModelContext, _: bool) -> Section | None:
+    """Where a model of two classes says yes, and who said so."""
+    classes = context.model.classes
+    if classes is None or len(classes) != 2:
+        return None
+    words = f"As fitted: {classes[1]} is predicted where its score is the higher one. "
+    words += "There is no band of answers that are not sure."
+    if context.operating:
+        # A link says nothing of it.
+        how = context.choice.set_by or "How they were chosen was not recorded."
+        words = f"{context.operating}, on the score of {classes[1]} less that of "
+        words += f"{classes[0]}. {how} The threshold is part of the intercepts below."
+    return Section("Threshold and band", (words,))
+
+
+def _columns(context: ModelContext, _: bool) -> Section:
+    data = context.data
+    used = data.preparation.used_columns(context.model.support)
+    pairs = zip(data.preparation.inputs, used, strict=True)
+    names = [column.name for column, is_used in pairs if is_used]
+    rows = data.split.train
+    return columns_section(data.dataset, data.preparation, rows, names)
+
+
+def _parts(context: ModelContext, _: bool) -> Section:
+    return parts_section(context.data.dataset, context.data.split, opened(context))
+
+
+def opened(context: ModelContext) -> str:
+    """How often the test part was opened, in words."""
+    times, is_open = context.times_opened, context.data.dataset.open_test
+    never = "always open (generated data)" if is_open else "never"
+    return plural(times, "time") if times else never
+
+
+def _numbers(context: ModelContext, real: bool) -> Section:
+    """The whole rule; what is made of training rows only where these are shown."""
+    if not real and "real case" in context.model.kind_of_prototype:
+        words = "Left out, as the model holds training rows; these are not included."
+        return Section("The model in numbers", (words,))
+    return numbers_section(context.model)
+
+
+def _versions(context: ModelContext, _: bool) -> Section:
+    return versions_section(context.model, context.data.preparation)
+
+
+#: In the order of the report; each is given whether training rows may be shown.
+SECTIONS: tuple[Callable[[ModelContext, bool], Section | None], ...] = (
+    _confusion,
+    _threshold,
+    _columns,
+    _parts,
+    _numbers,
+    _versions,
+)
+
+
+def sections(context: ModelContext, real: bool) -> list[Section]:
+    """Every section that there is of a model.
+
+    Parameters
+    ----------
+    context : ModelContext
+    real : bool
+        Whether training rows may be shown.
+
+    Returns
+    -------
+    list of Section
+    """
+    found = (section(context, real) for section in SECTIONS)
+    return [section for section in found if section is not None]

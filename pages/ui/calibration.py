@@ -1,0 +1,150 @@
+"""The calibration of the model on the screen: offered, under way, and in words."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from pages.state import session
+from pages.state.context import Context
+from pages.ui.elements import problems_shown
+from pages.ui.glossary import define
+from pages.ui.progress import is_waiting, visit_task
+from pages.ui.text import escape_markdown, message, short_label
+from pages.work.memo import pairs
+from pages.work.parts import Parts
+from smpcore import PrototypeModel
+from smpcore.datasets import plural
+from smpcore.evaluation import brier_score, class_numbers
+
+#: A page waits so long for the fits on folds, then shows how far they are.
+WAIT_SECONDS = 2.0
+#: Share of the rows that an interval covers.
+COVERAGE = 0.9
+#: Name of the task among the visit's.
+_TASK = "out_of_fold"
+
+
+def _key(context: Context) -> tuple:
+    data = context.data
+    method = context.method.key, pairs(context.values)
+    return data.dataset.digest, data.split.key, *method
+
+
+def training_scores(context: Context) -> np.ndarray | None:
+    """Out-of-fold scores of the training rows; None while they are on their way."""
+    found = context.training_scores
+    if found.scores is not None:
+        return found.scores
+    task = visit_task(_TASK, _key(context), found.compute, context.data.dataset)
+    if is_waiting(task, WAIT_SECONDS, "Cross-validation fits"):
+        return None
+    with problems_shown():
+        return task.result()
+    st.button("Retry", key="refit_folds", on_click=task.start)
+    return None
+
+
+def offer(context: Context) -> None:
+    """Offer to calibrate the model; the page runs again when its calibration is there.
+
+    Why there is none is said where it cannot be learned.
+    """
+    found = context.training_scores
+    if found.scores is not None:
+        if found.problem:
+            message(st.info, found.problem)
+        return
+    is_classifier = context.data.dataset.classes is not None
+    if session.get().results.get(_TASK, (None,))[0] == _key(context):
+        if training_scores(context) is not None:
+            st.rerun()
+        return
+    st.button(
+        "Calibrate probabilities" if is_classifier else "Calibrate intervals",
+        key="calibrate",
+        icon=":material/percent:",
+        help=define("Calibration" if is_classifier else "Prediction interval"),
+        on_click=_start,
+        args=(context,),
+    )
+
+
+def _start(context: Context) -> None:
+    found = context.training_scores
+    visit_task(_TASK, _key(context), found.compute, context.data.dataset)
+
+
+def chance(share: float) -> str:
+    """A probability as text: never 0 or 100 %."""
+    if share < 0.01:
+        return "below 1 %"
+    return "above 99 %" if share > 0.99 else f"{100 * share:.0f} %"
+
+
+def in_words(model: PrototypeModel, x: np.ndarray) -> str:
+    """The probability of the predicted class of a row, or the interval around a number.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+        With a calibration.
+    x : ndarray of shape (n_features,)
+
+    Returns
+    -------
+    str
+        Markdown: one sentence, and a second where another class is more probable.
+    """
+    if model.classes is None:
+        low, high = model.intervals(x[None], COVERAGE)[0]
+        ends = f"{low:.4g} to {high:.4g}" if np.isfinite(low) else "unbounded"
+        return f"{100 * COVERAGE:.0f} % prediction interval: **{ends}**."
+    shares = model.probabilities(x[None])[0]
+    answer, likely = model.decide(model.scores(x[None]))[0], shares.argmax()
+    names = [escape_markdown(short_label(name)) for name in model.classes]
+    words = f"Probability of {names[answer]}: **{chance(shares[answer])}**."
+    if likely != answer:
+        words += (
+            f" {names[likely]} is more probable ({chance(shares[likely])}): the "
+            "prediction follows the scores and the threshold, not the probability."
+        )
+    return words
+
+
+def basis(model: PrototypeModel) -> str:
+    """What a calibration was learned on, and for which rows it holds."""
+    rows = f"{model.calibration.rows:,} training rows"
+    if model.classes is None:
+        return f"From out-of-fold residuals of {rows}; for rows like these."
+    return (
+        f"Calibrated on out-of-fold scores of {rows}, for rows with the same shares of "
+        "the classes."
+    )
+
+
+def help_text(model: PrototypeModel) -> str:
+    """What the numbers of a calibration mean."""
+    term = "Calibration" if model.classes is not None else "Prediction interval"
+    return (
+        f"{define(term)} {basis(model)} Of a row that the model has learned from it is "
+        "optimistic."
+    )
+
+
+def readout(model: PrototypeModel, data: Parts, part: str) -> tuple[str, str, str, str]:
+    """Name, value, detail and help of a line about a calibration, on rows of a part."""
+    X, y = data.of(part)
+    of_rows = data.clusters(part), data.weights(part)
+    if model.classes is None:
+        low, high = model.intervals(X, COVERAGE).T
+        covered = int(((low <= y) & (y <= high)).sum())
+        name = f"{100 * COVERAGE:.0f} % interval"
+        detail = f"covers {covered} of {plural(len(y), f'{part} row')}"
+        return name, f"± {(high - low)[0] / 2:.3g}", detail, help_text(model)
+    known = class_numbers(y, model.classes)
+    score, low, high = brier_score(model.probabilities(X), known, *of_rows)
+    detail = f"Brier score of {plural(len(y), f'{part} row')}, 95 % interval "
+    detail += f"{low:.3f}–{high:.3f}"
+    detail += f" ({data.weight_summary})" * bool(data.weight_summary)
+    return "Calibrated probabilities", f"{score:.3f}", detail, help_text(model)

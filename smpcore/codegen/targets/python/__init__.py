@@ -1,0 +1,1 @@
+"""Models as Python, for a host or for MicroPython."""

@@ -1,0 +1,175 @@
+"""A model as one file of plain Python, for a host or for MicroPython."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+from smpcore.codegen.targets.python.literals import declared
+from smpcore.codegen.targets.python.operations import python_of, rounded
+from smpcore.codegen.targets.scripts import (
+    constants_of,
+    constants_of_answer,
+    constants_of_inputs,
+)
+from smpcore.datasets.cells import parse_cell
+
+
+def emit_plain_python(model: Any) -> str:
+    """Write the model as Python without any library.
+
+    Parameters
+    ----------
+    model : CompiledModel or QuantModel
+
+    Returns
+    -------
+    str
+        A module whose functions are named as in C, without prefix.
+    """
+    inputs = [one.given for one in model.inputs] if model.is_integer else model.inputs
+    constants = {f"IN_{e.identifier.upper()}": k for k, e in enumerate(inputs)}
+    constants |= constants_of_inputs(model) | constants_of_answer(model)
+    constants["LABELS"] = [_label(label) for label in model.labels]
+    texts = [_QUANTISE if model.is_integer else _INPUT_VALUES]
+    call = "x" if model.is_integer else "_input_values(x)"
+    for operation in model.operations:
+        constants |= constants_of(operation)
+        texts += python_of(operation)
+        name = re.sub("(?<!^)([A-Z])", r"_\1", type(operation).__name__).lower()
+        call = f"{name}({call})"
+    texts.append(_ROW_SCORES.format(call=call))
+    answer = _CLASS.replace("@n@", str(model.n_outputs))
+    answer = _VALUE if model.is_regression else rounded(answer, model.is_integer)
+    texts.append(answer)
+    head = f"{_HEAD}\n\n{declared(constants)}"
+    return "\n\n".join([head, _CELL, *dict.fromkeys(texts)])
+
+
+def _label(label: str) -> str:
+    """Text without lone surrogates, which no file can hold."""
+    return label.encode("utf-8", "replace").decode()
+
+
+_HEAD = '''\
+# SPDX-License-Identifier: 0BSD. This generated code is yours.
+"""The model in plain Python: each score is that of the C code, bit for bit."""
+
+import struct
+
+
+def _float32(number):
+    """The nearest 32-bit float: what C computes with."""
+    try:
+        return struct.unpack("<f", struct.pack("<f", number))[0]
+    except OverflowError:
+        return float("inf") if number > 0 else -float("inf")
+
+
+def _floats(words):
+    """32-bit floats of their bits as hexadecimal numbers."""
+    bits = [int(word, 16) for word in words.split()]
+    return [struct.unpack("<f", struct.pack("<I", one))[0] for one in bits]
+'''
+
+#: Texts are read as the app reads them, by the same lines.
+_CELL = f'''\
+{inspect.getsource(parse_cell)}
+
+def _number(cell):
+    """Number of a cell, which may be a text; NaN: missing."""
+    if isinstance(cell, str):
+        cell = parse_cell(cell)
+        cell = cell if abs(cell) <= 1e37 else float("nan")
+    return _float32(cell)
+'''
+
+_INPUT_VALUES = '''\
+def _input_values(x):
+    """Values of the inputs: a missing number replaced, less its offset."""
+    values = [_number(x[place]) for place in range(len(N_LEVELS))]
+    for place, n_levels in enumerate(N_LEVELS):
+        value = values[place]
+        if not n_levels:
+            value = MISSING[place] if value != value else value
+            values[place] = _float32(value - OFFSET[place])
+    return values
+'''
+
+_QUANTISE = '''\
+def _count(cell, place):
+    number, n_levels = _number(cell), N_LEVELS[place]
+    if n_levels:
+        return int(number) if 0 <= number < n_levels else -1
+    if number != number:  # NaN: missing
+        return MISSING[place]
+    scaled = _float32(_float32(number - ZERO[place]) * PER_UNIT[place])
+    scaled = _float32(scaled + (-0.5 if scaled < 0 else 0.5))
+    if not scaled > LEAST:
+        return LEAST
+    return MOST if scaled > MOST else int(scaled)
+
+
+def quantise(values):
+    """Integers of numbers in the units of the table; a category is its index."""
+    return [_count(values[place], place) for place in range(len(ZERO))]
+
+
+def saturated(x):
+    """How many inputs lie at an end of the integers: outside their range."""
+    ends = [q in (LEAST, MOST) for q, n in zip(x, N_LEVELS) if not n]
+    return sum(ends)
+'''
+
+_ROW_SCORES = '''\
+def row_scores(x):
+    """Score of each row of the model."""
+    return {call}
+'''
+
+_CLASS = '''\
+def scores(x):
+    """Score of each class: the largest among its rows."""
+    best = [LOWEST] * @n@
+    for owner, score in zip(OWNER, row_scores(x)):
+        if score > best[owner]:
+            best[owner] = score
+    return best
+
+
+def predict(x):
+    """Index of the class: the lowest whose score is within TIE of the largest."""
+    found = scores(x)
+    best = max(found)
+    if not best > LOWEST:
+        return FALLBACK
+    return [{{score + TIE}} >= best for score in found].index(True)
+
+
+def margin(x):
+    """How far the score of the best class is above the next."""
+    best = sorted(scores(x))
+    return {{best[-1] - best[-2]}}
+
+
+def sure(x):
+    """Whether a class has a score, with a margin outside the "not sure" band if any."""
+    return max(scores(x)) > LOWEST and margin(x) > NOT_SURE
+
+
+def label(index):
+    """Name of a class."""
+    return LABELS[index]
+'''
+
+_VALUE = '''\
+def predict(x):
+    """The value in steps of STEP above SHIFT."""
+    return row_scores(x)[0]
+
+
+def value(x):
+    """The value in the units of the target."""
+    return STEP * predict(x) + SHIFT
+'''

@@ -1,0 +1,171 @@
+"""What the languages share that are run from their source: the constants of a model.
+
+A value is a plain one, a list, or an array: of float32 or of integers.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from smpcore.codegen import float32, sparse_code
+from smpcore.codegen.fixed_point import TABLE
+from smpcore.codegen.program import (
+    LOWEST,
+    Features,
+    FixedPointFeatures,
+    FixedPointSimilarities,
+    Operation,
+    Similarities,
+    SparseCode,
+    WeightedInputs,
+    WeightedSums,
+)
+from smpcore.codegen.quant_inputs import container_ends
+
+Constants = dict[str, Any]
+
+#: Of `float32.exp2_minus` and `float32.inverse_root`.
+EXP2 = {"CUTOFF": float32.CUTOFF, "EXP2": float32.EXP2}
+INVERSE_ROOT = {
+    "LEAST_SQUARE": float32.LEAST,
+    "MOST_SQUARE": float32.MOST,
+    "GUESS": float32.GUESS,
+    "NEWTON_STEPS": float32.STEPS,
+}
+
+
+@singledispatch
+def constants_of(operation: Operation) -> Constants:
+    """Give the constants of an operation.
+
+    Parameters
+    ----------
+    operation : Operation
+
+    Returns
+    -------
+    dict of str to value
+    """
+    raise NotImplementedError(type(operation).__name__)
+
+
+def _arrays(operation: Any, *names: str) -> Constants:
+    found = {name.upper(): getattr(operation, name) for name in names}
+    # An empty list is one line, whatever its type.
+    return {n: v if np.size(v) else [] for n, v in found.items()}
+
+
+@constants_of.register
+def _(operation: WeightedInputs) -> Constants:
+    return _arrays(operation, "bias", "start", "input", "level", "weight")
+
+
+@constants_of.register
+def _(operation: Features) -> Constants:
+    names = ["input", "level", "factor", *(["move"] if operation.is_moved else [])]
+    constants = _arrays(operation, *names)
+    if "mean" in operation.normalise:
+        constants["ONE_OF_ALL"] = operation.share
+    return constants
+
+
+@constants_of.register
+def _(operation: Similarities) -> Constants:
+    constants = _arrays(operation, "constant", "anchor")
+    if operation.kind.step == "exp2":
+        constants |= _arrays(operation, "share")
+    if operation.kind.finish == "power":
+        constants["DEGREE"] = operation.degree
+    return constants
+
+
+@constants_of.register
+def _(operation: WeightedSums) -> Constants:
+    return _arrays(operation, "bias", "start", "row", "weight")
+
+
+@constants_of.register
+def _(operation: SparseCode) -> Constants:
+    names = "FLAT", "EQUAL", "DEPENDENT", "LITTLE", "GONE"
+    return {
+        **{name: getattr(sparse_code, name) for name in names},
+        "CODE_SIZE": operation.limit,
+        "MOST_STEPS": sparse_code.most_steps(operation.limit),
+        "N_OUTPUTS": operation.votes.shape[1],
+        "WITHOUT_CODE": operation.fallback,
+        "UNREPRESENTED": np.float32(operation.unrepresented),
+        **_arrays(operation, "gram", "votes"),
+    }
+
+
+@constants_of.register
+def _(operation: FixedPointFeatures) -> Constants:
+    return _arrays(operation, "input", "level", "factor", "origin", "places", "top")
+
+
+@constants_of.register
+def _(operation: FixedPointSimilarities) -> Constants:
+    return {
+        **_arrays(operation.exp2, "drop", "gain", "half", "down", "last"),
+        "N_ANCHORS": len(operation.anchor),
+        "TABLE": TABLE,
+        **_arrays(operation, "anchor"),
+    }
+
+
+def constants_of_inputs(model: Any) -> Constants:
+    """How the values of a table become those of the program.
+
+    Parameters
+    ----------
+    model : CompiledModel or QuantModel
+
+    Returns
+    -------
+    dict of str to value
+    """
+    if model.is_integer:
+        least, most = container_ends(model.width)
+        return {
+            "LEAST": least,
+            "MOST": most,
+            "ZERO": np.float32([one.zero for one in model.inputs]),
+            "PER_UNIT": np.float32([one.per_unit for one in model.inputs]),
+            "MISSING": np.array([one.missing for one in model.inputs]),
+            "N_LEVELS": np.array([len(one.given.levels) for one in model.inputs]),
+        }
+    missing = [np.nan if e.missing is None else e.missing for e in model.inputs]
+    return {
+        "OFFSET": np.float32([entry.offset for entry in model.inputs]),
+        "MISSING": np.float32(missing),
+        "N_LEVELS": np.array([len(entry.levels) for entry in model.inputs]),
+    }
+
+
+def constants_of_answer(model: Any) -> Constants:
+    """How scores become an answer.
+
+    Parameters
+    ----------
+    model : CompiledModel or QuantModel
+
+    Returns
+    -------
+    dict of str to value
+    """
+    whole = model.is_integer
+    if model.is_regression:
+        shift = model.shift if whole else 0.0
+        return {"STEP": float(model.step), "SHIFT": float(shift)}
+    not_sure = np.float32(model.band) if not whole and model.band else -1
+    return {
+        "OWNER": model.prototype_labels,
+        # Of integers there always is a score.
+        "LOWEST": int(np.iinfo(np.int32).min) if whole else LOWEST,
+        "FALLBACK": 0 if whole else model.fallback,
+        "TIE": model.tie if whole else np.float32(model.tie),
+        "NOT_SURE": model.not_sure if whole else not_sure,
+    }

@@ -1,0 +1,208 @@
+"""What scores mean: probabilities of classes, or an interval around a number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from smpcore.errors import SmpcoreError
+
+if TYPE_CHECKING:
+    from smpcore.model import PrototypeModel
+
+
+#: Intervals are known for coverages of 1, 2, ..., 99 %.
+N_WIDTHS = 99
+
+
+def _empty() -> np.ndarray:
+    return np.empty(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """How scores become probabilities, or a predicted number an interval.
+
+    It is learned on out-of-fold scores of the training rows, see
+    `smpcore.evaluation.calibrate`.
+
+    Parameters
+    ----------
+    rows : int
+        Training rows that it was learned from.
+    slope : float
+        At least 0. Probabilities are the softmax of ``slope * scores + offsets``.
+    offsets : ndarray of shape (n_classes,)
+        Empty for regression.
+    curves : tuple of ndarray of shape (2, n_points)
+        For each class log-odds, ascending, and the probability there: a piecewise
+        linear function that replaces the softmax's probability before rows are
+        normalised. Empty where the softmax is the last step.
+    half_widths : ndarray of shape (99,)
+        For regression: half the width of the interval that covers 1, 2, ..., 99 % of
+        the rows; infinite where there are too few rows for it. Else empty.
+    """
+
+    rows: int
+    slope: float = 1.0
+    offsets: np.ndarray = field(default_factory=_empty)
+    curves: tuple[np.ndarray, ...] = ()
+    half_widths: np.ndarray = field(default_factory=_empty)
+
+    def probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Probability of each class.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_samples, n_classes)
+            As `PrototypeModel.scores` gives them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Rows sum to 1.
+        """
+        logits = self.slope * scores + self.offsets
+        shares = np.exp(logits - logsumexp(logits, axis=1, keepdims=True))
+        if self.curves:
+            odds = log_odds(logits)
+            for number, (x, values) in enumerate(self.curves):
+                shares[:, number] = np.interp(odds[:, number], x, values)
+        return shares / shares.sum(axis=1, keepdims=True)
+
+    def half_width(self, coverage: float) -> float:
+        """Half the width of the interval that covers so large a share of the rows.
+
+        Parameters
+        ----------
+        coverage : float
+            A whole per cent, from 0.01 to 0.99.
+
+        Returns
+        -------
+        float
+            Infinite where there were too few training rows for it.
+
+        Raises
+        ------
+        SmpcoreError
+            If the coverage is no whole per cent.
+        """
+        percent = round(100 * coverage)
+        if not 1 <= percent <= N_WIDTHS or abs(100 * coverage - percent) > 1e-9:
+            raise SmpcoreError(
+                f"coverage={coverage:g} should be a whole per cent from 0.01 to 0.99."
+            )
+        return float(self.half_widths[percent - 1])
+
+    def after_shift(self, output: int, shift: float) -> Calibration:
+        """Give the calibration of a model whose score of one class is lower by `shift`.
+
+        A threshold is an intercept of the model: moving it changes the predicted class,
+        and no probability.
+
+        Parameters
+        ----------
+        output : int
+            Number of the class.
+        shift : float
+            What was taken from its score.
+
+        Returns
+        -------
+        Calibration
+        """
+        offsets = np.array(self.offsets)
+        offsets[output] += self.slope * shift
+        return replace(self, offsets=offsets)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The calibration as lists and numbers, for JSON; None for infinite widths."""
+        widths = self.half_widths.tolist()
+        return {
+            "rows": int(self.rows),
+            "slope": float(self.slope),
+            "offsets": self.offsets.tolist(),
+            "curves": [curve.tolist() for curve in self.curves],
+            "half_widths": [w if np.isfinite(w) else None for w in widths],
+        }
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Calibration:
+        """Read what `as_dict` gives.
+
+        Parameters
+        ----------
+        content : dict
+            Every entry of a calibration.
+
+        Returns
+        -------
+        Calibration
+        """
+        widths = [np.inf if w is None else w for w in content["half_widths"]]
+        return cls(
+            rows=int(content["rows"]),
+            slope=float(content["slope"]),
+            offsets=np.asarray(content["offsets"], dtype=np.float64),
+            curves=tuple(np.asarray(c, np.float64) for c in content["curves"]),
+            half_widths=np.asarray(widths, dtype=np.float64),
+        )
+
+
+def calibration_of(model: PrototypeModel, what: str) -> Calibration:
+    """Look up the calibration of a model of which this is asked.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+        Model that may be calibrated.
+    what : {"probabilities", "intervals"}
+        What is asked of it: the first of classes, the second of a number.
+
+    Returns
+    -------
+    Calibration
+
+    Raises
+    ------
+    SmpcoreError
+        If the model is of the other task, or is not calibrated.
+    """
+    if (what == "probabilities") != (model.classes is not None):
+        kind = "classes" if what == "probabilities" else "numbers"
+        raise SmpcoreError(f"{what} should be asked of a model that predicts {kind}.")
+    if model.calibration is None:
+        raise SmpcoreError(
+            f"The model has no {what}; give it a calibration first "
+            "(smpcore.evaluation.calibrate)."
+        )
+    return model.calibration
+
+
+def log_odds(logits: np.ndarray) -> np.ndarray:
+    """Log-odds of each class against all others together.
+
+    Parameters
+    ----------
+    logits : ndarray of shape (n_samples, n_classes)
+        Logarithms of what is proportional to the probabilities.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes)
+        Of two classes the difference of their logits.
+    """
+    rows, top = np.arange(len(logits)), logits.argmax(axis=1)
+    # The largest class is left out of the sum for itself: 1 - p would lose its digits.
+    rest = np.array(logits)
+    rest[rows, top] = -np.inf
+    log_shares = logits - logsumexp(logits, axis=1, keepdims=True)
+    log_shares[rows, top] = 0.0
+    with np.errstate(divide="ignore"):
+        odds = log_shares - np.log1p(-np.exp(log_shares))
+    odds[rows, top] = logits[rows, top] - logsumexp(rest, axis=1)
+    return odds

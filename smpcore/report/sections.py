@@ -1,0 +1,235 @@
+"""Sections from which a colleague can check a model: data, performance, versions."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import smpcore
+from smpcore.codegen import compile_model, model_id
+from smpcore.datasets import Dataset, Preparation, Split, list_names
+from smpcore.errors import ExportError
+from smpcore.evaluation import class_numbers, wilson
+from smpcore.evaluation.clustered import effective_rows
+from smpcore.model import PrototypeModel
+from smpcore.report.page import Section
+
+#: Packages that a refit depends on.
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pandas")
+#: What the parts are for.
+_PURPOSES = (
+    "The model, its medians, levels and scaling are learned on training rows. It is "
+    "evaluated on validation rows, which may have been used to choose it. Test rows "
+    "stay closed until they are opened."
+)
+_TITLES = {"train": "training", "validation": "validation", "test": "test"}
+#: Levels of a category that a table names.
+_MOST_LEVELS = 8
+
+
+def columns_section(
+    dataset: Dataset, preparation: Preparation, train: np.ndarray, used: Sequence[str]
+) -> Section:
+    """List every column with its role, and what becomes of a missing value.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Table whose columns are listed.
+    preparation : Preparation
+        Learned on the training rows.
+    train : ndarray of int
+        Numbers of the training rows.
+    used : sequence of str
+        Names of the columns that the model uses.
+
+    Returns
+    -------
+    Section
+    """
+    inputs = {column.name: column for column in preparation.inputs}
+    absent = pd.DataFrame({name: [None] for name in inputs}, dtype=object)
+    replaced = preparation.transform(absent)[0]
+    training = dataset.frame.iloc[train]
+    lines = []
+    for name, role in dataset.roles.items():
+        line = {"column": name, "role": role, "type": dataset.kinds[name]}
+        line |= {"used by the model": "yes" if name in used else "no"}
+        line |= {"training range or levels": "", "missing in training": ""}
+        line |= {"a missing value becomes": ""}
+        if name in inputs:
+            line["training range or levels"] = _range(inputs[name])
+            line["missing in training"] = str(int(training[name].isna().sum()))
+            line["a missing value becomes"] = inputs[name].text(replaced)
+        lines.append(line)
+    words = (
+        "Medians, levels and ranges are those of the training rows. A category is a "
+        "feature of 0 or 1 for each of its levels, of two levels for the rarer one; a "
+        "level that the training rows do not have counts as a missing one."
+    )
+    return Section("Columns and missing values", (words, lines))
+
+
+def _range(column: Any) -> str:
+    if column.kind == "category":
+        return list_names(column.levels, _MOST_LEVELS)
+    return f"{column.low:.6g} to {column.high:.6g}"
+
+
+def parts_section(dataset: Dataset, division: Split, opened: str) -> Section:
+    """Say how rows were divided, and which of them belong together.
+
+    Nothing is told of the target of test rows.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Table whose rows were divided.
+    division : Split
+        Training, validation and test part.
+    opened : str
+        How often the test part was opened, in words.
+
+    Returns
+    -------
+    Section
+    """
+    names = {role: name for name, role in dataset.roles.items()}
+    lines = []
+    for part in _TITLES:
+        rows = getattr(division, part)
+        line = {"part": _TITLES[part], "rows": str(len(rows))}
+        line["share"] = f"{100 * len(rows) / dataset.n_samples:.1f} %"
+        if dataset.groups is not None:
+            line["groups"] = str(len(np.unique(dataset.groups[rows])))
+        target = _target_summary(dataset, rows)
+        if part == "test":
+            target = dict.fromkeys(target, "")
+        lines.append(line | target)
+    words = [_PURPOSES, f"Seed {division.seed}; test set opened: {opened}."]
+    if "group" in names:
+        words.append(
+            f"Rows with the same value of {names['group']} always stay in one part and "
+            "in one fold; intervals count them together."
+        )
+    if "time" in names:
+        words.append(
+            f"Parts are blocks in time, by {names['time']}: validation rows are later "
+            "than training rows, test rows later than both."
+        )
+    if not {"group", "time"} & {*names}:
+        words.append("No column groups rows: each is taken as independent.")
+    if dataset.test_rows is not None:
+        words.append("The test part is a file of its own.")
+    elif "time" not in names:
+        shares = division.validation_share, division.test_share
+        words.append(
+            f"Drawn at random, shares of {shares[0]:g} for validation and "
+            f"{shares[1]:g} for test"
+            + "; classes keep theirs." * (dataset.classes is not None)
+            + "." * (dataset.classes is None)
+        )
+    return Section("Parts of the data", (" ".join(words), *division.notices, lines))
+
+
+def _target_summary(dataset: Dataset, rows: np.ndarray) -> dict[str, str]:
+    """Rows of each class; mean and standard deviation of a number."""
+    if dataset.classes is not None:
+        counts = np.bincount(dataset.y_encoded[rows], minlength=len(dataset.classes))
+        pairs = zip(dataset.classes, counts, strict=True)
+        return {f"class {label}": str(count) for label, count in pairs}
+    names = "mean of the target", "standard deviation of the target"
+    y = dataset.y[rows]
+    values = (y.mean(), y.std()) if len(rows) else (np.nan, np.nan)
+    return {n: f"{value:.5g}" for n, value in zip(names, values, strict=True)}
+
+
+def confusion_section(
+    model: PrototypeModel, parts: Mapping[str, tuple[np.ndarray, ...]]
+) -> Section:
+    """Count answers by true class, with the recall of each class.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+        Classifier that answers.
+    parts : mapping of str to (ndarray, ndarray, ndarray or None)
+        Title of a part -> inputs, true labels, and which rows depend on each other.
+
+    Returns
+    -------
+    Section
+    """
+    blocks: list[Any] = [
+        "Rows of a table are true classes, columns predictions. Recall: share of a "
+        "class that is found, with Wilson's 95 % interval."
+    ]
+    for title, (X, y, clusters) in parts.items():
+        truth = class_numbers(y, model.classes)
+        answers = model.decide(model.scores(X))
+        n_unsure = int((~model.sure(X)).sum())
+        words = f"{title}: {int((truth == answers).sum())} of {len(y)} rows are right."
+        if model.band:
+            words += f" {n_unsure} are within the band and counted like all others."
+        blocks += [words, _confusion(model.classes, truth, answers, clusters)]
+    return Section("Confusion matrix and recall", blocks)
+
+
+def _confusion(
+    classes: np.ndarray,
+    truth: np.ndarray,
+    answers: np.ndarray,
+    clusters: np.ndarray | None,
+) -> list[dict[str, str]]:
+    lines = []
+    for number, label in enumerate(classes):
+        of_class = truth == number
+        counts = np.bincount(answers[of_class], minlength=len(classes))
+        line = {"true class": str(label)}
+        for other, count in zip(classes, counts, strict=True):
+            line[f"predicted {other}"] = str(count)
+        n, hits = int(of_class.sum()), int(counts[number])
+        line |= {"rows": str(n), "recall": "", "95 % interval": ""}
+        if n:
+            effective = float(n)
+            if clusters is not None:
+                correct = answers[of_class] == number
+                effective = effective_rows(correct, clusters[of_class])
+            low, high = wilson(hits / n * effective, effective)
+            line["recall"] = f"{100 * hits / n:.1f} %"
+            line["95 % interval"] = f"{100 * low:.1f} to {100 * high:.1f} %"
+        lines.append(line)
+    return lines
+
+
+def versions_section(
+    model: PrototypeModel, preparation: Preparation | None = None
+) -> Section:
+    """Name the model, and the programs that it was fitted with.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+        Model whose ID is given.
+    preparation : Preparation, optional
+        What turned the user's table into the model's features.
+
+    Returns
+    -------
+    Section
+    """
+    try:
+        number = model_id(compile_model(model, preparation))
+        words = f"Model ID {number}: that of its exported code in 32-bit floats. "
+        words += "Integer formats have IDs of their own."
+    except ExportError as problem:
+        words = f"No model ID: {problem}"
+    versions = {"smpcore": smpcore.__version__, "Python": platform.python_version()}
+    versions |= {name: version(name) for name in _PACKAGES}
+    lines = [{"program": name, "version": text} for name, text in versions.items()]
+    return Section("Model ID and versions", (words, lines))

@@ -1,0 +1,248 @@
+"""JavaScript, Python and MicroPython answer as the emulator does, bit for bit."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+from smpcore import codegen
+from smpcore.codegen import (
+    CompiledInput,
+    CompiledModel,
+    compile_model,
+    quantise,
+    sample,
+)
+from smpcore.codegen.program import LOWEST, SparseCode, WeightedInputs
+from smpcore.codegen.quant_inputs import container_ends
+from smpcore.codegen.similarities import SIMILARITIES
+from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
+from tests.smpcore.codegen.programs import changed, farthest_rows, part, whole_distances
+from tests.smpcore.codegen.scripts import LANGUAGES, answers_of_script
+from tests.smpcore.codegen.test_codes import _models as coded_models
+from tests.smpcore.codegen.test_regression import _one_value
+
+
+@pytest.fixture(params=LANGUAGES)
+def answers(tool, tmp_path, request):
+    """Answers of a language, see `answers_of_script`; where it is slow, to few rows."""
+
+    def ask(tasks):
+        return answers_of_script(request.param, tasks, tool, tmp_path / request.param)
+
+    # MicroPython in WebAssembly takes long.
+    slow = request.param == "micropython" and not request.config.getoption("--all")
+    ask.rows = slice(None, None, 8 if slow else 1)
+    return ask
+
+
+def _names(model):
+    """Functions that answer a row, and how many numbers each gives."""
+    if model.is_regression:
+        return {"row_scores": 1, "predict": 1, "value": 1}
+    rows, classes = model.n_rows, model.n_outputs
+    return {"row_scores": rows, "scores": classes, "predict": 1, "margin": 1, "sure": 1}
+
+
+def _rows(model, n=200):
+    """Test vectors, rows at random, and rows of what should never come."""
+    random = np.random.default_rng(0)
+    if model.is_integer:
+        drawn = model.quantise(sample(model.source, n))
+        ends = container_ends(model.width)
+        wild = random.integers(ends[0], ends[1] + 1, drawn.shape)
+        corners = random.choice(ends, drawn.shape)
+        return np.vstack([codegen.test_vectors(model).rows, drawn, wild, corners])
+    drawn, wild = np.repeat(sample(model, n)[None], 2, axis=0)
+    strange = random.choice([np.nan, np.inf, -np.inf, 1e30, -3e38, 1e-40, -1, 2], n)
+    wild[np.arange(n), random.integers(0, wild.shape[1], n)] = strange
+    wild *= random.choice([1.0, 100.0], (n, 1))
+    return np.vstack([codegen.test_vectors(model).rows, drawn, wild])
+
+
+def _equal(found, expected):
+    """Equal numbers with equal signs; all that are none are alike."""
+    expected = np.asarray(expected, dtype=np.float64).reshape(found.shape)
+    np.testing.assert_array_equal(found, expected)
+    known = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(found)[known], np.signbit(expected)[known])
+
+
+def _compare(answers, models):
+    """Every answer to every row is that of the emulator; all the scores."""
+    tasks = [(m, _rows(m)[answers.rows], _names(m)) for m in models]
+    for (model, rows, _), found in zip(tasks, answers(tasks), strict=True):
+        _equal(found["row_scores"], model.row_scores(rows))
+        scores = model.scores(rows)
+        if model.is_regression:
+            shift = model.shift if model.is_integer else 0.0
+            _equal(found["predict"], scores)
+            _equal(found["value"], scores * float(model.step) + shift)
+            continue
+        _equal(found["scores"], scores)
+        _equal(found["predict"], model.winners(rows))
+        with np.errstate(invalid="ignore", over="ignore"):
+            margins = model.margins(rows)
+        _equal(found["margin"], margins)
+        band = model.not_sure if model.is_integer else np.float32(model.band or -1)
+        has_score = (scores > LOWEST).any(axis=1)
+        _equal(found["sure"], has_score & (margins > band))
+        yield model, rows, scores
+
+
+def _all(answers, models):
+    """How many models were compared, with their rows."""
+    found = list(_compare(answers, models))
+    assert all(len(rows) > len(range(400)[answers.rows]) for _, rows, _ in found)
+    return found
+
+
+def test_linear_models_give_the_same_bits(answers, random_model, mixed_model):
+    models = [
+        compile_model(random_model(7, density=density, seed=seed))
+        for density in (1.0, 0.5, 0.2)
+        for seed in range(3)
+    ]
+    two = compile_model(random_model(4, n_classes=2, per_class=1))
+    wide = compile_model(random_model(80, n_classes=9))
+    found = _all(answers, [*models, two, wide, mixed_model])
+    _, rows, _ = found[-1]
+    assert np.isnan(rows).any() and (rows == -1).any()
+    silent = [(scores == LOWEST).all(axis=1).sum() for *_, scores in found]
+    assert not any(model.band for model, *_ in found) and sum(silent) > 1
+
+
+@pytest.mark.parametrize("density", [1.0, 0.5])
+def test_every_similarity_gives_the_same_bits(answers, density):
+    make = partial(random_kernel_model, density=density)
+    models = [
+        compile_model(make(kind, seed=s)) for kind in SIMILARITIES for s in (0, 1)
+    ]
+    assert len(_all(answers, models)) == 2 * len(SIMILARITIES)
+
+
+def _code_of_inputs(n, n_dimensions, seed):
+    """The code of the inputs themselves, among prototypes that may be dependent."""
+    random = np.random.default_rng(seed)
+    anchors = random.normal(size=(n, n_dimensions))
+    anchors /= np.linalg.norm(anchors, axis=1, keepdims=True)
+    each, one = np.arange(n), np.ones(n)
+    take = WeightedInputs(
+        bias=0 * one, start=np.arange(n + 1), input=each, level=0 * each - 1, weight=one
+    )
+    code = SparseCode(
+        size=6,
+        gram=anchors @ anchors.T,
+        votes=np.eye(2)[each % 2],
+        fallback=1,
+        unrepresented=0.25,
+    )
+    return CompiledModel(
+        operations=(take, code),
+        prototype_labels=[0, 1],
+        inputs=tuple(
+            CompiledInput(k, f"x{k}", f"x{k}", "number", -2.0, 2.0) for k in each
+        ),
+        classes=("a", "b"),
+        fallback=1,
+    )
+
+
+def test_sparse_codes_give_the_same_bits(answers):
+    models = dict(coded_models())
+    del models["300 prototypes"]  # long in the emulator, and no other code
+    models["dropped"] = compile_model(coded_model("poly", 30, 12, 1, n_anchors=30))
+    assert len(_all(answers, models.values())) == len(models)
+
+
+def test_any_search_for_a_code_gives_the_same_bits(answers):
+    """Dependent prototypes, several that drop out at once, similarities of 0."""
+    models = [_code_of_inputs(8, d, seed) for d in (3, 5, 8) for seed in range(3)]
+    random = np.random.default_rng(0)
+    rows = np.vstack([random.normal(size=(300, 8)), random.integers(-1, 2, (100, 8))])
+    rows = rows[answers.rows]
+    tasks = [(model, rows, _names(model)) for model in models]
+    for (model, *_), found in zip(tasks, answers(tasks), strict=True):
+        _equal(found["row_scores"], model.row_scores(rows))
+
+
+@pytest.mark.parametrize("width", [8, 16])
+def test_integers_are_exact(answers, random_model, mixed_model, width):
+    compiled = [
+        mixed_model,
+        compile_model(random_model(7)),
+        compile_model(random_model(60, density=0.3, n_classes=5)),
+        compile_model(random_model(4, n_classes=2, per_class=1)),
+        *(
+            compile_model(random_kernel_model(kind, n_classes=n, seed=n))
+            for kind in ("rbf", "laplacian")
+            for n in (2, 3)
+        ),
+    ]
+    models = [quantise(one, width) for one in compiled]
+    assert any(model.relative for model in models)
+    assert len(_all(answers, models)) == len(models)
+
+
+def test_distances_above_31_bits_are_exact(answers):
+    quant = quantise(compile_model(random_kernel_model("rbf", 40)), 16)
+    rows = farthest_rows(quant)
+    assert whole_distances(quant, rows).max() > 2**31
+    (found,) = answers([(quant, rows, _names(quant))])
+    _equal(found["row_scores"], quant.row_scores(rows))
+
+
+@pytest.mark.parametrize("kind", ["linear", *SIMILARITIES])
+def test_a_value_is_the_same(answers, random_model, kind):
+    make = partial(random_kernel_model, kind) if kind in SIMILARITIES else random_model
+    compiled = compile_model(_one_value(make, 6))
+    widths = (8, 16) if kind in ("linear", "rbf", "laplacian") else ()
+    models = [compiled, *(quantise(compiled, width) for width in widths)]
+    assert list(_compare(answers, models)) == []
+
+
+def test_ties_band_and_fallback_are_those_of_the_emulator(answers, random_model):
+    base = compile_model(random_model(3, density=1.0))
+    # Steps that float32 adds without rounding: many scores are equal.
+    weight = np.round(part(base, "weight") * 4) / 4
+    coarse = {"weight": weight, "bias": np.zeros(base.n_rows)}
+    rows = np.random.default_rng(0).integers(-9, 9, (600, 3)) / 4.0
+    rows[:60] = np.where(rows[:60] > 0, np.inf, -np.inf)
+    rows[60:70] = np.nan
+    inputs = tuple(replace(entry, offset=0.0) for entry in base.inputs)
+    tasks = []
+    for tie in (0.0, 0.25):
+        for fallback in (0, 2):
+            others = {"inputs": inputs, "tie": tie, "fallback": fallback, "band": 0.5}
+            model = changed(base, **coarse, **others)
+            tasks.append((model, rows, _names(model)))
+            if not fallback:
+                quant = quantise(replace(model, fallback=fallback), 8)
+                tasks.append((quant, quant.quantise(rows), _names(quant)))
+    moved = silent = 0
+    for (model, given, _), found in zip(tasks, answers(tasks), strict=True):
+        scores = model.scores(given)
+        _equal(found["scores"], scores)
+        _equal(found["predict"], model.winners(given))
+        moved += (model.winners(given) != scores.argmax(axis=1)).sum()
+        silent += (scores == LOWEST).all(axis=1).sum()
+        assert 50 < found["sure"].sum() < len(given) - 50
+    assert moved > 50 and silent >= 10
+
+
+def test_quantise_gives_the_same_integers(answers, mixed, mixed_model):
+    raw = np.vstack([mixed_model.rows(mixed[0].frame), sample(mixed_model, 300)])
+    random = np.random.default_rng(0)
+    strange = [np.nan, np.inf, -np.inf, 1e30, -1, 1.5, 99, 2005.5, -0.0]
+    at = random.integers(0, raw.shape[1], len(raw))
+    raw[np.arange(len(raw)), at] = random.choice(strange, len(raw))
+    n = raw.shape[1]
+    models = [quantise(mixed_model, width) for width in (8, 16)]
+    tasks = [(model, raw, {"quantise": n}) for model in models]
+    for model, found in zip(models, answers(tasks), strict=True):
+        _equal(found["quantise"], model.quantise(raw))
+        whole = model.quantise(raw)
+        (ends,) = answers([(model, whole, {"saturated": 1})])
+        _equal(ends["saturated"], model.saturated(whole))
+        assert 0 < ends["saturated"].sum() < ends["saturated"].size

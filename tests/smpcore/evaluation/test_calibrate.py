@@ -1,0 +1,352 @@
+"""Calibration: independent refits give the same; intervals cover what they promise."""
+
+from dataclasses import replace
+
+import cvxpy
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import softmax
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import cross_val_predict
+
+from smpcore import (
+    METHODS,
+    Dataset,
+    PrototypeModel,
+    SmpcoreError,
+    load_dataset,
+    prepare,
+    split,
+)
+from smpcore.evaluation import (
+    at_threshold,
+    calibrate,
+    clusters,
+    folds,
+    out_of_fold,
+)
+from smpcore.evaluation.calibrate import MANY_ROWS
+from smpcore.evaluation.conformal import half_widths
+from tests.bench import calibration
+
+CLASSIFIERS = [
+    key for key, row in METHODS.items() if "classification" in row.estimators
+]
+
+
+def _calibrated(key, dataset, parts, **values):
+    """A fitted model with its calibration, and prepared rows."""
+    row = METHODS[key]
+    values = {**row.defaults(dataset.task), **values}
+    estimator = row.estimator(values, dataset.task)
+    scores = out_of_fold(estimator, dataset, parts)
+    train = parts.train
+    X = prepare(dataset, train).transform(dataset.frame)
+    estimator.fit(X[train], dataset.y[train])
+    model = estimator.model_
+    calibration = calibrate(
+        scores, dataset.y[train], model.classes, clusters(dataset, train)
+    )
+    return replace(model, calibration=calibration), X, estimator
+
+
+@pytest.mark.parametrize("key", CLASSIFIERS)
+def test_an_independent_refit_gives_the_same_probabilities(key):
+    """scikit-learn's folds, scores and logistic regression; and its own sigmoid."""
+    dataset = load_dataset("moons", n_samples=240, noise=0.4)
+    parts = split(dataset)
+    model, X, estimator = _calibrated(key, dataset, parts)
+    train = parts.train
+    drawn = [
+        (np.searchsorted(train, fold.train), np.searchsorted(train, fold.held_out))
+        for fold in folds(dataset, train)
+        if fold.repeat == 0
+    ]
+    options = {"cv": drawn, "method": "decision_function"}
+    lead = cross_val_predict(estimator, X[train], dataset.y[train], **options)
+    n, positive = len(train), dataset.y_encoded[train] == 1
+    weights = np.where(positive, 1 - 1 / (n + 2), 1 / (n + 2))
+    sigmoid = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000).fit(
+        np.tile(lead, 2)[:, None],
+        np.repeat([1, 0], n),
+        sample_weight=np.concatenate([weights, 1 - weights]),
+    )
+    rows = X[parts.validation]
+    found, leads = model.probabilities(rows), estimator.decision_function(rows)
+    expected = sigmoid.predict_proba(leads[:, None])
+    np.testing.assert_allclose(found, expected, atol=2e-4)
+    assert np.ptp(found[:, 1]) > 0.3, "the rows differ"
+    platt = CalibratedClassifierCV(
+        estimator, method="sigmoid", cv=drawn, ensemble=False
+    )
+    platt.fit(X[train], dataset.y[train])
+    np.testing.assert_allclose(found, platt.predict_proba(rows), atol=0.02)
+
+
+def _optimum(scores, y, n_classes):
+    """Slope and offsets by an interior-point solver."""
+    n = len(y)
+    targets = np.empty((n, n_classes))
+    for i, c in enumerate(y):
+        targets[i] = 1 / (n + 2) / (n_classes - 1)
+        targets[i, c] = (n + 1) / (n + 2)
+    slope, offsets = cvxpy.Variable(nonneg=True), cvxpy.Variable((1, n_classes))
+    logits = slope * scores + np.ones((len(y), 1)) @ offsets
+    loss = cvxpy.sum(cvxpy.log_sum_exp(logits, axis=1))
+    loss -= cvxpy.sum(cvxpy.multiply(targets, logits))
+    problem = cvxpy.Problem(cvxpy.Minimize(loss), [offsets[0, 0] == 0])
+    problem.solve(solver="CLARABEL")
+    return float(slope.value), offsets.value[0]
+
+
+def test_several_classes_have_the_optimum_of_another_solver():
+    rng = np.random.default_rng(0)
+    y = rng.choice(4, 300, p=[0.5, 0.3, 0.15, 0.05])
+    scores = 3 * rng.normal(size=(300, 4)) + 20
+    scores[np.arange(300), y] += 4
+    found = calibrate(scores, y, np.arange(4))
+    slope, offsets = _optimum(scores, y, 4)
+    assert found.slope == pytest.approx(slope, rel=1e-4) and slope > 0.1
+    np.testing.assert_allclose(
+        found.probabilities(scores),
+        softmax(slope * scores + offsets, axis=1),
+        atol=1e-4,
+    )
+
+
+def test_the_mean_probability_of_a_class_is_its_share():
+    rng = np.random.default_rng(1)
+    y = rng.choice(3, 900, p=[0.7, 0.2, 0.1])
+    scores = rng.normal(size=(900, 3))
+    scores[np.arange(900), y] += 2
+    scores[:, 2] += 5  # as if class 2 had a large weight
+    means = calibrate(scores, y, np.arange(3)).probabilities(scores).mean(axis=0)
+    np.testing.assert_allclose(means, np.bincount(y) / 900, atol=0.006)
+
+
+def test_scores_that_say_nothing_or_the_contrary_give_class_shares():
+    rng = np.random.default_rng(2)
+    y = np.repeat([0, 1], [60, 20])
+    against = np.column_stack([y, -y]) + rng.normal(size=(80, 2)) / 10
+    for scores in (np.zeros((80, 2)), against):
+        found = calibrate(scores, y, np.arange(2)).probabilities(scores)
+        np.testing.assert_allclose(found[:, 1], found[0, 1], atol=1e-6)
+        assert found[0, 1] == pytest.approx(0.25, abs=0.02)
+
+
+def test_scores_without_an_error_give_no_certainty():
+    y = np.repeat([0, 1], [30, 10])
+    scores = np.column_stack([-(2.0 * y - 1), 2.0 * y - 1])
+    found = calibrate(scores, y, np.arange(2)).probabilities(scores)
+    assert found[0, 0] == pytest.approx(41 / 42, abs=1e-4)
+    assert found[-1, 1] == pytest.approx(41 / 42, abs=1e-4)
+
+
+def test_many_rows_get_the_isotonic_regression_of_scikit_learn():
+    rng = np.random.default_rng(3)
+    lead = rng.normal(size=6000)
+    y = (rng.random(6000) < np.where(lead > 0, 0.7, 0.2)).astype(int)
+    assert np.bincount(y).min() >= MANY_ROWS
+    scores = np.column_stack([np.zeros(6000), lead])
+    found = calibrate(scores, y, np.arange(2)).probabilities(scores)[:, 1]
+    oracle = IsotonicRegression(out_of_bounds="clip").fit(lead, y).predict(lead)
+    np.testing.assert_allclose(found, oracle.clip(1 / 6002, 6001 / 6002), atol=1e-9)
+    # Groups of six rows are not enough independent rows.
+    grouped = calibrate(scores, y, np.arange(2), np.arange(6000) // 6)
+    assert not grouped.curves
+
+
+def test_a_moved_threshold_changes_answers_and_no_probability():
+    dataset = load_dataset("breast_cancer")
+    parts = split(dataset)
+    model, X, _ = _calibrated(CLASSIFIERS[0], dataset, parts)
+    rows = X[parts.validation]
+    for positive in (0, 1):
+        moved = at_threshold(model, 0.7, positive)
+        np.testing.assert_allclose(
+            moved.probabilities(rows), model.probabilities(rows), atol=1e-9
+        )
+        assert (moved.predict(rows) != model.predict(rows)).any()
+
+
+@pytest.mark.parametrize("key", CLASSIFIERS)
+def test_a_calibrated_model_reads_back_the_same(key):
+    dataset = load_dataset("wine")
+    parts = split(dataset)
+    model, X, _ = _calibrated(key, dataset, parts)
+    again = PrototypeModel.from_json(model.to_json())
+    found = again.probabilities(X)
+    np.testing.assert_array_equal(found, model.probabilities(X))
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    many = np.repeat(np.arange(3), 1200)
+    scores = np.random.default_rng(0).normal(size=(3600, 3))
+    curved = replace(model, calibration=calibrate(scores, many, np.arange(3)))
+    assert len(curved.calibration.curves) == 3
+    again = PrototypeModel.from_json(curved.to_json())
+    np.testing.assert_array_equal(again.probabilities(X), curved.probabilities(X))
+
+
+def _quantile_by_counting(residuals, groups, coverage):
+    """The smallest residual whose groups' masses reach the coverage."""
+    names = np.unique(groups)
+    for width in np.sort(residuals):
+        mass = sum(np.mean(residuals[groups == name] <= width) for name in names)
+        if mass >= coverage * (len(names) + 1) - 1e-9:
+            return width
+    return np.inf
+
+
+@pytest.mark.parametrize("n_groups", [9, 19, 50])
+def test_half_widths_are_the_quantile_by_counting(n_groups):
+    rng = np.random.default_rng(n_groups)
+    residuals = rng.exponential(size=100)
+    groups = np.concatenate([np.arange(n_groups), rng.integers(n_groups, size=100)])
+    widths = half_widths(residuals, groups[:100])
+    for coverage in (0.5, 0.9, 0.95, 0.99):
+        expected = _quantile_by_counting(residuals, groups[:100], coverage)
+        assert widths[round(100 * coverage) - 1] == expected
+    alone = half_widths(residuals, np.arange(100))
+    assert alone[89] == np.sort(residuals)[int(np.ceil(0.9 * 101)) - 1]
+    assert np.isinf(half_widths(residuals[:9], np.arange(9))[90])
+
+
+def test_intervals_of_a_model_are_its_answers_with_the_refitted_width():
+    dataset = _wave(0, 150)
+    parts = split(dataset)
+    key = next(k for k, row in METHODS.items() if "regression" in row.estimators)
+    model, X, _ = _calibrated(key, dataset, parts)
+    row, residuals = METHODS[key], []
+    for fold in (f for f in folds(dataset, parts.train) if f.repeat == 0):
+        fitted = row.estimator(row.defaults("regression"), "regression")
+        rows = prepare(dataset, fold.train).transform(dataset.frame)
+        fitted.fit(rows[fold.train], dataset.y[fold.train])
+        answers = fitted.predict(rows[fold.held_out])
+        residuals.extend(np.abs(answers - dataset.y[fold.held_out]))
+    n = len(residuals)
+    half = np.sort(residuals)[int(np.ceil(0.8 * (n + 1))) - 1]
+    rows = X[parts.validation]
+    found = model.intervals(rows, 0.8)
+    np.testing.assert_allclose(found[:, 0], model.predict(rows) - half, rtol=1e-9)
+    np.testing.assert_allclose(found[:, 1], model.predict(rows) + half, rtol=1e-9)
+    again = PrototypeModel.from_json(model.to_json())
+    for coverage in (0.5, 0.99):
+        np.testing.assert_array_equal(
+            again.intervals(rows, coverage), model.intervals(rows, coverage)
+        )
+
+
+def _wave(seed, n):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"x": rng.uniform(-3, 3, n)})
+    frame["y"] = np.sin(frame["x"]) + rng.normal(scale=0.3, size=n)
+    roles = {"x": "feature", "y": "target"}
+    return Dataset(frame=frame, roles=roles, task="regression", name="wave")
+
+
+@pytest.mark.slow
+def test_intervals_cover_90_percent_over_200_draws():
+    """Of our own regression, and of scikit-learn's: rows of 200 tables not seen."""
+    key = next(k for k, row in METHODS.items() if "regression" in row.estimators)
+    covered, linear = [], []
+    for seed in range(200):
+        dataset = _wave(seed, 400)
+        parts = split(dataset, validation=0.4, test=0.2)
+        model, X, _ = _calibrated(key, dataset, parts, n_prototypes=4)
+        rows, y = parts.validation, dataset.y
+        low, high = model.intervals(X[rows]).T
+        covered.append(np.mean((low <= y[rows]) & (y[rows] <= high)))
+        x, y = dataset.frame[["x"]].to_numpy(), dataset.y
+        train = parts.train
+        seen = cross_val_predict(LinearRegression(), x[train], y[train], cv=5)
+        half = calibrate(seen, y[train]).half_width(0.9)
+        answers = LinearRegression().fit(x[train], y[train]).predict(x[rows])
+        linear.append(np.mean(np.abs(answers - y[rows]) <= half))
+    for shares in (covered, linear):
+        assert 0.88 <= np.mean(shares) <= 0.92
+
+
+def test_intervals_cover_rows_of_new_groups():
+    """Rows of a group share an error: counted as single rows, too few are covered."""
+    by_group, by_row = [], []
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        sizes = rng.integers(1, 12, 40)
+        groups = np.repeat(np.arange(40), sizes)
+        spread = np.where(sizes < 4, 3.0, 1.0)  # small groups err more
+        residuals = np.abs(np.repeat(rng.normal(scale=spread), sizes))
+        new = abs(rng.normal(scale=3.0 if rng.integers(1, 12) < 4 else 1.0))
+        by_group.append(new <= half_widths(residuals, groups)[89])
+        by_row.append(new <= half_widths(residuals, np.arange(len(groups)))[89])
+    assert np.mean(by_group) >= 0.87
+    assert np.mean(by_row) < np.mean(by_group) - 0.04
+
+
+REFUSED = {
+    "a rare class": (
+        lambda: calibrate(np.zeros((20, 2)), np.repeat([0, 1], [17, 3]), np.arange(2)),
+        "Class '1' has 3 training rows with an out-of-fold score",
+    ),
+    "one class": (
+        lambda: calibrate(np.zeros((20, 2)), np.zeros(20, int), np.arange(2)),
+        "Class '1' has 0 training rows",
+    ),
+    "a class that no fold has learned": (
+        lambda: calibrate(np.full((20, 2), np.nan), np.arange(20) % 2, np.arange(2)),
+        "has 0 training rows",
+    ),
+    "few residuals": (
+        lambda: calibrate(np.zeros(8), np.zeros(8)),
+        "8 independent training rows or groups .* at least 9",
+    ),
+    "one group": (
+        lambda: calibrate(np.zeros(50), np.zeros(50), clusters=np.zeros(50, int)),
+        "1 independent training rows or groups",
+    ),
+    "a coverage between per cents": (
+        lambda: calibrate(np.zeros(50), np.zeros(50)).half_width(0.905),
+        "coverage=0.905 should be a whole per cent from 0.01 to 0.99",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_calibrated_is_said_in_one_sentence(name):
+    work, words = REFUSED[name]
+    with pytest.raises(SmpcoreError, match=words):
+        work()
+
+
+def test_a_model_that_is_not_calibrated_has_neither():
+    row = METHODS[CLASSIFIERS[0]]
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    model = row.estimator({}).fit(X, X[:, 0] > 0).model_
+    with pytest.raises(SmpcoreError, match="no probabilities; give it a calibration"):
+        model.probabilities(X)
+    with pytest.raises(SmpcoreError, match="model that predicts numbers"):
+        model.intervals(X)
+    three = calibrate(np.zeros((30, 3)), np.arange(30) % 3, np.arange(3))
+    with pytest.raises(SmpcoreError, match="an offset for each of 2 classes"):
+        replace(model, calibration=three)
+    with pytest.raises(SmpcoreError, match="an offset for each of 2 classes"):
+        replace(model, calibration=calibrate(np.zeros(30), np.zeros(30)))
+
+
+BENCH_SETS = {
+    "breast_cancer": {},
+    "wine": {},
+    "moons": {"n_samples": 2000, "noise": 0.4},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BENCH_SETS)
+@pytest.mark.parametrize("key", [key for key in CLASSIFIERS if key != "imkpl"])
+def test_calibration_errors_are_no_larger_than_those_of_the_softmax(name, key):
+    """On test rows of several splits, and halved where they are above 0.05."""
+    dataset = load_dataset(name, **BENCH_SETS[name])
+    softmax, calibrated = calibration.errors(key, dataset, range(6))
+    assert calibration.is_kept(softmax[0], calibrated[0])
+    assert calibrated[1] <= 1.02 * softmax[1], "the Brier score is not worse"

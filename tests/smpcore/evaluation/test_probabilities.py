@@ -1,0 +1,129 @@
+"""Measures of probabilities: scikit-learn's figures, and intervals that cover."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import brier_score_loss
+
+from smpcore import METHODS
+from smpcore.evaluation import (
+    brier_score,
+    calibrate,
+    calibration_error,
+    decision_curve,
+    event,
+    interval_coverage,
+    reliability,
+    wilson,
+)
+
+RNG = np.random.default_rng(0)
+P = RNG.beta(0.7, 1.2, 500)
+TRUTH = RNG.random(500) < P
+TWO = np.column_stack([1 - P, P])
+
+
+def test_reliability_is_scikit_learns_curve_with_wilsons_intervals():
+    table = reliability(P, TRUTH)
+    share, mean = calibration_curve(TRUTH, P, n_bins=10, strategy="quantile")
+    np.testing.assert_allclose(table["share"], share)
+    np.testing.assert_allclose(table["probability"], mean)
+    assert table["rows"].sum() == 500 and len(table) == 10
+    first = table.iloc[3]
+    low, high = wilson(first["share"] * first["rows"], first["rows"])
+    assert (first["low"], first["high"]) == (low, high)
+    expected = np.mean(np.abs(share - mean))  # bins of equally many rows
+    assert calibration_error(table) == pytest.approx(expected)
+
+
+def test_dependent_rows_have_wider_intervals():
+    groups = np.arange(500)
+    order = np.argsort(P)
+    groups[order] = np.arange(500) // 4
+    alone, grouped = reliability(P, TRUTH), reliability(P, TRUTH, groups)
+    width = [(table["high"] - table["low"]).mean() for table in (alone, grouped)]
+    assert width[1] > 1.05 * width[0]
+    np.testing.assert_array_equal(alone["share"], grouped["share"])
+    wide, narrow = (brier_score(TWO, TRUTH.astype(int), g) for g in (groups, None))
+    assert wide[0] == narrow[0] and wide[1:] != narrow[1:]
+
+
+def test_few_rows_and_equal_probabilities_have_fewer_bins():
+    assert len(reliability(P[:20], TRUTH[:20])) == 1
+    assert len(reliability(P[:40], TRUTH[:40])) == 2
+    steps = np.repeat([0.2, 0.8], [90, 10])
+    table = reliability(steps, TRUTH[:100])
+    np.testing.assert_allclose(table["probability"], [0.2, 0.8])
+
+
+def test_the_brier_score_is_scikit_learns():
+    y = TRUTH.astype(int)
+    found, low, high = brier_score(TWO, y)
+    assert found == pytest.approx(brier_score_loss(y, P)) and low < found < high
+    three = RNG.dirichlet([1, 2, 3], 200)
+    y = RNG.integers(0, 3, 200)
+    expected = brier_score_loss(y, three, scale_by_half=False)
+    assert brier_score(three, y)[0] == pytest.approx(expected)
+    assert np.isnan(brier_score(three[:1], y[:1])[1:]).all()
+
+
+def test_the_interval_of_the_brier_score_covers_it():
+    rng, inside = np.random.default_rng(1), 0
+    true = 1 / 6  # E p(1 - p) of a uniform p
+    for _ in range(400):
+        p = rng.random(100)
+        y = (rng.random(100) < p).astype(int)
+        _, low, high = brier_score(np.column_stack([1 - p, p]), y)
+        inside += low <= true <= high
+    assert 0.92 <= inside / 400 <= 0.98
+
+
+def test_of_several_classes_the_event_is_that_the_most_probable_is_right():
+    three = np.array([[0.5, 0.3, 0.2], [0.1, 0.3, 0.6]])
+    probability, truth = event(three, np.array([0, 1]))
+    np.testing.assert_array_equal(probability, [0.5, 0.6])
+    np.testing.assert_array_equal(truth, [True, False])
+    probability, truth = event(TWO, TRUTH.astype(int), positive=0)
+    np.testing.assert_array_equal(probability, TWO[:, 0])
+    np.testing.assert_array_equal(truth, ~TRUTH)
+
+
+def test_net_benefit_counts_what_is_treated():
+    curve = decision_curve(P, TRUTH)
+    for threshold in (0.1, 0.35, 0.8):
+        line = curve.iloc[round(100 * threshold) - 1]
+        treated = threshold <= P
+        right, vain = (TRUTH & treated).sum(), (~TRUTH & treated).sum()
+        odds = threshold / (1 - threshold)
+        assert line["threshold"] == threshold
+        assert line["net_benefit"] == pytest.approx((right - odds * vain) / 500)
+        every = (TRUTH.sum() - odds * (~TRUTH).sum()) / 500
+        assert line["treat_all"] == pytest.approx(every)
+        assert line["low"] < line["net_benefit"] < line["high"]
+    assert (curve["treat_none"] == 0).all()
+    # Probabilities below every threshold treat nobody, above every one all.
+    nobody = decision_curve(np.zeros(500), TRUTH)
+    assert (nobody["net_benefit"] == 0).all()
+    everybody = decision_curve(np.ones(500), TRUTH)
+    np.testing.assert_allclose(everybody["net_benefit"], everybody["treat_all"])
+
+
+def test_the_coverage_of_intervals_is_counted():
+    row = next(m for m in METHODS.values() if "regression" in m.estimators)
+    x = RNG.uniform(-2, 2, (150, 1))
+    y = np.sin(x[:, 0]) + RNG.normal(scale=0.2, size=150)
+    estimator = row.estimator({"n_prototypes": 4}, "regression").fit(x[:100], y[:100])
+    model = estimator.model_
+    calibration = calibrate(model.predict(x[50:100]), y[50:100])
+    model = replace(model, calibration=calibration)
+    table = interval_coverage(model, x[100:], y[100:]).set_index("coverage")
+    errors = np.abs(model.predict(x[100:]) - y[100:])
+    for coverage in (0.5, 0.9):
+        half = calibration.half_width(coverage)
+        line = table.loc[coverage]
+        assert line["covered"] == np.sum(errors <= half) and line["rows"] == 50
+        assert line["half_width"] == pytest.approx(half)
+        low, high = wilson(line["covered"], 50)
+        assert (line["low"], line["high"]) == pytest.approx((low, high))
