@@ -2,11 +2,12 @@
 
 import streamlit as st
 
-from pages.apply import new_rows
+from pages.apply import new_rows, sheets, table
 from pages.state import session
 from pages.ui import calibration
 from pages.ui.elements import problems_shown
 from pages.ui.text import escape_markdown, message
+from pages.work import cache
 from smpcore.codegen import used_inputs
 from smpcore.evaluation import clusters_like
 
@@ -19,13 +20,15 @@ with problems_shown(st.error, stop=True):
     file = new_rows.upload(data)
     model = context.model()
     used = used_inputs(model, data.preparation)
+    # Forbidden columns are checked, too: no model uses them, the file may have them.
+    whole = cache.parts(context.whole, data.split).preparation
     if file is None:
         new_rows.expected(data, used)
         st.stop()
-    matched = new_rows.matched(file, data, used)
+    matched = new_rows.matched(file, data, used, whole)
     if matched is None:
         st.stop()
-    answers = new_rows.answers(model, data, matched)
+    answers = new_rows.answers(context, model, file, matched, whole)
 for notice in matched.notices:
     message(st.warning, notice)
 new_rows.summary(model, answers)
@@ -36,4 +39,6 @@ if matched.labels is not None:
     scored = new_rows.counted(where, context.open_test)
     groups = clusters_like(data.dataset, file.content)
     new_rows.read_out(model, data, answers, matched.labels, scored, groups)
-new_rows.table(answers)
+names = table.carried(file, data)
+table.shown(file, names, answers)
+sheets.offer(context, file, matched, file.content[names])

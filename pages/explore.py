@@ -56,7 +56,7 @@ def _status(row: Any) -> None:
         row.caption(f"Still compiling: {', '.join(waiting)}.")
     context = session.resolved()
     if context.operating:
-        row.caption(f"{context.operating} (set on Trade-off).")
+        row.caption(f"{context.operating} (set on Performance).")
     if times := context.times_opened:
         row.caption(f"Test set opened {plural(times, 'time')}.")
 

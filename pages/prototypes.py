@@ -5,6 +5,7 @@ import streamlit as st
 from pages.prototypes import (
     answers,
     forbidden,
+    notes,
     one,
     portraits,
     report,
@@ -45,4 +46,6 @@ shown = st.segmented_control(
     **widget_state.for_buttons("prototypes_section", SECTIONS, "All"),
     label_visibility="collapsed",
 )
-SECTIONS[shown](ModelContext(context.choice, context.known, model=model))
+of_model = ModelContext(context.choice, context.known, model=model)
+notes.caption(of_model)
+SECTIONS[shown](of_model)

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.state import session
-from pages.tradeoff import charts, operating_point, sweeps
+from pages.tradeoff import charts, sweeps
 from pages.ui.elements import problems_shown
 from pages.ui.progress import progress_bar, stop_all
 from pages.ui.text import message
@@ -91,4 +91,3 @@ with problems_shown(stop=True):
 request = sweeps.controls(context)
 polling = sweeps.pace(request.jobs())
 st.fragment(_results, run_every=polling)()
-operating_point.section()

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 from pages.apply import new_rows
-from pages.apply.new_rows import as_csv
+from pages.apply.table import _written
 from pages.state import table_store
 from pages.state.choice import MINE
 from smpcore import METHODS, load_dataset
-from smpcore.datasets import make_dataset
+from smpcore.datasets import TABLE_WRITERS, make_dataset
 from tests.app import kernels, opened, said, sound, until
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
@@ -191,8 +191,87 @@ def test_numbers_too_large_are_not_called_none():
     assert "5 of 5 values are none, or too large" in said(page)
 
 
-def test_no_label_is_a_formula_in_the_file():
-    table = pd.DataFrame({"answer": ["=1+1", "fine"], "=cmd": [-1.5, 2.0]})
-    back = pd.read_csv(io.BytesIO(as_csv(table)), index_col=0)
-    assert back["answer"].tolist() == ["'=1+1", "fine"]
-    assert back["'=cmd"].tolist() == [-1.5, 2.0]
+def test_values_that_no_model_uses_are_named():
+    """Blood pressure 420 passed in silence where the model had no weight for it."""
+    query = {"data": "breast_cancer"}
+    page = opened(query, "apply.py")
+    frame = load_dataset("breast_cancer").frame
+    used = set(page.dataframe[0].value["column"])
+    idle = next(name for name in frame if name not in used and name != "class")
+    bring(page, moved(frame.iloc[:3]).assign(**{idle: [420_000.0, np.nan, 1.0]}))
+    table = page.dataframe[-1].value
+    first = table["not used by this model"].tolist()[0]
+    assert first.startswith(f"{idle} = 420000 (")
+    assert shown(page)["Rows out of range, not used"] == "2"
+    assert (table["missing"] == "").all()
+
+
+def test_ids_and_groups_are_carried_and_announced(grouped):
+    query, frame = grouped
+    page = opened(query, "apply.py")
+    assert "Carried into the predictions, if the file has them: patient" in said(page)
+    bring(page, moved(frame).assign(visit=[f"=v{i}" for i in range(569)]))
+    assert page.multiselect[0].value == ["patient"]
+    assert "Carried: patient. The table and all downloads have the same" in said(page)
+    sound(page.multiselect[0].set_value(["visit", "patient"]).run())
+    table = page.dataframe[-1].value
+    assert list(table)[:3] == ["visit", "patient", "answer"]
+    assert table.index.tolist() == list(range(1, 570))
+    assert table["patient"].tolist() == frame["patient"].tolist()
+
+
+@pytest.mark.parametrize("title", TABLE_WRITERS)
+def test_every_download_is_the_table(title):
+    frame = load_dataset("iris").frame.iloc[:4].assign(id=["=1", "b", "c", "d"])
+    page = bring(opened({"data": "iris"}, "apply.py"), moved(frame))
+    sound(page.multiselect[0].set_value(["id"]).run())
+    table = page.dataframe[-1].value
+    ending, write = TABLE_WRITERS[title]
+    assert any(title in b.label for b in page.get("download_button"))
+    content = io.BytesIO(_written(table, write))
+    read = {".csv": pd.read_csv, ".parquet": pd.read_parquet, ".xlsx": pd.read_excel}
+    back = read[ending](content)
+    first = "'=1" if title == "CSV" else "=1"
+    assert back["id"].tolist() == [first, "b", "c", "d"]
+    assert back["row"].tolist() == [1, 2, 3, 4]
+    assert back["answer"].tolist() == table["answer"].tolist()
+
+
+def typed(page, text):
+    sound(page.text_input[0].set_value(text).run())
+    buttons = [b.label for b in page.get("download_button")]
+    return [label for label in buttons if "case sheet" in label]
+
+
+def test_rows_for_case_sheets_are_typed():
+    frame = load_dataset("iris").frame
+    page = bring(opened({"data": "iris"}, "apply.py"), moved(frame))
+    assert typed(page, "") == []
+    assert typed(page, "3, 8 – 12; 8") == ["Download 6 case sheets"]
+    assert typed(page, "150") == ["Download 1 case sheet"]
+    assert "it contains three training rows" in said(page)
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("<b>", "Rows: '<b>' should be a row number or a range"),
+        ("-3", "should be a row number or a range"),
+        ("0", "no row 0 can be shown here; choose among 1 to 150"),
+        ("151-999999999", "no row 151-999999999 can be shown"),
+        ("1-999999999", "at most 30 cases fit into one file"),
+    ],
+)
+def test_rows_that_are_not_there_are_a_sentence(text, words):
+    frame = load_dataset("iris").frame
+    page = bring(opened({"data": "iris"}, "apply.py"), moved(frame))
+    assert typed(page, text) == []
+    assert words in said(page)
+
+
+def test_sheets_of_private_data_have_no_training_rows_unless_wanted(grouped):
+    query, frame = grouped
+    page = bring(opened(query, "apply.py"), moved(frame))
+    assert typed(page, "2") and "it contains no training rows" in said(page)
+    sound(page.checkbox[0].check().run())
+    assert "it contains three training rows" in said(page)

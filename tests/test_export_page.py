@@ -115,7 +115,7 @@ def test_rows_that_differ_are_listed():
     assert len(listed) == count > 0
     for line in listed:
         assert line["float64"] != line["int8"]
-        assert str(made.data.y[line["row"]]) == line["truth"]
+        assert str(made.data.y[line["row"] - 1]) == line["truth"]
     page = _page("int8", data="digits", method="smp")
     assert any("predictions differ" in block.label for block in page.expander)
 

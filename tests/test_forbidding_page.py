@@ -194,7 +194,7 @@ def test_the_state_file_keeps_it():
 def test_notes_and_opened_tests_stay():
     page = at("One by one", {"data": "iris", "opened": "2"})
     page.text_input[0].set_value("mine").run()
-    former = "Written for a model with other forbidden features"
+    former = "were written for another fit; this is its most similar"
     assert former not in words(page)
     page.multiselect(key="forbidden_features").set_value([PETAL]).run()
     assert sound(page).text_input[0].value == "mine"

@@ -17,25 +17,12 @@ from tests.app import kernels, opened, said, session_of, sound, until
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
 
-def _script() -> None:
-    import streamlit as st
-
-    from pages.performance import probabilities
-    from pages.state import session
-    from pages.ui.elements import problems_shown
-    from pages.work import cache
-
-    cache.start_up()
-    with problems_shown(st.error, stop=True):
-        probabilities.section(session.resolved())
-
-
 def _section(query: dict[str, str]) -> AppTest:
-    """The section on a page of its own."""
-    page = AppTest.from_function(_script, default_timeout=60)
-    for name, value in query.items():
-        page.query_params[name] = value
-    return sound(page.run())
+    """The page with this section, whatever it is called for the task."""
+    page = opened(query, "performance.py")
+    sections = page.segmented_control(key="performance_section")
+    name = next(n for n in sections.options if n in ("Probabilities", "Intervals"))
+    return sound(sections.set_value(name).run())
 
 
 def _has(page: AppTest, key: str) -> bool:
@@ -165,8 +152,8 @@ def test_what_cannot_be_calibrated_is_said_and_the_page_goes_on(monkeypatch):
 
 
 def test_the_fits_on_folds_are_shared_with_the_decision_threshold():
-    page = opened({"data": "breast_cancer", "validation": "0.15"}, "tradeoff.py")
-    page.toggle(key="operate").set_value(True).run()
+    page = opened({"data": "breast_cancer", "validation": "0.15"}, "performance.py")
+    page.segmented_control(key="performance_section").set_value("Threshold").run()
     context = _context(page)
     assert context.model().calibration is None
     page.selectbox(key="way").select("cost ratio").run()
@@ -175,3 +162,20 @@ def test_the_fits_on_folds_are_shared_with_the_decision_threshold():
     assert not _has(
         _section({"data": "breast_cancer", "validation": "0.15"}), "calibrate"
     )
+
+
+def test_groups_are_compared_by_how_often_a_class_was_observed_and_predicted():
+    page = _calibrated(_section({"data": "breast_cancer", "validation": "0.4"}))
+    page.segmented_control(key="performance_section").set_value("Subgroups").run()
+    name = "Observed - predicted frequency of malignant"
+    page.selectbox(key="subgroup_measure").select(name).run()
+    line = sound(page).dataframe[-1].value.iloc[0]
+    context = _context(page)
+    X, y = context.data.of("validation")
+    column = page.selectbox(key="subgroup_column").value
+    edge = float(line["group"].removeprefix("below "))
+    rows = context.data.split.validation
+    inside = context.data.dataset.frame[column].to_numpy()[rows] < edge
+    gap = (y == "malignant") - _oracle(context).probabilities(X)[:, 1]
+    assert line["rows"] == inside.sum()
+    assert line["value"] == pytest.approx(gap[inside].mean(), rel=1e-6)

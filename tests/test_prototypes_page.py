@@ -12,7 +12,7 @@ import pytest
 import streamlit as st
 
 from pages.explore import scene
-from pages.prototypes import one, report, report_sections, rules
+from pages.prototypes import notes, one, report, report_sections, rules
 from pages.prototypes.context import ModelContext
 from pages.state import table_store
 from pages.state.choice import MINE, Choice
@@ -20,10 +20,12 @@ from pages.state.context import resolve
 from pages.state.session import Session
 from pages.ui import exports
 from pages.work import cache, fits
+from pages.work.memo import pairs
 from smpcore import METHODS, Dataset, prepare, split
 from smpcore.codegen import model_id
 from smpcore.datasets import make_dataset
-from tests.app import kernels, opened, said, sound, until
+from smpcore.evaluation import match_prototypes
+from tests.app import kernels, opened, said, session_of, sound, until
 from tests.smpcore.test_report_calculator import script_of
 from tests.smpcore.test_report_sections import Reader
 
@@ -71,7 +73,7 @@ def test_every_method_is_shown_on_every_kind_of_data(method, data):
 def test_an_edited_row_is_answered_anew():
     page = at("Why this prediction", {"data": "moons"})
     before = page.markdown[0].value
-    page.number_input[0].set_value(5).run()
+    page.number_input[0].set_value(page.number_input[0].max).run()
     answers = {before, page.markdown[0].value}
     page.selectbox(key="why_part").set_value("validation").run()
     answers.add(page.markdown[0].value)
@@ -90,7 +92,8 @@ def test_values_outside_the_ranges_are_said_and_come_back():
     assert "Outside the training range" not in words(page)
     assert "within the training range)" in words(page)
     page.selectbox(key="why_part").set_value("validation").run()
-    sound(page.number_input[0].set_value(row + 1).run())
+    number = int(data.split.validation[row]) + 1
+    sound(page.number_input[0].set_value(number).run())
     name = model.feature_names[int(np.flatnonzero(out[row])[0])]
     assert f"Outside the training range: {name} = " in words(page)
     assert "including the way back into the range)" in words(page)
@@ -327,7 +330,7 @@ def test_small_numbers_keep_their_digits_and_values(small):
     query, dataset = small
     page = at("Why this prediction", query)
     edited, changed = page.dataframe[0], page.dataframe[-1]
-    row = dataset.frame.loc[int(re.search(r"row (\d+) of", words(page))[1])]
+    row = dataset.frame.loc[page.number_input[0].value - 1]
     assert edited.value["value"].tolist() == [row["tiny"], row["people"]]
     assert _styles(edited)["value"] == _styles(edited)["highest"] == "%.5g"
     for name, now, then in changed.value[["column", "now", "then"]].to_numpy():
@@ -394,7 +397,7 @@ def test_what_was_typed_stays_when_a_feature_is_forbidden():
     sound(page.switch_page("pages/data.py").run())
     sound(page.switch_page("pages/prototypes.py").run())
     assert lines().loc[column, "value"] == 9.5
-    page.number_input[0].set_value(2).run()
+    page.number_input[0].set_value(page.number_input[0].max).run()
     assert "True value:" in said(page), "another row is as it was"
     assert not [b for b in page.button if b.key == "take_back"]
     page.number_input[0].set_value(1).run()
@@ -451,3 +454,120 @@ def test_the_report_can_be_checked_by_a_colleague(monkeypatch):
         )
         assert by not in section.blocks[0]
         assert ("was not recorded" in section.blocks[0]) == bool(gone.threshold)
+
+
+def test_a_regression_says_what_moves_the_prediction():
+    page = at("Why this prediction", {"data": "diabetes"})
+    amount = next(n for n in page.number_input if "Move the prediction" in n.label)
+    table = page.dataframe[-1].value
+    assert list(table) == ["column", "now", "raises it at", "lowers it at"]
+    sound(amount.set_value(1e9).run())
+    assert "No column alone moves it so far" in words(page)
+    sound(amount.set_value(0.0).run())
+    assert "Choose an amount above 0" in words(page)
+
+
+def test_only_rows_of_open_parts_have_a_sheet():
+    page = at("Why this prediction", {"data": "iris"})
+    division = resolve(Choice(data="iris")).data.split
+    closed, open_row = (int(rows[0]) + 1 for rows in (division.test, division.train))
+    field = page.text_input(key="why_cases")
+    sound(field.set_value(str(closed)).run())
+    assert f"no row {closed} can be shown here" in words(page)
+    sound(field.set_value(str(open_row)).run())
+    assert "it contains three training rows" in words(page)
+
+
+def refitted(page, **values):
+    """The page with other values of the method."""
+    visit = session_of(page)
+    visit.choice = replace(visit.choice, values=values)
+    return sound(page.run())
+
+
+def notes_of(page):
+    visit = session_of(page)
+    context = resolve(visit.choice)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(st, "session_state", {"session": visit})
+        return notes.fitted(ModelContext(visit.choice, model=context.model()))
+
+
+def test_names_stay_with_their_prototype_after_a_refit():
+    """They were gone after the smallest move of a slider."""
+    page = at("One by one", {"data": "iris"})
+    for j, name in enumerate(("round", "<b>thin</b>")):
+        page.selectbox[0].set_value(j).run()
+        sound(page.text_input[0].set_value(name).run())
+    before = resolve(session_of(page).choice).model()
+    refitted(page, lam=0.004)
+    after = resolve(session_of(page).choice).model()
+    partners, similarities = match_prototypes(before, after)
+    found = notes_of(page)
+    assert (similarities[:2] > 0.9).all() and not found.lost
+    names = {int(partners[j]): n for j, n in enumerate(("round", "<b>thin</b>"))}
+    assert {j: note["name"] for j, note in found.of.items()} == names
+    assert "were written for another fit" in words(page)
+    page.selectbox[0].set_value(int(partners[0])).run()
+    assert page.text_input[0].value == "round"
+    sound(page.text_input[0].set_value("oval").run())
+    assert "were written for another fit" not in words(page)
+    refitted(page)
+    assert {j: n["name"] for j, n in notes_of(page).of.items()} == {
+        0: "oval",
+        1: "<b>thin</b>",
+    }
+
+
+def test_a_name_whose_prototype_is_gone_is_said_and_returns():
+    page = at("One by one", {"data": "iris"})
+    numbers = range(resolve(session_of(page).choice).model().n_prototypes)
+    for j in numbers:
+        page.selectbox[0].set_value(j).run()
+        sound(page.text_input[0].set_value(f"name <b>{j}").run())
+    gone = "belonged to a prototype that is no longer there"
+    assert gone not in words(page)
+    refitted(page, n_prototypes=1)
+    found = notes_of(page)
+    assert len(found.lost) >= len(numbers) - 3 > 0
+    for note in found.lost:
+        assert f"The name {note['name']!r} {gone}" in words(page)
+    refitted(page)
+    assert gone not in words(page)
+    assert [n["name"] for n in notes_of(page).of.values()] == [
+        f"name <b>{j}" for j in numbers
+    ]
+
+
+def test_notes_of_a_model_that_cannot_be_are_left_alone():
+    """A state file may say anything."""
+    page = at("One by one", {"data": "iris"})
+    context = resolve(session_of(page).choice)
+    key = context.whole.digest, context.data.split.key, "smp"
+    wrong = ((), (("lam", "x"),), pairs({**context.values, "n_prototypes": 10**9}))
+    for values in wrong:
+        note = {"name": "wrong", "note": "", "without": ["no such column"]}
+        session_of(page).notes[(*key, values)] = {0: note, 999_999: note}
+    sound(page.run())
+    assert "wrong" not in words(page)
+
+
+def test_large_numbers_are_written_in_full():
+    """A target around 1745 read 1.74e+03."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(51_745, 9_000, 90).round(1)})
+    frame["y"] = (1745.3 + 0.2 * (frame["a"] - 51_745)).round(1)
+    dataset = make_dataset(frame, "large", roles={"y": "target"}, private=True)
+    token = table_store.keep(dataset)
+    try:
+        query = {"data": MINE, "mine": token, "m": "supersparse"}
+        page = opened(query, "prototypes.py")
+        for section in SECTIONS:
+            choose = page.segmented_control(key="prototypes_section").set_value(section)
+            sound(choose.run())
+            assert not re.search(r"\de\+\d", words(page)), section
+        for other in ("data.py", "explore.py", "tradeoff.py", "apply.py"):
+            sound(page.switch_page(f"pages/{other}").run())
+            assert not re.search(r"\de\+\d", words(page)), other
+    finally:
+        table_store.delete(token)

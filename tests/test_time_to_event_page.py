@@ -238,7 +238,8 @@ def test_bundle_and_report_say_the_question_and_weigh_alike(mine, kernels):
 
 
 @pytest.mark.parametrize(
-    "name", ["explore.py", "compare.py", "prototypes.py", "tradeoff.py", "export.py"]
+    "name",
+    ["explore.py", "compare.py", "performance.py", "prototypes.py", "tradeoff.py"],
 )
 def test_every_page_works_with_the_question(name, kernels, tmp_path, monkeypatch):
     (tmp_path / "followed.csv").write_text(text_of(followed()))

@@ -1,10 +1,8 @@
 """The trade-off page without a browser: sweeps, choices, and data it cannot sweep."""
 
 import dataclasses
-import re
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -13,19 +11,15 @@ from pages.state import links
 from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.state.session import Session
-from pages.tradeoff import charts, operating_point, sweeps
-from pages.ui import exports
+from pages.tradeoff import charts, sweeps
 from pages.work import cache, sweep_jobs
 from smpcore import METHODS, list_datasets
 from smpcore.evaluation import (
     SCORES,
     SIZES,
     baseline_paths,
-    operating_points,
-    out_of_fold,
     summary,
     sweep_table,
-    threshold_for_sensitivity,
     title_of,
 )
 from tests.app import kernels, opened, said, session_of, until
@@ -164,90 +158,6 @@ def test_no_method_at_all_leaves_the_baselines():
     assert not app.exception and not app.get("plotly_chart")
 
 
-def _operating(query: dict[str, str]) -> AppTest:
-    app = _open(query)
-    app.toggle(key="operate").set_value(True).run()
-    assert not app.exception, [e.value for e in app.exception]
-    return app
-
-
-def _markdown(app: AppTest) -> str:
-    return " ".join(each.value for each in app.markdown)
-
-
-def test_a_threshold_is_set_linked_and_exported():
-    app = _operating({"data": "breast_cancer"})
-    app.selectbox(key="way").select("target sensitivity").run()
-    app.number_input(key="wanted_sensitivity").set_value(100.0).run()
-    app.number_input(key="wanted_error").set_value(1.0).run()
-    app = until(app, lambda app: any(b.key == "use_operating" for b in app.button))
-    _button(app, "use_operating").click().run()
-    assert "Threshold moved to" in said(app) and "not sure within" in said(app)
-    threshold = float(app.query_params["threshold"])
-    assert threshold != 0 and float(app.query_params["band"]) > 0
-    by = session_of(app).choice.set_by
-    assert "Positive class malignant" in by and "sensitivity of at least 100 %" in by
-    assert "at most 1 % errors" in by and re.search(r"out-of-fold scores of \d+ tr", by)
-    linked = opened({"data": "breast_cancer", "threshold": f"{threshold}"}, "export.py")
-    assert "Threshold moved to" in said(linked)
-    app.switch_page("pages/export.py").run()
-    assert "Threshold moved to" in said(app)
-    other = dataclasses.replace(session_of(app).choice, seed=1)
-    assert resolve(other).operating == ""  # another model has not that threshold
-
-
-def _positive(app):
-    return next(box for box in app.selectbox if box.label == "Positive class")
-
-
-def test_the_positive_class_is_the_rarer_one_and_its_area_has_an_interval():
-    app = _operating({"data": "breast_cancer"})
-    assert _positive(app).value == 1  # 212 of 569 are malignant
-    assert _positive(app).options == ["malignant", "benign"]
-    assert "AUC 0." in said(app) and "95 % interval 0." in said(app)
-    assert "about equally frequent" not in said(app)
-    _positive(app).select(0).run()
-    assert _positive(app).value == 0
-    other = _operating({"data": "moons"})
-    assert "about equally frequent" in said(other)
-
-
-def test_a_threshold_is_chosen_on_training_rows_and_judged_on_validation_rows():
-    app = _operating({"data": "breast_cancer"})
-    told = _markdown(app)
-    assert "Sensitivity: " in told and "95 % interval" in told
-    app.selectbox(key="way").select("target sensitivity").run()
-    app = until(app, lambda app: "chosen on" in said(app))
-    data, choice = (
-        resolve(Choice(data="breast_cancer")).data,
-        Choice(data="breast_cancer"),
-    )
-    y = data.of("train")[1]
-    assert f"scores of {len(y)} of {len(y)} training rows" in said(app)
-    scores = out_of_fold(METHODS[choice.method].estimator({}), data.dataset, data.split)
-    number = _positive(app).value
-    points = operating_points(
-        scores[:, number] - scores[:, 1 - number], y == data.dataset.classes[number]
-    )
-    threshold = threshold_for_sensitivity(points, 0.95)
-    assert f"Threshold {threshold:.4g}, band" in _markdown(app)
-
-
-def test_a_threshold_moves_the_exported_models_intercept():
-    choice = Choice(data="breast_cancer")
-    choice = dataclasses.replace(choice, threshold=0.5, set_for=resolve(choice).key)
-    made = exports.compiled(resolve(choice))
-    plain = exports.compiled(resolve(Choice(data="breast_cancer")))
-    moved = made.estimator.model_.intercept - plain.estimator.model_.intercept
-    np.testing.assert_allclose(moved, [0, -0.5])
-    assert made.compiled.provenance["operating_point"]["threshold"] == 0.5
-
-
-@pytest.mark.parametrize("data", ["iris", "diabetes"])
-def test_where_there_is_no_threshold_the_page_says_so(data):
-    assert "two classes" in said(_operating({"data": data}))
-
-
 def _found(
     values: list[float], n_nonzeros: float, baseline: str = ""
 ) -> sweeps.SweepResult:
@@ -329,22 +239,6 @@ def test_returning_to_a_point_gives_the_model_that_was_swept(monkeypatch):
     assert resolve(used).values == values | used.values
 
 
-def test_a_threshold_of_an_earlier_model_does_not_bring_that_model_back(monkeypatch):
-    before, now = Choice(data="breast_cancer", seed=1), Choice(data="breast_cancer")
-    visit = Session(now)
-    monkeypatch.setattr(st, "session_state", {"session": visit})
-    operating_point._set(resolve(before).key, 0.5, 0.0, "by")
-    assert (
-        resolve(visit.choice).key == resolve(now).key
-        and not resolve(visit.choice).operating
-    )
-    operating_point._set(resolve(now).key, 0.5, 0.0, "by")
-    assert (
-        resolve(visit.choice).key == resolve(now).key
-        and "0.5" in resolve(visit.choice).operating
-    )
-
-
 def test_a_method_without_a_point_is_named_and_swept_again(monkeypatch):
     monkeypatch.setattr(sweep_jobs, "sweep", lambda *_, **__: iter(()))  # no time
     busy = {"data": "xor", "lam": "0.0123"}
@@ -357,8 +251,3 @@ def test_a_method_without_a_point_is_named_and_swept_again(monkeypatch):
     again = _open(busy)
     assert f"No points yet for {title}" not in said(again)
     assert again.selectbox(key="point").options
-
-
-def test_without_validation_rows_a_threshold_says_what_it_needs():
-    app = _operating({"data": "breast_cancer", "validation": "0"})
-    assert "evaluated on validation rows, and there are none" in said(app)

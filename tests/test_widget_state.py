@@ -20,7 +20,6 @@ def _told_trade_off(page):
     page.selectbox(key="sweep_size").select("flash_bytes").run()
     page.number_input(key="sweep_folds").set_value(3).run()
     page.toggle(key="sweep_baselines").set_value(False).run()
-    page.toggle(key="operate").set_value(True).run()
     page.multiselect[0].set_value(["smallk", "imkpl"]).run()
     return sound(page)
 
@@ -31,7 +30,6 @@ def _says_trade_off(page):
         page.selectbox(key="sweep_size").value,
         page.number_input(key="sweep_folds").value,
         page.toggle(key="sweep_baselines").value,
-        page.toggle(key="operate").value,
         page.multiselect[0].value,
     )
 
@@ -51,7 +49,7 @@ def _told_prototypes(page):
         "Why this prediction"
     ).run()
     page.selectbox(key="why_part").select("validation").run()
-    page.number_input[0].set_value(7).run()
+    page.number_input[0].set_value(page.number_input[0].max - 1).run()
     return sound(page)
 
 
@@ -59,7 +57,23 @@ def _says_prototypes(page):
     return page.selectbox(key="why_part").value, page.number_input[0].value
 
 
+def _told_performance(page):
+    page.selectbox(key="confusion_cell").select("1-0").run()
+    page.segmented_control(key="performance_section").set_value("Subgroups").run()
+    page.selectbox(key="performance_part").select("train").run()
+    page.selectbox(key="subgroup_column").select("worst area").run()
+    return sound(page)
+
+
+def _says_performance(page):
+    section = page.segmented_control(key="performance_section").value
+    part = page.selectbox(key="performance_part").value
+    column = [box.value for box in page.selectbox if box.key == "subgroup_column"]
+    return section, part, column
+
+
 PAGES = {
+    "performance.py": (_told_performance, _says_performance),
     "tradeoff.py": (_told_trade_off, _says_trade_off),
     "compare.py": (_told_compare, _says_compare),
     "prototypes.py": (_told_prototypes, _says_prototypes),
@@ -89,7 +103,6 @@ def test_controls_begin_where_a_link_says():
     page = _told_trade_off(opened({"data": "iris"}, "tradeoff.py"))
     page = opened(dict(page.query_params), "tradeoff.py")
     assert page.toggle(key="sweep_baselines").proto.default is False
-    assert page.toggle(key="operate").proto.default is True
     assert page.number_input(key="sweep_folds").proto.default == 3
     size = page.selectbox(key="sweep_size").proto
     assert size.options[size.default] == "Flash bytes, float32"

@@ -9,8 +9,10 @@ export const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 export function say(value, digits = 3) {
   if (!Number.isFinite(value)) return "–";
 const size = Math.abs(value) < ROUNDING ? 0 : Math.abs(value);
-  const far = size !== 0 && (size < 1e-4 || size >= 1e6);
-  let text = String(Number.isInteger(size) ? size : Number(size.toPrecision(digits)));
+  const far = size !== 0 && (size < 1e-4 || size >= 1e9);
+  // 1745.3 is 1745, not 1750: no digit before the point is rounded away.
+  const kept = size < 1 ? digits : Math.max(digits, size.toFixed(0).length);
+  let text = String(Number.isInteger(size) ? size : Number(size.toPrecision(kept)));
   if (far) text = size.toExponential(digits - 1).replace(/\.?0+e/, "e").replace("e+", "e");
   return value < 0 && size ? `−${text}` : text;
 }

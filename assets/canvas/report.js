@@ -227,7 +227,7 @@ export class Report {
     const right = predicted === points.label[index] ? "right" : "wrong";
     const hollow = picture.hollow[index] ? " · the background colour differs from the prediction" : "";
     return [
-      `Row ${points.row[index]}, ${parts[points.part[index]] ?? "drawn"} · true ${name(points.label[index])} · predicted ${name(predicted)} (${right})`,
+      `Row ${points.number[index]}, ${parts[points.part[index]] ?? "drawn"} · true ${name(points.label[index])} · predicted ${name(predicted)} (${right})`,
       `${view.xlabel} ${say(points.x[index])} · ${view.ylabel} ${say(points.y[index])}${hollow}`,
     ];
   }
@@ -238,7 +238,7 @@ export class Report {
     const under = hollow[index] ? " · the background colour differs from the prediction" : "";
     const up = target.curve ? "" : ` · ${view.ylabel} ${say(points.y[index])}`;
     return [
-      `Row ${points.row[index]}, ${parts[points.part[index]] ?? "drawn"} · true ${brief(target.name)} ${say(value)}${off}`,
+      `Row ${points.number[index]}, ${parts[points.part[index]] ?? "drawn"} · true ${brief(target.name)} ${say(value)}${off}`,
       `${view.xlabel} ${say(points.x[index])}${up}${under}`,
     ];
   }

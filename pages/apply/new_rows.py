@@ -10,7 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from pages.state import session
-from pages.ui.elements import download, metric
+from pages.state.context import Context
+from pages.ui.elements import metric
 from pages.ui.elements import table as show_table
 from pages.ui.files import ENDINGS, OpenFile, like, open_file
 from pages.ui.quality import shortcomings
@@ -19,7 +20,7 @@ from pages.ui.text import escape_markdown, message, short_label
 from pages.work import cache, reading
 from pages.work.memo import pairs
 from smpcore import PrototypeModel, SmpcoreError
-from smpcore.datasets import list_names, read_frame
+from smpcore.datasets import Preparation, list_names, plain_number, read_frame
 from smpcore.evaluation import (
     Matched,
     RegressionScores,
@@ -29,12 +30,9 @@ from smpcore.evaluation import (
     labelled,
     match_columns,
     score_answers,
+    suggest_carried,
 )
 
-#: Rows of the table on the screen; the file has all of them.
-MOST_SHOWN = 1000
-#: A spreadsheet would run text that begins like this as a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 #: Parts of the data set, as rows that equal theirs are told.
 _EQUAL = {
     "train": "training",
@@ -52,14 +50,24 @@ def expected(data: cache.Parts, used: Collection[str]) -> None:
         {
             "column": column.name,
             "holds": "numbers" if column.kind == "number" else "a category",
-            "in training": f"{column.low:.6g} to {column.high:.6g}"
+            "in training": f"{plain_number(column.low, 6)} to "
+            f"{plain_number(column.high, 6)}"
             if column.kind == "number"
             else ", ".join(column.levels[:6]),
         }
         for column in inputs[:200]
     ]
     rest = len(data.preparation.inputs) - len(inputs)
-    others = f" The model does not use the other {rest:,} columns." if rest else ""
+    others = (
+        f" The model does not use the other {rest:,} columns; where the file has them, "
+        "they are compared with the training range."
+        if rest
+        else ""
+    )
+    carried = suggest_carried(data.dataset, data.dataset.frame.columns)
+    if carried:
+        names = escape_markdown(list_names(carried, 8))
+        others += f" Carried into the predictions, if the file has them: {names}."
     st.caption(
         f"It should have these {len(inputs):,} columns, in any order; "
         f"with {escape_markdown(short_label(data.dataset.target))} as well, the "
@@ -86,17 +94,19 @@ def upload(data: cache.Parts) -> OpenFile | None:
     )
 
 
-def matched(file: OpenFile, data: cache.Parts, used: Collection[str]) -> Matched | None:
+def matched(
+    file: OpenFile, data: cache.Parts, used: Collection[str], whole: Preparation
+) -> Matched | None:
     """The file's columns in their places; None while the visitor must choose."""
-    frame, roles = file.content, data.dataset.roles
-    # The interval takes those into account.
-    beside = [name for name in roles if roles[name] in ("group", "time")]
+    frame = file.content
+    # The interval takes groups and times into account, and predictions carry them.
+    beside = suggest_carried(data.dataset, frame.columns)
     options = {"needed": used, "beside": beside}
-    columns = frame, data.preparation, data.dataset.target
+    columns = frame, whole, data.dataset.target
     try:
         return match_columns(*columns, **options)
     except SmpcoreError as problem:
-        names = [column.name for column in data.preparation.inputs]
+        names = [column.name for column in whole.inputs]
         absent = [name for name in used if name not in frame]
         if frame.empty or not absent or len(absent) > 50:
             raise
@@ -130,10 +140,22 @@ def _chosen(file: OpenFile, absent: list[str], free: list[str]) -> dict[str, str
     return chosen
 
 
-def answers(model: PrototypeModel, data: cache.Parts, matched: Matched) -> pd.DataFrame:
-    """Answer the rows, numbered from 1 as in the file."""
-    table = answer_rows(model, data.preparation, matched.frame)
-    return table.set_axis(pd.RangeIndex(1, len(table) + 1, name="row"), axis=0)
+def answers(
+    context: Context,
+    model: PrototypeModel,
+    file: OpenFile,
+    matched: Matched,
+    whole: Preparation,
+) -> pd.DataFrame:
+    """Answer the rows, numbered from 1 as in the file; once for a model and a file."""
+
+    def compute() -> pd.DataFrame:
+        table = answer_rows(model, context.data.preparation, matched.frame, whole)
+        return table.set_axis(pd.RangeIndex(1, len(table) + 1, name="row"), axis=0)
+
+    about = context.key, context.operating
+    key = file.id, about, pairs(_replacements(file))
+    return session.remembered("answers", key, compute)
 
 
 def known(file: OpenFile, data: cache.Parts, matched: Matched) -> np.ndarray:
@@ -177,14 +199,17 @@ def counted(where: np.ndarray, open_test: bool) -> np.ndarray:
 
 def summary(model: PrototypeModel, table: pd.DataFrame) -> None:
     """How many rows got which answer, and how many lie off the training data."""
-    off = table[["out of range", "missing", "unseen"]] > 0
+    off = table[["out of range", "missing", "unseen", "not used by this model"]] != ""
+    off.columns = [*off.columns[:3], "out of range, not used"]
     with st.container(horizontal=True):
         metric("Rows", f"{len(table):,}", width=130)
         if model.classes is None:
-            limits = f"{table['answer'].min():.4g} to {table['answer'].max():.4g}"
+            ends = table["answer"].min(), table["answer"].max()
+            limits = " to ".join(map(plain_number, ends))
             metric("Predictions", limits, width=220)
         for name in off:
-            metric(f"Rows {name}", f"{int(off[name].sum()):,}", width=160)
+            width = 160 if len(name) < 15 else 230
+            metric(f"Rows {name}", f"{int(off[name].sum()):,}", width=width)
     if model.classes is not None:
         counts = table["answer"].value_counts()
         names = [f"{short_label(label)}: {n:,}" for label, n in counts.items()]
@@ -226,10 +251,10 @@ def _errors(errors: RegressionScores, data: cache.Parts) -> None:
     low, high = errors.interval
     usual = errors.always(float(np.median(data.of("train")[1])))
     with st.container(horizontal=True):
-        metric("Mean absolute error", f"{errors.mae:.4g}", width=200)
-        metric("95 % interval", f"{low:.4g}–{high:.4g}", width=200)
+        metric("Mean absolute error", plain_number(errors.mae), width=200)
+        metric("95 % interval", f"{plain_number(low)}–{plain_number(high)}", width=200)
         metric("R²", f"{errors.r2:.3f}", width=120)
-        metric("Training-median baseline", f"{usual:.4g}", width=220)
+        metric("Training-median baseline", plain_number(usual), width=220)
 
 
 def _counts(scores: Scores, total: int) -> None:
@@ -263,25 +288,3 @@ def _dependent(data: cache.Parts, groups: np.ndarray | None) -> None:
         )
     elif data.cluster_summary:
         st.caption(f"In the interval, {data.cluster_summary}.")
-
-
-def table(answers: pd.DataFrame) -> None:
-    """The rows' answers on the screen, and all of them as a file."""
-    some = answers.iloc[:MOST_SHOWN]
-    show_table(some, hide_index=False, key="answers")
-    if len(answers) > MOST_SHOWN:
-        st.caption(f"The first {MOST_SHOWN:,} of {len(answers):,} rows.")
-    label = "Download all predictions as CSV"
-    download(label, lambda: as_csv(answers), "answers.csv", key="answers_download")
-
-
-def as_csv(answers: pd.DataFrame) -> bytes:
-    """The answers as CSV in which no label can be a spreadsheet's formula."""
-    texts = answers.select_dtypes(include=["object", "str"]).columns
-    safe = answers.assign(**{name: answers[name].map(_harmless) for name in texts})
-    safe.columns = [_harmless(name) for name in safe.columns]
-    return safe.to_csv().encode("utf-8")
-
-
-def _harmless(value: Any) -> Any:
-    return f"'{value}" if str(value).startswith(FORMULA) else value

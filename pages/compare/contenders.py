@@ -22,6 +22,7 @@ from pages.work.comparisons import (
     settings_in_words,
 )
 from smpcore import BASELINES, METHODS, SmpcoreError
+from smpcore.datasets import plain_number
 from smpcore.evaluation import (
     BUDGET,
     LEVEL,
@@ -166,7 +167,7 @@ def scored(
 def _as_shown(
     entry: Entry, contender: ComparedModel, context: Context
 ) -> tuple[ComparedModel, str]:
-    """The contender with the threshold moved on Trade-off, and that in words."""
+    """The contender with the threshold moved on Performance, and that in words."""
     chosen = pin.entry(context)
     if contender.searched or entry != chosen or not context.operating:
         return contender, ""
@@ -211,6 +212,13 @@ def summary(one: Scored, data: cache.Parts) -> str:
     return f"{words} {one.operating}." if one.operating else words
 
 
+def _signed(value: float, data: cache.Parts) -> str:
+    """A difference of scores: of numbers in their unit, else in percentage points."""
+    if data.dataset.task == "regression":
+        return "+" * (value > 0) + plain_number(value)
+    return f"{value:+.1%}"
+
+
 def differences(
     candidates: list[Scored], to: Scored, data: cache.Parts, part: str
 ) -> pd.DataFrame:
@@ -219,16 +227,15 @@ def differences(
     tests = simultaneous_differences(
         [one.loss for one in rivals], to.loss, data.clusters(part), data.weights(part)
     )
-    style = "{:+.4g}" if data.dataset.task == "regression" else "{:+.1%}"
     lines = []
     for one, test in zip(rivals, tests, strict=True):
         better = "better" if test.mean > 0 else "worse"
         p_value = f"{test.p_value:.4f}" if test.p_value >= 1e-4 else "< 0.0001"
-        limits = style.format(test.low), style.format(test.high)
+        mean, *limits = (_signed(v, data) for v in (test.mean, test.low, test.high))
         lines.append(
             {
                 "model": one.entry.title,
-                "difference": style.format(test.mean),
+                "difference": mean,
                 "simultaneous 95 % interval (Holm)": " to ".join(limits),
                 "p (Holm)": p_value,
                 "test": test.test,

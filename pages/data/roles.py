@@ -12,6 +12,7 @@ from pages.data import editor
 from pages.state import session
 from pages.ui.elements import problems_shown
 from smpcore import Dataset
+from smpcore.datasets import plain_number
 
 ROLES = ("feature", "target", "group", "time", "ignore")
 KINDS = ("number", "category")
@@ -97,7 +98,7 @@ def _summary(column: pd.Series) -> str:
     if column.isna().all():
         return "nothing"
     if column.dtype.kind in "if":
-        return f"{column.min():.6g} to {column.max():.6g}"
+        return f"{plain_number(column.min(), 6)} to {plain_number(column.max(), 6)}"
     different = column.dropna().unique()
     words = ", ".join(str(value)[:20] for value in sorted(different)[:4])
     return words if len(different) <= 4 else f"{len(different):,}: {words}, …"

@@ -167,7 +167,7 @@ def _cases(
         pixels = in_place(data.dataset, np.clip(pixels, 0, 255), 0.0)
         pixels = pixels.reshape(*row.shape, -1).astype(np.uint8)
     return {
-        "row": np.where(case >= 0, row, -1).astype(np.int32),
+        "row": np.where(case >= 0, data.dataset.row_numbers(row), -1).astype(np.int32),
         "share": share.astype(np.float32),
         "label": label.astype(np.uint8),
         "pixels": pixels,

@@ -55,6 +55,7 @@ class Scene:
             "label": np.where(label < 0, 255, label).astype(np.uint8),
             "part": part.astype(np.uint8),
             "row": row.astype(np.int32),
+            "number": data.dataset.row_numbers(row).astype(np.int32),
         }
         self.header["shown_of"] = [len(row), total]
         if regression:

@@ -28,6 +28,7 @@ from smpcore.chips import (
     needs_conversion,
 )
 from smpcore.codegen import CompiledModel, QuantModel
+from smpcore.datasets import plain_number
 from smpcore.errors import ExportError
 from smpcore.evaluation import ComparedFormat
 
@@ -254,5 +255,5 @@ def _line(board: Mapping[str, Any], cost: PredictionCost) -> dict[str, str]:
 
 def _scaled(value: float, unit: str, thousands: str) -> str:
     if value < 1000:
-        return f"{value:.3g} {unit}"
-    return f"{value / 1000:.3g} {thousands}"
+        return f"{plain_number(value, 3)} {unit}"
+    return f"{plain_number(value / 1000, 3)} {thousands}"

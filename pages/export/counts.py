@@ -11,6 +11,7 @@ from pages.ui import exports
 from pages.ui.elements import kept_table
 from pages.ui.text import message
 from smpcore.codegen import Counts
+from smpcore.datasets import plain_number
 from smpcore.errors import ExportError
 
 _SCALE, _OFFSET = "value of one count", "value at count 0"
@@ -62,7 +63,14 @@ def editor(made: exports.Export) -> exports.Export:
 def _start(made: exports.Export) -> pd.DataFrame:
     """The columns of numbers, none as counts."""
     lines = [
-        (entry.name, f"{entry.low:.6g} to {entry.high:.6g}", None, 0.0, 0, 1023)
+        (
+            entry.name,
+            f"{plain_number(entry.low, 6)} to {plain_number(entry.high, 6)}",
+            None,
+            0.0,
+            0,
+            1023,
+        )
         for entry in made.compiled.inputs
         if entry.kind == "number"
     ]

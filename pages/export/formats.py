@@ -16,6 +16,7 @@ from pages.ui.readouts import TITLES, percent
 from pages.ui.text import escape_markdown
 from smpcore.chips import estimate_costs, needs_conversion
 from smpcore.codegen import SensorRange
+from smpcore.datasets import plain_number
 from smpcore.evaluation import (
     ComparedFormat,
     ComparedRows,
@@ -54,7 +55,7 @@ def shown(results: Mapping[str, ComparedFormat], name: str) -> ComparedFormat:
 def in_words(part: ComparedRows) -> str:
     """Score of a part, for a cell."""
     if part.same.is_regression:
-        return f"{part.scores.mae:.6g}"
+        return f"{plain_number(part.scores.mae, 6)}"
     return f"{percent(part.scores.accuracy)} ({part.scores.hits} of {part.same.n_rows})"
 
 
@@ -69,8 +70,8 @@ def lines(
     for part, title in titles.items():
         entry = made.provenance["accuracy"][part]
         if regression:
-            first[title] = f"{entry['mean_absolute_error']:.6g}"
-            last[title] = f"{entry['always_the_training_median']:.6g}"
+            first[title] = f"{plain_number(entry['mean_absolute_error'], 6)}"
+            last[title] = f"{plain_number(entry['always_the_training_median'], 6)}"
             last["number format"] = "training-median baseline"
         else:
             share = entry.get("accuracy_weighted", entry["hits"] / entry["rows"])
@@ -174,7 +175,7 @@ def differing(made: exports.Export, form: ComparedFormat) -> list[dict[str, Any]
             results.append(
                 {
                     "part": TITLES[part],
-                    "row": int(row),
+                    "row": int(made.data.dataset.row_numbers(row)),
                     "truth": str(made.data.y[row]),
                     "float64": str(answer),
                     form.name: str(compared.answers[place]),

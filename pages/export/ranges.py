@@ -13,6 +13,7 @@ from pages.ui.elements import kept_table
 from pages.ui.text import message
 from smpcore import quantise
 from smpcore.codegen import QuantModel, SensorRange
+from smpcore.datasets import plain_number
 from smpcore.errors import ExportError
 
 _COLUMNS = ("low", "high", "whole numbers", "unit")
@@ -72,7 +73,8 @@ def _start(usual: QuantModel, counts: Collection[str] = ()) -> pd.DataFrame:
     lines = [
         {
             "column": one.given.name,
-            "in training": f"{one.given.low:.6g} to {one.given.high:.6g}",
+            "in training": f"{plain_number(one.given.low, 6)} to "
+            f"{plain_number(one.given.high, 6)}",
             "low": float(f"{one.low:.6g}"),
             "high": float(f"{one.high:.6g}"),
             "whole numbers": one.given.integer,

@@ -1,1 +1,1 @@
-"""Sections of the page Performance."""
+"""Performance: the confusion matrix, threshold, probabilities, errors, subgroups."""

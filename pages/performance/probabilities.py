@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.state import widget_state
+from pages.performance.rows import EvaluatedRows
 from pages.state.context import Context
 from pages.ui import calibration, readouts
 from pages.ui.elements import problems_shown, table
@@ -14,7 +14,7 @@ from pages.ui.glossary import define
 from pages.ui.text import short_label
 from pages.work.parts import Parts
 from smpcore import PrototypeModel, figures
-from smpcore.datasets import plural
+from smpcore.datasets import plain_number, plural
 from smpcore.evaluation import (
     brier_score,
     calibration_error,
@@ -30,40 +30,28 @@ BASELINE = "training class shares"
 
 
 @st.fragment
-def section(context: Context) -> None:
-    """Calibrate the model, and check its probabilities or intervals.
+def section(rows: EvaluatedRows) -> None:
+    """Calibrate the model, and check its probabilities or intervals on the rows.
 
     Parameters
     ----------
-    context : Context
+    rows : EvaluatedRows
     """
-    is_classifier = context.data.dataset.classes is not None
+    is_classifier = rows.data.dataset.classes is not None
     heading = "Probabilities" if is_classifier else "Prediction intervals"
     term = "Calibration" if is_classifier else "Prediction interval"
     st.markdown(f"**{heading}**", help=define(term))
     with problems_shown():
-        parts = [part for part in context.open_parts if part != "train"]
-        if not parts:
+        if rows.part == "train":
             st.info(
-                f"{heading} are checked on validation rows, and there are none; set a "
-                "validation share on Data."
+                f"{heading} are learned on the training rows, and checked on others; "
+                "choose validation rows, or set a validation share on Data."
             )
             return
-        model = context.model()
-        calibration.offer(context)
-        if model.calibration is None:
-            return
-        part = _part(parts)
-        (_classes if is_classifier else _numbers)(context, model, part)
-
-
-def _part(parts: list[str]) -> str:
-    """The part whose rows check the model; asked for where there are two."""
-    if len(parts) == 1:
-        return parts[0]
-    state = widget_state.for_buttons("probability_part", parts, parts[0])
-    titles = {"format_func": readouts.TITLES.get, "required": True}
-    return st.segmented_control("Rows", parts, **titles, **state)
+        model = rows.model()
+        calibration.offer(rows)
+        if model.calibration is not None:
+            (_classes if is_classifier else _numbers)(rows, model, rows.part)
 
 
 def _classes(context: Context, model: PrototypeModel, part: str) -> None:
@@ -152,7 +140,7 @@ def _numbers(context: Context, model: PrototypeModel, part: str) -> None:
         counts = f"{100 * line.share:.0f} % ({line.covered} of {line.rows})"
         limits = f"{100 * line.low:.0f}–{100 * line.high:.0f} %"
         name, covered = f"{100 * line.coverage:.0f} %", f"{counts}, {limits}"
-        half = f"± {line.half_width:.4g}"
+        half = f"± {plain_number(line.half_width)}"
         lines.append({"Prediction interval": name, "width": half, "covers": covered})
     table(lines)
     st.caption(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from pages.prototypes import edited_rows
+from pages.prototypes import edited_rows, sheets
 from pages.prototypes.context import ModelContext
 from pages.prototypes.portraits import draw
 from pages.state import widget_state
@@ -17,8 +17,12 @@ from pages.ui.glossary import define
 from pages.ui.readouts import TITLES
 from pages.ui.text import escape_markdown, message, short_label
 from smpcore import PrototypeModel, contributions, counterfactual
-from smpcore.datasets import list_names
-from smpcore.explain import Contributions, changed_columns
+from smpcore.datasets import list_names, plain_number
+from smpcore.explain import (
+    Contributions,
+    changed_columns,
+    single_column_changes,
+)
 
 _SPLITS = {
     "": "finest exact split",
@@ -45,8 +49,42 @@ def why(context: ModelContext) -> None:
     result = contributions(model, x, None, context.data.preparation)
     _verdict(context, x, result)
     _parts(context, x)
-    if model.classes is not None:
+    if model.classes is None:
+        _moves(context, x)
+    else:
         _flip(context, x, frozen)
+    sheets.offer(context, row, place, frozen, changed)
+
+
+def _moves(context: ModelContext, x: np.ndarray) -> None:
+    """Which change of one column would move the predicted number by an amount."""
+    st.markdown("**What moves the prediction**: the nearest value of one column")
+    spread = float(context.data.of("train")[1].std())
+    usual = float(f"{spread / 4:.1g}") or 1.0
+    amount = st.number_input(
+        f"Move the prediction of {escape_markdown(short_label(context.outputs[0]))} by",
+        value=usual,
+        min_value=0.0,
+        format="%g",
+        key=f"why_amount_{context.data.dataset.digest}",
+    )
+    if not amount > 0:
+        st.info("Choose an amount above 0.")
+        return
+    preparation = context.data.preparation
+    lines = single_column_changes(context.model, preparation, x, amount)
+    if not lines:
+        st.info(
+            "No column alone moves it so far within the training range; choose a "
+            "smaller amount."
+        )
+        return
+    table(lines)
+    st.caption(
+        "All other columns stay as they are, and values stay within the training "
+        "range: empty where none there moves it so far. This describes the model, "
+        "not cause and effect."
+    )
 
 
 def _picked(context: ModelContext) -> tuple[int, Any, str]:
@@ -60,13 +98,19 @@ def _picked(context: ModelContext) -> tuple[int, Any, str]:
         format_func=TITLES.get,
         **widget_state.for_selectbox("why_part", parts, parts[0]),
     )
-    rows = getattr(division, part)
-    every = range(1, len(rows) + 1)
-    state = widget_state.for_value(f"why_row_{division.key}_{part}", every, 1)
-    number = right.number_input("Row", 1, len(rows), **state)
-    place = int(rows[number - 1])
-    words = f"of {len(rows):,}; row {place} of the table. {{}}"
-    return place, about.empty(), words + " The test set is closed." * (not opened)
+    rows = np.sort(getattr(division, part))
+    numbers = context.data.dataset.row_numbers(rows)
+    first, last = int(numbers[0]), int(numbers[-1])
+    every = range(first, last + 1)
+    state = widget_state.for_value(f"why_row_{division.key}_{part}", every, first)
+    number = right.number_input("Row", first, last, **state)
+    found = int(np.searchsorted(numbers, number))
+    words = f"One of {len(rows):,} rows. {{}}"
+    if numbers[found] != number:
+        other = f"Row {number} is not a {TITLES[part].lower()} row"
+        words = f"{other}; row {numbers[found]} is shown. {{}}"
+    words += " The test set is closed." * (not opened)
+    return int(rows[found]), about.empty(), words
 
 
 def _verdict(context: ModelContext, x: np.ndarray, result: Contributions) -> None:
@@ -75,11 +119,11 @@ def _verdict(context: ModelContext, x: np.ndarray, result: Contributions) -> Non
     winner, runner = (context.outputs[i] for i in (result.winner, result.runner_up))
     labels = [escape_markdown(short_label(name)) for name in (winner, runner)]
     if model.classes is None:
-        st.markdown(f"Prediction: **{result.lead:.5g}**.")
+        st.markdown(f"Prediction: **{plain_number(result.lead, 5)}**.")
     else:
         st.markdown(
             f"Prediction: **{labels[0]}**. Lead over the runner-up **{labels[1]}**: "
-            f"{result.lead:.4g}.",
+            f"{plain_number(result.lead)}.",
             help=define("Lead"),
         )
     if model.calibration is not None:
@@ -129,7 +173,8 @@ def _parts(context: ModelContext, x: np.ndarray) -> None:
     names = part_names(context, result, x)
     if not result.parts.any():
         st.caption(
-            f"{result.rule} All contributions are 0; constant: {result.rest:.4g}."
+            f"{result.rule} All contributions are 0; constant: "
+            f"{plain_number(result.rest)}."
         )
         return
     meaning = "blue for the winner, vermilion for the runner-up"
@@ -139,10 +184,11 @@ def _parts(context: ModelContext, x: np.ndarray) -> None:
     alt = f"Contributions to the {split} by {result.of}: {meaning}"
     signed_bars(result.parts, names, title, result.of, key="parts", alt=alt)
     total = (
-        f"The contributions sum to {result.parts.sum():.5g}; adding the biases "
-        f"({result.rest:.5g}) gives exactly the {split}, {result.lead:.5g}. "
+        f"The contributions sum to {plain_number(result.parts.sum(), 5)}; adding the "
+        f"biases ({plain_number(result.rest, 5)}) gives exactly the {split}, "
+        f"{plain_number(result.lead, 5)}. "
     )
-    constant = "" if result.exact else f" Constant: {result.rest:.5g}."
+    constant = "" if result.exact else f" Constant: {plain_number(result.rest, 5)}."
     st.caption(f"{total if result.exact else ''}{result.rule}{constant}")
 
 
@@ -196,8 +242,8 @@ def _flip(context: ModelContext, x: np.ndarray, frozen: list[int]) -> None:
     )
     st.markdown(
         f"The prediction would change from **{before}** to **{after}**: "
-        f"{flip.length:.4g} standard deviations in total ({distance}). This describes "
-        "the model, not cause and effect."
+        f"{plain_number(flip.length)} standard deviations in total ({distance}). This "
+        "describes the model, not cause and effect."
     )
     draw(context, np.stack([x, flip.x]), ["before", "after"], "flipped")
     table(changed_columns(model, context.data.preparation, x, flip))
@@ -228,7 +274,8 @@ def _outside_message(
     moves, stays = groups.values()
     for f in np.flatnonzero(out):
         name = short_label(model.feature_names[f])
-        words = f"{name} = {x[f]:.6g} ({model.low[f]:.6g} to {model.high[f]:.6g})"
+        limits = (plain_number(limit[f], 6) for limit in (model.low, model.high))
+        words = f"{name} = {plain_number(x[f], 6)} ({' to '.join(limits)})"
         (stays if f in held else moves).append(words)
     return " ".join(
         f"Outside the training range: {list_names(names, 5, 200)}. {what}."

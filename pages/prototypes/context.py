@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pages.state import session
+from pages.prototypes import notes
 from pages.state.context import Context
 from pages.ui import readouts
 from pages.work import cache
@@ -78,9 +78,14 @@ class ModelContext(Context):
         return [self.data.dataset.target] if classes is None else [*map(str, classes)]
 
     @cached_property
+    def fitted_notes(self) -> notes.Notes:
+        """What the visitor wrote, of this model's prototypes and of others."""
+        return notes.fitted(self)
+
+    @property
     def notes(self) -> dict[int, dict[str, str]]:
-        """What the visitor wrote: prototype -> name and note. It may be written to."""
-        return session.get().notes.setdefault(self.notes_key, {})
+        """What the visitor wrote: prototype -> name and note."""
+        return self.fitted_notes.of
 
     def label(self, prototype: int) -> str:
         """A prototype's number and class, or what it does to the number predicted."""

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from pages.prototypes import forbidden
+from pages.prototypes import forbidden, notes
 from pages.prototypes.context import ModelContext
 from pages.prototypes.portraits import draw
 from pages.state import session
-from pages.state.state_file import NAME, NOTE, WORD
+from pages.state.state_file import NAME, NOTE
 from pages.ui.elements import signed_bars, table
 from pages.ui.text import message, short_label
 from smpcore import figures
-from smpcore.datasets import list_names
+from smpcore.datasets import list_names, plain_number
 from smpcore.explain import column_effects, likeness, nearest_examples, wins
 
 _NEAREST = 5
@@ -28,8 +29,8 @@ def single(context: ModelContext) -> None:
     if context.portraits.signed and not context.portraits.values[j].any():
         more = ", and it wins where no other prototype has a higher one" * has_classes
         st.info(
-            f"All its weights are 0: its activation is {model.bias[j]:.4g} for every "
-            f"input{more}."
+            f"All its weights are 0: its activation is {plain_number(model.bias[j])} "
+            f"for every input{more}."
         )
     else:
         shown, name = context.portraits, [context.name(j)]
@@ -62,39 +63,32 @@ def _picked(context: ModelContext) -> int:
 
 def _notes(context: ModelContext, j: int) -> None:
     """Name and note of a prototype, kept for this model while the visit lasts."""
-    written = context.notes.setdefault(j, {"name": "", "note": ""})
-    forbidden = [name[:WORD] for name in context.choice.forbidden]
-
-    def write(name: str, text: str) -> None:
-        written.update({name: text, "without": forbidden})
-
+    written = context.notes.get(j, notes.EMPTY)
     left, right = st.columns([1, 3])
-    key = f"{hash(context.notes_key)}_{j}_{session.get().editions['controls']}"
+    about = hash((context.notes_key, context.choice.forbidden))
+    key = f"{about}_{j}_{session.get().editions['controls']}"
     widget = f"name_{key}"
     left.text_input(
         "Name",
         written["name"],
         NAME,
         key=widget,
-        on_change=lambda: write("name", st.session_state[widget]),
+        on_change=lambda: notes.write(context, j, "name", st.session_state[widget]),
     )
     note = right.text_input("Note", written["note"], NOTE, key=f"note_{key}")
     if note != written["note"]:
-        write("note", note)
-    if (written["name"] or note) and written.get("without", []) != forbidden:
-        st.caption(
-            "Written for a model with other forbidden features; check that it still "
-            "refers to this prototype."
-        )
+        notes.write(context, j, "note", note)
+    notes.caption_of(context, j)
 
 
 def _oddities(context: ModelContext, j: int) -> None:
     fact = context.facts[j]
     if np.isfinite(fact.distance):
         st.write(
-            f"Distance to the nearest training row: {fact.distance:.3g} standard "
-            f"deviations (median between training rows and their nearest neighbours: "
-            f"{fact.usual:.3g})."
+            "Distance to the nearest training row: "
+            f"{plain_number(fact.distance, 3)} standard deviations (median between "
+            "training rows and their nearest neighbours: "
+            f"{plain_number(fact.usual, 3)})."
         )
     for warning in oddities(context, j):
         message(st.warning, warning)
@@ -161,9 +155,10 @@ def _nearest(context: ModelContext, j: int) -> None:
     places = nearest_examples(context.model, X, _NEAREST)[j]
     rows = context.data.split.train[places]
     st.markdown("**Most similar training rows**")
-    titles = [f"row {row}: {dataset.y[row]}" for row in rows]
+    numbers = dataset.row_numbers(rows)
+    titles = [f"row {n}: {dataset.y[r]}" for n, r in zip(numbers, rows, strict=True)]
     draw(context, X[places], titles, "nearest")
-    frame = dataset.frame.iloc[rows, :200]
+    frame = dataset.frame.iloc[rows, :200].set_axis(pd.Index(numbers, name="row"))
     frame.insert(0, "similarity", likeness(context.model, X[places])[:, j], True)
     with st.container() if len(context.shape) == 1 else st.popover("Show as a table"):
         table(frame, hide_index=False)

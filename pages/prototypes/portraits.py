@@ -16,6 +16,7 @@ from pages.ui.glossary import define
 from pages.ui.text import short_label
 from pages.work import slots
 from smpcore import figures
+from smpcore.datasets import plain_number
 from smpcore.explain import embedding, prototype_table, score_leads
 
 #: Prototypes drawn beside each other; of series, whose lines share their axes, fewer.
@@ -73,7 +74,10 @@ def draw(
             )
     dark, bright = ("vermilion", "blue") if signed else ("black", "white")
     blank = " Forbidden pixels are crossed out." if np.isnan(rows).any() else ""
-    st.caption(f"From {limits[0]:.3g} ({dark}) to {limits[1]:.3g} ({bright}).{blank}")
+    st.caption(
+        f"From {plain_number(limits[0], 3)} ({dark}) to {plain_number(limits[1], 3)} "
+        f"({bright}).{blank}"
+    )
 
 
 def lines(context: ModelContext) -> list[dict[str, Any]]:

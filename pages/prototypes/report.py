@@ -104,8 +104,9 @@ def calculator(context: ModelContext, real: bool) -> Calculator:
         near = nearest_examples(context.model, context.rows[0], 1)[:_EXAMPLES, 0]
         rows = data.split.train[np.unique(near)]
         examples = data.dataset.frame.iloc[rows]
-        names = zip(rows, data.dataset.y[rows], strict=True)
-        examples.index = [f"Row {row} ({data.dataset.target}: {y})" for row, y in names]
+        dataset = data.dataset
+        names = zip(dataset.row_numbers(rows), dataset.y[rows], strict=True)
+        examples.index = [f"Row {n} ({dataset.target}: {y})" for n, y in names]
         training = data.dataset.frame.iloc[data.split.train]
         frame = pd.concat([typical_row(training, data.preparation), examples])
         frame = frame[::-1] if len(shape) == 2 else frame
@@ -148,6 +149,6 @@ def _rows(context: ModelContext) -> list[dict[str, Any]]:
     for j, places in enumerate(near):
         for row in context.data.split.train[places]:
             values = dataset.frame[columns].iloc[row]
-            line = {"nearest to": context.name(j), "row": int(row)}
+            line = {"nearest to": context.name(j), "row": int(dataset.row_numbers(row))}
             rows.append(line | {str(name): values[name] for name in columns})
     return rows

@@ -26,7 +26,7 @@ def _confusion(context: ModelContext, _: bool) -> Section | None:
         return None
     data = context.data
     parts = {
-        TITLES[part]: (*data.of(part), data.clusters(part))
+        TITLES[part]: (*data.of(part), data.clusters(part), data.weights(part))
         for part in context.open_parts
     }
     return confusion_section(context.model, parts)

@@ -9,6 +9,7 @@ from pages.prototypes.context import ModelContext
 from pages.prototypes.portraits import MOST_DRAWN
 from pages.ui.elements import table as show_table
 from pages.ui.text import escape_markdown
+from smpcore.datasets import plain_number
 from smpcore.explain import PointsTable, Rule, points_rule
 
 
@@ -49,7 +50,7 @@ def about(table: PointsTable) -> str:
     if table.start is not None:
         order = "sorted by effect on the training rows"
         order = order if table.lines else "no column is used"
-        words = f"Constant: {table.start:.3g}; {order}."
+        words = f"Constant: {plain_number(table.start, 3)}; {order}."
     if left_out:
         words += f" {left_out} line{'s' * (left_out > 1)} with smaller effects omitted."
     return words

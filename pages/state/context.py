@@ -17,7 +17,7 @@ from pages.work import cache, fits, sources
 from pages.work.memo import pairs
 from pages.work.training_scores import TrainingScores, training_scores
 from smpcore import METHODS, Dataset, PrototypeModel
-from smpcore.datasets import Split, answered
+from smpcore.datasets import Split, answered, plain_number
 from smpcore.evaluation import at_threshold
 from smpcore.methods import Method
 from smpcore.parameters import Param
@@ -56,8 +56,7 @@ class Context:
     @property
     def whole(self) -> Dataset:
         """The same with the question that is asked of it."""
-        chosen = self.choice
-        return cache.asked(self.table, chosen.follow_up, chosen.two_classes)
+        return cache.asked(self.table, self.choice.follow_up, self.choice.two_classes)
 
     @property
     def dataset(self) -> Dataset:
@@ -84,11 +83,10 @@ class Context:
 
     @property
     def methods(self) -> dict[str, Method]:
-        """Methods that can learn these data; rows of some questions have weights."""
+        """Methods that can learn these data: rows may have weights."""
+        weighted = self.choice.follow_up and answered(self.whole)[1].any()
         able = {k: m for k, m in METHODS.items() if self.task in m.estimators}
-        if self.choice.follow_up is None or not answered(self.whole)[1].any():
-            return able
-        return {key: method for key, method in able.items() if method.takes_weights}
+        return {k: m for k, m in able.items() if m.takes_weights or not weighted}
 
     @cached_property
     def method(self) -> Method:
@@ -127,9 +125,11 @@ class Context:
         threshold, band = self.choice.threshold, self.choice.band
         if not (threshold or band) or self.choice.set_for != self.key:
             return ""
-        words = f"Threshold moved to {threshold:.4g}" if threshold else ""
+        words = f"Threshold moved to {plain_number(threshold)}" if threshold else ""
         if band:
-            words += f"{' and n' if words else 'N'}ot sure within {band:.4g} of it"
+            words += (
+                f"{' and n' if words else 'N'}ot sure within {plain_number(band)} of it"
+            )
         return words
 
     @property

@@ -1,1 +1,1 @@
-"""Trade-off: the sweep, its charts, the operating point, the batch command."""
+"""Trade-off: the sweep, its charts, the batch command."""

@@ -20,6 +20,7 @@ from pages.ui.elements import download, table
 from pages.ui.glossary import define
 from pages.work import slots
 from smpcore import METHODS, figures
+from smpcore.datasets import plain_number
 from smpcore.evaluation import baseline_paths, n_draws, title_of
 
 #: Added where the folds are blocks in time.
@@ -126,12 +127,14 @@ def _legend(result: SweepResult, request: SweepRequest) -> None:
         help=define("Pareto front"),
     )
     st.caption(
-        f"{baseline_name(request)} baseline: {baseline_score(request):.4g}. "
+        f"{baseline_name(request)} baseline: {plain_number(baseline_score(request))}. "
         + repeats(request, result)
     )
     absent = points[~np.isfinite(points[request.size].to_numpy(np.float64))]
     if len(absent):
-        names = ", ".join(f"{label(p)} ({p.mean:.3g})" for p in absent.itertuples())
+        names = ", ".join(
+            f"{label(p)} ({plain_number(p.mean, 3)})" for p in absent.itertuples()
+        )
         st.caption(f"Not shown, as not measured on this axis: {names}.")
 
 

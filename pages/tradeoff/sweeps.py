@@ -17,6 +17,7 @@ from pages.work import cache, slots
 from pages.work.memo import pairs
 from pages.work.sweep_jobs import REFERENCE, SweepJob
 from smpcore import BASELINES, METHODS
+from smpcore.datasets import plain_number
 from smpcore.evaluation import SCORES, pareto_front, smaller_and_as_good, title_of
 
 SIZE_TITLES = {
@@ -254,7 +255,7 @@ def label(point: Any) -> str:
         return title_of(point.method)
     known = METHODS.get(point.method)
     named = known.param(point.parameter).label if known else point.parameter
-    return f"{title_of(point.method)}: {named} = {point.value:.6g}"
+    return f"{title_of(point.method)}: {named} = {plain_number(point.value, 6)}"
 
 
 def use(request: SweepRequest, point: Any) -> None:

@@ -14,7 +14,7 @@ from pages.ui.text import escape_markdown, message, short_label
 from pages.work.memo import pairs
 from pages.work.parts import Parts
 from smpcore import PrototypeModel
-from smpcore.datasets import plural
+from smpcore.datasets import plain_number, plural
 from smpcore.evaluation import brier_score, class_numbers
 
 #: A page waits so long for the fits on folds, then shows how far they are.
@@ -98,7 +98,9 @@ def in_words(model: PrototypeModel, x: np.ndarray) -> str:
     """
     if model.classes is None:
         low, high = model.intervals(x[None], COVERAGE)[0]
-        ends = f"{low:.4g} to {high:.4g}" if np.isfinite(low) else "unbounded"
+        ends = "unbounded"
+        if np.isfinite(low):
+            ends = f"{plain_number(low)} to {plain_number(high)}"
         return f"{100 * COVERAGE:.0f} % prediction interval: **{ends}**."
     shares = model.probabilities(x[None])[0]
     answer, likely = model.decide(model.scores(x[None]))[0], shares.argmax()
@@ -141,7 +143,8 @@ def readout(model: PrototypeModel, data: Parts, part: str) -> tuple[str, str, st
         covered = int(((low <= y) & (y <= high)).sum())
         name = f"{100 * COVERAGE:.0f} % interval"
         detail = f"covers {covered} of {plural(len(y), f'{part} row')}"
-        return name, f"± {(high - low)[0] / 2:.3g}", detail, help_text(model)
+        half = f"± {plain_number((high - low)[0] / 2, 3)}"
+        return name, half, detail, help_text(model)
     known = class_numbers(y, model.classes)
     score, low, high = brier_score(model.probabilities(X), known, *of_rows)
     detail = f"Brier score of {plural(len(y), f'{part} row')}, 95 % interval "

@@ -19,6 +19,7 @@ def _pages() -> list[st.Page]:
         "Prototypes": "interests",
         "Compare": "compare",
         "Trade-off": "stacked_line_chart",
+        "Performance": "monitoring",
         "Apply": "fact_check",
         "Export": "memory",
     }

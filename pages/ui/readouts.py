@@ -10,7 +10,7 @@ from pages.ui import calibration
 from pages.ui.glossary import GLOSSARY, define
 from pages.work import cache
 from smpcore import PrototypeModel
-from smpcore.datasets import Preparation, forbiddable, list_names, plural
+from smpcore.datasets import Preparation, forbiddable, list_names, plain_number, plural
 from smpcore.evaluation import RegressionScores, Scores
 from smpcore.model import History
 
@@ -142,20 +142,21 @@ def _errors(
 ) -> list[dict[str, str]]:
     """Mean error with its interval beside the training median's, and R²."""
     low, high = scores.interval
-    limits = f"95 % interval {low:.3g}–{high:.3g}{cluster_summary(data)}; "
+    limits = f"95 % interval {plain_number(low, 3)}–{plain_number(high, 3)}"
+    limits += f"{cluster_summary(data)}; "
     sure = limits if np.isfinite(low) else ""
     usual = float(np.median(data.of("train")[1]))
     detail = (
         f"mean absolute error of {plural(scores.rows, 'row')}, in units of "
         f"{data.dataset.target:.24}; {sure}training-median baseline (always "
-        f"{usual:.3g}): {scores.always(usual):.3g}"
+        f"{plain_number(usual, 3)}): {plain_number(scores.always(usual), 3)}"
     )
-    detail_r2 = f"root mean squared error {scores.rmse:.3g}"
+    detail_r2 = f"root mean squared error {plain_number(scores.rmse, 3)}"
     if not np.isfinite(scores.r2):
         same = "undefined, as the target has the same value in all rows"
         detail_r2 = f"{same}; {detail_r2}"
     return [
-        _text(f"{title} error", f"{scores.mae:.3g}", detail, _ERROR),
+        _text(f"{title} error", f"{plain_number(scores.mae, 3)}", detail, _ERROR),
         _text(
             f"{title} R²",
             f"{scores.r2:.2f}" if np.isfinite(scores.r2) else "none",
@@ -168,11 +169,13 @@ def _errors(
 def _worst(scores: RegressionScores, data: cache.Parts, part: str) -> dict[str, str]:
     """The row whose answer is farthest off."""
     worst = scores.worst
-    row = getattr(data.split, part)[worst]
+    row = data.dataset.row_numbers(getattr(data.split, part)[worst])
     truth, answer = scores.truth[worst], scores.answers[worst]
-    detail = f"{TITLES[part].lower()} row {row}: true {truth:.4g}, predicted "
+    detail = f"{TITLES[part].lower()} row {row}: true {plain_number(truth)}, predicted "
     return _text(
-        "Largest error", f"{scores.errors[worst]:.3g}", f"{detail}{answer:.4g}"
+        "Largest error",
+        f"{plain_number(scores.errors[worst], 3)}",
+        f"{detail}{plain_number(answer)}",
     )
 
 
@@ -266,7 +269,7 @@ def _solver(estimator: Any) -> list[dict[str, str]]:
             "Optimality gap",
             f"≤ {percent_gap} %" if certified else "none",
             f"{estimator.certificate} can have an objective more than {percent_gap} % "
-            f"lower than {estimator.objective_:.5g}"
+            f"lower than {plain_number(estimator.objective_, 5)}"
             if certified
             else "No certificate: the problem is not convex",
         ),

@@ -13,6 +13,7 @@ from pages.work.parts import Parts
 from pages.work.tasks import Task
 from pages.work.warmup import uncompiled
 from smpcore import METHODS, Dataset, SmpcoreError
+from smpcore.datasets import plain_number
 from smpcore.evaluation import ComparedModel, Fold, fit_compared, folds, title_of
 
 #: What it is called not to search for settings.
@@ -43,7 +44,7 @@ class Entry:
 def settings_in_words(values: Mapping[str, Any]) -> list[str]:
     """Each parameter and its value."""
     return [
-        f"{name} = {value:.4g}"
+        f"{name} = {plain_number(value)}"
         if isinstance(value, float)
         else f"{name} = {value!s:.20}"
         for name, value in values.items()

@@ -51,18 +51,6 @@ class Agreement:
     n_unbounded: int = 0
 
     @property
-    def reach_in_words(self) -> str:
-        """How far scores are apart, and could be."""
-        bounded = self.n_rows - self.n_unbounded
-        words = f"{self.score_error:.1e}"
-        words += f" (bound {self.score_bound:.1e})" if bounded else ""
-        if self.n_unbounded:
-            rows = f"{self.n_unbounded} row" + "s" * (self.n_unbounded > 1)
-            words += f"; no bound for {rows}: rounding may change a code, or a column "
-            words += "that is constant in training has another value"
-        return words
-
-    @property
     def in_words(self) -> str:
         """What was found, in one sentence."""
         if self.is_regression:

@@ -39,6 +39,7 @@ from smpcore.datasets.preparation import Preparation, prepare
 from smpcore.datasets.quoting import (
     list_names,
     listed,
+    plain_number,
     plural,
     shorten_name,
     shown,
@@ -53,6 +54,7 @@ from smpcore.datasets.tables import (
 )
 from smpcore.datasets.time_to_event import event_within
 from smpcore.datasets.times import distinct_times, read_times
+from smpcore.datasets.written import TABLE_WRITERS
 
 __all__ = [
     "DECIMALS",
@@ -66,6 +68,7 @@ __all__ = [
     "MOST_FORBIDDEN",
     "MOST_WEIGHT",
     "TABLE_FORMATS",
+    "TABLE_WRITERS",
     "Dataset",
     "DatasetInfo",
     "FollowUp",
@@ -100,6 +103,7 @@ __all__ = [
     "load_dataset",
     "long_roles",
     "make_dataset",
+    "plain_number",
     "plural",
     "prepare",
     "read_frame",

@@ -114,6 +114,7 @@ def arrange(
         "roles": roles,
         "kinds": kinds,
         "task": task or guess_task(frame[target], kinds[target]),
+        "numbers": None if labelled.all() else np.flatnonzero(labelled) + 1,
         "test_rows": np.arange(len(frame) - n_test, len(frame)) if n_test else None,
         "notices": tuple(notices),
         "origin": origin,

@@ -25,6 +25,21 @@ from smpcore.errors import DatasetError
 MAX_LABEL_CHARACTERS = 20_000_000
 
 
+class SharedFrame:
+    """Attribute that hands out a copy-on-write copy: nobody can change the original."""
+
+    def __get__(self, instance: Any, owner: type) -> pd.DataFrame:
+        if instance is None:
+            raise AttributeError("frame")  # so that the field has no default
+        return instance.__dict__["frame"].copy(deep=False)
+
+    def __set__(self, instance: Any, frame: pd.DataFrame) -> None:
+        instance.__dict__["frame"] = frame.copy(deep=False)
+
+
+SHARED_FRAME = SharedFrame()
+
+
 def stored(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table whose columns are stored as numbers or text."""
     names = list(frame)

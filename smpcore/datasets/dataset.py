@@ -19,6 +19,7 @@ from smpcore.datasets.columns import (
     is_numeric,
 )
 from smpcore.datasets.content import (
+    SHARED_FRAME,
     bytes_of,
     bytes_together,
     check_content,
@@ -28,23 +29,11 @@ from smpcore.datasets.content import (
     stored,
 )
 from smpcore.datasets.follow_up import FollowUp
-from smpcore.datasets.quoting import shown
+from smpcore.datasets.quoting import plain_number, shown
 from smpcore.datasets.reading import Reading
 from smpcore.datasets.synthetic import cells
 from smpcore.datasets.times import read_times
 from smpcore.errors import DatasetError
-
-
-class _SharedFrame:
-    """Attribute that hands out a copy-on-write copy: nobody can change the original."""
-
-    def __get__(self, instance: "Dataset | None", owner: type) -> pd.DataFrame:
-        if instance is None:
-            raise AttributeError("frame")  # so that the field has no default
-        return instance.__dict__["frame"].copy(deep=False)
-
-    def __set__(self, instance: "Dataset", frame: pd.DataFrame) -> None:
-        instance.__dict__["frame"] = frame.copy(deep=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,7 +62,9 @@ class Dataset:
     forbidden : tuple of str
         Ignored columns that have their place in a sample nevertheless: see `forbid`.
     test_rows : ndarray of int, optional
-        Numbers of the rows that came from a test file.
+        Positions of the rows that came from a test file.
+    numbers : ndarray of int, optional
+        Number of each row in the file, from 1, where rows were left out.
     open_test : bool
         The test part may be looked at from the start (generated data).
     private : bool
@@ -89,7 +80,7 @@ class Dataset:
     """
 
     name: str
-    frame: pd.DataFrame = _SharedFrame()
+    frame: pd.DataFrame = SHARED_FRAME
     roles: Mapping[str, Role]
     task: Task
     source: str = ""
@@ -98,6 +89,7 @@ class Dataset:
     sample_shape: tuple[int, ...] = ()
     forbidden: tuple[str, ...] = ()
     test_rows: np.ndarray | None = None
+    numbers: np.ndarray | None = None
     open_test: bool = False
     private: bool = False
     notices: tuple[str, ...] = ()
@@ -116,8 +108,9 @@ class Dataset:
         put(roles=MappingProxyType({name: self.roles[name] for name in frame}))
         put(kinds=MappingProxyType({name: kinds[name] for name in frame}))
         _ = self.times  # what is no time is refused now
-        if self.test_rows is not None:
-            put(test_rows=read_only(np.array(self.test_rows, np.int64)))
+        for name in ("test_rows", "numbers"):
+            if (rows := getattr(self, name)) is not None:
+                put(**{name: read_only(np.array(rows, np.int64))})
         put(forbidden=tuple(n for n in self.forbidden if self.roles.get(n) == "ignore"))
         if np.prod(self.sample_shape or (0,)) != len(self.sample_columns):
             put(sample_shape=(len(self.sample_columns),))
@@ -150,6 +143,22 @@ class Dataset:
     def n_samples(self) -> int:
         """Number of rows."""
         return len(self.__dict__["frame"])
+
+    def row_numbers(self, places: np.ndarray) -> np.ndarray:
+        """Numbers of rows as every page and file shows them: from 1, as in the file.
+
+        Parameters
+        ----------
+        places : ndarray of int
+            Positions of rows in ``frame``; those of a test file are counted on.
+
+        Returns
+        -------
+        ndarray of int
+            Of the shape of `places`.
+        """
+        places = np.asarray(places, np.int64)
+        return places + 1 if self.numbers is None else self.numbers[places]
 
     @property
     def n_bytes(self) -> int:
@@ -313,8 +322,8 @@ class Dataset:
         mean = float(values.mean())
         labels = pd.Series(np.where(values < mean, "P", "N"), dtype="str")
         notice = (
-            f"Two classes: 'P' where {shown(name)} is below {mean:.6g}, the mean of "
-            f"all {self.n_samples:,} rows, test rows included, else 'N'."
+            f"Two classes: 'P' where {shown(name)} is below {plain_number(mean, 6)}, "
+            f"the mean of all {self.n_samples:,} rows, test rows included, else 'N'."
         )
         return replace(
             self,
@@ -366,8 +375,7 @@ class Dataset:
         Raises
         ------
         DatasetError
-            If a classification has not two features that are numbers, or asks about
-            time to event.
+            If there are not two features that are numbers, or there is a follow-up.
         """
         if self.follow_up is not None:
             raise DatasetError(
@@ -388,5 +396,5 @@ class Dataset:
         return replace(
             self,
             **{"frame": frame, "roles": roles, "kinds": None, "test_rows": None},
-            **{"private": True, "notices": (), "origin": None},
+            **{"private": True, "notices": (), "origin": None, "numbers": None},
         )

@@ -1,7 +1,7 @@
 """Preparation: from a raw row to a feature vector, as learned on training rows."""
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,11 +11,13 @@ import pandas as pd
 from smpcore.datasets.columns import LARGEST, as_numbers, as_text
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.inputs import Input, learn_category, learn_number
-from smpcore.datasets.quoting import listed
+from smpcore.datasets.quoting import listed, plain_number, shorten_name
 from smpcore.errors import DatasetError
 
 MAX_FEATURES = 20_000
 MAX_PREPARED = 50_000_000
+#: Values of a row that are named; of more, the rest are counted.
+MOST_NAMED = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,30 +152,46 @@ class Preparation:
     def report_rows(
         self, frame: pd.DataFrame, names: Collection[str] | None = None
     ) -> dict[str, np.ndarray]:
-        """Count in each row what `transform` has to mend.
+        """Name in each row the values that `transform` has to mend, or never met.
 
         Parameters
         ----------
         frame : DataFrame of shape (n_samples, n_columns)
             Has every input column by name.
         names : collection of str, optional
-            Input columns whose values are counted; all by default.
+            Input columns whose values are named; all by default.
 
         Returns
         -------
-        dict of str to ndarray of int, shape (n_samples,)
-            ``out of range``, ``missing`` and ``unseen``, as for `report`.
+        dict of str to ndarray of str, shape (n_samples,)
+            ``out of range`` ("chol = 420 (126 to 394)"), ``missing`` ("chol") and
+            ``unseen`` ("site = west"), as for `report`: empty where there is none,
+            several joined by "; ", at most `MOST_NAMED` of them.
         """
         self._require(frame)
-        what = ("missing", "unseen", "out of range")
-        counts = {name: np.zeros(len(frame), dtype=np.int64) for name in what}
+        named = {what: _Named(len(frame)) for what in ("missing", "unseen", "range")}
         for spec in self.inputs:
             if names is not None and spec.name not in names:
                 continue
-            masks = _mended(frame[spec.name], spec)
-            for name, mask in zip(what, masks, strict=True):
-                counts[name] += mask
-        return {name: counts[name] for name in ("out of range", "missing", "unseen")}
+            column, name = frame[spec.name], shorten_name(spec.name, 50)
+            missing, unseen, out = _mended(column, spec)
+            limits = f"{plain_number(spec.low, 6)} to {plain_number(spec.high, 6)}"
+            named["missing"].add(missing, lambda some, name=name: [name] * len(some))
+            named["unseen"].add(
+                unseen,
+                lambda some, name=name, column=column: [
+                    f"{name} = {value:.50}" for value in as_text(column.iloc[some])
+                ],
+            )
+            named["range"].add(
+                out,
+                lambda some, name=name, column=column, limits=limits: [
+                    f"{name} = {plain_number(value, 6)} ({limits})"
+                    for value in as_numbers(column.iloc[some])
+                ],
+            )
+        whats = {"out of range": "range", "missing": "missing", "unseen": "unseen"}
+        return {title: named[what].texts() for title, what in whats.items()}
 
     def _require(self, frame: pd.DataFrame) -> None:
         absent = [spec.name for spec in self.inputs if spec.name not in frame]
@@ -235,6 +253,30 @@ def _numbers(frame: pd.DataFrame, names: list[str]) -> np.ndarray:
 
 def _level_codes(column: pd.Series, spec: Input) -> np.ndarray:
     return pd.Index(spec.levels, dtype="str").get_indexer(as_text(column))
+
+
+class _Named:
+    """What is named in each row, the first few of many."""
+
+    def __init__(self, n_rows: int) -> None:
+        self._texts = np.full(n_rows, "", dtype=object)
+        self._counts = np.zeros(n_rows, dtype=np.int64)
+
+    def add(self, mask: np.ndarray, words: Callable[[np.ndarray], list[str]]) -> None:
+        """Add words to the rows of a mask: made for those only that still take any."""
+        if not mask.any():
+            return
+        some = np.flatnonzero(mask & (self._counts < MOST_NAMED))
+        comma = np.where(self._counts[some] > 0, "; ", "").astype(object)
+        self._texts[some] += comma + np.array(words(some), dtype=object)
+        self._counts += mask
+
+    def texts(self) -> np.ndarray:
+        """The words of each row; what is left out is counted."""
+        more = self._counts > MOST_NAMED
+        rest = [f" and {n - MOST_NAMED} more" for n in self._counts[more]]
+        self._texts[more] += np.array(rest, dtype=object)
+        return self._texts
 
 
 def _mended(

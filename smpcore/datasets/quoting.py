@@ -87,6 +87,33 @@ def list_names(names: Sequence[object], most: int = 5, longest: int = 50) -> str
     return words if rest <= 0 else f"{words} and {rest} more"
 
 
+def plain_number(value: float, digits: int = 4) -> str:
+    """A number as people write it: 1745 and not 1.74e+03.
+
+    Parameters
+    ----------
+    value : float
+        The number; NaN and infinities are written as Python writes them.
+    digits : int, default=4
+        Significant digits; a number has more where it has more before its point.
+
+    Returns
+    -------
+    str
+        With an exponent below 0.0001 and from 10¹⁵ on only.
+
+    Examples
+    --------
+    >>> plain_number(1745.3), plain_number(-0.012345, 3), plain_number(2.0)
+    ('1745', '-0.0123', '2')
+    """
+    value = float(value)
+    if not 1.0 <= abs(value) < 1e15:
+        return f"{value + 0.0:.{digits}g}"
+    before_the_point = len(f"{abs(value):.0f}")
+    return f"{value:.{max(digits, before_the_point)}g}"
+
+
 def plural(count: int, noun: str) -> str:
     """A count and its noun, which takes an s unless the count is 1.
 

@@ -18,7 +18,14 @@ from smpcore.evaluation.engine import Engine, edition, engine
 from smpcore.evaluation.errors import RegressionScores
 from smpcore.evaluation.folds import Fold, clusters, clusters_like, folds, n_draws
 from smpcore.evaluation.known_rows import known_rows
-from smpcore.evaluation.new_rows import Matched, answer_rows, labelled, match_columns
+from smpcore.evaluation.new_rows import (
+    Matched,
+    answer_rows,
+    carry_columns,
+    labelled,
+    match_columns,
+    suggest_carried,
+)
 from smpcore.evaluation.number_formats import (
     ComparedFormat,
     ComparedRows,
@@ -54,6 +61,12 @@ from smpcore.evaluation.probabilities import (
     interval_coverage,
     reliability,
 )
+from smpcore.evaluation.rates import (
+    Rate,
+    class_rates,
+    predictive_values,
+    rate,
+)
 from smpcore.evaluation.results import Subject, read_results
 from smpcore.evaluation.scores import (
     Scores,
@@ -66,18 +79,30 @@ from smpcore.evaluation.scores import (
 from smpcore.evaluation.sizes import SIZES, measure
 from smpcore.evaluation.stability import (
     FEWEST_REFITS,
+    SAME_PROTOTYPE,
     Stability,
     TrainingRows,
+    match_prototypes,
     redraw,
     refits,
     stability,
+)
+from smpcore.evaluation.subgroups import (
+    FEWEST_ROWS,
+    Grouping,
+    RowMeasure,
+    group_rows,
+    row_measures,
+    subgroups,
 )
 from smpcore.evaluation.sweep import SCORES, sweep, sweep_table
 
 __all__ = [
     "BUDGET",
     "FEWEST_REFITS",
+    "FEWEST_ROWS",
     "LEVEL",
+    "SAME_PROTOTYPE",
     "SCORES",
     "SIZES",
     "ComparedFormat",
@@ -86,9 +111,12 @@ __all__ = [
     "Difference",
     "Engine",
     "Fold",
+    "Grouping",
     "Matched",
     "ParameterPath",
+    "Rate",
     "RegressionScores",
+    "RowMeasure",
     "Rows",
     "Scores",
     "Stability",
@@ -101,7 +129,9 @@ __all__ = [
     "brier_score",
     "calibrate",
     "calibration_error",
+    "carry_columns",
     "class_numbers",
+    "class_rates",
     "clusters",
     "clusters_like",
     "compare_number_formats",
@@ -115,6 +145,7 @@ __all__ = [
     "event",
     "fit_compared",
     "folds",
+    "group_rows",
     "holm",
     "holm_levels",
     "interval_coverage",
@@ -122,6 +153,7 @@ __all__ = [
     "labelled",
     "margins",
     "match_columns",
+    "match_prototypes",
     "measure",
     "method_path",
     "n_draws",
@@ -129,6 +161,8 @@ __all__ = [
     "out_of_fold",
     "paired_difference",
     "pareto_front",
+    "predictive_values",
+    "rate",
     "rates_at",
     "read_results",
     "redraw",
@@ -136,10 +170,13 @@ __all__ = [
     "reject_curve",
     "reliability",
     "roc_area",
+    "row_measures",
     "score_answers",
     "simultaneous_differences",
     "smaller_and_as_good",
     "stability",
+    "subgroups",
+    "suggest_carried",
     "summary",
     "sweep",
     "sweep_table",

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
-#: 97.5 % point of the standard normal distribution.
-NORMAL_975 = 1.959963984540054
+
+def normal_quantile(level: float = 0.05) -> float:
+    """Point that a standard normal variable is beyond, on either side, so often."""
+    return -float(ndtri(level / 2))
 
 
 def mean_error(
@@ -46,9 +48,10 @@ def mean_error(
 def mean_interval(
     values: np.ndarray,
     clusters: np.ndarray | None = None,
+    level: float = 0.05,
     weights: np.ndarray | None = None,
 ) -> tuple[float, float]:
-    """Student's 95 % interval of a mean, over clusters where rows depend on each other.
+    """Student's interval of a mean, over clusters where rows depend on each other.
 
     Parameters
     ----------
@@ -56,6 +59,8 @@ def mean_interval(
         Values whose mean it is.
     clusters : ndarray of int, shape (n_rows,), optional
         Which rows depend on each other.
+    level : float
+        The interval covers 1 - level: 95 % by default.
     weights : ndarray of shape (n_rows,), optional
         Of a weighted mean.
 
@@ -74,27 +79,22 @@ def mean_interval(
     if clusters is None:  # the same, without counting clusters of one row each
         spread = float(np.std(values, ddof=1)) / math.sqrt(count)
     mean = float(np.average(values, weights=weights))
-    half = float(stdtrit(count - 1, 0.975) * spread)
+    half = float(stdtrit(count - 1, 1 - level / 2) * spread)
     lowest = 0.0 if values.min() >= 0 else -math.inf
     return max(lowest, mean - half), mean + half
 
 
-def effective_rows(
+def independent_rows(
     hits: np.ndarray, clusters: np.ndarray | None, weights: np.ndarray | None = None
-) -> float:
-    """How many independent rows would tell as much of a share as clustered ones do.
+) -> tuple[float, int]:
+    """Clustered rows divided by the design effect of their share.
 
-    The rows divided by the design effect, which is the variance of the share over
-    clusters beside that of as many independent rows, not below 1 (Rao and Scott,
-    Biometrics 48, 1992), and by the square of Student's 97.5 % point beside the normal
-    one: few clusters tell their spread badly (Korn and Graubard, Survey Methodology 24,
-    1998). In Wilson's interval that keeps to its level best (Dean and Pagano, Journal
-    of Survey Statistics and Methodology 3, 2015).
-
-    Where all rows are hits, or none is, nothing tells how alike the rows of a cluster
-    are: they count as wholly alike then, a cluster as one row. So a single miss may
-    make the interval narrower. Unequal weights have a design effect of their own then,
-    the one of Kish (Survey Sampling, 1965, section 11.2).
+    That is the variance of the share over clusters beside that of as many independent
+    rows, not below 1 (Rao and Scott, Biometrics 48, 1992). Where all rows are hits, or
+    none is, nothing tells how alike the rows of a cluster are: they count as wholly
+    alike then, a cluster as one row. So a single miss may make an interval narrower.
+    Unequal weights have a design effect of their own then, the one of Kish (Survey
+    Sampling, 1965, section 11.2).
 
     Parameters
     ----------
@@ -106,18 +106,52 @@ def effective_rows(
 
     Returns
     -------
-    float
+    n_rows : float
         0 of a single cluster: it tells nothing of others.
+    n_clusters : int
     """
     n, share = len(hits), float(np.average(hits, weights=weights))
     clusters = np.arange(n) if clusters is None else clusters
     error, count = mean_error(np.asarray(hits, np.float64), clusters, weights)
     if count < 2:
-        return 0.0
+        return 0.0, count
     if 0 < share < 1:
-        effect = max(1.0, error**2 * n / (share * (1 - share)))
-    else:
-        place = np.unique(clusters, return_inverse=True)[1]
-        sizes = np.bincount(place, weights)
-        effect = float(np.sum(sizes**2)) * n / float(sizes.sum()) ** 2
-    return n / effect * (NORMAL_975 / float(stdtrit(count - 1, 0.975))) ** 2
+        return n / max(1.0, error**2 * n / (share * (1 - share))), count
+    place = np.unique(clusters, return_inverse=True)[1]
+    sizes = np.bincount(place, weights)
+    return float(sizes.sum()) ** 2 / float(np.sum(sizes**2)), count
+
+
+def effective_rows(
+    hits: np.ndarray,
+    clusters: np.ndarray | None,
+    level: float = 0.05,
+    weights: np.ndarray | None = None,
+) -> float:
+    """How many independent rows would tell as much of a share as clustered ones do.
+
+    The rows of `independent_rows`, divided by the square of Student's quantile beside
+    the normal one: few clusters tell their spread badly (Korn and Graubard, Survey
+    Methodology 24, 1998). In Wilson's interval that keeps to its level best (Dean and
+    Pagano, Journal of Survey Statistics and Methodology 3, 2015).
+
+    Parameters
+    ----------
+    hits : ndarray of bool, shape (n_rows,)
+    clusters : ndarray of int, shape (n_rows,), or None
+        None: each row is one.
+    level : float
+        Of the interval: it covers 1 - level.
+    weights : ndarray of shape (n_rows,), optional
+        Of a weighted share.
+
+    Returns
+    -------
+    float
+        0 of a single cluster: it tells nothing of others.
+    """
+    n, count = independent_rows(hits, clusters, weights)
+    if count < 2:
+        return 0.0
+    few = normal_quantile(level) / float(stdtrit(count - 1, 1 - level / 2))
+    return n * few**2

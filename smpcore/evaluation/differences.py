@@ -20,7 +20,8 @@ class Difference:
     Parameters
     ----------
     mean : float
-        Of the losses: above 0, the first is better.
+        Of the losses, the second's less the first's: above 0, the first is better. Of
+        two sets of rows, the first's mean less the second's.
     low, high : float
         Interval of the same test: it excludes 0 exactly where ``p_value < level``.
     p_value : float

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from smpcore.codegen import used_inputs
-from smpcore.datasets import Preparation, as_numbers, as_text, listed, shown
+from smpcore.datasets import Dataset, Preparation, as_numbers, as_text, listed, shown
 from smpcore.errors import DatasetError, SmpcoreError
 from smpcore.model import PrototypeModel
 
@@ -155,7 +155,10 @@ def _retyped(
 
 
 def answer_rows(
-    model: PrototypeModel, preparation: Preparation, frame: pd.DataFrame
+    model: PrototypeModel,
+    preparation: Preparation,
+    frame: pd.DataFrame,
+    whole: Preparation | None = None,
 ) -> pd.DataFrame:
     """Answer rows, and say how far each is from what the model has seen.
 
@@ -167,14 +170,17 @@ def answer_rows(
         Preparation that the model was fitted with.
     frame : DataFrame of shape (n_rows, n_inputs)
         As `match_columns` gives it.
+    whole : Preparation, optional
+        Preparation whose other columns are checked as well; default: `preparation`.
 
     Returns
     -------
     DataFrame of shape (n_rows, ...)
         ``answer``; for a classifier ``margin`` (score of the answer less that of the
         runner-up) and one ``score of ...`` per class; ``out of range``, ``missing``
-        and ``unseen`` (categories) count the row's values that the model uses. Of a
-        calibrated classifier also ``probability`` (of the answer) and one
+        and ``unseen`` (categories) name the row's values that the model uses, and
+        ``not used by this model`` those out of range or unseen that it does not use. Of
+        a calibrated classifier also ``probability`` (of the answer) and one
         ``probability of ...`` per class; of a calibrated regression both ends of the
         90 % interval.
 
@@ -208,8 +214,69 @@ def answer_rows(
         table["margin"] = two_best[:, 1] - two_best[:, 0]
         for name, column in zip(model.classes, scores.T, strict=True):
             table[f"score of {name}"] = column
-    counted = preparation.report_rows(frame, used_inputs(model, preparation))
-    return pd.DataFrame({**table, **counted}, index=frame.index)
+    whole, used = whole or preparation, used_inputs(model, preparation)
+    table |= whole.report_rows(frame, used)
+    others = {spec.name for spec in whole.inputs}.difference(used)
+    idle = whole.report_rows(frame, others)
+    both = zip(idle["out of range"], idle["unseen"], strict=True)
+    table["not used by this model"] = ["; ".join(filter(None, pair)) for pair in both]
+    return pd.DataFrame(table, index=frame.index)
+
+
+def suggest_carried(dataset: Dataset, columns: Collection[str]) -> list[str]:
+    """Columns that tell rows apart: groups, times, and ignored ones without repeats.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Whose roles say what a column is for.
+    columns : collection of str
+        Columns of another table.
+
+    Returns
+    -------
+    list of str
+        Those of `columns` that its answers should carry.
+    """
+
+    def tells_apart(name: str, role: str) -> bool:
+        if role in ("group", "time"):
+            return True
+        is_idle = role == "ignore" and name not in dataset.forbidden
+        return is_idle and dataset.frame[name].is_unique
+
+    roles = dataset.roles.items()
+    return [name for name, role in roles if name in columns and tells_apart(name, role)]
+
+
+def carry_columns(
+    frame: pd.DataFrame, names: Collection[str], answers: pd.DataFrame
+) -> pd.DataFrame:
+    """Put columns of a table before the answers to its rows.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n_rows, n_columns)
+        Table with the rows that were answered, in their order.
+    names : collection of str
+        Columns to carry, as they are in the file.
+    answers : DataFrame of shape (n_rows, ...)
+        From `answer_rows`.
+
+    Returns
+    -------
+    DataFrame of shape (n_rows, n_names + ...)
+        A carried column with the name of an answer's column has "(file)" behind it.
+    """
+    carried = frame[list(names)].set_axis(answers.index, axis=0)
+    taken, titles = {*answers.columns, *names}, {}
+    for name in names:
+        title = name
+        while title in answers.columns or (title != name and title in taken):
+            title += " (file)"
+        taken.add(title)
+        titles[name] = title
+    return pd.concat([carried.rename(columns=titles), answers], axis=1)
 
 
 def labelled(

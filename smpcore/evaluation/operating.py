@@ -14,7 +14,8 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.scores import share_interval, wilson
+from smpcore.evaluation.rates import Rate, rate
+from smpcore.evaluation.scores import wilson
 from smpcore.model import PrototypeModel
 
 
@@ -114,7 +115,7 @@ def rates_at(
     band: float = 0.0,
     clusters: np.ndarray | None = None,
     weights: np.ndarray | None = None,
-) -> dict[str, tuple[int, int, float, float]]:
+) -> dict[str, Rate]:
     """Sensitivity and specificity of rows that took no part in choosing a threshold.
 
     Parameters
@@ -132,22 +133,16 @@ def rates_at(
 
     Returns
     -------
-    dict
-        ``sensitivity`` and ``specificity``: right answers, rows (of rows with weights
-        the sums of these), and both ends of Wilson's 95 % interval.
+    dict of str to Rate
+        ``sensitivity`` and ``specificity``: the right answers among the rows.
     """
     truth = np.asarray(truth, dtype=bool)
     right, sure = (margin > threshold) == truth, np.abs(margin - threshold) > band
     rates = {}
     for name, kind in (("sensitivity", truth), ("specificity", ~truth)):
         rows = kind & sure
-        if weights is None:
-            masses, (hits, n) = None, (int(right[rows].sum()), int(rows.sum()))
-        else:
-            masses = weights[rows]
-            hits, n = float(masses[right[rows]].sum()), float(masses.sum())
-        dependent = None if clusters is None else clusters[rows]
-        rates[name] = hits, n, *share_interval(right[rows], dependent, masses)
+        units, masses = (None if of is None else of[rows] for of in (clusters, weights))
+        rates[name] = rate(right[rows], units, weights=masses)
     return rates
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from smpcore.evaluation.clustered import mean_interval
-from smpcore.evaluation.scores import share_interval
+from smpcore.evaluation.rates import rate
 from smpcore.model import PrototypeModel
 
 #: Bins of a reliability table at most, and rows in each at least where there are more
@@ -81,7 +81,7 @@ def reliability(
         units, masses = (None if of is None else of[rows] for of in (clusters, weights))
         means = (np.average(of, weights=masses) for of in (p, hits))
         total = len(p) if masses is None else masses.sum()
-        limits = share_interval(hits, units, masses)
+        limits = rate(hits, units, weights=masses).interval
         lines.append((p.min(), p.max(), *means, *limits, len(p), total))
     names = ["from", "to", "probability", "share", "low", "high", "rows", "weight"]
     return pd.DataFrame(lines, columns=names)
@@ -138,7 +138,7 @@ def brier_score(
     errors = np.array(probabilities)
     errors[np.arange(len(errors)), y_encoded] -= 1
     losses = np.sum(errors**2, axis=1) / (2 if n_classes == 2 else 1)
-    low, high = mean_interval(losses, clusters, weights)
+    low, high = mean_interval(losses, clusters, weights=weights)
     return float(np.average(losses, weights=weights)), low, high
 
 
@@ -176,7 +176,7 @@ def decision_curve(
         price = threshold / (1 - threshold)
         benefit = np.where(truth, 1.0, -price)
         treated = benefit * (probability >= threshold)
-        low, high = mean_interval(treated, clusters, weights)
+        low, high = mean_interval(treated, clusters, weights=weights)
         mean, of_all = (np.average(of, weights=weights) for of in (treated, benefit))
         lines.append((threshold, mean, low, high, of_all, 0.0))
     names = ["threshold", "net_benefit", "low", "high", "treat_all", "treat_none"]
@@ -212,7 +212,7 @@ def interval_coverage(
     for coverage in COVERAGES:
         low, high = model.intervals(X, coverage).T
         inside = (low <= y) & (y <= high)
-        half, limits = (high - low)[0] / 2, share_interval(inside, clusters)
+        half, limits = (high - low)[0] / 2, rate(inside, clusters).interval
         lines.append((coverage, half, inside.mean(), *limits, inside.sum(), len(y)))
     names = ["coverage", "half_width", "share", "low", "high", "covered", "rows"]
     return pd.DataFrame(lines, columns=names)

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.clustered import NORMAL_975, effective_rows
+from smpcore.evaluation.clustered import effective_rows, normal_quantile
 from smpcore.evaluation.errors import RegressionScores
 from smpcore.model import PrototypeModel
 
 
-def wilson(hits: float, n: float) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share.
+def wilson(hits: float, n: float, level: float = 0.05) -> tuple[float, float]:
+    """Wilson's interval of a share.
 
     Written out because it is read at every picture of a drag: scipy's binomtest gives
     the same (a test holds it) but solves for a p-value first.
@@ -26,43 +26,19 @@ def wilson(hits: float, n: float) -> tuple[float, float]:
     hits, n : float
         `hits` of `n` rows; of dependent rows as many as there are independent ones in
         them (`effective_rows`). No rows tell nothing: from 0 to 1.
+    level : float
+        The interval covers 1 - level: 95 % by default.
 
     Returns
     -------
     low, high : float
     """
-    z2 = NORMAL_975**2
+    quantile = normal_quantile(level)
+    z2 = quantile**2
     middle = (hits + z2 / 2) / (n + z2)
     spread = (hits * (n - hits) / n if n else 0.0) + z2 / 4
-    half = NORMAL_975 * math.sqrt(spread) / (n + z2)
+    half = quantile * math.sqrt(spread) / (n + z2)
     return max(0.0, middle - half), min(1.0, middle + half)
-
-
-def share_interval(
-    hits: np.ndarray,
-    clusters: np.ndarray | None = None,
-    weights: np.ndarray | None = None,
-) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share of rows; dependent rows count for less.
-
-    Parameters
-    ----------
-    hits : ndarray of bool, shape (n_rows,)
-        Whether each row counts for the share.
-    clusters : ndarray of int, shape (n_rows,), optional
-        Which rows depend on each other.
-    weights : ndarray of shape (n_rows,), optional
-        Of a weighted share.
-
-    Returns
-    -------
-    low, high : float
-        From 0 to 1 without rows.
-    """
-    n = float(len(hits))
-    if n and (clusters is not None or weights is not None):
-        n = effective_rows(hits, clusters, weights)
-    return wilson(float(np.average(hits, weights=weights)) * n if n else 0.0, n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,8 +167,10 @@ def count_answers(
         weighted = np.bincount(cells, weights[known], n_classes**2).reshape(shape)
     if known.any() and (clusters is not None or weights is not None):
         hits = truth[known] == answers[known]
-        of_rows = (None if of is None else of[known] for of in (clusters, weights))
-        effective = effective_rows(hits, *of_rows)
+        units, masses = (
+            None if of is None else of[known] for of in (clusters, weights)
+        )
+        effective = effective_rows(hits, units, weights=masses)
     return Scores(confusion, classes, effective, weighted)
 
 

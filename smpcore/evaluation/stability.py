@@ -21,6 +21,8 @@ _STOPPED = 2
 _DRAWS = 50
 #: Refits with a feature, and without it, before a substitute for it is told.
 FEWEST_REFITS = 10
+#: From this similarity on a prototype of another fit is the same one.
+SAME_PROTOTYPE = 0.5
 
 
 def redraw(
@@ -248,6 +250,68 @@ def stability(
         np.array([_substitutes(c, used[there[:, j], j]) for j, c in enumerate(chosen)]),
         there.sum(axis=0)[:, None] - used.sum(axis=0),
     )
+
+
+def match_prototypes(
+    model: PrototypeModel, other: PrototypeModel
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find each prototype of a model in another one, after a refit say.
+
+    Prototypes of one class are paired one to one so that their similarities sum to the
+    most. The similarity of directions is the cosine of their weights. That of cases is
+    1 minus their root mean squared distance over the features that a model uses, in
+    quarters of the training range, about standard deviations. Only features that both
+    models have are compared.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+        Model whose prototypes are looked for.
+    other : PrototypeModel
+        Model in which they are looked for; with the same classes.
+
+    Returns
+    -------
+    partners : ndarray of int, shape (n_prototypes,)
+        Number of the prototype in `other`; -1 where its class has none left.
+    similarities : ndarray of shape (n_prototypes,)
+        1: the same; from `SAME_PROTOTYPE` on it is the same prototype with changed
+        numbers. NaN without a partner.
+    """
+    partners = np.full(model.n_prototypes, -1)
+    similarities = np.full(model.n_prototypes, np.nan)
+    rows = _comparable(model, other)
+    for output in range(model.n_outputs):
+        here = np.flatnonzero(model.prototype_labels == output)
+        there = np.flatnonzero(other.prototype_labels == output)
+        pairs = rows[0][here][:, None], rows[1][there][None]
+        if model.is_linear:
+            alike = _cosines(*pairs)
+        else:
+            alike = 1.0 - np.sqrt(((pairs[0] - pairs[1]) ** 2).mean(axis=-1))
+        for i, j in zip(*linear_sum_assignment(-alike), strict=True):
+            partners[here[i]], similarities[here[i]] = there[j], alike[i, j]
+    return partners, similarities
+
+
+def _comparable(
+    model: PrototypeModel, other: PrototypeModel
+) -> tuple[np.ndarray, np.ndarray]:
+    """Prototypes of both as rows of the features that both have, in one unit."""
+    place = {name: f for f, name in enumerate(other.feature_names)}
+    common = [f for f, name in enumerate(model.feature_names) if name in place]
+    there = [place[model.feature_names[f]] for f in common]
+    used = model.support[common] | other.support[there]
+    here, there = np.array(common, int)[used], np.array(there, int)[used]
+    if not here.size:  # nothing to tell them apart
+        return np.zeros((model.n_prototypes, 1)), np.zeros((other.n_prototypes, 1))
+    if model.is_linear:
+        return model.weights[:, here], other.weights[:, there]
+    unit = (model.high - model.low)[here] / 4
+    unit = np.where(unit > 0, unit, 1.0)
+    rows = (shapes_of(one) * one.scale + one.center for one in (model, other))
+    first, second = rows
+    return first[:, here] / unit, second[:, there] / unit
 
 
 def _cosines(rows: np.ndarray, shapes: np.ndarray) -> np.ndarray:

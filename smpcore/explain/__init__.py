@@ -1,5 +1,6 @@
 """Why a model answers as it does, and what its prototypes are."""
 
+from smpcore.explain.case import Case, CaseExplainer
 from smpcore.explain.cases import (
     Oddities,
     contrasts,
@@ -16,6 +17,7 @@ from smpcore.explain.contributions import (
 )
 from smpcore.explain.embedding import embedding
 from smpcore.explain.flip import Counterfactual, changed_columns, counterfactual
+from smpcore.explain.moves import single_column_changes
 from smpcore.explain.points import (
     PointsTable,
     Rule,
@@ -32,6 +34,8 @@ from smpcore.explain.tables import (
 from smpcore.explain.words import rule_in_words
 
 __all__ = [
+    "Case",
+    "CaseExplainer",
     "Contributions",
     "Counterfactual",
     "Oddities",
@@ -56,5 +60,6 @@ __all__ = [
     "rule_in_words",
     "score_card",
     "score_leads",
+    "single_column_changes",
     "wins",
 ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smpcore.datasets import Input, Preparation
+from smpcore.datasets import Input, Preparation, plain_number
 from smpcore.explain.words import comparison_in_words, rule_in_words, score_sums
 from smpcore.model import PrototypeModel
 
@@ -250,7 +250,7 @@ def _step(spec: Input, step: float, origin: float) -> str:
 
 def _text(number: float) -> str:
     """A number that is read aloud: three digits, large ones in full."""
-    return f"{number:.0f}" if 100 <= abs(number) < 1e7 else f"{number:.3g}"
+    return plain_number(number, 3)
 
 
 def _cases(

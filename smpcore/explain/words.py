@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from smpcore.datasets import plain_number
 from smpcore.explain.flip import pieces
 from smpcore.model import PrototypeModel
 
@@ -70,7 +71,8 @@ def _linear(model: PrototypeModel) -> list[str]:
     if alone >= 0:
         other = 1 - alone
         tests = [
-            f"{_sum(model, weights[j])} {'>' if other else '≥'} {0 - constants[j]:.4g}"
+            f"{_sum(model, weights[j])} {'>' if other else '≥'} "
+            f"{plain_number(0 - constants[j])}"
             for j in np.flatnonzero(labels == other)
         ]
         if len(tests) == 1:
@@ -91,12 +93,16 @@ def _sum(model: PrototypeModel, weights: np.ndarray, constant: float = 0.0) -> s
     for f in order[:_MOST_TERMS]:
         sign = "−" if weights[f] < 0 else "+"
         lead = f" {sign} " if text else ("−" if sign == "−" else "")
-        text += f"{lead}{abs(weights[f]):.4g} · {model.feature_names[f]}"
+        text += f"{lead}{plain_number(abs(weights[f]))} · {model.feature_names[f]}"
     if len(order) > _MOST_TERMS:
         text += f" + {len(order) - _MOST_TERMS} smaller terms"
     if constant or not text:
         sign = "−" if constant < 0 else "+"
-        text += f" {sign} {abs(constant):.4g}" if text else f"{constant:.4g}"
+        text += (
+            f" {sign} {plain_number(abs(constant))}"
+            if text
+            else f"{plain_number(constant)}"
+        )
     return text
 
 
@@ -137,6 +143,8 @@ def _alike(model: PrototypeModel) -> list[str]:
         return lines
     for j, output in enumerate(model.prototype_labels):
         weight = model.votes[j, output]
-        weight_text = f" (weight {weight:.3g})" if model.pooling == "sum" else ""
+        weight_text = (
+            f" (weight {plain_number(weight, 3)})" if model.pooling == "sum" else ""
+        )
         lines.append(f"Prototype {j + 1}: class {model.classes[output]}{weight_text}.")
     return lines

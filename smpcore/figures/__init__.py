@@ -14,6 +14,7 @@ from smpcore.figures.maps import (
     difference_map,
     window_points,
 )
+from smpcore.figures.performance import group_values, predicted_actual
 from smpcore.figures.portraits import (
     channels,
     densities,
@@ -52,10 +53,12 @@ __all__ = [
     "densities",
     "difference_map",
     "embeddings",
+    "group_values",
     "missing_values",
     "pca_view",
     "picture",
     "precision_recall",
+    "predicted_actual",
     "prediction_raster",
     "reliability",
     "roc",

@@ -58,7 +58,7 @@ def picture(
             zmax=color_range[1],
             colorscale=_SIGNED if signed else "Greys_r",
             showscale=False,
-            hovertemplate="row %{y}, column %{x}: %{z:.3g}<extra></extra>",
+            hovertemplate="row %{y}, column %{x}: %{z:.3~r}<extra></extra>",
         )
     )
     gone = np.argwhere(np.isnan(image))
@@ -204,7 +204,7 @@ def signed_bars(
                 "pattern": {"shape": ["" if v > 0 else "/" for v in values[order]]},
             },
             customdata=labels,
-            hovertemplate="%{customdata}: %{x:.4g}<extra></extra>",
+            hovertemplate="%{customdata}: %{x:.4~r}<extra></extra>",
         )
     )
     bars_layout(figure, len(order), x_title, y_title)

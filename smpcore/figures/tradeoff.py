@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from smpcore.datasets.quoting import plain_number
 from smpcore.figures.charts import OKABE_ITO, SYMBOLS
 
 #: Grey that is told from both backgrounds.
@@ -162,7 +163,7 @@ def _family(
             unselected={"marker": {"opacity": 1.0}},
             text=part["text"],
             customdata=part["at"],
-            hovertemplate="%{text}<br>%{y:.4g} at %{x:.4g}<br>" + words,
+            hovertemplate="%{text}<br>%{y:.4~r} at %{x:.4~r}<br>" + words,
         )
         labelled = True
 
@@ -245,9 +246,9 @@ def _curve(
         mode="lines+markers",
         marker={"size": 4},
         line={"color": OKABE_ITO[0], "shape": "linear"},
-        text=[f"{value:.4g}" for value in points["threshold"]],
-        hovertemplate="%{text}: %{y:.3g} at %{x:.3g}",
-        name="validation rows",
+        text=[f"{plain_number(value)}" for value in points["threshold"]],
+        hovertemplate="%{text}: %{y:.3~r} at %{x:.3~r}",
+        name="rows",
     )
     here = points.iloc[(points["threshold"] - threshold).abs().argsort()[:1]]
     figure.add_scatter(

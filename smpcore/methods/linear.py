@@ -64,7 +64,7 @@ SMP = Method(
             "flag",
             help="Without a bias, all borders meet at the data mean. Its "
             "ridge, μη but at least 0.001, raises the softmax of rare classes; class "
-            "weights or a threshold on Trade-off get them predicted.",
+            "weights or a threshold on Performance get them predicted.",
             advanced=True,
         ),
         Param(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from smpcore.datasets.quoting import shorten_name
+from smpcore.datasets.quoting import plain_number, shorten_name
 from smpcore.model.portraits import as_image, portraits
 
 if TYPE_CHECKING:
@@ -82,6 +84,53 @@ def facts(model: PrototypeModel) -> dict[str, str]:
     }
 
 
+#: How every document looks.
+_STYLE = """
+body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
+  color: #1b1f24; background: #fff }
+table { border-collapse: collapse; margin: .5rem 0 }
+td, th { border: 1px solid #c5cad1; padding: .2rem .6rem; text-align: left }
+.wide { overflow-x: auto }
+"""
+#: It keeps a browser from running or fetching anything, whatever is inside.
+_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+)
+
+
+def document(title: str, body: str, style: str = "", script: str = "") -> str:
+    """A whole HTML document that needs no network.
+
+    Parameters
+    ----------
+    title : str
+        Name of the document.
+    body : str
+        HTML in which every text is escaped.
+    style : str
+        CSS besides that of all documents.
+    script : str
+        The only script that a browser may run: the policy names its hash.
+
+    Returns
+    -------
+    str
+    """
+    policy = _POLICY
+    if script:
+        script = f"\n{script}"
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        policy += f"; script-src 'sha256-{digest}'"
+        body += f'\n<script type="module">{script}</script>'
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{_STYLE}{style}</style>\n</head>\n"
+        f"<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
 def html_table(lines: Sequence[Mapping[str, Any]]) -> str:
     """A table with the keys of its first line as headings, if they are not blank."""
     if not lines:
@@ -101,7 +150,7 @@ def html_table(lines: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _text(value: Any) -> str:
-    return f"{value:.5g}" if isinstance(value, float) else str(value)
+    return f"{plain_number(value, 5)}" if isinstance(value, float) else str(value)
 
 
 def portrait(
@@ -203,8 +252,8 @@ def _bars(
         lines.append(
             f'<rect x="{start:.2f}%" y="{22 * i + 3}" width="{length:.2f}%" '
             f'height="16" fill="rgb{tint}"/><text x="{2 * _MIDDLE + 1}%" '
-            f'y="{22 * i + 16}" font-size="14" fill="currentColor">{texts[f]:.4g} '
-            f"{escape(label)}</text>"
+            f'y="{22 * i + 16}" font-size="14" fill="currentColor">'
+            f"{plain_number(texts[f])} {escape(label)}</text>"
         )
     height = 22 * len(order)
     middle = f'<line x1="{_MIDDLE}%" x2="{_MIDDLE}%" y2="{height}" stroke="#555"/>'

@@ -6,15 +6,13 @@ that a browser may run is the one whose hash the page's policy names.
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from smpcore.datasets import plain_number
 from smpcore.explain import rule_in_words
 from smpcore.model import PrototypeModel, portraits
-from smpcore.model.html import facts, html_table, portrait
+from smpcore.model.html import document, facts, html_table, portrait
 from smpcore.report.calculator import Calculator, calculator_html
 from smpcore.report.page import Page, Section
 
@@ -90,25 +88,8 @@ def report(model: PrototypeModel, page: Page | None = None) -> str:
         )
     else:
         sections.append("<p>None.</p>")
-    return _document(page.title, sections, script)
-
-
-def _document(title: str, sections: Sequence[str], script: str) -> str:
-    """A whole page. Its policy keeps a browser from running or fetching all else."""
-    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'"
-    policy += "; form-action 'none'"
-    if script:
-        script = f"\n{script}"
-        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-        policy += f"; script-src 'sha256-{digest}'"
-        sections = [*sections, f'<script type="module">{script}</script>']
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{_STYLE}</style>\n</head>\n"
-        f"<body>\n<h1>{escape(title)}</h1>\n" + "\n".join(sections)
-    ) + "\n</body>\n</html>\n"
+    body = "\n".join([f"<h1>{escape(page.title)}</h1>", *sections])
+    return document(page.title, body, _STYLE, script)
 
 
 def _section(section: Section) -> str:
@@ -135,7 +116,9 @@ def _points(page: Page) -> list[str]:
                 page.names.get(table.prototype) or f"Prototype {table.prototype + 1}"
             )
             name = f"{title}: {name}"
-        start = "" if table.start is None else f", constant {table.start:.3g}"
+        start = (
+            "" if table.start is None else f", constant {plain_number(table.start, 3)}"
+        )
         lines += [f"<h3>{escape(name + start)}</h3>", html_table(table.lines)]
         if more := table.n_left_out:
             lines.append(

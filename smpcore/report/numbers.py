@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from smpcore.datasets import plain_number
 from smpcore.model import PrototypeModel
 from smpcore.report.page import Section
 
@@ -164,4 +165,4 @@ def _is_identity(mixing: np.ndarray) -> bool:
 
 
 def _text(value: Any) -> str:
-    return f"{float(value):.9g}"
+    return plain_number(value, 9)

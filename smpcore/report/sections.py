@@ -12,10 +12,9 @@ import pandas as pd
 
 import smpcore
 from smpcore.codegen import compile_model, model_id
-from smpcore.datasets import Dataset, Preparation, Split, list_names
+from smpcore.datasets import Dataset, Preparation, Split, list_names, plain_number
 from smpcore.errors import ExportError
-from smpcore.evaluation import class_numbers, wilson
-from smpcore.evaluation.clustered import effective_rows
+from smpcore.evaluation import class_numbers, rate
 from smpcore.model import PrototypeModel
 from smpcore.report.page import Section
 
@@ -78,7 +77,7 @@ def columns_section(
 def _range(column: Any) -> str:
     if column.kind == "category":
         return list_names(column.levels, _MOST_LEVELS)
-    return f"{column.low:.6g} to {column.high:.6g}"
+    return f"{plain_number(column.low, 6)} to {plain_number(column.high, 6)}"
 
 
 def parts_section(dataset: Dataset, division: Split, opened: str) -> Section:
@@ -146,7 +145,7 @@ def _target_summary(dataset: Dataset, rows: np.ndarray) -> dict[str, str]:
     names = "mean of the target", "standard deviation of the target"
     y = dataset.y[rows]
     values = (y.mean(), y.std()) if len(rows) else (np.nan, np.nan)
-    return {n: f"{value:.5g}" for n, value in zip(names, values, strict=True)}
+    return {n: plain_number(value, 5) for n, value in zip(names, values, strict=True)}
 
 
 def confusion_section(
@@ -158,8 +157,9 @@ def confusion_section(
     ----------
     model : PrototypeModel
         Classifier that answers.
-    parts : mapping of str to (ndarray, ndarray, ndarray or None)
-        Title of a part -> inputs, true labels, and which rows depend on each other.
+    parts : mapping of str to (ndarray, ndarray, ndarray or None, ndarray or None)
+        Title of a part -> inputs, true labels, which rows depend on each other, and
+        weights of the rows.
 
     Returns
     -------
@@ -169,14 +169,14 @@ def confusion_section(
         "Rows of a table are true classes, columns predictions. Recall: share of a "
         "class that is found, with Wilson's 95 % interval."
     ]
-    for title, (X, y, clusters) in parts.items():
+    for title, (X, y, *of_rows) in parts.items():
         truth = class_numbers(y, model.classes)
         answers = model.decide(model.scores(X))
         n_unsure = int((~model.sure(X)).sum())
         words = f"{title}: {int((truth == answers).sum())} of {len(y)} rows are right."
         if model.band:
             words += f" {n_unsure} are within the band and counted like all others."
-        blocks += [words, _confusion(model.classes, truth, answers, clusters)]
+        blocks += [words, _confusion(model.classes, truth, answers, *of_rows)]
     return Section("Confusion matrix and recall", blocks)
 
 
@@ -185,6 +185,7 @@ def _confusion(
     truth: np.ndarray,
     answers: np.ndarray,
     clusters: np.ndarray | None,
+    weights: np.ndarray | None = None,
 ) -> list[dict[str, str]]:
     lines = []
     for number, label in enumerate(classes):
@@ -193,15 +194,14 @@ def _confusion(
         line = {"true class": str(label)}
         for other, count in zip(classes, counts, strict=True):
             line[f"predicted {other}"] = str(count)
-        n, hits = int(of_class.sum()), int(counts[number])
-        line |= {"rows": str(n), "recall": "", "95 % interval": ""}
-        if n:
-            effective = float(n)
-            if clusters is not None:
-                correct = answers[of_class] == number
-                effective = effective_rows(correct, clusters[of_class])
-            low, high = wilson(hits / n * effective, effective)
-            line["recall"] = f"{100 * hits / n:.1f} %"
+        units, masses = (
+            None if of is None else of[of_class] for of in (clusters, weights)
+        )
+        recall = rate(answers[of_class] == number, units, weights=masses)
+        line |= {"rows": str(recall.n), "recall": "", "95 % interval": ""}
+        if recall.n:
+            low, high = recall.interval
+            line["recall"] = f"{100 * recall.share:.1f} %"
             line["95 % interval"] = f"{100 * low:.1f} to {100 * high:.1f} %"
         lines.append(line)
     return lines

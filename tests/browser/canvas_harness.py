@@ -51,6 +51,7 @@ def start(kind: str) -> dict:
             "label": label.astype("u1"),
             "part": rng.choice(3, rows, p=[0.6, 0.2, 0.2]).astype("u1"),
             "row": np.arange(rows, dtype="i4"),
+            "number": np.arange(1, rows + 1, dtype="i4"),
         },
         "basis": basis,
         "owner": owner,
@@ -304,8 +305,10 @@ def edit(state: dict, message: dict) -> None:
                 at[np.flatnonzero(same)[-1:]] = True
             points = {name: array[~at] for name, array in points.items()}
             points["row"] = np.arange(len(points["row"]), dtype="i4")
+            points["number"] = points["row"] + 1
         else:
             new = {**message, "part": 0, "row": points["row"].max() + 1}
+            new["number"] = new["row"] + 1
             points = {
                 name: np.append(array, array.dtype.type(new[name]))
                 for name, array in points.items()

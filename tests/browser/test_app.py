@@ -23,7 +23,16 @@ from smpcore import METHODS
 from tests.browser.canvas_page import wait_quiet, wait_until
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("", "data", "prototypes", "tradeoff", "compare", "apply", "export")
+PAGES = (
+    "",
+    "data",
+    "prototypes",
+    "tradeoff",
+    "compare",
+    "performance",
+    "apply",
+    "export",
+)
 #: Addresses of what a page makes itself.
 OWN = ("data:", "blob:", "about:")
 

@@ -32,8 +32,8 @@ def test_keyboard_only(visit: Callable[..., Page]) -> None:
     page.keyboard.press("0")
     expect(canvas(page)).to_have_attribute("data-zoom", "1")
     page.keyboard.press("]")
-    expect(page.locator(".here")).to_contain_text("Row 0")
-    expect(page.locator(".unseen[aria-live]")).to_contain_text("Row 0")
+    expect(page.locator(".here")).to_contain_text("Row 1")
+    expect(page.locator(".unseen[aria-live]")).to_contain_text("Row 1")
     points = heard(page)["points"]
     page.get_by_role("button", name="Add (tool)").press("Enter")
     canvas(page).focus()

@@ -39,7 +39,7 @@ FAINT = """() => {
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["tradeoff", "export"])
+@pytest.mark.parametrize("path", ["tradeoff", "performance", "export"])
 def test_text_stands_out(visit, path, theme):  # noqa: F811
     page = visit(f"{path}?data=moons", color_scheme=theme)
     expect(page.get_by_test_id("stCaptionContainer").last).to_be_visible(timeout=60_000)

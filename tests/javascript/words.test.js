@@ -5,7 +5,7 @@ import { nearestIndex } from "../../assets/canvas/controls.js";
 import { brief, percent, say, signed, ticks } from "../../assets/canvas/elements.js";
 
 test("numbers have sensible digits", () => {
-  const said = { 0: "0", 42: "42", 0.0031623: "0.00316", 1.2e-5: "1.2e-5", 3e6: "3e6", 1234.5: "1230" };
+  const said = { 0: "0", 42: "42", 0.0031623: "0.00316", 1.2e-5: "1.2e-5", 3e6: "3000000", 3e9: "3e9", 1745.3: "1745" };
   for (const [value, words] of Object.entries(said)) assert.equal(say(Number(value)), words);
   assert.equal(say(-42), "−42");
   assert.equal(say(NaN), "–");

@@ -24,6 +24,8 @@ HOLES = pd.DataFrame({"a": [1.0, None, 2.5], "b": [1, 2, 3], "y": ["p", "q", "p"
 POINTS = pd.DataFrame(
     {"method": ["a"], "parameter": ["p"], "value": [1.0], "mean": [0.7]}
 ).assign(error=0.1, n_nonzeros=3.0, front=True, undecided=False, best=True)
+GROUPS = pd.DataFrame({"group": ["a", "b"], "rows": [9, 20], "few": [True, False]})
+GROUPS = GROUPS.assign(value=0.5, low=0.2, high=0.9, p_value=0.01)
 
 
 def _series():
@@ -47,11 +49,15 @@ MAKERS = {
         VIEW, np.zeros((4, 4)), XY, CODES, ["a", "b", "c", "d"]
     ),
     "embeddings": lambda: figures.embeddings(XY, XY, CODES, CLASSES),
+    "group_values": lambda: figures.group_values(GROUPS, "accuracy", 0.8, True),
     "missing_values": lambda: figures.missing_values(make_dataset(HOLES, "holes")),
     "picture": lambda: figures.picture(
         np.ones(6), (2, 3), "t", (0.0, 1.0), False, width=90
     ),
     "precision_recall": lambda: figures.precision_recall(CURVES, 0.5),
+    "predicted_actual": lambda: figures.predicted_actual(
+        np.arange(3.0), np.ones(3), np.arange(3)
+    ),
     "roc": lambda: figures.roc(CURVES, 0.5),
     "scatter": lambda: figures.scatter(IRIS, ALL, *IRIS.feature_columns[:2]),
     "series": _series,

@@ -25,6 +25,7 @@ from smpcore.codegen.program import (
     WeightedInputs,
     WeightedSums,
 )
+from smpcore.codegen.target import Target
 from smpcore.codegen.targets.onnx_graph import OPSET, Graph, whole_labels
 from smpcore.errors import ExportError
 
@@ -269,7 +270,7 @@ def _classes(graph: Graph, model: CompiledModel, rows: str) -> dict[str, str]:
     return {"scores": scores, "index": index, "label": label}
 
 
-def onnx(package: Package) -> Files:
+def _onnx(package: Package) -> Files:
     """The ONNX file, an example that tries it, and the model for programs."""
     name, model = package.name, package.model
     answer = "value" if model.is_regression else "scores"
@@ -290,7 +291,7 @@ def onnx(package: Package) -> Files:
     }
 
 
-def use_of_onnx(package: Package) -> str:
+def _use_of_onnx(package: Package) -> str:
     """How an ONNX file is tried and used.
 
     Parameters
@@ -359,3 +360,5 @@ wrong = (np.abs(found - wanted) > {room}).any(axis=1).sum()
 print("{name} {id} format {version} selftest:", wrong, "of", len(rows), "differ")
 raise SystemExit(int(wrong > 0))
 '''
+
+ONNX = Target("ONNX", _onnx, _use_of_onnx, ("float32",), in_c=False)

@@ -1,10 +1,14 @@
-"""What the languages share that are run from their source: the constants of a model.
+"""What the languages share that are run from their source.
 
-A value is a plain one, a list, or an array: of float32 or of integers.
+The constants of a model, and which functions its operations need: a language has a
+text for each. The value of a constant is a plain one, a list, or an array: of float32
+or of integers.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping
 from functools import singledispatch
 from typing import Any
 
@@ -114,6 +118,101 @@ def _(operation: FixedPointSimilarities) -> Constants:
         "TABLE": TABLE,
         **_arrays(operation, "anchor"),
     }
+
+
+@singledispatch
+def functions_of(operation: Operation, texts: Mapping[str, str]) -> tuple[str, ...]:
+    """Give the functions that compute an operation.
+
+    Parameters
+    ----------
+    operation : Operation
+    texts : mapping of str to str
+        Name of a function, or of a part of one, -> its text in a language.
+
+    Returns
+    -------
+    tuple of str
+        What the last one needs, then that one: named as the operation.
+    """
+    raise NotImplementedError(type(operation).__name__)
+
+
+def _named(*names: str) -> Callable[[Operation, Mapping[str, str]], tuple[str, ...]]:
+    return lambda operation, texts: tuple(texts[name] for name in names)
+
+
+functions_of.register(WeightedInputs, _named("term", "weighted inputs"))
+functions_of.register(WeightedSums, _named("weighted sums"))
+functions_of.register(SparseCode, _named("bits", "inverse root", "sparse code"))
+functions_of.register(FixedPointFeatures, _named("term", "fixed point features"))
+
+
+@functions_of.register
+def _(operation: Features, texts: Mapping[str, str]) -> tuple[str, ...]:
+    needed, names = ["term"], ["features"]
+    names.append("moved" if operation.is_moved else "not moved")
+    if operation.normalise:
+        needed += ["bits", "inverse root", "added"]
+    if "mean" in operation.normalise:
+        names.append("less the mean")
+    names.append("of length 1" if operation.normalise else "of any length")
+    text = "".join(texts[name] for name in names)
+    return *(texts[name] for name in needed), text
+
+
+@functions_of.register
+def _(operation: Similarities, texts: Mapping[str, str]) -> tuple[str, ...]:
+    step, finish, _ = operation.kind
+    needed = ["bits", "inverse root"] if finish == "ratio" else []
+    if operation.kind.is_exponential:
+        needed += ["bits", "exp2"]
+    text = texts["similarities"].replace("@step@", texts[f"step {step}"])
+    text = text.replace("@finish@", texts[f"finish {finish}"])
+    return *(texts[name] for name in needed), text
+
+
+@functions_of.register
+def _(operation: FixedPointSimilarities, texts: Mapping[str, str]) -> tuple[str, ...]:
+    text, size = texts["fixed point similarities"], texts[f"power {operation.power}"]
+    return (text.replace("@size@", size),)
+
+
+def script(
+    model: Any, texts: Mapping[str, str], call: str
+) -> tuple[Constants, list[str], list[str]]:
+    """Put the operations of a model together.
+
+    Parameters
+    ----------
+    model : CompiledModel or QuantModel
+    texts : mapping of str to str
+        See `functions_of`; "name" is "snake_case" or "camelCase".
+    call : str
+        The values of its inputs.
+
+    Returns
+    -------
+    constants : dict of str to value
+    functions : list of str
+    calls : list of str
+        What each operation is given, then the scores of all rows.
+    """
+    constants = constants_of_inputs(model) | constants_of_answer(model)
+    functions, calls = [], [call]
+    for operation in model.operations:
+        constants |= constants_of(operation)
+        functions += functions_of(operation, texts)
+        words = re.findall("[A-Z][a-z]*", type(operation).__name__)
+        calls.append(f"{_name(words, texts['name'])}({calls[-1]})")
+    return constants, functions, calls
+
+
+def _name(words: list[str], like: str) -> str:
+    """Words as a name: "snake_case" or "camelCase"."""
+    if like == "snake_case":
+        return "_".join(words).lower()
+    return words[0].lower() + "".join(words[1:])
 
 
 def constants_of_inputs(model: Any) -> Constants:

@@ -7,6 +7,7 @@ import numpy as np
 from smpcore.codegen.package import Files, Package
 from smpcore.codegen.program import WeightedInputs
 from smpcore.codegen.quantised import QuantModel
+from smpcore.codegen.target import Target
 from smpcore.codegen.targets.verilog_modules import (
     LICENCE,
     MAX_PARALLEL_TERMS,
@@ -19,7 +20,7 @@ from smpcore.codegen.vectors import TestVectors
 from smpcore.errors import ExportError
 
 #: Ends of the names of the files -> what they are.
-VERILOG_FILES = {
+_FILES = {
     ".v": "the model: one multiply-accumulate unit",
     "_tb.v": "its testbench: tries the test vectors",
     "_parallel.v": "the model without a clock",
@@ -171,7 +172,7 @@ endmodule
 )
 
 
-def verilog(package: Package) -> Files:
+def _verilog(package: Package) -> Files:
     """Modules of a linear model in integers, and their testbenches.
 
     Parameters
@@ -204,7 +205,7 @@ def verilog(package: Package) -> Files:
     return {**package.documents, **files}
 
 
-def use_of_verilog(package: Package) -> str:
+def _use_of_verilog(package: Package) -> str:
     """How the modules are tried and used.
 
     Parameters
@@ -240,3 +241,6 @@ clock and answers as fast as its gates; `{name}_parallel_tb.v` tests it.
    While `score_valid` is high, `score` ({score} bits) and `score_class` show the score
    of one prototype.
 {parallel}"""
+
+
+VERILOG = Target("Verilog", _verilog, _use_of_verilog, ("int16", "int8"), False, _FILES)

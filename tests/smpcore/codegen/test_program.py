@@ -33,8 +33,6 @@ from smpcore.codegen.program import (
 from smpcore.codegen.similarities import SIMILARITIES
 from smpcore.codegen.targets import onnx, scripts
 from smpcore.codegen.targets.c99 import source
-from smpcore.codegen.targets.javascript.operations import javascript_of
-from smpcore.codegen.targets.python.operations import python_of
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
 from tests.smpcore.codegen.random_models import random_linear
 
@@ -51,9 +49,8 @@ READERS = {
     "bounds": (bounds._bounds, KINDS - IN_INTEGERS),
     "c99": (source._code, IN_BOTH | {SparseCode}),
     "onnx": (onnx._write, KINDS - IN_INTEGERS - {SparseCode}),
-    "scripts": (scripts.constants_of, KINDS),
-    "python": (python_of, KINDS),
-    "javascript": (javascript_of, KINDS),
+    "constants of scripts": (scripts.constants_of, KINDS),
+    "functions of scripts": (scripts.functions_of, KINDS),
 }
 
 

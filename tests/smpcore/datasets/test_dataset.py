@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smpcore.datasets import Dataset, load_dataset, make_dataset, read_table
+from smpcore.datasets import Dataset, forbid, load_dataset, make_dataset, read_table
 from smpcore.errors import DatasetError
 
 ROLES = {"a": "feature", "b": "feature", "y": "target"}
@@ -356,3 +356,18 @@ def test_a_table_of_two_classes_can_have_other_roles():
     assert cut.y.tolist() == ["P", "P", "P", "N"]
     other = cut.with_roles({"a": "ignore"})
     assert (other.feature_columns, other.y.tolist()) == (["b"], cut.y.tolist())
+
+
+def test_rows_are_numbered_as_in_the_file():
+    frame = pd.DataFrame({"a": [1.0, 2, 3, 4, 5], "y": ["p", None, "q", None, "q"]})
+    dataset = make_dataset(frame, "few", roles={"y": "target"})
+    assert dataset.row_numbers(np.arange(3)).tolist() == [1, 3, 5]
+    again = pickle.loads(pickle.dumps(forbid(dataset, [])))
+    assert again.row_numbers([2]).tolist() == [5]
+    assert dataset.with_roles({"y": "feature", "a": "target"}).row_numbers(4) == 5
+    number = make_dataset(
+        frame.assign(y=[1, None, 2, 3, 4]), "few", roles={"y": "target"}
+    )
+    assert number.two_classes().row_numbers([1, 3]).tolist() == [3, 5]
+    both = dataset.with_test(pd.DataFrame({"a": [6.0, 7.0], "y": [None, "p"]}))
+    assert both.row_numbers(both.test_rows).tolist() == [7]

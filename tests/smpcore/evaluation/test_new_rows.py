@@ -6,9 +6,15 @@ import pytest
 
 from smpcore import METHODS, SMPClassifier, compile_model, load_dataset, prepare
 from smpcore.codegen import used_inputs
-from smpcore.datasets import make_dataset
+from smpcore.datasets import forbid, make_dataset
 from smpcore.errors import DatasetError
-from smpcore.evaluation import answer_rows, labelled, match_columns
+from smpcore.evaluation import (
+    answer_rows,
+    carry_columns,
+    labelled,
+    match_columns,
+    suggest_carried,
+)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +39,7 @@ def test_the_same_table_gets_the_same_answers(learned):
     np.testing.assert_array_equal(table.filter(like="score of").to_numpy(), scores)
     best = np.sort(scores, axis=1)
     np.testing.assert_allclose(table["margin"], best[:, -1] - best[:, -2])
-    assert not table[["out of range", "missing", "unseen"]].to_numpy().any()
+    assert (table.iloc[:, -4:] == "").all(axis=None)
     assert matched.labels.tolist() == dataset.frame[dataset.target].tolist()
 
 
@@ -45,9 +51,11 @@ def test_each_row_says_what_is_odd_about_it(learned):
     rows.loc[1, [first, second]] = np.nan
     rows.loc[2, "site"] = "west"
     table = answer_rows(model, preparation, rows)
-    assert table["out of range"].tolist() == [1, 0, 0, 0]
-    assert table["missing"].tolist() == [0, 2, 0, 0]
-    assert table["unseen"].tolist() == [0, 0, 1, 0]
+    low, high = dataset.frame[first].min(), dataset.frame[first].max()
+    text = f"{first} = 1000000 ({low} to {high})"
+    assert table["out of range"].tolist() == [text, "", "", ""]
+    assert table["missing"].tolist() == ["", f"{first}; {second}", "", ""]
+    assert table["unseen"].tolist() == ["", "", "site = west", ""]
     by_column = preparation.report(rows).sum().tolist()
     assert by_column == [2, 1, 1]
 
@@ -113,15 +121,21 @@ def test_columns_that_the_model_does_not_use_are_optional(sparse):
         match_columns(rows.drop(columns=used[0]), preparation, "class", needed=used)
 
 
-def test_only_values_that_the_model_uses_are_counted(sparse):
+def test_values_that_the_model_does_not_use_are_named_apart(sparse):
     dataset, preparation, model, used = sparse
     rows = dataset.frame.iloc[:4].assign(site="west")
     rows[dataset.feature_columns[0]] = [np.nan, 1e6, 5.0, 5.0]
     rows.loc[2, used[0]], rows.loc[3, used[1]] = np.nan, 1e6
     table = answer_rows(model, preparation, rows)
-    assert table["missing"].tolist() == [0, 0, 1, 0]
-    assert table["out of range"].tolist() == [0, 0, 0, 1]
-    assert table["unseen"].tolist() == [0, 0, 0, 0]
+    assert table["missing"].tolist() == ["", "", used[0], ""]
+    assert table["out of range"].str.startswith(used[1]).tolist() == [False] * 3 + [
+        True
+    ]
+    assert (table["unseen"] == "").all()
+    first, *others = table["not used by this model"]
+    assert others[0].startswith(f"{dataset.feature_columns[0]} = 1000000 (")
+    assert first == "site = west" and others[1:] == ["site = west"] * 2
+    assert others[0].endswith("; site = west")
     words = rows.assign(**{dataset.feature_columns[0]: "no number"})
     found = match_columns(words, preparation, dataset.target, needed=used)
     assert found.notices == ()
@@ -147,7 +161,8 @@ def test_words_in_place_of_numbers_are_counted(learned):
     rows.loc[1, name] = "<script>"
     matched = match_columns(rows, preparation, dataset.target)
     assert any("1 of 3 values are none" in words for words in matched.notices)
-    assert answer_rows(model, preparation, matched.frame)["missing"].sum() == 1
+    table = answer_rows(model, preparation, matched.frame)
+    assert table["missing"].tolist() == ["", name, ""]
 
 
 def test_labels_are_read_as_those_of_training():
@@ -165,3 +180,64 @@ def test_no_rows_is_said(learned):
     dataset, preparation, _ = learned
     with pytest.raises(DatasetError, match="no rows"):
         match_columns(dataset.frame.iloc[:0], preparation, dataset.target)
+
+
+def test_of_many_odd_values_the_first_are_named_and_the_rest_counted():
+    frame = pd.DataFrame(np.arange(200.0).reshape(10, 20)).add_prefix("c")
+    dataset = make_dataset(
+        frame.assign(y=["p", "q"] * 5), "wide", roles={"y": "target"}
+    )
+    preparation = prepare(dataset, np.arange(10))
+    rows = frame.iloc[:2].copy()
+    rows.loc[1] = np.nan
+    found = preparation.report_rows(rows)["missing"].tolist()
+    assert found == ["", "c0; c1; c2; c3; c4; c5 and 14 more"]
+
+
+@pytest.fixture
+def patients():
+    """Ignored: an ID without repeats, and a site with repeats; sex is forbidden."""
+    frame = pd.DataFrame(
+        {
+            "id": [f"={i}" for i in range(40)],
+            "patient": np.arange(40) // 2,
+            "site": ["a", "b"] * 20,
+            "pressure": np.linspace(94, 200, 40),
+            "sex": ["f", "m"] * 20,
+            "sick": np.arange(40) % 3 == 0,
+        }
+    )
+    roles = {"id": "ignore", "patient": "group", "site": "ignore", "sick": "target"}
+    return forbid(make_dataset(frame, "patients", roles=roles), ["sex"])
+
+
+def test_columns_that_tell_rows_apart_are_carried(patients):
+    columns = list(patients.frame)
+    assert suggest_carried(patients, columns) == ["id", "patient"]
+    assert suggest_carried(patients, ["patient", "other"]) == ["patient"]
+
+
+def test_carried_columns_stand_first_with_names_of_their_own():
+    answers = pd.DataFrame({"answer": [1, 2], "x (file)": 0}, pd.RangeIndex(1, 3))
+    frame = pd.DataFrame(
+        {"answer": ["u", "v"], "answer (file)": [3, 4], "x": [5, 6]}, index=[7, 9]
+    )
+    carried = carry_columns(frame, ["answer", "answer (file)", "x"], answers)
+    names = ["answer (file) (file)", "answer (file)", "x"]
+    assert list(carried) == [*names, "answer", "x (file)"]
+    assert carried.index.tolist() == [1, 2]
+    assert carried[names].to_numpy().tolist() == [["u", 3, 5], ["v", 4, 6]]
+
+
+def test_forbidden_columns_are_checked_too(patients):
+    allowed = forbid(patients, [])
+    preparation = prepare(patients, np.arange(40))
+    whole = prepare(allowed, np.arange(40))
+    X = preparation.transform(patients.frame)
+    model = SMPClassifier().fit(X, patients.y).model_
+    rows = patients.frame.iloc[:2].assign(sex=["x", "f"], pressure=[420.0, 100.0])
+    used = used_inputs(model, preparation)
+    matched = match_columns(rows, whole, patients.target, needed=used)
+    table = answer_rows(model, preparation, matched.frame, whole)
+    assert table["not used by this model"].tolist() == ["sex = x", ""]
+    assert table["out of range"].tolist() == ["pressure = 420 (94 to 200)", ""]

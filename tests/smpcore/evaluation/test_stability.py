@@ -9,7 +9,14 @@ import pytest
 
 from smpcore import METHODS, SmpcoreError, load_dataset, prepare, stability
 from smpcore.datasets import make_dataset
-from smpcore.evaluation import TrainingRows, measure, redraw, refits
+from smpcore.evaluation import (
+    SAME_PROTOTYPE,
+    TrainingRows,
+    match_prototypes,
+    measure,
+    redraw,
+    refits,
+)
 
 
 @pytest.fixture(scope="module", params=METHODS)
@@ -145,3 +152,62 @@ def test_groups_stay_together_and_classes_stay():
         redraw(np.r_[np.zeros(5000), np.arange(1, 60)], None, 0)
     with pytest.raises(SmpcoreError, match="at least one refit"):
         stability(None, [])
+
+
+def permuted(model, order):
+    """The same model with its prototypes in another order, or without some."""
+    order = np.asarray(order)
+    parts = {"mixing": model.mixing[:, order], "bias": model.bias[order]}
+    parts |= {"votes": model.votes[order], "counts": model.counts[order]}
+    if model.gram is not None:
+        parts["gram"] = model.gram[np.ix_(order, order)]
+    return replace(model, **parts)
+
+
+def test_prototypes_are_matched_whatever_their_order(fitted):
+    model = fitted[3]
+    order = np.random.default_rng(0).permutation(model.n_prototypes)
+    partners, similarities = match_prototypes(model, permuted(model, order))
+    np.testing.assert_allclose(similarities, 1.0)
+    shapes = match_prototypes(model, model)[0]
+    np.testing.assert_array_equal(shapes, np.arange(model.n_prototypes))
+    expected = np.argsort(order)
+    unique = np.unique(model.mixing, axis=1).shape[1] == model.n_prototypes
+    if unique:
+        np.testing.assert_array_equal(partners, expected)
+
+
+def test_a_prototype_that_is_gone_has_no_partner_or_an_unlike_one(fitted):
+    model = fitted[3]
+    of_class = np.bincount(model.prototype_labels)[model.prototype_labels]
+    if of_class.max() == 1:
+        pytest.skip("a class needs a prototype")
+    gone = int(of_class.argmax())
+    rest = np.delete(np.arange(model.n_prototypes), gone)
+    partners, similarities = match_prototypes(model, permuted(model, rest))
+    assert partners[gone] == -1 and np.isnan(similarities[gone])
+    np.testing.assert_allclose(similarities[rest], 1.0)
+    np.testing.assert_array_equal(rest[partners[rest]], rest)
+
+
+def test_prototypes_with_opposite_weights_are_not_the_same():
+    X = np.random.default_rng(0).normal(size=(200, 4))
+    method = METHODS["smp"]
+    one, other = (
+        method.estimator(method.defaults()).fit(X, sign * X[:, 0] > 0).model_
+        for sign in (1, -1)
+    )
+    assert (match_prototypes(one, one)[1] > 0.99).all()
+    assert (match_prototypes(one, other)[1] < -SAME_PROTOTYPE).all()
+
+
+def test_features_are_matched_by_name():
+    dataset = load_dataset("iris")
+    frame = dataset.frame[dataset.feature_columns]
+    method = METHODS["smp"]
+    model = method.estimator(method.defaults()).fit(frame, dataset.y).model_
+    turned = method.estimator(method.defaults())
+    turned = turned.fit(frame[frame.columns[::-1]], dataset.y).model_
+    assert (match_prototypes(model, turned)[1] > 0.99).all()
+    fewer = method.estimator(method.defaults()).fit(frame.iloc[:, 1:], dataset.y).model_
+    assert np.isfinite(match_prototypes(model, fewer)[1]).all()

@@ -14,9 +14,12 @@ from smpcore import METHODS, MultiPrototypeSVC, SmpcoreError, evaluate, prepare,
 from smpcore.baselines import BASELINES
 from smpcore.datasets import censoring_weights, event_within
 from smpcore.evaluation import (
+    Grouping,
+    RowMeasure,
     TrainingRows,
     brier_score,
     calibrate,
+    class_rates,
     decision_curve,
     fit_compared,
     folds,
@@ -30,6 +33,7 @@ from smpcore.evaluation import (
     reliability,
     roc_area,
     score_answers,
+    subgroups,
     sweep,
 )
 from tests.smpcore.datasets.test_time_to_event import followed, slow_weight
@@ -230,8 +234,8 @@ def test_rates_and_differences_are_weighted():
     truth = np.array([True, True, True, False, False])
     weights = np.array([1.0, 2.0, 3.0, 1.0, 4.0])
     rates = rates_at(margin, truth, weights=weights)
-    assert rates["sensitivity"][:2] == (3.0, 6.0)
-    assert rates["specificity"][:2] == (1.0, 5.0)
+    assert (rates["sensitivity"].share, rates["sensitivity"].n) == (3 / 6, 3)
+    assert (rates["specificity"].share, rates["specificity"].hits) == (1 / 5, 1)
     points = operating_points(margin, truth, weights)
     at = points.iloc[(points.threshold - 0.0).abs().argmin()]
     assert at.false_positives == 4.0 and at.false_negatives == 3.0
@@ -359,3 +363,32 @@ def test_probabilities_are_calibrated_and_checked_with_the_weights():
     assert brier_score(two, truth * 1, weights=ones) == pytest.approx(
         brier_score(two, truth * 1), rel=1e-12
     )
+
+
+def test_rates_and_subgroups_are_weighted():
+    rng = np.random.default_rng(0)
+    truth, answers = rng.integers(0, 2, (2, 90))
+    weights, column = rng.uniform(1, 4, 90), rng.integers(0, 2, 90)
+    frame = class_rates(truth, answers, np.array(["no", "yes"]), weights=weights)
+    for number in (0, 1):
+        among = truth == number
+        right = np.sum(weights[among & (answers == number)]) / weights[among].sum()
+        assert frame.recall[number] == pytest.approx(right, rel=1e-12)
+        assert frame.recall_low[number] < right < frame.recall_high[number]
+        assert frame.rows[number] == among.sum()
+    measure = RowMeasure("Accuracy", (truth == answers) * 1.0, True)
+    grouping = Grouping("column", ("a", "b"), column)
+    table = subgroups(grouping, np.arange(90), [measure], weights=weights)
+    plain = subgroups(grouping, np.arange(90), [measure])
+    ones = subgroups(grouping, np.arange(90), [measure], weights=np.ones(90))
+    for code, line in enumerate(table.itertuples()):
+        inside = column == code
+        share, rest = (
+            np.average(measure.values[rows], weights=weights[rows])
+            for rows in (inside, ~inside)
+        )
+        assert (line.value, line.rest) == pytest.approx((share, rest), rel=1e-12)
+        assert line.rows == inside.sum() and line.low < share < line.high
+        assert line.difference == pytest.approx(share - rest, rel=1e-12)
+    assert (ones.value == plain.value).all()
+    assert not np.allclose(table.value, plain.value)

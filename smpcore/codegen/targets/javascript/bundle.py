@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from smpcore.codegen.package import Files, Package
+from smpcore.codegen.target import Target
 from smpcore.codegen.targets.javascript.source import PARTS, emit_javascript
 
 
@@ -115,3 +116,5 @@ const found = `${wrong.length} of ${lines.length} differ`;
 console.log(`${model.NAME} ${model.ID} selftest: ${found}`);
 process.exitCode = Number(wrong.length > 0);
 """
+
+JAVASCRIPT = Target("JavaScript", javascript, use_of_javascript, in_c=False)

@@ -7,94 +7,9 @@ emulator. Of integers `round` does nothing: they are exact below 2^53.
 
 from __future__ import annotations
 
-from functools import singledispatch
-
-from smpcore.codegen.program import (
-    Features,
-    FixedPointFeatures,
-    FixedPointSimilarities,
-    Operation,
-    Similarities,
-    SparseCode,
-    WeightedInputs,
-    WeightedSums,
-)
 from smpcore.codegen.targets.javascript.literals import declared
 from smpcore.codegen.targets.javascript.sparse_code import SPARSE_CODE
 from smpcore.codegen.targets.scripts import EXP2, INVERSE_ROOT
-
-
-@singledispatch
-def javascript_of(operation: Operation) -> tuple[str, ...]:
-    """Functions that compute an operation.
-
-    Parameters
-    ----------
-    operation : Operation
-
-    Returns
-    -------
-    tuple of str
-        What the last one needs, then that one: named as the operation, in camel case.
-        They read `scripts.constants_of`.
-    """
-    raise NotImplementedError(type(operation).__name__)
-
-
-@javascript_of.register
-def _(operation: WeightedInputs) -> tuple[str, ...]:
-    return _TERM, _WEIGHTED_INPUTS
-
-
-@javascript_of.register
-def _(operation: Features) -> tuple[str, ...]:
-    texts, value, result = [_TERM], "round(term(values, f) * factor)", "t"
-    if operation.is_moved:
-        value = f"round({value} + MOVE[f])"
-    lines = [f"  let t = Array.from(FACTOR, (factor, f) => {value});"]
-    if operation.normalise:
-        texts += [_BITS, _INVERSE_ROOT, _ADDED]
-        if "mean" in operation.normalise:
-            lines.append("  const mean = round(added(t) * ONE_OF_ALL);")
-            lines.append("  t = t.map((v) => round(v - mean));")
-        lines.append("  const root = inverseRoot(added(t.map((v) => round(v * v))));")
-        result = "t.map((v) => round(v * root))"
-    body = "\n".join([*lines, f"  return {result};"])
-    return *texts, f"{_FEATURES}{body}\n}}\n"
-
-
-@javascript_of.register
-def _(operation: Similarities) -> tuple[str, ...]:
-    step, finish, _ = operation.kind
-    texts = []
-    if finish == "ratio":
-        texts += [_BITS, _INVERSE_ROOT]
-    if operation.kind.is_exponential:
-        texts += [_BITS, _EXP2_MINUS]
-    text = _SIMILARITIES.replace("@step@", _STEPS[step])
-    return *texts, text.replace("@finish@", _FINISHES[finish])
-
-
-@javascript_of.register
-def _(operation: WeightedSums) -> tuple[str, ...]:
-    return (_WEIGHTED_SUMS,)
-
-
-@javascript_of.register
-def _(operation: SparseCode) -> tuple[str, ...]:
-    return _BITS, _INVERSE_ROOT, SPARSE_CODE
-
-
-@javascript_of.register
-def _(operation: FixedPointFeatures) -> tuple[str, ...]:
-    return _TERM, _FIXED_POINT_FEATURES
-
-
-@javascript_of.register
-def _(operation: FixedPointSimilarities) -> tuple[str, ...]:
-    size = "d * d" if operation.power == 2 else "Math.abs(d)"
-    return (_FIXED_POINT_SIMILARITIES.replace("@size@", size),)
-
 
 _TERM = """\
 /** Value of the input of a term; 1 or 0 of one of its levels. */
@@ -120,9 +35,26 @@ _ADDED = """\
 const added = (values) => values.reduce((total, value) => round(total + value), 0);
 """
 
-_FEATURES = """\
-function features(values) {
-"""
+_FEATURES = {
+    "features": "function features(values) {\n",
+    "not moved": """\
+  let t = Array.from(FACTOR, (factor, f) => round(term(values, f) * factor));
+""",
+    "moved": (
+        "  let t = Array.from(FACTOR, (factor, f) => "
+        "round(round(term(values, f) * factor) + MOVE[f]));\n"
+    ),
+    "less the mean": """\
+  const mean = round(added(t) * ONE_OF_ALL);
+  t = t.map((v) => round(v - mean));
+""",
+    "of length 1": """\
+  const root = inverseRoot(added(t.map((v) => round(v * v))));
+  return t.map((v) => round(v * root));
+}
+""",
+    "of any length": "  return t;\n}\n",
+}
 
 #: The bits of a float32 are the same in every engine; an operator ** need not be.
 _BITS = """\
@@ -178,18 +110,18 @@ function similarities(t) {
 
 #: What a feature adds.
 _STEPS = {
-    "square": """\
+    "step square": """\
       const apart = round(t[f] - a);
       total = round(total + round(apart * apart));
 """,
-    "absolute": "      total = round(total + Math.abs(round(t[f] - a)));\n",
-    "product": "      total = round(total + round(a * t[f]));\n",
-    "exp2": """\
+    "step absolute": "      total = round(total + Math.abs(round(t[f] - a)));\n",
+    "step product": "      total = round(total + round(a * t[f]));\n",
+    "step exp2": """\
       const apart = round(t[f] - a);
       const alike = exp2Minus(round(apart * apart));
       total = round(total + round(SHARE[f] * alike));
 """,
-    "overlap": """\
+    "step overlap": """\
       whole = round(whole + (t[f] < a ? a : t[f]));
       total = round(total + (t[f] < a ? t[f] : a));
 """,
@@ -197,14 +129,14 @@ _STEPS = {
 
 #: What becomes of the total.
 _FINISHES = {
-    "exp2": "    return exp2Minus(total);\n",
-    "power": """\
+    "finish exp2": "    return exp2Minus(total);\n",
+    "finish power": """\
     let power = total;
     for (let k = 1; k < DEGREE; ++k) power = round(power * total);
     return power;
 """,
-    "none": "    return total;\n",
-    "ratio": """\
+    "finish none": "    return total;\n",
+    "finish ratio": """\
     const root = inverseRoot(whole);
     return round(round(total * root) * root);
 """,
@@ -255,3 +187,24 @@ function fixedPointSimilarities(t) {
   });
 }
 """
+
+#: See `scripts.functions_of`.
+TEXTS = {
+    "name": "camelCase",
+    "term": _TERM,
+    "weighted inputs": _WEIGHTED_INPUTS,
+    "added": _ADDED,
+    "bits": _BITS,
+    "exp2": _EXP2_MINUS,
+    "inverse root": _INVERSE_ROOT,
+    "similarities": _SIMILARITIES,
+    "weighted sums": _WEIGHTED_SUMS,
+    "sparse code": SPARSE_CODE,
+    "fixed point features": _FIXED_POINT_FEATURES,
+    "fixed point similarities": _FIXED_POINT_SIMILARITIES,
+    "power 1": "Math.abs(d)",
+    "power 2": "d * d",
+    **_FEATURES,
+    **_STEPS,
+    **_FINISHES,
+}

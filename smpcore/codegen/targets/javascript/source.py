@@ -12,12 +12,8 @@ from smpcore.codegen.program import (
     WeightedSums,
 )
 from smpcore.codegen.targets.javascript.literals import declared
-from smpcore.codegen.targets.javascript.operations import javascript_of
-from smpcore.codegen.targets.scripts import (
-    constants_of,
-    constants_of_answer,
-    constants_of_inputs,
-)
+from smpcore.codegen.targets.javascript.operations import TEXTS
+from smpcore.codegen.targets.scripts import script
 
 
 def emit_javascript(model: Any, name: str = "mdl", number: str = "") -> str:
@@ -40,17 +36,12 @@ def emit_javascript(model: Any, name: str = "mdl", number: str = "") -> str:
         for integers ``quantise`` and ``saturated``; ``contributions``, the terms that a
         score is the sum of: one for each ``PART``.
     """
-    constants, texts, call = {}, [], "inputValues(x)"
-    for operation in model.operations:
-        constants |= constants_of(operation)
-        texts += javascript_of(operation)
-        kind, given = type(operation).__name__, call
-        call = f"{kind[0].lower()}{kind[1:]}({given})"
-    texts.append(_ROW_SCORES.format(call=call))
+    constants, texts, calls = script(model, TEXTS, "inputValues(x)")
+    texts.append(_ROW_SCORES.format(call=calls[-1]))
     answer = _VALUE if model.is_regression else _CLASS
     texts.append(answer.replace("@n@", str(model.n_outputs)))
     part, text = PARTS[type(model.operations[-1])]
-    texts.append(text.replace("@given@", given))
+    texts.append(text.replace("@given@", calls[-2]))
     public = {
         "NAME": name,
         "ID": number,
@@ -59,7 +50,6 @@ def emit_javascript(model: Any, name: str = "mdl", number: str = "") -> str:
         "CLASSES": list(model.labels),
         "PART": part,
     }
-    constants = constants_of_inputs(model) | constants_of_answer(model) | constants
     first = _INTEGERS if model.is_integer else _FLOATS
     texts = [declared(public, "export "), declared(constants), first, *texts]
     return "\n".join([_HEAD, *dict.fromkeys(texts)])

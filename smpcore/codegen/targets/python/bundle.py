@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from smpcore.codegen.json_text import SCHEMA
 from smpcore.codegen.package import Files, Package
+from smpcore.codegen.target import Target
 from smpcore.codegen.targets.python.source import emit_plain_python
 
 
-def python(package: Package) -> Files:
+def _python(package: Package) -> Files:
     """A module without any import but of the standard library, and its self-test."""
     name = package.name
     told = f'NAME = "{name}"\nID = "{package.id}"\nFORMAT = {SCHEMA}\n'
@@ -26,7 +27,7 @@ def python(package: Package) -> Files:
     }
 
 
-def use_of_python(package: Package) -> str:
+def _use_of_python(package: Package) -> str:
     """How a Python module is tried and used."""
     name = package.name
     return f"""\
@@ -35,7 +36,7 @@ def use_of_python(package: Package) -> str:
 {_call(package)}"""
 
 
-def use_of_micropython(package: Package) -> str:
+def _use_of_micropython(package: Package) -> str:
     """How a module of MicroPython is tried and used."""
     name = package.name
     return f"""\
@@ -152,3 +153,6 @@ def same(found, wanted):
     ]
     return bits[0] == bits[1]
 '''
+
+PYTHON = Target("Python", _python, _use_of_python, in_c=False)
+MICROPYTHON = Target("MicroPython", _python, _use_of_micropython, in_c=False)

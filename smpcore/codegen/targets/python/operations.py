@@ -6,99 +6,15 @@ the bits of the emulator. Integers are exact.
 
 from __future__ import annotations
 
-from functools import singledispatch
-
-from smpcore.codegen.program import (
-    Features,
-    FixedPointFeatures,
-    FixedPointSimilarities,
-    Operation,
-    Similarities,
-    SparseCode,
-    WeightedInputs,
-    WeightedSums,
-)
 from smpcore.codegen.targets.python.literals import declared
 from smpcore.codegen.targets.python.sparse_code import SPARSE_CODE
 from smpcore.codegen.targets.scripts import EXP2, INVERSE_ROOT
-
-
-@singledispatch
-def python_of(operation: Operation) -> tuple[str, ...]:
-    """Functions that compute an operation.
-
-    Parameters
-    ----------
-    operation : Operation
-
-    Returns
-    -------
-    tuple of str
-        What the last one needs, then that one: named as the operation, in snake case.
-        They read `scripts.constants_of`.
-    """
-    raise NotImplementedError(type(operation).__name__)
 
 
 def rounded(text: str, whole: bool) -> str:
     """Text in which what stands in {{ }} is rounded to float32; not if it is whole."""
     before, after = ("", "") if whole else ("_float32(", ")")
     return text.replace("{{", before).replace("}}", after)
-
-
-@python_of.register
-def _(operation: WeightedInputs) -> tuple[str, ...]:
-    return _TERM, rounded(_WEIGHTED_INPUTS, operation.weight.dtype.kind == "i")
-
-
-@python_of.register
-def _(operation: Features) -> tuple[str, ...]:
-    texts, value = [_TERM], "_float32(_term(values, f) * FACTOR[f])"
-    if operation.is_moved:
-        value = f"_float32({value} + MOVE[f])"
-    lines = [f"    t = [{value} for f in range(len(FACTOR))]"]
-    if operation.normalise:
-        texts += [_BITS, _INVERSE_ROOT, _ADDED]
-        if "mean" in operation.normalise:
-            lines.append("    mean = _float32(_added(t) * ONE_OF_ALL)")
-            lines.append("    t = [_float32(v - mean) for v in t]")
-        lines.append("    root = _inverse_root(_added([_float32(v * v) for v in t]))")
-        lines.append("    t = [_float32(v * root) for v in t]")
-    body = "\n".join([*lines, "    return t"])
-    return *texts, f"{_FEATURES}{body}\n"
-
-
-@python_of.register
-def _(operation: Similarities) -> tuple[str, ...]:
-    step, finish, _ = operation.kind
-    texts = []
-    if finish == "ratio":
-        texts += [_BITS, _INVERSE_ROOT]
-    if operation.kind.is_exponential:
-        texts += [_BITS, _EXP2_MINUS]
-    text = _SIMILARITIES.replace("@step@", _STEPS[step])
-    return *texts, text.replace("@finish@", _FINISHES[finish])
-
-
-@python_of.register
-def _(operation: WeightedSums) -> tuple[str, ...]:
-    return (rounded(_WEIGHTED_SUMS, operation.weight.dtype.kind == "i"),)
-
-
-@python_of.register
-def _(operation: SparseCode) -> tuple[str, ...]:
-    return _BITS, _INVERSE_ROOT, SPARSE_CODE
-
-
-@python_of.register
-def _(operation: FixedPointFeatures) -> tuple[str, ...]:
-    return _TERM, _FIXED_POINT_FEATURES
-
-
-@python_of.register
-def _(operation: FixedPointSimilarities) -> tuple[str, ...]:
-    size = "d * d" if operation.power == 2 else "abs(d)"
-    return (_FIXED_POINT_SIMILARITIES.replace("@size@", size),)
 
 
 _TERM = '''\
@@ -127,10 +43,28 @@ def _added(values):
     return total
 """
 
-_FEATURES = '''\
+_FEATURES = {
+    "features": '''\
 def features(values):
     """Scaled inputs."""
-'''
+''',
+    "not moved": """\
+    t = [_float32(_term(values, f) * FACTOR[f]) for f in range(len(FACTOR))]
+""",
+    "moved": """\
+    t = [_float32(_term(values, f) * FACTOR[f]) for f in range(len(FACTOR))]
+    t = [_float32(v + MOVE[f]) for f, v in enumerate(t)]
+""",
+    "less the mean": """\
+    mean = _float32(_added(t) * ONE_OF_ALL)
+    t = [_float32(v - mean) for v in t]
+""",
+    "of length 1": """\
+    root = _inverse_root(_added([_float32(v * v) for v in t]))
+    return [_float32(v * root) for v in t]
+""",
+    "of any length": "    return t\n",
+}
 
 _BITS = """\
 def _bits(number):
@@ -189,18 +123,18 @@ def similarities(t):
 
 #: What a feature adds.
 _STEPS = {
-    "square": """\
+    "step square": """\
             apart = _float32(t[f] - a)
             total = _float32(total + _float32(apart * apart))
 """,
-    "absolute": "            total = _float32(total + abs(_float32(t[f] - a)))\n",
-    "product": "            total = _float32(total + _float32(a * t[f]))\n",
-    "exp2": """\
+    "step absolute": "            total = _float32(total + abs(_float32(t[f] - a)))\n",
+    "step product": "            total = _float32(total + _float32(a * t[f]))\n",
+    "step exp2": """\
             apart = _float32(t[f] - a)
             alike = _exp2_minus(_float32(apart * apart))
             total = _float32(total + _float32(SHARE[f] * alike))
 """,
-    "overlap": """\
+    "step overlap": """\
             whole = _float32(whole + (a if t[f] < a else t[f]))
             total = _float32(total + (t[f] if t[f] < a else a))
 """,
@@ -208,15 +142,15 @@ _STEPS = {
 
 #: What becomes of the total.
 _FINISHES = {
-    "exp2": "        found.append(_exp2_minus(total))\n",
-    "power": """\
+    "finish exp2": "        found.append(_exp2_minus(total))\n",
+    "finish power": """\
         power = total
         for _ in range(1, DEGREE):
             power = _float32(power * total)
         found.append(power)
 """,
-    "none": "        found.append(total)\n",
-    "ratio": """\
+    "finish none": "        found.append(total)\n",
+    "finish ratio": """\
         root = _inverse_root(whole)
         found.append(_float32(_float32(total * root) * root))
 """,
@@ -268,3 +202,24 @@ def fixed_point_similarities(t):
         found.append(_whole_exp2(distance))
     return found
 '''
+
+#: See `scripts.functions_of`.
+TEXTS = {
+    "name": "snake_case",
+    "term": _TERM,
+    "weighted inputs": _WEIGHTED_INPUTS,
+    "added": _ADDED,
+    "bits": _BITS,
+    "exp2": _EXP2_MINUS,
+    "inverse root": _INVERSE_ROOT,
+    "similarities": _SIMILARITIES,
+    "weighted sums": _WEIGHTED_SUMS,
+    "sparse code": SPARSE_CODE,
+    "fixed point features": _FIXED_POINT_FEATURES,
+    "fixed point similarities": _FIXED_POINT_SIMILARITIES,
+    "power 1": "abs(d)",
+    "power 2": "d * d",
+    **_FEATURES,
+    **_STEPS,
+    **_FINISHES,
+}

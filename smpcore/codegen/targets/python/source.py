@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import re
 from typing import Any
 
 from smpcore.codegen.targets.python.literals import declared
-from smpcore.codegen.targets.python.operations import python_of, rounded
-from smpcore.codegen.targets.scripts import (
-    constants_of,
-    constants_of_answer,
-    constants_of_inputs,
-)
+from smpcore.codegen.targets.python.operations import TEXTS, rounded
+from smpcore.codegen.targets.scripts import script
 from smpcore.datasets.cells import parse_cell
 
 
@@ -30,21 +25,15 @@ def emit_plain_python(model: Any) -> str:
     """
     inputs = [one.given for one in model.inputs] if model.is_integer else model.inputs
     constants = {f"IN_{e.identifier.upper()}": k for k, e in enumerate(inputs)}
-    constants |= constants_of_inputs(model) | constants_of_answer(model)
-    constants["LABELS"] = [_label(label) for label in model.labels]
-    texts = [_QUANTISE if model.is_integer else _INPUT_VALUES]
-    call = "x" if model.is_integer else "_input_values(x)"
-    for operation in model.operations:
-        constants |= constants_of(operation)
-        texts += python_of(operation)
-        name = re.sub("(?<!^)([A-Z])", r"_\1", type(operation).__name__).lower()
-        call = f"{name}({call})"
-    texts.append(_ROW_SCORES.format(call=call))
+    first, call = (_QUANTISE, "x") if model.is_integer else (_INPUT_VALUES, _GIVEN)
+    more, texts, calls = script(model, TEXTS, call)
+    constants |= more | {"LABELS": [_label(label) for label in model.labels]}
+    texts = [first, *texts, _ROW_SCORES.format(call=calls[-1])]
     answer = _CLASS.replace("@n@", str(model.n_outputs))
-    answer = _VALUE if model.is_regression else rounded(answer, model.is_integer)
-    texts.append(answer)
+    texts.append(_VALUE if model.is_regression else answer)
+    texts = [rounded(text, model.is_integer) for text in dict.fromkeys(texts)]
     head = f"{_HEAD}\n\n{declared(constants)}"
-    return "\n\n".join([head, _CELL, *dict.fromkeys(texts)])
+    return "\n\n".join([head, _CELL, *texts])
 
 
 def _label(label: str) -> str:
@@ -96,6 +85,9 @@ def _input_values(x):
             values[place] = _float32(value - OFFSET[place])
     return values
 '''
+
+#: What operations are given.
+_GIVEN = "_input_values(x)"
 
 _QUANTISE = '''\
 def _count(cell, place):

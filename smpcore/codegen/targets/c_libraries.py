@@ -6,37 +6,39 @@ import json
 
 from smpcore.codegen.names import c_float
 from smpcore.codegen.package import Files, Package
+from smpcore.codegen.readme import use_in_c
+from smpcore.codegen.target import Target
 from smpcore.codegen.targets.c99.frame import FLAGS, head
 from smpcore.codegen.targets.c99.tables import number_types
 
 #: Folder of the sources of a library, and of what no compiler reads.
-SOURCES, EXTRAS = "src/", "extras/"
+_SOURCES, _EXTRAS = "src/", "extras/"
 
 
-def in_folder(folder: str, files: Files) -> Files:
+def _in_folder(folder: str, files: Files) -> Files:
     """The same files, in a folder."""
     return {f"{folder}{name}": content for name, content in files.items()}
 
 
 def library(package: Package) -> Files:
     """Sources, self-test and documents, as package managers of C want them."""
-    sources = in_folder(SOURCES, package.sources | package.tests)
-    return sources | in_folder(EXTRAS, package.documents)
+    sources = _in_folder(_SOURCES, package.sources | package.tests)
+    return sources | _in_folder(_EXTRAS, package.documents)
 
 
-def plain_c(package: Package) -> Files:
+def _plain_c(package: Package) -> Files:
     """All sources in one folder, with an example and a Makefile."""
     return {
         **package.sources,
         **package.tests,
         **package.documents,
-        f"{package.name}_example.c": example(package),
+        f"{package.name}_example.c": _example(package),
         f"{package.name}_board.c": _board(package),
         "Makefile": _makefile(package),
     }
 
 
-def platformio(package: Package) -> Files:
+def _platformio(package: Package) -> Files:
     """A library of PlatformIO."""
     told = {
         "name": package.name,
@@ -52,7 +54,7 @@ def platformio(package: Package) -> Files:
     return library(package) | {"library.json": json.dumps(told, indent=2) + "\n"}
 
 
-def zephyr(package: Package) -> Files:
+def _zephyr(package: Package) -> Files:
     """A module of Zephyr."""
     name, tests = package.name, _c_files(package.tests)
     option = f"{name.upper()}_MODEL"
@@ -89,7 +91,7 @@ endif()
     }
 
 
-def cmake(package: Package) -> Files:
+def _cmake(package: Package) -> Files:
     """A target of CMake, which tests itself where it is the whole project."""
     name = package.name
     sources = " ".join(f"src/{file}" for file in _c_files(package.sources))
@@ -115,15 +117,73 @@ endif()
 """
     return library(package) | {
         "CMakeLists.txt": text,
-        f"examples/{name}_example.c": example(package),
+        f"examples/{name}_example.c": _example(package),
     }
+
+
+def _sources(package: Package) -> str:
+    """Files that go into a program, in words."""
+    names = [f"`{n}`" for n in package.sources if not n.endswith("_inputs.c")]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _use_plain_c(package: Package) -> str:
+    name = package.name
+    return f"""\
+1. Unpack the zip. In the folder `{name}`, run `make`: it compiles for this computer,
+   answers one row and prints `{package.passed}`.
+   `make avr`, `make cortex-m0` and `make cortex-m4f` compile for chips and print sizes.
+   `make simavr` and `make qemu` run the self-test on a simulated ATmega328P and
+   Cortex-M: of Debian they need gcc-avr, avr-libc, simavr; and gcc-arm-none-eabi,
+   qemu-system-arm.
+2. Add {_sources(package)} to your project;
+   any C99 or C++ compiler takes them, for instance with
+   `avr-gcc -mmcu=atmega328p {FLAGS} -Os -c {name}.c`.
+3. Call the model:
+
+{use_in_c(package, f'"{name}.h"')}"""
+
+
+def _use_platformio(package: Package) -> str:
+    name = package.name
+    return f"""\
+1. Unpack the zip into the folder `lib` of your project, so that there is a
+   `lib/{name}/library.json`. PlatformIO finds it by itself.
+2. Include it and call the model:
+
+{use_in_c(package, f"<{name}.h>")}"""
+
+
+def _use_zephyr(package: Package) -> str:
+    name = package.name
+    option = f"CONFIG_{name.upper()}_MODEL"
+    return f"""\
+1. Unpack the zip beside your application and name its folder to the build:
+   `west build -b BOARD app -- -DEXTRA_ZEPHYR_MODULES=$PWD/{name}`.
+2. Add `{option}=y` to `prj.conf`; and `{option}_SELFTEST=y` for the self-test.
+3. Include it and call the model:
+
+{use_in_c(package, f"<{name}.h>")}"""
+
+
+def _use_cmake(package: Package) -> str:
+    name = package.name
+    return f"""\
+1. Unpack the zip and try it in the folder `{name}`:
+   `cmake -B build && cmake --build build && ctest --test-dir build`. The program
+   `build/{name}_example` prints `{package.passed}`.
+2. In the `CMakeLists.txt` of your project write `add_subdirectory({name})` and
+   `target_link_libraries(your_program PRIVATE {name}::{name})`.
+3. Include it and call the model:
+
+{use_in_c(package, f"<{name}.h>")}"""
 
 
 def _c_files(files: Files) -> list[str]:
     return sorted(name for name in files if name.endswith(".c"))
 
 
-def example(package: Package) -> str:
+def _example(package: Package) -> str:
     """A program that answers one row of the user's table, then tests itself."""
     model, name, whole = package.model, package.name, package.is_whole
     m = name.upper()
@@ -322,3 +382,8 @@ int main(void)
     return 0;
 }
 """
+
+C99 = Target("Generic C99", _plain_c, _use_plain_c)
+PLATFORMIO = Target("PlatformIO library", _platformio, _use_platformio)
+ZEPHYR = Target("Zephyr module", _zephyr, _use_zephyr)
+CMAKE = Target("CMake library", _cmake, _use_cmake)

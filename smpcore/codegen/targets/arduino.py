@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import re
 
-from smpcore.codegen.bundles import library
 from smpcore.codegen.package import Files, Package
-from smpcore.codegen.sketches import ask_sketch, self_test_sketch
+from smpcore.codegen.readme import use_in_c
+from smpcore.codegen.target import Target
+from smpcore.codegen.targets.c_libraries import library
+from smpcore.codegen.targets.sketches import ask_sketch, self_test_sketch
 from smpcore.errors import ExportError
 
 
-def arduino(package: Package) -> Files:
+def _arduino(package: Package) -> Files:
     """Write properties, sources and sketches.
 
     Parameters
@@ -44,6 +46,20 @@ def arduino(package: Package) -> Files:
     }
 
 
+def _use_arduino(package: Package) -> str:
+    name, n = package.name, len(package.vectors.rows)
+    return f"""\
+1. In the Arduino IDE choose *Sketch, Include Library, Add .ZIP Library* and this zip.
+2. *File, Examples, {name}, SelfTest* tries {n} test vectors on your board: open the
+   serial monitor at 9600 baud, it says `selftest: 0 of {n} differ`. *Ask* reads rows
+   from the serial monitor and prints class and scores.
+3. In a sketch of your own:
+
+{use_in_c(package, f"<{name}.h>", _PRINT_LABEL)}
+Before you pass the library on, put your name and address into `library.properties`.
+"""
+
+
 def _properties(package: Package) -> str:
     name = package.name
     return f"""\
@@ -68,3 +84,9 @@ def _keywords(header: str, name: str) -> str:
     lines = [f"{word}\tKEYWORD2" for word in dict.fromkeys(functions)]
     lines += [f"{word}\tLITERAL1" for word in dict.fromkeys(constants)]
     return "\n".join(lines) + "\n"
+
+
+#: On an AVR a label lies in flash, where `puts` does not look for it.
+_PRINT_LABEL = "Serial.println((const __FlashStringHelper *){label});"
+
+ARDUINO = Target("Arduino library", _arduino, _use_arduino)

@@ -1,0 +1,58 @@
+"""How good is it, and for whom? The model on rows that it was not fitted on."""
+
+import streamlit as st
+
+from pages.performance import confusion, errors, probabilities, subgroups, threshold
+from pages.performance.rows import EvaluatedRows
+from pages.state import session, widget_state
+from pages.ui import quality
+from pages.ui.elements import problems_shown
+from pages.ui.readouts import TITLES
+from pages.ui.text import escape_markdown, message
+
+SECTIONS = {
+    "classification": {
+        "Confusion": confusion.section,
+        "Threshold": threshold.section,
+        "Probabilities": probabilities.section,
+        "Subgroups": subgroups.section,
+    },
+    "regression": {
+        "Errors": errors.section,
+        "Intervals": probabilities.section,
+        "Subgroups": subgroups.section,
+    },
+}
+
+context = session.resolved()
+st.subheader("Performance")
+with problems_shown(st.error, stop=True):
+    data = context.data
+    estimator = context.fit().finished()
+name = escape_markdown(data.dataset.name)
+st.caption(f"{context.method.title}, trained on {name}.")
+used = context.with_threshold(estimator).model_
+message(st.caption, quality.quality_of(used, data))
+sections = SECTIONS[data.dataset.task]
+left, right = st.columns([5, 2], vertical_alignment="center")
+shown = left.segmented_control(
+    "Show",
+    list(sections),
+    required=True,
+    **widget_state.for_buttons("performance_section", sections, next(iter(sections))),
+    label_visibility="collapsed",
+)
+# Rows that fitted the model judge it too kindly: they come last.
+parts = [p for p in ("validation", "test", "train") if p in context.open_parts]
+part = right.selectbox(
+    "Rows",
+    parts,
+    format_func=TITLES.get,
+    label_visibility="collapsed",
+    **widget_state.for_selectbox("performance_part", parts, parts[0]),
+)
+if part == "train":
+    st.caption("The model was fitted on these rows: figures on them are too good.")
+sections[shown](
+    EvaluatedRows(context.choice, context.known, fitted=estimator.model_, part=part)
+)

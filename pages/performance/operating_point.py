@@ -1,0 +1,136 @@
+"""Threshold and band that are tried here: one value for all sections of the page."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from pages.performance.rows import EvaluatedRows
+from pages.state import session, widget_state
+from pages.state.context import resolve
+from pages.ui.glossary import define
+from pages.ui.live_slider import live_slider
+from pages.ui.text import short_label
+
+#: Where the commoner class has less than this share, either may be the one to find.
+IN_DOUBT = 0.6
+#: A slider has about so many steps.
+_STEPS = 200
+
+
+@dataclass(frozen=True)
+class OperatingPoint:
+    """Where a model of two classes says yes, and where it is not sure.
+
+    Parameters
+    ----------
+    threshold : float
+        Margin of the second class above which it is predicted.
+    band : float
+        Margins this near to it are not predicted.
+    words : str
+        How both were chosen.
+    """
+
+    threshold: float = 0.0
+    band: float = 0.0
+    words: str = ""
+
+
+def current(rows: EvaluatedRows) -> OperatingPoint:
+    """The point that is tried; at first the one that every page uses."""
+    choice = rows.choice
+    start = OperatingPoint()
+    if rows.operating:
+        start = OperatingPoint(choice.threshold, choice.band, choice.set_by)
+    return session.remembered("operating_point", rows.key, lambda: start)
+
+
+def set_current(key: str, point: OperatingPoint) -> None:
+    """Try another point for the model of this key."""
+    session.get().results["operating_point"] = key, point
+
+
+def positive_class(place: Any, rows: EvaluatedRows) -> int:
+    """Number of the class that is to be detected."""
+    y, model = rows.data.of("train")[1], rows.fitted
+    shares = [float((y == name).mean()) for name in model.classes]
+    rarer = int(shares[1] <= shares[0])
+    key = f"positive {rows.data.dataset.digest}"
+    positive = place.selectbox(
+        "Positive class",
+        (rarer, 1 - rarer),
+        format_func=lambda number: short_label(model.classes[number]),
+        help="The class to detect. Default: the rarer one in the training rows.",
+        **widget_state.for_selectbox(key, (rarer, 1 - rarer), rarer),
+    )
+    if max(shares) < IN_DOUBT:
+        place.caption(
+            "Both classes are about equally frequent; choose the class to detect."
+        )
+    return positive
+
+
+def slider(place: Any, rows: EvaluatedRows, positive: int) -> None:
+    """The threshold, on the margin of the positive class, to be moved by hand."""
+    if rows.fitted.code_size:
+        place.caption("Threshold 0: this model has no intercept that could be moved.")
+        return
+    sign = 1 if positive else -1
+    threshold = sign * current(rows).threshold
+    low, high, step = _range(rows.margin_in_training, threshold)
+    low, high = (low, high) if positive else (-high, -low)
+    with place:
+        live_slider(
+            f"Threshold on the margin of {short_label(rows.fitted.classes[positive])}",
+            (low, high, step),
+            threshold + 0.0,
+            f"threshold {positive} {rows.key}",
+            lambda moved: _move(rows, sign * moved),
+        )
+
+
+def _range(margin: np.ndarray, threshold: float) -> tuple[float, float, float]:
+    """Ends and step of the slider, of which 0 is one of the steps."""
+    ends = margin.min(), margin.max(), threshold, -threshold, 0.0
+    spread = max(ends) - min(ends)
+    step = 10.0 ** math.floor(math.log10(max(spread, 1e-9) / _STEPS) + 0.5)
+    low = (math.floor(min(ends) / step) - 1) * step
+    return round(low, 12), round((math.ceil(max(ends) / step) + 1) * step, 12), step
+
+
+def _move(rows: EvaluatedRows, threshold: float) -> None:
+    words = f"Threshold: set by hand, on the {rows.title}."
+    set_current(rows.key, replace(current(rows), threshold=threshold, words=words))
+    widget_state.set_value("way", "set by hand")
+
+
+def use(rows: EvaluatedRows) -> None:
+    """Buttons that set the point for every page, and that take it back."""
+    args = (rows.key,)
+    with st.container(horizontal=True):
+        st.button("Use on every page", key="use_operating", on_click=_set, args=args)
+        st.button("As fitted", key="as_fitted", on_click=_reset, args=args)
+    now = session.resolved()
+    words = f"Used on every page: {now.operating or 'as fitted'}."
+    st.caption(words, help=define("Threshold"))
+    session.show_url(now.choice)
+
+
+def _set(key: str) -> None:
+    """Set the point for the model of this key, unless another was chosen since."""
+    context = resolve(session.get().choice)  # a callback cannot run the page anew
+    known, point = session.get().results.get("operating_point", ("", None))
+    if context.key == known == key:
+        moved = {"threshold": point.threshold, "band": point.band, "set_for": key}
+        session.choose(replace(context.choice, **moved, set_by=point.words))
+
+
+def _reset(key: str) -> None:
+    """Try the model as it was fitted; every page goes on as before."""
+    set_current(key, OperatingPoint())
+    widget_state.set_value("way", "set by hand")

@@ -1,0 +1,148 @@
+"""For whom is it good: one measure in the groups of rows that a column makes."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.performance import operating_point
+from pages.performance.rows import EvaluatedRows
+from pages.state import session, widget_state
+from pages.ui.elements import download, problems_shown, table
+from pages.ui.glossary import define
+from pages.ui.readouts import cluster_summary, percent, weight_summary
+from pages.ui.text import message, short_label
+from smpcore import figures
+from smpcore.datasets import list_names, plain_number
+from smpcore.evaluation import (
+    FEWEST_ROWS,
+    LEVEL,
+    RowMeasure,
+    at_threshold,
+    group_rows,
+    row_measures,
+    subgroups,
+)
+
+#: Roles in the order in which a column is offered at first.
+_FIRST = ("group", "ignore", "feature", "time")
+
+
+@st.fragment
+def section(rows: EvaluatedRows) -> None:
+    """Choose a column and a measure; compare each group with all other rows."""
+    left, right = st.columns(2)
+    names = _columns(rows)
+    digest = rows.data.dataset.digest
+    first = session.remembered("first_column", digest, lambda: _default(rows, names))
+    state = widget_state.for_selectbox("subgroup_column", names, first)
+    column = left.selectbox(
+        "Column",
+        names,
+        format_func=short_label,
+        help="Any column, also one that the model does not use. Numbers are cut at "
+        "their quartiles in the training rows.",
+        **state,
+    )
+    measures = _measures(rows)
+    options = [measure.name for measure in measures]
+    state = widget_state.for_selectbox("subgroup_measure", options, options[0])
+    chosen = right.selectbox(
+        "Measure",
+        options,
+        format_func=short_label,
+        help=define("Calibration-in-the-large"),
+        **state,
+    )
+    with problems_shown():
+        grouping = group_rows(rows.data.dataset, column, rows.data.split.train)
+        measure = measures[options.index(chosen)]
+        of_rows = rows.dependence()
+        _show(rows, measure, subgroups(grouping, rows.rows, [measure], **of_rows))
+        everything = partial(subgroups, grouping, rows.rows, measures, **of_rows)
+        download(
+            "Download all measures as CSV",
+            lambda: everything().to_csv(index=False).encode(),
+            "subgroups.csv",
+            key="subgroups_csv",
+        )
+
+
+def _columns(rows: EvaluatedRows) -> list[str]:
+    """Columns that can make groups: a class has its recall instead."""
+    dataset = rows.data.dataset
+    hidden = {dataset.target} if dataset.task == "classification" else set()
+    return [name for name in dataset.roles if name not in hidden]
+
+
+def _default(rows: EvaluatedRows, names: list[str]) -> str:
+    """A category with few levels if there is one, rather than a number."""
+    dataset = rows.data.dataset
+    few = [n for n in names if dataset.frame[n].nunique() <= 2 * FEWEST_ROWS]
+    return min(few or names, key=lambda name: _FIRST.index(dataset.roles[name]))
+
+
+def _measures(rows: EvaluatedRows) -> list[RowMeasure]:
+    """Measures of the model at the threshold that is tried."""
+    model, probabilities = rows.fitted, None
+    if rows.is_binary:
+        model = at_threshold(model, operating_point.current(rows).threshold)
+    if rows.fitted.classes is not None and rows.model().calibration is not None:
+        probabilities = rows.model().probabilities(rows.X)
+    return row_measures(model, rows.X, rows.y, probabilities)
+
+
+def _show(rows: EvaluatedRows, measure: RowMeasure, lines: pd.DataFrame) -> None:
+    """Draw the groups, and say which differ, how sure that is and of how few rows."""
+    known = np.isfinite(measure.values)
+    weights = rows.dependence(known)["weights"]
+    overall = float(np.average(measure.values[known], weights=weights))
+    n_groups = len(lines)
+    value = percent(overall) if measure.is_share else plain_number(overall)
+    message(st.markdown, f"{measure.name} of all {rows.title}: {value}.")
+    for sentence in differences_in_words(lines, measure.is_share):
+        message(st.markdown, sentence)
+    figure = figures.group_values(lines, measure.name, overall, measure.is_share)
+    alt = f"{measure.name} of {n_groups} groups; the table below has the same numbers"
+    st.plotly_chart(figure, key="group_values", alt=alt)
+    point = operating_point.current(rows) if rows.is_binary else None
+    moved = ""
+    if point and point.threshold:
+        moved = (
+            f" At the threshold {plain_number(point.threshold)} of the second class."
+        )
+    tests = "Differences from all other rows: score test, not below Fisher's exact one"
+    if not measure.is_share:
+        tests = "Differences from all other rows: Welch's t test"
+    st.caption(
+        f"Intervals hold together for the {n_groups} groups (Bonferroni: each at "
+        f"{plain_number(100 - 100 * LEVEL / n_groups)} %{cluster_summary(rows.data)}"
+        f"{weight_summary(rows.data)}). {tests}, "
+        f"corrected for the number of groups (Holm).{moved}",
+        help=define("Simultaneous interval", "p (Holm)"),
+    )
+    with st.expander("Show as a table", icon=":material/table:"):
+        table(lines.drop(columns="measure"))
+
+
+def differences_in_words(lines: pd.DataFrame, is_share: bool) -> list[str]:
+    """Groups that differ clearly from the rest, and groups of few rows."""
+    sentences = []
+    for line in lines[lines["p_value"] < LEVEL].itertuples():
+        numbers = line.value, line.rest, line.difference_low, line.difference_high
+        value, rest, low, high = (
+            f"{100 * n:.1f} %" if is_share else plain_number(n) for n in numbers
+        )
+        sentences.append(
+            f"{short_label(line.group)} differs from the rest: {value} against {rest} "
+            f"(interval of the difference {low} to {high}, p = {line.p_value:.2g})."
+        )
+    if not sentences:
+        sentences = ["No clear difference between a group and the rest."]
+    if lines["few"].any():
+        few = list_names(lines["group"][lines["few"]], 6, 40)
+        sentences.append(f"Fewer than {FEWEST_ROWS} rows, not tested: {few}.")
+    return sentences

@@ -1,0 +1,370 @@
+"""One case beside the training rows: what a sheet about its answer says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from smpcore.codegen import used_inputs
+from smpcore.datasets import Input, Preparation, plain_number
+from smpcore.explain.contributions import Contributions, contributions
+from smpcore.explain.flip import changed_columns, counterfactual
+from smpcore.explain.moves import single_column_changes
+from smpcore.model import PrototypeModel
+
+#: Lines of contributions, columns of other tables, and nearest training cases: what
+#: fits on one printed page.
+_MOST_PARTS, _MOST_COLUMNS, _NEAREST = 10, 8, 3
+#: A regression's change is asked for a quarter of the training targets' spread.
+_SHARE_OF_SPREAD = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """What is known of one answer, in words and the table's own units.
+
+    Parameters
+    ----------
+    title : str
+        Which row it is.
+    answer : str
+        The predicted class or number.
+    facts : mapping of str to str
+        Lead, probability and what the caller knows, in the order shown.
+    remarks : tuple of str
+        What was missing, out of range or unseen, a sentence each.
+    sides : (str, str)
+        What a positive and a negative part of a line is.
+    parts : sequence of (str, str, float)
+        Column, its value and its contribution, the largest first.
+    rule : str
+        How the answer was split, and what is not among the parts.
+    nearest : sequence of mapping
+        A line per column: this case beside training rows; empty if these are not shown.
+    nearest_note : str
+        What the nearest rows are, or why there are none.
+    change : str
+        The smallest change, in a sentence.
+    changes : sequence of mapping
+        The columns that it changes.
+    """
+
+    title: str
+    answer: str
+    facts: Mapping[str, str]
+    remarks: tuple[str, ...]
+    sides: tuple[str, str]
+    parts: Sequence[tuple[str, str, float]]
+    rule: str
+    nearest: Sequence[Mapping[str, str]]
+    nearest_note: str
+    change: str
+    changes: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class CaseExplainer:
+    """A model with all that its cases are compared with.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+        Model that answers.
+    preparation : Preparation
+        Preparation that it was fitted with.
+    X : ndarray of shape (n_samples, n_features), user's units
+        Its training rows.
+    y : ndarray of shape (n_samples,)
+        Their labels or numbers.
+    target : str
+        Name of what is predicted.
+    numbers : ndarray of int, shape (n_samples,), optional
+        Numbers under which training rows are shown; None: they are not shown.
+    whole : Preparation, optional
+        Preparation whose other columns are checked as well; default: `preparation`.
+    """
+
+    model: PrototypeModel
+    preparation: Preparation
+    X: np.ndarray
+    y: np.ndarray
+    target: str = ""
+    numbers: np.ndarray | None = None
+    whole: Preparation | None = None
+
+    @cached_property
+    def _spread(self) -> np.ndarray:
+        """Standard deviation of each feature; 1 where it does not vary."""
+        spread = self.X.std(axis=0)
+        return np.where(spread > 0, spread, 1.0)
+
+    def nearest(
+        self, x: np.ndarray, without: int = -1
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Find the training rows nearest to an input.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_features,), user's units
+            The input.
+        without : int
+            Position in `X` that does not count: the input's own; -1: none.
+
+        Returns
+        -------
+        places : ndarray of int
+            Positions in `X`, the nearest first: at most three.
+        distances : ndarray of shape (n_places,)
+            Euclidean over the features that the model uses, each in standard
+            deviations of the training rows.
+        """
+        apart = ((self.X - x) / self._spread)[:, self.model.support]
+        distance = np.linalg.norm(apart, axis=1)
+        if without >= 0:
+            distance[without] = np.inf
+        places = np.argsort(distance, kind="stable")[:_NEAREST]
+        places = places[np.isfinite(distance[places])]
+        return places, distance[places]
+
+    def explain(
+        self,
+        row: pd.DataFrame,
+        title: str,
+        facts: Mapping[str, str] | None = None,
+        frozen: Sequence[int] = (),
+        without: int = -1,
+    ) -> Case:
+        """Describe the answer to one row.
+
+        Parameters
+        ----------
+        row : DataFrame of shape (1, n_columns)
+            Raw row with every input column.
+        title : str
+            Which row it is.
+        facts : mapping of str to str, optional
+            What the caller knows of it.
+        frozen : sequence of int
+            Features that the smallest change leaves as they are.
+        without : int
+            Position of the row itself in `X`; -1: it is no training row.
+
+        Returns
+        -------
+        Case
+
+        Raises
+        ------
+        SmpcoreError
+            If the row has no such columns.
+        """
+        model, x = self.model, self.preparation.transform(row)[0]
+        split = contributions(model, x, "column", self.preparation)
+        parts, rule = self._parts(row, x, split)
+        order = [self._position(name) for name, _, _ in parts]
+        columns = [i for i in order if i is not None] or self._used
+        change, changes = self._change(x, frozen)
+        nearest, note = self._beside(x, columns[:_MOST_COLUMNS], without)
+        return Case(
+            title,
+            self._answer(split),
+            self._facts(x, split) | dict(facts or {}),
+            self._remarks(row),
+            self._sides(split),
+            parts,
+            rule,
+            nearest,
+            note,
+            change,
+            changes,
+        )
+
+    @cached_property
+    def _used(self) -> list[int]:
+        return np.flatnonzero(
+            self.preparation.used_columns(self.model.support)
+        ).tolist()
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {spec.name: i for i, spec in enumerate(self.preparation.inputs)}
+
+    def _position(self, name: str) -> int | None:
+        return self._places.get(name)
+
+    def _name(self, output: int) -> str:
+        return str(self.model.classes[output])
+
+    def _answer(self, split: Contributions) -> str:
+        if self.model.classes is None:
+            return plain_number(split.lead, 5)
+        return self._name(split.winner)
+
+    def _sides(self, split: Contributions) -> tuple[str, str]:
+        if self.model.classes is None:
+            return "raises it", "lowers it"
+        return f"for {self._name(split.winner)}", f"for {self._name(split.runner_up)}"
+
+    def _facts(self, x: np.ndarray, split: Contributions) -> dict[str, str]:
+        """Lead and, of a calibrated model, probabilities or an interval."""
+        model, facts = self.model, {}
+        calibration = getattr(model, "calibration", None)
+        if model.classes is not None:
+            name = self._name(split.runner_up)
+            facts[f"Lead over the runner-up, {name}"] = plain_number(split.lead)
+            if calibration is not None:
+                chances = calibration.probabilities(model.scores(x[None]))[0]
+                best = np.argsort(-chances, kind="stable")[:_NEAREST]
+                texts = [f"{self._name(c)} {100 * chances[c]:.0f} %" for c in best]
+                facts["Calibrated probability"] = ", ".join(texts)
+        elif calibration is not None and np.isfinite(calibration.half_width(0.9)):
+            half = calibration.half_width(0.9)
+            limits = (plain_number(split.lead + s * half, 5) for s in (-1, 1))
+            facts["90 % interval"] = " to ".join(limits)
+        return facts
+
+    def _remarks(self, row: pd.DataFrame) -> tuple[str, ...]:
+        """What is odd about the row's values."""
+        whole, used = (
+            self.whole or self.preparation,
+            used_inputs(self.model, self.preparation),
+        )
+        others = {spec.name for spec in whole.inputs}.difference(used)
+        named = self.preparation.report_rows(row, used)
+        texts = {name: texts[0] for name, texts in named.items()}
+        idle = whole.report_rows(row, others)
+        unused = "; ".join(filter(None, (idle["out of range"][0], idle["unseen"][0])))
+        sentences = {
+            "Missing: {}. A number counts as the training median, a category as none "
+            "of its levels (of two levels as the commoner).": texts["missing"],
+            "Out of the training range: {}.": texts["out of range"],
+            "Never seen in training, counts as none of the levels: {}.": texts[
+                "unseen"
+            ],
+            "Unusual, but not used by this model: {}.": unused,
+        }
+        remarks = tuple(s.replace("{}", text) for s, text in sentences.items() if text)
+        return remarks or ("Nothing was missing, out of range or unseen.",)
+
+    def _value(self, row: pd.DataFrame, spec: Input, x: np.ndarray) -> str:
+        """The value that the model got, and the raw one where that is another."""
+        text, raw = spec.text(x), row[spec.name].iloc[0]
+        odd = self.preparation.report_rows(row, [spec.name])
+        if odd["missing"][0]:
+            return f"missing, counts as {text}"
+        return f"{raw!s:.50} (unseen)" if odd["unseen"][0] else text
+
+    def _parts(
+        self, row: pd.DataFrame, x: np.ndarray, split: Contributions
+    ) -> tuple[list[tuple[str, str, float]], str]:
+        """The largest contributions, and how they were made."""
+        order = np.argsort(-np.abs(split.parts), kind="stable")
+        order = order[split.parts[order] != 0]
+        parts = []
+        for i in order[:_MOST_PARTS]:
+            name, value = f"{split.of} {i + 1}", ""
+            if split.of == "column":
+                spec = self.preparation.inputs[i]
+                name, value = spec.name, self._value(row, spec, x)
+            parts.append((name, value, float(split.parts[i])))
+        rule = split.rule
+        if len(order) > _MOST_PARTS:
+            rest = plain_number(split.parts[order[_MOST_PARTS:]].sum())
+            n_more = len(order) - _MOST_PARTS
+            rule += f" {n_more} smaller contributions add {rest} together."
+        if split.exact:
+            what = "prediction" if self.model.classes is None else "lead"
+            rule += (
+                f" With the constant, {plain_number(split.rest)}, all contributions "
+                f"sum to the {what}, {plain_number(split.lead, 5)}."
+            )
+        return parts, rule
+
+    def _beside(
+        self, x: np.ndarray, columns: Sequence[int], without: int
+    ) -> tuple[list[dict[str, str]], str]:
+        """The case beside the nearest training rows, a line per column."""
+        if self.numbers is None:
+            return [], "Training rows are not included in this sheet."
+        places, distances = self.nearest(x, without)
+        titles = [f"row {self.numbers[place]}" for place in places]
+        lines = [
+            {"": spec.name, "this case": spec.text(x)}
+            | {t: spec.text(self.X[p]) for t, p in zip(titles, places, strict=True)}
+            for spec in (self.preparation.inputs[i] for i in columns)
+        ]
+        answers = self.model.predict(self.X[places])
+        for what, values in (("true value", self.y[places]), ("predicted", answers)):
+            texts = [
+                plain_number(v, 5) if self.model.classes is None else str(v)
+                for v in values
+            ]
+            line = {"": what, "this case": ""}
+            lines.append(line | dict(zip(titles, texts, strict=True)))
+        apart = {t: plain_number(d, 3) for t, d in zip(titles, distances, strict=True)}
+        lines.append({"": "distance", "this case": ""} | apart)
+        return lines, (
+            "Nearest by the columns that the model uses; the distance is in standard "
+            "deviations of the training rows."
+        )
+
+    def _change(
+        self, x: np.ndarray, frozen: Sequence[int]
+    ) -> tuple[str, list[dict[str, Any]]]:
+        """The smallest change that the answer would not survive."""
+        model = self.model
+        if model.classes is None:
+            return self._moves(x)
+        flip = counterfactual(
+            model,
+            x,
+            "l1",  # few columns: a change that can be read and judged
+            frozen=frozen,
+            preparation=self.preparation,
+            X=self.X,
+            bounds=(model.low, model.high),
+        )
+        if flip is None:
+            return (
+                "No change within the training range was found that would change the "
+                "prediction.",
+                [],
+            )
+        changes = [
+            {"column": line["column"], "now": line["now"], "then": line["then"]}
+            for line in changed_columns(model, self.preparation, x, flip)
+        ]
+        sentence = (
+            f"The model's answer would change from {self._name(flip.before)} to "
+            f"{self._name(flip.after)} with this change: "
+            f"{plain_number(flip.length, 3)} standard deviations in total "
+            f"({flip.description}, within the training range). "
+        )
+        if len(changes) > _MOST_COLUMNS:
+            n_more = len(changes) - _MOST_COLUMNS
+            sentence += f"The {n_more} smallest of {len(changes)} are not listed. "
+        return sentence + _NO_ADVICE, changes[:_MOST_COLUMNS]
+
+    def _moves(self, x: np.ndarray) -> tuple[str, list[dict[str, Any]]]:
+        """What of single columns would move a predicted number."""
+        amount = _SHARE_OF_SPREAD * float(self.y.std())
+        if not amount > 0:
+            return "All training rows have the same value.", []
+        amount = float(f"{amount:.1g}")
+        changes = single_column_changes(self.model, self.preparation, x, amount)
+        sentence = (
+            f"A change of one column that would move the prediction by "
+            f"{plain_number(amount)}, all others as they are"
+        )
+        if not changes:
+            return f"{sentence}: none within the training range. {_NO_ADVICE}", []
+        sentence += " (empty: no value within the training range does). "
+        return sentence + _NO_ADVICE, changes[:_MOST_COLUMNS]
+
+
+_NO_ADVICE = "This describes the model, not cause and effect, and is no advice."

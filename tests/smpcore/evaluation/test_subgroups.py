@@ -1,0 +1,293 @@
+"""Subgroups: groups that a reader understands, and figures of an independent count."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize_scalar
+from scipy.stats import fisher_exact, norm, ttest_ind
+from sklearn.metrics import accuracy_score, mean_absolute_error, recall_score
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import proportion_confint, test_proportions_2indep
+
+from smpcore import METHODS, SmpcoreError, load_dataset, prepare, split
+from smpcore.datasets import make_dataset
+from smpcore.evaluation import (
+    FEWEST_ROWS,
+    RowMeasure,
+    group_rows,
+    row_measures,
+    subgroups,
+)
+from smpcore.evaluation.two_samples import difference_of_means, difference_of_shares
+
+test_proportions_2indep.__test__ = False
+ALL = np.arange(400)
+
+
+def _table(column, role="ignore"):
+    frame = pd.DataFrame({"x": np.arange(len(column)) * 1.0, "c": column})
+    frame["y"] = np.where(np.arange(len(column)) % 2, "yes", "no")
+    dataset = make_dataset(frame, "made")
+    return dataset.with_roles({"y": "target", "c": role})
+
+
+def test_a_number_is_cut_at_quartiles_that_can_be_read():
+    ages = np.random.default_rng(0).normal(54.3, 9.1, 400)
+    ages[7] = np.nan
+    found = group_rows(_table(ages), "c", ALL[:300])
+    *bands, missing = found.names
+    assert missing == "missing value" and found.codes[7] == 4
+    edges = [float(name.split()[-1]) for name in bands[:-1]]
+    assert bands == [
+        f"below {edges[0]:g}",
+        f"{edges[0]:g} to below {edges[1]:g}",
+        f"{edges[1]:g} to below {edges[2]:g}",
+        f"{edges[2]:g} or more",
+    ]
+    assert all(float(edge).is_integer() for edge in edges)
+    np.testing.assert_array_equal(
+        found.codes[ages >= edges[2]], np.full((ages >= edges[2]).sum(), 3)
+    )
+    shares = np.bincount(found.codes[:300])[:4] / 300
+    assert np.abs(shares - 0.25).max() < 0.1
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        np.random.default_rng(1).normal(size=400) * 1e-7,
+        np.random.default_rng(1).lognormal(3, 2, 400),
+        np.concatenate([np.zeros(390), np.arange(10.0)]),
+        np.arange(400.0) * 1e12 + 3e15,
+        np.random.default_rng(1).integers(0, 9, 400) - 4.0,
+    ],
+)
+def test_every_band_has_rows_whatever_the_numbers(numbers):
+    found = group_rows(_table(numbers), "c", ALL)
+    counts = np.bincount(found.codes)
+    assert 2 <= len(counts) <= 4 and counts.min() > 0
+    assert len(set(found.names)) == len(counts)
+
+
+def test_few_numbers_and_levels_are_groups_of_their_own():
+    found = group_rows(_table(np.arange(400) % 3 + 1.0, "feature"), "c", ALL)
+    assert found.names == ("1", "2", "3")
+    np.testing.assert_array_equal(found.codes, np.arange(400) % 3)
+    levels = np.array([f"town {i}" for i in range(20)])
+    sizes = np.arange(40, 20, -1)
+    found = group_rows(_table(np.repeat(levels, sizes)[:400]), "c", ALL)
+    assert found.names[0] == "town 0" and len(found.names) == 11
+    assert "other level" in found.names[-1]
+
+
+def test_a_time_is_cut_into_periods():
+    days = pd.date_range("2020-01-01", periods=400).strftime("%Y-%m-%d")
+    order = np.random.default_rng(0).permutation(400)
+    found = group_rows(_table(days.to_numpy()[order], "time"), "c", ALL)
+    assert found.names == (
+        "before 2020-04-10",
+        "2020-04-10 to before 2020-07-19",
+        "2020-07-19 to before 2020-10-27",
+        "2020-10-27 or later",
+    )
+    np.testing.assert_array_equal(found.codes, order // 100)
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        (
+            [f"id{i}" for i in range(400)],
+            "has 400 levels in 400 training rows, and non",
+        ),
+        (["same"] * 400, "has one value in all rows"),
+        ([5.0] * 400, "has one value in all rows"),
+    ],
+)
+def test_a_column_that_makes_no_groups_is_one_sentence(column, words):
+    with pytest.raises(SmpcoreError, match=words):
+        group_rows(_table(column), "c", ALL)
+    with pytest.raises(SmpcoreError, match="should be a column of the table"):
+        group_rows(_table(column), "nowhere", ALL)
+
+
+def _fitted(data, method="smp"):
+    dataset = load_dataset(data)
+    parts = split(dataset)
+    X = prepare(dataset, parts.train).transform(dataset.frame)
+    row = METHODS[method]
+    estimator = row.estimator(row.defaults(dataset.task), dataset.task)
+    model = estimator.fit(X[parts.train], dataset.y[parts.train]).model_
+    return dataset, parts, X, model
+
+
+def test_figures_of_a_classifier_are_those_of_scikit_learn_and_statsmodels():
+    dataset, parts, X, model = _fitted("breast_cancer")
+    rows = parts.validation
+    grouping = group_rows(dataset, "mean texture", parts.train)
+    measures = row_measures(model, X[rows], dataset.y[rows])
+    table = subgroups(grouping, rows, measures)
+    answers, truth = model.predict(X[rows]), dataset.y[rows]
+    codes = grouping.codes[rows]
+    p_values, n_groups = [], len(np.unique(codes))
+    for code, name in enumerate(grouping.names):
+        lines = table[table["group"] == name].set_index("measure")
+        inside = codes == code
+        line = lines.loc["Accuracy"]
+        assert line["value"] == accuracy_score(truth[inside], answers[inside])
+        assert line["rest"] == accuracy_score(truth[~inside], answers[~inside])
+        hits = (truth == answers)[inside].sum()
+        wanted = proportion_confint(hits, inside.sum(), 0.05 / n_groups, "wilson")
+        assert [line["low"], line["high"]] == pytest.approx(wanted)
+        recall = recall_score(truth[inside], answers[inside], pos_label="malignant")
+        if "Recall of malignant" in lines.index:
+            assert lines.loc["Recall of malignant", "value"] == pytest.approx(recall)
+        rest = (truth == answers)[~inside]
+        pair = hits, inside.sum(), rest.sum(), len(rest)
+        p_values.append(_p_value(*pair))
+    wanted = multipletests(p_values, method="holm")[1]
+    found = table[table["measure"] == "Accuracy"]["p_value"]
+    np.testing.assert_allclose(found, wanted, rtol=1e-9)
+
+
+def _p_value(hits, n, other_hits, other_n):
+    score = test_proportions_2indep(
+        hits, n, other_hits, other_n, compare="diff", method="score"
+    )
+    misses = [[hits, n - hits], [other_hits, other_n - other_hits]]
+    # Without any variance statsmodels gives NaN.
+    return np.fmax(score.pvalue, fisher_exact(misses).pvalue)
+
+
+def test_figures_of_a_regression_are_those_of_scikit_learn_and_scipy():
+    dataset, parts, X, model = _fitted("diabetes", "supersparse")
+    rows = parts.validation
+    grouping = group_rows(dataset, "bmi", parts.train)
+    measures = row_measures(model, X[rows], dataset.y[rows])
+    table = subgroups(grouping, rows, measures)
+    answers, truth = model.predict(X[rows]), dataset.y[rows]
+    codes, p_values = grouping.codes[rows], []
+    for code, name in enumerate(grouping.names):
+        inside = codes == code
+        lines = table[table["group"] == name].set_index("measure")
+        wanted = mean_absolute_error(truth[inside], answers[inside])
+        assert lines.loc["Mean absolute error", "value"] == pytest.approx(wanted)
+        bias = lines.loc["Mean of actual - predicted", "value"]
+        assert bias == pytest.approx(np.mean((truth - answers)[inside]))
+        errors = np.abs(truth - answers)
+        test = ttest_ind(errors[inside], errors[~inside], equal_var=False)
+        p_values.append(test.pvalue)
+    wanted = multipletests(p_values, method="holm")[1]
+    found = table[table["measure"] == "Mean absolute error"]["p_value"]
+    np.testing.assert_allclose(found, wanted)
+
+
+def test_probabilities_are_compared_with_what_was_observed():
+    dataset, parts, X, model = _fitted("iris")
+    rows = parts.train
+    sure = np.tile([0.5, 0.3, 0.2], (len(rows), 1))
+    measures = row_measures(model, X[rows], dataset.y[rows], sure)
+    table = subgroups(group_rows(dataset, dataset.target, rows), rows, measures)
+    name = f"Observed - predicted frequency of {model.classes[0]}"
+    values = table[table["measure"] == name].set_index("group")["value"]
+    assert values[str(model.classes[0])] == pytest.approx(0.5)
+    assert values[str(model.classes[1])] == pytest.approx(-0.5)
+
+
+def test_small_groups_are_marked_and_not_tested():
+    codes = np.repeat(["a", "b", "c"], [60, 31, 9])
+    grouping = group_rows(_table(codes), "c", ALL[:100])
+    hits = RowMeasure("Accuracy", np.arange(100) % 5 > 0, True)
+    table = subgroups(grouping, ALL[:100], [hits]).set_index("group")
+    assert table["few"].tolist() == [False, False, True]
+    assert table["rows"].tolist() == [60, 31, 9] and FEWEST_ROWS == 10
+    assert np.isnan(table.loc["c", "p_value"]) and table.loc["b", "p_value"] <= 1
+    # Corrected for two tests and three intervals.
+    alone = difference_of_shares((hits.values[:60], None), (hits.values[60:], None))
+    assert table.loc["a", "p_value"] == pytest.approx(min(1, 2 * alone.p_value))
+    wanted = proportion_confint(48, 60, 0.05 / 3, "wilson")
+    assert table.loc["a", ["low", "high"]].tolist() == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("pair", [(8, 10, 50, 60), (3, 11, 90, 100), (20, 40, 5, 45)])
+@pytest.mark.parametrize("level", [0.05, 0.01])
+def test_the_interval_of_two_shares_inverts_the_score_test(pair, level):
+    """Against likelihoods maximised numerically.
+
+    statsmodels' own inversion of this test gives other upper ends (0.1746 for the first
+    pair, where the score of the most likely shares is 1.96 at 0.1574).
+    """
+    x1, n1, x2, n2 = pair
+    p1, p2 = x1 / n1, x2 / n2
+
+    def score(delta):
+        def loss(p):
+            terms = (x1, p), (n1 - x1, 1 - p), (x2, p - delta), (n2 - x2, 1 - p + delta)
+            return -sum(count * np.log(max(share, 1e-300)) for count, share in terms)
+
+        ends = max(0, delta) + 1e-12, min(1, 1 + delta) - 1e-12
+        p = minimize_scalar(loss, bounds=ends, options={"xatol": 1e-12}).x
+        q = p - delta
+        variance = p * (1 - p) / n1 + q * (1 - q) / n2
+        return (p1 - p2 - delta) / np.sqrt(variance * (n1 + n2) / (n1 + n2 - 1))
+
+    found = difference_of_shares(
+        (np.arange(n1) < x1, None), (np.arange(n2) < x2, None), level
+    )
+    ends = [end for end in (found.low, found.high) if end != 0]
+    assert ends
+    for end in ends:
+        assert abs(score(end)) == pytest.approx(norm.isf(level / 2), abs=1e-4)
+    assert found.p_value == pytest.approx(_p_value(*pair))
+
+
+def test_an_interval_leaves_0_out_where_the_test_rejects():
+    rng = np.random.default_rng(0)
+    sides = set()
+    for _ in range(300):
+        n1, n2 = rng.integers(10, 60, 2)
+        first, second = rng.random(n1) < rng.random(), rng.random(n2) < rng.random()
+        found = difference_of_shares((first, None), (second, None))
+        assert found.low <= found.mean <= found.high
+        rejected = found.p_value < 0.05
+        assert rejected == (not found.low <= 0 <= found.high)
+        sides.add(rejected)
+    assert sides == {True, False}
+
+
+def test_rare_errors_are_found_no_oftener_than_promised():
+    rng = np.random.default_rng(0)
+    found = 0
+    for _ in range(500):
+        hits = rng.random(110) < 0.97
+        pair = (hits[:20], None), (hits[20:], None)
+        found += difference_of_shares(*pair).p_value < 0.05
+    assert found <= 25
+
+
+def test_dependent_rows_differ_less_surely():
+    hits = np.repeat(np.random.default_rng(0).random(40) < 0.5, 5)
+    hits[:60] |= np.repeat(np.random.default_rng(1).random(12) < 0.6, 5)
+    units = np.repeat(np.arange(40), 5)
+    alone = difference_of_shares((hits[:60], None), (hits[60:], None))
+    grouped = difference_of_shares((hits[:60], units[:60]), (hits[60:], units[60:]))
+    assert grouped.mean == alone.mean
+    assert grouped.p_value > alone.p_value and grouped.low < alone.low
+    values = hits + np.random.default_rng(2).normal(size=200) / 10
+    alone = difference_of_means((values[:60], None), (values[60:], None))
+    grouped = difference_of_means((values[:60], units[:60]), (values[60:], units[60:]))
+    assert grouped.p_value > alone.p_value and grouped.low < alone.low
+    # Groups of one size: Welch's test of their means.
+    means = values.reshape(40, 5).mean(axis=1)
+    test = ttest_ind(means[:12], means[12:], equal_var=False)
+    assert grouped.p_value == pytest.approx(test.pvalue)
+    ends = test.confidence_interval(0.95)
+    assert (grouped.low, grouped.high) == pytest.approx((ends.low, ends.high))
+
+
+def test_one_cluster_tells_nothing():
+    one = np.array([1.0, 0.0, 1.0]), np.zeros(3, int)
+    many = np.arange(30) % 2 * 1.0, np.arange(30)
+    assert difference_of_shares(one, many).p_value == 1
+    found = difference_of_means(one, many)
+    assert found.p_value == 1 and found.low == -np.inf

@@ -1,0 +1,395 @@
+"""The performance page: figures of an independent count, thresholds, cases, groups."""
+
+import dataclasses
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import streamlit as st
+from sklearn.metrics import confusion_matrix, roc_auc_score
+from streamlit.testing.v1 import AppTest
+
+from pages.performance import operating_point
+from pages.state import table_store
+from pages.state.choice import Choice
+from pages.state.context import resolve
+from pages.state.session import Session
+from pages.ui import exports
+from smpcore import METHODS
+from smpcore.datasets import make_dataset
+from smpcore.evaluation import (
+    margins,
+    operating_points,
+    out_of_fold,
+    threshold_for_sensitivity,
+)
+from tests.app import kernels, opened, said, session_of, sound, until
+
+pytestmark = pytest.mark.usefixtures(kernels.__name__)
+
+PAIRS = [
+    (method, data)
+    for method, row in METHODS.items()
+    for data, task in (
+        ("breast_cancer", "classification"),
+        ("iris", "classification"),
+        ("diabetes", "regression"),
+    )
+    if task in row.estimators
+]
+
+
+def _section(query: dict[str, str], name: str) -> AppTest:
+    app = opened(query, "performance.py")
+    app.segmented_control(key="performance_section").set_value(name).run()
+    return sound(app)
+
+
+def _threshold(query: dict[str, str]) -> AppTest:
+    return _section(query, "Threshold")
+
+
+def _tables(app: AppTest) -> list:
+    return [table.value for table in app.dataframe]
+
+
+@pytest.mark.parametrize(("method", "data"), PAIRS)
+def test_every_section_of_every_method_and_task(method, data):
+    app = opened({"data": data, "method": method}, "performance.py")
+    for name in app.segmented_control(key="performance_section").options:
+        app.segmented_control(key="performance_section").set_value(name).run()
+        assert "Internal error" not in said(sound(app))
+        assert app.get("plotly_chart") or app.dataframe or app.info or app.button
+
+
+def _reference(data: str, part: str = "validation"):
+    """The model on the screen, rows of a part and their labels, without the page."""
+    context = resolve(Choice(data=data))
+    X, y = context.data.of(part)
+    return context.model(), X, y
+
+
+def test_counts_and_rates_of_two_classes_are_scikit_learns():
+    app = opened({"data": "breast_cancer"}, "performance.py")
+    model, X, y = _reference("breast_cancer")
+    order = ["malignant", "benign"]
+    counts = confusion_matrix(y, model.predict(X), labels=order)
+    matrix, rates, *_ = _tables(app)
+    shown = matrix[["0", "1"]].map(lambda text: int(text.split()[0])).to_numpy()
+    np.testing.assert_array_equal(shown, counts)
+    values = rates.set_index("measure")
+    found, missed = counts[0]
+    assert values.loc["Sensitivity (recall)", "rows"] == f"{found} of {counts[0].sum()}"
+    assert values.loc["Specificity", "rows"] == f"{counts[1, 1]} of {counts[1].sum()}"
+    precision = found / counts[:, 0].sum()
+    assert values.loc[
+        "Positive predictive value", "value"
+    ] == f"{precision:.1%}".replace("%", " %")
+    area = roc_auc_score(y == "malignant", margins(model, X, 1))
+    assert values.loc["AUC", "value"] == f"{area:.3f}"
+    app.number_input(key="prevalence").set_value(5.0).run()
+    share, alarms = found / (found + missed), counts[1, 0] / counts[1].sum()
+    wanted = 0.95 * (1 - alarms) / (0.95 * (1 - alarms) + 0.05 * (1 - share))
+    line = _tables(sound(app))[1].set_index("measure").loc["Negative predictive value"]
+    assert line["value"] == f"{100 * wanted:.1f} %"
+    assert line["rows"] == "at a prevalence of 5.0 %"
+    app.switch_page("pages/apply.py").run()
+    app.switch_page("pages/performance.py").run()
+    assert sound(app).number_input(key="prevalence").value == 5.0
+
+
+def _slider(app: AppTest) -> dict:
+    return json.loads(app.get("bidi_component")[0].proto.json)
+
+
+def _move(app: AppTest, threshold: float) -> AppTest:
+    """As the slider does while it moves; the positive class is the second one."""
+    key = resolve(session_of(app).choice).key
+    point = operating_point.OperatingPoint(threshold)
+    session_of(app).results["operating_point"] = key, point
+    return sound(app.run())
+
+
+def test_the_matrix_follows_the_threshold_and_so_does_the_other_section():
+    app = opened({"data": "breast_cancer"}, "performance.py")
+    moved = 2.03
+    app = _move(app, moved)
+    model, X, y = _reference("breast_cancer")
+    margin = margins(model, X, 1)
+    found = int(((margin > moved) & (y == "malignant")).sum())
+    assert _tables(app)[0]["0"][0].startswith(f"{found} (")
+    app.segmented_control(key="performance_section").set_value("Threshold").run()
+    assert _slider(app)["value"] == moved
+    assert f"Threshold {moved:.4g}, band" in _markdown(app)
+    positive = _positive(app)
+    positive.select(0).run()
+    assert _slider(app)["value"] == -moved
+    assert f"Threshold {-moved:.4g}, band" in _markdown(app)
+    app.segmented_control(key="performance_section").set_value("Confusion").run()
+    # The same rows seen from the other class: the cell is at the other end.
+    assert _tables(sound(app))[0]["1"][1].startswith(f"{found} (")
+    app.segmented_control(key="performance_section").set_value("Threshold").run()
+    app.button(key="as_fitted").click().run()
+    assert "Threshold 0, band" in _markdown(app)
+    assert session_of(app).choice.threshold == 0
+
+
+def test_what_every_page_uses_is_where_the_page_begins():
+    link = {"data": "breast_cancer", "threshold": "1.5", "band": "0.5"}
+    app = opened(link, "performance.py")
+    assert _slider(app)["value"] == 1.5
+    model, X, _ = _reference("breast_cancer")
+    unsure = int((np.abs(margins(model, X, 1) - 1.5) <= 0.5).sum())
+    shown = _tables(app)[0]["2"].map(lambda text: int(text.split()[0]))
+    assert unsure > 0 and shown.sum() == unsure
+
+
+def test_several_classes_have_recalls_and_a_view_of_one_against_the_rest():
+    app = opened({"data": "iris"}, "performance.py")
+    model, X, y = _reference("iris")
+    counts = confusion_matrix(y, model.predict(X))
+    matrix, rates, *_ = _tables(app)
+    shown = matrix[["0", "1", "2"]].map(lambda text: int(text.split()[0])).to_numpy()
+    np.testing.assert_array_equal(shown, counts)
+    assert rates["predicted"].tolist() == counts.sum(axis=0).tolist()
+    app.selectbox(key="one_class").select("virginica").run()
+    matrix, rates, *_ = _tables(sound(app))
+    rates = rates.set_index("measure")
+    assert rates.loc["Sensitivity (recall)", "rows"].startswith(f"{counts[2, 2]} of ")
+    scores = model.scores(X)
+    lead = scores[:, 2] - scores[:, :2].max(axis=1)
+    area = roc_auc_score(y == "virginica", lead)
+    assert rates.loc["AUC", "value"] == f"{area:.3f}"
+
+
+def _opened_in_why(app: AppTest) -> tuple[int, AppTest]:
+    """The number of the row that is chosen, and the page on which it is explained."""
+    number = app.selectbox(key="case").value
+    app.button(key="open_case").click().run()
+    # A test without a browser does not follow to the other page by itself.
+    return number, sound(app.switch_page("pages/prototypes.py").run())
+
+
+def test_a_cell_lists_its_cases_and_one_is_opened_in_why():
+    app = opened({"data": "breast_cancer"}, "performance.py")
+    assert app.selectbox(key="confusion_cell").options[0] == (
+        "true malignant, predicted benign"
+    )
+    app.selectbox(key="confusion_cell").select("0-0").run()
+    cases = _tables(sound(app))[-1]
+    model, X, y = _reference("breast_cancer")
+    both = (y == "malignant") & (model.predict(X) == "malignant")
+    context = resolve(Choice(data="breast_cancer"))
+    assert {*cases.index} == {*context.data.split.validation[both] + 1}
+    assert "mean radius" in cases and len(cases) == both.sum()
+    frame = context.data.dataset.frame
+    number = cases.index[7]
+    assert cases["mean radius"].iloc[7] == frame["mean radius"].iloc[number - 1]
+    app.selectbox(key="case").select(number).run()
+    chosen, app = _opened_in_why(app)
+    assert chosen == number
+    assert app.segmented_control(key="prototypes_section").value == (
+        "Why this prediction"
+    )
+    assert app.selectbox(key="why_part").value == "validation"
+    shown = next(t for t in _tables(app) if "lowest in training" in t)
+    values = shown.set_index("column")["value"]
+    np.testing.assert_allclose(
+        values.to_numpy(float), frame.loc[number - 1, values.index].to_numpy(float)
+    )
+
+
+def test_the_worst_rows_of_a_regression_are_first_and_are_opened():
+    app = opened({"data": "diabetes", "method": "supersparse"}, "performance.py")
+    cases = _tables(app)[0]
+    context = resolve(Choice(data="diabetes", method="supersparse"))
+    X, y = context.data.of("validation")
+    errors = np.abs(context.model().predict(X) - y)
+    worst = context.data.split.validation[errors.argmax()]
+    assert cases.index[0] == worst + 1
+    assert abs(cases["error"].iloc[0]) == pytest.approx(errors.max())
+    number, app = _opened_in_why(app)
+    assert number == worst + 1 and app.selectbox(key="why_part").value == "validation"
+    label = f"{y[errors.argmax()]:g}"
+    assert f"True value: **{label}" in said(app)
+
+
+def test_test_rows_are_offered_only_once_they_are_open():
+    closed = opened({"data": "breast_cancer"}, "performance.py")
+    options = closed.selectbox(key="performance_part").options
+    assert options == ["Validation", "Training"]
+    link = {"data": "breast_cancer", "opened": "1", "open": "1"}
+    app = opened(link, "performance.py")
+    app.selectbox(key="performance_part").select("test").run()
+    n_rows = len(resolve(session_of(app).choice).data.split.test)
+    assert f"{n_rows} rows by true class" in said(sound(app))
+    closed.selectbox(key="performance_part").select("train").run()
+    assert "fitted on these rows" in said(sound(closed))
+
+
+def _own(**columns) -> dict[str, str]:
+    """A link to 300 rows of a visitor's own, two of them wrong in one group."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    frame = {"x": x, "z": rng.normal(size=300)} | columns
+    frame["y"] = np.where(x + 0.3 * rng.normal(size=300) > 0, "ill", "well")
+    roles = {"y": "target"} | dict.fromkeys(columns, "ignore")
+    table = make_dataset(pd.DataFrame(frame), "own").with_roles(roles)
+    dataset = dataclasses.replace(table, private=True)
+    return {"data": "mine", "mine": table_store.keep(dataset)}
+
+
+def test_groups_by_a_column_that_the_model_does_not_use():
+    site = np.where(np.arange(300) % 3, "north <b>", "south")
+    link = _own(site=site, person=[f"id{i}" for i in range(300)])
+    app = _section(link, "Subgroups")
+    assert app.selectbox(key="subgroup_column").value == "site"
+    lines = _tables(app)[-1]
+    context = resolve(session_of(app).choice)
+    X, y = context.data.of("validation")
+    hits = context.model().predict(X) == y
+    at = site[context.data.split.validation]
+    for name in ("north <b>", "south"):
+        line = lines.set_index("group").loc[name]
+        assert line["rows"] == (at == name).sum()
+        assert line["value"] == hits[at == name].mean()
+    app.selectbox(key="subgroup_measure").select("Recall of ill").run()
+    line = _tables(sound(app))[-1].set_index("group").loc["south"]
+    assert line["value"] == hits[(at == "south") & (y == "ill")].mean()
+    app.selectbox(key="subgroup_column").select("person").run()
+    assert "choose a column whose values repeat" in said(sound(app))
+    assert "has 300 levels" not in said(app) and "levels in 180 training rows" in said(
+        app
+    )
+
+
+def test_of_many_classes_those_with_the_most_wrong_answers_are_shown():
+    rng = np.random.default_rng(0)
+    label = np.repeat([f"<i>class</i> {i:02}" for i in range(40)], 15)
+    frame = pd.DataFrame({"x": rng.normal(size=600), "z": rng.normal(size=600)})
+    table = make_dataset(frame.assign(y=label), "many").with_roles({"y": "target"})
+    link = table_store.keep(dataclasses.replace(table, private=True))
+    app = opened({"data": "mine", "mine": link}, "performance.py")
+    assert "The 30 classes with the most wrong answers" in said(app)
+    context = resolve(session_of(app).choice)
+    X, y = context.data.of("validation")
+    wrong = pd.Series(y)[context.model().predict(X) != y].value_counts()
+    matrix = _tables(app)[0]
+    assert len(matrix) == 30 and len(matrix.columns) == 32
+    counts = matrix[matrix.columns[1:]].map(lambda text: int(text.split()[0]))
+    assert counts.to_numpy().sum() >= wrong.iloc[:30].sum() > 0
+    assert f"true {wrong.index[0]}" in matrix["truth"].tolist()
+
+
+def test_groups_of_few_rows_are_named():
+    site = np.where(np.arange(300) % 30, "north", "south")
+    app = _section(_own(site=site), "Subgroups")
+    assert "Fewer than 10 rows, not tested: south." in _markdown(app).replace("\\", "")
+    lines = _tables(app)[-1].set_index("group")
+    assert np.isnan(lines.loc["south", "p_value"])
+    assert 0 <= lines.loc["south", "low"] < lines.loc["south", "high"] <= 1
+
+
+def _markdown(app: AppTest) -> str:
+    return " ".join(each.value for each in app.markdown)
+
+
+def test_a_threshold_is_set_linked_and_exported():
+    app = _threshold({"data": "breast_cancer"})
+    app.selectbox(key="way").select("target sensitivity").run()
+    app.number_input(key="wanted_sensitivity").set_value(100.0).run()
+    app.number_input(key="wanted_error").set_value(1.0).run()
+    app = until(app, lambda app: any(b.key == "use_operating" for b in app.button))
+    app.button(key="use_operating").click().run()
+    assert "Threshold moved to" in said(app) and "not sure within" in said(app)
+    by = session_of(app).choice.set_by
+    assert "Positive class malignant" in by and "sensitivity of at least 100 %" in by
+    assert "at most 1 % errors" in by and re.search(r"out-of-fold scores of \d+ tr", by)
+    threshold = float(app.query_params["threshold"])
+    assert threshold != 0 and float(app.query_params["band"]) > 0
+    linked = opened({"data": "breast_cancer", "threshold": f"{threshold}"}, "export.py")
+    assert "Threshold moved to" in said(linked)
+    app.switch_page("pages/export.py").run()
+    assert "Threshold moved to" in said(app)
+    other = dataclasses.replace(session_of(app).choice, seed=1)
+    assert resolve(other).operating == ""  # another model has not that threshold
+
+
+def _positive(app):
+    return next(box for box in app.selectbox if box.label == "Positive class")
+
+
+def test_the_positive_class_is_the_rarer_one_and_its_area_has_an_interval():
+    app = _threshold({"data": "breast_cancer"})
+    assert _positive(app).value == 1  # 212 of 569 are malignant
+    assert _positive(app).options == ["malignant", "benign"]
+    assert "AUC 0." in said(app) and "95 % interval 0." in said(app)
+    assert "about equally frequent" not in said(app)
+    _positive(app).select(0).run()
+    assert _positive(app).value == 0
+    other = _threshold({"data": "moons"})
+    assert "about equally frequent" in said(other)
+
+
+def test_a_threshold_is_chosen_on_training_rows_and_judged_on_validation_rows():
+    app = _threshold({"data": "breast_cancer"})
+    told = _markdown(app)
+    assert "Sensitivity: " in told and "95 % interval" in told
+    app.selectbox(key="way").select("target sensitivity").run()
+    app = until(app, lambda app: "chosen on" in said(app))
+    data, choice = (
+        resolve(Choice(data="breast_cancer")).data,
+        Choice(data="breast_cancer"),
+    )
+    y = data.of("train")[1]
+    assert f"scores of {len(y)} of {len(y)} training rows" in said(app)
+    scores = out_of_fold(METHODS[choice.method].estimator({}), data.dataset, data.split)
+    number = _positive(app).value
+    points = operating_points(
+        scores[:, number] - scores[:, 1 - number], y == data.dataset.classes[number]
+    )
+    threshold = threshold_for_sensitivity(points, 0.95)
+    assert f"Threshold {threshold:.4g}, band" in _markdown(app)
+
+
+def test_a_threshold_moves_the_exported_models_intercept():
+    choice = Choice(data="breast_cancer")
+    choice = dataclasses.replace(choice, threshold=0.5, set_for=resolve(choice).key)
+    made = exports.compiled(resolve(choice))
+    plain = exports.compiled(resolve(Choice(data="breast_cancer")))
+    moved = made.estimator.model_.intercept - plain.estimator.model_.intercept
+    np.testing.assert_allclose(moved, [0, -0.5])
+    assert made.compiled.provenance["operating_point"]["threshold"] == 0.5
+
+
+def test_where_there_is_no_threshold_the_page_says_so():
+    assert "two classes" in said(_threshold({"data": "iris"}))
+    regression = opened({"data": "diabetes"}, "performance.py")
+    assert "Threshold" not in regression.segmented_control[0].options
+
+
+def test_a_threshold_of_an_earlier_model_does_not_bring_that_model_back(monkeypatch):
+    before, now = Choice(data="breast_cancer", seed=1), Choice(data="breast_cancer")
+    visit = Session(now)
+    monkeypatch.setattr(st, "session_state", {"session": visit})
+    half = operating_point.OperatingPoint(0.5)
+    operating_point.set_current(resolve(before).key, half)
+    operating_point._set(resolve(before).key)
+    assert (
+        resolve(visit.choice).key == resolve(now).key
+        and not resolve(visit.choice).operating
+    )
+    operating_point.set_current(resolve(now).key, half)
+    operating_point._set(resolve(now).key)
+    assert (
+        resolve(visit.choice).key == resolve(now).key
+        and "0.5" in resolve(visit.choice).operating
+    )
+
+
+def test_without_validation_rows_the_page_says_that_training_rows_are_kind():
+    app = opened({"data": "breast_cancer", "validation": "0"}, "performance.py")
+    assert app.selectbox(key="performance_part").value == "train"
+    assert "fitted on these rows" in said(app)
