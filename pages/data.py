@@ -2,7 +2,16 @@
 
 import streamlit as st
 
-from pages.data import charts, checks, editor, openml, roles, time_to_event, uploads
+from pages.data import (
+    charts,
+    checks,
+    cleaning,
+    editor,
+    openml,
+    roles,
+    time_to_event,
+    uploads,
+)
 from pages.state import session
 from pages.ui import workspace
 from pages.ui.elements import problems_shown
@@ -45,6 +54,7 @@ def _columns(dataset: Dataset) -> None:
     roles.task(dataset)
     time_to_event.section(dataset)
     roles.roles(dataset)
+    cleaning.clean(dataset)
     if not dataset.private:
         st.caption("Roles can be changed in uploaded tables.")
         uploads.copy(dataset)
@@ -57,6 +67,8 @@ with st.expander("Upload data", icon=":material/upload:"):
 with st.expander("Fetch from OpenML", icon=":material/cloud_download:"):
     openml.controls()
 workspace.await_table(session.current())
+workspace.opened_state()
+uploads.same_columns()
 with picker:
     editor.dataset_picker()
 with problems_shown(st.error, stop=True):

@@ -4,7 +4,16 @@ from functools import partial
 
 import streamlit as st
 
-from pages.export import boards, counts, files, formats, python_lines, ranges, settings
+from pages.export import (
+    boards,
+    counts,
+    files,
+    formats,
+    peers,
+    python_lines,
+    ranges,
+    settings,
+)
 from pages.state import session
 from pages.ui import exports
 from pages.ui.elements import problems_shown, table
@@ -48,7 +57,8 @@ with problems_shown():  # the Python below can be had all the same
         form = formats.shown(forms, chosen.number_format)
         with place:
             _compare(form, forms)
-            boards.section(made, form, chosen.chip, key, in_floats)
+            known = boards.section(made, form, chosen.chip, key, in_floats)
+            peers.section(made, form, known)
         with problems_shown(st.error):
             files.section(made, form, chosen, sensors, key)
 with st.expander("The same model in Python"):

@@ -275,3 +275,14 @@ def test_sheets_of_private_data_have_no_training_rows_unless_wanted(grouped):
     assert typed(page, "2") and "it contains no training rows" in said(page)
     sound(page.checkbox[0].check().run())
     assert "it contains three training rows" in said(page)
+
+
+def test_predictions_have_probabilities_once_the_model_is_calibrated():
+    """The table was remembered from before, without them."""
+    frame = load_dataset("wine").frame
+    page = bring(opened({"data": "wine"}, "apply.py"), moved(frame))
+    assert "probability" not in page.dataframe[-1].value
+    sound(page.button(key="calibrate").click().run())
+    until(page, lambda page: "probability" in page.dataframe[-1].value)
+    shares = page.dataframe[-1].value.filter(like="probability of ")
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+from html import unescape
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,8 @@ from sklearn.metrics import confusion_matrix, roc_auc_score
 from streamlit.testing.v1 import AppTest
 
 from pages.performance import operating_point
+from pages.prototypes import report
+from pages.prototypes.context import ModelContext
 from pages.state import table_store
 from pages.state.choice import Choice
 from pages.state.context import resolve
@@ -20,6 +23,7 @@ from pages.ui import exports
 from smpcore import METHODS
 from smpcore.datasets import make_dataset
 from smpcore.evaluation import (
+    group_rows,
     margins,
     operating_points,
     out_of_fold,
@@ -281,6 +285,30 @@ def test_of_many_classes_those_with_the_most_wrong_answers_are_shown():
     counts = matrix[matrix.columns[1:]].map(lambda text: int(text.split()[0]))
     assert counts.to_numpy().sum() >= wrong.iloc[:30].sum() > 0
     assert f"true {wrong.index[0]}" in matrix["truth"].tolist()
+
+
+def test_the_report_has_the_groups_that_were_looked_at(monkeypatch):
+    choice = Choice(data="breast_cancer")
+    model = resolve(choice).model()
+    visit = Session(choice)
+    monkeypatch.setattr(st, "session_state", {"session": visit})
+
+    def made() -> str:
+        context = ModelContext(choice, model=model)
+        return unescape(report.html(context, report.facts_of(context), real=False))
+
+    assert "Subgroups" not in made()
+    visit.widget_texts["subgroup_column"] = "mean texture"
+    text = made()
+    assert "<h2>Subgroups by mean texture</h2>" in text
+    data = resolve(choice).data
+    rows = data.split.validation
+    grouping = group_rows(data.dataset, "mean texture", data.split.train)
+    hits = model.predict(data.X[rows]) == data.y[rows]
+    for code, name in enumerate(grouping.names):
+        inside = grouping.codes[rows] == code
+        cells = name, str(inside.sum()), f"{100 * hits[inside].mean():.1f} %"
+        assert "</td><td>".join(("Accuracy", *cells)) in text
 
 
 def test_groups_of_few_rows_are_named():

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.state.context import Context, resolve
 from pages.ui import calibration
+from smpcore.datasets import plain_number
 from smpcore.evaluation import brier_score, calibrate, class_numbers, out_of_fold
 from smpcore.model import PrototypeModel
 from tests.app import kernels, opened, said, session_of, sound, until
@@ -30,8 +31,12 @@ def _has(page: AppTest, key: str) -> bool:
 
 
 def _calibrated(page: AppTest) -> AppTest:
-    """The page after the button was pressed and the fits are there."""
-    page.button(key="calibrate").click().run()
+    """The page after the button was pressed and the fits are there.
+
+    There is no button where another test has calibrated the same model.
+    """
+    if _has(page, "calibrate"):
+        page.button(key="calibrate").click().run()
     context = _context(page)
     return until(page, lambda _: context.training_scores.scores is not None).run()
 
@@ -52,7 +57,7 @@ def _oracle(context: Context) -> PrototypeModel:
 
 @pytest.mark.parametrize("data", ["breast_cancer", "wine"])
 def test_the_section_shows_the_measures_of_validation_rows(data):
-    page = _section({"data": data, "validation": "0.4"})
+    page = _section({"data": data, "validation": "0.45"})
     assert not page.dataframe
     page = _calibrated(page)
     context = _context(page)
@@ -80,7 +85,7 @@ def test_the_section_shows_how_many_rows_the_intervals_cover():
     covered = int(((low <= y) & (y <= high)).sum())
     line = page.dataframe[0].value.iloc[2]
     assert f"({covered} of {len(y)}), " in line["covers"]
-    assert line["width"] == f"± {(high - low)[0] / 2:.4g}"
+    assert line["width"] == f"± {plain_number((high - low)[0] / 2)}"
 
 
 def test_without_validation_rows_nothing_is_checked():

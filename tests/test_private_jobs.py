@@ -3,13 +3,17 @@
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
 
 from pages.prototypes import stability
 from pages.work import comparisons, sweep_jobs
+from pages.work.memo import forget
 from pages.work.parts import Parts
+from pages.work.tasks import Task
+from pages.work.training_scores import training_scores
 from smpcore import METHODS, load_dataset, prepare, split
 
 engine = sys.modules["smpcore.evaluation.engine"]
@@ -41,6 +45,16 @@ def _refit(data, monkeypatch):
     assert [each.n_refits for each in job.result()] == [2, 2]
 
 
+def _calibrate(data):
+    found = training_scores(data, "smallk", METHODS["smallk"].defaults())
+    task = Task(found.compute, study=data.dataset)
+    assert task.result() is found.scores and found.calibration is not None
+    assert training_scores(data, "smallk", METHODS["smallk"].defaults()) is found
+    forget(data.dataset)
+    again = training_scores(data, "smallk", METHODS["smallk"].defaults())
+    assert (again is found) != data.dataset.private
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("private", [True, False])
 def test_only_what_everybody_has_goes_to_the_cluster(monkeypatch, private):
@@ -58,7 +72,8 @@ def test_only_what_everybody_has_goes_to_the_cluster(monkeypatch, private):
     preparation = prepare(dataset, parts.train)
     X = preparation.transform(dataset.frame)
     data = Parts(dataset, parts, preparation, X, dataset.y)
-    for job in (_sweep, _compare, lambda data: _refit(data, monkeypatch)):
+    refit = partial(_refit, monkeypatch=monkeypatch)
+    for job in (_sweep, _compare, refit, _calibrate):
         asked.clear()
         engine._known.clear()
         job(data)

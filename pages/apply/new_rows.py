@@ -45,13 +45,14 @@ _CHOOSE, _MISSING = "choose …", "none: its values are missing"
 
 def expected(data: cache.Parts, used: Collection[str]) -> None:
     """The columns that the file should have: those that the model uses."""
-    inputs = [column for column in data.preparation.inputs if column.name in used]
+    names = data.preparation.source_columns(used)
+    inputs = [column for column in data.preparation.inputs if column.name in names]
     lines = [
         {
             "column": column.name,
             "holds": "numbers" if column.kind == "number" else "a category",
             "in training": f"{plain_number(column.low, 6)} to "
-            f"{plain_number(column.high, 6)}"
+            f"{plain_number(column.high, 6)} {column.unit}"
             if column.kind == "number"
             else ", ".join(column.levels[:6]),
         }
@@ -107,7 +108,8 @@ def matched(
         return match_columns(*columns, **options)
     except SmpcoreError as problem:
         names = [column.name for column in whole.inputs]
-        absent = [name for name in used if name not in frame]
+        needed = whole.source_columns(used)
+        absent = [name for name in needed if name not in frame]
         if frame.empty or not absent or len(absent) > 50:
             raise
         message(st.warning, str(problem))
@@ -153,7 +155,7 @@ def answers(
         table = answer_rows(model, context.data.preparation, matched.frame, whole)
         return table.set_axis(pd.RangeIndex(1, len(table) + 1, name="row"), axis=0)
 
-    about = context.key, context.operating
+    about = context.key, context.operating, model.calibration is not None
     key = file.id, about, pairs(_replacements(file))
     return session.remembered("answers", key, compute)
 

@@ -24,8 +24,9 @@ def missing(dataset: Dataset) -> None:
         figure = figures.missing_values(dataset)
         st.plotly_chart(figure, key="missing", alt="Share of missing values by column")
         st.caption(
-            "A missing number becomes the median of the training rows; a missing "
-            "category is none of the levels (of two it counts as the commoner)."
+            "By default, a missing number becomes the median of the training rows; a "
+            "missing category is none of the levels (of two it counts as the "
+            "commoner). Clean, in Columns, sets it for each column."
         )
     else:
         st.success("No value is missing.")

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from pages.data import editor
-from pages.state import session
+from pages.state import session, table_record, table_store, user_tables
 from pages.state.choice import BUNDLED
 from pages.ui import files
 from pages.ui.elements import problems_shown
@@ -52,7 +52,9 @@ def uploads() -> None:
         "read",
         file,
         series,
-        lambda settings: reading.read(read_table, file, file.name, **settings),
+        lambda settings: _like_before(
+            reading.read(read_table, file, file.name, **settings), file.file_id
+        ),
     )
     _once("read_test", test, {}, lambda settings: _with_test(test, settings))
 
@@ -160,6 +162,38 @@ def _once(
             results.pop("read_test", None)
     if problem:
         message(st.error, problem)
+
+
+def _like_before(dataset: Dataset, file_id: str) -> Dataset:
+    """Give a new file with the columns of the table before its roles and steps.
+
+    Not where the same file is read otherwise: then its columns are another matter.
+    """
+    visit, choice = session.get(), session.current()
+    before, _ = visit.results.get("read_file", ("", ""))
+    visit.results["read_file"] = file_id, ""
+    token = visit.draft or user_tables.upload_of(choice)
+    if before == file_id or not token or visit.awaited is not None:
+        return dataset
+    try:
+        record = table_record.record_of(table_store.visit(token)[0])
+        if not table_record.has_columns_of(dataset, record):
+            return dataset
+        adopted, differences = table_record.apply_record(dataset, record)
+    except SmpcoreError:  # the table is gone, or its roles do not fit these rows
+        return dataset
+    words = "Roles, kinds and cleaning steps of your table before are applied"
+    words += f"; this one differs: {'; '.join(differences)}." if differences else "."
+    visit.results["read_file"] = file_id, words
+    return adopted
+
+
+def same_columns() -> None:
+    """Say that the open file was given roles and steps, and what differs."""
+    results = session.get().results
+    _, words = results.get("read_file", ("", ""))
+    if words and "read" in results:
+        message(st.info, words)
 
 
 def reading_settings(dataset: Dataset) -> None:

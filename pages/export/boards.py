@@ -47,7 +47,7 @@ _KILO = 1024
 
 def section(
     made: Export, form: ComparedFormat, chip: str, key: Any, in_floats: Export
-) -> None:
+) -> dict[str, ChipCosts]:
     """What a format of the model needs and takes, on a chip and on boards.
 
     Parameters
@@ -60,6 +60,11 @@ def section(
         The same for the same model only.
     in_floats : Export
         The same model without counts.
+
+    Returns
+    -------
+    dict of str to ChipCosts
+        Chip -> what the format takes there, as shown.
     """
     models = [form.model, *_converting(form, made, in_floats)]
     wanted = (key, form.name), None
@@ -87,6 +92,7 @@ def section(
         )
     if known:
         _boards(known)
+    return known
 
 
 def _converting(

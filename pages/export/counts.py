@@ -60,17 +60,14 @@ def editor(made: exports.Export) -> exports.Export:
     return exports.with_counts(made, counts)
 
 
+def _training_range(entry: Any) -> str:
+    return f"{plain_number(entry.low, 6)} to {plain_number(entry.high, 6)}"
+
+
 def _start(made: exports.Export) -> pd.DataFrame:
     """The columns of numbers, none as counts."""
     lines = [
-        (
-            entry.name,
-            f"{plain_number(entry.low, 6)} to {plain_number(entry.high, 6)}",
-            None,
-            0.0,
-            0,
-            1023,
-        )
+        (entry.name, _training_range(entry), None, 0.0, 0, 1023)
         for entry in made.compiled.inputs
         if entry.kind == "number"
     ]

@@ -11,6 +11,7 @@ from pages.state.context import Context
 from pages.work import openml_sets
 from smpcore import SmpcoreError
 from smpcore.codegen import emit_python
+from smpcore.datasets import steps_to_json
 
 
 def _table_source(context: Context) -> dict[str, Any]:
@@ -26,6 +27,8 @@ def _table_source(context: Context) -> dict[str, Any]:
         )
     columns = {"roles": dict(dataset.roles), "kinds": dict(dataset.kinds)}
     columns["task"] = dataset.task
+    if dataset.cleaning:
+        columns["cleaning"] = steps_to_json(dataset.cleaning)
     if (number := openml_sets.number_behind(dataset)) is not None:
         return {"openml": number, "params": columns}
     name = reading.filename or dataset.name

@@ -6,13 +6,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.performance import operating_point
 from pages.performance.rows import EvaluatedRows
-from pages.state.context import Context
 from pages.ui import calibration, readouts
 from pages.ui.elements import problems_shown, table
 from pages.ui.glossary import define
 from pages.ui.text import short_label
-from pages.work.parts import Parts
 from smpcore import PrototypeModel, figures
 from smpcore.datasets import plain_number, plural
 from smpcore.evaluation import (
@@ -51,49 +50,47 @@ def section(rows: EvaluatedRows) -> None:
         model = rows.model()
         calibration.offer(rows)
         if model.calibration is not None:
-            (_classes if is_classifier else _numbers)(rows, model, rows.part)
+            (_classes if is_classifier else _numbers)(rows, model)
 
 
-def _classes(context: Context, model: PrototypeModel, part: str) -> None:
+def _classes(rows: EvaluatedRows, model: PrototypeModel) -> None:
     """Measures of a classifier's probabilities, and their curves."""
-    data = context.data
-    X, y = data.of(part)
-    y_encoded = class_numbers(y, model.classes)
-    known, of_rows = y_encoded >= 0, (data.clusters(part), data.weights(part))
-    of_rows = [None if of is None else of[known] for of in of_rows]
-    y_encoded = y_encoded[known]
-    trained = class_numbers(data.of("train")[1], model.classes)
-    shares = np.bincount(trained, data.weights("train"))
-    shares = shares / shares.sum()
-    softmax = context.fit().finished().predict_proba(data.named(part)[0])
-    every = {
-        CALIBRATED: model.probabilities(X)[known],
-        SOFTMAX: softmax[known],
-        BASELINE: np.tile(shares, (known.sum(), 1)),
-    }
-    rarer = int(shares[1] <= shares[0])
-    tables = {
-        name: reliability(*event(rows, y_encoded, rarer), *of_rows)
-        for name, rows in every.items()
-    }
-    lines = []
-    for name, rows in every.items():
-        score, low, high = brier_score(rows, y_encoded, *of_rows)
+    positive, subject = 1, "that the most probable class is right"
+    if rows.is_binary:
+        positive = operating_point.positive_class(st.columns([1, 3])[0], rows)
+        subject = f"of {short_label(model.classes[positive])}"
+    known = rows.truth >= 0
+    truth, of_rows = rows.truth[known], rows.dependence(known)
+    tables, lines = {}, []
+    for name, shares in _compared(rows, model).items():
+        checked = event(shares[known], truth, positive)
+        tables[name] = reliability(*checked, **of_rows)
+        score, low, high = brier_score(shares[known], truth, **of_rows)
         line = {"probabilities": name, "Brier score": score}
         line["95 % interval"] = f"{low:.3f}–{high:.3f}"
         error = calibration_error(tables[name])
         lines.append(line | {"Expected calibration error": error})
     table(lines)
-    probability, truth = event(every[CALIBRATED], y_encoded, rarer)
     curve = None
-    if len(model.classes) == 2:
-        curve = decision_curve(probability, truth, *of_rows)
+    if rows.is_binary:
+        checked = event(model.probabilities(rows.X)[known], truth, positive)
+        curve = decision_curve(*checked, **of_rows)
     del tables[BASELINE]
-    subject = "that the most probable class is right"
-    if curve is not None:
-        subject = f"of {short_label(model.classes[rarer])}"
-    _pictures(tables, curve, subject, f"{plural(len(truth), f'{part} row')}")
-    _source(model, data, curve is not None)
+    _pictures(tables, curve, subject, plural(len(truth), f"{rows.part} row"))
+    _source(model, rows)
+
+
+def _compared(rows: EvaluatedRows, model: PrototypeModel) -> dict[str, np.ndarray]:
+    """Probabilities of every class: calibrated, not calibrated, and no model's."""
+    trained = class_numbers(rows.data.of("train")[1], model.classes)
+    shares = np.bincount(trained, rows.data.weights("train"))
+    shares = shares / shares.sum()
+    named = rows.data.named(rows.part)[0]
+    return {
+        CALIBRATED: model.probabilities(rows.X),
+        SOFTMAX: rows.fit().finished().predict_proba(named),
+        BASELINE: np.tile(shares, (len(rows.X), 1)),
+    }
 
 
 def _pictures(
@@ -119,10 +116,11 @@ def _pictures(
             table(curve)
 
 
-def _source(model: PrototypeModel, data: Parts, is_binary: bool) -> None:
+def _source(model: PrototypeModel, rows: EvaluatedRows) -> None:
     """Which rows the calibration was learned on, and what the intervals are."""
-    summed = "" if is_binary else ", summed over the classes"
-    dependent, weights = readouts.cluster_summary(data), readouts.weight_summary(data)
+    summed = "" if rows.is_binary else ", summed over the classes"
+    dependent = readouts.cluster_summary(rows.data)
+    weights = readouts.weight_summary(rows.data)
     st.caption(
         f"{calibration.basis(model)} Brier score: mean squared error{summed}; "
         f"Student's 95 % interval{dependent}{weights}; shares have Wilson's. If the "
@@ -131,21 +129,19 @@ def _source(model: PrototypeModel, data: Parts, is_binary: bool) -> None:
     )
 
 
-def _numbers(context: Context, model: PrototypeModel, part: str) -> None:
+def _numbers(rows: EvaluatedRows, model: PrototypeModel) -> None:
     """How many rows the intervals of a regression cover."""
-    data = context.data
-    found = interval_coverage(model, *data.of(part), data.clusters(part))
     lines = []
-    for line in found.itertuples():
+    for line in interval_coverage(model, rows.X, rows.y, rows.clusters).itertuples():
         counts = f"{100 * line.share:.0f} % ({line.covered} of {line.rows})"
         limits = f"{100 * line.low:.0f}–{100 * line.high:.0f} %"
         name, covered = f"{100 * line.coverage:.0f} %", f"{counts}, {limits}"
         half = f"± {plain_number(line.half_width)}"
         lines.append({"Prediction interval": name, "width": half, "covers": covered})
     table(lines)
+    dependent = readouts.cluster_summary(rows.data)
     st.caption(
-        f"{calibration.basis(model)} Covers: {part} rows, with Wilson's 95 % interval"
-        f"{readouts.cluster_summary(data)}. Prediction intervals are split "
-        "conformal: they assume that new rows resemble the training rows, and are as "
-        "wide for every row."
+        f"{calibration.basis(model)} Covers: {rows.part} rows, with Wilson's 95 % "
+        f"interval{dependent}. Prediction intervals are split conformal: they assume "
+        "that new rows resemble the training rows, and are as wide for every row."
     )

@@ -14,7 +14,7 @@ from pages.state import session, widget_state
 from pages.ui.elements import download, problems_shown, table
 from pages.ui.glossary import define
 from pages.ui.readouts import cluster_summary, percent, weight_summary
-from pages.ui.text import message, short_label
+from pages.ui.text import escape_markdown, message, short_label
 from smpcore import figures
 from smpcore.datasets import list_names, plain_number
 from smpcore.evaluation import (
@@ -111,9 +111,8 @@ def _show(rows: EvaluatedRows, measure: RowMeasure, lines: pd.DataFrame) -> None
     point = operating_point.current(rows) if rows.is_binary else None
     moved = ""
     if point and point.threshold:
-        moved = (
-            f" At the threshold {plain_number(point.threshold)} of the second class."
-        )
+        label = escape_markdown(short_label(rows.fitted.classes[1]))
+        moved = f" Threshold {plain_number(point.threshold)} on the margin of {label}."
     tests = "Differences from all other rows: score test, not below Fisher's exact one"
     if not measure.is_share:
         tests = "Differences from all other rows: Welch's t test"

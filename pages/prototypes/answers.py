@@ -198,7 +198,8 @@ def part_names(
     """Names of the parts of a lead; of a column with the row's own value."""
     if result.of == "column":
         inputs = context.data.preparation.inputs
-        return [f"{column.name} = {column.text(x)}" for column in inputs]
+        words = [f"{column.name} = {column.text(x)} {column.unit}" for column in inputs]
+        return [one.strip() for one in words]
     if result.of == "feature":
         return list(context.model.feature_names)
     if result.of == "prototype":

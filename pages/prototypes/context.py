@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from pages.prototypes import notes
+from pages.state import session
 from pages.state.context import Context
 from pages.ui import readouts
 from pages.work import cache
@@ -76,6 +77,12 @@ class ModelContext(Context):
         """Names of the outputs."""
         classes = self.model.classes
         return [self.data.dataset.target] if classes is None else [*map(str, classes)]
+
+    @cached_property
+    def subgroup_column(self) -> str:
+        """The column that was chosen last on Performance; empty if none was."""
+        visit, key = session.get(), "subgroup_column"
+        return visit.widget_texts.get(key, visit.defaults.get(key, ""))
 
     @cached_property
     def fitted_notes(self) -> notes.Notes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
@@ -10,8 +11,8 @@ import streamlit as st
 from pages.prototypes.context import ModelContext
 from pages.state import session
 from pages.ui.elements import data_editor, number_columns
-from pages.ui.text import escape_markdown, short_label
-from smpcore.datasets import Input, list_names
+from pages.ui.text import escape_markdown, message, short_label
+from smpcore.datasets import Input, apply_steps, list_names
 
 #: Tables with more columns are not edited by hand.
 MOST_EDITED = 400
@@ -39,12 +40,15 @@ def edit(context: ModelContext, place: int) -> tuple[pd.DataFrame, list[int], bo
         Whether a value is another one than the table's.
     """
     row = context.data.dataset.frame.iloc[[place]].copy()
+    preparation = context.data.preparation
     order = {name: i for i, name in enumerate(context.whole.frame)}
-    inputs = [*context.data.preparation.inputs, *context.forbidden]
+    inputs = [*preparation.inputs, *context.forbidden]
+    # What says where a value is missing follows from that value.
+    inputs = [one for one in inputs if one.name not in preparation.added_columns]
     inputs.sort(key=lambda column: order.get(column.name, len(order)))
     if len(inputs) > MOST_EDITED:
         st.caption(f"Rows with more than {MOST_EDITED} columns cannot be edited here.")
-        return row, [], False
+        return row, _frozen(preparation.inputs, {}), False
     key = f"{context.whole.digest}_{place}"
     typed = session.get().typed.setdefault(key, {})
     forbidden = {column.name for column in context.forbidden}
@@ -53,13 +57,18 @@ def edit(context: ModelContext, place: int) -> tuple[pd.DataFrame, list[int], bo
         _widgets(inputs, values, typed, key, forbidden)
     changed = False
     for column in inputs:
-        value, _ = typed.get(column.name, (values[column.name], False))
+        value, _ = typed.get(column.name, (values[column.name], column.fixed))
         changed |= not _same(value, values[column.name])
         dtype = "float64" if column.kind == "number" else "object"
         row[column.name] = pd.Series([value], row.index, dtype=dtype)
-    fixed = [c for c in inputs if typed.get(c.name, (0, False))[1]]
-    fixed = [column for column in fixed if column.name not in forbidden]
-    return row, [f for c in fixed for f in range(c.first, c.first + c.width)], changed
+    row = apply_steps(row, preparation.cleaning)
+    return row, _frozen(preparation.inputs, typed), changed
+
+
+def _frozen(inputs: Iterable[Input], typed: Typed) -> list[int]:
+    """Features of the columns that a counterfactual must not change."""
+    fixed = [c for c in inputs if typed.get(c.name, (0, c.fixed))[1]]
+    return [feature for column in fixed for feature in column.positions]
 
 
 def _value(row: pd.DataFrame, column: Input) -> Any:
@@ -84,10 +93,18 @@ def _widgets(
     numbers = [column for column in inputs if column.kind == "number"]
     if numbers:
         _numbers(numbers, values, typed, key, forbidden)
-    st.caption(
-        "An empty number becomes the median of the training rows, an empty "
-        "category none of its levels: of two levels that counts as the commoner."
+    message(
+        st.caption,
+        "An empty value is replaced as in the training rows: by default a number by "
+        "their median; a category has none of its levels then, of two levels the "
+        "commoner.",
     )
+    if names := [column.name for column in inputs if column.fixed]:
+        message(
+            st.caption,
+            f"Cannot be changed, as set on Data: {list_names(names)}. They are held "
+            "unless you take the mark away.",
+        )
     if forbidden:
         names = escape_markdown(
             list_names([c.name for c in inputs if c.name in forbidden])
@@ -103,11 +120,11 @@ def _reset(typed: Typed) -> None:
     session.get().editions["rows"] += 1
 
 
-def _remember(typed: Typed, name: str, before: Any, value: Any, fixed: bool) -> None:
-    """Remember a value that is not the table's, or that it is fixed."""
-    typed.pop(name, None)
-    if fixed or not _same(value, before):
-        typed[name] = value, fixed
+def _remember(typed: Typed, column: Input, before: Any, value: Any, held: bool) -> None:
+    """Remember a value that is not the table's, or a mark that is not the usual one."""
+    typed.pop(column.name, None)
+    if held != column.fixed or not _same(value, before):
+        typed[column.name] = value, held
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -124,7 +141,7 @@ def _numbers(
     """A table of the numbers, in which values are typed."""
 
     def start() -> pd.DataFrame:
-        known = [typed.get(c.name, (values[c.name], False)) for c in numbers]
+        known = [typed.get(c.name, (values[c.name], c.fixed)) for c in numbers]
         columns = {
             "column": [column.name for column in numbers],
             "value": [float(value) for value, _ in known],
@@ -132,6 +149,8 @@ def _numbers(
             "lowest in training": [column.low for column in numbers],
             "highest": [column.high for column in numbers],
         }
+        if any(column.unit for column in numbers):
+            columns["unit"] = [column.unit for column in numbers]
         if forbidden:
             columns["used"] = ["no" if c.name in forbidden else "yes" for c in numbers]
         return pd.DataFrame(columns)
@@ -142,13 +161,12 @@ def _numbers(
         widget,
         start,
         hide_index=True,
-        disabled=["column", "lowest in training", "highest", "used"],
+        disabled=["column", "lowest in training", "highest", "unit", "used"],
         column_config=number_columns,
     )
-    for name, value, fixed in zip(
-        table["column"], table["value"], table["hold"], strict=True
-    ):
-        _remember(typed, name, values[name], _number(value), bool(fixed))
+    edited = zip(numbers, table["value"], table["hold"], strict=True)
+    for column, value, held in edited:
+        _remember(typed, column, values[column.name], _number(value), bool(held))
 
 
 def _number(value: Any) -> float:
@@ -160,7 +178,7 @@ def _category(column: Input, before: Any, typed: Typed, key: str) -> None:
     levels = list(column.levels)
     # A level that training rows lack cannot be chosen, and is left as it is.
     before = before if str(before) in levels else None
-    value, fixed = typed.get(column.name, (before, False))
+    value, held = typed.get(column.name, (before, column.fixed))
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     value = left.selectbox(
         escape_markdown(short_label(column.name)),
@@ -169,5 +187,5 @@ def _category(column: Input, before: Any, typed: Typed, key: str) -> None:
         short_label,
         key=f"level_{key}_{column.name}",
     )
-    fixed = right.checkbox("hold", fixed, key=f"hold_{key}_{column.name}")
-    _remember(typed, column.name, before, value, fixed)
+    held = right.checkbox("hold", held, key=f"hold_{key}_{column.name}")
+    _remember(typed, column, before, value, held)

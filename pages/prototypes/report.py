@@ -118,8 +118,9 @@ def calculator(context: ModelContext, real: bool) -> Calculator:
 
 
 def facts_of(context: ModelContext) -> dict[str, str]:
-    """Where the model comes from and how good it is; reads the visitor's notes too."""
-    choice, data, _ = context.choice, context.data, context.notes
+    """Where the model comes from and how good it is; reads the visit, too."""
+    choice, data = context.choice, context.data
+    _ = context.notes, context.subgroup_column
     values = ", ".join(f"{name}={v}" for name, v in context.values.items())
     facts = {
         "Data": f"{data.dataset.name} ({data.dataset.n_samples} rows)",

@@ -8,14 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pages.prototypes.context import ModelContext
+from pages.ui.quality import scored_part
 from pages.ui.readouts import TITLES
+from smpcore import SmpcoreError
 from smpcore.datasets import plural
+from smpcore.evaluation import group_rows, row_measures
 from smpcore.report import (
     Section,
+    calibration_section,
+    cleaning_section,
     columns_section,
     confusion_section,
     numbers_section,
     parts_section,
+    subgroups_section,
     versions_section,
 )
 
@@ -24,12 +30,21 @@ def _confusion(context: ModelContext, _: bool) -> Section | None:
     """Counts of each open part; none of a regression."""
     if context.model.classes is None:
         return None
+    return confusion_section(context.model, _rows(context, context.open_parts))
+
+
+def _rows(context: ModelContext, parts: list[str]) -> dict[str, tuple]:
+    """Inputs, labels, clusters and weights of the rows of parts, by their titles."""
     data = context.data
-    parts = {
-        TITLES[part]: (*data.of(part), data.clusters(part), data.weights(part))
-        for part in context.open_parts
-    }
-    return confusion_section(context.model, parts)
+    return {TITLES[p]: (*data.of(p), data.clusters(p), data.weights(p)) for p in parts}
+
+
+def _calibration(context: ModelContext, _: bool) -> Section | None:
+    """Checked on open parts that it was not learned on; none without one."""
+    if context.model.calibration is None:
+        return None
+    parts = [part for part in context.open_parts if part != "train"]
+    return calibration_section(context.model, _rows(context, parts))
 
 
 def _threshold(context: ModelContext, _: bool) -> Section | None:
@@ -47,6 +62,25 @@ def _threshold(context: ModelContext, _: bool) -> Section | None:
     return Section("Threshold and band", (words,))
 
 
+def _subgroups(context: ModelContext, _: bool) -> Section | None:
+    """The groups that were looked at last on Performance; None if none were."""
+    data, model, column = context.data, context.model, context.subgroup_column
+    if column not in data.dataset.roles:
+        return None
+    part = scored_part(data)
+    X, y = data.of(part)
+    probabilities = None
+    if model.classes is not None and model.calibration is not None:
+        probabilities = model.probabilities(X)
+    measures = row_measures(model, X, y, probabilities)
+    rows = getattr(data.split, part), measures, data.clusters(part), data.weights(part)
+    try:
+        grouping = group_rows(data.dataset, column, data.split.train)
+    except SmpcoreError as problem:
+        return Section("Subgroups", (str(problem),))
+    return subgroups_section(grouping, *rows)
+
+
 def _columns(context: ModelContext, _: bool) -> Section:
     data = context.data
     used = data.preparation.used_columns(context.model.support)
@@ -54,6 +88,11 @@ def _columns(context: ModelContext, _: bool) -> Section:
     names = [column.name for column, is_used in pairs if is_used]
     rows = data.split.train
     return columns_section(data.dataset, data.preparation, rows, names)
+
+
+def _cleaning(context: ModelContext, _: bool) -> Section | None:
+    """The steps that the table went through; none if nothing was cleaned."""
+    return cleaning_section(context.table)
 
 
 def _parts(context: ModelContext, _: bool) -> Section:
@@ -83,7 +122,10 @@ def _versions(context: ModelContext, _: bool) -> Section:
 SECTIONS: tuple[Callable[[ModelContext, bool], Section | None], ...] = (
     _confusion,
     _threshold,
+    _subgroups,
+    _calibration,
     _columns,
+    _cleaning,
     _parts,
     _numbers,
     _versions,

@@ -15,11 +15,12 @@ import numpy as np
 import pandas as pd
 from jsonschema import Draft202012Validator
 
+from pages.state import table_record
 from pages.work import json_schema
 from pages.work.comparisons import Entry
 from pages.work.memo import pairs
 from smpcore import METHODS, Dataset, SmpcoreError
-from smpcore.datasets import MOST_FORBIDDEN, Split, check_fit
+from smpcore.datasets import MOST_FORBIDDEN, Split, check_fit, steps_from_json
 
 FORMAT, VERSION = "sparse-prototype-explorer-state", 1
 MOST_BYTES = 1_000_000
@@ -79,9 +80,7 @@ _SCHEMA = json_schema.record(
         "format": {},
         "version": {},
         "link": _LINK | {"properties": {"without": json_schema.text(_FORBIDDEN)}},
-        "table": json_schema.nullable(
-            json_schema.record({"name": _WORD, "digest": _WORD})
-        ),
+        "table": json_schema.nullable(table_record.SCHEMA),
         "points": json_schema.nullable(json_schema.record(_POINTS)),
         "notes": json_schema.array(json_schema.record(_NOTES), MOST_MODELS),
         "pinned": json_schema.nullable(
@@ -105,7 +104,7 @@ class Saved:
     link : dict of str to str
         The choice as URL parameters, without a token.
     table : dict, optional
-        ``name`` and ``digest`` of the visitor's own table.
+        What is noted of the visitor's own table, see `table_record`.
     points : (Dataset, Split), optional
         That table, if its points were drawn and are to be in the file.
     notes : dict
@@ -117,7 +116,7 @@ class Saved:
     """
 
     link: dict[str, str] = field(default_factory=dict)
-    table: dict[str, str] | None = None
+    table: dict[str, Any] | None = None
     points: tuple[Dataset, Split] | None = None
     notes: Notes = field(default_factory=dict)
     pinned: Entry | None = None
@@ -204,6 +203,8 @@ def read(data: bytes) -> Saved:
         # The message begins with what is wrong, which may be long, and ends with why.
         why = error.message if len(error.message) < 150 else f"…{error.message[-150:]}"
         _wrong(f"is not valid at “{where[:60] or 'its top level'}”: {why}")
+    if content["table"] and (columns := content["table"]["columns"]):
+        steps_from_json(columns["cleaning"])
     if "mine" in content["link"]:
         _wrong("has at “link” an entry that is not known: mine")
     pinned, points = content["pinned"], content["points"]

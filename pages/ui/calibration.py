@@ -16,6 +16,7 @@ from pages.work.parts import Parts
 from smpcore import PrototypeModel
 from smpcore.datasets import plain_number, plural
 from smpcore.evaluation import brier_score, class_numbers
+from smpcore.model import chance
 
 #: A page waits so long for the fits on folds, then shows how far they are.
 WAIT_SECONDS = 2.0
@@ -75,13 +76,6 @@ def _start(context: Context) -> None:
     visit_task(_TASK, _key(context), found.compute, context.data.dataset)
 
 
-def chance(share: float) -> str:
-    """A probability as text: never 0 or 100 %."""
-    if share < 0.01:
-        return "below 1 %"
-    return "above 99 %" if share > 0.99 else f"{100 * share:.0f} %"
-
-
 def in_words(model: PrototypeModel, x: np.ndarray) -> str:
     """The probability of the predicted class of a row, or the interval around a number.
 
@@ -98,9 +92,11 @@ def in_words(model: PrototypeModel, x: np.ndarray) -> str:
     """
     if model.classes is None:
         low, high = model.intervals(x[None], COVERAGE)[0]
-        ends = "unbounded"
-        if np.isfinite(low):
-            ends = f"{plain_number(low)} to {plain_number(high)}"
+        ends = (
+            f"{plain_number(low)} to {plain_number(high)}"
+            if np.isfinite(low)
+            else "unbounded"
+        )
         return f"{100 * COVERAGE:.0f} % prediction interval: **{ends}**."
     shares = model.probabilities(x[None])[0]
     answer, likely = model.decide(model.scores(x[None]))[0], shares.argmax()
@@ -143,8 +139,12 @@ def readout(model: PrototypeModel, data: Parts, part: str) -> tuple[str, str, st
         covered = int(((low <= y) & (y <= high)).sum())
         name = f"{100 * COVERAGE:.0f} % interval"
         detail = f"covers {covered} of {plural(len(y), f'{part} row')}"
-        half = f"± {plain_number((high - low)[0] / 2, 3)}"
-        return name, half, detail, help_text(model)
+        return (
+            name,
+            f"± {plain_number((high - low)[0] / 2, 3)}",
+            detail,
+            help_text(model),
+        )
     known = class_numbers(y, model.classes)
     score, low, high = brier_score(model.probabilities(X), known, *of_rows)
     detail = f"Brier score of {plural(len(y), f'{part} row')}, 95 % interval "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -14,9 +15,11 @@ import streamlit as st
 from pages.state.context import Context
 from pages.ui.elements import download, problems_shown
 from pages.work import cache
-from smpcore import PrototypeModel, SmpcoreError
+from smpcore import PrototypeModel, SmpcoreError, compile_model
 from smpcore.case_sheet import case_sheet
+from smpcore.codegen import model_id
 from smpcore.datasets import plural
+from smpcore.errors import ExportError
 from smpcore.explain import Case, CaseExplainer
 
 #: Cases of one file, and characters of the rows that are typed.
@@ -179,6 +182,9 @@ def _sheet(
     rows: Rows, chosen: list[int], explainer: CaseExplainer, facts: dict[str, str]
 ) -> str:
     cases = [rows.explained(explainer, i) for i in chosen]
+    with suppress(ExportError):  # no code, no ID
+        compiled = compile_model(explainer.model, explainer.preparation)
+        facts = facts | {"Model ID": model_id(compiled)}
     return case_sheet(cases, f"Predictions for {rows.table}", facts)
 
 
@@ -204,4 +210,4 @@ def _facts(context: Context) -> dict[str, str]:
     }
     if context.operating:
         facts["Decision"] = context.operating
-    return facts | {"Model ID": context.key}
+    return facts

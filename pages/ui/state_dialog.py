@@ -66,12 +66,15 @@ def _save(choice: Choice) -> None:
     with_points = workspace.is_drawn(choice) and st.checkbox(
         "Include my points",
         key="workspace_points",
-        help="Otherwise the file contains only the name of the table.",
+        help="Otherwise the file contains no rows of the table.",
     )
     content = state_file.write(workspace.gather(choice, with_points))
     download("Save", content, "state.json", key="workspace_save", type="primary")
     if choice.data == MINE and not with_points:
-        st.caption("The file contains the name of your table, not its rows.")
+        st.caption(
+            "The file contains no rows of your table, but the names of its columns, "
+            "their roles and the cleaning steps."
+        )
     else:
         st.caption(
             "Settings, names and notes on prototypes, the pinned model, and how "

@@ -10,13 +10,20 @@ from typing import Any
 import cachetools
 import streamlit as st
 
-from pages.state import links, session, state_file, table_store, user_tables
+from pages.state import (
+    links,
+    session,
+    state_file,
+    table_record,
+    table_store,
+    user_tables,
+)
 from pages.state.choice import MINE, Choice
 from pages.state.session import Live
 from pages.state.state_file import Saved
-from pages.ui.elements import problems_shown
 from pages.ui.text import message
-from smpcore import SmpcoreError
+from smpcore import Dataset, SmpcoreError
+from smpcore.datasets import check_fit
 
 #: What is kept for all browsers that were here in the last half hour.
 BUDGET_BYTES = 50_000_000
@@ -90,7 +97,7 @@ def gather(choice: Choice, with_points: bool) -> Saved:
     if choice.data == MINE:
         del link["mine"]
         dataset, division = table_store.visit(choice.token)
-        table = {"name": dataset.name[:200], "digest": dataset.digest}
+        table = table_record.record_of(dataset)
         if with_points and is_drawn(choice):
             points = dataset, division
     return Saved(link, table, points, **_noted(), opened=choice.opened)
@@ -133,8 +140,8 @@ def put(saved: Saved, before: Choice) -> str:
             name = saved.table["name"][:60]
             return (
                 f"This state is of a table of your own, {name}, whose rows are not in "
-                "the file. Upload that table on Data, with the same roles: then the "
-                "state is opened by itself."
+                "the file. Upload that table on Data: its roles, kinds and cleaning "
+                "steps are applied, and the state is opened."
             )
         query["mine"] = token
     try:
@@ -192,22 +199,44 @@ def _same(one: str, other: str) -> bool:
 
 def await_table(choice: Choice) -> None:
     """Open the state that waits for this table; say so if the table is another."""
-    saved = session.get().awaited
-    if saved is None or choice.data != MINE:
+    visit = session.get()
+    saved, token = visit.awaited, visit.draft or choice.token
+    if saved is None or not (visit.draft or choice.data == MINE):
         return
     try:
-        here, _ = table_store.visit(choice.token)
+        here, _ = table_store.visit(token)
     except SmpcoreError:  # the page shows it itself
         return
-    if here.digest == saved.table["digest"]:
-        session.get().awaited = None
-        with problems_shown(st.error):
-            put(saved, choice)
-            st.success("The saved state of this table is opened.")
+    try:
+        words = _open_for(saved, here, token, choice)
+    except SmpcoreError as problem:
+        name = saved.table["name"][:60]
+        message(st.info, f"The state file waits for {name}. {problem}")
         return
-    name = saved.table["name"][:60]
-    message(
-        st.info,
-        f"The state file waits for {name}: this table differs from that one in rows, "
-        "roles or kinds of columns.",
+    visit.results["opened_state"] = session.current().token, words
+
+
+def opened_state() -> None:
+    """Say that the state of this table was opened, and what differs from then."""
+    token, words = session.get().results.get("opened_state", ("", ""))
+    if words and token == session.current().token:
+        message(st.success, words)
+
+
+def _open_for(saved: Saved, here: Dataset, token: str, choice: Choice) -> str:
+    """Open a state for this table, given its roles and steps; say what differs."""
+    differences: list[str] = []
+    if here.digest != saved.table["digest"]:
+        if saved.table["columns"] is None or here.origin is None:
+            raise SmpcoreError("This table differs from that one.")
+        here, differences = table_record.apply_record(here, saved.table)
+        check_fit(here)
+        token = table_store.keep(here, token=token)
+    table = {**saved.table, "digest": here.digest}
+    put(replace(saved, table=table), user_tables.show(choice, token))
+    if not differences:
+        return "The saved state of this table is opened."
+    return (
+        f"The saved state is opened for a table that differs: {'; '.join(differences)}."
+        " Roles, kinds and cleaning steps are applied; models are fitted anew."
     )

@@ -9,6 +9,7 @@ from smpcore.chips.costs import (
     needs_conversion,
 )
 from smpcore.chips.measuring import Measured, available, measure
+from smpcore.chips.peers import measured_names, measured_peers, points_of
 from smpcore.chips.programs import Sizes, sizes
 
 __all__ = [
@@ -22,6 +23,9 @@ __all__ = [
     "estimate_costs",
     "measure",
     "measure_costs",
+    "measured_names",
+    "measured_peers",
     "needs_conversion",
+    "points_of",
     "sizes",
 ]

@@ -37,6 +37,9 @@ class Column(NamedTuple):
     missing: float | None = None
     levels: tuple[str, ...] | None = None
     feature_levels: tuple[int, ...] = (-1,)
+    missing_level: int = -1
+    unit: str = ""
+    cleaning: tuple[str, ...] = ()
 
 
 class FeatureMap(NamedTuple):
@@ -161,22 +164,29 @@ def _columns(model: PrototypeModel, preparation: Any) -> list[Column]:
     if preparation is None:
         ranges = zip(model.feature_names, model.low, model.high, strict=True)
         return [Column(name, float(low), float(high)) for name, low, high in ranges]
+    sentences = preparation.sentences
     return [
-        Column(
-            c.name,
-            0.0,
-            float(len(c.levels) - 1),
-            True,
-            None,
-            tuple(c.levels),
-            c.feature_levels,
-        )
-        if c.kind == "category"
-        else Column(
-            c.name, float(c.low), float(c.high), bool(c.integer), float(c.median)
-        )
-        for c in preparation.inputs
+        _column(given)._replace(cleaning=tuple(sentences.get(given.name, ())))
+        for given in preparation.inputs
     ]
+
+
+def _column(given: Any) -> Column:
+    """One column as the preparation has learned it."""
+    if given.kind == "number":
+        span = float(given.low), float(given.high)
+        fill = float(given.fill)
+        return Column(given.name, *span, bool(given.integer), fill, unit=given.unit)
+    levels = tuple(given.levels)
+    return Column(
+        given.name,
+        0.0,
+        float(len(levels) - 1),
+        True,
+        levels=levels,
+        feature_levels=given.feature_levels,
+        missing_level=int(given.fill),
+    )
 
 
 def _offsets(
@@ -235,4 +245,7 @@ def _input(
         level_identifiers=tuple(
             identifier(f"{word} {level}", level_words) for level in levels
         ),
+        missing_level=column.missing_level,
+        unit=column.unit,
+        cleaning=column.cleaning,
     )

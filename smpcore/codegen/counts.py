@@ -86,7 +86,8 @@ def in_counts(
             given = inputs[name]
             inputs[name] = replace(
                 given,
-                median=float(count.of(given.median)),
+                fill=float(count.of(given.fill)),
+                unit="counts",
                 low=float(np.floor(count.of(given.low))),
                 high=float(np.ceil(count.of(given.high))),
                 integer=True,

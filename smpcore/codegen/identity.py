@@ -48,7 +48,7 @@ def model_id(model: Any) -> str:
         8 hexadecimal digits.
     """
     source = source_of(model)
-    inputs = tuple(replace(entry, unit="") for entry in source.inputs)
+    inputs = tuple(replace(entry, unit="", cleaning=()) for entry in source.inputs)
     bare = replace(source, provenance={}, inputs=inputs)
     if model.is_integer:
         bare = replace(model, source=bare)

@@ -34,14 +34,18 @@ class CompiledInput:
     integer : bool
         Whether the training rows hold whole numbers only.
     missing : float or None
-        What a missing number counts as; None if it must be given. A missing or
-        unknown category counts as no level at all.
+        What a missing number counts as; None if it must be given. An unknown
+        category counts as no level at all.
     offset : float
         Subtracted before anything else; a float32.
     levels, level_identifiers : tuple of str
         Values of a category, as written and for generated code.
+    missing_level : int
+        Index of the level that a missing category counts as; -1: no level at all.
     unit : str
         As its user gave it; not computed with.
+    cleaning : tuple of str
+        What was done to the column before, in sentences.
     """
 
     index: int
@@ -55,7 +59,9 @@ class CompiledInput:
     offset: float = 0.0
     levels: tuple[str, ...] = ()
     level_identifiers: tuple[str, ...] = ()
+    missing_level: int = -1
     unit: str = ""
+    cleaning: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for word in (self.identifier, *self.level_identifiers):
@@ -78,12 +84,13 @@ class CompiledInput:
         -------
         ndarray of shape (n,), float64
             Numbers as they are (NaN: missing or no number), categories as level index
-            (-1: missing or unknown).
+            (-1: unknown, or missing without a `missing_level`).
         """
         values = np.asarray(column)
         if self.kind == "number":
             return as_numbers(values)
         places = {level: place for place, level in enumerate(self.levels)}
+        places[None] = self.missing_level
         return np.array([places.get(_text(v), -1) for v in values], dtype=np.float64)
 
     def filled(self, values: np.ndarray) -> np.ndarray:

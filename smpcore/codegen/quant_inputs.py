@@ -171,7 +171,9 @@ def with_units(
                 f"{', '.join(map(shorten, names[:8]))}{', …' if names[8:] else ''}."
             )
     return tuple(
-        replace(entry, unit=ranges[entry.name].unit) if entry.name in ranges else entry
+        replace(entry, unit=ranges[entry.name].unit or entry.unit)
+        if entry.name in ranges
+        else entry
         for entry in given
     )
 

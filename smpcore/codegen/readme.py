@@ -184,7 +184,7 @@ In the units of the table the model was fitted on, in this order.
 | index | column | range in training | missing counts as |
 |---|---|---|---|
 {lines}
-{parts.constants(source)}"""
+{parts.constants(source)}{parts.cleaning(source)}"""
     answers = "" if model.is_regression else parts.classes(source)
     return [*filter(None, [inputs, answers, parts.measured(source.provenance)])]
 
@@ -192,7 +192,9 @@ In the units of the table the model was fitted on, in this order.
 def _plain_range(entry: CompiledInput) -> tuple[str, str]:
     if entry.levels:
         levels = (f"{k}: {markdown(level)}" for k, level in enumerate(entry.levels))
-        return ", ".join(levels), "-1, no level; as an unknown one"
+        index = entry.missing_level
+        gone = "-1, no level; as an unknown one" if index < 0 else str(index)
+        return ", ".join(levels), gone
     span = parts.span(entry)
     gone = "may not be missing" if entry.missing is None else f"{entry.missing:.6g}"
     return span, gone
@@ -215,7 +217,7 @@ In the units of the table the model was fitted on: scaling is already in the {ta
 | name in C | column | range in training | missing counts as |
 |---|---|---|---|
 {inputs}
-{parts.constants(compiled)}"""
+{parts.constants(compiled)}{parts.cleaning(compiled)}"""
 
 
 def _classes(compiled: CompiledModel, prefix: str) -> str:
@@ -243,7 +245,7 @@ def _missing_rule(compiled: CompiledModel) -> str:
     numbers = [entry for entry in compiled.inputs if entry.kind == "number"]
     rules = []
     if any(entry.missing is not None for entry in numbers):
-        rules.append("A missing number is `NAN` and counts as the training median.")
+        rules.append("A missing number is `NAN` and counts as the last column says.")
     elif numbers:
         rules.append("No number may be missing.")
     if len(numbers) < len(compiled.inputs):
@@ -259,6 +261,6 @@ def _input_row(entry: CompiledInput, m: str) -> str:
     gone = "" if entry.missing is None else f"{entry.missing:.6g}"
     if entry.levels:
         span = parts.levels(entry, m)
-        gone = "no level (-1)"
+        gone = parts.missing_level(entry, m)
     name = f"`{m}_IN_{entry.identifier.upper()}`"
     return f"| {name} | {markdown(entry.name)} | {span} | {gone} |"

@@ -56,7 +56,7 @@ category is -1.
 | name in C | column | unit | range | integer in `x` | missing counts as |
 |---|---|---|---|---|---|
 {lines}
-{too_small}{parts.constants(quant.source)}"""
+{too_small}{parts.constants(quant.source)}{parts.cleaning(quant.source)}"""
 
 
 def _conversion(quant: QuantModel, prefix: str) -> str:
@@ -95,7 +95,7 @@ def _input_row(one: QuantInput, m: str) -> str:
         span, formula, gone = (
             parts.levels(entry, m),
             "index of the level",
-            "no level (-1)",
+            parts.missing_level(entry, m),
         )
     name = f"`{m}_IN_{entry.identifier.upper()}`"
     unit = markdown(entry.unit)

@@ -47,6 +47,20 @@ take in: {columns}.
 """
 
 
+def cleaning(compiled: CompiledModel) -> str:
+    """What was done to the columns before; empty if nothing was."""
+    sentences = [one for entry in compiled.inputs for one in entry.cleaning]
+    if not sentences:
+        return ""
+    lines = "\n".join(f"- {markdown(one)}" for one in sentences)
+    return f"""
+The table was cleaned before the model was fitted. What is missing there is missing here
+too: pass it as a missing value.
+
+{lines}
+"""
+
+
 def margin(prefix: str, steps: str, not_sure: str) -> str:
     """What margin and band mean.
 
@@ -238,3 +252,10 @@ def levels(entry: CompiledInput, m: str) -> str:
     """Names in C of a category's levels, and what they stand for."""
     words = zip(entry.level_identifiers, entry.levels, strict=True)
     return ", ".join(f"`{m}_IS_{word.upper()}` {markdown(v)}" for word, v in words)
+
+
+def missing_level(entry: CompiledInput, m: str) -> str:
+    """What a missing value of a category counts as."""
+    if entry.missing_level < 0:
+        return "no level (-1)"
+    return f"`{m}_IS_{entry.level_identifiers[entry.missing_level].upper()}`"

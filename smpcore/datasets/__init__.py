@@ -14,7 +14,18 @@ from smpcore.datasets.checks import (
     leaky_features,
     rows_of_known_groups,
 )
-from smpcore.datasets.columns import as_numbers, as_text
+from smpcore.datasets.cleaning import (
+    CleaningStep,
+    Imputation,
+    added_columns,
+    apply_steps,
+    step_of,
+    steps_from_json,
+    steps_to_json,
+    with_step,
+)
+from smpcore.datasets.cleaning_words import describe_steps
+from smpcore.datasets.columns import Kind, Role, Task, as_numbers, as_text
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.delimited import DECIMALS, DELIMITERS, ENCODINGS
 from smpcore.datasets.follow_up import MOST_WEIGHT, FollowUp
@@ -34,6 +45,7 @@ from smpcore.datasets.inputs import Input
 from smpcore.datasets.kernels import KernelFile, read_kernels
 from smpcore.datasets.limits import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS
 from smpcore.datasets.long_tables import long_roles
+from smpcore.datasets.missing_codes import Suggestion, suggest_codes
 from smpcore.datasets.openml_sets import fetch_openml, find_openml, search_openml
 from smpcore.datasets.preparation import Preparation, prepare
 from smpcore.datasets.quoting import (
@@ -69,21 +81,30 @@ __all__ = [
     "MOST_WEIGHT",
     "TABLE_FORMATS",
     "TABLE_WRITERS",
+    "CleaningStep",
     "Dataset",
     "DatasetInfo",
     "FollowUp",
+    "Imputation",
     "Input",
     "KernelFile",
+    "Kind",
     "Origin",
     "Preparation",
     "Reading",
     "ReadingOptions",
+    "Role",
     "Split",
+    "Suggestion",
+    "Task",
+    "added_columns",
     "answered",
+    "apply_steps",
     "as_numbers",
     "as_text",
     "censoring_weights",
     "check_fit",
+    "describe_steps",
     "distinct_times",
     "event_values",
     "event_within",
@@ -115,5 +136,10 @@ __all__ = [
     "shorten_name",
     "shown",
     "split",
+    "step_of",
+    "steps_from_json",
+    "steps_to_json",
+    "suggest_codes",
     "training_rows",
+    "with_step",
 ]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from smpcore.datasets.cleaning import Steps, apply_steps, check_steps
 from smpcore.datasets.columns import (
     Kind,
     Role,
@@ -35,11 +36,14 @@ class Origin:
         How many of the last rows came from a second (test) file.
     notices : tuple of str
         What reading found, whatever the roles.
+    proposals : tuple of (str, str, str)
+        Column, role or kind that was proposed for it, and why: said while it has it.
     """
 
     frame: pd.DataFrame
     n_test: int = 0
     notices: tuple[str, ...] = ()
+    proposals: tuple[tuple[str, str, str], ...] = ()
 
 
 def check_roles(roles: Mapping[str, Role]) -> None:
@@ -62,8 +66,9 @@ def arrange(
     roles: Mapping[str, Role],
     kinds: Mapping[str, Kind],
     task: Task | None,
+    cleaning: Steps = (),
 ) -> dict[str, object]:
-    """Convert every column to its kind and leave out the rows without a target.
+    """Clean a table, convert its columns, and leave out the rows without a target.
 
     Parameters
     ----------
@@ -73,21 +78,26 @@ def arrange(
         Role and kind of every column.
     task : {"classification", "regression"} or None
         None: guessed from the target.
+    cleaning : tuple of CleaningStep
+        What is done to the cells first.
 
     Returns
     -------
     dict
         The fields of `Dataset` that depend on roles and kinds.
     """
+    check_steps(cleaning, origin.frame, kinds)
+    frame = apply_steps(origin.frame, cleaning)
+    roles = {name: roles.get(name, "feature") for name in frame}
+    kinds = {name: kinds.get(name, "category") for name in frame}
     check_roles(roles)
     target = next(name for name, role in roles.items() if role == "target")
     changed, notices = {}, list(origin.notices)
-    for name, column in origin.frame.items():
+    for name, column in frame.items():
         as_read, lost = converted(column, kinds[name])
         if as_read is not column:
             changed[name] = as_read
         notices += lost if roles[name] != "ignore" else []
-    frame = origin.frame
     if changed:
         columns = [changed.get(name, column).array for name, column in frame.items()]
         frame = framed(columns, list(frame))
@@ -108,11 +118,17 @@ def arrange(
             f"of the target {shown(target)} and are left out."
         )
     notices += _constant(frame, roles)
+    notices += [
+        why
+        for name, word, why in origin.proposals
+        if word in (roles[name], kinds[name])
+    ]
     n_test = int(np.count_nonzero(labelled[labelled.size - origin.n_test :]))
     return {
         "frame": frame,
         "roles": roles,
         "kinds": kinds,
+        "cleaning": cleaning,
         "task": task or guess_task(frame[target], kinds[target]),
         "numbers": None if labelled.all() else np.flatnonzero(labelled) + 1,
         "test_rows": np.arange(len(frame) - n_test, len(frame)) if n_test else None,
@@ -166,7 +182,7 @@ def stack(
     names, _ = clean_names(frame.columns)
     frame = frame.set_axis(names, axis=1).reset_index(drop=True)
     absent = [
-        name for name, role in roles.items() if role != "ignore" and name not in frame
+        name for name in origin.frame if roles[name] != "ignore" and name not in frame
     ]
     if absent:
         raise DatasetError(
@@ -197,7 +213,7 @@ def stack(
         else:
             columns[name] = pd.concat([rows[name], test])
     whole = pd.DataFrame(columns).reset_index(drop=True)
-    return Origin(whole, len(frame), tuple(notices))
+    return Origin(whole, len(frame), tuple(notices), origin.proposals)
 
 
 def _new_levels(name: str, role: Role, rows: pd.Series, test: pd.Series) -> list[str]:

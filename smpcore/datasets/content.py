@@ -13,6 +13,7 @@ from smpcore.datasets.columns import (
     Kind,
     Role,
     Task,
+    as_text,
     canonical_columns,
     check_words,
     framed,
@@ -25,7 +26,7 @@ from smpcore.errors import DatasetError
 MAX_LABEL_CHARACTERS = 20_000_000
 
 
-class SharedFrame:
+class _SharedFrame:
     """Attribute that hands out a copy-on-write copy: nobody can change the original."""
 
     def __get__(self, instance: Any, owner: type) -> pd.DataFrame:
@@ -37,7 +38,8 @@ class SharedFrame:
         instance.__dict__["frame"] = frame.copy(deep=False)
 
 
-SHARED_FRAME = SharedFrame()
+#: The attribute ``frame`` of a data set.
+SHARED_FRAME = _SharedFrame()
 
 
 def stored(frame: pd.DataFrame) -> pd.DataFrame:
@@ -94,6 +96,19 @@ def check_content(
             f"target={shown(target)} should have a value in every row; make_dataset "
             "leaves the other rows out."
         )
+
+
+def coded_labels(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    """Position of each row's label among the labels in ascending order, and these."""
+    if is_numeric(column) and np.all(column == np.floor(column)):
+        column = column.astype(np.int64)
+    else:
+        column = as_text(column)
+    codes, labels = pd.factorize(column, sort=True)
+    if not is_numeric(column) and labels.size:
+        check_labels(str(column.name), labels, len(column))
+    labels = np.array(labels, np.int64 if is_numeric(column) else np.str_)
+    return read_only(codes.astype(np.int64)), read_only(labels)
 
 
 def read_only(array: np.ndarray) -> np.ndarray:

@@ -1,20 +1,26 @@
 """Dataset: a table with roles, and what was found while it was arranged."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from smpcore.datasets.arrange import Origin, arrange, stack
+from smpcore.datasets.cleaning import (
+    CleaningStep,
+    Steps,
+    added_columns,
+    steps_from_json,
+)
 from smpcore.datasets.columns import (
     Kind,
     Role,
     Task,
-    as_text,
     check_words,
     is_numeric,
 )
@@ -23,16 +29,17 @@ from smpcore.datasets.content import (
     bytes_of,
     bytes_together,
     check_content,
-    check_labels,
+    coded_labels,
     pickled,
     read_only,
     stored,
 )
 from smpcore.datasets.follow_up import FollowUp
-from smpcore.datasets.quoting import plain_number, shown
+from smpcore.datasets.quoting import shown
 from smpcore.datasets.reading import Reading
 from smpcore.datasets.synthetic import cells
 from smpcore.datasets.times import read_times
+from smpcore.datasets.two_classes import cut_at_mean
 from smpcore.errors import DatasetError
 
 
@@ -59,6 +66,8 @@ class Dataset:
         How each column is read; by default as it is stored.
     sample_shape : tuple of int
         Shape of one sample, (8, 8) for an 8x8 image; ``(n_features,)`` by default.
+    cleaning : tuple of CleaningStep
+        What was done to the cells; `with_roles` sets it, and applies it.
     forbidden : tuple of str
         Ignored columns that have their place in a sample nevertheless: see `forbid`.
     test_rows : ndarray of int, optional
@@ -87,6 +96,7 @@ class Dataset:
     description: str = ""
     kinds: Mapping[str, Kind] | None = None
     sample_shape: tuple[int, ...] = ()
+    cleaning: Steps = ()
     forbidden: tuple[str, ...] = ()
     test_rows: np.ndarray | None = None
     numbers: np.ndarray | None = None
@@ -126,8 +136,9 @@ class Dataset:
 
     @cached_property
     def digest(self) -> str:
-        """Hexadecimal blake2b of every value, name, role and kind, and the task."""
+        """Hexadecimal blake2b of every value, name, role, kind, step, and the task."""
         digest = hashlib.blake2b(digest_size=16)
+        digest.update(repr(self.cleaning).encode() if self.cleaning else b"")
         digest.update(repr((self.task, self.sample_shape, self.n_samples)).encode())
         for name, column in self.frame.items():
             digest.update(repr((name, self.roles[name], self.kinds[name])).encode())
@@ -214,16 +225,7 @@ class Dataset:
 
     @cached_property
     def _coded(self) -> tuple[np.ndarray, np.ndarray]:
-        column = self.frame[self.target]
-        if is_numeric(column) and np.all(column == np.floor(column)):
-            column = column.astype(np.int64)
-        else:
-            column = as_text(column)
-        codes, labels = pd.factorize(column, sort=True)
-        if not is_numeric(column) and labels.size:
-            check_labels(self.target, labels, len(column))
-        labels = np.array(labels, np.int64 if is_numeric(column) else np.str_)
-        return read_only(codes.astype(np.int64)), read_only(labels)
+        return coded_labels(self.frame[self.target])
 
     @cached_property
     def groups(self) -> np.ndarray | None:
@@ -262,8 +264,9 @@ class Dataset:
         roles: Mapping[str, Role] | None = None,
         task: Task | None = None,
         kinds: Mapping[str, Kind] | None = None,
+        cleaning: Iterable[CleaningStep | Mapping[str, Any]] | None = None,
     ) -> "Dataset":
-        """Return the same table with other roles, another task or other kinds.
+        """Return the same table with other roles, task, kinds or cleaning.
 
         Parameters
         ----------
@@ -274,6 +277,8 @@ class Dataset:
             By default kept while the target is the same, else guessed from it.
         kinds : mapping of str to {"number", "category"}, optional
             New kinds; columns not named keep theirs.
+        cleaning : iterable of CleaningStep, or of what `steps_to_json` writes, optional
+            In place of all steps there are.
 
         Returns
         -------
@@ -281,8 +286,9 @@ class Dataset:
             Arranged anew from every row as read.
         """
         roles, kinds = dict(roles or {}), dict(kinds or {})
-        origin = self.origin or Origin(self.frame, self._n_test, self.notices)
-        columns = list(origin.frame)
+        origin = self._origin
+        steps = self.cleaning if cleaning is None else steps_from_json(cleaning)
+        columns = [*origin.frame, *added_columns(steps)]
         check_words("roles", roles, columns)
         check_words("kinds", kinds, columns)
         old_roles = dict(self.roles)
@@ -291,9 +297,13 @@ class Dataset:
         new_roles, new_kinds = {**old_roles, **roles}, {**self.kinds, **kinds}
         same = new_roles[self.target] == "target" and self.target not in kinds
         task = task or (self.task if same else None)
-        follow_up = self.follow_up if same else None
-        arranged = arrange(origin, new_roles, new_kinds, task)
-        return replace(self, **arranged, follow_up=follow_up)
+        arranged = arrange(origin, new_roles, new_kinds, task, steps)
+        return replace(self, **arranged, follow_up=self.follow_up if same else None)
+
+    @property
+    def _origin(self) -> Origin:
+        frame = self.frame.drop(columns=list(added_columns(self.cleaning)))
+        return self.origin or Origin(frame, self._n_test, self.notices)
 
     def two_classes(self) -> "Dataset":
         """Return the same table with two classes in place of a number to predict.
@@ -312,27 +322,8 @@ class Dataset:
         DatasetError
             If the target is a category: it has no mean.
         """
-        name = self.target
-        if self.kinds[name] != "number":
-            raise DatasetError(
-                f"target={shown(name)} should be a number to be cut at its mean, it is "
-                "a category; choose another target."
-            )
-        values = self.frame[name].to_numpy(np.float64)
-        mean = float(values.mean())
-        labels = pd.Series(np.where(values < mean, "P", "N"), dtype="str")
-        notice = (
-            f"Two classes: 'P' where {shown(name)} is below {plain_number(mean, 6)}, "
-            f"the mean of all {self.n_samples:,} rows, test rows included, else 'N'."
-        )
-        return replace(
-            self,
-            frame=self.frame.assign(**{name: labels}),
-            kinds={**self.kinds, name: "category"},
-            task="classification",
-            notices=(*self.notices, notice),
-            origin=None,
-        )
+        changed, notice = cut_at_mean(self.frame, self.target, self.kinds)
+        return replace(self, **changed, notices=(*self.notices, notice), origin=None)
 
     def with_test(
         self, frame: pd.DataFrame, notices: tuple[str, ...] = ()
@@ -352,9 +343,9 @@ class Dataset:
         Dataset
             The rows of ``frame`` stand last; ``notices`` say what differs.
         """
-        origin = self.origin or Origin(self.frame, self._n_test, self.notices)
+        origin = self._origin
         both = stack(origin, frame, self.roles, self.kinds, notices)
-        arranged = arrange(both, self.roles, self.kinds, self.task)
+        arranged = arrange(both, self.roles, self.kinds, self.task, self.cleaning)
         return replace(self, private=True, open_test=False, **arranged)
 
     def with_points(self, X: np.ndarray, y: np.ndarray) -> "Dataset":
@@ -397,4 +388,5 @@ class Dataset:
             self,
             **{"frame": frame, "roles": roles, "kinds": None, "test_rows": None},
             **{"private": True, "notices": (), "origin": None, "numbers": None},
+            cleaning=(),
         )

@@ -16,6 +16,9 @@ from smpcore.datasets.columns import (
 )
 from smpcore.datasets.quoting import shown
 
+#: A column, the role or kind that is proposed for it, and the sentence that says why.
+Proposal = tuple[str, str, str]
+
 MAX_LEVELS = 100
 # Whole numbers may well name classes: with at most so many values, or with more if each
 # has enough rows.
@@ -40,14 +43,14 @@ _DATE = (
 
 def guess_kinds(
     frame: pd.DataFrame, fixed: Mapping[str, Kind]
-) -> tuple[dict[str, Kind], list[str]]:
+) -> tuple[dict[str, Kind], list[Proposal]]:
     """Return "number" or "category" for every column; what is given stays.
 
     A text column is read as numbers when most of its values are numbers and there
     are too many different ones for names of classes.
     """
     kinds: dict[str, Kind] = {}
-    notices = []
+    proposals = []
     for name, column in frame.items():
         kinds[name] = "number" if is_numeric(column) else "category"
         kinds[name] = fixed.get(name, kinds[name])
@@ -64,17 +67,18 @@ def guess_kinds(
             kinds[name] = "number"
         elif number.sum() < present:
             words = np.flatnonzero(column.notna().to_numpy() & ~number)
-            notices.append(
+            reason = (
                 f"Column {shown(name)} is read as a category, because of the text in "
                 f"{in_rows(words, column)}; read it as a number to treat text as "
                 "missing."
             )
-    return kinds, notices
+            proposals.append((name, "category", reason))
+    return kinds, proposals
 
 
 def guess_roles(
     frame: pd.DataFrame, kinds: Mapping[str, Kind], fixed: Mapping[str, Role]
-) -> tuple[dict[str, Role], list[str]]:
+) -> tuple[dict[str, Role], list[Proposal]]:
     """Propose a role for every column; what is given stays.
 
     Parameters
@@ -91,8 +95,8 @@ def guess_roles(
     dict of str to str
         The role of each column, in order; exactly one is "target" unless no column
         is left for it.
-    list of str
-        Why a column is proposed as "ignore".
+    list of (str, str, str)
+        Columns that are proposed as "ignore", and why.
     """
     reasons = {
         name: _reason_to_ignore(column, kinds[name])
@@ -106,12 +110,12 @@ def guess_roles(
         name: fixed.get(name, "ignore" if reasons.get(name) else "feature")
         for name in frame
     }
-    notices = [
-        f"Column {shown(name)} is not used: {reason}."
+    proposals = [
+        (name, "ignore", f"Column {shown(name)} is not used: {reason}.")
         for name, reason in reasons.items()
         if reason and roles[name] == "ignore"
     ]
-    return roles, notices
+    return roles, proposals
 
 
 def _reason_to_ignore(column: pd.Series, kind: Kind) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from smpcore.datasets.cleaning import Imputation
 from smpcore.datasets.columns import Kind, as_numbers, as_text
 from smpcore.datasets.quoting import shown
 from smpcore.errors import DatasetError
@@ -24,11 +25,14 @@ class Input:
     kind : {"number", "category"}
         A number is one model feature; a category is one feature of 0 or 1 per level,
         but for the level ``dropped``.
-    median : float
-        What a missing number becomes: the median of the training rows.
+    fill : float
+        What a missing number becomes: the median of the training rows, or their most
+        frequent value. Of a category the position in ``levels`` of the level that a
+        missing value becomes; -1: none.
     levels : tuple of str
         Sorted values of a category in the training rows. Any other value, and a
-        missing one, makes all its features 0: of two levels it counts as the commoner.
+        missing one without a ``fill``, makes all its features 0: of two levels it
+        counts as the commoner.
     low, high : float
         Range of the model features in the training rows.
     integer : bool
@@ -41,11 +45,15 @@ class Input:
     dropped : int
         Position in ``levels`` of the level without a feature: of two levels the
         commoner in the training rows, the first if both are equally common; -1: none.
+    unit : str
+        Of a number, as the user wrote it.
+    fixed : bool
+        The value cannot be changed: counterfactuals keep it.
     """
 
     name: str
     kind: Kind
-    median: float
+    fill: float
     levels: tuple[str, ...]
     low: float
     high: float
@@ -54,11 +62,18 @@ class Input:
     width: int
     decimals: int = 0
     dropped: int = -1
+    unit: str = ""
+    fixed: bool = False
 
     @property
     def features(self) -> slice:
         """Positions of its model features."""
         return slice(self.first, self.first + self.width)
+
+    @property
+    def positions(self) -> range:
+        """The same one by one."""
+        return range(self.first, self.first + self.width)
 
     @property
     def feature_levels(self) -> tuple[int, ...]:
@@ -79,17 +94,20 @@ class Input:
         return text if abs(value) < 1e15 and float(text) == value else repr(value)
 
 
-def learn_number(column: pd.Series, first: int) -> Input:
-    """Learn the median, range and digits of a column of numbers."""
+def learn_number(column: pd.Series, first: int, impute: Imputation = "") -> Input:
+    """Learn the replacement, range and digits of a column of numbers."""
     values = as_numbers(column)
     values = values[~np.isnan(values)]
     if not values.size:
         values = np.zeros(1)
     low, high = float(values.min()), float(values.max())
-    median, decimals = float(np.median(values)), _decimals(values)
+    fill, decimals = float(np.median(values)), _decimals(values)
+    if impute == "most frequent":
+        different, counts = np.unique(values, return_counts=True)
+        fill = float(different[counts.argmax()])
     integer = bool(np.all(values == np.floor(values)))
     return Input(
-        column.name, "number", median, (), low, high, integer, first, 1, decimals
+        column.name, "number", fill, (), low, high, integer, first, 1, decimals
     )
 
 
@@ -104,8 +122,8 @@ def _decimals(values: np.ndarray) -> int:
     return most
 
 
-def learn_category(column: pd.Series, first: int) -> Input:
-    """Learn the levels of a category."""
+def learn_category(column: pd.Series, first: int, impute: Imputation = "") -> Input:
+    """Learn the levels of a category, and which of them replaces a missing value."""
     counts = as_text(column).dropna().value_counts()
     levels = tuple(sorted(counts.index))
     if len(levels) > MAX_CATEGORY_LEVELS:
@@ -118,10 +136,13 @@ def learn_category(column: pd.Series, first: int) -> Input:
     if len(levels) == 2:
         dropped = int(counts[levels[1]] > counts[levels[0]])
     width = len(levels) - (dropped >= 0)
+    fill = -1.0
+    if impute == "most frequent" and levels:
+        fill = float(np.argmax([counts[level] for level in levels]))
     return Input(
         column.name,
         "category",
-        0.0,
+        fill,
         levels,
         0.0,
         1.0,

@@ -1,13 +1,15 @@
 """Preparation: from a raw row to a feature vector, as learned on training rows."""
 
 import hashlib
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
+from smpcore.datasets.cleaning import Steps, added_columns, step_of
+from smpcore.datasets.cleaning_words import describe_steps
 from smpcore.datasets.columns import LARGEST, as_numbers, as_text
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.inputs import Input, learn_category, learn_number
@@ -30,10 +32,49 @@ class Preparation:
         One per raw feature column, in order.
     dataset : str
         Name of the data set that it was learned on.
+    cleaning : tuple of CleaningStep
+        What was done to the cells before: a new file needs the same (`apply_steps`).
     """
 
     inputs: tuple[Input, ...]
     dataset: str = ""
+    cleaning: Steps = ()
+
+    @cached_property
+    def added_columns(self) -> dict[str, str]:
+        """Inputs that say where a column is missing, with the column's name."""
+        added = added_columns(self.cleaning)
+        return {i.name: added[i.name] for i in self.inputs if i.name in added}
+
+    @property
+    def fixed_features(self) -> list[int]:
+        """Features of the columns that cannot be changed."""
+        return [f for spec in self.inputs if spec.fixed for f in spec.positions]
+
+    def source_columns(self, names: Iterable[str]) -> list[str]:
+        """Columns of a raw table that some inputs need.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Names of inputs.
+
+        Returns
+        -------
+        list of str
+            In the order of the inputs; in place of an added column the one that it is
+            about.
+        """
+        added, wanted = self.added_columns, set(names)
+        used = [spec.name for spec in self.inputs if spec.name in wanted]
+        sources = {added.get(name, name) for name in used}
+        order = [spec.name for spec in self.inputs if spec.name not in added]
+        return [*(n for n in order if n in sources), *sorted(sources - set(order))]
+
+    @property
+    def sentences(self) -> dict[str, list[str]]:
+        """Column -> what was done to its cells, in sentences."""
+        return {step.column: describe_steps([step]) for step in self.cleaning}
 
     @cached_property
     def feature_names(self) -> tuple[str, ...]:
@@ -96,7 +137,7 @@ class Preparation:
     @cached_property
     def key(self) -> str:
         """Short text that is the same for the same preparation only."""
-        words = repr(self.inputs).encode()
+        words = repr((self.inputs, self.cleaning)).encode()
         return hashlib.blake2b(words, digest_size=8).hexdigest()
 
     def transform(self, frame: pd.DataFrame) -> np.ndarray:
@@ -117,8 +158,8 @@ class Preparation:
         numbers = [spec for spec in self.inputs if spec.kind == "number"]
         if numbers:
             values = _numbers(frame, [spec.name for spec in numbers])
-            medians = np.array([spec.median for spec in numbers])
-            np.copyto(values, medians, where=np.isnan(values))
+            fill = np.array([spec.fill for spec in numbers])
+            np.copyto(values, fill, where=np.isnan(values))
             X[:, [spec.first for spec in numbers]] = values
         for spec in self.inputs:
             if spec.kind == "category":
@@ -203,7 +244,7 @@ class Preparation:
 
 
 def prepare(dataset: Dataset, rows: np.ndarray) -> Preparation:
-    """Learn medians, category levels and ranges on these rows, and on no others.
+    """Learn replacements, category levels and ranges on these rows, and on no others.
 
     Parameters
     ----------
@@ -223,11 +264,14 @@ def prepare(dataset: Dataset, rows: np.ndarray) -> Preparation:
         If the columns make more features or values than memory should hold.
     """
     frame = dataset.frame[dataset.feature_columns].iloc[rows]
-    inputs, first = [], 0
+    inputs, first, added = [], 0, added_columns(dataset.cleaning)
     for name in frame:
         learn = learn_number if dataset.kinds[name] == "number" else learn_category
-        inputs.append(learn(frame[name], first))
-        first += inputs[-1].width
+        step = step_of(dataset.cleaning, name)
+        spec = learn(frame[name], first, step.impute)
+        fixed = step.fixed or name in added
+        inputs.append(replace(spec, unit=step.unit, fixed=fixed))
+        first += spec.width
     if first > MAX_FEATURES:
         raise DatasetError(
             f"The columns make {first:,} features, at most {MAX_FEATURES:,} are "
@@ -239,7 +283,7 @@ def prepare(dataset: Dataset, rows: np.ndarray) -> Preparation:
             f"most {MAX_PREPARED:,} values are possible; give the columns with most "
             "categories the role ignore, or use fewer rows."
         )
-    return Preparation(tuple(inputs), dataset.name)
+    return Preparation(tuple(inputs), dataset.name, dataset.cleaning)
 
 
 def _numbers(frame: pd.DataFrame, names: list[str]) -> np.ndarray:
@@ -252,7 +296,8 @@ def _numbers(frame: pd.DataFrame, names: list[str]) -> np.ndarray:
 
 
 def _level_codes(column: pd.Series, spec: Input) -> np.ndarray:
-    return pd.Index(spec.levels, dtype="str").get_indexer(as_text(column))
+    levels = pd.Index(spec.levels, dtype="str").get_indexer(as_text(column))
+    return np.where(column.isna(), int(spec.fill), levels)
 
 
 class _Named:

@@ -1,6 +1,6 @@
 """Tables that a visitor brings: CSV, ARFF, Parquet and .ts files, or any DataFrame."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, BinaryIO, NamedTuple
@@ -10,6 +10,12 @@ import pandas as pd
 
 from smpcore.datasets.arff_reader import read_arff
 from smpcore.datasets.arrange import Origin, arrange
+from smpcore.datasets.cleaning import (
+    CleaningStep,
+    added_columns,
+    apply_steps,
+    steps_from_json,
+)
 from smpcore.datasets.columns import (
     Kind,
     Role,
@@ -54,6 +60,7 @@ def read_table(
     kinds: Mapping[str, Kind] | None = None,
     roles: Mapping[str, Role] | None = None,
     task: Task | None = None,
+    cleaning: Iterable[CleaningStep | Mapping[str, Any]] = (),
     **options: Any,
 ) -> Dataset:
     """Read a CSV, ARFF, Parquet or .ts file; what is not given is detected and said.
@@ -68,6 +75,8 @@ def read_table(
         Kind and role of some or all columns.
     task : {"classification", "regression"}, optional
         What the target is.
+    cleaning : iterable of CleaningStep, or of what `steps_to_json` writes
+        What is done to the cells.
     **options
         Fields of `ReadingOptions`: delimiter, decimal, encoding, header, series,
         n_times. ``dataset.reading`` holds those used.
@@ -108,6 +117,7 @@ def read_table(
         roles=roles,
         task=task,
         notices=notices,
+        cleaning=cleaning,
         source=f"file {shown(PurePath(filename).name)}",
         private=True,
         reading=reading,
@@ -265,6 +275,7 @@ def make_dataset(
     roles: Mapping[str, Role] | None = None,
     task: Task | None = None,
     notices: tuple[str, ...] = (),
+    cleaning: Iterable[CleaningStep | Mapping[str, Any]] = (),
     **about,
 ) -> Dataset:
     """Make a data set of any table: what is not given is guessed and said.
@@ -281,6 +292,8 @@ def make_dataset(
         What the target is.
     notices : tuple of str
         What reading has already found.
+    cleaning : iterable of CleaningStep, or of what `steps_to_json` writes
+        What is done to the cells before anything is guessed.
     **about
         Further fields of `Dataset` (source, description, private, reading, ...).
 
@@ -293,11 +306,16 @@ def make_dataset(
     frame = frame.set_axis(names, axis=1).reset_index(drop=True)
     frame = canonical_columns(frame)
     roles, kinds = dict(roles or {}), dict(kinds or {})
-    check_words("roles", roles, names)
-    check_words("kinds", kinds, names)
-    kinds, kind_notices = guess_kinds(frame, kinds)
-    roles, role_notices = guess_roles(frame, kinds, roles)
-    origin = Origin(frame, notices=(*notices, *renamed))
-    arranged = arrange(origin, roles, kinds, task)
-    arranged["notices"] = (*arranged["notices"], *kind_notices, *role_notices)
+    steps = steps_from_json(cleaning)
+    added = added_columns(steps)
+    check_words("roles", roles, [*names, *added])
+    check_words("kinds", kinds, [*names, *added])
+    of_added = {name: roles[name] for name in added if name in roles}
+    cleaned = apply_steps(frame, steps).drop(columns=list(added))
+    kinds, kind_proposals = guess_kinds(cleaned, kinds)
+    roles, role_proposals = guess_roles(cleaned, kinds, roles)
+    roles |= of_added
+    proposals = (*kind_proposals, *role_proposals)
+    origin = Origin(frame, notices=(*notices, *renamed), proposals=proposals)
+    arranged = arrange(origin, roles, kinds, task, steps)
     return Dataset(name=name, **arranged, **about)

@@ -10,7 +10,16 @@ import numpy as np
 import pandas as pd
 
 from smpcore.codegen import used_inputs
-from smpcore.datasets import Dataset, Preparation, as_numbers, as_text, listed, shown
+from smpcore.datasets import (
+    Dataset,
+    Preparation,
+    apply_steps,
+    as_numbers,
+    as_text,
+    describe_steps,
+    listed,
+    shown,
+)
 from smpcore.errors import DatasetError, SmpcoreError
 from smpcore.model import PrototypeModel
 
@@ -25,8 +34,8 @@ class Matched:
     Parameters
     ----------
     frame : DataFrame of shape (n_rows, n_inputs)
-        The columns of the training table, under its names; one that is not there
-        and not needed has no values.
+        The columns of the training table, under its names and cleaned as it was; one
+        that is not there and not needed has no values.
     labels : Series of shape (n_rows,) or None
         The target, if the table has it.
     notices : tuple of str
@@ -80,8 +89,9 @@ def match_columns(
     if frame.empty:
         raise DatasetError("The table has no rows; choose a file with rows of data.")
     renamed = dict(renamed or {})
-    every = [spec.name for spec in preparation.inputs]
-    needed_names = [name for name in every if needed is None or name in needed]
+    inputs = [spec.name for spec in preparation.inputs]
+    every = preparation.source_columns(inputs)
+    needed_names = every if needed is None else preparation.source_columns(needed)
     source_of, notices = _places(frame, [*every, target], renamed)
     absent = [
         name for name in needed_names if name not in source_of and name not in renamed
@@ -104,10 +114,15 @@ def match_columns(
     if extra:
         notices.append(f"Not used: {listed(extra)}.")
     empty = pd.Series(np.nan, index=frame.index)
-    columns = {n: frame[source_of[n]] if n in source_of else empty for n in every}
-    notices += _retyped(columns, preparation, needed_names)
-    labels = frame[source_of[target]].rename(target) if target in source_of else None
-    return Matched(pd.DataFrame(columns), labels, tuple(notices))
+    there = [name for name in (*every, target) if name in source_of or name in every]
+    columns = {n: frame[source_of[n]] if n in source_of else empty for n in there}
+    raw = pd.DataFrame(columns)
+    cleaned = apply_steps(raw, preparation.cleaning)
+    if changes := describe_steps(preparation.cleaning, raw, only_changes=True):
+        notices.append(f"Cleaned as the training rows were: {' '.join(changes)}")
+    notices += _retyped(cleaned, preparation, needed_names)
+    labels = cleaned[target] if target in cleaned else None
+    return Matched(cleaned[inputs], labels, tuple(notices))
 
 
 def _plain(name: str) -> str:
@@ -135,7 +150,7 @@ def _places(
 
 
 def _retyped(
-    columns: Mapping[str, pd.Series], preparation: Preparation, names: list[str]
+    columns: pd.DataFrame, preparation: Preparation, names: list[str]
 ) -> list[str]:
     """Say which numbers are no numbers in the new table."""
     notices = []

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from smpcore.datasets import Dataset, as_numbers, as_text, plural, shown
+from smpcore.datasets import Dataset, as_numbers, as_text, plain_number, plural, shown
 from smpcore.errors import SmpcoreError
 from smpcore.evaluation.clustered import mean_interval
 from smpcore.evaluation.differences import Difference, holm, holm_levels
@@ -136,7 +136,7 @@ def _bands(numbers: np.ndarray, rows: np.ndarray) -> tuple[list[str], np.ndarray
     """Names and codes of bands between rounded quartiles; missing values are last."""
     known = numbers[rows][np.isfinite(numbers[rows])]
     edges = _readable(np.quantile(known, np.arange(1, _N_BANDS) / _N_BANDS), known)
-    texts = [f"{edge:.15g}" for edge in edges]
+    texts = [plain_number(edge, 15) for edge in edges]
     names = [f"below {texts[0]}"]
     names += [f"{a} to below {b}" for a, b in pairwise(texts)]
     names += [f"{texts[-1]} or more", "missing value"]

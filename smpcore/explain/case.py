@@ -15,7 +15,7 @@ from smpcore.datasets import Input, Preparation, plain_number
 from smpcore.explain.contributions import Contributions, contributions
 from smpcore.explain.flip import changed_columns, counterfactual
 from smpcore.explain.moves import single_column_changes
-from smpcore.model import PrototypeModel
+from smpcore.model import PrototypeModel, chance
 
 #: Lines of contributions, columns of other tables, and nearest training cases: what
 #: fits on one printed page.
@@ -213,19 +213,21 @@ class CaseExplainer:
     def _facts(self, x: np.ndarray, split: Contributions) -> dict[str, str]:
         """Lead and, of a calibrated model, probabilities or an interval."""
         model, facts = self.model, {}
-        calibration = getattr(model, "calibration", None)
+        calibration = model.calibration
         if model.classes is not None:
             name = self._name(split.runner_up)
             facts[f"Lead over the runner-up, {name}"] = plain_number(split.lead)
             if calibration is not None:
-                chances = calibration.probabilities(model.scores(x[None]))[0]
-                best = np.argsort(-chances, kind="stable")[:_NEAREST]
-                texts = [f"{self._name(c)} {100 * chances[c]:.0f} %" for c in best]
+                shares = model.probabilities(x[None])[0]
+                best = np.argsort(-shares, kind="stable")[:_NEAREST]
+                texts = [f"{self._name(c)} {chance(shares[c])}" for c in best]
                 facts["Calibrated probability"] = ", ".join(texts)
-        elif calibration is not None and np.isfinite(calibration.half_width(0.9)):
-            half = calibration.half_width(0.9)
-            limits = (plain_number(split.lead + s * half, 5) for s in (-1, 1))
-            facts["90 % interval"] = " to ".join(limits)
+        elif calibration is not None:
+            low, high = model.intervals(x[None])[0]
+            limits = f"{plain_number(low, 5)} to {plain_number(high, 5)}"
+            facts["90 % prediction interval"] = limits if low > -np.inf else "unbounded"
+        if calibration is not None:
+            facts["Calibrated on"] = f"{calibration.rows:,} training rows"
         return facts
 
     def _remarks(self, row: pd.DataFrame) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ def counterfactual(
     norm: Norm = "l2",
     *,
     bounds: tuple[np.ndarray, np.ndarray] | None = None,
-    frozen: Sequence[int] = (),
+    frozen: Sequence[int] | None = None,
     preparation: Preparation | None = None,
     X: np.ndarray | None = None,
 ) -> Counterfactual | None:
@@ -82,8 +82,9 @@ def counterfactual(
         Range of each feature after the change, user's units. Where x lies outside, the
         change brings it back in; a feature that is frozen, or that the model does not
         use, stays.
-    frozen : sequence of int
-        Features that stay as they are; of a category all of them or none.
+    frozen : sequence of int, optional
+        Features that stay as they are; of a category all of them or none. By default
+        those of the columns that cannot be changed (`Preparation.fixed_features`).
     preparation : Preparation, optional
         With it, categories change as a whole, whole numbers stay whole, and others
         are rounded past the border to the digits that the column has; to more of them
@@ -108,6 +109,8 @@ def counterfactual(
     x = np.asarray(x, dtype=np.float64)
     if x.shape != (model.n_features,):
         raise SmpcoreError(f"x should have shape ({model.n_features},), not {x.shape}.")
+    if frozen is None:
+        frozen = () if preparation is None else preparation.fixed_features
     limits = _ends(model, x, bounds, frozen, preparation)
     whole = _whole(model, x, preparation)
     if model.is_linear and not model.code_size:

@@ -218,7 +218,7 @@ def _table(
         ]:
             if spec.kind == "number":
                 step = usual_step(X[:, spec.first], spec.integer)
-                origin = step * round(spec.median / step)
+                origin = step * round(spec.fill / step)
                 start += column_weights[i] * origin
                 what, points = (
                     _step(spec, step, origin),

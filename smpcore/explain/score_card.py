@@ -154,7 +154,7 @@ class _Cut:
         words = [f"< {edges[0]}"] if edges else ["any value"]
         words += [f"{low} to < {high}" for low, high in itertools.pairwise(edges)]
         words += [f"≥ {end}" for end in edges[-1:]]
-        missing = int(np.searchsorted(self.edges, self.column.median, side="right"))
+        missing = int(np.searchsorted(self.edges, self.column.fill, side="right"))
         words[missing] += " *"
         return words
 

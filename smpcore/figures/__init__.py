@@ -8,6 +8,7 @@ from smpcore.figures.charts import (
     missing_values,
     scatter,
 )
+from smpcore.figures.chip_peers import MarkedModel, chip_peers
 from smpcore.figures.maps import (
     answer_map,
     class_legend,
@@ -38,11 +39,13 @@ from smpcore.figures.views import (
 __all__ = [
     "OKABE_ITO",
     "SYMBOLS",
+    "MarkedModel",
     "Raster",
     "View",
     "answer_map",
     "axis_view",
     "channels",
+    "chip_peers",
     "class_balance",
     "class_legend",
     "convergence",

@@ -53,7 +53,7 @@ def predicted_actual(
         customdata=numbers[order],
         marker={"color": OKABE_ITO[0], "size": 7, "opacity": 0.7},
         unselected={"marker": {"opacity": 0.7}},
-        hovertemplate="row %{customdata}: actual %{x:.4g}, predicted %{y:.4g}"
+        hovertemplate="row %{customdata}: actual %{x:.4~r}, predicted %{y:.4~r}"
         "<extra></extra>",
     )
     layout(figure, 380, "actual", "predicted")
@@ -105,7 +105,7 @@ def group_values(
                 },
                 marker={"color": color, "symbol": symbol, "size": 11},
                 text=part["group"].map(words),
-                hovertemplate="%{text}: %{x:.3g}",
+                hovertemplate="%{text}: %{x:.3~r}",
             )
     figure.add_vline(x=overall, line={"color": GREY, "dash": "dot", "width": 1.5})
     labels = [

@@ -7,7 +7,7 @@ Every fitted model, of whatever family, is a `PrototypeModel`:
 Pictures, explanations, tables and C files are made from this object alone.
 """
 
-from smpcore.model.calibration import Calibration, log_odds
+from smpcore.model.calibration import Calibration, chance, log_odds
 from smpcore.model.history import STATUS, History
 from smpcore.model.portraits import Portraits, portraits
 from smpcore.model.prototype_model import UNREPRESENTED, PrototypeModel
@@ -20,6 +20,7 @@ __all__ = [
     "History",
     "Portraits",
     "PrototypeModel",
+    "chance",
     "log_odds",
     "portraits",
     "training_tie",

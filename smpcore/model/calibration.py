@@ -206,3 +206,20 @@ def log_odds(logits: np.ndarray) -> np.ndarray:
         odds = log_shares - np.log1p(-np.exp(log_shares))
     odds[rows, top] = logits[rows, top] - logsumexp(rest, axis=1)
     return odds
+
+
+def chance(share: float) -> str:
+    """Write a probability as text, never as 0 or 100 %.
+
+    Parameters
+    ----------
+    share : float
+        Probability from 0 to 1.
+
+    Returns
+    -------
+    str
+    """
+    if share < 0.01:
+        return "below 1 %"
+    return "above 99 %" if share > 0.99 else f"{100 * share:.0f} %"

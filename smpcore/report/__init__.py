@@ -1,6 +1,8 @@
 """A model as one page of HTML to take away, on which it can be tried."""
 
 from smpcore.report.calculator import Calculator, typical_row
+from smpcore.report.calibration import calibration_section
+from smpcore.report.cleaning import cleaning_section
 from smpcore.report.document import report
 from smpcore.report.numbers import numbers_section
 from smpcore.report.page import Page, Section
@@ -8,6 +10,7 @@ from smpcore.report.sections import (
     columns_section,
     confusion_section,
     parts_section,
+    subgroups_section,
     versions_section,
 )
 
@@ -15,11 +18,14 @@ __all__ = [
     "Calculator",
     "Page",
     "Section",
+    "calibration_section",
+    "cleaning_section",
     "columns_section",
     "confusion_section",
     "numbers_section",
     "parts_section",
     "report",
+    "subgroups_section",
     "typical_row",
     "versions_section",
 ]

@@ -92,7 +92,8 @@
     add(parent, "label", input.name, { for: `input${i}` });
     const list = add(parent, "select", "", { id: `input${i}` });
     input.levels.forEach((level, k) => add(list, "option", level, { value: k }));
-    if (CAN_MISS[i]) add(list, "option", "(missing or another)", { value: -1 });
+    const other = MISSING_LEVEL[i] < 0 ? "(missing or another)" : "(another)";
+    if (CAN_MISS[i]) add(list, "option", other, { value: -1 });
     list.addEventListener("change", changed);
     return {
       read: () => Number(list.value),

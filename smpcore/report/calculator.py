@@ -84,7 +84,7 @@ def typical_row(frame: pd.DataFrame, preparation: Preparation) -> pd.DataFrame:
     """
     values = {}
     for column in preparation.inputs:
-        values[column.name] = [column.median]
+        values[column.name] = [column.fill]
         if column.kind == "category":
             values[column.name] = frame[column.name].mode(dropna=True).head(1).to_list()
             values[column.name] = values[column.name] or [None]
@@ -181,6 +181,7 @@ def constants(
         "ROWS": _rows(model, compiled, calculator, cells),
         "PICTURE": None if cells is None else _picture(compiled, cells),
         "CAN_MISS": [e.missing is not None or bool(e.levels) for e in compiled.inputs],
+        "MISSING_LEVEL": [entry.missing_level for entry in compiled.inputs],
         "LARGEST": LARGEST,
         "REFERENCE": _at_center(model, compiled, calculator.preparation),
         "NAMES": _names(model, compiled, calculator, part),

@@ -14,7 +14,14 @@ import smpcore
 from smpcore.codegen import compile_model, model_id
 from smpcore.datasets import Dataset, Preparation, Split, list_names, plain_number
 from smpcore.errors import ExportError
-from smpcore.evaluation import class_numbers, rate
+from smpcore.evaluation import (
+    FEWEST_ROWS,
+    Grouping,
+    RowMeasure,
+    class_numbers,
+    class_rates,
+    subgroups,
+)
 from smpcore.model import PrototypeModel
 from smpcore.report.page import Section
 
@@ -69,7 +76,7 @@ def columns_section(
     words = (
         "Medians, levels and ranges are those of the training rows. A category is a "
         "feature of 0 or 1 for each of its levels, of two levels for the rarer one; a "
-        "level that the training rows do not have counts as a missing one."
+        "level that the training rows do not have is none of them."
     )
     return Section("Columns and missing values", (words, lines))
 
@@ -151,7 +158,7 @@ def _target_summary(dataset: Dataset, rows: np.ndarray) -> dict[str, str]:
 def confusion_section(
     model: PrototypeModel, parts: Mapping[str, tuple[np.ndarray, ...]]
 ) -> Section:
-    """Count answers by true class, with the recall of each class.
+    """Count answers by true class, with recall and precision of each class.
 
     Parameters
     ----------
@@ -167,7 +174,8 @@ def confusion_section(
     """
     blocks: list[Any] = [
         "Rows of a table are true classes, columns predictions. Recall: share of a "
-        "class that is found, with Wilson's 95 % interval."
+        "class that is found. Precision: share of the predictions of a class that are "
+        "right. Intervals are Wilson's."
     ]
     for title, (X, y, *of_rows) in parts.items():
         truth = class_numbers(y, model.classes)
@@ -188,23 +196,82 @@ def _confusion(
     weights: np.ndarray | None = None,
 ) -> list[dict[str, str]]:
     lines = []
-    for number, label in enumerate(classes):
-        of_class = truth == number
-        counts = np.bincount(answers[of_class], minlength=len(classes))
-        line = {"true class": str(label)}
+    rates = class_rates(truth, answers, classes, clusters, weights).to_dict("records")
+    for number, rate in enumerate(rates):
+        line = {"true class": rate["class"]}
+        counts = np.bincount(answers[truth == number], minlength=len(classes))
         for other, count in zip(classes, counts, strict=True):
             line[f"predicted {other}"] = str(count)
-        units, masses = (
-            None if of is None else of[of_class] for of in (clusters, weights)
-        )
-        recall = rate(answers[of_class] == number, units, weights=masses)
-        line |= {"rows": str(recall.n), "recall": "", "95 % interval": ""}
-        if recall.n:
-            low, high = recall.interval
-            line["recall"] = f"{100 * recall.share:.1f} %"
-            line["95 % interval"] = f"{100 * low:.1f} to {100 * high:.1f} %"
+        line["rows"] = str(rate["rows"])
+        for name in ("recall", "precision"):
+            values = [100 * rate[f"{name}{end}"] for end in ("", "_low", "_high")]
+            share, interval = "", ""
+            if np.isfinite(values[0]):
+                share = f"{values[0]:.1f} %"
+                interval = f"{values[1]:.1f} to {values[2]:.1f} %"
+            line |= {name: share, f"95 % interval of {name}": interval}
         lines.append(line)
     return lines
+
+
+def subgroups_section(
+    grouping: Grouping,
+    rows: np.ndarray,
+    measures: Sequence[RowMeasure],
+    clusters: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+) -> Section:
+    """Compare groups of rows with all others, as `subgroups` does.
+
+    Parameters
+    ----------
+    grouping : Grouping
+        Groups that a column makes, from `group_rows`.
+    rows : ndarray of int, shape (n_rows,)
+        Numbers of the rows that are looked at.
+    measures : sequence of RowMeasure
+        Values of these rows, from `row_measures`.
+    clusters : ndarray of int, shape (n_rows,), optional
+        Which of these rows depend on each other.
+    weights : ndarray of shape (n_rows,), optional
+        Of these rows, as from `smpcore.datasets.censoring_weights`.
+
+    Returns
+    -------
+    Section
+    """
+    shares = {measure.name for measure in measures if measure.is_share}
+    lines = []
+    for line in subgroups(grouping, rows, measures, clusters, weights).itertuples():
+        percent = line.measure in shares
+        limits = _limits(line.difference_low, line.difference_high, percent)
+        tested = f"{limits}, p = {line.p_value:.2g}"
+        lines.append(
+            {
+                "measure": line.measure,
+                "group": line.group,
+                "rows": str(line.rows),
+                "value": _number(line.value, percent),
+                "simultaneous 95 % interval": _limits(line.low, line.high, percent),
+                "all others": _number(line.rest, percent),
+                "difference": "not tested" if np.isnan(line.p_value) else tested,
+            }
+        )
+    words = (
+        f"{len(rows)} rows by {grouping.column}. The intervals of a measure hold "
+        "together (Bonferroni); differences are group less all others, their intervals "
+        "and p-values corrected for the number of groups (Holm). Groups of fewer than "
+        f"{FEWEST_ROWS} rows are not tested."
+    )
+    return Section(f"Subgroups by {grouping.column}", (words, lines))
+
+
+def _number(value: float, percent: bool) -> str:
+    return f"{100 * value:.1f} %" if percent else plain_number(value)
+
+
+def _limits(low: float, high: float, percent: bool) -> str:
+    return f"{_number(low, percent)} to {_number(high, percent)}"
 
 
 def versions_section(

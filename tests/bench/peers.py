@@ -1,7 +1,7 @@
 """Classifiers of the peers that write C, tuned on the same folds, as programs.
 
 They are no part of the product and not among the tests' requirements:
-``pip install emlearn m2cgen micromlgen``.
+``pip install emlearn m2cgen micromlgen``, in an environment of its own.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
+
+#: Packages whose versions belong to a figure.
+PACKAGES = ("m2cgen", "emlearn", "micromlgen", "scikit-learn")
 
 
 @dataclass(frozen=True)
@@ -111,15 +114,8 @@ uint8_t mdl_predict(const {kind} x[MDL_N]);
 {more}"""
 
 
-def _m2cgen(fitted: Any, rows: np.ndarray) -> Program:
-    import m2cgen
-
-    body = m2cgen.export_to_c(fitted)
-    n = len(fitted.classes_)
-    if n == 2:
-        call = "    return score((double *)x) > 0.0;\n"
-    else:
-        call = f"""\
+#: m2cgen gives a score for each class, or of machines for each pair of classes.
+_LARGEST = """\
     double out[{n}];
     uint8_t best = 0, k;
     score((double *)x, out);
@@ -130,13 +126,43 @@ def _m2cgen(fitted: Any, rows: np.ndarray) -> Program:
     }}
     return best;
 """
+_VOTES = """\
+    double out[{pairs}], *pair = out;
+    uint8_t votes[{n}] = {{0}}, best = 0, k, other;
+    score((double *)x, out);
+    for (k = 0; k < {n}; ++k) {{
+        for (other = k + 1; other < {n}; ++other) {{
+            ++votes[*pair++ > 0.0 ? k : other];
+        }}
+    }}
+    for (k = 1; k < {n}; ++k) {{
+        if (votes[k] > votes[best]) {{
+            best = k;
+        }}
+    }}
+    return best;
+"""
+
+
+def _m2cgen(fitted: Any, rows: np.ndarray) -> Program:
+    import m2cgen
+
+    body = m2cgen.export_to_c(fitted)
+    n = len(fitted.classes_)
+    if isinstance(fitted, SVC) and n > 2:
+        call = _VOTES.format(n=n, pairs=n * (n - 1) // 2)
+    elif "double * output" in body:
+        call = _LARGEST.format(n=n)
+    else:
+        call = "    return score((double *)x) > 0.0;\n"
     source = f'#include "mdl.h"\n{body}\nuint8_t mdl_predict(const double x[MDL_N])\n'
     files = {
         "mdl.h": _header("double", rows.shape[1]),
         "mdl.c": f"{source}{{\n{call}}}\n",
     }
     labels = _numbers(fitted, rows)
-    return Program(files, "double", rows, labels, least_bytes=_least(fitted))
+    # Numbers stand in the code: two instructions of 2 bytes for each 2 bytes.
+    return Program(files, "double", rows, labels, least_bytes=2 * _least(fitted))
 
 
 def _micromlgen(fitted: Any, rows: np.ndarray) -> Program:
@@ -198,14 +224,17 @@ def peers() -> Iterator[Peer]:
     """The peers, each with the settings it may choose from."""
     logistic = [LogisticRegression(C=C, max_iter=3000) for C in (0.01, 0.1, 1.0, 10.0)]
     machines = [SVC(C=C, gamma=g) for C in (1.0, 10.0) for g in (0.003, 0.01, 0.03)]
-    trees = [
-        DecisionTreeClassifier(max_leaf_nodes=n, min_samples_leaf=m, random_state=0)
+    trees = {
+        n: [
+            DecisionTreeClassifier(max_leaf_nodes=n, min_samples_leaf=m, random_state=0)
+            for m in (1, 5)
+        ]
         for n in (8, 16, 64)
-        for m in (1, 5)
-    ]
-    forests = [
-        RandomForestClassifier(10, max_leaf_nodes=n, random_state=0) for n in (16, 64)
-    ]
+    }
+    forests = {
+        n: [RandomForestClassifier(10, max_leaf_nodes=n, random_state=0)]
+        for n in (16, 64)
+    }
     networks = [
         MLPClassifier((n,), alpha=a, max_iter=500, random_state=0)
         for n in (8, 16)
@@ -215,6 +244,13 @@ def peers() -> Iterator[Peer]:
     yield Peer("micromlgen logistic regression", logistic, _micromlgen)
     yield Peer("m2cgen SVC", machines, _m2cgen)
     yield Peer("micromlgen SVC", machines, _micromlgen)
-    yield Peer("emlearn tree", trees, _emlearn, counts=True)
-    yield Peer("emlearn forest of 10", forests, _emlearn, counts=True)
+    any_tree = [one for some in trees.values() for one in some]
+    any_forest = [one for some in forests.values() for one in some]
+    yield Peer("emlearn tree, 8 leaves", trees[8], _emlearn, counts=True)
+    yield Peer("emlearn tree", any_tree, _emlearn, counts=True)
+    yield Peer("emlearn forest of 10, 16 leaves", forests[16], _emlearn, counts=True)
+    yield Peer("emlearn forest of 10", any_forest, _emlearn, counts=True)
+    yield Peer("m2cgen tree", any_tree, _m2cgen)
+    yield Peer("micromlgen tree", any_tree, _micromlgen)
+    yield Peer("micromlgen forest of 10", any_forest, _micromlgen)
     yield Peer("emlearn MLP", networks, _emlearn)

@@ -9,7 +9,12 @@ import pytest
 
 from smpcore import figures, load_dataset, split
 from smpcore.datasets import make_dataset
-from smpcore.evaluation import operating_points, reject_curve
+from smpcore.evaluation import (
+    decision_curve,
+    operating_points,
+    reject_curve,
+    reliability,
+)
 from smpcore.model import History
 
 HISTORY = History(iteration=np.ones(2), objective=np.ones(2), gap=np.ones(2))
@@ -24,6 +29,7 @@ HOLES = pd.DataFrame({"a": [1.0, None, 2.5], "b": [1, 2, 3], "y": ["p", "q", "p"
 POINTS = pd.DataFrame(
     {"method": ["a"], "parameter": ["p"], "value": [1.0], "mean": [0.7]}
 ).assign(error=0.1, n_nonzeros=3.0, front=True, undecided=False, best=True)
+EVENTS = np.linspace(0.05, 0.95, 40), np.arange(40) % 3 == 0
 GROUPS = pd.DataFrame({"group": ["a", "b"], "rows": [9, 20], "few": [True, False]})
 GROUPS = GROUPS.assign(value=0.5, low=0.2, high=0.9, p_value=0.01)
 
@@ -44,6 +50,7 @@ MAKERS = {
     "coverage": lambda: figures.coverage(
         reject_curve(np.array([0.1, -0.6, 0.4]), CODES), 0.2
     ),
+    "decision_curve": lambda: figures.decision_curve(decision_curve(*EVENTS)),
     "densities": lambda: figures.densities(np.arange(3.0), CODES, CLASSES, "lead"),
     "difference_map": lambda: figures.difference_map(
         VIEW, np.zeros((4, 4)), XY, CODES, ["a", "b", "c", "d"]
@@ -58,6 +65,7 @@ MAKERS = {
     "predicted_actual": lambda: figures.predicted_actual(
         np.arange(3.0), np.ones(3), np.arange(3)
     ),
+    "reliability": lambda: figures.reliability({"a": reliability(*EVENTS)}, "of p"),
     "roc": lambda: figures.roc(CURVES, 0.5),
     "scatter": lambda: figures.scatter(IRIS, ALL, *IRIS.feature_columns[:2]),
     "series": _series,

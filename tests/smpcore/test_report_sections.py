@@ -7,16 +7,27 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import softmax
 
-from smpcore import METHODS, Dataset, export, prepare, report, split
-from smpcore.evaluation import at_threshold
+from smpcore import METHODS, Dataset, export, load_dataset, prepare, report, split
+from smpcore.datasets import plain_number
+from smpcore.evaluation import (
+    RowMeasure,
+    at_threshold,
+    brier_score,
+    calibrate,
+    group_rows,
+    subgroups,
+)
 from smpcore.report import (
     Page,
     Section,
+    calibration_section,
     columns_section,
     confusion_section,
     numbers_section,
     parts_section,
+    subgroups_section,
     versions_section,
 )
 from smpcore.similarity import Similarity
@@ -266,7 +277,10 @@ def test_counts_and_recall_of_each_class():
         from statsmodels.stats.proportion import proportion_confint
 
         low, high = proportion_confint(hits, n, method="wilson")
-        assert line["95 % interval"] == f"{100 * low:.1f} to {100 * high:.1f} %"
+        interval = line["95 % interval of recall"]
+        assert interval == f"{100 * low:.1f} to {100 * high:.1f} %"
+        precision = 100 * (y[answers == label] == label).mean()
+        assert line["precision"] == f"{precision:.1f} %"
     words = " ".join(alone.parts["Confusion matrix and recall"][0])
     assert f"{(answers == y).sum()} of {len(y)} rows are right" in words
     assert f"{(~model.sure(X)).sum()} are within the band" in words
@@ -303,3 +317,71 @@ def test_words_and_tables_of_a_section_are_text_and_a_long_table_is_folded():
     assert "<summary>Table of 41 lines</summary>" in text
     page = replace(page, sections=[Section("t", (lines[:40],))])
     assert "Table of" not in report(model, page)
+
+
+def test_groups_are_printed_as_they_are_counted():
+    rng = np.random.default_rng(0)
+    site = np.where(np.arange(200) % 10, "<b>north</b>", "south")
+    frame = pd.DataFrame({"x": rng.normal(size=200), "site": site})
+    frame["y"] = np.where(frame["x"] > 0, "yes", "no")
+    roles = {"x": "feature", "site": "ignore", "y": "target"}
+    dataset = Dataset("made", frame, roles, "classification")
+    rows = np.arange(80)
+    hits = np.arange(80) % 4 > 0
+    measures = [RowMeasure("Accuracy", hits * 1.0, True)]
+    grouping = group_rows(dataset, "site", np.arange(200))
+    section = subgroups_section(grouping, rows, measures)
+    words, lines = section.blocks
+    assert section.title == "Subgroups by site"
+    north, south = lines
+    inside = site[:80] == "<b>north</b>"
+    assert north["rows"] == str(inside.sum())
+    assert north["value"] == f"{100 * hits[inside].mean():.1f} %"
+    assert north["all others"] == f"{100 * hits[~inside].mean():.1f} %"
+    table = subgroups(grouping, rows, measures)
+    low, high = table.loc[0, ["low", "high"]]
+    assert (
+        north["simultaneous 95 % interval"]
+        == f"{100 * low:.1f} % to {100 * high:.1f} %"
+    )
+    assert south["rows"] == "8" and south["difference"] == "not tested"
+    assert "fewer than 10 rows are not tested" in words
+
+
+def test_a_colleague_can_recompute_probabilities_from_the_report():
+    dataset = load_dataset("wine")
+    parts = split(dataset)
+    train, rows = parts.train, parts.validation
+    X = prepare(dataset, train).transform(dataset.frame)
+    fitted = METHODS["smallk"].estimator({}).fit(X[train], dataset.y[train])
+    scores = fitted.model_.scores(X)
+    learned = calibrate(scores[train], dataset.y[train], dataset.classes)
+    model = replace(fitted.model_, calibration=learned)
+    checked = {"Validation": (X[rows], dataset.y[rows], None)}
+    page = read(model, calibration_section(model, checked))
+    title = "Calibrated probabilities"
+    words, *more = page.parts[title][0]
+    slope = float(re.search(r"slope ([-\d.e]+) and", words)[1])
+    offsets = [float(line["offset"]) for line in page.table(title)]
+    expected = softmax(slope * scores + offsets, axis=1)
+    np.testing.assert_allclose(model.probabilities(X), expected, rtol=1e-6)
+    score = brier_score(expected[rows], dataset.y_encoded[rows])[0]
+    assert f"Brier score {score:.4f}" in " ".join(more)
+    assert sum(int(line["rows"]) for line in page.table(title, 1)) == len(rows)
+
+
+def test_the_report_of_a_regression_tells_width_and_coverage():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (160, 1))
+    y = np.sin(X[:, 0]) + rng.normal(scale=0.2, size=160)
+    row = next(m for m in METHODS.values() if "regression" in m.estimators)
+    model = row.estimator({}, "regression").fit(X[:80], y[:80]).model_
+    learned = calibrate(model.predict(X[80:120]), y[80:120])
+    model = replace(model, calibration=learned)
+    checked = {"Validation": (X[120:], y[120:], None)}
+    page = read(model, calibration_section(model, checked))
+    line = page.table("Prediction intervals")[2]
+    half = learned.half_width(0.9)
+    assert line["interval"] == "90 %" and line["width"] == f"± {plain_number(half, 6)}"
+    covered = int((np.abs(model.predict(X[120:]) - y[120:]) <= half).sum())
+    assert line["rows covered"] == f"{covered} of 40"

@@ -31,8 +31,8 @@ def dataset(table=None):
 def test_medians_levels_and_ranges_are_those_of_the_training_rows():
     preparation = prepare(dataset(), np.array([0, 1, 2]))
     number, whole, colour, flag = preparation.inputs
-    assert (number.median, number.low, number.high, number.integer) == (2, 1, 3, True)
-    assert (whole.median, whole.low, whole.high, whole.integer) == (4, 2, 8, True)
+    assert (number.fill, number.low, number.high, number.integer) == (2, 1, 3, True)
+    assert (whole.fill, whole.low, whole.high, whole.integer) == (4, 2, 8, True)
     assert colour.levels == ("blue", "red")
     assert flag.levels == ("False", "True")
     assert [(i.first, i.width) for i in preparation.inputs] == [
@@ -147,7 +147,7 @@ def test_a_column_without_training_values():
     table = frame().assign(number=[np.nan, np.nan, np.nan, 1.0])
     data = dataset(table)
     preparation = prepare(data, np.array([0, 1, 2]))
-    assert preparation.inputs[0].median == 0
+    assert preparation.inputs[0].fill == 0
     assert np.isfinite(preparation.transform(data.frame)).all()
 
 

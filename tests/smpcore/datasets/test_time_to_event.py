@@ -319,5 +319,7 @@ def test_a_column_that_tells_who_was_censored_means_the_opposite():
 def test_preparation_is_learned_on_rows_with_an_answer():
     dataset = event_within(followed(), "months", "death", 12.0)
     parts = split(dataset)
-    medians = [spec.median for spec in prepare(dataset, parts.train).inputs]
-    assert np.allclose(medians, dataset.frame.iloc[parts.train][list("abc")].median())
+    missing = dataset.frame.iloc[:1].assign(a=np.nan)
+    filled = prepare(dataset, parts.train).transform(missing)[0, 0]
+    assert filled == dataset.frame.a.iloc[parts.train].median()
+    assert filled != dataset.frame.a.iloc[parts.with_censored].median()

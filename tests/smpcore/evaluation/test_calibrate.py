@@ -21,6 +21,7 @@ from smpcore import (
     prepare,
     split,
 )
+from smpcore.datasets import Split
 from smpcore.evaluation import (
     at_threshold,
     calibrate,
@@ -284,6 +285,16 @@ def test_intervals_cover_rows_of_new_groups():
     assert np.mean(by_row) < np.mean(by_group) - 0.04
 
 
+def _scored_in_one_group():
+    frame = _wave(0, 60).frame.assign(person="the same")
+    roles = {"x": "feature", "y": "target", "person": "group"}
+    dataset = Dataset(frame=frame, roles=roles, task="regression", name="one")
+    nothing = np.array([], dtype=np.int64)
+    parts = Split(np.arange(60), nothing, nothing, 0, 0.0, 0.0)
+    row = next(m for m in METHODS.values() if "regression" in m.estimators)
+    return out_of_fold(row.estimator({}, "regression"), dataset, parts)
+
+
 REFUSED = {
     "a rare class": (
         lambda: calibrate(np.zeros((20, 2)), np.repeat([0, 1], [17, 3]), np.arange(2)),
@@ -304,6 +315,10 @@ REFUSED = {
     "one group": (
         lambda: calibrate(np.zeros(50), np.zeros(50), clusters=np.zeros(50, int)),
         "1 independent training rows or groups",
+    ),
+    "groups that are all equal": (
+        lambda: _scored_in_one_group(),
+        "Folds need at least 2 groups among the training rows, there is 1",
     ),
     "a coverage between per cents": (
         lambda: calibrate(np.zeros(50), np.zeros(50)).half_width(0.905),

@@ -4,9 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from smpcore import METHODS, SMPClassifier, compile_model, load_dataset, prepare
+from smpcore import (
+    METHODS,
+    SMPClassifier,
+    SmpcoreError,
+    compile_model,
+    load_dataset,
+    prepare,
+    read_table,
+)
 from smpcore.codegen import used_inputs
-from smpcore.datasets import forbid, make_dataset
+from smpcore.datasets import CleaningStep, forbid, make_dataset, read_frame
 from smpcore.errors import DatasetError
 from smpcore.evaluation import (
     answer_rows,
@@ -180,6 +188,34 @@ def test_no_rows_is_said(learned):
     dataset, preparation, _ = learned
     with pytest.raises(DatasetError, match="no rows"):
         match_columns(dataset.frame.iloc[:0], preparation, dataset.target)
+
+
+def test_a_new_file_is_cleaned_as_the_training_table_was():
+    text = "age,chol,kind,y\n" + "".join(
+        f"{30 + i % 40},{-9 if i % 4 == 0 else 200 + i},{'ab?'[i % 3]},{i % 2}\n"
+        for i in range(60)
+    )
+    steps = [
+        CleaningStep("age", high=60, indicator=True),
+        CleaningStep("chol", codes=("-9",)),
+        CleaningStep("kind", codes=("?",), levels=(("b", "a"),), impute="own level"),
+        CleaningStep("y", levels=(("1", "yes"), ("0", "no"))),
+    ]
+    data = read_table(text.encode(), "t.csv", cleaning=steps)
+    preparation = prepare(data, np.arange(data.n_samples))
+    frame, _, _ = read_frame(text.replace("chol", "CHOL").encode(), "new.csv")
+    found = match_columns(frame, preparation, "y")
+    np.testing.assert_array_equal(
+        preparation.transform(found.frame), preparation.transform(data.frame)
+    )
+    assert found.labels.tolist() == data.y.tolist()
+    (words,) = (words for words in found.notices if words.startswith("Cleaned as"))
+    assert "chol: -9 is missing (15 of 60 rows)." in words
+    needed = ["age is missing"]
+    with pytest.raises(SmpcoreError, match="has no column 'age'; say which"):
+        match_columns(frame.drop(columns="age"), preparation, "y", needed=needed)
+    only = match_columns(frame[["age"]], preparation, "y", needed=needed)
+    assert (only.frame["age is missing"] == "yes").sum() == (frame["age"] > 60).sum()
 
 
 def test_of_many_odd_values_the_first_are_named_and_the_rest_counted():

@@ -56,6 +56,8 @@ def test_few_rows_and_equal_probabilities_have_fewer_bins():
     steps = np.repeat([0.2, 0.8], [90, 10])
     table = reliability(steps, TRUTH[:100])
     np.testing.assert_allclose(table["probability"], [0.2, 0.8])
+    off = abs(TRUTH[:90].mean() - 0.2), abs(TRUTH[90:100].mean() - 0.8)
+    assert calibration_error(table) == pytest.approx(0.9 * off[0] + 0.1 * off[1])
 
 
 def test_the_brier_score_is_scikit_learns():

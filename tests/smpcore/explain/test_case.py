@@ -1,7 +1,7 @@
 """A case beside its training rows: every figure recomputed from the parts."""
 
-import dataclasses
 import re
+from dataclasses import replace
 from html import escape
 from html.parser import HTMLParser
 
@@ -13,6 +13,7 @@ from smpcore import METHODS, load_dataset, prepare, split
 from smpcore.case_sheet import case_sheet
 from smpcore.datasets import make_dataset, plain_number
 from smpcore.explain import CaseExplainer, single_column_changes
+from smpcore.model import Calibration, chance
 
 HOSTILE = "</td><script>alert(1)</script>\"'&=1"
 
@@ -178,27 +179,33 @@ def test_hostile_texts_stay_texts():
 
 
 def test_a_calibrated_model_says_its_probability():
-    class Half:
-        def probabilities(self, scores):
-            return np.full(scores.shape, 1 / scores.shape[1])
-
-        def half_width(self, coverage):
-            return 10.0
-
     dataset, _, of = explainer("wine", "smp")
-    model = dataclasses.replace(of.model)
-    object.__setattr__(model, "calibration", Half())
-    case = dataclasses.replace(of, model=model).explain(dataset.frame.iloc[[0]], "r")
-    assert case.facts["Calibrated probability"].count("33 %") == 3
-    assert (
-        "Calibrated probability" not in of.explain(dataset.frame.iloc[[0]], "r").facts
-    )
+    row = dataset.frame.iloc[[0]]
+    assert "Calibrated probability" not in of.explain(row, "r").facts
+    calibration = Calibration(42, 0.5, np.array([0.0, -1.0, -2.0]))
+    model = replace(of.model, calibration=calibration)
+    facts = replace(of, model=model).explain(row, "r").facts
+    logits = 0.5 * model.scores(of.preparation.transform(row))[0] - np.arange(3)
+    shares = np.exp(logits) / np.exp(logits).sum()
+    best = int(shares.argmax())
+    first = facts["Calibrated probability"].split(", ")[0]
+    assert first == f"{model.classes[best]} {chance(shares[best])}"
+    assert facts["Calibrated on"] == "42 training rows"
+
+
+def test_a_calibrated_regression_says_its_interval():
     dataset, _, of = explainer("diabetes", "supersparse")
-    model = dataclasses.replace(of.model)
-    object.__setattr__(model, "calibration", Half())
-    case = dataclasses.replace(of, model=model).explain(dataset.frame.iloc[[0]], "r")
-    low, high = map(float, case.facts["90 % interval"].split(" to "))
-    assert high - low == pytest.approx(20, abs=0.02)
+    row = dataset.frame.iloc[[0]]
+    for width, text in ((10.0, None), (np.inf, "unbounded")):
+        calibration = Calibration(42, half_widths=np.full(99, width))
+        model = replace(of.model, calibration=calibration)
+        facts = replace(of, model=model).explain(row, "r").facts
+        shown = facts["90 % prediction interval"]
+        if text is None:
+            low, high = map(float, shown.split(" to "))
+            assert high - low == pytest.approx(20, abs=0.02)
+        else:
+            assert shown == text
 
 
 def test_moves_of_a_straight_line_are_exact():

@@ -14,6 +14,7 @@ from smpcore import (
     METHODS,
     Dataset,
     PrototypeModel,
+    SMPClassifier,
     SmpcoreError,
     counterfactual,
     load_dataset,
@@ -250,6 +251,27 @@ def measured():
     dataset = Dataset("measured", frame, roles, "classification")
     preparation = prepare(dataset, np.arange(240))
     return preparation, frame, preparation.transform(frame), dataset.y
+
+
+def test_columns_that_cannot_be_changed_are_held_by_default(measured):
+    preparation, _, X, y = measured
+    model = SMPClassifier().fit(X, y).model_
+    held = ("weight", "stage")
+    inputs = [replace(one, fixed=one.name in held) for one in preparation.inputs]
+    fixing = replace(preparation, inputs=tuple(inputs))
+    columns = [
+        feature for one in fixing.inputs if one.fixed for feature in one.positions
+    ]
+    assert fixing.fixed_features == columns and len(columns) == 4
+    moved = 0
+    for x in X[:12]:
+        free = counterfactual(model, x, preparation=preparation)
+        flip = counterfactual(model, x, preparation=fixing)
+        assert flip is None or (flip.x[columns] == x[columns]).all()
+        moved += (free.x[columns] != x[columns]).any()
+        again = counterfactual(model, x, preparation=fixing, frozen=())
+        np.testing.assert_array_equal(again.x, free.x)
+    assert moved, "they would have changed"
 
 
 @pytest.mark.parametrize("method", METHODS)

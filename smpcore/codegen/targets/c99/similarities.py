@@ -259,8 +259,7 @@ def _integer_features_function(features: FixedPointFeatures, c: Source) -> str:
         *test,
         f"t = (int32_t){value} * {read('factor', 'feature')}",
         f"    + {read('origin', 'feature')};",
-        f"t = t < 0 ? 0 : t >> {places};",
-        f"features[feature] = (uint{c.model.width}_t)(t > {m}_TOP ? {m}_TOP : t);",
+        *_clipped(features, places, c),
     ]
     return f"""\
 /* Inputs as the anchors have them. */
@@ -276,8 +275,27 @@ static void {c.prefix}_features(
 """
 
 
+def _clipped(features: FixedPointFeatures, places: str, c: Source) -> list[str]:
+    """Lines that shift and clip a feature: clipped first if 16 bits hold the rest."""
+    end, kind = (
+        (features.top + 1) << int(features.places[0]),
+        f"(uint{c.model.width}_t)",
+    )
+    if "places" in c.tables or features.places[0] < 8 or end > 2**24:
+        return [
+            f"t = t < 0 ? 0 : t >> {places};",
+            f"features[feature] = {kind}(t > {c.m}_TOP ? {c.m}_TOP : t);",
+        ]
+    return [
+        f"t = t < 0 ? 0 : t < {end}L ? t : {end - 1}L;",
+        f"features[feature] = {kind}((uint16_t)(t >> 8) >> {int(places) - 8});",
+    ]
+
+
 def _fixed_point_function(alike: FixedPointSimilarities, c: Source) -> str:
     exp2, read = alike.exp2, c.fetch
+    # An AVR shifts bit by bit, but moves whole bytes.
+    down = f">> {exp2.down}" if exp2.down <= 8 else f"<< {16 - exp2.down} >> 16"
     return f"""\
 /* 2^-(distance / scale), 32768 is 1: halvings in 1/4096, a table and its chords. */
 static int16_t {c.prefix}_fade(uint32_t distance)
@@ -291,12 +309,12 @@ static int16_t {c.prefix}_fade(uint32_t distance)
     if (coarse > {exp2.last}U) {{
         return 0;
     }}
-    u = (uint16_t)(
-        ((uint32_t)(uint16_t)coarse * {exp2.gain}U + {exp2.half}UL) >> {exp2.down});
+    u = (uint16_t)(((uint32_t)(uint16_t)coarse * {exp2.gain}U + {exp2.half}UL)
+        {down});
     k = (uint8_t)(u >> 7 & 31);
     high = {read("halving", "k")};
     step = (uint16_t)(high - {read("halving", "k + 1")});
-    high = (uint16_t)(high - (((uint32_t)step * (uint8_t)(u & 127) + 64) >> 7));
+    high = (uint16_t)(high - ((((uint32_t)step * (uint8_t)(u & 127) + 64) << 1) >> 8));
     k = (uint8_t)(u >> 12);
     return (int16_t)((uint16_t)(high + ((uint16_t)(1U << k) >> 1)) >> k);
 }}
@@ -370,15 +388,12 @@ def _distance_steps(alike: FixedPointSimilarities, c: Source) -> tuple[str, str,
         steps = ["", "distance += apart;"]
     elif c.model.width == 16:
         steps = ["", "distance += (uint32_t)apart * apart;"]
-    else:  # in two parts: an 8-bit chip then multiplies in one instruction
-        start.append("uint16_t low = 0;")
-        whole = "distance + low"
+    else:  # a square is added in the next step: see `linear._later_steps`
+        start.append("uint16_t square = 0;")
+        whole = "distance + square"
         steps = [
-            "const uint16_t square = (uint16_t)((uint16_t)apart * apart);",
             "",
-            "low = (uint16_t)(low + square);",
-            "if (low < square) { /* the carry */",
-            "    distance += 65536UL;",
-            "}",
+            "distance += square;",
+            "square = (uint16_t)((uint16_t)apart * apart);",
         ]
     return lines(start, 2), lines(steps, 3), whole

@@ -111,7 +111,7 @@ def _header(c: Source, entries: tuple[CompiledInput, ...]) -> str:
     model, m = c.model, c.m
     missing = "None may be missing."
     if any(entry.missing is not None for entry in entries):
-        missing = "NAN: missing, counts as the training median."
+        missing = "NAN: missing, counts as a typical training value."
     about = f"""
 /* Inputs in the units of the table, with the range of the training rows.
  * {missing} */

@@ -1,0 +1,299 @@
+"""The section Clean of the Data page: suggestions, steps, the controls of a column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from pages.data import editor
+from pages.state import session
+from pages.ui.elements import table
+from pages.ui.text import escape_markdown, message, short_label
+from smpcore import Dataset, SmpcoreError
+from smpcore.datasets import (
+    CleaningStep,
+    Suggestion,
+    apply_steps,
+    as_text,
+    describe_steps,
+    plain_number,
+    step_of,
+    suggest_codes,
+    with_step,
+)
+
+#: More suggestions, values to choose from and levels to rename are not shown; nor are
+#: levels of a column with more different numbers than the last.
+MOST_SUGGESTED, MOST_VALUES, MOST_LEVELS, MOST_CODED = 8, 200, 100, 10
+#: Steps that can be taken back.
+MOST_UNDONE = 50
+#: What a missing value becomes, by the kind of its column.
+_IMPUTED = {
+    "number": {
+        "": "median of the training rows",
+        "most frequent": "most frequent value of the training rows",
+    },
+    "category": {
+        "": "no level (of two levels the commoner)",
+        "most frequent": "most frequent level of the training rows",
+        "own level": "a level of its own, “missing”",
+    },
+}
+
+
+def clean(dataset: Dataset) -> None:
+    """Let the visitor clean the columns of an own table, step by step."""
+    if not dataset.private or dataset.origin is None or len(dataset.sample_shape) > 1:
+        return
+    suggestions = session.remembered(
+        "suggested_codes", dataset.digest, lambda: suggest_codes(dataset)
+    )
+    is_open = bool(suggestions or dataset.cleaning)
+    with st.expander("Clean", is_open, icon=":material/cleaning_services:"):
+        digest, problem = session.get().results.get("cleaning_problem", ("", ""))
+        if digest == dataset.digest:
+            message(st.error, problem)
+        _suggested(dataset, suggestions)
+        _done(dataset)
+        _column(dataset)
+
+
+def _suggested(dataset: Dataset, suggestions: list[Suggestion]) -> None:
+    for place, one in enumerate(suggestions[:MOST_SUGGESTED]):
+        left, right = st.columns([4, 1], vertical_alignment="center")
+        message(left.markdown, one.reason)
+        right.button(
+            "Treat as missing",
+            key=f"suggested_{place}",
+            on_click=_accept,
+            args=(dataset, one),
+            width="stretch",
+        )
+    if (rest := len(suggestions) - MOST_SUGGESTED) > 0:
+        st.caption(f"{rest:,} more columns have values that look like codes.")
+
+
+def _accept(dataset: Dataset, one: Suggestion) -> None:
+    kinds = {one.step.column: "number"} if one.as_number else {}
+    _change(dataset, lambda: one.step, kinds)
+
+
+def _done(dataset: Dataset) -> None:
+    """The steps so far in words, each with a button that takes it away."""
+    for place, step in enumerate(dataset.cleaning):
+        left, right = st.columns([4, 1], vertical_alignment="center")
+        lines = session.remembered(
+            f"cleaning_words_{place}",
+            (dataset.digest, place),
+            lambda step=step: describe_steps([step], dataset.whole),
+        )
+        left.markdown("\n".join(f"- {escape_markdown(line)}" for line in lines))
+        right.button(
+            "Remove",
+            key=f"remove_step_{place}",
+            on_click=_change,
+            args=(dataset, partial(CleaningStep, step.column)),
+            width="stretch",
+        )
+    if _undo_stack(dataset):
+        st.button("Undo", key="undo_cleaning", icon=":material/undo:", on_click=_undo)
+
+
+def _undo_stack(dataset: Dataset) -> list[tuple[Any, Mapping[str, Any]]]:
+    """Steps and kinds before each change of this table, the latest last."""
+    about = id(dataset.origin)  # the same object whatever the roles and steps
+    return session.remembered("cleaning_undo", about, list)
+
+
+def _undo() -> None:
+    dataset, _ = editor.shown()
+    if stack := _undo_stack(dataset):
+        steps, kinds = stack.pop()
+        editor.keep(dataset.with_roles(kinds=kinds, cleaning=steps))
+
+
+def _change(
+    dataset: Dataset,
+    step: Callable[[], CleaningStep],
+    kinds: Mapping[str, Any] | None = None,
+) -> None:
+    """Clean a column with this step, unless nothing could learn from the table then."""
+    visit = session.get()
+    visit.results.pop("cleaning_problem", None)
+    visit.editions["cleaning"] += 1
+    try:
+        steps = with_step(dataset.cleaning, step())
+        cleaned = dataset.with_roles(kinds=kinds, cleaning=steps)
+        problem = editor.fit_problem(cleaned)
+        if problem and not editor.fit_problem(dataset):
+            raise SmpcoreError(problem)
+        editor.keep(cleaned)
+    except SmpcoreError as error:
+        words = f"{error} The step was not applied."
+        visit.results["cleaning_problem"] = dataset.digest, words
+        return
+    before = {name: dataset.kinds[name] for name in dataset.origin.frame}
+    stack = _undo_stack(dataset)
+    stack.append((dataset.cleaning, before))
+    del stack[:-MOST_UNDONE]
+
+
+def _column(dataset: Dataset) -> None:
+    """The controls of one column, and what its step changes."""
+    names = [name for name in dataset.origin.frame if dataset.roles[name] != "ignore"]
+    name = st.selectbox("Column", names, None, short_label, key="clean_column")
+    if name is None:
+        return
+    step, key = step_of(dataset.cleaning, name), _key(dataset, name)
+    change = {"on_change": _edited, "args": (dataset, name)}
+    raw = dataset.whole[name]
+    left, right = st.columns(2)
+    left.multiselect(
+        "Values that mean missing",
+        _values(raw, step),
+        [*step.codes],
+        key=f"codes{key}",
+        accept_new_options=True,
+        format_func=short_label,
+        **change,
+    )
+    if dataset.roles[name] != "target":
+        options = _IMPUTED[dataset.kinds[name]]
+        start = [*options].index(step.impute) if step.impute in options else 0
+        label = "A missing value becomes"
+        right.selectbox(
+            label, options, start, options.get, key=f"impute{key}", **change
+        )
+    is_label = dataset.roles[name] == "target" and dataset.task == "classification"
+    if dataset.kinds[name] == "number" and not is_label:
+        _numbers(step, key, change)
+    _levels(raw, dataset.kinds[name], step, key, change)
+    if dataset.roles[name] != "target":
+        _marks(step, key, change)
+    if not step.is_empty:
+        _effect(raw, step)
+
+
+def _key(dataset: Dataset, name: str) -> str:
+    """Part of the keys of widgets: they begin anew with each change."""
+    return f"_{dataset.digest}_{name}_{session.get().editions['cleaning']}"
+
+
+def _values(raw: pd.Series, step: CleaningStep) -> list[str]:
+    """Values to choose codes from: the rarest and outermost are not left out."""
+    values = raw.dropna().drop_duplicates().sort_values()
+    if len(values) > MOST_VALUES:
+        half = MOST_VALUES // 2
+        values = pd.concat([values.iloc[:half], values.iloc[-half:]])
+    return [*dict.fromkeys([*step.codes, *as_text(values)])]
+
+
+def _numbers(step: CleaningStep, key: str, change: dict[str, Any]) -> None:
+    low, high, unit = st.columns(3)
+    low.number_input(
+        "Lowest plausible", value=step.low, format="%g", key=f"low{key}", **change
+    )
+    high.number_input(
+        "Highest plausible", value=step.high, format="%g", key=f"high{key}", **change
+    )
+    unit.text_input("Unit", step.unit, 20, key=f"unit{key}", **change)
+
+
+def _marks(step: CleaningStep, key: str, change: dict[str, Any]) -> None:
+    with st.container(horizontal=True):
+        st.checkbox(
+            "Add a column that says where it is missing",
+            step.indicator,
+            key=f"indicator{key}",
+            **change,
+        )
+        st.checkbox(
+            "Cannot be changed",
+            step.fixed,
+            key=f"fixed{key}",
+            help="Age or sex, say: counterfactuals keep the value.",
+            **change,
+        )
+
+
+def _level_table(raw: pd.Series, step: CleaningStep) -> pd.DataFrame:
+    """Values that are no codes, how often they occur, and what they are called."""
+    codes_only = CleaningStep(step.column, codes=step.codes)
+    known = as_text(apply_steps(raw.to_frame(), [codes_only])[step.column])
+    counts = known.value_counts().sort_index()
+    names = dict(step.levels)
+    called = [names.get(value, value) for value in counts.index]
+    return pd.DataFrame(
+        {"value": counts.index, "rows": counts.to_numpy(), "called": called}
+    )
+
+
+def _levels(
+    raw: pd.Series, kind: str, step: CleaningStep, key: str, change: dict[str, Any]
+) -> None:
+    """Rename the levels of a category; two with one name are merged."""
+    n_values = raw.nunique()
+    if kind == "number" and not step.levels and n_values > MOST_CODED:
+        return
+    if n_values > MOST_LEVELS:
+        st.caption(f"More than {MOST_LEVELS} levels cannot be renamed here.")
+        return
+    levels = _level_table(raw, step)
+    st.caption("Rename a level, or give two of them one name to merge them.")
+    st.data_editor(
+        levels,
+        hide_index=True,
+        disabled=["value", "rows"],
+        key=f"levels{key}",
+        column_config={
+            "called": st.column_config.TextColumn(required=True, max_chars=100)
+        },
+        **change,
+    )
+
+
+def _edited(dataset: Dataset, name: str) -> None:
+    """Take the column's step from its controls."""
+    step, key = step_of(dataset.cleaning, name), _key(dataset, name)
+    state = st.session_state
+    words = ("codes", "impute", "low", "high", "unit", "indicator", "fixed")
+    values = {word: state[word + key] for word in words if word + key in state}
+    if "unit" in values:
+        values["unit"] = values["unit"].strip()
+    if f"levels{key}" in state:
+        values["levels"] = _renamed(dataset.whole[name], step, state[f"levels{key}"])
+    _change(dataset, lambda: replace(step, **values))
+
+
+def _renamed(
+    raw: pd.Series, step: CleaningStep, edits: Mapping[str, Any]
+) -> tuple[tuple[str, str], ...]:
+    levels = _level_table(raw, step)
+    for place, cells in edits["edited_rows"].items():
+        levels.loc[int(place), "called"] = (cells.get("called") or "").strip()
+    pairs = levels[["value", "called"]].itertuples(index=False, name=None)
+    return tuple((old, new) for old, new in pairs if new and new != old)
+
+
+def _effect(raw: pd.Series, step: CleaningStep) -> None:
+    """What the step changes: counts before and after."""
+    cleaned = apply_steps(raw.to_frame(), [step])[step.column]
+    lines = []
+    for title, column in (("as read", raw), ("cleaned", cleaned)):
+        known = column.dropna()
+        line = {
+            "table": title,
+            "rows with a value": f"{len(known):,}",
+            "missing": f"{len(column) - len(known):,}",
+            "different values": f"{known.nunique():,}",
+        }
+        if column.dtype.kind in "if" and len(known):
+            ends = (plain_number(one, 6) for one in (known.min(), known.max()))
+            line["range"] = f"{' to '.join(ends)} {step.unit}"
+        lines.append(line)
+    table(lines)

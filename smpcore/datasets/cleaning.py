@@ -1,0 +1,369 @@
+"""Cleaning: steps that are recorded, learn nothing from rows, and run on any table.
+
+A step looks at one cell at a time, so that a new file is cleaned exactly as the
+training table was. What has to be learned (the value that replaces a missing one) is
+learned by `Preparation` on the training rows of each fold; a step only names it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from smpcore.datasets.cells import parse_cell
+from smpcore.datasets.columns import (
+    Kind,
+    as_numbers,
+    as_text,
+    canonical,
+    is_numeric,
+    narrowed,
+    parsed_numbers,
+)
+from smpcore.datasets.quoting import listed, plain_number, shown
+from smpcore.errors import DatasetError
+
+#: The level of a category that stands for a missing value.
+MISSING_LEVEL = "missing"
+
+Imputation = Literal["", "most frequent", "own level"]
+
+
+@dataclass(frozen=True)
+class CleaningStep:
+    """What is done to one column, in the order of the attributes.
+
+    Attributes
+    ----------
+    column : str
+        Name of the column.
+    codes : tuple of str
+        Values that mean "missing". A code that is a number stands for that number
+        however it is written: "-9" also for -9.0.
+    levels : tuple of (str, str)
+        Values and what they are called instead; two with one new name are merged.
+    low, high : float, optional
+        Plausible range: a number outside of it counts as missing.
+    unit : str
+        Of the numbers.
+    impute : {"", "most frequent", "own level"}
+        What a missing value becomes. "": the median of a number's training rows, no
+        level of a category. "most frequent": that value of the training rows. "own
+        level": a level `MISSING_LEVEL` of a category.
+    indicator : bool
+        A further column says "yes" where the value is missing, else "no".
+    fixed : bool
+        The column cannot be changed (age, sex): counterfactuals keep its value.
+    """
+
+    column: str
+    codes: tuple[str, ...] = ()
+    levels: tuple[tuple[str, str], ...] = ()
+    low: float | None = None
+    high: float | None = None
+    unit: str = ""
+    impute: Imputation = ""
+    indicator: bool = False
+    fixed: bool = False
+
+    def __post_init__(self):
+        put = self.__dict__.update  # as every frozen dataclass sets its own fields
+        put(codes=tuple(self.codes), levels=tuple(map(tuple, self.levels)))
+        for name in ("low", "high"):
+            if (value := getattr(self, name)) is not None:
+                put(**{name: float(value)})
+                if not np.isfinite(value):
+                    self._refuse(f"{name}={value} should be a finite number")
+        low, high = self.low, self.high
+        if low is not None and high is not None and low > high:
+            self._refuse(
+                f"low={plain_number(low)} should be at most high={plain_number(high)}"
+            )
+        if self.impute not in get_args(Imputation):
+            allowed = ", ".join(map(repr, get_args(Imputation)))
+            self._refuse(f"impute={shown(self.impute)} should be one of {allowed}")
+        if self.indicator and self.impute == "own level":
+            self._refuse("an indicator says the same as a level of its own; choose one")
+        # Then a second run changes nothing, whichever table is cleaned already.
+        for old, new in self._changed_again():
+            self._refuse(
+                f"{shown(old)} is renamed to {shown(new)}, which is itself renamed or "
+                "means missing; give both the same new name"
+            )
+
+    def _changed_again(self) -> Iterator[tuple[str, str]]:
+        """Values whose new name is a code, or is itself called something else."""
+        for old, new in self.levels:
+            others = [one for one, name in self.levels if name != new]
+            if _is_one_of([*self.codes, *others])(new):
+                yield old, new
+            elif self.impute == "own level" and _is_one_of([old])(MISSING_LEVEL):
+                yield MISSING_LEVEL, new
+
+    def _refuse(self, what: str) -> None:
+        raise DatasetError(f"Cleaning of column {shown(self.column)}: {what}.")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the step says nothing."""
+        return self == CleaningStep(self.column)
+
+    @property
+    def added_column(self) -> str:
+        """Name of the column that says where the value is missing; empty: none."""
+        return f"{self.column} is missing" if self.indicator else ""
+
+
+Steps = tuple[CleaningStep, ...]
+
+
+def apply_steps(frame: pd.DataFrame, steps: Iterable[CleaningStep]) -> pd.DataFrame:
+    """Clean a table; doing so twice changes nothing more.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n_rows, n_columns)
+        The table as read, or new rows; a column that it lacks is passed over.
+    steps : iterable of CleaningStep
+        At most one for each column.
+
+    Returns
+    -------
+    DataFrame of shape (n_rows, n_columns + n_indicators)
+        The same index and columns, and after them the columns that say where a value
+        is missing. Columns without a step are shared, not copied.
+    """
+    cleaned: dict[str, pd.Series] = {}
+    for step in steps:
+        if step.column in frame:
+            column = in_range(
+                renamed(without_codes(frame[step.column], step), step), step
+            )
+            gone = column.isna()
+            if step.indicator:
+                words = np.where(gone, "yes", "no")
+                cleaned[step.added_column] = pd.Series(words, frame.index, dtype="str")
+            if step.impute == "own level" and gone.any():
+                column = as_text(column).fillna(MISSING_LEVEL)
+            cleaned[step.column] = column
+    return frame.assign(**cleaned) if cleaned else frame.copy(deep=False)
+
+
+def without_codes(column: pd.Series, step: CleaningStep) -> pd.Series:
+    """The column with its codes gone."""
+    gone = where_one_of(column, step.codes)
+    return column.mask(gone) if gone.any() else column
+
+
+def renamed(column: pd.Series, step: CleaningStep) -> pd.Series:
+    """Return a column with its values under their new names, as text if it has any."""
+    if not step.levels:
+        return column
+    text = as_text(column)
+    for old, new in step.levels:
+        where = where_one_of(column, [old])
+        if where.any():
+            text = text.mask(where, new)
+    if not is_numeric(column):
+        return text
+    numbers = parsed_numbers(text)
+    if np.isnan(numbers).sum() > column.isna().sum():
+        return text  # a new name is a word
+    return pd.Series(narrowed(numbers), column.index, name=column.name)
+
+
+def in_range(column: pd.Series, step: CleaningStep) -> pd.Series:
+    """Return a column without its implausible numbers."""
+    outside = outside_range(column, step)
+    return column.mask(outside) if outside.any() else column
+
+
+def outside_range(column: pd.Series, step: CleaningStep) -> np.ndarray:
+    """Which numbers are implausible; words are none."""
+    if step.low is None and step.high is None:
+        return np.zeros(len(column), dtype=bool)
+    values = as_numbers(column)
+    low = -np.inf if step.low is None else step.low
+    high = np.inf if step.high is None else step.high
+    return (values < low) | (values > high)
+
+
+def where_one_of(column: pd.Series, values: Sequence[str]) -> np.ndarray:
+    """Which cells are one of these values, written as they may be."""
+    if not values:
+        return np.zeros(len(column), dtype=bool)
+    codes, different = pd.factorize(canonical(column))
+    is_one = _is_one_of(values)
+    hits = np.array([*map(is_one, different), False], dtype=bool)
+    return hits[codes]
+
+
+def _is_one_of(values: Sequence[str]) -> Callable[[object], bool]:
+    texts = {value.strip() for value in values}
+    numbers = {number for number in map(parse_cell, texts) if np.isfinite(number)}
+
+    def is_one(value: object) -> bool:
+        if isinstance(value, str):
+            return value.strip() in texts or parse_cell(value) in numbers
+        return value in numbers
+
+    return is_one
+
+
+def check_steps(
+    steps: Sequence[CleaningStep], frame: pd.DataFrame, kinds: Mapping[str, Kind]
+) -> None:
+    """Refuse steps that do not fit a table.
+
+    Parameters
+    ----------
+    steps : sequence of CleaningStep
+        At most one for each column.
+    frame : DataFrame of shape (n_rows, n_columns)
+        The table as read.
+    kinds : mapping of str to {"number", "category"}
+        Kind of each of its columns.
+
+    Raises
+    ------
+    DatasetError
+        If two steps are of one column, a column is not there, or has no such step.
+    """
+    names = [step.column for step in steps]
+    if unknown := [name for name in names if name not in frame]:
+        raise DatasetError(
+            f"cleaning names {listed(unknown)}, which the table does not have; its "
+            f"columns are {listed(frame, 20)}."
+        )
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise DatasetError(
+            f"cleaning should have one step for each column, {listed(sorted(twice))} "
+            "have several; put them into one."
+        )
+    for step in steps:
+        if step.impute == "own level" and kinds[step.column] == "number":
+            step._refuse(
+                "a number has no level of its own for missing values; read the column "
+                "as a category, or choose another replacement"
+            )
+        if step.added_column in frame:
+            step._refuse(
+                f"the table has a column {shown(step.added_column)} already; rename it "
+                "to add an indicator"
+            )
+
+
+def with_step(steps: Iterable[CleaningStep], step: CleaningStep) -> Steps:
+    """Put a step in place of the one that its column has.
+
+    Parameters
+    ----------
+    steps : iterable of CleaningStep
+        The steps before.
+    step : CleaningStep
+        The new one; an empty one takes the column's step away.
+
+    Returns
+    -------
+    tuple of CleaningStep
+    """
+    steps = tuple(steps)
+    if step.is_empty:
+        return tuple(one for one in steps if one.column != step.column)
+    if all(one.column != step.column for one in steps):
+        return (*steps, step)
+    return tuple(step if one.column == step.column else one for one in steps)
+
+
+def step_of(steps: Iterable[CleaningStep], column: str) -> CleaningStep:
+    """Return the step of a column, an empty one if it has none.
+
+    Parameters
+    ----------
+    steps : iterable of CleaningStep
+        At most one for each column.
+    column : str
+        Name of the column.
+
+    Returns
+    -------
+    CleaningStep
+    """
+    same = (step for step in steps if step.column == column)
+    return next(same, CleaningStep(column))
+
+
+def steps_to_json(steps: Iterable[CleaningStep]) -> list[dict[str, Any]]:
+    """Steps as plain lists, mappings, texts and numbers; what is default is left out.
+
+    Parameters
+    ----------
+    steps : iterable of CleaningStep
+        At most one for each column.
+
+    Returns
+    -------
+    list of dict
+        What `steps_from_json` reads.
+    """
+    written = []
+    for step in steps:
+        values = {field.name: getattr(step, field.name) for field in fields(step)}
+        values |= {"codes": list(step.codes), "levels": dict(step.levels)}
+        usual = CleaningStep(step.column)
+        changed = {n: v for n, v in values.items() if v and v != getattr(usual, n)}
+        bounds = {n: v for n in ("low", "high") if (v := values[n]) is not None}
+        written.append({"column": step.column, **changed, **bounds})
+    return written
+
+
+def steps_from_json(content: Iterable[Mapping[str, Any] | CleaningStep]) -> Steps:
+    """Read what `steps_to_json` wrote.
+
+    Parameters
+    ----------
+    content : iterable of mapping
+        Entries are named as the attributes of `CleaningStep`; ``levels`` is a mapping
+        of values to new names. A CleaningStep is taken as it is.
+
+    Returns
+    -------
+    tuple of CleaningStep
+
+    Raises
+    ------
+    DatasetError
+        If an entry is unknown, or a step cannot be.
+    """
+    return tuple(
+        one if isinstance(one, CleaningStep) else _read_step(one) for one in content
+    )
+
+
+def _read_step(content: Mapping[str, Any]) -> CleaningStep:
+    known = [field.name for field in fields(CleaningStep)]
+    unknown = [name for name in content if name not in known]
+    if unknown or "column" not in content:
+        raise DatasetError(
+            f"A cleaning step should have a column, and of the rest {', '.join(known)} "
+            f"only; it has {listed(content)}."
+        )
+    levels = dict(content.get("levels", {}))
+    return CleaningStep(**{**content, "levels": tuple(levels.items())})
+
+
+def added_columns(steps: Iterable[CleaningStep]) -> dict[str, str]:
+    """Return the columns that indicators add, each with the column that it is about.
+
+    Parameters
+    ----------
+    steps : iterable of CleaningStep
+        At most one for each column.
+
+    Returns
+    -------
+    dict of str to str
+    """
+    return {step.added_column: step.column for step in steps if step.indicator}

@@ -1,0 +1,122 @@
+"""Values that look like codes for "missing": shown as suggestions, never applied."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from smpcore.datasets.cleaning import (
+    CleaningStep,
+    apply_steps,
+    step_of,
+    where_one_of,
+)
+from smpcore.datasets.cleaning_words import values_in_words
+from smpcore.datasets.columns import as_numbers, as_text
+from smpcore.datasets.dataset import Dataset
+from smpcore.datasets.guessing import FEW_VALUES
+
+_WORDS = frozenset(
+    "? - -- . n/a na n.a. nan nil null unknown unk missing undefined unspecified "
+    "#n/a".split()
+) | {"not available", "not known", "not recorded", "not applicable", "no data"}
+_BELOW = (-9, -99, -999, -9999, -99999, -8, -88, -888)
+_ABOVE = (99, 999, 9999, 99999, 88, 888, 8888)
+#: -1 is an ordinary number where a column has fewer other values.
+_FEWEST_OTHERS = 10
+#: A code above all others is at least so many times the next one.
+_FAR_ABOVE = 2.0
+
+
+class Suggestion(NamedTuple):
+    """A cleaning step that may be right.
+
+    Parameters
+    ----------
+    step : CleaningStep
+        The column's step with the codes added.
+    reason : str
+        What looks like a code, and how often it occurs, in a sentence.
+    as_number : bool
+        Whether only numbers are left, and so many that they are no names of classes:
+        then the column is read as a number.
+    """
+
+    step: CleaningStep
+    reason: str
+    as_number: bool
+
+
+def suggest_codes(dataset: Dataset) -> list[Suggestion]:
+    """Find values that look like codes for "missing".
+
+    Words such as "unknown"; -9, -99, ... where no other number is negative; 999, ...
+    where every other number is less than half as large; -1 where it is the only
+    negative number among many. The target is not compared with anything.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Its cleaning so far is taken into account.
+
+    Returns
+    -------
+    list of Suggestion
+        At most one for each column that is not ignored.
+    """
+    frame = apply_steps(dataset.whole, dataset.cleaning)
+    return [
+        _suggestion(dataset, column, codes)
+        for name, column in frame.items()
+        if dataset.roles[name] != "ignore"
+        if (codes := [*_words(column), *_numbers(column)])
+    ]
+
+
+def _suggestion(dataset: Dataset, column: pd.Series, codes: list[str]) -> Suggestion:
+    name = str(column.name)
+    step = step_of(dataset.cleaning, name)
+    where = where_one_of(column, codes)
+    left = column[~where].dropna()
+    numbers = as_numbers(left)
+    as_number = dataset.kinds[name] == "category" and not np.isnan(numbers).any()
+    as_number = as_number and np.unique(numbers).size > FEW_VALUES
+    looks = "looks like a code" if len(codes) == 1 else "look like codes"
+    rows = f"{where.sum():,} of {len(column):,} rows"
+    words = f"{name}: {values_in_words(codes)} in {rows}"
+    reason = f"{words} {looks} for a missing value."
+    return Suggestion(replace(step, codes=(*step.codes, *codes)), reason, as_number)
+
+
+def _words(column: pd.Series) -> Iterator[str]:
+    if column.dtype.kind not in "if":
+        for value in sorted(column.dropna().unique()):
+            if value.strip().casefold() in _WORDS:
+                yield value
+
+
+def _has_code_at_an_end(values: np.ndarray) -> bool:
+    """Whether the lowest or highest number may be a code: most columns have none."""
+    if np.isnan(values).all():
+        return False
+    return np.nanmin(values) in (*_BELOW, -1) or np.nanmax(values) in _ABOVE
+
+
+def _numbers(column: pd.Series) -> Iterator[str]:
+    values = as_numbers(column)
+    if not _has_code_at_an_end(values):
+        return
+    different = np.unique(values[~np.isnan(values)])
+    others = different[~np.isin(different, [*_BELOW, *_ABOVE])]
+    if others.size < 2:
+        return
+    lowest, highest = others[others != -1].min(initial=np.inf), others.max()
+    for value in different.tolist():
+        is_code = value in _BELOW and others[0] >= -1 and lowest >= 0
+        is_code |= value in _ABOVE and value >= _FAR_ABOVE * highest > 0
+        many = others.size > _FEWEST_OTHERS
+        is_code |= value == -1 and lowest >= 0 and many
+        if is_code:
+            yield as_text(pd.Series([value]))[0]

@@ -1,0 +1,112 @@
+"""Accuracy of measured models against what they cost on a chip."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from smpcore.figures.charts import OKABE_ITO, SYMBOLS
+from smpcore.figures.tradeoff import beside_others
+
+#: Colour and symbol of the marked model, in no group.
+_MARKED = {"color": OKABE_ITO[5], "symbol": "star", "size": 17}
+
+
+class MarkedModel(NamedTuple):
+    """The model that is marked among measured ones.
+
+    Parameters
+    ----------
+    name : str
+        What the legend calls it.
+    cost : float
+        Its cost, in the unit of the axis.
+    accuracy : float
+        Share of right answers.
+    interval : (float, float)
+        Ends of the accuracy's interval.
+    """
+
+    name: str
+    cost: float
+    accuracy: float
+    interval: tuple[float, float]
+
+
+def chip_peers(
+    points: pd.DataFrame, cost: str, titles: tuple[str, str], marked: MarkedModel | None
+) -> go.Figure:
+    """Accuracies against flash or cycles, by group, with one model marked.
+
+    Parameters
+    ----------
+    points : DataFrame
+        Columns ``group``, ``model``, ``accuracy`` and ``spread`` (shares), and `cost`,
+        with `<cost>_least` and `<cost>_most`. A point without this cost is not drawn.
+    cost : str
+        Column of the cost.
+    titles : (str, str)
+        Of the axes: cost and accuracy.
+    marked : MarkedModel or None
+        The one to mark.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    figure = go.Figure()
+    shown = points[np.isfinite(points[cost].astype(float))].sort_values(cost)
+    for place, group in enumerate(points["group"].unique()):
+        _group(figure, shown[shown["group"] == group], cost, place)
+    if marked is not None:
+        low, high = marked.interval
+        bars = {
+            "array": [high - marked.accuracy],
+            "arrayminus": [marked.accuracy - low],
+        }
+        figure.add_scatter(
+            x=[marked.cost],
+            y=[marked.accuracy],
+            error_y={**bars, "thickness": 1.5},
+            mode="markers",
+            name=marked.name,
+            marker=_MARKED,
+            hovertemplate="%{y:.1%} at %{x:,}",
+        )
+    figure.update_xaxes(type="log", dtick="D2", title=titles[0])
+    figure.update_yaxes(title=titles[1], tickformat=".0%")
+    # On a phone the legend takes six lines.
+    return beside_others(figure).update_layout(height=460)
+
+
+def _group(figure: go.Figure, part: pd.DataFrame, cost: str, place: int) -> None:
+    """Points of one group; those of the first, ours, are joined."""
+    if part.empty:
+        return
+    spans = zip(part[f"{cost}_least"], part[f"{cost}_most"], strict=True)
+    figure.add_scatter(
+        x=part[cost],
+        y=part["accuracy"],
+        error_y={
+            "array": np.minimum(part["spread"], 1 - part["accuracy"]),
+            "arrayminus": part["spread"],
+            "thickness": 1,
+            "width": 2,
+        },
+        mode="markers" if place else "lines+markers",
+        line={"width": 1, "shape": "hv"},
+        name=part["group"].iloc[0],
+        marker={
+            "color": OKABE_ITO[place % len(OKABE_ITO)],
+            "symbol": SYMBOLS[place % len(SYMBOLS)],
+            "size": 9,
+        },
+        text=[
+            f"{model}<br>{cost} {least:,.0f} to {most:,.0f}"
+            for model, (least, most) in zip(part["model"], spans, strict=True)
+        ],
+        hovertemplate="%{text}<br>%{y:.1%}",
+    )

@@ -1,0 +1,310 @@
+"""Our models for ``tests.bench.chip``: what cross-validation may choose from.
+
+All candidates are scored on the folds of the training rows, as integer models. Then for
+each limit of flash or cycles the best candidate is taken whose program, fitted on all
+training rows, keeps that limit on the chip. No test row has a part in it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from smpcore import (
+    MultiPrototypeSVC,
+    SMaLLClassifier,
+    SMPClassifier,
+    SuperSparseClassifier,
+)
+from smpcore.chips import CHIPS, Measured, measure, needs_conversion
+from smpcore.codegen import (
+    CompiledModel,
+    QuantModel,
+    compile_model,
+    estimated,
+    quantise,
+)
+from smpcore.errors import SmpcoreError
+from smpcore.model import PrototypeModel
+from smpcore.similarity import Similarity
+from tests.bench.chip_data import Rows
+
+CHIP = CHIPS["ATmega328P"]
+#: Limits that the candidates are chosen for.
+FLASH = tuple(
+    2**n * size // 4 for n in range(7, 14) for size in (4, 6)
+)  # 128, 192, 256, 384, ..., 12288
+CYCLES = (125, 250, 500, 1000, 2000, 4000, 8000, 16000, 30000, 60000)
+#: Test rows that the simulated chip answers.
+N_ASKED = 40
+#: An estimate may be off by so much before its program is compiled in vain.
+_OFF = 1.4
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One of ours at fixed parameters.
+
+    Parameters
+    ----------
+    family : str
+        "SMaLL", "SMP", "SVM" or "super-sparse".
+    estimator : estimator
+    width : int
+        Bits of an input.
+    bits : int or None
+        Of a sum; None: chosen by `quantise`.
+    """
+
+    family: str
+    estimator: Any
+    width: int = 8
+    bits: int | None = None
+
+    def quantised(self, rows: Rows, train: np.ndarray) -> QuantModel:
+        """The integer model of some training rows."""
+        compiled = _compiled(self.estimator, rows, train.tobytes())
+        return quantise(compiled, self.width, accumulator=self.bits)
+
+
+@functools.lru_cache(8)
+def _compiled(estimator: Any, rows: Rows, train: bytes) -> CompiledModel:
+    """The model in floats, once for all widths; an estimator is told by its place."""
+    own = np.frombuffer(train, np.int64)
+    model = estimator.fit(rows.X[own], rows.y[own]).model_
+    return compile_model(model, rows.preparation)
+
+
+def candidates(n_classes: int, n_features: int, large: bool) -> Iterator[Candidate]:
+    """All that there is to choose from.
+
+    Parameters
+    ----------
+    n_classes, n_features : int
+    large : bool
+        Fewer candidates, as each takes long.
+    """
+    n_rows = 1 if n_classes == 2 else n_classes
+    for p, k, lam in _small(n_rows, n_features, large):
+        one = SMaLLClassifier(n_prototypes=p, k=k, lam=lam)
+        yield Candidate("SMaLL", one, bits=16)
+    for p in (1,) if large else (1, 2):
+        for mu in (0.001, 0.005, 0.02, 0.05):
+            one = SMPClassifier(n_prototypes=p, lam=0.003, mu=mu)
+            yield Candidate("SMP", one, bits=16)
+    for q in (1, 2, 3):
+        for C in (0.1, 1.0) if large else (0.1, 1.0, 10.0):
+            yield Candidate("SVM", MultiPrototypeSVC(n_prototypes=q, C=C))
+    for n in (1, 2, 4, 8):
+        one = SuperSparseClassifier(n_prototypes=n * n_classes, lam=1e-5)
+        if n < 8 or not large:
+            yield from (Candidate("super-sparse", one, width) for width in (8, 16))
+
+
+def _small(
+    n_rows: int, n_features: int, large: bool
+) -> Iterator[tuple[int, int, float]]:
+    """Prototypes, features of each and penalty; what takes long has fewer."""
+    for p in (1, 2, 3) if n_rows == 1 else (1, 2):
+        for k in (1, 2, 3, 4, 6, 8, 12):
+            if k > n_features or n_rows * p * k > max(64, 4 * n_rows):
+                continue
+            if large:
+                yield from ((p, k, 1e-3),) if p == 1 else ()
+            else:
+                few = n_rows == 1 or (p == 1 and k <= 4)
+                yield from ((p, k, lam) for lam in (1e-2, 1e-4))
+                yield from ((p, k, 1e-5),) if few else ()
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A candidate with what the folds say of it.
+
+    Parameters
+    ----------
+    candidate : Candidate
+    accuracy : float
+        Mean over the folds, of the integer model.
+    flash, cycles : float
+        Estimated, the most of the folds.
+    """
+
+    candidate: Candidate
+    accuracy: float
+    flash: float
+    cycles: float
+
+
+def scored(rows: Rows, large: bool) -> list[Scored]:
+    """All candidates, the most accurate first, and of equal ones the smallest."""
+    n_classes = len(np.unique(rows.y))
+    found = []
+    for candidate in candidates(n_classes, rows.X.shape[1], large):
+        try:
+            found.append(_score(candidate, rows))
+        except SmpcoreError:  # such as a model that uses no input
+            continue
+    return sorted(found, key=lambda one: (-one.accuracy, one.flash))
+
+
+def _score(candidate: Candidate, rows: Rows) -> Scored:
+    accuracies, costs = [], []
+    for train, held in rows.folds:
+        quant = candidate.quantised(rows, train)
+        accuracies.append(accuracy(quant, rows, held))
+        costs.append(estimated(quant, CHIP.name))
+    flash, cycles = (
+        max(getattr(c, what) for c in costs) for what in ("flash", "count")
+    )
+    return Scored(candidate, float(np.mean(accuracies)), flash, cycles)
+
+
+def raw_rows(quant: QuantModel, rows: Rows, places: np.ndarray) -> np.ndarray:
+    """What the inputs of a model are in some rows, in the units of the table."""
+    return quant.source.rows(rows.dataset.frame.iloc[places])
+
+
+def accuracy(quant: QuantModel, rows: Rows, places: np.ndarray) -> float:
+    """Share of rows that the emulator, and so the chip, answers rightly."""
+    answers = quant.predict(raw_rows(quant, rows, places))
+    return float((answers == rows.y[places]).mean())
+
+
+def line(quant: QuantModel, rows: Rows) -> dict[str, Any]:
+    """What an integer model takes on the chip, and how right it is.
+
+    Raises
+    ------
+    ExportError
+        If the chip cannot hold it.
+    """
+    raw = raw_rows(quant, rows, rows.test[:N_ASKED])
+    integers = quant.quantise(raw)
+    asked = np.vstack([integers, quant.saturating_row[None]])
+    told = measure(quant, asked, CHIP)
+    assert np.array_equal(told.scores, quant.scores(asked)), "the chip differs"
+    assert np.array_equal(told.winners, quant.winners(asked)), "the chip differs"
+    entry = {
+        "accuracy": accuracy(quant, rows, rows.test),
+        **_takes(told, told.counts[:-1]),
+        "weights": quant.n_terms,
+        "agrees": 1.0,
+    }
+    both = told
+    if needs_conversion(quant):
+        both = measure(quant, raw, CHIP, converted=True)
+    more = _takes(both, both.counts[: len(raw)])
+    return entry | {f"{what}, from floats": more[what] for what in ("flash", "cycles")}
+
+
+def _takes(told: Measured, counts: np.ndarray) -> dict[str, int]:
+    return {
+        "flash": told.flash,
+        "RAM": told.ram,
+        "cycles": int(counts.max()),
+        "stack": told.stack,
+    }
+
+
+@dataclass
+class Picks:
+    """The best of the candidates within limits of flash and cycles, on one split.
+
+    Parameters
+    ----------
+    rows : Rows
+    ranking : list of Scored
+    """
+
+    rows: Rows
+    ranking: list[Scored]
+    _known: dict[int, dict[str, Any] | None] = field(default_factory=dict)
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """A line for each limit that any candidate keeps."""
+        for what, limits in (("flash", FLASH), ("cycles", CYCLES)):
+            unit = "B of flash" if what == "flash" else "cycles"
+            for limit in limits:
+                found = self._best(what, limit)
+                if found is not None:
+                    yield {"name": f"ours, at most {limit:,} {unit}"} | found
+
+    def _best(self, what: str, limit: int) -> dict[str, Any] | None:
+        for place, one in enumerate(self.ranking):
+            if getattr(one, what) > _OFF * limit:
+                continue
+            measured = self._measured(place)
+            if measured is not None and measured[what] <= limit:
+                return measured
+        return None
+
+    def _measured(self, place: int) -> dict[str, Any] | None:
+        if place not in self._known:
+            candidate = self.ranking[place].candidate
+            self._known[place] = None
+            try:
+                found = line(candidate.quantised(self.rows, self.rows.train), self.rows)
+                number = f"int{candidate.width}"
+                self._known[place] = found | {"chosen": f"{candidate.family}, {number}"}
+            except SmpcoreError:  # it does not fit
+                pass
+        return self._known[place]
+
+
+def l1_line(rows: Rows, n: int) -> dict[str, Any]:
+    """Logistic regression with l1 penalty and about n weights, through our emitter."""
+    X, y = rows.X[rows.train], rows.y[rows.train]
+    center, scale = X.mean(axis=0), X.std(axis=0)
+    scale[scale == 0] = 1.0
+    Z = (X - center) / scale
+    fitted = None
+    for C in np.geomspace(1e-3, 10, 25):  # the last of at most n weights
+        tried = LogisticRegression(
+            l1_ratio=1, C=C, solver="saga", tol=1e-2, max_iter=200, random_state=0
+        ).fit(Z, y)
+        count = np.count_nonzero(tried.coef_)
+        if fitted is not None and count > n:
+            break
+        fitted = tried if count else fitted
+    weights, bias = fitted.coef_, fitted.intercept_
+    if len(weights) == 1:
+        weights, bias = np.vstack([0 * weights, weights]), np.r_[0.0, bias]
+    model = _linear(X, center, scale, weights, bias, fitted.classes_)
+    compiled = compile_model(model, rows.preparation)
+    return line(quantise(compiled, 8, accumulator=16), rows)
+
+
+def _linear(
+    X: np.ndarray,
+    center: np.ndarray,
+    scale: np.ndarray,
+    weights: np.ndarray,
+    bias: np.ndarray,
+    classes: np.ndarray,
+) -> PrototypeModel:
+    """A prototype per class, of weights that somebody else learned."""
+    k, d = weights.shape
+    return PrototypeModel(
+        center=center,
+        scale=scale,
+        low=X.min(axis=0),
+        high=X.max(axis=0),
+        similarity=Similarity(),
+        anchors=weights,
+        mixing=np.eye(k),
+        bias=bias,
+        pooling="max",
+        votes=np.eye(k),
+        intercept=np.zeros(k),
+        classes=classes,
+        counts=np.ones(k, dtype=np.int64),
+        feature_names=tuple(f"x{f}" for f in range(d)),
+        sample_shape=(d,),
+        kind_of_prototype="direction",
+    )

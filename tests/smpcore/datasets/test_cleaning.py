@@ -1,0 +1,343 @@
+"""Cleaning steps: pure, the same on every row, recorded, and undone without loss."""
+
+import json
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smpcore import prepare, read_table, split
+from smpcore.datasets import (
+    CleaningStep,
+    apply_steps,
+    describe_steps,
+    make_dataset,
+    read_frame,
+    step_of,
+    steps_from_json,
+    steps_to_json,
+    suggest_codes,
+    with_step,
+)
+from smpcore.errors import DatasetError
+
+N = 60
+THAL = ("3", "6", "7", "unknown")
+TEXT = "age,sex,chol,thal,num\n" + "".join(
+    f"{29 + i % 48},{'mf'[i % 2]},{180 + i if i % 3 else -9},{THAL[i % 4]},{i % 5}\n"
+    for i in range(N)
+)
+STEPS = (
+    CleaningStep("age", low=30, high=70, unit="years", fixed=True, indicator=True),
+    CleaningStep("chol", codes=("-9",), unit="mg/dl", impute="most frequent"),
+    CleaningStep(
+        "thal",
+        codes=("unknown",),
+        levels=(("6", "defect"), ("7", "defect")),
+        impute="own level",
+    ),
+    CleaningStep("num", levels=(("2", "1"), ("3", "1"), ("4", "1"))),
+)
+
+
+def table(text=TEXT, **options):
+    return read_table(text.encode(), "heart.csv", **options)
+
+
+def cleaned(steps=STEPS):
+    return table().with_roles(cleaning=steps)
+
+
+def by_hand(frame):
+    """The same steps as an analyst writes them with pandas."""
+    frame = frame.copy()
+    age = frame["age"].astype(float)
+    frame["age"] = age.where(age.between(30, 70))
+    frame["chol"] = frame["chol"].replace(-9, np.nan).astype(float)
+    frame["thal"] = frame["thal"].replace(
+        {"unknown": "missing", "6": "defect", "7": "defect"}
+    )
+    frame["num"] = frame["num"].clip(upper=1)
+    frame["age is missing"] = np.where(frame["age"].isna(), "yes", "no")
+    return frame
+
+
+def test_the_table_is_what_pandas_makes_of_it():
+    raw = pd.read_csv(pd.io.common.StringIO(TEXT), dtype={"thal": "str"})
+    pd.testing.assert_frame_equal(
+        cleaned().frame, by_hand(raw), check_dtype=False, check_column_type=False
+    )
+    assert cleaned().classes.tolist() == [0, 1]
+
+
+def test_a_new_file_is_cleaned_row_by_row_as_the_training_table():
+    whole, _, _ = read_frame(TEXT.encode(), "a.csv")
+    once = apply_steps(whole, STEPS)
+    head = TEXT.splitlines(keepends=True)
+    for rows in ([5, 0, 9, 7], [3], range(N)):
+        part = head[0] + "".join(head[1 + i] for i in rows)
+        frame, _, _ = read_frame(part.encode(), "b.csv")
+        pd.testing.assert_frame_equal(
+            apply_steps(frame, STEPS),
+            once.iloc[list(rows)].reset_index(drop=True),
+            check_dtype=False,
+        )
+
+
+def test_nothing_but_the_copy_changes():
+    frame, _, _ = read_frame(TEXT.encode(), "a.csv")
+    before = frame.copy(deep=True)
+    apply_steps(frame, STEPS)
+    pd.testing.assert_frame_equal(frame, before)
+    assert apply_steps(frame.drop(columns="chol"), STEPS).shape == (N, 5)
+
+
+def test_a_step_is_taken_back_without_loss():
+    data = table()
+    again = cleaned().with_roles(cleaning=())
+    assert again.digest == data.digest
+    assert dict(again.roles) == dict(data.roles)
+    assert "age is missing" in cleaned().feature_columns
+
+
+def test_other_steps_make_another_data_set_even_of_the_same_bytes():
+    unit = (CleaningStep("age", unit="years"),)
+    digests = [table().digest, cleaned().digest, cleaned(unit).digest]
+    digests.append(cleaned((replace(unit[0], fixed=True),)).digest)
+    assert len(set(digests)) == 4
+    assert cleaned().digest == cleaned().digest
+    assert pickle.loads(pickle.dumps(cleaned())).digest == cleaned().digest
+
+
+def test_roles_set_later_keep_the_steps():
+    data = cleaned().with_roles({"sex": "ignore", "age is missing": "ignore"})
+    assert data.cleaning == STEPS
+    assert data.feature_columns == ["age", "chol", "thal"]
+    assert data.frame["chol"].isna().sum() == 20
+    assert data.with_roles({"sex": "feature"}).roles["age is missing"] == "ignore"
+
+
+def test_test_rows_are_cleaned_too():
+    rows, _, _ = read_frame(TEXT.encode(), "test.csv")
+    both = cleaned().with_test(rows)
+    assert both.frame["chol"].isna().sum() == 40
+    assert both.with_roles(cleaning=()).frame["chol"].isna().sum() == 0
+
+
+def test_what_replaces_a_missing_value_is_learned_on_training_rows_only():
+    data = cleaned()
+    rows = split(data, 0.2, 0.2, 0).train
+    spec = {one.name: one for one in prepare(data, rows).inputs}
+    chol = data.frame["chol"].iloc[rows].dropna()
+    assert spec["chol"].fill == chol.mode().min()
+    assert spec["age"].fill == data.frame["age"].iloc[rows].dropna().median()
+    others = np.setdiff1d(np.arange(N), rows)
+    changed = data.frame
+    changed.loc[others, "chol"] = 1e6
+    changed.loc[others, "thal"] = "never seen"
+    other = replace(data, frame=changed, origin=None)
+    assert prepare(other, rows).inputs == prepare(data, rows).inputs
+
+
+def test_steps_do_not_depend_on_any_other_row():
+    data = table()
+    half = np.arange(N) < N // 2
+    raw = data.whole
+    other = raw.assign(chol=raw["chol"].where(half, 999), age=raw["age"].where(half, 1))
+    for steps in (STEPS, ()):
+        pd.testing.assert_frame_equal(
+            apply_steps(raw, steps)[half], apply_steps(other, steps)[half]
+        )
+
+
+def test_the_most_frequent_level_replaces_a_missing_one_but_not_an_unknown_one():
+    frame = pd.DataFrame({"a": list("xxyz") * 5, "y": [0, 1] * 10})
+    data = make_dataset(
+        frame, "t", cleaning=[CleaningStep("a", impute="most frequent")]
+    )
+    preparation = prepare(data, np.arange(20))
+    new = pd.DataFrame({"a": ["x", None, "w"]})
+    X = preparation.transform(new)
+    assert X.tolist() == [[1, 0, 0], [1, 0, 0], [0, 0, 0]]
+    assert preparation.report(new).loc["a"].tolist() == [1, 1, 0]
+
+
+def test_units_and_what_is_fixed_flow_to_the_inputs():
+    spec = {one.name: one for one in prepare(cleaned(), np.arange(N)).inputs}
+    assert (spec["chol"].unit, spec["age"].unit, spec["sex"].unit) == (
+        "mg/dl",
+        "years",
+        "",
+    )
+    assert [name for name, one in spec.items() if one.fixed] == [
+        "age",
+        "age is missing",
+    ]
+
+
+def test_json_is_read_back():
+    text = json.dumps(steps_to_json(STEPS))
+    assert steps_from_json(json.loads(text)) == STEPS
+    assert table(cleaning=json.loads(text)).digest == cleaned().digest
+    usual = steps_to_json([CleaningStep("age", low=0)])
+    assert usual == [{"column": "age", "low": 0}], "0 is a bound, not a default"
+
+
+def test_steps_are_said_with_counts():
+    sentences = describe_steps(STEPS, table().whole)
+    assert "chol: -9 is missing (20 of 60 rows)." in sentences
+    assert "thal: 6, 7 are merged into 'defect' (30 of 60 rows)." in sentences
+    span = "age: values below 30 or above 70 years are missing (8 of 60 rows)."
+    assert span in sentences
+    assert "age: cannot be changed, counterfactuals keep it." in sentences
+    assert "chol: -9 is missing." in describe_steps(STEPS)
+
+
+REFUSED = {
+    "low=9 should be at most high=3": {"low": 9, "high": 3},
+    "low=nan should be a finite number": {"low": float("nan")},
+    "impute='mean' should be one of": {"impute": "mean"},
+    "an indicator says the same": {"indicator": True, "impute": "own level"},
+    "'a' is renamed to 'b', which is itself": {"levels": (("a", "b"), ("b", "c"))},
+    "'a' is renamed to '-9', which is itself": {
+        "levels": (("a", "-9"),),
+        "codes": ("-9.0",),
+    },
+    "'missing' is renamed to 'x'": {
+        "levels": (("missing", "x"),),
+        "impute": "own level",
+    },
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_a_step_that_cannot_be_is_refused(words):
+    with pytest.raises(DatasetError, match=f"Cleaning of column 'c': {words}"):
+        CleaningStep("c", **REFUSED[words])
+
+
+def test_steps_that_do_not_fit_the_table_are_refused():
+    with pytest.raises(DatasetError, match="cleaning names 'no', which the table"):
+        cleaned([CleaningStep("no", codes=("1",))])
+    with pytest.raises(DatasetError, match="one step for each column, 'age' have"):
+        cleaned([CleaningStep("age", low=1), CleaningStep("age", high=9)])
+    with pytest.raises(DatasetError, match="a number has no level of its own"):
+        cleaned([CleaningStep("age", impute="own level")])
+    with pytest.raises(DatasetError, match="has a column 'a is missing' already"):
+        make_dataset(
+            pd.DataFrame({"a": [1, 2], "a is missing": [1, 2], "y": [0, 1]}),
+            "t",
+            cleaning=[CleaningStep("a", indicator=True)],
+        )
+    with pytest.raises(DatasetError, match="has no values, so it cannot be the target"):
+        cleaned([CleaningStep("num", codes=("0", "1", "2", "3", "4"))])
+    with pytest.raises(DatasetError, match="should have a column, and of the rest"):
+        steps_from_json([{"column": "age", "colour": 1}])
+
+
+def test_codes_are_suggested_and_never_applied():
+    data = table()
+    assert {s.step.column: s.step.codes for s in suggest_codes(data)} == {
+        "chol": ("-9",),
+        "thal": ("unknown",),
+    }
+    assert data.frame["chol"].min() == -9
+    chol = next(s for s in suggest_codes(data) if s.step.column == "chol")
+    words = "chol: -9 in 20 of 60 rows looks like a code for a missing value."
+    assert chol.reason == words
+    steps = with_step((CleaningStep("chol", unit="mg/dl"),), chol.step)
+    assert [s.step.column for s in suggest_codes(cleaned(steps))] == ["thal"]
+
+
+CODES = {
+    "999": [120, 80, 130, 999],
+    "-1": [*range(12), -1],
+    "-99": [0.5, 2.5, 1.5, -99],
+    "?": ["a", "b", "?"],
+    " N/A": ["a", "b", " N/A"],
+}
+NO_CODES = ([-1, 1, -1, 1], [-1, 0, 1], [97, 98, 99], [-9, -3, 2], [0, 9, 99, 60])
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_what_looks_like_a_code(code):
+    frame = pd.DataFrame(
+        {"a": CODES[code] * 5, "y": [0, 1, 1, 0, 1] * len(CODES[code])}
+    )
+    (found,) = suggest_codes(make_dataset(frame, "t", roles={"a": "feature"}))
+    assert found.step.codes == (code,)
+
+
+@pytest.mark.parametrize("values", NO_CODES)
+def test_what_is_no_code(values):
+    frame = pd.DataFrame({"a": values * 5, "y": [0, 1, 1, 0, 1] * len(values)})
+    assert suggest_codes(make_dataset(frame, "t")) == []
+
+
+def test_a_column_of_nothing_but_numbers_is_left_as_numbers():
+    values = ["unknown" if i % 3 == 0 else str(i) for i in range(60)]
+    frame = pd.DataFrame({"a": values, "y": [0, 1] * 30})
+    data = make_dataset(frame, "t")
+    assert data.kinds["a"] == "category"
+    (found,) = suggest_codes(data)
+    assert found.as_number
+    number = data.with_roles(kinds={"a": "number"}, cleaning=[found.step])
+    assert not any("text instead of numbers" in words for words in number.notices)
+
+
+def test_a_step_of_a_column_is_replaced_or_taken_away():
+    steps = with_step(STEPS, CleaningStep("chol", low=100))
+    assert step_of(steps, "chol") == CleaningStep("chol", low=100)
+    assert with_step(steps, CleaningStep("chol")) == tuple(
+        one for one in STEPS if one.column != "chol"
+    )
+    assert step_of(steps, "sex").is_empty
+
+
+def test_why_a_column_is_not_used_is_said_until_it_is_used():
+    frame = table().whole.assign(id=[f"n{i}" for i in range(N)])
+    data = make_dataset(frame, "t", roles={"num": "target"})
+    words = "Column 'id' is not used: it looks like an identifier."
+    assert words in data.notices
+    assert words in data.with_roles({"sex": "ignore"}).notices
+    assert words in data.with_roles(cleaning=STEPS).notices
+    used = data.with_roles({"id": "group"})
+    assert words not in used.notices
+    assert words in used.with_roles({"id": "ignore"}).notices
+
+
+values = st.one_of(
+    st.sampled_from(["-9", "-9.0", "unknown", "6", "7", "missing", " 6", "", "x"]),
+    st.integers(-20, 120).map(str),
+    st.none(),
+)
+_levels = st.lists(
+    st.tuples(values.filter(bool), values.filter(bool)),
+    max_size=3,
+    unique_by=lambda pair: pair[0],
+)
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    cells=st.lists(values, min_size=1, max_size=12),
+    codes=st.lists(values.filter(bool), max_size=2),
+    levels=_levels,
+    bounds=st.tuples(st.none() | st.integers(-9, 50), st.none() | st.integers(50, 99)),
+    more=st.sampled_from([{}, {"impute": "own level"}, {"indicator": True}]),
+)
+def test_a_second_run_changes_nothing(cells, codes, levels, bounds, more):
+    try:
+        step = CleaningStep("c", tuple(codes), tuple(levels), *bounds, **more)
+    except DatasetError:
+        return
+    frame = pd.DataFrame({"c": pd.Series(cells, dtype="str")})
+    once = apply_steps(frame, [step])
+    pd.testing.assert_frame_equal(apply_steps(once, [step]), once)
+    for i in range(len(cells)):
+        row = apply_steps(frame.iloc[[i]], [step])
+        pd.testing.assert_frame_equal(row, once.iloc[[i]], check_dtype=False)

@@ -1,0 +1,123 @@
+"""Measured models of other libraries: the saved table, its chart, what is level."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from smpcore import figures, load_dataset
+from smpcore.chips import CHIPS, measured_names, measured_peers, points_of
+from smpcore.chips.peers import PEERS, SCHEMA, TABLE
+from smpcore.figures import MarkedModel
+from tests.bench.chip_tables import at_equal_flash, entries, table
+
+BUNDLED = ("iris", "wine", "breast_cancer", "digits")
+OWN = MarkedModel("your model", 300, 0.9, (0.8, 0.95))
+
+
+def _lines() -> pd.DataFrame:
+    """Two splits of two of ours and two peers, one of which does not fit."""
+    flash = {
+        "ours, at most 128 B of flash": (100, 120),
+        "ours, at most 256 B of flash": (100, 120),
+        "ours, at most 512 B of flash": (400, 500),
+        "emlearn tree": (300, 600),
+        "m2cgen tree": (600, np.nan),
+    }
+    right = {"ours, at most 128 B of flash": 0.8, "ours, at most 512 B of flash": 0.9}
+    return pd.DataFrame(
+        {
+            "name": name,
+            "split": split,
+            "accuracy": right.get(name, 0.8) + split / 100,
+            "flash": flash[name][split],
+            "cycles": 2 * flash[name][split],
+            "agrees": 1.0,
+            "refused": None if flash[name][split] > 0 else "too large",
+            "chosen": "SMP, int8" if name.startswith("ours") else None,
+        }
+        for name in flash
+        for split in (0, 1)
+    )
+
+
+def _points() -> pd.DataFrame:
+    return pd.DataFrame(points_of({"entries": entries(_lines())}))
+
+
+def test_a_limit_with_the_models_of_a_smaller_one_is_left_out():
+    names = [
+        "ours, at most 128 B of flash",
+        "ours, at most 512 B of flash",
+        "emlearn tree",
+        "m2cgen tree",
+    ]
+    assert [entry["model"] for entry in entries(_lines())] == names
+    shown = table(_lines()).set_index("model")
+    assert list(shown.index) == names
+    assert shown.loc["emlearn tree", "flash"] == "300-600"
+    assert list(shown["does not fit"]) == [0, 0, 0, 1]
+
+
+def test_a_peer_is_compared_with_no_larger_program():
+    found = at_equal_flash(_lines(), 100, 50).set_index("peer")
+    assert list(found.index) == ["emlearn tree"]  # the other one does not always fit
+    assert found.loc["emlearn tree", "ours within"] == 256
+    assert found.loc["emlearn tree", "verdict"] == "level"
+    better = _lines()
+    better.loc[better.name == "ours, at most 256 B of flash", "accuracy"] += 0.1
+    assert at_equal_flash(better, 100, 50).verdict[0] == "first"
+    better.loc[better.name == "ours, at most 256 B of flash", "accuracy"] -= 0.2
+    assert at_equal_flash(better, 100, 50).verdict[0] == "behind"
+    less = _lines()
+    less.loc[less.name == "emlearn tree", "flash"] = 90
+    assert at_equal_flash(less, 100, 50).verdict[0] == "smaller than any limit of ours"
+
+
+@pytest.mark.parametrize("cost", ["flash", "cycles"])
+def test_every_model_that_fits_is_drawn_with_its_own_mark(cost):
+    points = _points()
+    figure = figures.chip_peers(points, cost, ("x", "y"), OWN)
+    drawn = {trace.name: trace for trace in figure.data}
+    assert list(drawn) == ["ours", "emlearn", "m2cgen", "your model"]
+    for group, own in points.groupby("group"):
+        np.testing.assert_array_equal(drawn[group].x, own[cost])
+        np.testing.assert_array_equal(drawn[group].error_y.arrayminus, own.spread)
+        assert (drawn[group].y + drawn[group].error_y.array <= 1).all()
+    marks = {(t.marker.color, t.marker.symbol) for t in figure.data}
+    assert len(marks) == len({m[0] for m in marks}) == len({m[1] for m in marks}) == 4
+    assert drawn["your model"].error_y.array[0] == pytest.approx(0.05)
+    assert drawn["your model"].error_y.arrayminus[0] == pytest.approx(0.1)
+    assert figure.layout.xaxis.type == "log"
+
+
+def test_a_model_that_never_fits_is_not_drawn():
+    lines = _lines()
+    lines.loc[lines.name == "m2cgen tree", ["flash", "cycles"]] = np.nan
+    points = pd.DataFrame(points_of({"entries": entries(lines)}))
+    figure = figures.chip_peers(points, "flash", ("x", "y"), None)
+    assert [trace.name for trace in figure.data] == ["ours", "emlearn"]
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_bundled_sets_are_found_by_their_content(name):
+    entry = measured_peers(load_dataset(name).digest)
+    assert entry["name"] == name in measured_names() and entry["chip"] in CHIPS
+    assert measured_peers("0" * 32) is None
+
+
+def test_the_saved_table_is_whole():
+    whole = json.loads(TABLE.read_text("ascii"))
+    assert whole["schema"] == SCHEMA
+    for entry in whole["sets"].values():
+        groups = {point["group"] for point in points_of(entry)}
+        assert groups >= {"ours", *PEERS}
+        assert entry["training"] > 0 < entry["test"] and len(entry["date"]) == 10
+        for model in entry["entries"]:
+            mean, spread = model["accuracy"]
+            assert 0 < mean <= 1 and 0 <= spread < 0.5
+            assert 0 <= model["refused"] <= model["splits"]
+            for cost in ("flash", "cycles"):
+                spans = model.get(cost, [])
+                assert spans == sorted(spans) and (spans or model["refused"])
