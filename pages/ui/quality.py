@@ -6,7 +6,7 @@ import numpy as np
 
 from pages.ui.readouts import TITLES, of_part
 from pages.work import cache
-from smpcore import PrototypeModel, evaluate
+from smpcore import PrototypeModel
 from smpcore.datasets import list_names
 from smpcore.evaluation import RegressionScores, Scores
 
@@ -14,7 +14,7 @@ from smpcore.evaluation import RegressionScores, Scores
 def quality_of(model: PrototypeModel, data: cache.Parts) -> str:
     """How good a model is beside one and the same answer to all rows, in sentences."""
     part = scored_part(data)
-    return quality(evaluate(model, *data.of(part), data.clusters(part)), data)
+    return quality(data.evaluate(model, part), data)
 
 
 def scored_part(data: cache.Parts) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from pages.ui import calibration
 from pages.ui.glossary import GLOSSARY, define
 from pages.work import cache
-from smpcore import PrototypeModel, evaluate
+from smpcore import PrototypeModel
 from smpcore.datasets import Preparation, forbiddable, list_names, plain_number, plural
 from smpcore.evaluation import RegressionScores, Scores
 from smpcore.model import History
@@ -85,10 +85,9 @@ def readouts(
     strip: dict[str, Any] = {"nonzeros": model.n_nonzeros}
     counted: dict[str, Any] = {}
     for part in ("validation", "train", "test"):
-        X, y = data.of(part)
-        if part not in parts or len(y) == 0:
+        if part not in parts or not getattr(data.split, part).size:
             continue
-        scores = evaluate(model, X, y, data.clusters(part))
+        scores = data.evaluate(model, part)
         name = "training" if part == "train" else part
         texts += of_part(TITLES[part], scores, data)
         if isinstance(scores, RegressionScores):
@@ -120,8 +119,8 @@ def of_part(
         return _errors(title, scores, data)
     low, high = scores.interval
     detail = (
-        f"{scores.hits} of {scores.rows} rows, 95 % interval {100 * low:.0f}–"
-        f"{100 * high:.0f} %{cluster_summary(data)}; balanced accuracy "
+        f"{scores.hits} of {scores.rows} rows{weight_summary(data)}, 95 % interval "
+        f"{100 * low:.0f}–{100 * high:.0f} %{cluster_summary(data)}; balanced accuracy "
         f"{percent(scores.balanced_accuracy)}; majority-class baseline: "
         f"{percent(scores.majority)}"
     )
@@ -131,6 +130,11 @@ def of_part(
 def cluster_summary(data: cache.Parts) -> str:
     """What an interval counts together, in brackets; empty if nothing."""
     return f" ({data.cluster_summary})" if data.cluster_summary else ""
+
+
+def weight_summary(data: cache.Parts) -> str:
+    """What shares are weighted for, in brackets; empty if nothing."""
+    return f" ({data.weight_summary})" if data.weight_summary else ""
 
 
 def _errors(
