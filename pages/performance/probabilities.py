@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.performance import operating_point
 from pages.performance.rows import EvaluatedRows
-from pages.ui import calibration, readouts
+from pages.ui import calibration
 from pages.ui.elements import problems_shown, table
 from pages.ui.glossary import define
 from pages.ui.text import short_label
@@ -119,8 +119,8 @@ def _pictures(
 def _source(model: PrototypeModel, rows: EvaluatedRows) -> None:
     """Which rows the calibration was learned on, and what the intervals are."""
     summed = "" if rows.is_binary else ", summed over the classes"
-    dependent = readouts.cluster_summary(rows.data)
-    weights = readouts.weight_summary(rows.data)
+    dependent = rows.data.cluster_note
+    weights = rows.data.weight_note
     st.caption(
         f"{calibration.basis(model)} Brier score: mean squared error{summed}; "
         f"Student's 95 % interval{dependent}{weights}; shares have Wilson's. If the "
@@ -139,7 +139,7 @@ def _numbers(rows: EvaluatedRows, model: PrototypeModel) -> None:
         half = f"± {plain_number(line.half_width)}"
         lines.append({"Prediction interval": name, "width": half, "covers": covered})
     table(lines)
-    dependent = readouts.cluster_summary(rows.data)
+    dependent = rows.data.cluster_note
     st.caption(
         f"{calibration.basis(model)} Covers: {rows.part} rows, with Wilson's 95 % "
         f"interval{dependent}. Prediction intervals are split conformal: they assume "

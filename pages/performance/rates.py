@@ -12,7 +12,7 @@ from pages.performance.rows import EvaluatedRows
 from pages.state import session
 from pages.ui.elements import table
 from pages.ui.glossary import define
-from pages.ui.readouts import cluster_summary, percent, weight_summary
+from pages.ui.readouts import percent
 from smpcore.datasets import plain_number
 from smpcore.evaluation import (
     Rate,
@@ -42,8 +42,8 @@ def class_table(rows: EvaluatedRows) -> None:
     hits = rate(rows.truth == rows.answers, **rows.dependence())
     st.caption(
         f"Accuracy {percent(hits.share)} ({hits.hits:,} of {hits.n:,}, 95 % interval "
-        f"{_interval(*hits.interval)}). Wilson intervals{cluster_summary(rows.data)}"
-        f"{weight_summary(rows.data)}."
+        f"{_interval(*hits.interval)}). Wilson intervals{rows.data.cluster_note}"
+        f"{rows.data.weight_note}."
     )
 
 
@@ -82,9 +82,9 @@ def rate_table(rows: EvaluatedRows, matrix: Matrix, place: Any) -> None:
         lines.append(_text("AUC", f"{area:.3f}", ends, "at every threshold"))
     table(lines)
     st.caption(
-        f"Wilson intervals{cluster_summary(rows.data)}; predictive values by Bayes' "
+        f"Wilson intervals{rows.data.cluster_note}; predictive values by Bayes' "
         "rule with the prevalence taken as known (Mercaldo's logit intervals); AUC by "
-        f"DeLong's method{weight_summary(rows.data)}.",
+        f"DeLong's method{rows.data.weight_note}.",
         help=define("Predictive value", "ROC"),
     )
 

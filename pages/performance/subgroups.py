@@ -13,7 +13,7 @@ from pages.performance.rows import EvaluatedRows
 from pages.state import session, widget_state
 from pages.ui.elements import download, problems_shown, table
 from pages.ui.glossary import define
-from pages.ui.readouts import cluster_summary, percent, weight_summary
+from pages.ui.readouts import percent
 from pages.ui.text import escape_markdown, message, short_label
 from smpcore import figures
 from smpcore.datasets import list_names, plain_number
@@ -118,8 +118,8 @@ def _show(rows: EvaluatedRows, measure: RowMeasure, lines: pd.DataFrame) -> None
         tests = "Differences from all other rows: Welch's t test"
     st.caption(
         f"Intervals hold together for the {n_groups} groups (Bonferroni: each at "
-        f"{plain_number(100 - 100 * LEVEL / n_groups)} %{cluster_summary(rows.data)}"
-        f"{weight_summary(rows.data)}). {tests}, "
+        f"{plain_number(100 - 100 * LEVEL / n_groups)} %{rows.data.cluster_note}"
+        f"{rows.data.weight_note}). {tests}, "
         f"corrected for the number of groups (Holm).{moved}",
         help=define("Simultaneous interval", "p (Holm)"),
     )

@@ -14,7 +14,7 @@ from pages.performance import operating_point
 from pages.performance.operating_point import OperatingPoint
 from pages.performance.rows import EvaluatedRows
 from pages.state import session, widget_state
-from pages.ui import calibration, readouts
+from pages.ui import calibration
 from pages.ui.elements import problems_shown, table
 from pages.ui.glossary import define
 from smpcore import figures
@@ -216,7 +216,7 @@ def _source(n_scored: int, rows: EvaluatedRows, by_rule: bool) -> str:
     if not by_rule:
         chosen += f"A threshold that is set by hand is chosen on the {rows.title}. "
     return (
-        f"{chosen}Wilson intervals{readouts.cluster_summary(rows.data)}. If the method "
+        f"{chosen}Wilson intervals{rows.data.cluster_note}. If the method "
         "or its parameters were chosen on the validation rows, their results are "
         "optimistic; those of the test rows are not."
     )

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.prototypes.context import ModelContext
 from pages.state import session
 from pages.ui.elements import table
-from pages.ui.readouts import TITLES, percent, weight_summary
+from pages.ui.readouts import TITLES, percent
 from pages.ui.text import escape_markdown
 from smpcore import SmpcoreError
 from smpcore.explain import ScoreCard, score_card
@@ -53,7 +53,7 @@ def accuracies(context: ModelContext, card: ScoreCard) -> list[str]:
             sentences.append(
                 f"{TITLES[part]}: accuracy of the card {percent(right[0])}, of the "
                 f"model {percent(right[1])} ({len(y)} rows"
-                f"{weight_summary(context.data)})."
+                f"{context.data.weight_note})."
             )
     return sentences
 

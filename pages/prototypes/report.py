@@ -17,7 +17,6 @@ from pages.prototypes.portraits import lines
 from pages.prototypes.report_sections import opened, sections
 from pages.ui import readouts
 from pages.ui.elements import download
-from pages.ui.readouts import TITLES
 from smpcore import report
 from smpcore.explain import nearest_examples
 from smpcore.report import Calculator, Page, typical_row
@@ -137,7 +136,7 @@ def facts_of(context: ModelContext) -> dict[str, str]:
         facts["Test set opened"] = opened(context)
     for part in context.open_parts:
         scores = data.evaluate(context.model, part)
-        for entry in readouts.of_part(TITLES[part], scores, data):
+        for entry in readouts.of_part(part, scores, data):
             facts[entry["name"]] = f"{entry['value']} ({entry['detail']})"
     return facts
 

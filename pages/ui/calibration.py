@@ -149,5 +149,5 @@ def readout(model: PrototypeModel, data: Parts, part: str) -> tuple[str, str, st
     score, low, high = brier_score(model.probabilities(X), known, *of_rows)
     detail = f"Brier score of {plural(len(y), f'{part} row')}, 95 % interval "
     detail += f"{low:.3f}–{high:.3f}"
-    detail += f" ({data.weight_summary})" * bool(data.weight_summary)
+    detail += data.weight_note
     return "Calibrated probabilities", f"{score:.3f}", detail, help_text(model)

@@ -9,8 +9,11 @@ import numpy as np
 import pandas as pd
 
 from smpcore import Dataset, PrototypeModel, evaluate
-from smpcore.datasets import Preparation, Split
+from smpcore.datasets import Preparation, Split, plain_number
 from smpcore.evaluation import RegressionScores, Scores, clusters
+
+#: Names of the parts of a split.
+PARTS = ("train", "validation", "test")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,14 +47,12 @@ class Parts:
 
     def weights(self, part: str) -> np.ndarray | None:
         """Weights of the rows of a part; None: all weigh the same."""
-        if self.row_weights is None:
-            return None
-        weights = self.row_weights[getattr(self.split, part)]
-        return None if np.all(weights == 1.0) else weights
+        return self._weights[part]
 
     def evaluate(self, model: PrototypeModel, part: str) -> Scores | RegressionScores:
         """Score a model on a part: rows may depend on each other, and have weights."""
-        return evaluate(model, *self.of(part), self.clusters(part), self.weights(part))
+        beside = self._clusters[part], self._weights[part]
+        return evaluate(model, *self.of(part), *beside)
 
     def clusters(self, part: str) -> np.ndarray | None:
         """Which rows of a part depend on each other; None: none do."""
@@ -59,8 +60,25 @@ class Parts:
 
     @cached_property
     def _clusters(self) -> dict[str, np.ndarray | None]:
-        names = ("train", "validation", "test")
-        return {n: clusters(self.dataset, getattr(self.split, n)) for n in names}
+        return {n: clusters(self.dataset, getattr(self.split, n)) for n in PARTS}
+
+    @cached_property
+    def _weights(self) -> dict[str, np.ndarray | None]:
+        if self.row_weights is None:
+            return dict.fromkeys(PARTS)
+        weights = {n: self.row_weights[getattr(self.split, n)] for n in PARTS}
+        return {n: None if np.all(w == 1.0) else w for n, w in weights.items()}
+
+    @cached_property
+    def median_baselines(self) -> dict[str, str]:
+        """Error of the training median as the answer to each part, in words."""
+        usual, words = float(np.median(self.of("train")[1])), {}
+        for part in PARTS:
+            errors = np.abs(self.of(part)[1] - usual)
+            error = plain_number(errors.mean(), 3) if errors.size else ""
+            always = f"always {plain_number(usual, 3)}"
+            words[part] = f"training-median baseline ({always}): {error}"
+        return words
 
     @cached_property
     def cluster_summary(self) -> str:
@@ -70,11 +88,21 @@ class Parts:
         return "" if self.dataset.groups is None else "rows of one group count together"
 
     @cached_property
+    def cluster_note(self) -> str:
+        """The same in brackets, to follow an interval."""
+        return f" ({self.cluster_summary})" if self.cluster_summary else ""
+
+    @cached_property
     def weight_summary(self) -> str:
         """What shares of rows are weighted for, for a sentence; empty if nothing."""
         if self.row_weights is None:
             return ""
         return "shares weighted for censoring; censored rows are not counted"
+
+    @cached_property
+    def weight_note(self) -> str:
+        """The same in brackets, to follow a share."""
+        return f" ({self.weight_summary})" if self.weight_summary else ""
 
     def named(self, part: str) -> tuple[pd.DataFrame, np.ndarray]:
         """Inputs with their names, and labels: what estimators take names from."""

@@ -64,7 +64,7 @@ class Scores:
     effective: float | None = None
     weighted: np.ndarray | None = None
 
-    @property
+    @cached_property
     def sums(self) -> np.ndarray:
         """What shares are of: numbers of rows, or sums of their weights."""
         return self.confusion if self.weighted is None else self.weighted
