@@ -243,7 +243,7 @@ class SMaLLClassifier(PrototypeClassifier):
         if history.status == DIVERGED:
             raise SmpcoreError(TOO_LARGE)
         final = rounded or relaxed
-        W = side_by_side([solution.W for solution in final], problem)
+        W = side_by_side([solution.W[None] for solution in final], problem)[0]
         self.relaxed_objective_ = float(sum(s.objective[-1] for s in relaxed))
         self.bound_ = float(history.objective[-1]) - float(history.gap[-1])
         state = SMaLLState(

@@ -130,8 +130,10 @@ class Solution:
     status : int
     n_iter : int
     objective, gap : ndarray of shape (n_iter + 1,)
-    steps : ndarray of shape (n_recorded, n_prototypes, n_columns)
+    steps : ndarray of shape (n_recorded, n_prototypes, n_used)
     curvature : float
+    columns : ndarray of int, shape (n_used,), or None
+        Columns that the steps have, and are 0 in the others; None: all.
     """
 
     W: np.ndarray
@@ -141,6 +143,7 @@ class Solution:
     gap: np.ndarray
     steps: np.ndarray
     curvature: float
+    columns: np.ndarray | None = None
 
 
 def against_rest(
@@ -226,26 +229,26 @@ def tied_rows(problem: SMaLLProblem) -> np.ndarray:
 
 
 def side_by_side(parts: list[np.ndarray], problem: SMaLLProblem) -> np.ndarray:
-    """Prototypes of all tasks as those of the model, with a bias.
+    """Steps of all tasks as steps of the model's prototypes, with a bias.
 
     Parameters
     ----------
-    parts : list of ndarray of shape (n_prototypes, n_columns)
+    parts : list of ndarray of shape (n_steps, n_prototypes, n_columns)
         One of each task.
     problem : SMaLLProblem
 
     Returns
     -------
-    ndarray of shape (n_prototypes, n_features + 1)
+    ndarray of shape (n_steps, n_prototypes, n_features + 1)
     """
     missing = problem.n_features + 1 - problem.X.shape[1]
-    W = np.concatenate(parts)[problem.voters[1]]
-    return np.pad(W, ((0, 0), (0, missing)))
+    steps = np.concatenate(parts, axis=1)[:, problem.voters[1]]
+    return np.pad(steps, ((0, 0), (0, 0), (0, missing)))
 
 
 def recorded_states(
     problem: SMaLLProblem, solutions: list[Solution], options: SolverOptions
-) -> tuple[list[np.ndarray], np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray]:
     """Recorded steps of all tasks side by side, and the iterations they belong to.
 
     Parameters
@@ -257,19 +260,20 @@ def recorded_states(
 
     Returns
     -------
-    states : list of ndarray of shape (n_prototypes, n_features + 1)
+    states : ndarray of shape (n_recorded, n_prototypes, n_features + 1)
     places : ndarray of int, shape (n_recorded,)
     """
     own = [recorded_places(options, s.n_iter, len(s.steps)) for s in solutions]
-    places = max(own, key=lambda places: places.max(initial=-1))
-    states = []
-    for place in places:
-        parts = [
-            solution.steps[np.searchsorted(mine, place, side="right") - 1]
-            for solution, mine in zip(solutions, own, strict=True)
-        ]
-        states.append(side_by_side(parts, problem))
-    return states, places
+    places = max(own, key=lambda places: places[-1])
+    parts = []
+    for solution, mine in zip(solutions, own, strict=True):
+        steps = solution.steps[np.searchsorted(mine, places, side="right") - 1]
+        if solution.columns is not None:
+            wide = np.zeros((*steps.shape[:2], problem.X.shape[1]))
+            wide[:, :, solution.columns] = steps
+            steps = wide
+        parts.append(steps)
+    return side_by_side(parts, problem), places
 
 
 def summed(curves: list[np.ndarray]) -> np.ndarray:

@@ -103,6 +103,7 @@ def _trace(
     if rounded:
         more, after = recorded_states(problem, rounded, options)
         begin = max(len(solution.objective) for solution in relaxed)
-        states, places = states + more, np.append(places, begin + after)
+        states = np.concatenate([states, more])
+        places = np.append(places, begin + after)
     build = partial(fitted_state, problem)
     return spread_trace(problem, states, places, build, "ridge")
