@@ -82,7 +82,8 @@ class Fit:
 
     def _work(self, stop: np.ndarray, progress: np.ndarray) -> Any:
         estimator = self._unfitted()
-        problem = estimator.problem(*self._data.named("train"))
+        data = self._data
+        problem = estimator.problem(*data.named("train"), data.weights("train"))
         bounds = self._method.bounds(problem, self._values)
         return estimator.solve(problem, stop=stop, progress=progress), bounds
 

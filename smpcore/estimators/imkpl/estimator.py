@@ -247,7 +247,8 @@ class IMKPLClassifier(PrototypeClassifier):
         if sample_weight is not None:
             raise SmpcoreError(
                 "sample_weight should be None: IMKPL has no weights of rows; repeat or "
-                "leave out rows."
+                "leave out rows, and for a time-to-event question with censored rows "
+                "choose another method."
             )
         of_distances = self.kernels in ("features", "rbf")
         entries = self._scaled_rows(X, y, None, bias=False, distances=of_distances)
