@@ -123,5 +123,14 @@ class Fit:
         return self.estimator is not None and self.estimator.history_.status == STOPPED
 
 
+class RecordedFit(Fit):
+    """The canonical fit with the states of its solver."""
+
+    def _unfitted(self) -> Any:
+        return super()._unfitted().set_params(record=1)
+
+
+#: A fit whose `history_` has the states of its solver; they take memory.
+recorded_fit = memo(16)(RecordedFit)
 #: The canonical fit: fixed seed, standard tolerance, from a cold start.
 fit = memo(256)(Fit)
