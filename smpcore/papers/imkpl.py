@@ -23,8 +23,9 @@ tau        tau          number    weight of J_ip, the sum of U
 Each iteration solves (7) for every code and (9) for every prototype by Non-negative
 Quadratic Pursuit (Algorithm 2), scales each prototype to length 1, and takes for beta
 the solution of the linear programme (10). Its optimum is a corner: one kernel of weight
-1. That is what this algorithm does with feature selection. A kernel that sees no
-difference costs nothing in (11) and would be taken; no kernel is screened out here.
+1. That is all the choice of features that is left. A kernel that sees no difference
+reconstructs every row at no cost, so that only mu speaks against it in (11): with
+mu = 0 it is taken. None is screened out here, as our solver does first.
 
 Where the print does not run and is mended, all in Algorithm 2: line 5 intersects where
 it must unite; the first Cholesky factor is the root of q_jj; line 10 solves for -c. The

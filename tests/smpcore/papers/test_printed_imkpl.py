@@ -153,6 +153,17 @@ def test_the_linear_programme_takes_one_kernel(load):
     assert accuracy < estimator.fit(X, y).score(X, y)
 
 
+def test_without_neighbours_a_constant_feature_is_taken():
+    X, y = load_iris(return_X_y=True)
+    X = np.c_[X, np.ones(150)]
+    estimator = IMKPLClassifier(code_size=2, n_prototypes=1, mu=0.0)
+    problem = estimator.problem(X, y)
+    step = printed_imkpl(estimator, problem, n_steps=2)[-1]
+    np.testing.assert_allclose(step.arrays["beta"], [0, 0, 0, 0, 1], atol=1e-12)
+    assert len({*step.model.predict(X)}) == 1
+    assert not problem.active[4]  # our solver leaves it out
+
+
 def test_nothing_keeps_the_objective_from_rising():
     X, y = load_iris(return_X_y=True)
     estimator = IMKPLClassifier(code_size=3, n_prototypes=3)
