@@ -49,7 +49,13 @@ def section(rows: EvaluatedRows) -> None:
             return
         model = rows.model()
         calibration.offer(rows)
-        if model.calibration is not None:
+        if model.calibration is None:
+            st.caption(
+                "Refits the model on folds of the training rows; scores of the rows "
+                f"left out tell how often a score is right. {heading} are then shown "
+                "on every page."
+            )
+        else:
             (_classes if is_classifier else _numbers)(rows, model)
 
 
