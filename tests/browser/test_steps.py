@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 
 from tests.browser.canvas_page import state, wait_until
 from tests.browser.test_app import figure, settled, slider, visit
+from tests.browser.test_canvas_layout import PHONE, SMALL
 
 fixtures = (visit,)
 OPENER = "Step through the fit"
@@ -84,8 +85,9 @@ def test_a_changed_control_closes_the_steps(visit):
 
 
 def test_the_steps_fit_on_a_narrow_page(visit):
-    page = _stepping(visit, viewport={"width": 375, "height": 800})
+    page = _stepping(visit, **PHONE)
     figure(page)
+    assert page.locator("div.spe").evaluate(SMALL) == []
     wide = "document.documentElement.scrollWidth - window.innerWidth"
     assert page.evaluate(wide) <= 0
     box = page.locator(".steps").bounding_box()
