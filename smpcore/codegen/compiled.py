@@ -27,6 +27,9 @@ class CompiledModel(Program):
         What is computed from the inputs, one after the other (`program`).
     prototype_labels : ndarray of shape (n_rows,), int64
         Class index of each score, ascending.
+    probability : ProbabilityTable or None
+    half_width : float, int or None
+        See `Program`.
     inputs : tuple of CompiledInput
         Columns of the user's table that the model reads, in their order.
     classes : tuple or None

@@ -32,6 +32,9 @@ class QuantModel(Program):
         What is computed from the inputs, one after the other (`program`).
     prototype_labels : ndarray of shape (n_rows,), int64
         Class index of each score, ascending.
+    probability : ProbabilityTable or None
+    half_width : float, int or None
+        See `Program`.
     source : CompiledModel
         What it was rounded from: names, classes, origin.
     inputs : tuple of QuantInput
