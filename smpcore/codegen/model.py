@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -53,7 +54,7 @@ class Program(ABC):
         labels = np.array(self.prototype_labels, dtype=np.int64)
         labels.flags.writeable = False
         object.__setattr__(self, "prototype_labels", labels)
-        for rule, holds in (*self._rules(), *self._calibration_rules()):
+        for rule, holds in chain(self._rules(), self._calibration_rules()):
             if not holds:
                 raise ExportError(f"{rule}; compile or quantise the model again.")
 

@@ -33,8 +33,9 @@ class QuantModel(Program):
     prototype_labels : ndarray of shape (n_rows,), int64
         Class index of each score, ascending.
     probability : ProbabilityTable or None
+        Of two classes the probability of class 1, where it is known (`calibrated`).
     half_width : float, int or None
-        See `Program`.
+        Of regression half the width of the 90 % interval, where it is known.
     source : CompiledModel
         What it was rounded from: names, classes, origin.
     inputs : tuple of QuantInput
