@@ -279,9 +279,12 @@ def _float_places(reach: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
 def _fewest_errors(least: np.ndarray, most: np.ndarray) -> _Lines:
     """Few lines between both, but for an error that is as small as was found."""
     low, high, best = 0.0, float(ONE), None
+    # A place where the probability jumps gets the middle: nothing is nearer there.
+    inside = (least + most) / 2
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        lines = _lines_within(most - middle, least + middle)
+        bounds = np.minimum(most - middle, inside), np.maximum(least + middle, inside)
+        lines = _lines_within(*bounds)
         if lines is None:
             low = middle
         else:

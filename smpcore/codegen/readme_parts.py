@@ -125,8 +125,9 @@ rows that it had not seen.
 
 `{prefix}probability(x)` is the probability of class 1 in 1/32768, from 1 to 32767; of
 class 0 it is the rest. It is a table of {n} segments over the lead, the score of class
-1 less that of class 0, and at most {model.probability.error:.4f} off the calibration of
-the model, for any lead; a lead that is no number counts as 0. It was calibrated on
+1 less that of class 0, and at most {model.probability.error:.4f} off the calibration,
+for any lead of these scores; what rounding moves the scores by comes on top. A lead
+that is no number counts as 0. It was calibrated on
 scores of rows that the model had not seen, and holds for rows with the same shares of
 the classes as the training rows. The answer of `{prefix}predict` follows the scores and
 the threshold, not the probability.
