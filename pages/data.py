@@ -2,14 +2,24 @@
 
 import streamlit as st
 
-from pages.data import charts, checks, cleaning, editor, openml, roles, uploads
+from pages.data import (
+    charts,
+    checks,
+    cleaning,
+    editor,
+    openml,
+    roles,
+    time_to_event,
+    uploads,
+)
 from pages.state import session
 from pages.ui import workspace
 from pages.ui.elements import problems_shown
 from pages.ui.elements import table as show_table
 from pages.ui.text import message, short_label
+from pages.work import cache
 from smpcore import Dataset
-from smpcore.datasets import Split
+from smpcore.datasets import Split, answered
 
 
 def _facts(dataset: Dataset, division: Split) -> None:
@@ -24,6 +34,8 @@ def _facts(dataset: Dataset, division: Split) -> None:
         strict=True,
     ):
         facts[name] = part.size
+    if dataset.follow_up is not None:
+        facts["No answer"] = int((~answered(dataset)[0]).sum())
     with st.container(horizontal=True):
         for name, count in facts.items():
             st.metric(name, f"{count:,}", width=110)
@@ -40,6 +52,7 @@ def _columns(dataset: Dataset) -> None:
             'rows belong together (a patient, a machine) gets the role "group".',
         )
     roles.task(dataset)
+    time_to_event.section(dataset)
     roles.roles(dataset)
     cleaning.clean(dataset)
     if not dataset.private:
@@ -60,7 +73,8 @@ with picker:
     editor.dataset_picker()
 with problems_shown(st.error, stop=True):
     table, drawn = editor.shown()
-    dataset = editor.with_task(table)
+    choice = session.current()
+    dataset = cache.asked(table, choice.follow_up, choice.two_classes)
     editor.split_controls(dataset, drawn)
     division = editor.division_of(dataset, drawn)
 _facts(dataset, division)
@@ -69,7 +83,7 @@ names = ["Columns", "Table", "Classes", "Missing values", "Two columns"]
 tabs = st.tabs([*names, "Series"] if dataset.channels else names)
 with tabs[0]:
     _columns(table)
-some = dataset.frame.iloc[:200, :200]
+some = time_to_event.answered_frame(dataset).iloc[:200, :200]
 with tabs[1]:
     show_table(some, hide_index=False, key="table")
     st.caption("At most the first 200 rows and columns.")

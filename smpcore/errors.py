@@ -58,19 +58,20 @@ def require_finite(X: np.ndarray, names: Sequence[Any] | None = None) -> np.ndar
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
+    X : array-like or sparse matrix of shape (n_samples, n_features)
     names : sequence of str, optional
         Of the features.
 
     Returns
     -------
-    ndarray of shape (n_samples, n_features)
-        The same array.
+    ndarray or sparse matrix of shape (n_samples, n_features)
+        The same; what is no array yet as one of float64.
 
     Raises
     ------
     SmpcoreError
     """
+    X = X if issparse(X) else np.asarray(X, dtype=np.float64)
     values = X.data if issparse(X) else X
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum()) or np.isfinite(values).all():

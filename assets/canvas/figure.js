@@ -9,11 +9,12 @@ import { Controls, nearestIndex } from "./controls.js";
 import { el } from "./elements.js";
 import { Hand } from "./hand.js";
 import { readTheme } from "./marks.js";
-import { Messenger } from "./messages.js";
+import { BACKGROUND, Messenger } from "./messages.js";
 import { decode, sameBytes } from "./payload.js";
 import { Plot } from "./plot.js";
 import { Prototypes } from "./prototypes.js";
 import { Report } from "./report.js";
+import { Stepper } from "./stepper.js";
 import { Strip } from "./strip.js";
 
 const CHUNK = 8; // knots asked for at a time
@@ -41,6 +42,7 @@ class LiveFigure {
     const stale = (yes) => this.root.classList.toggle("stale", yes);
     const askAgain = () => {
       this.asked = null;
+      this.stepper.again();
       this.fetchKnots();
     };
     this.messenger = new Messenger((message) => this.post(message), stale, askAgain);
@@ -49,18 +51,19 @@ class LiveFigure {
     this.report = new Report(this);
     this.controls = new Controls(this);
     this.strip = new Strip(this);
+    this.stepper = new Stepper(this);
     this.prototypes = new Prototypes(this);
     this.build();
   }
 
   build() {
-    const { plot, hand, report, controls, strip, prototypes } = this;
+    const { plot, hand, report, controls, strip, stepper, prototypes } = this;
     plot.box.append(report.news, report.job);
     plot.canvas.setAttribute("aria-details", report.twin.id);
     hand.editing.after(report.note);
     this.stage = el("section", { class: "stage", "aria-label": "Figure" },
       hand.bar, plot.box, plot.keys, report.here, report.spoken, controls.scrubPlace, strip.canvas,
-      controls.methodPlace, report.legend, hand.flags);
+      stepper.node, controls.methodPlace, report.legend, hand.flags);
     this.root.append(el("div", { class: "grid" }, this.stage, report.numbers, prototypes.node, report.twin));
     this.arrange(false);
     this.resized = new ResizeObserver(() => {
@@ -71,6 +74,7 @@ class LiveFigure {
     this.resized.observe(this.root);
     this.resized.observe(plot.box);
     this.resized.observe(strip.canvas);
+    this.resized.observe(stepper.curve);
     // A message behind a click on a page's link would name this page: Streamlit draws the
     // other one and then an empty one.
     document.addEventListener("click", ({ target }) => {
@@ -108,7 +112,7 @@ class LiveFigure {
     if (path !== undefined) this.path = path;
     if (header.scene) this.setScene(header.scene, header.seq);
     // What the answer to the visitor said stays while knots come in.
-    if (header.kind !== "knots" || header.notices.length) this.report.notify(header.notices, header.busy);
+    if (!BACKGROUND.has(header.kind) || header.notices.length) this.report.notify(header.notices, header.busy);
     this.hand.answered(header.seq);
     if (header.undo !== undefined) this.hand.setUndo(header.undo);
     if (this.scene) this.take(header);
@@ -121,6 +125,8 @@ class LiveFigure {
     this.list = header.controls ?? this.list; // a refusal brings none: what was valid stands again
     for (const knot of header.knots ?? []) this.keep(knot, knot.knot);
     if (this.list) this.controls.update(this.list, (name) => this.touched.has(name));
+    if (header.kind === "steps") return this.stepper.receive(header);
+    if (header.picture || header.kind === "notice") this.stepper.close();
     if (header.kind === "notice") this.chain = this.shown?.chain;
     if (header.picture) this.accept(header.picture);
     const method = this.list?.find(({ name }) => name === "method")?.value;
@@ -199,6 +205,7 @@ class LiveFigure {
   /* -- what the visitor does -- */
 
   send(message) {
+    this.stepper.close(); // its states are those of the fit before
     this.asked = null; // the server drops a request for knots when something else comes
     for (const name of Object.keys(message.values ?? {})) this.touched.set(name, Infinity);
     this.messenger.send(message);
@@ -235,6 +242,7 @@ class LiveFigure {
   /** A step along the path: painted here when its knot is known; sent when not, or when let go. */
   scrub(value, dragging) {
     const knot = this.knots.get(nearestIndex(this.path.values, value));
+    this.stepper.close();
     if (knot) {
       this.shown = knot;
       this.settled = !dragging;
@@ -247,7 +255,7 @@ class LiveFigure {
   fetchKnots() {
     const { path, shown, messenger } = this;
     const { scrub } = this.controls;
-    if (!path || !this.chain || this.job || messenger.flight || messenger.busy) return;
+    if (!path || !this.chain || this.job || this.stepper.isOpen || messenger.flight || messenger.busy) return;
     if (!shown?.canonical || scrub?.active) return;
     if (this.asked?.length) return; // the server did not give these: it will not give them now
     const here = Number(scrub?.range.value ?? 0);
@@ -284,6 +292,7 @@ class LiveFigure {
     const coarse = Boolean(this.controls.scrub?.active) || !shown.canonical;
     if (dirty.has("picture") || dirty.has("view")) this.plot.paint(shown, coarse);
     this.strip.paint(shown);
+    this.stepper.paint();
     if (dirty.has("picture")) {
       this.prototypes.update(shown, this.settled);
       this.report.update(shown);
@@ -294,6 +303,7 @@ class LiveFigure {
   /** What comes after a painted answer: the next message, knots, another look at a long fit. */
   goOn(seq) {
     this.messenger.answered(seq);
+    this.stepper.fetch();
     this.fetchKnots();
     clearTimeout(this.poll);
     if (this.job) this.poll = setTimeout(() => this.messenger.busy || this.messenger.send({ kind: "poll" }), POLL);
@@ -311,6 +321,9 @@ class LiveFigure {
       lastValue: picture.value ?? "",
       canonical: Number(Boolean(picture.canonical)),
       coarse: Number(Boolean(picture.coarse)),
+      step: picture.step?.index ?? "",
+      steps: this.stepper.states.size,
+      stepsWanted: this.stepper.count,
     };
     Object.assign(this.plot.canvas.dataset, state);
     if (this.paints % 500 === 0) performance.clearMarks("spe-paint");
@@ -322,6 +335,7 @@ class LiveFigure {
     this.resized.disconnect();
     this.messenger.stop();
     this.controls.stop();
+    this.stepper.stop();
     clearTimeout(this.poll);
     cancelAnimationFrame(this.frame);
     this.root.remove();

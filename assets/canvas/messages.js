@@ -1,12 +1,15 @@
 /** Messages to the server: one in flight, what waits is merged, the latest value wins. */
 
-const BACKGROUND = new Set(["knots", "poll"]);
+/** What is asked for while nothing else goes on. */
+export const BACKGROUND = new Set(["knots", "steps", "poll"]);
+
+const DROPPED = new Set(["knots", "steps"]); // asked for anew if no answer comes
 
 /** One message in flight; what waits is merged, so that the latest value wins. */
 export class Messenger {
   /**
    * @param {(message: object) => void} post @param {(stale: boolean) => void} onStale
-   * @param {() => void} onLost knots were asked for in vain
+   * @param {() => void} onLost knots or steps were asked for in vain
    */
   constructor(post, onStale, onLost = () => {}) {
     Object.assign(this, { post, onStale, onLost, seq: 0, queue: [], flight: null, timers: [] });
@@ -42,7 +45,7 @@ export class Messenger {
   launch(message, seq = ++this.seq) {
     this.flight = { ...message, seq };
     this.timers.forEach(clearTimeout);
-    this.timers = [setTimeout(() => this.resend(), message.kind === "knots" ? 3_000 : 10_000)];
+    this.timers = [setTimeout(() => this.resend(), DROPPED.has(message.kind) ? 3_000 : 10_000)];
     if (!BACKGROUND.has(message.kind)) this.timers.push(setTimeout(() => this.onStale(true), 300));
     this.post(this.flight);
   }
@@ -66,9 +69,9 @@ export class Messenger {
     this.flight = null;
     if (lost.kind === "edit") return this.launch(lost, lost.seq);
     if (lost.kind === "set" && next?.kind === "set") next.values = { ...lost.values, ...next.values };
-    else if (lost.kind !== "knots") this.queue.unshift(lost);
+    else if (!DROPPED.has(lost.kind)) this.queue.unshift(lost);
     this.pump();
-    if (lost.kind === "knots") this.onLost();
+    if (DROPPED.has(lost.kind)) this.onLost();
   }
 
   /** Edits the server has not answered yet. */

@@ -151,15 +151,17 @@ def scored(
     """Those that are fitted, the best first; the chosen one as every page shows it."""
     data = context.data
     X, y = data.of(part)
-    candidates, classes, groups = [], data.dataset.classes, data.clusters(part)
+    candidates, classes = [], data.dataset.classes
+    of_rows = data.clusters(part), data.weights(part)
     for entry, job in jobs.items():
         if job.contender is not None:
             contender, operating = _as_shown(entry, job.contender, context)
             answers = contender.answers(X)
-            scores = score_answers(y, answers, classes, groups)
+            scores = score_answers(y, answers, classes, *of_rows)
             loss = np.abs(answers - y) if classes is None else answers != y
             candidates.append(Scored(entry, contender, loss * 1.0, scores, operating))
-    return sorted(candidates, key=lambda one: one.loss.mean())
+    weights = data.weights(part)
+    return sorted(candidates, key=lambda one: np.average(one.loss, weights=weights))
 
 
 def _as_shown(
@@ -223,7 +225,7 @@ def differences(
     """Each contender against one, on the same rows of a part."""
     rivals = [one for one in candidates if one.entry != to.entry]
     tests = simultaneous_differences(
-        [one.loss for one in rivals], to.loss, data.clusters(part)
+        [one.loss for one in rivals], to.loss, data.clusters(part), data.weights(part)
     )
     lines = []
     for one, test in zip(rivals, tests, strict=True):

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.data import editor, roles
+from pages.data import editor, roles, time_to_event
 from pages.state import session
 from pages.ui.text import escape_markdown, message, short_label
 from smpcore import Dataset
@@ -28,6 +28,8 @@ def remarks(dataset: Dataset, division: Split, table: Dataset) -> None:
     if problem := editor.fit_problem(dataset):
         words = f"{problem} Until then the other pages show another table."
         message(st.warning, words, icon=":material/block:")
+    if words := time_to_event.hint(dataset):
+        message(st.warning, words, icon=":material/schedule:")
     repeated, telling, groups = session.remembered(
         "checked",
         (dataset.digest, division.key),

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from pages.state import links, session, table_store, user_tables
-from pages.state.choice import BUNDLED, MINE, Choice
+from pages.state.choice import BUNDLED, MINE, NO_QUESTION, Choice
 from pages.state.session import Live
 from pages.ui.controls import set_values
 from pages.ui.text import message
@@ -27,7 +27,7 @@ def dataset_picker() -> None:
     mine = user_tables.titles(choice) | ({MINE: "My table"} if draft else {})
     others = sources.listed(visit.fetched)
     if choice.data not in (MINE, *BUNDLED, *others):  # its file is gone
-        start = {"data_values": {}, "two_classes": False, "forbidden": ()}
+        start = {"data_values": {}, "forbidden": (), **NO_QUESTION}
         choice = replace(choice, data=Choice.data, **start)
         session.choose(choice)
         st.warning(
@@ -111,13 +111,6 @@ def shown() -> tuple[Dataset, Split | None]:
     return session.resolved().table, None
 
 
-def with_task(dataset: Dataset) -> Dataset:
-    """The table with the question that is asked of it: two classes, if so chosen."""
-    if session.current().two_classes and dataset.task == "regression":
-        return cache.two_classes(dataset)
-    return dataset
-
-
 def split_controls(dataset: Dataset, drawn: Split | None) -> None:
     """Let the visitor choose the shares of the parts and the seed."""
     choice = session.current()
@@ -180,6 +173,7 @@ def keep(dataset: Dataset, brought: bool = False) -> None:
             user_tables.show(choice, token),
             data_values={},
             two_classes=choice.two_classes and choice.data == MINE,
+            follow_up=choice.follow_up if choice.data == MINE else None,
             forbidden=choice.forbidden if choice.data == MINE else (),
             view={},
             open_test=False,
@@ -204,4 +198,4 @@ def forget() -> None:
         "data_values": {},
         "view": {},
     }
-    session.choose(replace(choice, **start, two_classes=False, forbidden=()))
+    session.choose(replace(choice, **start, **NO_QUESTION, forbidden=()))

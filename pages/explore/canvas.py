@@ -34,7 +34,7 @@ _LIST = {"type": "array", "maxItems": 3000}
 _VALUE = {"type": ["number", "string", "boolean", "null"], "maxLength": 10_000}
 _MESSAGE = json_schema.record(
     {
-        "kind": {"enum": ["set", "reset", "edit", "knots", "poll", "stop"]},
+        "kind": {"enum": ["set", "reset", "edit", "knots", "steps", "poll", "stop"]},
         "seq": _INTEGER,
         "have": _NAME,
         "dragging": {"type": "boolean"},

@@ -45,6 +45,8 @@ def is_editable(data: cache.Parts, view: figures.View | None = None) -> bool:
     -------
     bool
     """
+    if data.dataset.follow_up is not None:  # a drawn point was not followed
+        return False
     numbers = [entry.kind == "number" for entry in data.preparation.inputs]
     # Of a forbidden feature a drawn point would have no value.
     few = (

@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from pages.explore import path, subsampled
+from pages.explore import path, steps, subsampled
 from pages.explore.canvas import message_problem, pack
 from pages.explore.edits import UNEXPECTED, edited
 from pages.explore.picture import picture
-from pages.explore.scene import scene_of
+from pages.explore.scene import Scene, scene_of
 from pages.state import session, undo
 from pages.state.choice import Choice
 from pages.state.context import Context, resolve
@@ -43,6 +43,8 @@ Message = Mapping[str, Any] | None
 #: While a control moves, a canonical fit may take this long; a preview is shown if the
 #: last one took longer.
 HELD_SECONDS = 0.1
+#: Messages that change nothing: what they ask for comes beside the picture.
+BACKGROUND = ("knots", "steps")
 
 
 def answer(message: Message) -> bytes:
@@ -105,7 +107,7 @@ def _follow(
     if not goes_on:
         undo.follow(live, before, context.choice, message)
     header["undo"] = context.once("undo", lambda: undo.next_undo(live))
-    if kind == "knots":
+    if kind in BACKGROUND:
         return
     if not dragging:
         live.released = context.choice
@@ -169,8 +171,8 @@ def _respond(
     """Fill in the answer to the message."""
     live = session.get().live
     scene = context.once("scene", lambda: scene_of(context, live))
-    if kind == "knots":
-        header.update(kind="knots", knots=path.knots(context, scene, message))
+    if kind in BACKGROUND:
+        header.update(kind=kind, **_pictures(context, scene, message, kind))
         return
     dragging = bool(message.get("dragging"))
     started = time.perf_counter()
@@ -206,6 +208,16 @@ def _respond(
         header["scene"] = scene.header
     if not dragging:
         session.show_url(context.choice)
+
+
+def _pictures(
+    context: Context, scene: Scene, message: Mapping[str, Any], kind: str
+) -> dict[str, Any]:
+    """What the browser asks for beside the picture, while nothing else goes on."""
+    if kind == "knots":
+        return {"knots": path.knots(context, scene, message)}
+    session.get().live.wait_for(fit := steps.recorded_fit(context))
+    return steps.steps(context, scene, message, fit)
 
 
 def _fitted(
@@ -264,7 +276,7 @@ def _canonical(
     """The canonical fit, or None with what its job says; whether it is canonical."""
     method = context.method
     fit = context.fit()
-    _wait_for(fit, live)
+    live.wait_for(fit)
     # Knots of a path that is slow to solve would keep the visitor waiting.
     live.quick = fit.task is None
     if stop and fit.task is not None:
@@ -286,12 +298,3 @@ def _canonical(
         "seconds": fit.task.seconds,
     }
     return None, job, False
-
-
-def _wait_for(fit: fits.Fit, live: Live) -> None:
-    """Wait for this fit and for no older one, which may end then."""
-    fit.join()
-    older = live.waits_for or fit
-    live.waits_for = fit
-    if older is not fit:
-        older.leave()

@@ -12,13 +12,13 @@ from pages.state.choice import MINE, Choice
 from pages.state.context import Context
 from pages.state.session import Live
 from pages.work import cache
+from pages.work.parts import PARTS
 from smpcore import figures
 from smpcore.datasets import shorten_name
 from smpcore.evaluation import class_numbers
 
 #: Rows that are drawn, at most; scores always count all of them.
 SHOWN_ROWS = 2000
-PARTS = ("train", "validation", "test")
 
 
 class Scene:

@@ -40,7 +40,8 @@ def forms(
     data, parts = made.data, {}
     for part in made.parts:
         truth = data.y[getattr(data.split, part)]
-        parts[part] = Rows(made.frame(part), truth, data.clusters(part))
+        of_rows = data.clusters(part), data.weights(part)
+        parts[part] = Rows(made.frame(part), truth, *of_rows)
     of = made.compiled, made.model, made.preparation, parts
     return compare_number_formats(*of, ranges, stop, progress)
 
@@ -73,7 +74,7 @@ def lines(
             last[title] = f"{plain_number(entry['always_the_training_median'], 6)}"
             last["number format"] = "training-median baseline"
         else:
-            share = entry["hits"] / entry["rows"]
+            share = entry.get("accuracy_weighted", entry["hits"] / entry["rows"])
             first[title] = f"{percent(share)} ({entry['hits']} of {entry['rows']})"
             last[title] = percent(entry["most_frequent_class"])
             last["number format"] = "majority-class baseline"

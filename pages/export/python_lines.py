@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from typing import Any
 
 from pages.state import table_store
@@ -48,7 +49,10 @@ def python_of_choice(context: Context) -> str:
         start = {param.name: param.start for param in info.params}
         changed = {n: v for n, v in choice.data_values.items() if v != start[n]}
         source = {"key": choice.data, "params": changed}
-    if context.task != context.table.task:
+    if choice.follow_up is not None:
+        source["event_within"] = astuple(choice.follow_up)
+        source["weighted"] = context.data.weights("train") is not None
+    elif context.task != context.table.task:
         source["two_classes"] = True
     if choice.forbidden:
         source["forbidden"] = choice.forbidden

@@ -20,7 +20,10 @@ from smpcore.datasets import plural
 ALL = "all classes"
 #: Right answers and wrong ones; faint enough for text of both themes.
 _COLOURS = "0, 114, 178", "213, 94, 0"
-_ROW_PIXELS = 44
+#: More classes have narrow cells, without the share.
+_FEW_CLASSES = 4
+#: Pixels of a row with many and with few classes, and of the table at most.
+_ROW_HEIGHTS, _HIGHEST = (35, 44), 640
 #: Cells that the list of cells offers, the most wrong answers first.
 _MOST_CELLS = 200
 
@@ -43,7 +46,7 @@ def section(rows: EvaluatedRows) -> None:
         matrix = of_classes(rows, positive)
     left, right = st.columns([5, 6])
     with left:
-        _draw(matrix)
+        _draw(matrix, weighted=rows.weights is not None)
         if rows.is_binary and not rows.fitted.code_size:
             operating_point.use(rows)
     with right:
@@ -54,39 +57,58 @@ def section(rows: EvaluatedRows) -> None:
     _cell(rows, matrix)
 
 
-def _draw(matrix: Matrix) -> None:
+def _draw(matrix: Matrix, weighted: bool) -> None:
     """The matrix as a table whose cells can be chosen, by mouse and by keyboard."""
     counts = matrix.counts
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    columns = [str(j) for j in range(counts.shape[1])]
-    texts = [
-        [f"{n:,} ({percent(s)})" for n, s in zip(*line, strict=True)]
-        for line in zip(counts, shares, strict=True)
-    ]
-    index = pd.Index([f"true {short_label(name)}" for name in matrix.names])
-    frame = pd.DataFrame(texts, pd.RangeIndex(len(index)), columns)
-    frame.insert(0, "truth", index)
-    style = frame.style.apply(lambda _: _styles(frame, shares), axis=None)
-    names = [
-        name if j >= len(matrix.names) else f"predicted {short_label(name)}"
-        for j, name in enumerate(matrix.predictions)
-    ]
-    config: dict[str, Any] = dict(zip(columns, names, strict=True))
+    is_small = len(counts) <= _FEW_CLASSES
+    frame, names = _cells(matrix, counts, shares, is_small)
+    row_height = _ROW_HEIGHTS[is_small]
     st.dataframe(
-        style,
+        frame.style.apply(lambda _: _styles(frame, shares), axis=None),
         key="confusion_matrix",
         hide_index=True,
-        row_height=_ROW_PIXELS,
-        column_config=config | {"truth": st.column_config.Column("", pinned=True)},
+        height=min(_HIGHEST, 40 + row_height * len(frame)),
+        row_height=row_height,
+        column_config=names,
         on_select=partial(_clicked, matrix),
         selection_mode="single-cell",
     )
     n = int(counts.sum())
-    fewer = f" The {len(index)} classes with the most wrong answers."
+    counted = " Rows are counted here; shares beside are weighted." * weighted
+    fewer = f" The {len(frame)} classes with the most wrong answers."
+    percent_of = "per cent" if is_small else "colour: share"
     st.caption(
-        f"{plural(n, 'row')} by true class; per cent of the true class. Click a cell "
-        f"to list its rows below.{fewer * (matrix.other == OTHER_CLASS)}"
+        f"{plural(n, 'row')} by true class; {percent_of} of the true class. Click a "
+        f"cell to list its rows below.{fewer * (matrix.other == OTHER_CLASS)}{counted}"
     )
+
+
+def _cells(
+    matrix: Matrix, counts: np.ndarray, shares: np.ndarray, is_small: bool
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Text of the cells, and what the columns, which have numbers, are called."""
+    columns = [str(j) for j in range(counts.shape[1])]
+    texts = [
+        [_text(*cell, is_small) for cell in zip(*line, strict=True)]
+        for line in zip(counts, shares, strict=True)
+    ]
+    words = ("true ", "predicted ") if is_small else ("", "")
+    frame = pd.DataFrame(texts, columns=columns)
+    frame.insert(0, "truth", [words[0] + short_label(name) for name in matrix.names])
+    names: dict[str, Any] = {
+        column: name if j >= len(matrix.names) else words[1] + short_label(name)
+        for j, (column, name) in enumerate(
+            zip(columns, matrix.predictions, strict=True)
+        )
+    }
+    corner = "" if is_small else "true, predicted"
+    return frame, names | {"truth": st.column_config.Column(corner, pinned=True)}
+
+
+def _text(count: int, share: float, is_small: bool) -> str:
+    """A count, with its share where there is room and anything to say."""
+    return f"{count:,} ({percent(share)})" if is_small and count else f"{count:,}"
 
 
 def _styles(frame: pd.DataFrame, shares: np.ndarray) -> pd.DataFrame:

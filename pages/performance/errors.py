@@ -11,7 +11,7 @@ from pages.performance import cases
 from pages.performance.rows import EvaluatedRows
 from pages.state import widget_state
 from pages.ui.quality import scored_part
-from pages.ui.readouts import TITLES, of_part
+from pages.ui.readouts import of_part
 from pages.ui.text import message
 from smpcore import figures
 from smpcore.evaluation import RegressionScores
@@ -22,7 +22,7 @@ def section(rows: EvaluatedRows) -> None:
     """Show each prediction beside the truth, and list the rows by their error."""
     answers = rows.scores[:, 0]
     scores = RegressionScores(rows.y, answers, rows.clusters)
-    lines = of_part(TITLES[rows.part], scores, rows.data)
+    lines = of_part(rows.part, scores, rows.data)
     # The page begins with the first line of the validation rows.
     for line in lines[rows.part == scored_part(rows.data) :]:
         message(st.markdown, f"{line['name']} {line['value']}: {line['detail']}.")

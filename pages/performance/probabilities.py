@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.performance import operating_point
 from pages.performance.rows import EvaluatedRows
-from pages.ui import calibration, readouts
+from pages.ui import calibration
 from pages.ui.elements import problems_shown, table
 from pages.ui.glossary import define
 from pages.ui.text import short_label
@@ -49,7 +49,13 @@ def section(rows: EvaluatedRows) -> None:
             return
         model = rows.model()
         calibration.offer(rows)
-        if model.calibration is not None:
+        if model.calibration is None:
+            st.caption(
+                "Refits the model on folds of the training rows; scores of the rows "
+                f"left out tell how often a score is right. {heading} are then shown "
+                "on every page."
+            )
+        else:
             (_classes if is_classifier else _numbers)(rows, model)
 
 
@@ -60,13 +66,12 @@ def _classes(rows: EvaluatedRows, model: PrototypeModel) -> None:
         positive = operating_point.positive_class(st.columns([1, 3])[0], rows)
         subject = f"of {short_label(model.classes[positive])}"
     known = rows.truth >= 0
-    truth, clusters = rows.truth[known], rows.clusters
-    clusters = None if clusters is None else clusters[known]
+    truth, of_rows = rows.truth[known], rows.dependence(known)
     tables, lines = {}, []
     for name, shares in _compared(rows, model).items():
         checked = event(shares[known], truth, positive)
-        tables[name] = reliability(*checked, clusters)
-        score, low, high = brier_score(shares[known], truth, clusters)
+        tables[name] = reliability(*checked, **of_rows)
+        score, low, high = brier_score(shares[known], truth, **of_rows)
         line = {"probabilities": name, "Brier score": score}
         line["95 % interval"] = f"{low:.3f}–{high:.3f}"
         error = calibration_error(tables[name])
@@ -75,7 +80,7 @@ def _classes(rows: EvaluatedRows, model: PrototypeModel) -> None:
     curve = None
     if rows.is_binary:
         checked = event(model.probabilities(rows.X)[known], truth, positive)
-        curve = decision_curve(*checked, clusters)
+        curve = decision_curve(*checked, **of_rows)
     del tables[BASELINE]
     _pictures(tables, curve, subject, plural(len(truth), f"{rows.part} row"))
     _source(model, rows)
@@ -84,7 +89,8 @@ def _classes(rows: EvaluatedRows, model: PrototypeModel) -> None:
 def _compared(rows: EvaluatedRows, model: PrototypeModel) -> dict[str, np.ndarray]:
     """Probabilities of every class: calibrated, not calibrated, and no model's."""
     trained = class_numbers(rows.data.of("train")[1], model.classes)
-    shares = np.bincount(trained) / len(trained)
+    shares = np.bincount(trained, rows.data.weights("train"))
+    shares = shares / shares.sum()
     named = rows.data.named(rows.part)[0]
     return {
         CALIBRATED: model.probabilities(rows.X),
@@ -119,12 +125,13 @@ def _pictures(
 def _source(model: PrototypeModel, rows: EvaluatedRows) -> None:
     """Which rows the calibration was learned on, and what the intervals are."""
     summed = "" if rows.is_binary else ", summed over the classes"
-    dependent = readouts.cluster_summary(rows.data)
+    dependent = rows.data.cluster_note
+    weights = rows.data.weight_note
     st.caption(
         f"{calibration.basis(model)} Brier score: mean squared error{summed}; "
-        f"Student's 95 % interval{dependent}; shares have Wilson's. If the method or "
-        "its parameters were chosen on the validation rows, their results are "
-        "optimistic."
+        f"Student's 95 % interval{dependent}{weights}; shares have Wilson's. If the "
+        "method or its parameters were chosen on the validation rows, their results "
+        "are optimistic."
     )
 
 
@@ -138,7 +145,7 @@ def _numbers(rows: EvaluatedRows, model: PrototypeModel) -> None:
         half = f"± {plain_number(line.half_width)}"
         lines.append({"Prediction interval": name, "width": half, "covers": covered})
     table(lines)
-    dependent = readouts.cluster_summary(rows.data)
+    dependent = rows.data.cluster_note
     st.caption(
         f"{calibration.basis(model)} Covers: {rows.part} rows, with Wilson's 95 % "
         f"interval{dependent}. Prediction intervals are split conformal: they assume "

@@ -12,7 +12,7 @@ from pages.performance.rows import EvaluatedRows
 from pages.state import session
 from pages.ui.elements import table
 from pages.ui.glossary import define
-from pages.ui.readouts import cluster_summary, percent
+from pages.ui.readouts import percent
 from smpcore.datasets import plain_number
 from smpcore.evaluation import (
     Rate,
@@ -25,7 +25,8 @@ from smpcore.evaluation import (
 
 def class_table(rows: EvaluatedRows) -> None:
     """Recall and precision of every class with their intervals."""
-    frame = class_rates(rows.truth, rows.answers, rows.fitted.classes, rows.clusters)
+    classes = rows.fitted.classes
+    frame = class_rates(rows.truth, rows.answers, classes, **rows.dependence())
     lines = {
         "class": frame["class"],
         "rows": frame["rows"],
@@ -38,10 +39,11 @@ def class_table(rows: EvaluatedRows) -> None:
             for share, low, high in of_name
         ]
     table(lines)
-    hits = rate(rows.truth == rows.answers, rows.clusters)
+    hits = rate(rows.truth == rows.answers, **rows.dependence())
     st.caption(
         f"Accuracy {percent(hits.share)} ({hits.hits:,} of {hits.n:,}, 95 % interval "
-        f"{_interval(*hits.interval)}). Wilson intervals{cluster_summary(rows.data)}."
+        f"{_interval(*hits.interval)}). Wilson intervals{rows.data.cluster_note}"
+        f"{rows.data.weight_note}."
     )
 
 
@@ -50,7 +52,7 @@ def rate_table(rows: EvaluatedRows, matrix: Matrix, place: Any) -> None:
     known = matrix.truth >= 0
     truth, right = matrix.truth == 0, matrix.truth == matrix.said
     sure = known & (matrix.said < 2)
-    share = float(truth[known].mean()) if known.any() else np.nan
+    share = rate(truth[known], **rows.dependence(known)).share
     digest, kept = rows.data.dataset.digest, session.get().results
     prevalence = place.number_input(
         "Prevalence, %",
@@ -64,7 +66,7 @@ def rate_table(rows: EvaluatedRows, matrix: Matrix, place: Any) -> None:
     kept["prevalence"] = digest, prevalence
     part = share if prevalence is None else prevalence / 100
     counted = [
-        rate(right[chosen], None if rows.clusters is None else rows.clusters[chosen])
+        rate(right[chosen], **rows.dependence(chosen))
         for chosen in (truth & sure, ~truth & sure, sure)
     ]
     lines = [
@@ -73,16 +75,16 @@ def rate_table(rows: EvaluatedRows, matrix: Matrix, place: Any) -> None:
         *_predictive(counted, part),
         _line("Accuracy", counted[2]),
     ]
-    units = None if rows.clusters is None else rows.clusters[known]
-    area, low, high = roc_area(matrix.margin[known], truth[known], units)
+    of_known = rows.dependence(known)
+    area, low, high = roc_area(matrix.margin[known], truth[known], **of_known)
     if np.isfinite(area):
         ends = f"{low:.3f}–{high:.3f}"
         lines.append(_text("AUC", f"{area:.3f}", ends, "at every threshold"))
     table(lines)
     st.caption(
-        f"Wilson intervals{cluster_summary(rows.data)}; predictive values by Bayes' "
+        f"Wilson intervals{rows.data.cluster_note}; predictive values by Bayes' "
         "rule with the prevalence taken as known (Mercaldo's logit intervals); AUC by "
-        "DeLong's method.",
+        f"DeLong's method{rows.data.weight_note}.",
         help=define("Predictive value", "ROC"),
     )
 

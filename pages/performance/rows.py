@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -52,6 +53,16 @@ class EvaluatedRows(Context):
     def clusters(self) -> np.ndarray | None:
         """Which of them depend on each other."""
         return self.data.clusters(self.part)
+
+    @property
+    def weights(self) -> np.ndarray | None:
+        """Their weights, of a question of time to event."""
+        return self.data.weights(self.part)
+
+    def dependence(self, chosen: Any = slice(None)) -> dict[str, np.ndarray | None]:
+        """Clusters and weights of some of them, as measures take them."""
+        of_rows = {"clusters": self.clusters, "weights": self.weights}
+        return {k: None if of is None else of[chosen] for k, of in of_rows.items()}
 
     @property
     def title(self) -> str:

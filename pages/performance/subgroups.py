@@ -13,7 +13,7 @@ from pages.performance.rows import EvaluatedRows
 from pages.state import session, widget_state
 from pages.ui.elements import download, problems_shown, table
 from pages.ui.glossary import define
-from pages.ui.readouts import cluster_summary, percent
+from pages.ui.readouts import percent
 from pages.ui.text import escape_markdown, message, short_label
 from smpcore import figures
 from smpcore.datasets import list_names, plain_number
@@ -60,8 +60,9 @@ def section(rows: EvaluatedRows) -> None:
     with problems_shown():
         grouping = group_rows(rows.data.dataset, column, rows.data.split.train)
         measure = measures[options.index(chosen)]
-        _show(rows, measure, subgroups(grouping, rows.rows, [measure], rows.clusters))
-        everything = partial(subgroups, grouping, rows.rows, measures, rows.clusters)
+        of_rows = rows.dependence()
+        _show(rows, measure, subgroups(grouping, rows.rows, [measure], **of_rows))
+        everything = partial(subgroups, grouping, rows.rows, measures, **of_rows)
         download(
             "Download all measures as CSV",
             lambda: everything().to_csv(index=False).encode(),
@@ -96,7 +97,9 @@ def _measures(rows: EvaluatedRows) -> list[RowMeasure]:
 
 def _show(rows: EvaluatedRows, measure: RowMeasure, lines: pd.DataFrame) -> None:
     """Draw the groups, and say which differ, how sure that is and of how few rows."""
-    overall = float(np.nanmean(measure.values))
+    known = np.isfinite(measure.values)
+    weights = rows.dependence(known)["weights"]
+    overall = float(np.average(measure.values[known], weights=weights))
     n_groups = len(lines)
     value = percent(overall) if measure.is_share else plain_number(overall)
     message(st.markdown, f"{measure.name} of all {rows.title}: {value}.")
@@ -115,8 +118,8 @@ def _show(rows: EvaluatedRows, measure: RowMeasure, lines: pd.DataFrame) -> None
         tests = "Differences from all other rows: Welch's t test"
     st.caption(
         f"Intervals hold together for the {n_groups} groups (Bonferroni: each at "
-        f"{plain_number(100 - 100 * LEVEL / n_groups)} %{cluster_summary(rows.data)}). "
-        f"{tests}, "
+        f"{plain_number(100 - 100 * LEVEL / n_groups)} %{rows.data.cluster_note}"
+        f"{rows.data.weight_note}). {tests}, "
         f"corrected for the number of groups (Holm).{moved}",
         help=define("Simultaneous interval", "p (Holm)"),
     )

@@ -14,7 +14,7 @@ from pages.performance import operating_point
 from pages.performance.operating_point import OperatingPoint
 from pages.performance.rows import EvaluatedRows
 from pages.state import session, widget_state
-from pages.ui import calibration, readouts
+from pages.ui import calibration
 from pages.ui.elements import problems_shown, table
 from pages.ui.glossary import define
 from smpcore import figures
@@ -48,7 +48,7 @@ def _curves(rows: EvaluatedRows) -> None:
     sign = 1 if positive else -1
     margin = sign * rows.margin
     truth = rows.y == rows.fitted.classes[positive]
-    points = operating_points(margin, truth)
+    points = operating_points(margin, truth, rows.weights)
     rule, way = _rule(columns[1:3], rows, positive)
     wanted = columns[3].number_input(
         "Maximum error rate, %",
@@ -66,22 +66,37 @@ def _curves(rows: EvaluatedRows) -> None:
         if scores is None:
             return
         lead = scores[:, positive] - scores[:, 1 - positive]
-        scored = np.isfinite(lead)
         truths = rows.data.of("train")[1] == rows.fitted.classes[positive]
-        lead, lead_truth, n_scored = lead[scored], truths[scored], int(scored.sum())
-        if rule:
-            threshold = rule(operating_points(lead, lead_truth))
-        band = band_for_error(reject_curve(lead, lead_truth, threshold), wanted / 100)
+        of_rule = rule or (lambda _: threshold)
+        weights, n_scored = rows.data.weights("train"), int(np.isfinite(lead).sum())
+        threshold, band = _chosen(lead, truths, weights, of_rule, wanted / 100)
     label = str(rows.fitted.classes[positive])
     words = _chosen_by(label, way, wanted if wanted < 100 else None, n_scored)
     point = OperatingPoint(sign * threshold, band, words)
     operating_point.set_current(rows.key, point)
     _rates(rows, margin, truth, (threshold, band))
     st.caption(_source(n_scored, rows, rule is not None))
-    curve = reject_curve(margin, truth, threshold)
-    area = area_in_words(margin, truth, rows.clusters)
+    curve = reject_curve(margin, truth, threshold, rows.weights)
+    area = area_in_words(margin, truth, **rows.dependence())
     _pictures(points, curve, (threshold, band), area, rows)
     operating_point.use(rows)
+
+
+def _chosen(
+    lead: np.ndarray,
+    truth: np.ndarray,
+    weights: np.ndarray | None,
+    rule: Callable[[pd.DataFrame], float],
+    wanted: float,
+) -> tuple[float, float]:
+    """Threshold and band of the training rows that have an out-of-fold score."""
+    scored = np.isfinite(lead)
+    lead, truth = lead[scored], truth[scored]
+    weights = None if weights is None else weights[scored]
+    threshold = rule(operating_points(lead, truth, weights))
+    return threshold, band_for_error(
+        reject_curve(lead, truth, threshold, weights), wanted
+    )
 
 
 def _pictures(
@@ -115,10 +130,10 @@ def _pictures(
 
 
 def area_in_words(
-    margin: np.ndarray, truth: np.ndarray, clusters: np.ndarray | None
+    margin: np.ndarray, truth: np.ndarray, **of_rows: np.ndarray | None
 ) -> str:
     """The area under the ROC curve in words."""
-    share, low, high = roc_area(margin, truth, clusters)
+    share, low, high = roc_area(margin, truth, **of_rows)
     if np.isnan(share):
         return ""
     return f" AUC {share:.3f}, 95 % interval {low:.3f} to {high:.3f} (DeLong's)."
@@ -174,7 +189,7 @@ def _rates(
         f"{sure.sum()} of {len(margin)} {rows.title} are predicted, "
         f"{(yes != truth)[sure].sum()} of them wrong."
     )
-    for name, rate in rates_at(margin, truth, *moved, rows.clusters).items():
+    for name, rate in rates_at(margin, truth, *moved, **rows.dependence()).items():
         low, high = rate.interval
         words += f" {name.capitalize()}: " + (
             f"{100 * rate.share:.0f} % ({rate.hits} of {rate.n}, 95 % interval "
@@ -182,6 +197,8 @@ def _rates(
             if rate.n
             else "no row of that class is predicted."
         )
+    if rows.data.weight_summary:
+        words += f" {rows.data.weight_summary.capitalize()}."
     st.markdown(words)
 
 
@@ -199,7 +216,7 @@ def _source(n_scored: int, rows: EvaluatedRows, by_rule: bool) -> str:
     if not by_rule:
         chosen += f"A threshold that is set by hand is chosen on the {rows.title}. "
     return (
-        f"{chosen}Wilson intervals{readouts.cluster_summary(rows.data)}. If the method "
+        f"{chosen}Wilson intervals{rows.data.cluster_note}. If the method "
         "or its parameters were chosen on the validation rows, their results are "
         "optimistic; those of the test rows are not."
     )

@@ -45,10 +45,15 @@ def accuracies(context: ModelContext, card: ScoreCard) -> list[str]:
     for part in context.open_parts:
         X, y = context.data.of(part)
         if len(y):
-            right = [np.mean(one.predict(X) == y) for one in (card, context.model)]
+            weights = context.data.weights(part)
+            right = [
+                np.average(one.predict(X) == y, weights=weights)
+                for one in (card, context.model)
+            ]
             sentences.append(
                 f"{TITLES[part]}: accuracy of the card {percent(right[0])}, of the "
-                f"model {percent(right[1])} ({len(y)} rows)."
+                f"model {percent(right[1])} ({len(y)} rows"
+                f"{context.data.weight_note})."
             )
     return sentences
 

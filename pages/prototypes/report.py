@@ -17,8 +17,7 @@ from pages.prototypes.portraits import lines
 from pages.prototypes.report_sections import opened, sections
 from pages.ui import readouts
 from pages.ui.elements import download
-from pages.ui.readouts import TITLES
-from smpcore import evaluate, report
+from smpcore import report
 from smpcore.explain import nearest_examples
 from smpcore.report import Calculator, Page, typical_row
 
@@ -129,13 +128,15 @@ def facts_of(context: ModelContext) -> dict[str, str]:
         "Method": context.method.title,
         "Parameters": values,
     }
+    if (asks := data.dataset.follow_up) is not None:
+        facts["Question"] = f"{asks.title}? {asks.rule}"
     if choice.forbidden:
         facts["Forbidden features"] = ", ".join(choice.forbidden)
     if len(data.split.test):
         facts["Test set opened"] = opened(context)
     for part in context.open_parts:
-        scores = evaluate(context.model, *data.of(part), data.clusters(part))
-        for entry in readouts.of_part(TITLES[part], scores, data):
+        scores = data.evaluate(context.model, part)
+        for entry in readouts.of_part(part, scores, data):
             facts[entry["name"]] = f"{entry['value']} ({entry['detail']})"
     return facts
 

@@ -34,9 +34,9 @@ def _confusion(context: ModelContext, _: bool) -> Section | None:
 
 
 def _rows(context: ModelContext, parts: list[str]) -> dict[str, tuple]:
-    """Inputs, labels and clusters of the rows of parts, by their titles."""
+    """Inputs, labels, clusters and weights of the rows of parts, by their titles."""
     data = context.data
-    return {TITLES[p]: (*data.of(p), data.clusters(p)) for p in parts}
+    return {TITLES[p]: (*data.of(p), data.clusters(p), data.weights(p)) for p in parts}
 
 
 def _calibration(context: ModelContext, _: bool) -> Section | None:
@@ -73,7 +73,7 @@ def _subgroups(context: ModelContext, _: bool) -> Section | None:
     if model.classes is not None and model.calibration is not None:
         probabilities = model.probabilities(X)
     measures = row_measures(model, X, y, probabilities)
-    rows = getattr(data.split, part), measures, data.clusters(part)
+    rows = getattr(data.split, part), measures, data.clusters(part), data.weights(part)
     try:
         grouping = group_rows(data.dataset, column, data.split.train)
     except SmpcoreError as problem:

@@ -15,7 +15,7 @@ from pages.ui.progress import is_waiting
 from pages.work import study_pool
 from pages.work.tasks import Task
 from smpcore import SmpcoreError, figures, stability
-from smpcore.evaluation import FEWEST_REFITS, Stability, refits
+from smpcore.evaluation import FEWEST_REFITS, Stability, TrainingRows, refits
 
 N_REFITS = 100
 _MOST_LINES = 50
@@ -54,9 +54,9 @@ def _job(context: ModelContext) -> Task:
     data, model = context.data, context.model
     values, task = context.values, data.dataset.task
     method = context.method
-    X, y = data.of("train")
-    groups = data.clusters("train")
-
+    sample = TrainingRows(
+        *data.of("train"), data.clusters("train"), data.weights("train")
+    )
     make = partial(method.estimator, values, task)
 
     def work(
@@ -66,7 +66,7 @@ def _job(context: ModelContext) -> Task:
         try:
             with study_pool.executor_for(data.dataset) as executor:
                 where = {"executor": executor, "stop": stop}
-                for other in refits(make, X, y, groups, n_refits=N_REFITS, **where):
+                for other in refits(make, sample, n_refits=N_REFITS, **where):
                     models.append(other)
                     progress[0] = len(models) / N_REFITS
         except SmpcoreError:

@@ -9,8 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from smpcore import METHODS, list_datasets
+from smpcore.datasets import FollowUp
 
 BUNDLED = {info.key: info for info in list_datasets()}
+#: What a choice of other data begins with: the question of their own target.
+NO_QUESTION: dict[str, Any] = {"two_classes": False, "follow_up": None}
 #: In place of a bundled key: the visitor's own table.
 MINE = "mine"
 
@@ -27,6 +30,8 @@ class Choice:
         Parameters of a generated data set.
     two_classes : bool
         A number to predict is cut at its mean.
+    follow_up : FollowUp or None
+        A question of time to event, asked in place of the table's own target.
     token : str
         Of the visitor's own table.
     others : tuple of str
@@ -58,6 +63,7 @@ class Choice:
     data: str = "moons"
     data_values: dict[str, Any] = field(default_factory=dict)
     two_classes: bool = False
+    follow_up: FollowUp | None = None
     token: str = ""
     others: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()

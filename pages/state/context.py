@@ -17,7 +17,7 @@ from pages.work import cache, fits, sources
 from pages.work.memo import pairs
 from pages.work.training_scores import TrainingScores, training_scores
 from smpcore import METHODS, Dataset, PrototypeModel
-from smpcore.datasets import Split, plain_number
+from smpcore.datasets import Split, answered, plain_number
 from smpcore.evaluation import at_threshold
 from smpcore.methods import Method
 from smpcore.parameters import Param
@@ -55,11 +55,8 @@ class Context:
 
     @property
     def whole(self) -> Dataset:
-        """The same with the question that is asked of it: its number may be cut."""
-        table = self.table
-        if self.choice.two_classes and table.task == "regression":
-            return cache.two_classes(table)
-        return table
+        """The same with the question that is asked of it."""
+        return cache.asked(self.table, self.choice.follow_up, self.choice.two_classes)
 
     @property
     def dataset(self) -> Dataset:
@@ -70,8 +67,9 @@ class Context:
     @property
     def task(self) -> str:
         """What the data ask for."""
-        if self.choice.data in BUNDLED and not self.choice.two_classes:
-            return BUNDLED[self.choice.data].task
+        choice = self.choice
+        if choice.data in BUNDLED and not (choice.two_classes or choice.follow_up):
+            return BUNDLED[choice.data].task
         return self.whole.task
 
     @cached_property
@@ -82,6 +80,13 @@ class Context:
             shares = chosen.validation, chosen.test, chosen.seed
             division = cache.split_of(self.whole, *shares)
         return cache.parts(self.dataset, division)
+
+    @property
+    def methods(self) -> dict[str, Method]:
+        """Methods that can learn these data: rows may have weights."""
+        weighted = self.choice.follow_up and answered(self.whole)[1].any()
+        able = {k: m for k, m in METHODS.items() if self.task in m.estimators}
+        return {k: m for k, m in able.items() if m.takes_weights or not weighted}
 
     @cached_property
     def method(self) -> Method:
@@ -108,6 +113,7 @@ class Context:
         chosen = self.choice
         data = chosen.data, sorted(chosen.data_values.items()), chosen.token
         data = (*data, chosen.two_classes, *chosen.forbidden)
+        data += (chosen.follow_up,) * (chosen.follow_up is not None)
         parts = chosen.validation, chosen.test, chosen.seed
         model = chosen.method, sorted(self.values.items())
         words = repr((data, parts, model)).encode()

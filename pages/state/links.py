@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from pages.state.context import resolve
 from pages.state.validation import validated
 from pages.work import sources
 from smpcore import METHODS, SmpcoreError
-from smpcore.datasets import forbiddable, list_names
+from smpcore.datasets import FollowUp, forbiddable, list_names
 from smpcore.parameters import Param
 
 SHARE = Param("share", "share", "linear", 0.0, 0.6)
@@ -59,6 +59,9 @@ def write_url(choice: Choice) -> dict[str, str]:
         query["mine"] = choice.token
     if choice.two_classes:
         query["two"] = "1"
+    if choice.follow_up:
+        question = list(astuple(choice.follow_up))
+        query["within"] = json.dumps(question, ensure_ascii=False)
     if choice.forbidden:
         query["without"] = json.dumps(choice.forbidden, ensure_ascii=False)
     if choice.method != start.method:
@@ -105,6 +108,8 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
     choice = Choice(view=_read_view(query, notices))
     choice = _read_data(choice, query, notices)
     choice = replace(choice, two_classes=query.get("two") == "1")
+    if "within" in query:
+        choice = _within(choice, query["within"], notices)
     method = query.get("method", choice.method)
     if method not in METHODS:
         notices.append("The link names an unknown method.")
@@ -170,12 +175,34 @@ def _read_opened(choice: Choice, query: Mapping[str, str]) -> Choice:
 def _names(choice: Choice) -> set[str]:
     """What a link to this choice may set."""
     names = {"data", "mine", "two", "method", "validation", "test", "seed", "opened"}
-    names |= {"open", "without"} | {param.name for param in OPERATING}
+    names |= {"open", "without", "within"} | {param.name for param in OPERATING}
     names |= {param.name for param in resolve(choice).params}
     if choice.data in BUNDLED:
         names |= {f"d.{param.name}" for param in BUNDLED[choice.data].params}
     places = {f"v.at{index}" for index in choice.view.get("at", {})}
     return names | {"v.kind", "v.first", "v.second"} | places
+
+
+def _within(choice: Choice, text: str, notices: list[str]) -> Choice:
+    """The choice with the question of time to event that the link asks."""
+    try:
+        *names, horizon = json.loads(text)
+        question = FollowUp(*names, float(horizon))
+    except (ValueError, TypeError, RecursionError):
+        names = ()
+    if not names or not all(isinstance(name, str) for name in names):
+        notices.append(
+            'The link should ask about time to event as in ["months", "death", "1", '
+            "24]; the table's own target is predicted."
+        )
+        return choice
+    wanted = replace(choice, follow_up=question)
+    try:
+        _ = resolve(wanted).whole
+    except SmpcoreError as error:
+        notices.append(f"The link was not understood in one place: {error}")
+        return choice
+    return wanted
 
 
 def _without(choice: Choice, text: str, notices: list[str]) -> Choice:

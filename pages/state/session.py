@@ -68,6 +68,19 @@ class Live:
     waits_for: Any = None
     cautions: list[str] = field(default_factory=list)
 
+    def wait_for(self, fit: Any) -> None:
+        """Wait for this fit and for no older one, which may end then.
+
+        Parameters
+        ----------
+        fit : Fit
+        """
+        fit.join()
+        older = self.waits_for or fit
+        self.waits_for = fit
+        if older is not fit:
+            older.leave()
+
 
 @dataclass
 class Session:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pages.state.choice import Choice
-from pages.state.context import resolve
-from smpcore import METHODS
+from pages.state.context import Context, resolve
+from smpcore import SmpcoreError
 from smpcore.datasets import forbiddable, list_names
 
 #: What the target of a task is, in words.
@@ -28,6 +28,10 @@ def validated(choice: Choice) -> tuple[Choice, str]:
         If its data are gone.
     """
     context = resolve(choice)
+    if choice.follow_up and (problem := _problem(context)):
+        choice, changes = validated(replace(choice, follow_up=None))
+        words = f"The question of time to event no longer fits the table: {problem}"
+        return choice, f"{words} {changes}".strip()
     known = forbiddable(context.whole) if choice.forbidden else {}
     allowed_names = tuple(name for name in known if name in choice.forbidden)
     allowed_names = allowed_names if len(allowed_names) < len(known) else ()
@@ -37,8 +41,10 @@ def validated(choice: Choice) -> tuple[Choice, str]:
         words = f"No longer forbidden, as the columns have changed: {names}."
         return choice, f"{words} {changes}".strip()
     method, wanted = context.method, ANSWERS[context.task]
-    if context.task not in method.estimators:
-        other = next(m for m in METHODS.values() if context.task in m.estimators)
+    if choice.method not in context.methods:
+        other = next(iter(context.methods.values()))
+        if context.task in method.estimators:
+            wanted += " from rows with weights"
         words = f"{method.title} does not predict {wanted}, as this data set "
         words += f"requires; {other.title} is used instead."
         return replace(choice, method=other.key, values={}), words
@@ -49,3 +55,13 @@ def validated(choice: Choice) -> tuple[Choice, str]:
     left = ", ".join(dict.fromkeys(param.label for param in lost))
     words = f"Settings not used when predicting {wanted}: {left}."
     return replace(choice, values=allowed), words
+
+
+def _problem(context: Context) -> str:
+    """Why the question cannot be asked of the table; empty if it can."""
+    _ = context.table  # if it is gone, that is what is raised
+    try:
+        _ = context.whole
+    except SmpcoreError as error:
+        return str(error)
+    return ""

@@ -83,7 +83,7 @@ def section(data: cache.Parts) -> Opened | None:
     drawn = session.remembered(
         "batch_folds",
         (file.id, data.split.key),
-        lambda: len(folds(data.dataset, data.split.train, n_folds)),
+        lambda: len(folds(data.dataset, data.split.with_censored, n_folds)),
     )
     message(st.caption, _summary(opened))
     return replace(opened, n_folds_drawn=drawn)

@@ -153,7 +153,7 @@ def rivals(points: pd.DataFrame) -> str:
 
 def repeats(request: SweepRequest, result: SweepResult) -> str:
     """How often the folds were drawn, and how often Refine draws them."""
-    most = n_draws(request.data.dataset, request.data.split.train)
+    most = n_draws(request.data.dataset, request.data.split.with_censored)
     if most == 1:
         return ""
     now = int(result.table["repeat"].max()) + 1

@@ -133,7 +133,7 @@ def help_text(model: PrototypeModel) -> str:
 def readout(model: PrototypeModel, data: Parts, part: str) -> tuple[str, str, str, str]:
     """Name, value, detail and help of a line about a calibration, on rows of a part."""
     X, y = data.of(part)
-    clusters = data.clusters(part)
+    of_rows = data.clusters(part), data.weights(part)
     if model.classes is None:
         low, high = model.intervals(X, COVERAGE).T
         covered = int(((low <= y) & (y <= high)).sum())
@@ -146,7 +146,8 @@ def readout(model: PrototypeModel, data: Parts, part: str) -> tuple[str, str, st
             help_text(model),
         )
     known = class_numbers(y, model.classes)
-    score, low, high = brier_score(model.probabilities(X), known, clusters)
+    score, low, high = brier_score(model.probabilities(X), known, *of_rows)
     detail = f"Brier score of {plural(len(y), f'{part} row')}, 95 % interval "
     detail += f"{low:.3f}–{high:.3f}"
+    detail += data.weight_note
     return "Calibrated probabilities", f"{score:.3f}", detail, help_text(model)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -45,8 +45,9 @@ class Rows:
         Position in the table -> what is known of the row.
     training : ndarray of int, shape (n_samples,), optional
         Position of each row among the training rows; -1: it is none.
-    frozen : list of int
-        Features that the smallest change leaves as they are.
+    frozen : list of int, optional
+        Features that the smallest change leaves as they are; by default those of the
+        columns that cannot be changed.
     """
 
     frame: pd.DataFrame
@@ -55,7 +56,7 @@ class Rows:
     table: str
     facts: Callable[[int], Mapping[str, str]]
     training: np.ndarray | None = None
-    frozen: list[int] = field(default_factory=list)
+    frozen: list[int] | None = None
 
     def explained(self, explainer: CaseExplainer, i: int) -> Case:
         """The case of the row that is the i-th of those to choose from."""

@@ -9,14 +9,20 @@ from typing import Any
 import numpy as np
 
 from pages.state import session, user_tables
-from pages.state.choice import BUNDLED, MINE, Choice, view_kinds
+from pages.state.choice import BUNDLED, MINE, NO_QUESTION, Choice, view_kinds
 from pages.state.context import Context, SliderRanges, resolve
 from pages.state.validation import ANSWERS
 from pages.work import sources
 from smpcore import METHODS, SmpcoreError
-from smpcore.datasets import shorten_name
+from smpcore.datasets import FollowUp, horizons, shorten_name
 from smpcore.parameters import Param
 
+#: Name of the slider of a question of time to event.
+WITHIN = "within"
+_WITHIN_HELP = (
+    "Rows that were censored before this time have no answer and are not used; the "
+    "others are weighted for them."
+)
 #: Sliders for features that stand still in an axis view, at most.
 MAX_SLICES = 12
 
@@ -52,11 +58,10 @@ def _set(choice: Choice, name: str, value: Any) -> Choice:
         choice = (
             user_tables.show(choice, token) if mine else replace(choice, data=value)
         )
-        choice = replace(choice, data_values={}, two_classes=False)
+        choice = replace(choice, data_values={}, **NO_QUESTION)
         return replace(choice, view={}, open_test=False, forbidden=())
     if name == "method":
-        able = METHODS[value].estimators if value in METHODS else ()
-        if resolve(choice).task not in able:
+        if value not in resolve(choice).methods:
             raise SmpcoreError("method should be one of the listed methods.")
         return replace(choice, method=value, values={})
     if name == "open_test":
@@ -65,6 +70,8 @@ def _set(choice: Choice, name: str, value: Any) -> Choice:
             digest = resolve(choice).table.digest
             opened[digest] = opened.get(digest, 0) + 1
         return replace(choice, open_test=bool(value), opened=opened)
+    if name == WITHIN and choice.follow_up is not None:
+        return replace(choice, follow_up=_within(choice, value))
     group, _, inner = name.partition(".")
     if group == "d" and choice.data in BUNDLED:
         param = _named(BUNDLED[choice.data].params, inner)
@@ -76,6 +83,24 @@ def _set(choice: Choice, name: str, value: Any) -> Choice:
         )
     param = _named(resolve(choice).params, name)
     return replace(choice, values={**choice.values, name: param.clean(value)})
+
+
+def _within(choice: Choice, value: Any) -> FollowUp:
+    """The question of time to event, with the horizon that a slider says."""
+    asks = choice.follow_up
+    *_, step = horizons(resolve(choice).table, asks)
+    number = _horizon_param(choice).clean(value)
+    return replace(asks, horizon=round(round(number / step) * step, 9))
+
+
+def _horizon_param(choice: Choice) -> Param:
+    """The slider of the time within which the event is asked for."""
+    asks = choice.follow_up
+    low, high, *_ = horizons(resolve(choice).table, asks)
+    low, high = min(low, asks.horizon), max(high, asks.horizon)
+    unit = shorten_name(asks.unit or asks.time, 20)
+    label = f"{shorten_name(asks.event, 20)} within ({unit})"
+    return Param(WITHIN, label, "linear", low, high, help=_WITHIN_HELP)
 
 
 def _named(params: tuple[Param, ...], name: str) -> Param:
@@ -158,10 +183,16 @@ def _data_rows(context: Context) -> list[dict[str, Any]]:
         for param in BUNDLED[choice.data].params:
             value = choice.data_values.get(param.name, param.start)
             rows.append(_control(param, f"d.{param.name}", "data", value))
-    able = [(key, m.title) for key, m in METHODS.items() if task in m.estimators]
-    rows.append(_picker("method", "Method", "method", choice.method, able))
-    if missing := [m.title for m in METHODS.values() if task not in m.estimators]:
+    if choice.follow_up is not None:
+        param = _horizon_param(choice)
+        rows.append(_control(param, WITHIN, "data", choice.follow_up.horizon))
+    able = context.methods
+    titles = [(key, method.title) for key, method in able.items()]
+    rows.append(_picker("method", "Method", "method", choice.method, titles))
+    if missing := [m.title for key, m in METHODS.items() if key not in able]:
         target = ANSWERS[task]
+        if choice.follow_up is not None:
+            target += " from rows with weights"
         rows[-1]["remark"] = (
             f"This data set needs a method that predicts {target}. Not available: "
             f"{', '.join(missing)}."

@@ -16,7 +16,7 @@ from pages.state import session
 from pages.state.choice import Choice
 from pages.state.context import Context, resolve
 from pages.work import cache, fits
-from smpcore import PrototypeModel, SmpcoreError, compile_model, evaluate, export
+from smpcore import PrototypeModel, SmpcoreError, compile_model, export
 from smpcore.codegen import (
     CompiledModel,
     Counts,
@@ -200,9 +200,7 @@ def _provenance(context: Context, estimator: Any) -> dict[str, Any]:
     """Where the model comes from; no date, so that the bytes repeat."""
     choice, data = context.choice, context.data
     accuracy = {
-        part: measured(
-            evaluate(estimator.model_, *data.of(part), data.clusters(part)), data
-        )
+        part: measured(data.evaluate(estimator.model_, part), data)
         for part in context.open_parts
     }
     return {
@@ -213,6 +211,7 @@ def _provenance(context: Context, estimator: Any) -> dict[str, Any]:
             "test": data.split.test_share,
             "key": data.split.key,
         },
+        **_question(data),
         "forbidden": list(choice.forbidden),
         "method": context.method.title,
         "parameters": context.values,
@@ -225,6 +224,12 @@ def _provenance(context: Context, estimator: Any) -> dict[str, Any]:
         "test_set_opened": context.times_opened,
         "versions": {name: version(name) for name in VERSIONS},
     }
+
+
+def _question(data: cache.Parts) -> dict[str, str]:
+    """The question of time to event, in words; empty of other data."""
+    asks = data.dataset.follow_up
+    return {} if asks is None else {"question": f"{asks.title}? {asks.rule}"}
 
 
 def measured(scores: Scores | RegressionScores, data: cache.Parts) -> dict[str, Any]:
@@ -241,6 +246,8 @@ def measured(scores: Scores | RegressionScores, data: cache.Parts) -> dict[str, 
     dict
     """
     about = {"interval_note": data.cluster_summary} if data.cluster_summary else {}
+    if data.row_weights is not None:
+        about["weights_note"] = data.weight_summary
     if isinstance(scores, Scores):
         return scores.as_dict() | about
     return scores.as_dict(float(np.median(data.of("train")[1]))) | about

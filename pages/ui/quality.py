@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pages.ui.readouts import TITLES, of_part
+from pages.ui.readouts import of_part
 from pages.work import cache
-from smpcore import PrototypeModel, evaluate
+from smpcore import PrototypeModel
 from smpcore.datasets import list_names
 from smpcore.evaluation import RegressionScores, Scores
 
@@ -14,7 +14,7 @@ from smpcore.evaluation import RegressionScores, Scores
 def quality_of(model: PrototypeModel, data: cache.Parts) -> str:
     """How good a model is beside one and the same answer to all rows, in sentences."""
     part = scored_part(data)
-    return quality(evaluate(model, *data.of(part), data.clusters(part)), data)
+    return quality(data.evaluate(model, part), data)
 
 
 def scored_part(data: cache.Parts) -> str:
@@ -25,7 +25,7 @@ def scored_part(data: cache.Parts) -> str:
 def quality(scores: Scores | RegressionScores, data: cache.Parts) -> str:
     """How good these scores of `scored_part` are, in sentences."""
     part = scored_part(data)
-    entry = of_part(TITLES[part], scores, data)[0]
+    entry = of_part(part, scores, data)[0]
     words = f"{entry['name']} {entry['value']}: {entry['detail']}."
     return " ".join([words, *shortcomings(scores, data.of("train")[1])])
 

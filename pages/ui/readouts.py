@@ -9,7 +9,7 @@ import numpy as np
 from pages.ui import calibration
 from pages.ui.glossary import GLOSSARY, define
 from pages.work import cache
-from smpcore import PrototypeModel, evaluate
+from smpcore import PrototypeModel
 from smpcore.datasets import Preparation, forbiddable, list_names, plain_number, plural
 from smpcore.evaluation import RegressionScores, Scores
 from smpcore.model import History
@@ -85,12 +85,11 @@ def readouts(
     strip: dict[str, Any] = {"nonzeros": model.n_nonzeros}
     counted: dict[str, Any] = {}
     for part in ("validation", "train", "test"):
-        X, y = data.of(part)
-        if part not in parts or len(y) == 0:
+        if part not in parts or not getattr(data.split, part).size:
             continue
-        scores = evaluate(model, X, y, data.clusters(part))
+        scores = data.evaluate(model, part)
         name = "training" if part == "train" else part
-        texts += of_part(TITLES[part], scores, data)
+        texts += of_part(part, scores, data)
         if isinstance(scores, RegressionScores):
             strip[name] = scores.mae
             strip.setdefault("r2", {})[name] = _finite(scores.r2)
@@ -113,39 +112,35 @@ def readouts(
 
 
 def of_part(
-    title: str, scores: Scores | RegressionScores, data: cache.Parts
+    part: str, scores: Scores | RegressionScores, data: cache.Parts
 ) -> list[dict[str, str]]:
     """How good a model is on one part, beside what one answer to all would reach."""
     if isinstance(scores, RegressionScores):
-        return _errors(title, scores, data)
+        return _errors(part, scores, data)
     low, high = scores.interval
     detail = (
-        f"{scores.hits} of {scores.rows} rows, 95 % interval {100 * low:.0f}–"
-        f"{100 * high:.0f} %{cluster_summary(data)}; balanced accuracy "
+        f"{scores.hits} of {scores.rows} rows{data.weight_note}, 95 % interval "
+        f"{100 * low:.0f}–{100 * high:.0f} %{data.cluster_note}; balanced accuracy "
         f"{percent(scores.balanced_accuracy)}; majority-class baseline: "
         f"{percent(scores.majority)}"
     )
-    return [_text(f"{title} accuracy", percent(scores.accuracy), detail, _ACCURACY)]
-
-
-def cluster_summary(data: cache.Parts) -> str:
-    """What an interval counts together, in brackets; empty if nothing."""
-    return f" ({data.cluster_summary})" if data.cluster_summary else ""
+    return [
+        _text(f"{TITLES[part]} accuracy", percent(scores.accuracy), detail, _ACCURACY)
+    ]
 
 
 def _errors(
-    title: str, scores: RegressionScores, data: cache.Parts
+    part: str, scores: RegressionScores, data: cache.Parts
 ) -> list[dict[str, str]]:
     """Mean error with its interval beside the training median's, and R²."""
+    title = TITLES[part]
     low, high = scores.interval
     limits = f"95 % interval {plain_number(low, 3)}–{plain_number(high, 3)}"
-    limits += f"{cluster_summary(data)}; "
+    limits += f"{data.cluster_note}; "
     sure = limits if np.isfinite(low) else ""
-    usual = float(np.median(data.of("train")[1]))
     detail = (
         f"mean absolute error of {plural(scores.rows, 'row')}, in units of "
-        f"{data.dataset.target:.24}; {sure}training-median baseline (always "
-        f"{plain_number(usual, 3)}): {plain_number(scores.always(usual), 3)}"
+        f"{data.dataset.target:.24}; {sure}{data.median_baselines[part]}"
     )
     detail_r2 = f"root mean squared error {plain_number(scores.rmse, 3)}"
     if not np.isfinite(scores.r2):

@@ -19,7 +19,14 @@ from pages.work.parts import Parts
 from pages.work.sweep_jobs import SweepJob
 from pages.work.warmup import StartUp, uncompiled
 from smpcore import METHODS, Dataset, errors, figures, load_dataset, prepare, split
-from smpcore.datasets import Split, check_fit, forbid
+from smpcore.datasets import (
+    FollowUp,
+    Split,
+    censoring_weights,
+    check_fit,
+    event_within,
+    forbid,
+)
 
 #: Tables with more numbers to go through are fitted in a job from the start.
 QUICK_VALUES = 1_000_000
@@ -37,11 +44,24 @@ def table_file(state: tuple[str, int, int], _read: Callable) -> Dataset | str:
     return _read()
 
 
-two_classes = memo(32)(Dataset.two_classes)
+_two_classes = memo(32)(Dataset.two_classes)
+_within = memo(32)(event_within)
 forbidding = memo(32)(forbid)
 split_of = memo(64)(split)
 contender = memo(128)(ContenderJob)
 swept = memo(64)(SweepJob)
+
+
+def asked(table: Dataset, asks: FollowUp | None, two_classes: bool) -> Dataset:
+    """A table with the question that is asked of it.
+
+    Its number may be cut at the mean, or an event asked for within a time.
+    """
+    if asks is not None:
+        return _within(table, asks.time, asks.event, asks.horizon, asks.value)
+    if two_classes and table.task == "regression":
+        return _two_classes(table)
+    return table
 
 
 @memo(32)
@@ -50,14 +70,16 @@ def parts(dataset: Dataset, division: Split) -> Parts:
     check_fit(dataset, division)
     preparation = prepare(dataset, division.train)
     X = preparation.transform(dataset.frame)
-    return Parts(dataset, division, preparation, X, dataset.y)
+    every = np.arange(dataset.n_samples)
+    weights = censoring_weights(dataset, division.with_censored, every)
+    return Parts(dataset, division, preparation, X, dataset.y, weights)
 
 
 @memo(32)
 def _problem(data: Parts, method: str, values: Mapping[str, Any]) -> Any:
     estimator = METHODS[method].estimator(values, data.dataset.task)
     with errors.cautions() as caught:
-        problem = estimator.problem(*data.named("train"))
+        problem = estimator.problem(*data.named("train"), data.weights("train"))
     return problem, caught
 
 

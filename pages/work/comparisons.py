@@ -75,7 +75,7 @@ class ContenderJob(Task):
         entry = self._entry
         if entry.key in uncompiled:
             METHODS[entry.key].warm_up()
-        dataset, rows = self._data.dataset, self._data.split.train
+        dataset, rows = self._data.dataset, self._data.split.with_censored
         drawn = _folds(dataset, rows) if self._search else ()
         of = dataset, rows, dict(entry.values), drawn, stop
         if not drawn:

@@ -82,7 +82,8 @@ class Fit:
 
     def _work(self, stop: np.ndarray, progress: np.ndarray) -> Any:
         estimator = self._unfitted()
-        problem = estimator.problem(*self._data.named("train"))
+        data = self._data
+        problem = estimator.problem(*data.named("train"), data.weights("train"))
         bounds = self._method.bounds(problem, self._values)
         return estimator.solve(problem, stop=stop, progress=progress), bounds
 
@@ -122,5 +123,14 @@ class Fit:
         return self.estimator is not None and self.estimator.history_.status == STOPPED
 
 
+class RecordedFit(Fit):
+    """The canonical fit with the states of its solver."""
+
+    def _unfitted(self) -> Any:
+        return super()._unfitted().set_params(record=1)
+
+
+#: A fit whose `history_` has the states of its solver; they take memory.
+recorded_fit = memo(16)(RecordedFit)
 #: The canonical fit: fixed seed, standard tolerance, from a cold start.
 fit = memo(256)(Fit)

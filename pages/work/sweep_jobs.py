@@ -57,7 +57,7 @@ class SweepJob(Task):
         self, data: Parts, key: str, values: Pairs, n_folds: int, fine: bool
     ) -> None:
         self.key, self.fine = key, fine
-        self._dataset, self._rows = data.dataset, data.split.train
+        self._dataset, self._rows = data.dataset, data.split.with_censored
         self._values, self._n_folds = dict(values), n_folds
         self._looked: dict[str, tuple[pd.DataFrame, pd.DataFrame]] = {}
         self._fits: list[dict[str, Any]] = []

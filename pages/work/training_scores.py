@@ -60,7 +60,8 @@ class TrainingScores:
         # A model has the classes of its training rows only.
         classes = np.unique(y)
         columns = class_numbers(classes, data.dataset.classes)
-        return calibrate(scores[:, columns], y, classes, data.clusters("train"))
+        of_rows = data.clusters("train"), data.weights("train")
+        return calibrate(scores[:, columns], y, classes, *of_rows)
 
 
 training_scores = memo(64)(TrainingScores)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-__all__ = ["BASELINES", "Baseline"]
+__all__ = ["BASELINES", "Baseline", "fit_weighted"]
 
 _PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
 _DEPTHS = (2, 3, 4, 6, None)
@@ -130,3 +130,38 @@ BASELINES: dict[str, Baseline] = {
         "Quadratic discriminant", "quadratic", reg_param=(0.01, 0.1, 0.5)
     ),
 }
+
+
+def fit_weighted(
+    estimator: Any, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None
+) -> Any:
+    """Fit a method or a baseline on rows that may have weights.
+
+    Parameters
+    ----------
+    estimator : unfitted estimator
+        Of a method, or from `Baseline.estimator`.
+    X : ndarray of shape (n_samples, n_features)
+        Training rows, prepared.
+    y : ndarray of shape (n_samples,)
+        Class of each row; a number for regression, where rows have no weights here.
+    weights : ndarray of shape (n_samples,), optional
+        Of the rows; None: all weigh the same.
+
+    Returns
+    -------
+    fitted estimator
+        The same one.
+
+    Raises
+    ------
+    SmpcoreError
+        If it has no weights of rows.
+    """
+    if weights is None:
+        return estimator.fit(X, y)
+    if not hasattr(estimator, "steps"):
+        return estimator.solve(estimator.problem(X, y, weights))
+    from smpcore.baselines import models
+
+    return models.fit_weighted(estimator, X, y, weights)

@@ -21,10 +21,13 @@ from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.validation import has_fit_parameter
+
+from smpcore.errors import SmpcoreError
 
 #: liblinear draws from one generator in the whole process: of two fits at once, each
 #: would get what the other one leaves.
@@ -34,9 +37,9 @@ _liblinear = threading.Lock()
 class _OneAtATime:
     """Fit with liblinear as if nobody else did."""
 
-    def fit(self, X: np.ndarray, y: np.ndarray) -> Any:
+    def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: Any = None) -> Any:
         with _liblinear:
-            return super().fit(X, y)
+            return super().fit(X, y, sample_weight)
 
 
 class _LiblinearLogistic(_OneAtATime, LogisticRegression):
@@ -105,3 +108,41 @@ def standardised(name: str, values: Mapping[str, Any], task: str) -> BaseEstimat
     if task == "regression":
         return TransformedTargetRegressor(estimator, transformer=StandardScaler())
     return estimator
+
+
+def fit_weighted(
+    estimator: Pipeline, X: np.ndarray, y: np.ndarray, weights: np.ndarray
+) -> Pipeline:
+    """Fit a pipeline of `standardised` on rows of two classes that have weights.
+
+    Parameters
+    ----------
+    estimator : Pipeline
+        Unfitted; changed.
+    X : ndarray of shape (n_samples, n_features)
+        Training rows.
+    y : ndarray of shape (n_samples,)
+        Label of each row.
+    weights : ndarray of shape (n_samples,)
+        Of the rows, for means and standard deviations as well.
+
+    Returns
+    -------
+    Pipeline
+        The same one, fitted.
+
+    Raises
+    ------
+    SmpcoreError
+        If the model has no weights of rows.
+    """
+    name, last = estimator.steps[-1]
+    if isinstance(last, OneVsRestClassifier):  # of two classes it is one model
+        estimator.steps[-1] = name, last.estimator
+    if not has_fit_parameter(estimator[-1], "sample_weight"):
+        raise SmpcoreError(
+            "it has no weights of rows, which a question of time to event needs where "
+            "rows are censored; choose another model."
+        )
+    names = estimator.named_steps
+    return estimator.fit(X, y, **{f"{name}__sample_weight": weights for name in names})

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -66,21 +68,25 @@ def run(*command: Any, cwd: Path | None = None, given: bytes | None = None) -> b
         If it fails or takes too long: what it said.
     """
     words = [str(word) for word in command]
+    pipes = {"stdin": None if given is None else subprocess.PIPE}
+    pipes |= dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
     try:
-        done = subprocess.run(
-            words, cwd=cwd, input=given, capture_output=True, timeout=PATIENCE
-        )
+        process = subprocess.Popen(words, cwd=cwd, start_new_session=True, **pipes)
+    except OSError as error:
+        raise ExportError(f"{Path(words[0]).name} cannot be run: {error}.") from error
+    try:
+        output, errors = process.communicate(given, PATIENCE)
     except subprocess.TimeoutExpired as error:
+        os.killpg(process.pid, signal.SIGKILL)  # a compiler is a child of its driver
+        process.communicate()
         raise ExportError(
             f"{Path(words[0]).name} did not end within {PATIENCE} seconds; measure "
             "fewer rows or a smaller model."
         ) from error
-    except OSError as error:
-        raise ExportError(f"{Path(words[0]).name} cannot be run: {error}.") from error
-    if done.returncode:
-        said = (done.stderr + done.stdout).decode(errors="replace").strip()
+    if process.returncode:
+        said = (errors + output).decode(errors="replace").strip()
         raise ExportError(f"{Path(words[0]).name} failed: {said[:2000]}")
-    return done.stdout
+    return output
 
 
 def numbers(model: CompiledModel | QuantModel) -> tuple[np.dtype, np.dtype]:

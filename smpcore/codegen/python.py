@@ -20,6 +20,8 @@ def emit_python(recipe: Mapping[str, Any]) -> str:
         {"key": name of a bundled set, "params": {...}} or
         {"file": name of a table, "params": options of `read_table`}; and
         "two_classes": True where the number to predict is cut at its mean;
+        "event_within": time, event and value of the event, and the horizon, for
+        `event_within`, and "weighted" whether its rows have weights;
         "forbidden": names for `forbid`; ``split``: options of `split`;
         ``estimator``: name of the class; ``params``: its parameters where they differ
         from the default.
@@ -48,9 +50,19 @@ def emit_python(recipe: Mapping[str, Any]) -> str:
     imports = [f"from smpcore import {estimator}, {loader}, prepare, split"]
     if source.get("two_classes"):
         call += ".two_classes()"
+    further, weights = [], ""
+    if asks := source.get("event_within"):
+        time, event, value, horizon = map(_value, asks)
+        call = f"event_within({call}, {time}, {event}, {horizon}, {value})"
+        further = ["event_within"]
+    if source.get("weighted"):
+        weights = ", censoring_weights(dataset, parts.with_censored, parts.train)"
+        further.insert(0, "censoring_weights")
     if source.get("forbidden"):
         call = f"forbid({call}, {_value(source['forbidden'])})"
-        imports.append("from smpcore.datasets import forbid")
+        further.append("forbid")
+    if further:
+        imports.append(f"from smpcore.datasets import {', '.join(further)}")
     division = _arguments(recipe.get("split", {}))
     lines = [
         *imports,
@@ -60,7 +72,7 @@ def emit_python(recipe: Mapping[str, Any]) -> str:
         "preparation = prepare(dataset, parts.train)",
         "X, y = preparation.transform(dataset.frame), dataset.y",
         f"model = {estimator}({_arguments(recipe.get('params', {}))})",
-        "model.fit(X[parts.train], y[parts.train])",
+        f"model.fit(X[parts.train], y[parts.train]{weights})",
         "answers = model.predict(X[parts.validation])",
     ]
     return "\n".join(lines) + "\n"

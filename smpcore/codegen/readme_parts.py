@@ -139,9 +139,11 @@ the threshold, not the probability.
 _MEASURED = {
     "rows": "rows",
     "hits": "right",
+    "accuracy_weighted": "weighted share of right ones",
     "mean_absolute_error": "mean error",
     "interval_95": "95 % interval",
     "interval_note": "the interval",
+    "weights_note": "the weights",
     "same_as_float64": "as the float64 model",
     "proved_the_same": "proved the same",
     "saturated_rows": "rows with a saturated input",

@@ -6,6 +6,7 @@ from smpcore.datasets.bundled import (
     list_datasets,
     load_dataset,
 )
+from smpcore.datasets.censoring import answered, censoring_weights, training_rows
 from smpcore.datasets.checks import (
     MAX_CLASSES,
     check_fit,
@@ -27,6 +28,13 @@ from smpcore.datasets.cleaning_words import describe_steps
 from smpcore.datasets.columns import Kind, Role, Task, as_numbers, as_text
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.delimited import DECIMALS, DELIMITERS, ENCODINGS
+from smpcore.datasets.follow_up import MOST_WEIGHT, FollowUp
+from smpcore.datasets.follow_up_columns import (
+    event_values,
+    guess_follow_up,
+    horizons,
+    likely_event,
+)
 from smpcore.datasets.forbidding import (
     MOST_FORBIDDEN,
     forbid,
@@ -56,6 +64,7 @@ from smpcore.datasets.tables import (
     read_frame,
     read_table,
 )
+from smpcore.datasets.time_to_event import event_within
 from smpcore.datasets.times import distinct_times, read_times
 from smpcore.datasets.written import TABLE_WRITERS
 
@@ -69,11 +78,13 @@ __all__ = [
     "MAX_COLUMNS",
     "MAX_ROWS",
     "MOST_FORBIDDEN",
+    "MOST_WEIGHT",
     "TABLE_FORMATS",
     "TABLE_WRITERS",
     "CleaningStep",
     "Dataset",
     "DatasetInfo",
+    "FollowUp",
     "Imputation",
     "Input",
     "KernelFile",
@@ -87,19 +98,26 @@ __all__ = [
     "Suggestion",
     "Task",
     "added_columns",
+    "answered",
     "apply_steps",
     "as_numbers",
     "as_text",
+    "censoring_weights",
     "check_fit",
     "describe_steps",
     "distinct_times",
+    "event_values",
+    "event_within",
     "fetch_openml",
     "find_duplicates",
     "find_openml",
     "forbid",
     "forbiddable",
+    "guess_follow_up",
+    "horizons",
     "in_place",
     "leaky_features",
+    "likely_event",
     "list_datasets",
     "list_names",
     "listed",
@@ -122,5 +140,6 @@ __all__ = [
     "steps_from_json",
     "steps_to_json",
     "suggest_codes",
+    "training_rows",
     "with_step",
 ]

@@ -78,10 +78,11 @@ def _check_classes(dataset: Dataset, rows: np.ndarray, where: str) -> None:
     present = np.unique(dataset.y_encoded[rows])
     target = shown(dataset.target)
     if present.size == 1:
+        other = "target column" if dataset.follow_up is None else "horizon"
         raise DatasetError(
             f"{where} has one class only in the target {target} "
             f"({shown(dataset.classes[present[0]])}), a model needs at least 2; choose "
-            "another target column or other rows."
+            f"another {other} or other rows."
         )
     if len(dataset.classes) > MAX_CLASSES:
         remedy = "choose another target"

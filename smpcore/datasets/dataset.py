@@ -34,10 +34,12 @@ from smpcore.datasets.content import (
     read_only,
     stored,
 )
-from smpcore.datasets.quoting import plain_number, shown
+from smpcore.datasets.follow_up import FollowUp
+from smpcore.datasets.quoting import shown
 from smpcore.datasets.reading import Reading
 from smpcore.datasets.synthetic import cells
 from smpcore.datasets.times import read_times
+from smpcore.datasets.two_classes import cut_at_mean
 from smpcore.errors import DatasetError
 
 
@@ -82,6 +84,8 @@ class Dataset:
         How the file was read.
     origin : Origin, optional
         The table before rows were left out; ``with_roles`` starts from it.
+    follow_up : FollowUp, optional
+        What the target asks about time to event: see `event_within`.
     """
 
     name: str
@@ -101,6 +105,7 @@ class Dataset:
     notices: tuple[str, ...] = ()
     reading: Reading | None = None
     origin: Origin | None = None
+    follow_up: FollowUp | None = None
 
     def __post_init__(self):
         frame = stored(self.frame)
@@ -141,6 +146,8 @@ class Dataset:
                 digest.update(part)
         if self.test_rows is not None:
             digest.update(self.test_rows)
+        if self.follow_up is not None:
+            digest.update(repr(self.follow_up).encode())
         return digest.hexdigest()
 
     @property
@@ -290,7 +297,8 @@ class Dataset:
         new_roles, new_kinds = {**old_roles, **roles}, {**self.kinds, **kinds}
         same = new_roles[self.target] == "target" and self.target not in kinds
         task = task or (self.task if same else None)
-        return replace(self, **arrange(origin, new_roles, new_kinds, task, steps))
+        arranged = arrange(origin, new_roles, new_kinds, task, steps)
+        return replace(self, **arranged, follow_up=self.follow_up if same else None)
 
     @property
     def _origin(self) -> Origin:
@@ -314,27 +322,8 @@ class Dataset:
         DatasetError
             If the target is a category: it has no mean.
         """
-        name = self.target
-        if self.kinds[name] != "number":
-            raise DatasetError(
-                f"target={shown(name)} should be a number to be cut at its mean, it is "
-                "a category; choose another target."
-            )
-        values = self.frame[name].to_numpy(np.float64)
-        mean = float(values.mean())
-        labels = pd.Series(np.where(values < mean, "P", "N"), dtype="str")
-        notice = (
-            f"Two classes: 'P' where {shown(name)} is below {plain_number(mean, 6)}, "
-            f"the mean of all {self.n_samples:,} rows, test rows included, else 'N'."
-        )
-        return replace(
-            self,
-            frame=self.frame.assign(**{name: labels}),
-            kinds={**self.kinds, name: "category"},
-            task="classification",
-            notices=(*self.notices, notice),
-            origin=None,
-        )
+        changed, notice = cut_at_mean(self.frame, self.target, self.kinds)
+        return replace(self, **changed, notices=(*self.notices, notice), origin=None)
 
     def with_test(
         self, frame: pd.DataFrame, notices: tuple[str, ...] = ()
@@ -377,8 +366,13 @@ class Dataset:
         Raises
         ------
         DatasetError
-            If a classification has not two features that are numbers.
+            If there are not two features that are numbers, or there is a follow-up.
         """
+        if self.follow_up is not None:
+            raise DatasetError(
+                f"{shown(self.target)} takes a follow-up time, which a drawn point has "
+                "not; choose another target on Data to draw points."
+            )
         names = self.feature_columns
         wanted = (2,) if self.task == "classification" else (1, 2)
         numbers = all(self.kinds[name] == "number" for name in names)

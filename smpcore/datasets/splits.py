@@ -1,13 +1,14 @@
 """Split: which rows train, which choose, and which stay closed to the end."""
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
 
 import numpy as np
 
+from smpcore.datasets.censoring import answered, with_events
 from smpcore.datasets.columns import as_text
 from smpcore.datasets.content import read_only
 from smpcore.datasets.dataset import Dataset
@@ -19,6 +20,10 @@ from smpcore.errors import SmpcoreError
 _FOLDS = 20
 # Balancing classes over groups looks at each group in turn; many groups need it less.
 _FEW_GROUPS = 500
+
+
+def _no_rows() -> np.ndarray:
+    return read_only(np.zeros(0, dtype=np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +40,9 @@ class Split:
         Shares asked for.
     notices : tuple of str
         What a reader of the scores should know about the parts.
+    censored : ndarray of int
+        Rows drawn for training that have no answer (see `event_within`): no model
+        learns from them, only how often rows are censored.
     """
 
     train: np.ndarray
@@ -44,6 +52,12 @@ class Split:
     validation_share: float
     test_share: float
     notices: tuple[str, ...] = ()
+    censored: np.ndarray = field(default_factory=_no_rows)
+
+    @cached_property
+    def with_censored(self) -> np.ndarray:
+        """Training rows and those of them that were censored: folds divide these."""
+        return read_only(np.sort(np.concatenate([self.train, self.censored])))
 
     @cached_property
     def key(self) -> str:
@@ -52,6 +66,7 @@ class Split:
         for part in (self.train, self.validation, self.test):
             digest.update(repr(part.size).encode())
             digest.update(part)
+        digest.update(self.censored)
         return digest.hexdigest()
 
     def with_row(self, row: int) -> "Split":
@@ -118,6 +133,8 @@ def split(
     rows than there are parts stays in training. With a time column the parts are
     blocks in time instead, in this order, each later than the one before: a cut is made
     only where no group straddles it, as near to the share as there is such a moment.
+    Of a table of `event_within` the rows without an answer are in no part, and another
+    horizon moves no row from one part to another.
 
     Parameters
     ----------
@@ -137,6 +154,8 @@ def split(
     _check_shares(validation, test, seed)
     rows = np.arange(dataset.n_samples)
     n_parts = 1 + (validation > 0) + (test > 0 and dataset.test_rows is None)
+    known, censored = answered(dataset)
+    question, dataset = dataset, with_events(dataset)
     large = dataset.task == "regression" or np.bincount(dataset.y_encoded) >= n_parts
     notices = []
     if dataset.test_rows is None:
@@ -152,15 +171,15 @@ def split(
                 why = "they are not before the test file's first row, or " + why
             notices.append(f"{shared:,} rows are in no part: {why}.")
     validated, trained = _carve(dataset, rows, validation_of_rest, seed, large)
-    notices += _gaps(dataset, trained, {"validation": validated, "test": tested})
+    censored = trained[censored[trained]]
+    trained, validated, tested = (r[known[r]] for r in (trained, validated, tested))
+    notices += _gaps(question, trained, {"validation": validated, "test": tested})
     if dataset.times is not None:
         notices += _blocks(
             dataset, {"training": trained, "validation": validated, "test": tested}
         )
-    trained, validated, tested = map(read_only, (trained, validated, tested))
-    return Split(
-        trained, validated, tested, int(seed), validation, test, tuple(notices)
-    )
+    *parts, censored = map(read_only, (trained, validated, tested, censored))
+    return Split(*parts, int(seed), validation, test, tuple(notices), censored)
 
 
 def _check_shares(validation: float, test: float, seed: int) -> None:

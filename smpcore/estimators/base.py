@@ -6,6 +6,7 @@ validates and scales the rows and finds the start; `solve` calls the solver.
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 from abc import abstractmethod
@@ -28,7 +29,7 @@ from smpcore.estimators.checks import FLAG, Number, OneOf
 from smpcore.estimators.features import FeatureImportances
 from smpcore.estimators.problem import Problem, SolverOptions
 from smpcore.estimators.scaling import validated
-from smpcore.model import PrototypeModel
+from smpcore.model import PrototypeModel, Step
 from smpcore.solvers.smp import DIVERGED, ITERATION_LIMIT
 
 #: Why a fit to such rows is refused.
@@ -220,6 +221,25 @@ class PrototypeEstimator(
         self._set_fitted_attributes(problem, self._solve(problem, state, options))
         return self
 
+    def at_step(self, step: Step) -> Self:
+        """Copy the estimator as it stood at a recorded state of its fit.
+
+        Parameters
+        ----------
+        step : Step
+            Of ``history_.state``.
+
+        Returns
+        -------
+        PrototypeEstimator
+            A copy with the attributes of that state; what a family measures beyond
+            those of `Fitted` is that of the fit.
+        """
+        check_is_fitted(self)
+        earlier = copy.copy(self)
+        earlier._take(step.fitted)
+        return earlier
+
     def transform(self, X: Any) -> np.ndarray:
         """Activation of each prototype: its similarity to a row, or its sparse code.
 
@@ -284,6 +304,15 @@ class PrototypeEstimator(
 
     def _set_fitted_attributes(self, problem: Problem, fitted: Fitted) -> None:
         """Set the attributes of the contract."""
+        self._take(fitted)
+        self.n_features_in_ = problem.n_features
+        if problem.named:
+            self.feature_names_in_ = np.array(problem.feature_names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _take(self, fitted: Fitted) -> None:
+        """Set the attributes that a state of the solver has."""
         history = fitted.model.history
         for entry in fields(fitted):
             if entry.name != "scores":
@@ -292,13 +321,8 @@ class PrototypeEstimator(
         self.n_iter_ = history.n_iter
         self.objective_ = float(history.objective[-1])
         self.gap_ = float(history.gap[-1])
-        self.n_features_in_ = problem.n_features
         if fitted.merged is None:
             self.merged_ = np.arange(fitted.model.n_prototypes)
-        if problem.named:
-            self.feature_names_in_ = np.array(problem.feature_names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
     def _finite_answers(
         self,

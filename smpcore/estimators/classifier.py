@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,9 @@ from smpcore.estimators.base import Fitted, PrototypeEstimator
 from smpcore.estimators.checks import sample_weights, weigh_classes
 from smpcore.estimators.features import feature_entries
 from smpcore.estimators.problem import Problem
-from smpcore.estimators.row_blocks import row_blocks
+from smpcore.estimators.recorded import with_tie
 from smpcore.estimators.sparse_rows import canonical_rows, scaled_sparse_copy
-from smpcore.model import PrototypeModel, training_tie
+from smpcore.model import PrototypeModel
 
 
 class PrototypeClassifier(ClassifierMixin, PrototypeEstimator):
@@ -138,21 +137,7 @@ class PrototypeClassifier(ClassifierMixin, PrototypeEstimator):
 
     def _set_fitted_attributes(self, problem: Problem, fitted: Fitted) -> None:
         """Set the attributes of the contract, and the classes."""
-        scores, model = fitted.scores, fitted.model
-        if scores is None and isinstance(problem.X, np.ndarray):
-            rows = problem.X[:, : problem.n_features]
-            scores = model.scores(rows * problem.scale + problem.center)
-        elif scores is None:
-            weights = np.zeros((model.n_prototypes, problem.X.shape[1]))
-            weights[:, : problem.n_features] = model.weights
-            scores = np.concatenate(
-                [
-                    model.pool(block @ weights.T + model.bias)
-                    for _, block in row_blocks(problem.X)
-                ]
-            )
-        model = replace(model, tie=training_tie(scores))
-        super()._set_fitted_attributes(problem, replace(fitted, model=model))
+        super()._set_fitted_attributes(problem, with_tie(problem, fitted))
         self.classes_ = problem.classes
 
 

@@ -171,6 +171,11 @@ class SolverOptions:
         """Time since the fit began."""
         return time.perf_counter() - self.started
 
+    @property
+    def most_steps(self) -> int:
+        """Recorded steps that a compiled solver has room for, if it records any."""
+        return min(MOST_STEPS, int(self.max_iter) // int(self.record) + 2)
+
     def for_kernel(self, W: np.ndarray) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Arguments of a compiled solver: its limits, and room for its history.
 
@@ -187,25 +192,8 @@ class SolverOptions:
             Objective and gap of every step, (max_iter + 1,); and the recorded steps,
             (n_most, n_prototypes, n_columns).
         """
-        most, room = 0, int(self.max_iter) + 1
-        if self.record:
-            most = min(MOST_STEPS, int(self.max_iter) // int(self.record) + 2)
+        room = int(self.max_iter) + 1
         numbers = float(self.tol), int(self.max_iter), int(self.record)
-        history = np.empty(room), np.empty(room), np.empty((most, *W.shape))
+        steps = np.empty((self.most_steps if self.record else 0, *W.shape))
+        history = np.empty(room), np.empty(room), steps
         return (*numbers, self.stop, self.progress), history
-
-
-def spread_steps(steps: np.ndarray) -> np.ndarray:
-    """At most `MOST_STEPS` of the recorded steps, the first and the last among them.
-
-    Parameters
-    ----------
-    steps : ndarray of shape (n_recorded, n_prototypes, n_columns)
-
-    Returns
-    -------
-    ndarray of shape (n_kept, n_prototypes, n_columns)
-    """
-    if len(steps) <= MOST_STEPS:
-        return steps
-    return steps[np.linspace(0, len(steps) - 1, MOST_STEPS).astype(np.int64)]

@@ -123,7 +123,7 @@ def _run(args: argparse.Namespace) -> int:
     parts = split(dataset, args.validation, args.test, args.seed)
     check_fit(dataset, parts)
     paths = _walks(args, dataset, parts)
-    drawn = folds(dataset, parts.train, args.folds)
+    drawn = folds(dataset, parts.with_censored, args.folds)
     summary = f"{dataset.name}: {dataset.task} of {dataset.target}"
     print(f"{summary}, {_grouped(dataset)}.", file=sys.stderr)
     of = dataset.name, dataset.digest, parts.key, dataset.task, args.folds
@@ -226,7 +226,7 @@ def _walks(
                 f"--methods: {key!r} is not one of {', '.join(able)}, which learn "
                 f"{dataset.task}."
             )
-    where = dataset, parts.train
+    where = dataset, parts.with_censored
     paths = [method_path(key, *where, n_points=args.points) for key in named]
     return paths + (baseline_paths(dataset.task, True) if args.baselines else [])
 

@@ -43,6 +43,7 @@ def calibrate(
     y: np.ndarray,
     classes: np.ndarray | None = None,
     clusters: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
 ) -> Calibration:
     """Learn a calibration from scores of rows that the scoring models had not seen.
 
@@ -59,6 +60,8 @@ def calibrate(
         Labels in the order of the scores; None for regression.
     clusters : ndarray of int, shape (n_samples,), optional
         Which rows depend on each other, from `smpcore.evaluation.clusters`.
+    weights : ndarray of shape (n_samples,), optional
+        Of rows with classes, as from `smpcore.datasets.censoring_weights`.
 
     Returns
     -------
@@ -86,10 +89,12 @@ def calibrate(
             f"an out-of-fold score, calibration should have at least {FEWEST_ROWS} of "
             "each class; give training more rows of it."
         )
-    slope, offsets = _softmax_fit(scores, y_encoded)
+    weights = np.ones(len(y)) if weights is None else weights[scored]
+    slope, offsets = _softmax_fit(scores, y_encoded, weights)
     curves = ()
     if _fewest_clusters(y_encoded, clusters) >= MANY_ROWS:
-        curves = _isotonic_curves(log_odds(slope * scores + offsets), y_encoded)
+        odds = log_odds(slope * scores + offsets)
+        curves = _isotonic_curves(odds, y_encoded, weights)
     return Calibration(len(y), slope, offsets, curves)
 
 
@@ -107,7 +112,9 @@ def _smoothed(y_encoded: np.ndarray, n_classes: int) -> np.ndarray:
     return counts
 
 
-def _softmax_fit(scores: np.ndarray, y_encoded: np.ndarray) -> tuple[float, np.ndarray]:
+def _softmax_fit(
+    scores: np.ndarray, y_encoded: np.ndarray, weights: np.ndarray
+) -> tuple[float, np.ndarray]:
     """Slope and offsets of the largest likelihood; the offset of the first class is 0.
 
     A slope that would be negative is 0: scores say nothing then, and the probabilities
@@ -116,14 +123,15 @@ def _softmax_fit(scores: np.ndarray, y_encoded: np.ndarray) -> tuple[float, np.n
     unit = float(np.std(scores - scores.mean(axis=1, keepdims=True))) or 1.0
     n, n_classes = scores.shape
     scaled, targets = scores / unit, _smoothed(y_encoded, n_classes)
+    mass = (weights / weights.mean())[:, None]
 
     def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
         logits = theta[0] * scaled
         logits[:, 1:] += theta[1:]
         total = logsumexp(logits, axis=1, keepdims=True)
-        error = np.exp(logits - total) - targets
+        error = mass * (np.exp(logits - total) - targets)
         slope, offsets = (error * scaled).sum(), error.sum(axis=0)[1:]
-        value = total.sum() - (targets * logits).sum()
+        value = (mass * total).sum() - (mass * targets * logits).sum()
         return float(value) / n, np.concatenate([[slope], offsets]) / n
 
     start = np.concatenate([[1.0], np.zeros(n_classes - 1)])
@@ -133,13 +141,16 @@ def _softmax_fit(scores: np.ndarray, y_encoded: np.ndarray) -> tuple[float, np.n
     return float(theta[0]) / unit, np.concatenate([[0.0], theta[1:]])
 
 
-def _isotonic_curves(odds: np.ndarray, y_encoded: np.ndarray) -> tuple[np.ndarray, ...]:
+def _isotonic_curves(
+    odds: np.ndarray, y_encoded: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, ...]:
     """Log-odds and the share of the class there, ascending, for each class."""
     from sklearn.isotonic import IsotonicRegression
 
     least, curves = 1 / (len(odds) + 2), []
     for number in range(odds.shape[1]):
-        fitted = IsotonicRegression().fit(odds[:, number], y_encoded == number)
+        hits = y_encoded == number
+        fitted = IsotonicRegression().fit(odds[:, number], hits, weights)
         shares = fitted.y_thresholds_.clip(least, 1 - least)
         curves.append(np.stack([fitted.X_thresholds_, shares]))
     return tuple(curves)

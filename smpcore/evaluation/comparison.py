@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from smpcore.baselines import BASELINES
-from smpcore.datasets import Dataset, Preparation, prepare
+from smpcore.baselines import BASELINES, fit_weighted
+from smpcore.datasets import Dataset, Preparation, prepare, training_rows
 from smpcore.errors import SmpcoreError
 from smpcore.evaluation.folds import Fold
 from smpcore.evaluation.pareto import summary
@@ -92,7 +92,7 @@ def fit_compared(
     dataset : Dataset
         Table to learn from; its preparation is learned on `rows`.
     rows : ndarray of int
-        The training rows.
+        The training rows, ``with_censored`` of a split.
     values : mapping, optional
         Parameters; the rest is as usual.
     drawn : sequence of Fold, optional
@@ -115,15 +115,17 @@ def fit_compared(
     searched = bool(drawn)
     if searched:
         values |= _best(key, dataset, rows, values, drawn, stop, executor)
+    rows, weights = training_rows(dataset, rows)
     preparation = prepare(dataset, rows)
     X = preparation.transform(dataset.frame.iloc[rows])
     estimator = (METHODS.get(key) or BASELINES[key]).estimator(
         _all_values(key, values, dataset.task), dataset.task
     )
     try:
-        seconds = _timed(estimator, X, dataset.y[rows])
+        seconds = _timed(estimator, X, dataset.y[rows], weights)
         if seconds < SOON:  # the first fit of a process also loads machine code
-            seconds = min(seconds, _timed(estimator, X, dataset.y[rows]))
+            again = _timed(estimator, X, dataset.y[rows], weights)
+            seconds = min(seconds, again)
     except ValueError as error:  # scikit-learn's way to refuse
         raise SmpcoreError(f"{title_of(key)} cannot learn this: {error}") from error
     try:
@@ -137,9 +139,11 @@ def fit_compared(
     return ComparedModel(key, values, searched, estimator, sizes, seconds)
 
 
-def _timed(estimator: Any, X: np.ndarray, y: np.ndarray) -> float:
+def _timed(
+    estimator: Any, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None
+) -> float:
     started = time.perf_counter()
-    estimator.fit(X, y)
+    fit_weighted(estimator, X, y, weights)
     return time.perf_counter() - started
 
 

@@ -42,6 +42,7 @@ def paired_difference(
     second: np.ndarray,
     groups: np.ndarray | None = None,
     level: float = LEVEL,
+    weights: np.ndarray | None = None,
 ) -> Difference:
     """Compare two models' losses row by row.
 
@@ -49,8 +50,9 @@ def paired_difference(
     rows on which one model alone is right, the share of either has the interval of
     Clopper and Pearson (Biometrika 26, 1934). That takes the number of these rows as
     fixed, so the interval is widened to that of Agresti and Min (Statistics in Medicine
-    24, 2005), except across 0 where the test rejects. Other losses, and rows in groups:
-    Student's t of the mean difference, by group where there are groups.
+    24, 2005), except across 0 where the test rejects. Other losses, rows in groups and
+    rows with weights: Student's t of the mean difference, by group where there are
+    groups.
 
     Parameters
     ----------
@@ -60,6 +62,8 @@ def paired_difference(
         Rows of equal value depend on each other; None: all are independent.
     level : float
         Of the test: the interval covers 1 - level; see `holm_levels`.
+    weights : ndarray of shape (n_rows,), optional
+        Of the rows, taken as known.
 
     Returns
     -------
@@ -74,14 +78,16 @@ def paired_difference(
     n = len(gain)
     if n == 0:
         raise SmpcoreError("There are no rows to compare on; give validation some.")
-    if groups is None and np.isin(gain, (-1.0, 0.0, 1.0)).all():
+    if groups is None and weights is None and np.isin(gain, (-1.0, 0.0, 1.0)).all():
         better, worse = int((gain > 0).sum()), int((gain < 0).sum())
         return _mcnemar(better, worse, n, level)
-    error, count = mean_error(gain, np.arange(n) if groups is None else groups)
-    test = "paired t" if groups is None else "paired t over groups"
+    units = np.arange(n) if groups is None else groups
+    error, count = mean_error(gain, units, weights)
+    test = "weighted " * (weights is not None) + "paired t"
+    test += " over groups" * (groups is not None)
+    mean = float(np.average(gain, weights=weights))
     if count < 2:
-        return Difference(float(gain.mean()), -np.inf, np.inf, 1.0, test)
-    mean = float(gain.mean())
+        return Difference(mean, -np.inf, np.inf, 1.0, test)
     half = float(stats.t.ppf(1 - level / 2, count - 1) * error)
     if error == 0:
         return Difference(mean, mean, mean, 1.0 if mean == 0 else 0.0, test)
@@ -113,6 +119,7 @@ def simultaneous_differences(
     losses: Sequence[np.ndarray],
     reference: np.ndarray,
     groups: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
 ) -> list[Difference]:
     """Compare several models with one on the same rows, corrected for their number.
 
@@ -124,16 +131,23 @@ def simultaneous_differences(
         Loss of the model that they are compared with.
     groups : ndarray of shape (n_rows,), optional
         Rows of equal value depend on each other; None: all are independent.
+    weights : ndarray of shape (n_rows,), optional
+        Of the rows, taken as known.
 
     Returns
     -------
     list of Difference
         P-values and intervals are corrected by `holm` and `holm_levels`.
     """
-    p_values = [paired_difference(loss, reference, groups).p_value for loss in losses]
+    of_rows = {"groups": groups, "weights": weights}
+    tests = [paired_difference(loss, reference, **of_rows) for loss in losses]
+    p_values = [test.p_value for test in tests]
     corrected = zip(losses, holm_levels(p_values), holm(p_values), strict=True)
     return [
-        replace(paired_difference(loss, reference, groups, level), p_value=float(p))
+        replace(
+            paired_difference(loss, reference, level=level, **of_rows),
+            p_value=float(p),
+        )
         for loss, level, p in corrected
     ]
 

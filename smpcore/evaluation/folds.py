@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 
-from smpcore.datasets import Dataset, distinct_times, read_times, shown
+from smpcore.datasets import Dataset, answered, distinct_times, read_times, shown
 from smpcore.errors import DatasetError, SmpcoreError
 
 #: Below this many rows the folds are drawn several times: one draw says too little.
@@ -28,12 +28,20 @@ class Fold:
         Sorted row numbers of the data set, disjoint.
     repeat, number : int
         Which draw of the folds, and which fold of that draw.
+    censored : ndarray of int
+        Rows beside `train` that were censored, see `Split.censored`.
     """
 
     train: np.ndarray
     held_out: np.ndarray
     repeat: int
     number: int
+    censored: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @property
+    def with_censored(self) -> np.ndarray:
+        """Rows to learn from, and those of them that were censored."""
+        return np.sort(np.concatenate([self.train, self.censored]))
 
 
 def folds(
@@ -49,7 +57,7 @@ def folds(
     dataset : Dataset
         With times, `seed` changes nothing.
     rows : ndarray of int
-        The training rows; no other row is looked at.
+        The training rows, ``with_censored`` of a split; no other row is looked at.
     n_folds : int
         From 2. A class with fewer rows is in fewer folds.
     seed : int
@@ -72,9 +80,8 @@ def folds(
     if n_folds < 2:
         raise SmpcoreError(f"n_folds={n_folds} should be at least 2.")
     if dataset.times is not None:
-        return _in_time(
-            dataset, rows, distinct_times(dataset.times[rows], groups), n_folds
-        )
+        moment = distinct_times(dataset.times[rows], groups)
+        return _answered(_in_time(dataset, rows, moment, n_folds), dataset)
     if units < n_folds:
         what = "training rows" if groups is None else "groups among the training rows"
         if units < 2:
@@ -91,7 +98,24 @@ def folds(
         drawn = _drawn(dataset, rows, groups, n_folds, seed + repeat)
         for number, (train, held_out) in enumerate(drawn):
             drawn_folds.append(Fold(rows[train], rows[held_out], repeat, number))
-    return drawn_folds
+    return _answered(drawn_folds, dataset)
+
+
+def _answered(drawn_folds: list[Fold], dataset: Dataset) -> list[Fold]:
+    """The same folds, rows without an answer kept apart (see `event_within`)."""
+    if dataset.follow_up is None:
+        return drawn_folds
+    known, censored = answered(dataset)
+    return [
+        Fold(
+            fold.train[known[fold.train]],
+            fold.held_out[known[fold.held_out]],
+            fold.repeat,
+            fold.number,
+            fold.train[censored[fold.train]],
+        )
+        for fold in drawn_folds
+    ]
 
 
 def n_draws(dataset: Dataset, rows: np.ndarray) -> int:
@@ -189,7 +213,8 @@ def _in_time(
         train, held_out = rows[np.isin(moment, past)], rows[np.isin(moment, following)]
         drawn_folds.append(Fold(train, held_out, 0, number))
     if dataset.task == "classification":
-        labels = np.unique(dataset.y[drawn_folds[0].train])
+        first = drawn_folds[0].train
+        labels = np.unique(dataset.y[first[answered(dataset)[0][first]]])
         if labels.size < 2:
             raise SmpcoreError(
                 f"n_folds={n_folds} leaves the first fold one class to learn from, "
@@ -217,7 +242,9 @@ def _drawn(
     if dataset.task == "regression":
         splitter = KFold(**options) if groups is None else GroupKFold(**options)
         return splitter.split(rows, groups=groups)
-    y_encoded = dataset.y_encoded[rows]
+    # Rows without an answer are spread over the folds as a class is.
+    known = answered(dataset)[0][rows]
+    y_encoded = np.where(known, dataset.y_encoded[rows], len(dataset.classes))
     # scikit-learn refuses when no class fills the folds, and warns of those that do
     # not: these are spread with the largest class.
     counts = np.bincount(y_encoded)

@@ -35,11 +35,14 @@ class Rows(NamedTuple):
         True labels or numbers.
     clusters : ndarray of int, shape (n,) or None
         Which rows depend on each other.
+    weights : ndarray of shape (n,) or None
+        Of the rows, for all shares.
     """
 
     frame: pd.DataFrame
     truth: np.ndarray
     clusters: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +183,9 @@ def _compare(
     if isinstance(form, QuantModel):
         integers = form.quantise(form.rows(rows.frame))
         saturated = int((form.saturated(integers) > 0).sum())
-    scores = score_answers(rows.truth, answers, model.classes, rows.clusters)
+    scores = score_answers(
+        rows.truth, answers, model.classes, rows.clusters, rows.weights
+    )
     differ = np.array([], int)
     if model.classes is not None:
         exact = model.predict(preparation.transform(rows.frame))

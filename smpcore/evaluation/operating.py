@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
-from scipy.stats import rankdata
 
 from smpcore.errors import SmpcoreError
 from smpcore.evaluation.rates import Rate, rate
@@ -50,7 +49,9 @@ def margins(model: PrototypeModel, X: np.ndarray, positive: int = 1) -> np.ndarr
     return lead if positive else -lead
 
 
-def operating_points(margin: np.ndarray, truth: np.ndarray) -> pd.DataFrame:
+def operating_points(
+    margin: np.ndarray, truth: np.ndarray, weights: np.ndarray | None = None
+) -> pd.DataFrame:
     """Every threshold that answers these rows differently, with what it does.
 
     Parameters
@@ -59,6 +60,8 @@ def operating_points(margin: np.ndarray, truth: np.ndarray) -> pd.DataFrame:
         Score of the positive class minus that of the other, from `margins`.
     truth : ndarray of bool, shape (n_samples,)
         Whether a row is positive.
+    weights : ndarray of shape (n_samples,), optional
+        Of the rows; all columns are weighted then.
 
     Returns
     -------
@@ -80,9 +83,14 @@ def operating_points(margin: np.ndarray, truth: np.ndarray) -> pd.DataFrame:
             "These rows hold one class only; a threshold takes rows of both. Give "
             "validation a larger share on Data."
         )
-    fpr, tpr, edges = roc_curve(truth, margin, drop_intermediate=False)
-    n_positive, n_negative = truth.sum(), (~truth).sum()
-    hits, alarms = np.rint(tpr * n_positive), np.rint(fpr * n_negative)
+    fpr, tpr, edges = roc_curve(
+        truth, margin, sample_weight=weights, drop_intermediate=False
+    )
+    weights = np.ones(len(truth), np.int64) if weights is None else weights
+    n_positive, n_negative = weights[truth].sum(), weights[~truth].sum()
+    hits, alarms = tpr * n_positive, fpr * n_negative
+    if weights.dtype.kind == "i":
+        hits, alarms = np.rint(hits).astype(int), np.rint(alarms).astype(int)
     low, high = margin.min(), margin.max()
     around = max(high - low, 1e-6)
     edges = np.concatenate([[high + around], edges[1:], [low - around]])
@@ -94,8 +102,8 @@ def operating_points(margin: np.ndarray, truth: np.ndarray) -> pd.DataFrame:
             "sensitivity": tpr,
             "specificity": 1 - fpr,
             "precision": precision,
-            "false_positives": alarms.astype(int),
-            "false_negatives": (n_positive - hits).astype(int),
+            "false_positives": alarms,
+            "false_negatives": n_positive - hits,
         }
     )[::-1].reset_index(drop=True)
 
@@ -106,6 +114,7 @@ def rates_at(
     threshold: float = 0.0,
     band: float = 0.0,
     clusters: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
 ) -> dict[str, Rate]:
     """Sensitivity and specificity of rows that took no part in choosing a threshold.
 
@@ -119,6 +128,8 @@ def rates_at(
         Rows within the band count for neither rate.
     clusters : ndarray of int, shape (n_samples,), optional
         Which rows depend on each other.
+    weights : ndarray of shape (n_samples,), optional
+        Of the rows, as from `smpcore.datasets.censoring_weights`.
 
     Returns
     -------
@@ -130,12 +141,16 @@ def rates_at(
     rates = {}
     for name, kind in (("sensitivity", truth), ("specificity", ~truth)):
         rows = kind & sure
-        rates[name] = rate(right[rows], None if clusters is None else clusters[rows])
+        units, masses = (None if of is None else of[rows] for of in (clusters, weights))
+        rates[name] = rate(right[rows], units, weights=masses)
     return rates
 
 
 def roc_area(
-    margin: np.ndarray, truth: np.ndarray, clusters: np.ndarray | None = None
+    margin: np.ndarray,
+    truth: np.ndarray,
+    clusters: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
 ) -> tuple[float, float, float]:
     """Area under the ROC curve: how often a positive row lies above a negative one.
 
@@ -144,7 +159,9 @@ def roc_area(
     count together as in Obuchowski (Biometrics 1997). Where all pairs are in order, or
     none is, nothing varies, and the interval is Wilson's for as many rows as the rarer
     class has: the variance is never larger than that share's (Birnbaum and Klose,
-    Annals of Mathematical Statistics 1957).
+    Annals of Mathematical Statistics 1957). With the weights of a question of time to
+    event it is the cumulative/dynamic area at the horizon (Uno et al., Journal of the
+    American Statistical Association 102, 2007); the interval takes them as known.
 
     Parameters
     ----------
@@ -154,6 +171,8 @@ def roc_area(
         Whether each row is positive.
     clusters : ndarray of int, shape (n_samples,), optional
         Which rows depend on each other.
+    weights : ndarray of shape (n_samples,), optional
+        Of the rows, as from `smpcore.datasets.censoring_weights`.
 
     Returns
     -------
@@ -165,19 +184,19 @@ def roc_area(
     if not n_yes or not n_no:
         return np.nan, np.nan, np.nan
     clusters = np.arange(len(truth)) if clusters is None else clusters
-    # Ranks among all rows and among those of a class give how many of the others a row
-    # lies above.
-    ranks, above = rankdata(margin), np.empty(len(truth))
-    for kind, others in ((truth, n_no), (~truth, n_yes)):
-        above[kind] = (ranks[kind] - rankdata(margin[kind])) / others
-    above[~truth] = 1 - above[~truth]
-    share = float(above[truth].mean())
+    weights = np.ones(len(truth)) if weights is None else weights
+    above = np.empty(len(truth))
+    above[truth] = _share_below(margin, truth, weights)
+    above[~truth] = _share_below(-margin, ~truth, weights)
+    share = float(np.average(above[truth], weights=weights[truth]))
     _, place = np.unique(clusters, return_inverse=True)
     off, there = np.empty((2, place.max() + 1)), []
     for row, kind in enumerate((truth, ~truth)):
-        off[row] = np.bincount(place[kind], above[kind] - share, off.shape[1])
+        of_kind, total = weights[kind], weights[kind].sum()
+        sums = np.bincount(place[kind], of_kind * (above[kind] - share), off.shape[1])
+        off[row] = sums / total
         there.append(len(np.unique(place[kind])))
-    yes, no = off[0] / n_yes, off[1] / n_no
+    yes, no = off
     n_units = off.shape[1]
     variance = 0.0
     if min(there) > 1:
@@ -185,7 +204,10 @@ def roc_area(
         variance += no @ no * there[1] / (there[1] - 1)
         variance += 2 * (yes @ no) * n_units / (n_units - 1)
     if variance <= 0 or not 0 < share < 1:
-        rarer = min(there)
+        rarer = min(
+            units * weights[kind].sum() ** 2 / (kind.sum() * np.sum(weights[kind] ** 2))
+            for units, kind in zip(there, (truth, ~truth), strict=True)
+        )
         return share, *wilson(share * rarer, rarer)
     # The rarer class says how well the variance is known.
     quantile = stdtrit(min(there) - 1, 0.975)
@@ -193,6 +215,16 @@ def roc_area(
     middle = np.log(share / (1 - share))
     low, high = (1 / (1 + np.exp(-(middle + sign * spread))) for sign in (-1, 1))
     return share, float(low), float(high)
+
+
+def _share_below(
+    margin: np.ndarray, kind: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """Share of the rows of the other kind that lie below each row of this kind."""
+    values, place = np.unique(margin, return_inverse=True)
+    others = np.bincount(place, weights * ~kind, len(values))
+    below = np.cumsum(others) - others / 2  # equal margins count half
+    return below[place[kind]] / weights[~kind].sum()
 
 
 def threshold_for_sensitivity(points: pd.DataFrame, wanted: float) -> float:
@@ -242,7 +274,10 @@ def threshold_for_cost(points: pd.DataFrame, miss: float, alarm: float) -> float
 
 
 def reject_curve(
-    margin: np.ndarray, truth: np.ndarray, threshold: float = 0.0
+    margin: np.ndarray,
+    truth: np.ndarray,
+    threshold: float = 0.0,
+    weights: np.ndarray | None = None,
 ) -> pd.DataFrame:
     """What a band of "not sure" around the threshold leaves, and how wrong that is.
 
@@ -254,6 +289,8 @@ def reject_curve(
         Whether each row is positive.
     threshold : float
         Margin above which the answer is positive; the middle of the band.
+    weights : ndarray of shape (n_samples,), optional
+        Of the rows; numbers of rows are sums of them then.
 
     Returns
     -------
@@ -266,12 +303,16 @@ def reject_curve(
     wrong = (margin > threshold) != np.asarray(truth, dtype=bool)
     order = np.argsort(distance, kind="stable")
     distance, wrong = distance[order], wrong[order]
+    weights = np.ones(len(order), np.int64) if weights is None else weights[order]
     last = np.flatnonzero(np.append(np.diff(distance) > 0, False))
     bands = np.concatenate([[0.0], (distance[last] + distance[last + 1]) / 2])
-    answered = len(margin) - np.searchsorted(distance, bands, side="right")
-    errors = np.append(np.cumsum(wrong[::-1])[::-1], 0)[len(margin) - answered]
+    first = np.searchsorted(distance, bands, side="right")
+    answered, errors = (
+        np.append(np.cumsum(of_row[::-1])[::-1], 0)[first]
+        for of_row in (weights, weights * wrong)
+    )
     frame = pd.DataFrame({"band": bands, "answered": answered, "errors": errors})
-    frame["coverage"] = frame["answered"] / len(margin)
+    frame["coverage"] = frame["answered"] / weights.sum()
     frame["error"] = frame["errors"] / frame["answered"].where(frame["answered"] > 0)
     return frame
 

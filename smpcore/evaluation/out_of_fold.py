@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import clone
 
-from smpcore.datasets import Dataset, Split, prepare
+from smpcore.datasets import Dataset, Split, censoring_weights, prepare
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.base import PrototypeEstimator
 from smpcore.evaluation.folds import Fold, folds
@@ -73,7 +73,8 @@ def out_of_fold(
     if dataset.times is None:
         units = rows if dataset.groups is None else dataset.groups[rows]
         n_folds = max(2, min(n_folds, np.unique(units).size))
-    drawn = [fold for fold in folds(dataset, rows, n_folds) if fold.repeat == 0]
+    drawn = folds(dataset, split.with_censored, n_folds)
+    drawn = [fold for fold in drawn if fold.repeat == 0]
     shared = _Shared(dataset, drawn, estimator, stop)
     n_outputs = 1 if dataset.classes is None else len(dataset.classes)
     all_scores = np.full((rows.size, n_outputs), np.nan)
@@ -112,7 +113,8 @@ def _score_fold(shared: _Shared, task: tuple[int]) -> tuple[int, np.ndarray | No
         for rows in (fold.train, fold.held_out)
     )
     estimator = clone(shared.estimator)
-    problem = estimator.problem(X, dataset.y[fold.train])
+    weights = censoring_weights(dataset, fold.with_censored, fold.train)
+    problem = estimator.problem(X, dataset.y[fold.train], weights)
     estimator.solve(problem, stop=shared.stop)
     if estimator.history_.status == _STOPPED:
         return number, None

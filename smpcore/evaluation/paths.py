@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from smpcore.baselines import BASELINES
-from smpcore.datasets import Dataset, prepare
+from smpcore.datasets import Dataset, prepare, training_rows
 from smpcore.methods import METHODS, Method
 
 
@@ -51,7 +51,8 @@ def method_path(
     dataset : Dataset
         Table to learn from; its preparation is learned on `rows`.
     rows : ndarray of int
-        The training rows: they say between which ends the parameter matters.
+        The training rows, ``with_censored`` of a split: they say between which ends
+        the parameter matters.
     values : mapping, optional
         The other parameters' values, where they are not the method's defaults.
     n_points : int
@@ -63,10 +64,12 @@ def method_path(
     """
     method = METHODS[key]
     values = {**method.defaults(dataset.task), **(values or {})}
+    rows, weights = training_rows(dataset, rows)
     preparation = prepare(dataset, rows)
     X = preparation.transform(dataset.frame.iloc[rows])
     estimator = method.estimator(values, dataset.task)
-    slider_ranges = method.bounds(estimator.problem(X, dataset.y[rows]), values)
+    problem = estimator.problem(X, dataset.y[rows], weights)
+    slider_ranges = method.bounds(problem, values)
     grid = _spread(method, slider_ranges[method.sparsity], n_points)
     return ParameterPath(key, values, method.sparsity, grid)
 

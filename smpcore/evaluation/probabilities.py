@@ -45,7 +45,10 @@ def event(
 
 
 def reliability(
-    probability: np.ndarray, truth: np.ndarray, clusters: np.ndarray | None = None
+    probability: np.ndarray,
+    truth: np.ndarray,
+    clusters: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
 ) -> pd.DataFrame:
     """Predicted probability beside observed share, in bins of about equally many rows.
 
@@ -57,13 +60,16 @@ def reliability(
         Whether it occurred.
     clusters : ndarray of int, shape (n_samples,), optional
         Which rows depend on each other.
+    weights : ndarray of shape (n_samples,), optional
+        Of the rows, as from `smpcore.datasets.censoring_weights`.
 
     Returns
     -------
     DataFrame
         A line for each of at most 10 bins, by probability: ``from`` and ``to``,
         ``probability`` (mean), ``share`` observed, ``low`` and ``high`` (Wilson's 95 %
-        interval of the share), ``rows``. Equal probabilities share a bin.
+        interval of the share), ``rows`` and ``weight`` (the sum of theirs). Equal
+        probabilities share a bin.
     """
     n_bins = int(np.clip(len(probability) // FEWEST_IN_BIN, 1, MOST_BINS))
     inner = np.quantile(probability, np.arange(1, n_bins) / n_bins)
@@ -72,9 +78,12 @@ def reliability(
     for number in np.unique(bins):
         rows = bins == number
         hits, p = truth[rows], probability[rows]
-        limits = rate(hits, None if clusters is None else clusters[rows]).interval
-        lines.append((p.min(), p.max(), p.mean(), hits.mean(), *limits, len(p)))
-    names = ["from", "to", "probability", "share", "low", "high", "rows"]
+        units, masses = (None if of is None else of[rows] for of in (clusters, weights))
+        means = (np.average(of, weights=masses) for of in (p, hits))
+        total = len(p) if masses is None else masses.sum()
+        limits = rate(hits, units, weights=masses).interval
+        lines.append((p.min(), p.max(), *means, *limits, len(p), total))
+    names = ["from", "to", "probability", "share", "low", "high", "rows", "weight"]
     return pd.DataFrame(lines, columns=names)
 
 
@@ -93,11 +102,14 @@ def calibration_error(table: pd.DataFrame) -> float:
     float
     """
     distance = (table["probability"] - table["share"]).abs()
-    return float(np.average(distance, weights=table["rows"]))
+    return float(np.average(distance, weights=table["weight"]))
 
 
 def brier_score(
-    probabilities: np.ndarray, y_encoded: np.ndarray, clusters: np.ndarray | None = None
+    probabilities: np.ndarray,
+    y_encoded: np.ndarray,
+    clusters: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
 ) -> tuple[float, float, float]:
     """Mean squared error of probabilities, as scikit-learn's ``brier_score_loss``.
 
@@ -112,6 +124,10 @@ def brier_score(
         Class number of each row.
     clusters : ndarray of int, shape (n_samples,), optional
         Which rows depend on each other.
+    weights : ndarray of shape (n_samples,), optional
+        Of the rows: with `smpcore.datasets.censoring_weights` it is the score of Graf
+        et al. (Statistics in Medicine 18, 1999), by the weights' sum in place of the
+        number of rows.
 
     Returns
     -------
@@ -122,12 +138,15 @@ def brier_score(
     errors = np.array(probabilities)
     errors[np.arange(len(errors)), y_encoded] -= 1
     losses = np.sum(errors**2, axis=1) / (2 if n_classes == 2 else 1)
-    low, high = mean_interval(losses, clusters)
-    return float(losses.mean()), low, high
+    low, high = mean_interval(losses, clusters, weights=weights)
+    return float(np.average(losses, weights=weights)), low, high
 
 
 def decision_curve(
-    probability: np.ndarray, truth: np.ndarray, clusters: np.ndarray | None = None
+    probability: np.ndarray,
+    truth: np.ndarray,
+    clusters: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
 ) -> pd.DataFrame:
     """Net benefit of acting on a probability, for every threshold probability.
 
@@ -143,6 +162,8 @@ def decision_curve(
         Whether each row is positive.
     clusters : ndarray of int, shape (n_samples,), optional
         Which rows depend on each other.
+    weights : ndarray of shape (n_samples,), optional
+        Of the rows, as from `smpcore.datasets.censoring_weights`.
 
     Returns
     -------
@@ -155,8 +176,9 @@ def decision_curve(
         price = threshold / (1 - threshold)
         benefit = np.where(truth, 1.0, -price)
         treated = benefit * (probability >= threshold)
-        low, high = mean_interval(treated, clusters)
-        lines.append((threshold, treated.mean(), low, high, benefit.mean(), 0.0))
+        low, high = mean_interval(treated, clusters, weights=weights)
+        mean, of_all = (np.average(of, weights=weights) for of in (treated, benefit))
+        lines.append((threshold, mean, low, high, of_all, 0.0))
     names = ["threshold", "net_benefit", "low", "high", "treat_all", "treat_none"]
     return pd.DataFrame(lines, columns=names)
 

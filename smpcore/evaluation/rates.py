@@ -24,16 +24,21 @@ class Rate:
         How many independent rows tell as much; `n` where rows are independent.
     level : float
         The interval covers 1 - level.
+    weighted : float, optional
+        The share in weights of the rows, where they have some.
     """
 
     hits: int
     n: int
     effective: float
     level: float = 0.05
+    weighted: float | None = None
 
     @property
     def share(self) -> float:
         """Hits among the rows; NaN without rows."""
+        if self.weighted is not None:
+            return self.weighted
         return self.hits / self.n if self.n else np.nan
 
     @property
@@ -44,7 +49,10 @@ class Rate:
 
 
 def rate(
-    hits: np.ndarray, clusters: np.ndarray | None = None, level: float = 0.05
+    hits: np.ndarray,
+    clusters: np.ndarray | None = None,
+    level: float = 0.05,
+    weights: np.ndarray | None = None,
 ) -> Rate:
     """Count a share of rows.
 
@@ -56,16 +64,20 @@ def rate(
         Which rows depend on each other.
     level : float
         The interval covers 1 - level: 95 % by default.
+    weights : ndarray of shape (n_rows,), optional
+        Of the rows, as from `smpcore.datasets.censoring_weights`.
 
     Returns
     -------
     Rate
     """
     hits = np.asarray(hits, dtype=bool)
-    effective = float(len(hits))
-    if clusters is not None and len(hits):
-        effective = effective_rows(hits, clusters, level)
-    return Rate(int(hits.sum()), len(hits), effective, level)
+    effective, weighted = float(len(hits)), None
+    if len(hits) and (clusters is not None or weights is not None):
+        effective = effective_rows(hits, clusters, level, weights)
+    if len(hits) and weights is not None:
+        weighted = float(np.average(hits, weights=weights))
+    return Rate(int(hits.sum()), len(hits), effective, level, weighted)
 
 
 def class_rates(
@@ -73,6 +85,7 @@ def class_rates(
     answers: np.ndarray,
     classes: np.ndarray,
     clusters: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
 ) -> pd.DataFrame:
     """Recall and precision of each class, with Wilson's 95 % intervals.
 
@@ -84,6 +97,8 @@ def class_rates(
         Labels, in the order of the class numbers.
     clusters : ndarray of int, shape (n_rows,), optional
         Which rows depend on each other.
+    weights : ndarray of shape (n_rows,), optional
+        Of the rows; numbers of rows stay unweighted.
 
     Returns
     -------
@@ -96,8 +111,10 @@ def class_rates(
         line = {"class": str(label)}
         for name, rows in (("recall", truth), ("precision", answers)):
             among = rows == number
-            units = None if clusters is None else clusters[among]
-            counted = rate((truth == answers)[among], units)
+            units, masses = (
+                None if of is None else of[among] for of in (clusters, weights)
+            )
+            counted = rate((truth == answers)[among], units, weights=masses)
             low, high = counted.interval if counted.n else (np.nan, np.nan)
             line |= {
                 {"recall": "rows", "precision": "predicted"}[name]: counted.n,

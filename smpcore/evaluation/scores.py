@@ -53,12 +53,21 @@ class Scores:
         Labels, in the order of the axes of `confusion`.
     effective : float, optional
         How many independent rows tell as much of the accuracy, where rows depend on
-        each other (`effective_rows`).
+        each other or have weights (`effective_rows`).
+    weighted : ndarray of shape (n_classes, n_classes), optional
+        The same sums of the rows' weights, where rows have weights: all shares are
+        of these. `hits` and `rows` stay numbers of rows.
     """
 
     confusion: np.ndarray
     classes: np.ndarray
     effective: float | None = None
+    weighted: np.ndarray | None = None
+
+    @cached_property
+    def sums(self) -> np.ndarray:
+        """What shares are of: numbers of rows, or sums of their weights."""
+        return self.confusion if self.weighted is None else self.weighted
 
     @cached_property
     def rows(self) -> int:
@@ -73,11 +82,11 @@ class Scores:
     @cached_property
     def accuracy(self) -> float:
         """Share of right answers."""
-        return self.hits / self.rows
+        return float(np.trace(self.sums) / self.sums.sum())
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's 95 % interval of the accuracy; dependent rows count for less."""
+        """Wilson's 95 % interval of the accuracy; see `effective`."""
         if self.effective is None:
             return wilson(self.hits, self.rows)
         return wilson(self.accuracy * self.effective, self.effective)
@@ -85,9 +94,9 @@ class Scores:
     @cached_property
     def recall(self) -> np.ndarray:
         """Share of each class that is found, NaN for a class without rows."""
-        of_class = self.confusion.sum(axis=1)
+        of_class = self.sums.sum(axis=1)
         with np.errstate(invalid="ignore"):
-            return np.diag(self.confusion) / of_class
+            return np.diag(self.sums) / of_class
 
     @property
     def balanced_accuracy(self) -> float:
@@ -97,7 +106,7 @@ class Scores:
     @property
     def majority(self) -> float:
         """What always answering the most frequent class of these rows would reach."""
-        return float(self.confusion.sum(axis=1).max() / self.rows)
+        return float(self.sums.sum(axis=1).max() / self.sums.sum())
 
     @property
     def never_answered(self) -> np.ndarray:
@@ -114,8 +123,10 @@ class Scores:
             "interval_95": [round(low, 4), round(high, 4)],
             "balanced": round(self.balanced_accuracy, 4),
             "most_frequent_class": round(self.majority, 4),
-            "hits_of_most_frequent_class": round(self.majority * self.rows),
+            "hits_of_most_frequent_class": int(self.confusion.sum(axis=1).max()),
         }
+        if self.weighted is not None:
+            scores["accuracy_weighted"] = round(self.accuracy, 4)
         if len(self.never_answered):
             scores["never_answered"] = [str(label) for label in self.never_answered]
         return scores
@@ -126,6 +137,7 @@ def count_answers(
     answers: np.ndarray,
     classes: np.ndarray,
     clusters: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
 ) -> Scores:
     """Count the answers of a classifier.
 
@@ -138,6 +150,8 @@ def count_answers(
         Labels of the model, in the order of the class numbers.
     clusters : ndarray of int, shape (n_samples,), optional
         Which rows depend on each other.
+    weights : ndarray of shape (n_samples,), optional
+        Of the rows, as from `smpcore.datasets.censoring_weights`.
 
     Returns
     -------
@@ -146,12 +160,18 @@ def count_answers(
     n_classes = len(classes)
     known = truth >= 0
     cells = truth[known] * n_classes + answers[known]
-    confusion = np.bincount(cells, minlength=n_classes**2)
-    effective = None
-    if clusters is not None and known.any():
+    shape = n_classes, n_classes
+    confusion = np.bincount(cells, minlength=n_classes**2).reshape(shape)
+    effective = weighted = None
+    if weights is not None:
+        weighted = np.bincount(cells, weights[known], n_classes**2).reshape(shape)
+    if known.any() and (clusters is not None or weights is not None):
         hits = truth[known] == answers[known]
-        effective = effective_rows(hits, clusters[known])
-    return Scores(confusion.reshape(n_classes, n_classes), classes, effective)
+        units, masses = (
+            None if of is None else of[known] for of in (clusters, weights)
+        )
+        effective = effective_rows(hits, units, weights=masses)
+    return Scores(confusion, classes, effective, weighted)
 
 
 def class_numbers(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
@@ -177,6 +197,7 @@ def score_answers(
     answers: np.ndarray,
     classes: np.ndarray | None,
     clusters: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
 ) -> Scores | RegressionScores:
     """Score predictions on rows.
 
@@ -188,6 +209,8 @@ def score_answers(
         Labels of the model, sorted; None for regression.
     clusters : ndarray of int, shape (n_samples,), optional
         Which rows depend on each other.
+    weights : ndarray of shape (n_samples,), optional
+        Of rows with classes, as from `smpcore.datasets.censoring_weights`.
 
     Returns
     -------
@@ -197,7 +220,7 @@ def score_answers(
         truth = np.asarray(truth, dtype=np.float64)
         return RegressionScores(truth, answers, clusters)
     numbers = [class_numbers(labels, classes) for labels in (truth, answers)]
-    return count_answers(*numbers, classes, clusters)
+    return count_answers(*numbers, classes, clusters, weights)
 
 
 def evaluate(
@@ -205,6 +228,7 @@ def evaluate(
     X: np.ndarray,
     y: np.ndarray,
     clusters: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
 ) -> Scores | RegressionScores:
     """Score a model on rows.
 
@@ -218,6 +242,8 @@ def evaluate(
         True label or number of each row, to compare the predictions with.
     clusters : ndarray of int, shape (n_samples,), optional
         Which rows depend on each other, from `smpcore.evaluation.clusters`.
+    weights : ndarray of shape (n_samples,), optional
+        Of rows with classes, as from `smpcore.datasets.censoring_weights`.
 
     Returns
     -------
@@ -234,4 +260,4 @@ def evaluate(
         return score_answers(y, model.predict(X), None, clusters)
     answers = model.decide(model.scores(X))
     truth = class_numbers(y, model.classes)
-    return count_answers(truth, answers, model.classes, clusters)
+    return count_answers(truth, answers, model.classes, clusters, weights)

@@ -68,11 +68,31 @@ def redraw(
     )
 
 
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """Training rows that are drawn from.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Prepared features of each row.
+    y : ndarray of shape (n_samples,)
+        Label or number of each row.
+    groups : ndarray of shape (n_samples,), optional
+        Rows of a group are drawn together; None: each row alone.
+    weights : ndarray of shape (n_samples,), optional
+        Of the rows, drawn with them.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    groups: np.ndarray | None = None
+    weights: np.ndarray | None = None
+
+
 def refits(
     estimator: Callable[[], Any],
-    X: np.ndarray,
-    y: np.ndarray,
-    groups: np.ndarray | None = None,
+    sample: TrainingRows,
     *,
     n_refits: int = 100,
     executor: Executor | None = None,
@@ -84,12 +104,8 @@ def refits(
     ----------
     estimator : callable
         Makes a new, unfitted estimator.
-    X : ndarray of shape (n_samples, n_features)
+    sample : TrainingRows
         Training rows that are drawn from.
-    y : ndarray of shape (n_samples,), labels
-        Class of each training row.
-    groups : ndarray of shape (n_samples,), optional
-        Rows of a group are drawn together; None: each row alone.
     n_refits : int
         Number of fits; the seeds are 0 to one less.
     executor : Executor, optional
@@ -104,34 +120,34 @@ def refits(
     PrototypeModel
     """
     stop = np.zeros(1, dtype=np.int64) if stop is None else stop
-    sample = _Sample(estimator, X, y, groups, stop)
-    with running(_refit, sample, stop, executor, ordered=True) as run:
+    shared = _Shared(estimator, sample, stop)
+    with running(_refit, shared, stop, executor, ordered=True) as run:
         for model in run((seed,) for seed in range(n_refits)):
             if model is not None:
                 yield model
 
 
 @dataclass(frozen=True, eq=False)
-class _Sample:
+class _Shared:
     """What all refits share."""
 
     estimator: Callable[[], Any]
-    X: np.ndarray
-    y: np.ndarray
-    groups: np.ndarray | None
+    sample: TrainingRows
     stop: np.ndarray
 
 
-def _refit(sample: _Sample, task: tuple[int]) -> PrototypeModel | None:
+def _refit(shared: _Shared, task: tuple[int]) -> PrototypeModel | None:
     """One task: fit on rows drawn with this seed; None if it was asked to stop."""
-    if sample.stop[0]:
+    if shared.stop[0]:
         return None
-    (seed,), fresh = task, sample.estimator()
-    y = sample.y
-    rows = redraw(y, sample.groups, seed, keep_labels=is_classifier(fresh))
+    (seed,), fresh, sample = task, shared.estimator(), shared.sample
+    labels = is_classifier(fresh)
+    rows = redraw(sample.y, sample.groups, seed, keep_labels=labels)
     if "random_state" in fresh.get_params():
         fresh.set_params(random_state=seed)
-    fresh.solve(fresh.problem(sample.X[rows], y[rows]), stop=sample.stop)
+    weights = None if sample.weights is None else sample.weights[rows]
+    problem = fresh.problem(sample.X[rows], sample.y[rows], weights)
+    fresh.solve(problem, stop=shared.stop)
     return None if fresh.history_.status == _STOPPED else fresh.model_
 
 

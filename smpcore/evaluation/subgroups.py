@@ -249,6 +249,7 @@ def subgroups(
     rows: np.ndarray,
     measures: Sequence[RowMeasure],
     clusters: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
 ) -> pd.DataFrame:
     """Compare each group with all other rows, corrected for the number of groups.
 
@@ -267,6 +268,8 @@ def subgroups(
         Values of these rows, from `row_measures`.
     clusters : ndarray of int, shape (n_rows,), optional
         Which of these rows depend on each other.
+    weights : ndarray of shape (n_rows,), optional
+        Of these rows; ``rows`` stays their number.
 
     Returns
     -------
@@ -284,8 +287,8 @@ def subgroups(
         level = LEVEL / max(1, len(present))
         samples = {
             code: (
-                _sample(measure, counts & (codes == code), clusters),
-                _sample(measure, counts & (codes != code), clusters),
+                _sample(measure, counts & (codes == code), clusters, weights),
+                _sample(measure, counts & (codes != code), clusters, weights),
             )
             for code in present
         }
@@ -296,32 +299,34 @@ def subgroups(
         for code in present:
             line = {"measure": measure.name, "group": grouping.names[code]}
             line |= _value(samples[code][0], measure.is_share, level)
-            rest = samples[code][1][0]
-            line["rest"] = float(rest.mean()) if len(rest) else np.nan
+            rest, _, of_rest = samples[code][1]
+            line["rest"] = np.average(rest, weights=of_rest) if len(rest) else np.nan
             lines.append(line | _difference(differences.get(code)))
     return pd.DataFrame(lines)
 
 
 def _sample(
-    measure: RowMeasure, chosen: np.ndarray, clusters: np.ndarray | None
+    measure: RowMeasure, chosen: np.ndarray, *of_rows: np.ndarray | None
 ) -> Sample:
-    return measure.values[chosen], None if clusters is None else clusters[chosen]
+    more = (None if of is None else of[chosen] for of in of_rows)
+    return Sample(measure.values[chosen], *more)
 
 
 def _enough(samples: tuple[Sample, Sample]) -> bool:
-    return min(len(values) for values, _ in samples) >= FEWEST_ROWS
+    return min(len(values) for values, *_ in samples) >= FEWEST_ROWS
 
 
 def _value(sample: Sample, is_share: bool, level: float) -> dict:
     """Mean of a group with its interval, and how many rows it is of."""
-    values, clusters = sample
+    values, clusters, weights = sample
+    mean = float(np.average(values, weights=weights))
     if is_share:
-        low, high = rate(values > 0, clusters, level).interval
+        low, high = rate(values > 0, clusters, level, weights).interval
     else:
-        low, high = mean_interval(values, clusters, level)
+        low, high = mean_interval(values, clusters, level, weights)
     return {
         "rows": len(values),
-        "value": float(values.mean()),
+        "value": mean,
         "low": float(low),
         "high": float(high),
         "few": len(values) < FEWEST_ROWS,

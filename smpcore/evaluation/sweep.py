@@ -19,8 +19,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from smpcore.baselines import BASELINES
-from smpcore.datasets import Dataset, Preparation, prepare
+from smpcore.baselines import BASELINES, fit_weighted
+from smpcore.datasets import Dataset, Preparation, censoring_weights, prepare
 from smpcore.errors import SmpcoreError
 from smpcore.evaluation.errors import RegressionScores
 from smpcore.evaluation.folds import Fold
@@ -252,7 +252,8 @@ def _fit_method(
     estimator = METHODS[path.key].estimator(values, dataset.task, preview=context.quick)
     problem = fold_cache.problem
     if problem is None or path.parameter in estimator.problem_params:
-        problem = estimator.problem(X, dataset.y[fold.train])
+        weights = censoring_weights(dataset, fold.with_censored, fold.train)
+        problem = estimator.problem(X, dataset.y[fold.train], weights)
         context.store(chain, replace(fold_cache, problem=problem))
     estimator.solve(problem, state=state, stop=context.stop)
     history, model = estimator.history_, estimator.model_
@@ -271,7 +272,8 @@ def _fit_baseline(
     X, X_held_out = context.prepared(chain).rows
     values = {**path.values, path.parameter: value} if path.parameter else path.values
     estimator = BASELINES[path.key].estimator(values, dataset.task)
-    estimator.fit(X, dataset.y[fold.train])
+    weights = censoring_weights(dataset, fold.with_censored, fold.train)
+    fit_weighted(estimator, X, dataset.y[fold.train], weights)
     sizes = measure_baseline(estimator, context.prepared(chain).preparation)
     sizes["status"] = "fitted"
     return state, estimator.predict(X_held_out), sizes
@@ -284,7 +286,9 @@ def _scored(dataset: Dataset, fold: Fold, answers: np.ndarray) -> dict[str, floa
         return {"mae": errors.mae, "r2": errors.r2}
     classes = dataset.classes
     y_encoded = class_numbers(answers, classes)
-    scores = count_answers(class_numbers(truth, classes), y_encoded, classes)
+    weights = censoring_weights(dataset, fold.with_censored, fold.held_out)
+    truth = class_numbers(truth, classes)
+    scores = count_answers(truth, y_encoded, classes, weights=weights)
     return {
         "balanced_accuracy": scores.balanced_accuracy,
         "accuracy": scores.accuracy,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -13,8 +14,23 @@ from smpcore.evaluation.clustered import independent_rows, mean_error
 from smpcore.evaluation.differences import Difference
 from smpcore.evaluation.pareto import LEVEL
 
-#: Rows of a sample, and which of them depend on each other (None: none do).
-Sample = tuple[np.ndarray, np.ndarray | None]
+
+class Sample(NamedTuple):
+    """Rows whose mean is compared.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows,)
+        Of each row; of a share whether it is a hit.
+    clusters : ndarray of int, shape (n_rows,), optional
+        Which rows depend on each other; None: none do.
+    weights : ndarray of shape (n_rows,), optional
+        None: all weigh the same.
+    """
+
+    values: np.ndarray
+    clusters: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
 
 def difference_of_shares(
@@ -31,8 +47,8 @@ def difference_of_shares(
 
     Parameters
     ----------
-    first, second : (ndarray of bool, ndarray of int or None)
-        Whether each row is a hit, and which rows depend on each other.
+    first, second : Sample
+        Rows of both sets, each a hit or none.
     level : float
         Of the test: the interval covers 1 - level.
 
@@ -42,11 +58,11 @@ def difference_of_shares(
         From -1 to 1 with p = 1 where one of both tells nothing.
     """
     shares, counts, units = [], [], []
-    for hits, clusters in (first, second):
+    for hits, clusters, weights in (Sample(*first), Sample(*second)):
         n, count = float(len(hits)), math.inf
-        if clusters is not None and len(hits):
-            n, count = independent_rows(hits, clusters)
-        shares.append(float(np.mean(hits)) if len(hits) else math.nan)
+        if len(hits) and (clusters is not None or weights is not None):
+            n, count = independent_rows(hits, clusters, weights)
+        shares.append(_mean(hits, weights))
         counts.append(n)
         units.append(count)
     difference = shares[0] - shares[1]
@@ -66,6 +82,10 @@ def difference_of_shares(
     if p_value >= level:
         low, high = min(low, 0.0), max(high, 0.0)
     return Difference(difference, low, high, min(1.0, float(p_value)), "score, Fisher")
+
+
+def _mean(values: np.ndarray, weights: np.ndarray | None) -> float:
+    return float(np.average(values, weights=weights)) if len(values) else math.nan
 
 
 def _crossing(function: Callable[[float], float], low: float, high: float) -> float:
@@ -112,8 +132,8 @@ def difference_of_means(
 
     Parameters
     ----------
-    first, second : (ndarray of float, ndarray of int or None)
-        Value of each row, and which rows depend on each other.
+    first, second : Sample
+        Rows of both sets with their values.
     level : float
         Of the test: the interval covers 1 - level.
 
@@ -123,12 +143,15 @@ def difference_of_means(
         Infinite with p = 1 where one of both has no two independent rows.
     """
     errors, counts = [], []
-    for values, clusters in (first, second):
+    first, second = Sample(*first), Sample(*second)
+    for values, clusters, weights in (first, second):
         clusters = np.arange(len(values)) if clusters is None else clusters
-        error, count = mean_error(values, clusters) if len(values) else (math.inf, 0)
+        error, count = math.inf, 0
+        if len(values):
+            error, count = mean_error(values, clusters, weights)
         errors.append(error)
         counts.append(count)
-    means = [float(np.mean(v)) if len(v) else math.nan for v, _ in (first, second)]
+    means = [_mean(values, weights) for values, _, weights in (first, second)]
     difference = means[0] - means[1]
     if min(counts) < 2:
         return Difference(difference, -math.inf, math.inf, 1.0, "Welch")

@@ -136,7 +136,7 @@ class CaseExplainer:
         row: pd.DataFrame,
         title: str,
         facts: Mapping[str, str] | None = None,
-        frozen: Sequence[int] = (),
+        frozen: Sequence[int] | None = None,
         without: int = -1,
     ) -> Case:
         """Describe the answer to one row.
@@ -149,8 +149,9 @@ class CaseExplainer:
             Which row it is.
         facts : mapping of str to str, optional
             What the caller knows of it.
-        frozen : sequence of int
-            Features that the smallest change leaves as they are.
+        frozen : sequence of int, optional
+            Features that the smallest change leaves as they are; by default those of
+            the columns that cannot be changed.
         without : int
             Position of the row itself in `X`; -1: it is no training row.
 
@@ -242,8 +243,7 @@ class CaseExplainer:
         idle = whole.report_rows(row, others)
         unused = "; ".join(filter(None, (idle["out of range"][0], idle["unseen"][0])))
         sentences = {
-            "Missing: {}. A number counts as the training median, a category as none "
-            "of its levels (of two levels as the commoner).": texts["missing"],
+            "Missing: {}.": self._missing(row, used),
             "Out of the training range: {}.": texts["out of range"],
             "Never seen in training, counts as none of the levels: {}.": texts[
                 "unseen"
@@ -252,6 +252,19 @@ class CaseExplainer:
         }
         remarks = tuple(s.replace("{}", text) for s, text in sentences.items() if text)
         return remarks or ("Nothing was missing, out of range or unseen.",)
+
+    def _missing(self, row: pd.DataFrame, used: Sequence[str]) -> str:
+        """Columns without a value, each with what the model takes in its place."""
+        x = self.preparation.transform(row)[0]
+        texts = [
+            f"{spec.name:.50} (counts as {spec.text(x)})"
+            for spec in self.preparation.inputs
+            if spec.name in used
+            and self.preparation.report_rows(row, [spec.name])["missing"][0]
+        ]
+        more = len(texts) - _MOST_PARTS
+        rest = f" and {more} more" if more > 0 else ""
+        return "; ".join(texts[:_MOST_PARTS]) + rest
 
     def _value(self, row: pd.DataFrame, spec: Input, x: np.ndarray) -> str:
         """The value that the model got, and the raw one where that is another."""
@@ -316,7 +329,7 @@ class CaseExplainer:
         )
 
     def _change(
-        self, x: np.ndarray, frozen: Sequence[int]
+        self, x: np.ndarray, frozen: Sequence[int] | None
     ) -> tuple[str, list[dict[str, Any]]]:
         """The smallest change that the answer would not survive."""
         model = self.model

@@ -41,9 +41,9 @@ def single_column_changes(
     Returns
     -------
     list of dict
-        For each used column that can do it, the smallest change in standard deviations
-        first: ``column``, ``now``, ``raises it at`` and ``lowers it at`` as text,
-        empty where no value within the training range does.
+        For each used column that can do it and may be changed, the smallest change in
+        standard deviations first: ``column``, ``now``, ``raises it at`` and ``lowers
+        it at`` as text, empty where no value within the training range does.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def single_column_changes(
         raise SmpcoreError(f"amount={amount:g} should be above 0.")
     lines = []
     for spec in preparation.inputs:
-        if not model.support[spec.features].any():
+        if spec.fixed or not model.support[spec.features].any():
             continue
         search = _level if spec.kind == "category" else _number
         ways = [search(model, spec, x, sign * amount) for sign in (1, -1)]

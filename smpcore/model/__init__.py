@@ -12,6 +12,7 @@ from smpcore.model.history import STATUS, History
 from smpcore.model.portraits import Portraits, portraits
 from smpcore.model.prototype_model import UNREPRESENTED, PrototypeModel
 from smpcore.model.ties import training_tie
+from smpcore.model.trace import Step, Trace
 
 __all__ = [
     "STATUS",
@@ -20,6 +21,8 @@ __all__ = [
     "History",
     "Portraits",
     "PrototypeModel",
+    "Step",
+    "Trace",
     "chance",
     "log_odds",
     "portraits",

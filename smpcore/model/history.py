@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from smpcore.errors import SmpcoreError
+from smpcore.model.trace import Step, Trace
+
+if TYPE_CHECKING:
+    from smpcore.model.prototype_model import PrototypeModel
 
 STATUS = ("converged", "iteration limit reached", "stopped", "diverged")
 
@@ -24,9 +31,9 @@ class History:
     objective, gap : ndarray of shape (n_checks,)
         Primal objective, and its certified distance to the optimum (NaN where no
         bound is known).
-    steps : ndarray of shape (n_recorded, n_anchors, n_features + 1)
-        Recorded anchors with their bias in the last column (empty unless asked for
-        with ``record``).
+    steps : Trace
+        Recorded states (empty unless asked for with ``record``): the last is the fitted
+        model. They hold the training rows, and are not saved with a model.
     status : int
         Index into `STATUS`.
     n_iter : int
@@ -41,7 +48,7 @@ class History:
     iteration: np.ndarray = field(default_factory=_empty)
     objective: np.ndarray = field(default_factory=_empty)
     gap: np.ndarray = field(default_factory=_empty)
-    steps: np.ndarray = field(default_factory=lambda: np.empty((0, 0, 0)))
+    steps: Trace = field(default_factory=Trace)
     status: int = 0
     n_iter: int = 0
     seconds: float = 0.0
@@ -51,3 +58,81 @@ class History:
     def status_text(self) -> str:
         """The status in words."""
         return STATUS[self.status]
+
+    def step(self, number: int) -> PrototypeModel:
+        """Return the model of a recorded state.
+
+        Parameters
+        ----------
+        number : int
+            From 0; negative numbers count from the end.
+
+        Returns
+        -------
+        PrototypeModel
+            A real state of the solver; the last is the fitted model.
+
+        Raises
+        ------
+        SmpcoreError
+            If there is no such state.
+        """
+        return self.state(number).model
+
+    def state(self, number: int) -> Step:
+        """Return a recorded state: its model, and how the solver stood there.
+
+        Parameters
+        ----------
+        number : int
+            From 0; negative numbers count from the end.
+
+        Returns
+        -------
+        Step
+
+        Raises
+        ------
+        SmpcoreError
+            If there is no such state.
+        """
+        count = len(self.steps)
+        if not -count <= number < count:
+            raise SmpcoreError(
+                f"step={number} should be below {count}, the number of recorded "
+                "states; fit with record=1 to keep them."
+            )
+        number %= count
+        place = int(self.steps.places[number])
+        until, stopped = slice(0, place + 1), STATUS.index("stopped")
+        here = replace(
+            self,
+            iteration=self.iteration[until],
+            objective=self.objective[until],
+            gap=self.gap[until],
+            status=self.status if number == count - 1 else stopped,
+            n_iter=int(self.iteration[place]),
+            steps=Trace(),
+        )
+        return Step(
+            number=number,
+            iteration=float(self.iteration[place]),
+            phase=self.phase_at(float(self.iteration[place])),
+            objective=float(self.objective[place]),
+            gap=float(self.gap[place]),
+            fitted=self.steps.build(self.steps.states[number], here),
+        )
+
+    def phase_at(self, iteration: float) -> str:
+        """Name of the phase that an iteration belongs to.
+
+        Parameters
+        ----------
+        iteration : float
+
+        Returns
+        -------
+        str
+        """
+        begun = [name for start, name in self.phases if start <= iteration]
+        return begun[-1] if begun else self.steps.phase

@@ -291,14 +291,10 @@ class PrototypeModel:
         SmpcoreError
             If a value is NaN or infinite: no class would be an answer to it.
         """
-        scores = self._finite_scores(X)
+        scores = self.scores(require_finite(X))
         if self.classes is None:
             return scores[:, 0]
         return self.classes[self.decide(scores)]
-
-    def _finite_scores(self, X: np.ndarray) -> np.ndarray:
-        X = X if issparse(X) else np.asarray(X, dtype=np.float64)
-        return self.scores(require_finite(X))
 
     def sure(self, X: np.ndarray) -> np.ndarray:
         """Whether a class has a score, and the answer lies outside the model's band.
@@ -339,7 +335,7 @@ class PrototypeModel:
             If the model predicts numbers, or is not calibrated.
         """
         calibration = calibration_of(self, "probabilities")
-        return calibration.probabilities(self._finite_scores(X))
+        return calibration.probabilities(self.scores(require_finite(X)))
 
     def intervals(self, X: np.ndarray, coverage: float = 0.9) -> np.ndarray:
         """Both ends of an interval for each number that covers such a share of rows.
@@ -361,7 +357,7 @@ class PrototypeModel:
             If the model predicts classes, or is not calibrated.
         """
         half = calibration_of(self, "intervals").half_width(coverage)
-        return self._finite_scores(X) + np.array([-half, half])
+        return self.scores(require_finite(X)) + np.array([-half, half])
 
     def _repr_html_(self) -> str:
         """What a notebook shows: size, classes, features used, and portraits."""

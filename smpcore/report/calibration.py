@@ -19,7 +19,7 @@ from smpcore.evaluation import (
 from smpcore.model import PrototypeModel
 from smpcore.report.page import Section
 
-Rows = tuple[np.ndarray, np.ndarray, np.ndarray | None]
+Rows = tuple[np.ndarray | None, ...]
 
 
 def calibration_section(model: PrototypeModel, parts: Mapping[str, Rows]) -> Section:
@@ -30,7 +30,8 @@ def calibration_section(model: PrototypeModel, parts: Mapping[str, Rows]) -> Sec
     model : PrototypeModel
         Model with a calibration.
     parts : mapping of str to (ndarray, ndarray, ndarray or None)
-        Title of a part -> inputs, true labels, and which rows depend on each other.
+        Title of a part -> inputs, true labels, which rows depend on each other; and
+        weights of the rows, if there are some.
 
     Returns
     -------
@@ -51,17 +52,17 @@ def calibration_section(model: PrototypeModel, parts: Mapping[str, Rows]) -> Sec
             for name, offset in zip(model.classes, calibration.offsets, strict=True)
         ],
     ]
-    for title, (X, y, clusters) in parts.items():
-        blocks += _quality(model, title, (X, y, clusters))
+    for title, rows in parts.items():
+        blocks += _quality(model, title, rows)
     return Section("Calibrated probabilities", blocks)
 
 
 def _quality(model: PrototypeModel, title: str, rows: Rows) -> list[Any]:
     """Brier score, calibration error and reliability on the rows of a part."""
-    X, y, clusters = rows
+    X, y, *of_rows = rows
     truth, shares = class_numbers(y, model.classes), model.probabilities(X)
-    score, low, high = brier_score(shares, truth, clusters)
-    table = reliability(*event(shares, truth), clusters)
+    score, low, high = brier_score(shares, truth, *of_rows)
+    table = reliability(*event(shares, truth), *of_rows)
     subject = f"of {model.classes[1]}"
     if len(model.classes) > 2:
         subject = "that the most probable class is right"
@@ -89,7 +90,7 @@ def _intervals(model: PrototypeModel, parts: Mapping[str, Rows]) -> Section:
         f"of the out-of-fold residuals of {model.calibration.rows} training rows "
         "(split conformal). It holds for rows like these."
     ]
-    for title, (X, y, clusters) in parts.items():
+    for title, (X, y, clusters, *_) in parts.items():
         lines = [
             {
                 "interval": f"{100 * line.coverage:.0f} %",

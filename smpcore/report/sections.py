@@ -164,8 +164,9 @@ def confusion_section(
     ----------
     model : PrototypeModel
         Classifier that answers.
-    parts : mapping of str to (ndarray, ndarray, ndarray or None)
-        Title of a part -> inputs, true labels, and which rows depend on each other.
+    parts : mapping of str to (ndarray, ndarray, ndarray or None, ndarray or None)
+        Title of a part -> inputs, true labels, which rows depend on each other, and
+        weights of the rows.
 
     Returns
     -------
@@ -176,14 +177,14 @@ def confusion_section(
         "class that is found. Precision: share of the predictions of a class that are "
         "right. Intervals are Wilson's."
     ]
-    for title, (X, y, clusters) in parts.items():
+    for title, (X, y, *of_rows) in parts.items():
         truth = class_numbers(y, model.classes)
         answers = model.decide(model.scores(X))
         n_unsure = int((~model.sure(X)).sum())
         words = f"{title}: {int((truth == answers).sum())} of {len(y)} rows are right."
         if model.band:
             words += f" {n_unsure} are within the band and counted like all others."
-        blocks += [words, _confusion(model.classes, truth, answers, clusters)]
+        blocks += [words, _confusion(model.classes, truth, answers, *of_rows)]
     return Section("Confusion matrix and recall", blocks)
 
 
@@ -192,9 +193,10 @@ def _confusion(
     truth: np.ndarray,
     answers: np.ndarray,
     clusters: np.ndarray | None,
+    weights: np.ndarray | None = None,
 ) -> list[dict[str, str]]:
     lines = []
-    rates = class_rates(truth, answers, classes, clusters).to_dict("records")
+    rates = class_rates(truth, answers, classes, clusters, weights).to_dict("records")
     for number, rate in enumerate(rates):
         line = {"true class": rate["class"]}
         counts = np.bincount(answers[truth == number], minlength=len(classes))
@@ -217,6 +219,7 @@ def subgroups_section(
     rows: np.ndarray,
     measures: Sequence[RowMeasure],
     clusters: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
 ) -> Section:
     """Compare groups of rows with all others, as `subgroups` does.
 
@@ -230,6 +233,8 @@ def subgroups_section(
         Values of these rows, from `row_measures`.
     clusters : ndarray of int, shape (n_rows,), optional
         Which of these rows depend on each other.
+    weights : ndarray of shape (n_rows,), optional
+        Of these rows, as from `smpcore.datasets.censoring_weights`.
 
     Returns
     -------
@@ -237,7 +242,7 @@ def subgroups_section(
     """
     shares = {measure.name for measure in measures if measure.is_share}
     lines = []
-    for line in subgroups(grouping, rows, measures, clusters).itertuples():
+    for line in subgroups(grouping, rows, measures, clusters, weights).itertuples():
         percent = line.measure in shares
         limits = _limits(line.difference_low, line.difference_high, percent)
         tested = f"{limits}, p = {line.p_value:.2g}"

@@ -142,6 +142,29 @@ def recorded_every(k, record, most):
 
 
 @kernel
+def keep_step(k, record, W, steps):
+    """Keep W after step k if it is its turn; every second one goes for lack of room."""
+    if record > 0:
+        every = recorded_every(k, record, len(steps))
+        if k % every == 0:
+            if k > 0 and every > recorded_every(k - 1, record, len(steps)):
+                for i in range(1, len(steps) // 2):
+                    copy_rows(steps[2 * i], steps[i])
+            copy_rows(W, steps[k // every])
+
+
+@kernel
+def kept_steps(n_iter, record, W, steps):
+    """How many steps were kept; the last becomes W, where the fit ended."""
+    if record <= 0:
+        return 0
+    every = recorded_every(n_iter, record, len(steps))
+    kept = min((n_iter - 1) // every + 2, len(steps))
+    copy_rows(W, steps[kept - 1])
+    return kept
+
+
+@kernel
 def note_step(k, record, P, gap, tol, W, history, stop, progress):
     """Write step k into the history; return its status (limit: go on)."""
     objectives, gaps, steps = history
@@ -150,13 +173,7 @@ def note_step(k, record, P, gap, tol, W, history, stop, progress):
     if 0.0 < goal < gap < gaps[0]:
         share = math.log(gaps[0] / gap) / math.log(gaps[0] / goal)
         progress[0] = max(progress[0], share)
-    if record > 0:
-        every = recorded_every(k, record, len(steps))
-        if k % every == 0:
-            if k > 0 and every > recorded_every(k - 1, record, len(steps)):
-                for i in range(1, len(steps) // 2):
-                    copy_rows(steps[2 * i], steps[i])
-            copy_rows(W, steps[k // every])
+    keep_step(k, record, W, steps)
     if not math.isfinite(P):
         return DIVERGED
     if gap <= goal:
@@ -169,11 +186,7 @@ def used_history(n_iter, record, W, history, progress):
     """What of the history is used; the last recorded step is W, where the fit ended."""
     objectives, gaps, steps = history
     progress[0] = 1.0
-    kept = 0
-    if record > 0:
-        every = recorded_every(n_iter, record, len(steps))
-        kept = min((n_iter - 1) // every + 2, len(steps))
-        copy_rows(W, steps[kept - 1])
+    kept = kept_steps(n_iter, record, W, steps)
     return objectives[: n_iter + 1], gaps[: n_iter + 1], steps[:kept]
 
 

@@ -31,6 +31,7 @@ import numpy as np
 
 from . import kernel
 from .similarity import pull_back, write_values
+from .smp import keep_step, kept_steps
 
 CONVERGED, ITERATION_LIMIT, STOPPED, DIVERGED = 0, 1, 2, 3
 
@@ -192,11 +193,9 @@ def quasi_newton(P, free, V, Q, n_pairs, share, rho, P_new):
 
 
 @kernel
-def note_step(k, every, F, recent, tol, Z, steps, stop, progress, max_iter):
-    """Keep step k; return its status (limit: go on)."""
+def note_step(k, F, recent, stop, progress, max_iter):
+    """Report step k; return its status (limit: go on)."""
     progress[0] = max(progress[0], k / max_iter if max_iter > 0 else 1.0)
-    if every > 0 and k % every == 0 and k // every < len(steps):
-        write_into(Z, steps[k // every])
     if not math.isfinite(F):
         return DIVERGED
     if recent >= 3:
@@ -207,14 +206,15 @@ def note_step(k, every, F, recent, tol, Z, steps, stop, progress, max_iter):
 @kernel
 def solve_supersparse(
     kind, gamma, degree, coef0, X, sx, Y, u, lam, Z, low, high, radius, spread,
-    S, D, W, bits, tol, max_iter, record, stop, progress,
+    S, D, W, bits, tol, max_iter, record, stop, progress, steps,
 ):  # fmt: skip
     """L-BFGS over all prototypes at once, until F falls by `tol` at most three times.
 
     Z is the start (overwritten). S, D, W and the integer view `bits` of S are room.
     The first step is 0.1 sqrt(m) `spread` long. `stop` is looked at once a step,
     `progress` rises from 0 to 1. Returns Z, B, b, status, steps taken, F after
-    0, 1, ... steps, and every `record`-th Z.
+    0, 1, ... steps, and every `record`-th Z and the last; `steps` is room for them,
+    and they are rarer if it is too little.
     """
     m, d = Z.shape
     c, n = Y.shape
@@ -226,7 +226,6 @@ def solve_supersparse(
     )  # fmt: skip
     Z_new, free, held = np.empty((m, d)), np.empty((m, d)), np.empty((m, d))
     objectives = np.empty(max_iter + 1)
-    steps = np.empty((min(200, max_iter // record + 1) if record > 0 else 0, m, d))
     clip(Z, low, high, radius)
     write_values(kind, gamma, degree, coef0, X, sx, Z, sz, S, D, bits)
     F = fit_coefficients(S, Y, u, lam, B, b, R, W, A)
@@ -234,11 +233,10 @@ def solve_supersparse(
     # Plain zeros would be literals: their own types, compiled a second time.
     n_pairs, recent, k, t = np.int64(0), np.int64(0), np.int64(0), 1.0
     at_end = False
+    keep_step(k, record, Z, steps)
     while True:
         objectives[k] = F
-        status = note_step(
-            k, record, F, recent, tol, Z, steps, stop, progress, max_iter
-        )
+        status = note_step(k, F, recent, stop, progress, max_iter)
         if status != ITERATION_LIMIT or k == max_iter:
             break
         write_into(G, P)
@@ -300,8 +298,9 @@ def solve_supersparse(
         G, G_new = G_new, G
         F = F_new
         k += 1
+        keep_step(k, record, Z, steps)
     write_values(kind, gamma, degree, coef0, X, sx, Z, sz, S, D, bits)
     fit_coefficients(S, Y, u, lam, B, b, R, W, A)
     progress[0] = 1.0
-    kept = min(k // record + 1, len(steps)) if record > 0 else 0
+    kept = kept_steps(k, record, Z, steps)
     return Z, B, b, status, k, objectives[: k + 1], steps[:kept]

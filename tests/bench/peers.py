@@ -161,8 +161,7 @@ def _m2cgen(fitted: Any, rows: np.ndarray) -> Program:
         "mdl.c": f"{source}{{\n{call}}}\n",
     }
     labels = _numbers(fitted, rows)
-    # Numbers stand in the code: two instructions of 2 bytes for each 2 bytes.
-    return Program(files, "double", rows, labels, least_bytes=2 * _least(fitted))
+    return Program(files, "double", rows, labels, least_bytes=_least(fitted))
 
 
 def _micromlgen(fitted: Any, rows: np.ndarray) -> Program:
@@ -186,8 +185,8 @@ uint8_t mdl_predict(const float x[MDL_N])
 
 
 def _least(fitted: Any) -> int:
-    """Four bytes for each number of the support vectors."""
-    return 4 * getattr(fitted, "support_vectors_", np.empty(0)).size
+    """Each number of a support vector is in the code: for each byte an instruction."""
+    return 8 * getattr(fitted, "support_vectors_", np.empty(0)).size
 
 
 def _emlearn(fitted: Any, rows: np.ndarray) -> Program:

@@ -74,7 +74,9 @@ def test_from_an_upload_to_a_printed_sheet(visit, clinic, tmp_path, chromium):
     text = path.read_text("utf-8")
     assert text.count("<article>") == 3 and "<script" not in text
     assert "not included" in text and "row 1" not in text
-    assert "Missing: worst radius." in text and "worst radius = 420 (" in text
+    assert (
+        "Missing: worst radius (counts as " in text and "worst radius = 420 (" in text
+    )
     assert "=P0003" in text and "&lt;b&gt;patient" in text
     sheet = tmp_path / "cases.html"
     sheet.write_text(text, "utf-8")

@@ -32,6 +32,8 @@ POINTS = pd.DataFrame(
 EVENTS = np.linspace(0.05, 0.95, 40), np.arange(40) % 3 == 0
 GROUPS = pd.DataFrame({"group": ["a", "b"], "rows": [9, 20], "few": [True, False]})
 GROUPS = GROUPS.assign(value=0.5, low=0.2, high=0.9, p_value=0.01)
+PEERS = pd.DataFrame({"group": ["g"], "model": ["m"], "accuracy": [0.9]})
+PEERS = PEERS.assign(spread=0.1, flash=100.0, flash_least=90.0, flash_most=120.0)
 
 
 def _series():
@@ -44,6 +46,7 @@ MAKERS = {
         VIEW, np.zeros((4, 4)), XY, CODES, CODES > 1, CLASSES
     ),
     "channels": lambda: figures.channels(np.ones((2, 12)), (4, 3), ["a", "b"]),
+    "chip_peers": lambda: figures.chip_peers(PEERS, "flash", ("cost", "score"), None),
     "class_balance": lambda: figures.class_balance(IRIS, split(IRIS)),
     "class_legend": lambda: figures.class_legend(CLASSES),
     "convergence": lambda: figures.convergence(HISTORY),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 
 from smpcore.estimators.imkpl.problem import IMKPLParameters, IMKPLProblem, IMKPLState
 from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.recorded import Recorder
 from smpcore.solvers.imkpl import DEAD, update_prototypes
 from smpcore.solvers.nqp import nqp_rows
 from smpcore.solvers.smp import CONVERGED, DIVERGED, ITERATION_LIMIT, STOPPED
@@ -225,7 +228,7 @@ class Alternation:
 
     def run(
         self, options: SolverOptions, warm: bool = False
-    ) -> tuple[int, np.ndarray, np.ndarray]:
+    ) -> tuple[int, np.ndarray, Recorder]:
         """Alternate until the objective changes by `tol` at most, relatively.
 
         Parameters
@@ -238,11 +241,11 @@ class Alternation:
         -------
         status : int
         objective : ndarray of shape (n_iter,)
-        steps : ndarray of shape (n_recorded, n_prototypes, n_samples)
+        recorder : Recorder
+            With the states after iterations, the last one included.
         """
-        record, progress = options.record, options.progress
+        recorder, progress = Recorder(options.record), options.progress
         values: list[float] = []
-        steps = [self.U.copy()] if record else []
         status = STOPPED if self.stop[0] else ITERATION_LIMIT
         least = 1 if warm else 2
         while status == ITERATION_LIMIT and len(values) < options.max_iter:
@@ -252,8 +255,8 @@ class Alternation:
             self.update_codes()
             done = len(values)
             progress[0] = max(progress[0], done / options.max_iter)
-            if record and done % record == 0:
-                steps.append(self.U.copy())
+            if recorder.every:
+                recorder.add(done - 1, self.recorded)
             if not math.isfinite(values[-1]):
                 status = DIVERGED
             elif self.stop[0]:
@@ -265,7 +268,14 @@ class Alternation:
         progress[0] = 1.0
         if values:
             values[-1] = self.objective()
-        return status, np.array(values), np.array(steps).reshape(-1, *self.U.shape)
+        recorder.add(max(len(values), 1) - 1, self.recorded, last=True)
+        return status, np.array(values), recorder
+
+    def recorded(self) -> Self:
+        """Copy what a model is made of: not the mixed kernel, which is large."""
+        state = copy.copy(self)
+        state.U, state.KU, state.K = self.U.copy(), self.KU.copy(), np.empty((0, 0))
+        return state
 
     @property
     def state(self) -> IMKPLState:

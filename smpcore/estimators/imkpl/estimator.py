@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -30,11 +31,12 @@ from smpcore.estimators.imkpl.problem import (
     neighbour_pairs,
     screen,
 )
-from smpcore.estimators.imkpl.result import run_history, wrapped_model
+from smpcore.estimators.imkpl.result import fitted_state, plain_codes, run_history
 from smpcore.estimators.imkpl.starts import best_run
 from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.recorded import spread_trace
 from smpcore.estimators.starts import warn_if_fewer
-from smpcore.model import History
+from smpcore.model import Trace
 
 
 class IMKPLClassifier(PrototypeClassifier):
@@ -92,8 +94,8 @@ class IMKPLClassifier(PrototypeClassifier):
         How a prototype is updated: "path" tries every number of cases, "paper" the
         solution of its equation (9) alone.
     record : int, default=0
-        Keep the centres of the prototypes' cases every `record`-th iteration in
-        ``history_.steps``.
+        Keep the state after every `record`-th iteration and the last, for
+        ``history_.step``; rarer ones if there are more than 200.
     warm_start : bool, default=False
         Start a fit from the last one, if rows and starts allow it: for a sequence of
         penalties. The result agrees with a cold fit's to `tol` where the problem is
@@ -245,7 +247,8 @@ class IMKPLClassifier(PrototypeClassifier):
         if sample_weight is not None:
             raise SmpcoreError(
                 "sample_weight should be None: IMKPL has no weights of rows; repeat or "
-                "leave out rows."
+                "leave out rows, and for a time-to-event question with censored rows "
+                "choose another method."
             )
         of_distances = self.kernels in ("features", "rbf")
         entries = self._scaled_rows(X, y, None, bias=False, distances=of_distances)
@@ -295,24 +298,30 @@ class IMKPLClassifier(PrototypeClassifier):
         self._report(run[0], lambda: f"{unsettled} {remedy}")
         self.kappa_ = parameters.kappa
         self.n_prototypes_ = choice.n_prototypes
-        seconds = options.seconds
-        history = run_history(problem, alternation, run, self.kernels, seconds)
-        fitted = self._measured(problem, alternation, history)
+        shape = (problem.n_features,)
+        if self.kernels == "gak":
+            shape = self.n_channels, problem.n_features // self.n_channels
+        build = partial(fitted_state, problem, self.kernels, shape)
+        trace, steps = Trace(), (run[2].states, run[2].places)
+        if options.record:
+            trace = spread_trace(problem, *steps, build, "alternation")
+        history = run_history(alternation, run, trace, options.seconds)
+        codes = plain_codes(problem, alternation)
+        fitted = build(alternation, history, codes)
+        fitted = self._measured(problem, alternation, fitted, codes)
         started = {"Start": start} if start else {}
         measures = fitted.measures | choice.measures | started
         return replace(fitted, measures=measures, automatic=choice.automatic)
 
     def _measured(
-        self, problem: IMKPLProblem, alternation: Alternation, history: History
+        self,
+        problem: IMKPLProblem,
+        alternation: Alternation,
+        fitted: Fitted,
+        codes: np.ndarray,
     ) -> Fitted:
-        """Wrap the prototypes and measure how readable they are."""
-        used = np.flatnonzero(alternation.U.any(axis=0))
-        shape = (problem.n_features,)
-        if self.kernels == "gak":
-            shape = self.n_channels, problem.n_features // self.n_channels
-        model = wrapped_model(problem, alternation, self.kernels, history, shape)
-        codes = np.empty((len(problem.order), len(alternation.U)))
-        codes[problem.order] = alternation.plain_codes()
+        """Measure how readable the prototypes are."""
+        model = fitted.model
         self.kernel_weights_ = alternation.beta
         self.dropped_ = np.flatnonzero(~problem.active)
         self.ip_ = float(interpretability(model).mean())
@@ -320,17 +329,10 @@ class IMKPLClassifier(PrototypeClassifier):
             np.nanmean(discrimination(codes, model.prototype_labels, problem.y_encoded))
         )
         names = problem.feature_names if self.kernels == "features" else ()
-        return Fitted(
-            model,
-            state=alternation.state,
-            assignment=codes.argmax(axis=1),
-            n_asked=len(alternation.U),
-            anchor_rows=problem.order[used],
-            measures=measures_in_words(
-                self.ip_, self.dr_, alternation.beta, self.dropped_, names
-            ),
-            scores=codes @ model.votes,
+        words = measures_in_words(
+            self.ip_, self.dr_, alternation.beta, self.dropped_, names
         )
+        return replace(fitted, state=alternation.state, measures=words)
 
     def _check_parameters(self) -> None:
         """Refuse parameters that are out of their range."""

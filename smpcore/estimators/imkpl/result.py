@@ -1,98 +1,98 @@
-"""An alternation that has ended, as a model with a history."""
+"""A state of the alternation as a model with a history."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from smpcore.estimators.base import Fitted
 from smpcore.estimators.imkpl.alternation import Alternation
 from smpcore.estimators.imkpl.base_kernels import model_kernel
 from smpcore.estimators.imkpl.problem import IMKPLProblem
 from smpcore.estimators.imkpl.starts import Run
-from smpcore.model import History, PrototypeModel
+from smpcore.model import History, Trace
 
 
-def case_centres(problem: IMKPLProblem, steps: np.ndarray, kernels: str) -> np.ndarray:
-    """Mean of the cases of each recorded prototype, with a bias of 0.
-
-    Parameters
-    ----------
-    problem : IMKPLProblem
-    steps : ndarray of shape (n_recorded, n_prototypes, n_samples)
-    kernels : str
-        With "precomputed", rows have no place to take a mean of.
-
-    Returns
-    -------
-    ndarray of shape (n_recorded, n_prototypes, n_features + 1)
-    """
-    if not len(steps) or kernels == "precomputed":
-        return np.empty((0, 0, 0))
-    centres = steps @ problem.X[problem.order] / steps.sum(axis=2, keepdims=True)
-    return np.pad(centres, ((0, 0), (0, 0), (0, 1)))
-
-
-def run_history(
-    problem: IMKPLProblem,
-    alternation: Alternation,
-    run: Run,
-    kernels: str,
-    seconds: float,
-) -> History:
-    """A run as a history; without iterations, the objective of its start.
+def plain_codes(problem: IMKPLProblem, alternation: Alternation) -> np.ndarray:
+    """Codes of the training rows as of new inputs.
 
     Parameters
     ----------
     problem : IMKPLProblem
     alternation : Alternation
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_prototypes)
+        In the order in which the rows came.
+    """
+    codes = np.empty((len(problem.order), len(alternation.U)))
+    codes[problem.order] = alternation.plain_codes()
+    return codes
+
+
+def run_history(
+    alternation: Alternation, run: Run, steps: Trace, seconds: float
+) -> History:
+    """A run as a history; without iterations, the objective of its start.
+
+    Parameters
+    ----------
+    alternation : Alternation
     run : Run
-    kernels : str
-        As in `IMKPLClassifier`.
+    steps : Trace
+        Of its recorded states.
     seconds : float
 
     Returns
     -------
     History
     """
-    status, objective, steps = run
+    status, objective, _ = run
     n_iter = len(objective)
     return History(
         iteration=np.arange(min(1, n_iter), n_iter + 1, dtype=np.float64),
         objective=objective if n_iter else np.array([alternation.objective()]),
         gap=np.full(max(n_iter, 1), np.nan),
-        steps=case_centres(problem, steps, kernels),
+        steps=steps,
         status=status,
         n_iter=n_iter,
         seconds=seconds,
     )
 
 
-def wrapped_model(
+def fitted_state(
     problem: IMKPLProblem,
-    alternation: Alternation,
     kernels: str,
-    history: History,
     sample_shape: tuple[int, ...],
-) -> PrototypeModel:
+    alternation: Alternation,
+    history: History,
+    codes: np.ndarray | None = None,
+) -> Fitted:
     """The model whose anchors are the rows with weight in a prototype.
 
     Parameters
     ----------
     problem : IMKPLProblem
-    alternation : Alternation
     kernels : str
         As in `IMKPLClassifier`.
-    history : History
     sample_shape : tuple of int
+    alternation : Alternation
+    history : History
+    codes : ndarray of shape (n_samples, n_prototypes), optional
+        As `plain_codes` gives them; None: they are computed.
 
     Returns
     -------
-    PrototypeModel
+    Fitted
+        Without a start for the next fit.
     """
     U, used = alternation.U, np.flatnonzero(alternation.U.any(axis=0))
+    if codes is None:
+        codes = plain_codes(problem, alternation)
     similarity, anchors = model_kernel(
         kernels, problem.kernels, alternation.beta, problem.X, problem.order[used]
     )
-    return problem.model(
+    model = problem.model(
         anchors,
         problem.votes(U),
         history,
@@ -104,4 +104,12 @@ def wrapped_model(
         fallback=int(np.bincount(problem.y_encoded).argmax()),
         code_size=int(alternation.parameters.code_size),
         gram=alternation.gram,
+    )
+    return Fitted(
+        model,
+        state=None,
+        assignment=codes.argmax(axis=1),
+        n_asked=len(U),
+        anchor_rows=problem.order[used],
+        scores=codes @ model.votes,
     )

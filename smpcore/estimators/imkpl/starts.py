@@ -10,10 +10,11 @@ import numpy as np
 from smpcore.estimators.imkpl.alternation import Alternation
 from smpcore.estimators.imkpl.problem import IMKPLParameters, IMKPLProblem, IMKPLState
 from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.recorded import Recorder
 from smpcore.solvers.smp import DIVERGED, STOPPED
 
-#: What a run gives: status, objective of each iteration, recorded steps.
-Run = tuple[int, np.ndarray, np.ndarray]
+#: What a run gives: status, objective of each iteration, recorded states.
+Run = tuple[int, np.ndarray, Recorder]
 
 
 def best_run(

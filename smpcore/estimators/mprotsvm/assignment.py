@@ -133,7 +133,7 @@ def anneal(
     monitor : Monitor
     """
     while temperature > COLD and not descent.stop[0]:
-        monitor.add(descent.certify(), descent.n_sweeps, descent.scores)
+        monitor.add(descent.certify(), descent.n_sweeps, descent.recorded)
         descent.tie(drawn_assignment(descent, temperature))
         descent.full_sweep()
         temperature *= cooling
@@ -166,7 +166,7 @@ def alternate(
     kept, lowest = None, np.inf
     while True:
         now = descent.certify()
-        monitor.add(now, descent.n_sweeps, descent.scores)
+        monitor.add(now, descent.n_sweeps, descent.recorded)
         closed = now.gap <= descent.tol * now.objective
         improved = now.free < lowest
         assign = best_assignment(descent)

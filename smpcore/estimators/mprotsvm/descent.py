@@ -126,6 +126,23 @@ class Descent:
             self.value[entries],
         )
 
+    def recorded(self) -> tuple[SVMState, np.ndarray]:
+        """What a recorded state needs: beside a Gram matrix the dual, else its sums.
+
+        Returns
+        -------
+        state : SVMState
+            Without a dual where there is no Gram matrix.
+        scores : ndarray
+            Empty beside a Gram matrix: the dual gives them again.
+        """
+        if self.problem.gram is not None:
+            return self.save(), np.empty((0, 0))
+        labels, none = self.problem.prototype_labels, np.empty(0)
+        indices = np.empty(0, dtype=np.int32)
+        state = SVMState(labels, self.assign.copy(), none, indices, indices, none)
+        return state, self.scores.copy()
+
     def renew(self) -> None:
         """Compute the prototypes, or their scores, from the dual."""
         self.kernels[1](*self.rows, self.assign, *self.dual, self.scores)

@@ -18,13 +18,11 @@ from smpcore.estimators.mprotsvm.problem import (
     SVMParameters,
     SVMProblem,
     SVMState,
-    best_of_class,
     compared_rows,
     distinct_rows,
-    support_rows,
 )
+from smpcore.estimators.mprotsvm.result import fitted_state, recorded_trace
 from smpcore.estimators.mprotsvm.starts import (
-    Candidate,
     affordable_inits,
     best_fit,
     drawn_start,
@@ -32,7 +30,7 @@ from smpcore.estimators.mprotsvm.starts import (
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.scaling import gamma_range
 from smpcore.estimators.starts import warn_if_fewer
-from smpcore.model import History, PrototypeModel
+from smpcore.model import History
 from smpcore.similarity import Similarity
 from smpcore.solvers.smp import CONVERGED, ITERATION_LIMIT, STOPPED
 
@@ -97,8 +95,8 @@ class MultiPrototypeSVC(PrototypeClassifier):
         How a row is updated: exactly, or by the paper's steps between two of its
         variables.
     record : int, default=0
-        Keep the prototypes at every `record`-th certificate and the last in
-        ``history_.steps``, rarer ones if there are more than 200; linear kernel only.
+        Keep the state at every `record`-th certificate and the last, for
+        ``history_.step``; rarer ones if there are more than 200.
     warm_start : bool, default=False
         Start a fit from the last one, if rows and starts allow it: for a sequence of
         penalties. The result agrees with a cold fit's to `tol` where the problem is
@@ -295,7 +293,10 @@ class MultiPrototypeSVC(PrototypeClassifier):
         options.progress[0] = 1.0
         status = STOPPED if options.stopped else ITERATION_LIMIT
         history = found.monitor.history(
-            CONVERGED if found.finished else status, found.n_sweeps, options.seconds
+            CONVERGED if found.finished else status,
+            found.n_sweeps,
+            options.seconds,
+            recorded_trace(problem, found.monitor.recorder),
         )
         self._report(history.status, lambda: self._shortfall(history))
         self.free_objective_ = found.certificate.free
@@ -305,7 +306,9 @@ class MultiPrototypeSVC(PrototypeClassifier):
         automatic = {
             name: value for name, value in usual.items() if getattr(self, name) is None
         }
-        return self._pruned(problem, found, history, automatic)
+        fitted = fitted_state(problem, (found.state, found.scores), history)
+        state = replace(found.state, n_asked=fitted.n_asked)
+        return replace(fitted, state=state, automatic=automatic)
 
     def _refuse_price(self, problem: SVMProblem) -> None:
         """Refuse a price of slack that leaves no digits for the margin."""
@@ -323,43 +326,3 @@ class MultiPrototypeSVC(PrototypeClassifier):
             f"sweeps were reached with the objective certified to {gap:.1e} or rows "
             f"still moving, with tol={self.tol:g}; raise max_iter or tol, or lower C."
         )
-
-    def _pruned(
-        self,
-        problem: SVMProblem,
-        found: Candidate,
-        history: History,
-        automatic: dict[str, float],
-    ) -> Fitted:
-        """Leave out the prototypes that no row is tied to."""
-        final, rows = found.state, problem.row
-        kept = np.unique(final.assignment)
-        prototype_labels = final.prototype_labels[kept]
-        model, alive = _model(problem, found, kept, history)
-        best = best_of_class(problem, prototype_labels, alive)
-        merged = np.full(len(final.prototype_labels), -1)
-        merged[kept] = np.arange(len(kept))
-        return Fitted(
-            model,
-            state=replace(final, n_asked=len(problem.prototype_labels)),
-            assignment=np.where(rows >= 0, final.assignment[rows], kept[0]),
-            n_asked=len(problem.prototype_labels),
-            merged=merged,
-            wins=np.bincount(best[rows[rows >= 0]], minlength=len(prototype_labels)),
-            automatic=automatic,
-            scores=None if problem.gram is None else model.pool(alive.T),
-        )
-
-
-def _model(
-    problem: SVMProblem, found: Candidate, kept: np.ndarray, history: History
-) -> tuple[PrototypeModel, np.ndarray]:
-    """Wrap the prototypes that are kept; also them, or their scores beside a Gram."""
-    votes = problem.class_votes(found.state.prototype_labels[kept])
-    if problem.gram is None:
-        alive, n = found.scores[:, kept].T, problem.n_features
-        anchors, bias = np.ascontiguousarray(alive[:, :n]), alive[:, n].copy()
-        return problem.model(anchors, votes, history, bias=bias), alive
-    anchors, mixing = support_rows(problem, found.state, kept)
-    mix = {"kind_of_prototype": "mix of real cases", "similarity": problem.similarity}
-    return problem.model(anchors, votes, history, mixing, **mix), found.scores[kept]

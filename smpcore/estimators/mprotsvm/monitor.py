@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from smpcore.estimators.problem import MOST_STEPS, SolverOptions
-from smpcore.model import History
+from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.recorded import Recorder
+from smpcore.model import History, Trace
 
 
 @dataclass(frozen=True)
@@ -41,9 +44,9 @@ class Monitor:
     """
 
     def __init__(self, options: SolverOptions, span: tuple[float, float]) -> None:
-        self.options, self.span, self.every = options, span, options.record
+        self.options, self.span = options, span
         self.rows: list[tuple[float, float, float]] = []
-        self.steps: list[np.ndarray] = []
+        self.recorder = Recorder(options.record)
         self.phases: list[tuple[float, str]] = []
 
     def begin(self, phase: str, n_sweeps: int) -> None:
@@ -54,7 +57,7 @@ class Monitor:
         self,
         certificate: Certificate,
         n_sweeps: int,
-        scores: np.ndarray,
+        state: Callable[[], Any],
         last: bool = False,
     ) -> None:
         """Add a certificate to the history.
@@ -63,15 +66,13 @@ class Monitor:
         ----------
         certificate : Certificate
         n_sweeps : int
-        scores : ndarray of shape (n_columns, n_prototypes)
+        state : callable
+            Makes a copy of the state that it certifies.
         last : bool, default=False
             Whether it is the last one, which is recorded whatever its number.
         """
-        if self.every and (last or len(self.rows) % self.every == 0):
-            if len(self.steps) == MOST_STEPS:
-                del self.steps[1::2]
-                self.every *= 2
-            self.steps.append(scores.T.copy())
+        if self.recorder.every:
+            self.recorder.add(len(self.rows), state, last)
         self.rows.append((n_sweeps, certificate.objective, certificate.gap))
         share = certificate.gap / max(certificate.objective, 1e-300)
         if 0.0 < share < 1.0:
@@ -79,7 +80,9 @@ class Monitor:
             far = self.span[0] + self.span[1] * min(far, 0.99)
             self.options.progress[0] = max(self.options.progress[0], far)
 
-    def history(self, status: int, n_iter: int, seconds: float) -> History:
+    def history(
+        self, status: int, n_iter: int, seconds: float, steps: Trace
+    ) -> History:
         """All certificates as a history.
 
         Parameters
@@ -88,6 +91,8 @@ class Monitor:
         n_iter : int
             Sweeps from all starts.
         seconds : float
+        steps : Trace
+            Of the recorded states.
 
         Returns
         -------
@@ -98,7 +103,7 @@ class Monitor:
             iteration=iteration,
             objective=objective,
             gap=gap,
-            steps=np.array(self.steps) if self.steps else np.empty((0, 0, 0)),
+            steps=steps,
             status=status,
             n_iter=n_iter,
             seconds=seconds,

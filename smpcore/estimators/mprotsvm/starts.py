@@ -299,8 +299,6 @@ def _descend(
         problem = replace(problem, prototype_labels=state.prototype_labels)
     C, tol, temperature = float(parameters.C), options.tol, parameters.temperature
     descent = Descent(problem, C, tol, parameters.pairwise, state, options.stop)
-    if problem.gram is not None:
-        options = replace(options, record=0)
     monitor = Monitor(options, span)
     if descent.single:
         if state is None and not options.stopped:
@@ -310,5 +308,6 @@ def _descend(
         anneal(descent, float(temperature), parameters.cooling, monitor)
         monitor.begin("best assignments", descent.n_sweeps)
     found = alternate(descent, options.max_iter, monitor)
-    monitor.add(found[1], descent.n_sweeps, found[2], last=True)
+    ended = found[0], found[2]
+    monitor.add(found[1], descent.n_sweeps, lambda: ended, last=True)
     return Candidate(*found, monitor, descent.n_sweeps)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from smpcore.errors import SmpcoreError, caution
 from smpcore.estimators.base import TOO_LARGE, Fitted
 from smpcore.estimators.checks import FLAG, Number, OneOf
 from smpcore.estimators.classifier import PrototypeClassifier
-from smpcore.estimators.linear import count_wins, largest_eigenvalue
+from smpcore.estimators.linear import largest_eigenvalue
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.smallk.problem import (
     SMaLLParameters,
@@ -21,11 +22,10 @@ from smpcore.estimators.smallk.problem import (
     Solution,
     Task,
     against_rest,
-    joined_history,
     one_sided,
     side_by_side,
-    tied_rows,
 )
+from smpcore.estimators.smallk.result import fitted_state, joined_history
 from smpcore.estimators.smallk.rounding import relax_all, round_all
 from smpcore.estimators.starts import cluster_rows, warn_if_fewer
 from smpcore.solvers.smp import DIVERGED
@@ -88,7 +88,7 @@ class SMaLLClassifier(PrototypeClassifier):
         How the relaxation is solved: accelerated proximal gradient, or the paper's
         Mirror-Prox with adaptive steps, a baseline that rarely reaches a small `tol`.
     record : int, default=0
-        Keep every `record`-th step and the last in ``history_.steps``; rarer ones if
+        Keep every `record`-th step and the last, for ``history_.step``; rarer ones if
         there are more than 200.
     warm_start : bool, default=False
         Start a fit from the last one, if rows and starts allow it: for a sequence of
@@ -239,31 +239,19 @@ class SMaLLClassifier(PrototypeClassifier):
         if 0 < parameters.k < problem.n_features:
             random = check_random_state(self.random_state)
             rounded = round_all(problem, relaxed, parameters, random, options, state)
-        history = joined_history(problem, relaxed, rounded, options.seconds)
+        history = joined_history(problem, relaxed, rounded, options)
         if history.status == DIVERGED:
             raise SmpcoreError(TOO_LARGE)
         final = rounded or relaxed
         W = side_by_side([solution.W[None] for solution in final], problem)[0]
-        n, (labels, order) = problem.n_features, problem.voters
-        model = problem.model(
-            np.ascontiguousarray(W[:, :n]),
-            problem.class_votes(labels[order]),
-            history,
-            bias=W[:, n].copy(),
-        )
         self.relaxed_objective_ = float(sum(s.objective[-1] for s in relaxed))
         self.bound_ = float(history.objective[-1]) - float(history.gap[-1])
-        return Fitted(
-            model,
-            state=SMaLLState(
-                tuple(solution.W for solution in relaxed),
-                tuple(solution.W for solution in final),
-                tuple(solution.curvature for solution in relaxed),
-            ),
-            assignment=tied_rows(problem),
-            n_asked=len(W),
-            wins=count_wins(problem, W[:, : problem.X.shape[1]]),
+        state = SMaLLState(
+            tuple(solution.W for solution in relaxed),
+            tuple(solution.W for solution in final),
+            tuple(solution.curvature for solution in relaxed),
         )
+        return replace(fitted_state(problem, W, history), state=state)
 
     def _tasks(self, entries: dict[str, Any]) -> tuple[Task, ...]:
         """The convex problems: one for two classes or jointly, else one a class."""

@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from smpcore.estimators.problem import ClassificationProblem, spread_steps
-from smpcore.model import History
+from smpcore.estimators.problem import ClassificationProblem, SolverOptions
+from smpcore.estimators.recorded import recorded_places
 
 #: Ridge of the bias, which k does not count.
 BIAS_RIDGE = 1e-3
@@ -130,8 +130,10 @@ class Solution:
     status : int
     n_iter : int
     objective, gap : ndarray of shape (n_iter + 1,)
-    steps : ndarray of shape (n_recorded, n_prototypes, n_columns)
+    steps : ndarray of shape (n_recorded, n_prototypes, n_used)
     curvature : float
+    columns : ndarray of int, shape (n_used,), or None
+        Columns that the steps have, and are 0 in the others; None: all.
     """
 
     W: np.ndarray
@@ -141,6 +143,7 @@ class Solution:
     gap: np.ndarray
     steps: np.ndarray
     curvature: float
+    columns: np.ndarray | None = None
 
 
 def against_rest(
@@ -231,68 +234,49 @@ def side_by_side(parts: list[np.ndarray], problem: SMaLLProblem) -> np.ndarray:
     Parameters
     ----------
     parts : list of ndarray of shape (n_steps, n_prototypes, n_columns)
-        One of each task; one that took fewer steps stays at its last.
+        One of each task.
     problem : SMaLLProblem
 
     Returns
     -------
     ndarray of shape (n_steps, n_prototypes, n_features + 1)
     """
-    longest = max(map(len, parts))
-    padded = [
-        part[np.minimum(np.arange(longest), len(part) - 1)] if longest else part
-        for part in parts
-    ]
     missing = problem.n_features + 1 - problem.X.shape[1]
-    steps = np.concatenate(padded, axis=1)[:, problem.voters[1]]
+    steps = np.concatenate(parts, axis=1)[:, problem.voters[1]]
     return np.pad(steps, ((0, 0), (0, 0), (0, missing)))
 
 
-def joined_history(
-    problem: SMaLLProblem,
-    relaxed: list[Solution],
-    rounded: list[Solution],
-    seconds: float,
-) -> History:
-    """The relaxation, then the refit; sums over tasks.
+def recorded_states(
+    problem: SMaLLProblem, solutions: list[Solution], options: SolverOptions
+) -> tuple[np.ndarray, np.ndarray]:
+    """Recorded steps of all tasks side by side, and the iterations they belong to.
 
     Parameters
     ----------
     problem : SMaLLProblem
-    relaxed : list of Solution
-    rounded : list of Solution
-        Empty where the relaxation is exact.
-    seconds : float
+    solutions : list of Solution
+        One of each task; one that took fewer steps stays at its last.
+    options : SolverOptions
 
     Returns
     -------
-    History
-        From the refit on the gap is that to the relaxation's bound.
+    states : ndarray of shape (n_recorded, n_prototypes, n_features + 1)
+    places : ndarray of int, shape (n_recorded,)
     """
-    objective = _summed([solution.objective for solution in relaxed])
-    gap = _summed([solution.gap for solution in relaxed])
-    steps = side_by_side([solution.steps for solution in relaxed], problem)
-    phases: tuple[tuple[float, str], ...] = ()
-    if rounded:
-        phases = (0.0, "relaxed"), (float(len(objective)), "rounded to k")
-        refit = _summed([solution.objective for solution in rounded])
-        last = side_by_side([solution.steps for solution in rounded], problem)
-        gap = np.concatenate([gap, refit - (objective[-1] - gap[-1])])
-        objective = np.concatenate([objective, refit])
-        steps = np.concatenate([steps, last])
-    return History(
-        iteration=np.arange(len(objective), dtype=np.float64),
-        objective=objective,
-        gap=gap,
-        steps=spread_steps(steps),
-        status=max([solution.status for solution in relaxed + rounded]),
-        n_iter=len(objective) - 1,
-        seconds=seconds,
-        phases=phases,
-    )
+    own = [recorded_places(options, s.n_iter, len(s.steps)) for s in solutions]
+    places = max(own, key=lambda places: places[-1])
+    parts = []
+    for solution, mine in zip(solutions, own, strict=True):
+        steps = solution.steps[np.searchsorted(mine, places, side="right") - 1]
+        if solution.columns is not None:
+            wide = np.zeros((*steps.shape[:2], problem.X.shape[1]))
+            wide[:, :, solution.columns] = steps
+            steps = wide
+        parts.append(steps)
+    return side_by_side(parts, problem), places
 
 
-def _summed(curves: list[np.ndarray]) -> np.ndarray:
+def summed(curves: list[np.ndarray]) -> np.ndarray:
     """Sum of curves; a shorter one stays at its last value."""
     longest = max(map(len, curves))
     return sum([np.pad(c, (0, longest - len(c)), mode="edge") for c in curves])

@@ -148,9 +148,7 @@ def refit(
     found = _run(problem, task, replace(parameters, k=0), X, narrow, at, exact)
     W = np.zeros_like(start.W)
     W[:, columns] = found.W
-    steps = np.zeros((len(found.steps), *W.shape))
-    steps[:, :, columns] = found.steps
-    return replace(found, W=W, steps=steps)
+    return replace(found, W=W, columns=columns)
 
 
 def _run(

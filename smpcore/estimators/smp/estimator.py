@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +14,8 @@ from smpcore.estimators.base import TOO_LARGE, Fitted
 from smpcore.estimators.checks import FLAG, Number, OneOf
 from smpcore.estimators.classifier import PrototypeClassifier
 from smpcore.estimators.linear import count_wins, largest_eigenvalue
-from smpcore.estimators.problem import SolverOptions, spread_steps
+from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.recorded import recorded_places, spread_trace
 from smpcore.estimators.smp.assignment import (
     better_assignment,
     equal_prototypes,
@@ -30,7 +32,7 @@ from smpcore.estimators.smp.problem import (
     solve_problem,
 )
 from smpcore.estimators.starts import cluster_rows, each_row, warn_if_fewer
-from smpcore.model import History, PrototypeModel
+from smpcore.model import History, Trace
 from smpcore.solvers.smp import DIVERGED, STOPPED
 
 #: Times that rows may move to better prototypes.
@@ -94,7 +96,7 @@ class SMPClassifier(PrototypeClassifier):
         How the problem is solved: proximal gradient with Barzilai-Borwein steps, or
         the paper's Algorithm 2 with larger steps that are as safe.
     record : int, default=0
-        Keep every `record`-th step and the last in ``history_.steps``; rarer ones if
+        Keep every `record`-th step and the last, for ``history_.step``; rarer ones if
         there are more than 200.
     warm_start : bool, default=False
         Start a fit from the last one, if rows and starts allow it: for a sequence of
@@ -261,33 +263,27 @@ class SMPClassifier(PrototypeClassifier):
         """Solve, merge the prototypes that became equal, and count what they win."""
         refuse_too_large(problem.n_prototypes, problem.n_pairs, problem.X.shape[1])
         solved, rounds = self._alternate(problem, state, options)
-        last = rounds[-1]
-        history = _joined_history(problem, rounds, options.seconds)
+        last = rounds[-1][0]
+        history = _joined_history(problem, rounds, options)
         self._report(history.status, lambda: self._shortfall(history))
-        merged = equal_prototypes(last.W, solved.prototype_labels, problem.n_features)
-        W = merged_rows(last.W, merged, problem.n_features)
+        fitted = _fitted(problem, (last.W, solved.assignment), history)
         self.merged_objective_ = float(history.objective[-1])
-        if len(W) < len(last.W):
+        if fitted.model.n_prototypes < len(last.W):
+            merged = fitted.merged
+            W = merged_rows(last.W, merged, problem.n_features)
             at, none = SMPState(W[merged], last.Y), SolverOptions(self.tol, max_iter=0)
             found = solve_problem(solved, self._parameters, none, at)
             self.merged_objective_ = float(found.objective[0])
-        return Fitted(
-            self._model(solved, W, merged, history),
-            state=SMPState(last.W, last.Y),
-            assignment=solved.assignment,
-            n_asked=solved.n_prototypes,
-            merged=merged,
-            wins=count_wins(problem, W),
-        )
+        return replace(fitted, state=SMPState(last.W, last.Y))
 
     def _alternate(
         self, problem: SMPProblem, state: SMPState | None, options: SolverOptions
-    ) -> tuple[SMPProblem, list[Solution]]:
+    ) -> tuple[SMPProblem, list[tuple[Solution, np.ndarray]]]:
         """Solve; with `reassign`, move rows to better prototypes and solve again."""
-        rounds: list[Solution] = []
+        rounds: list[tuple[Solution, np.ndarray]] = []
         while True:
             solution = solve_problem(problem, self._parameters, options, state)
-            rounds.append(solution)
+            rounds.append((solution, problem.assignment))
             if not self.reassign or solution.status in (STOPPED, DIVERGED):
                 return problem, rounds
             assignment = better_assignment(problem, solution.W)
@@ -305,41 +301,70 @@ class SMPClassifier(PrototypeClassifier):
             f"tol={self.tol:g}; raise max_iter or tol."
         )
 
-    def _model(
-        self, problem: SMPProblem, W: np.ndarray, merged: np.ndarray, history: History
-    ) -> PrototypeModel:
-        """Wrap the merged prototypes."""
-        n, prototype_labels = problem.n_features, np.empty(len(W), dtype=np.int64)
-        prototype_labels[merged] = problem.prototype_labels
-        return problem.model(
-            np.ascontiguousarray(W[:, :n]),
-            problem.class_votes(prototype_labels),
-            history,
-            bias=W[:, n:].sum(axis=1),
-            counts=np.bincount(merged),
-        )
+
+def _fitted(
+    problem: SMPProblem, state: tuple[np.ndarray, np.ndarray], history: History
+) -> Fitted:
+    """Merge the prototypes of a state, with its assignment, and wrap them."""
+    (solved, assignment), n = state, problem.n_features
+    merged = equal_prototypes(solved, problem.prototype_labels, n)
+    W = merged_rows(solved, merged, n)
+    prototype_labels = np.empty(len(W), dtype=np.int64)
+    prototype_labels[merged] = problem.prototype_labels
+    model = problem.model(
+        np.ascontiguousarray(W[:, :n]),
+        problem.class_votes(prototype_labels),
+        history,
+        bias=W[:, n:].sum(axis=1),
+        counts=np.bincount(merged),
+    )
+    return Fitted(
+        model,
+        state=None,
+        assignment=assignment,
+        n_asked=problem.n_prototypes,
+        merged=merged,
+        wins=count_wins(problem, W),
+    )
 
 
 def _joined_history(
-    problem: SMPProblem, rounds: list[Solution], seconds: float
+    problem: SMPProblem,
+    rounds: list[tuple[Solution, np.ndarray]],
+    options: SolverOptions,
 ) -> History:
-    """All rounds as one fit; steps have the bias, or 0, in their last column.
+    """All rounds, each a solution and its assignment, as one fit.
 
     Each round starts at the iteration where the one before ended.
     """
-    steps = spread_steps(np.concatenate([solution.steps for solution in rounds]))
-    missing = problem.n_features + 1 - steps.shape[2]
-    starts = np.cumsum([0] + [solution.n_iter for solution in rounds[:-1]])
+    solutions = [solution for solution, _ in rounds]
+    starts = np.cumsum([0] + [solution.n_iter for solution in solutions])
     iterations = [
         np.arange(len(solution.objective)) + start
-        for solution, start in zip(rounds, starts, strict=True)
+        for solution, start in zip(solutions, starts[:-1], strict=True)
     ]
     return History(
         iteration=np.concatenate(iterations).astype(np.float64),
-        objective=np.concatenate([solution.objective for solution in rounds]),
-        gap=np.concatenate([solution.gap for solution in rounds]),
-        steps=np.pad(steps, ((0, 0), (0, 0), (0, missing))),
-        status=rounds[-1].status,
-        n_iter=sum(solution.n_iter for solution in rounds),
-        seconds=seconds,
+        objective=np.concatenate([solution.objective for solution in solutions]),
+        gap=np.concatenate([solution.gap for solution in solutions]),
+        steps=_trace(problem, rounds, options) if options.record else Trace(),
+        status=solutions[-1].status,
+        n_iter=int(starts[-1]),
+        seconds=options.seconds,
     )
+
+
+def _trace(
+    problem: SMPProblem,
+    rounds: list[tuple[Solution, np.ndarray]],
+    options: SolverOptions,
+) -> Trace:
+    """The recorded states of all rounds, each with the assignment of its round."""
+    states, places, entry = [], [], 0
+    for solution, assignment in rounds:
+        states += [(W, assignment) for W in solution.steps]
+        kept = recorded_places(options, solution.n_iter, len(solution.steps))
+        places += (kept + entry).tolist()
+        entry += len(solution.objective)
+    build = partial(_fitted, problem)
+    return spread_trace(problem, states, places, build, "gradient steps")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,8 +12,8 @@ from sklearn.utils import check_random_state
 
 from smpcore.estimators.base import Fitted, PrototypeEstimator
 from smpcore.estimators.checks import Number, OneOf, sample_weights
-from smpcore.estimators.fusion import equal_groups
 from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.recorded import spread_trace
 from smpcore.estimators.scaling import scaled_copy
 from smpcore.estimators.starts import count_distinct
 from smpcore.estimators.supersparse.blackbox import CheckedFunction
@@ -34,10 +36,11 @@ from smpcore.estimators.supersparse.problem import (
     SuperSparseRegression,
     SuperSparseState,
 )
-from smpcore.estimators.supersparse.rows import Rows, joined_rows, off_the_data
+from smpcore.estimators.supersparse.result import fitted_state
+from smpcore.estimators.supersparse.rows import Rows, joined_rows
 from smpcore.estimators.supersparse.strings import refuse_non_strings
 from smpcore.estimators.supersparse.teachers import teacher_targets
-from smpcore.model import History, PrototypeModel
+from smpcore.model import History, Trace
 from smpcore.similarity import SIMILARITIES, SMOOTH, Similarity
 
 AnyProblem = SuperSparseProblem | SuperSparseRegression
@@ -186,42 +189,29 @@ class SuperSparseEstimator(PrototypeEstimator):
         Fitted
         """
         refuse_diverged(solution)
-        similarity = objective.similarity
-        self.gamma_ = similarity.gamma
+        self.gamma_ = objective.similarity.gamma
         self.dual_coef_ = solution.B
-        merged = equal_groups(
-            solution.Z,
-            objective.rows.spread,
-            "euclidean",
-            np.zeros(len(solution.Z), dtype=np.int64),
+        build = partial(fitted_state, problem, objective, start, kind_of_prototype)
+        trace = Trace()
+        if self.record:
+            steps = solution.steps, solution.places
+            trace = spread_trace(problem, *steps, build, "moving the prototypes")
+        history = History(
+            iteration=np.arange(len(solution.objective), dtype=np.float64),
+            objective=solution.objective,
+            gap=np.full(len(solution.objective), np.nan),
+            steps=trace,
+            status=solution.status,
+            n_iter=solution.n_iter,
+            seconds=seconds,
         )
-        history = _history(solution, seconds)
-        model = _merged_model(
-            problem, objective, solution, merged, history, kind_of_prototype
-        )
-        off_data, measures = None, {}
-        if (
-            kind_of_prototype == "invented case"
-            and SIMILARITIES[similarity.kind].by_distance
-        ):
-            off_data = off_the_data(problem.rows, model.anchors)
-            measures["Far from all data"] = (
-                f"{off_data.sum()} of {model.n_prototypes}",
-                "invented cases farther from every training row than 95 % of training "
-                "rows are from their nearest neighbour",
-            )
+        fitted = build(solution.Z, history, (solution.B, solution.intercept))
         defaults = self.resolve_defaults(problem)
         left = [name for name in defaults if getattr(self, name) is None]
-        return Fitted(
-            model,
+        return replace(
+            fitted,
             state=SuperSparseState(solution.Z),
-            assignment=similarity.values(problem.X, solution.Z).argmax(axis=1),
-            n_asked=len(solution.Z),
-            merged=merged,
-            start=start,
-            off_data=off_data,
             automatic={name: defaults[name] for name in left},
-            measures=measures,
         )
 
     @property
@@ -273,45 +263,3 @@ class SuperSparseEstimator(PrototypeEstimator):
         OneOf(self.targets).check("target", self.target)
         if not callable(self.similarity):
             OneOf((*SMOOTH, "strings")).check("similarity", self.similarity)
-
-
-def _history(solution: Solution, seconds: float) -> History:
-    """The solver's steps, with a bias of 0; no bound is known."""
-    return History(
-        iteration=np.arange(len(solution.objective), dtype=np.float64),
-        objective=solution.objective,
-        gap=np.full(len(solution.objective), np.nan),
-        steps=np.pad(solution.steps, ((0, 0), (0, 0), (0, 1))),
-        status=solution.status,
-        n_iter=solution.n_iter,
-        seconds=seconds,
-    )
-
-
-def _merged_model(
-    problem: AnyProblem,
-    objective: Objective,
-    solution: Solution,
-    merged: np.ndarray,
-    history: History,
-    kind_of_prototype: str,
-) -> PrototypeModel:
-    """Wrap prototypes, those at the same place as one, in the user's units."""
-    rows, counts = objective.rows, np.bincount(merged)
-    anchors = np.zeros((len(counts), problem.n_features))
-    votes = np.zeros((len(counts), len(rows.Y)))
-    np.add.at(anchors, merged, solution.Z)
-    np.add.at(votes, merged, solution.B * rows.unit)
-    intercept = solution.intercept * rows.unit + rows.middle
-    if problem.classes is not None and len(problem.classes) == 2:
-        votes, intercept = votes * [-0.5, 0.5], intercept * [-0.5, 0.5]
-    return problem.model(
-        anchors / counts[:, None],
-        votes,
-        history,
-        similarity=objective.similarity,
-        pooling="sum",
-        intercept=intercept,
-        counts=counts,
-        kind_of_prototype=kind_of_prototype,
-    )

@@ -109,7 +109,7 @@ def solve_blackbox(
     """
     Z = np.array(Z, dtype=np.float64)
     rows, S = objective.rows, objective.similarities(Z)
-    F, B, intercept, residuals = objective.refit(S)
+    F, B, _, residuals = objective.refit(S)
     trace = Trace(F, Z, options)
     length = np.full(len(Z), FIRST)
     status, sweeps = ITERATION_LIMIT, min(options.max_iter, MOST_SWEEPS)
@@ -124,7 +124,7 @@ def solve_blackbox(
             tried = objective.refit(trial)
             if tried[0] < F:
                 Z[j], S = z, trial
-                F, B, intercept, residuals = tried
+                F, B, _, residuals = tried
                 length[j] *= LONGER
             else:
                 length[j] *= SHORTER
@@ -137,7 +137,7 @@ def solve_blackbox(
         if slow or (length < SHORTEST).all():
             status = CONVERGED
             break
-    return trace.solution(Z, B, intercept, status)
+    return trace.solution(objective, Z, status)
 
 
 def _direction(

@@ -70,7 +70,8 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
         All prototypes at once, or the paper's Algorithm 1, one by one with fixed
         steps: for teaching.
     record : int, default=0
-        Keep every `record`-th step (at most 200) in ``history_.steps``.
+        Keep every `record`-th step and the last, for ``history_.step``; rarer ones if
+        there are more than 200.
     eta : float, default=0.5
         Step of the paper's algorithm; too large diverges.
     warm_start : bool, default=False

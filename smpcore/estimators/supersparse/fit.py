@@ -77,9 +77,9 @@ def fit_rows(
     """
     Z, rows = _start(objective, recipe, box, options, random, state), objective.rows
     if rows.constant:
-        B, intercept = np.zeros((len(Z), len(rows.Y))), np.zeros(len(rows.Y))
-        empty = np.empty((0, *Z.shape))
-        return Solution(Z, B, intercept, CONVERGED, 0, np.zeros(1), empty), Z
+        recorded = ([Z], [0]) if options.record else ()
+        ended = CONVERGED, 0, np.zeros(1)
+        return Solution(Z, *objective.coefficients(Z), *ended, *recorded), Z
     solve = _solver(objective.similarity.kind, recipe)
     solution = solve(objective, Z, box, options)
     for _ in range(MOST_REVIVALS):
@@ -150,7 +150,8 @@ def _joined(first: Solution, second: Solution) -> Solution:
         second,
         n_iter=first.n_iter + second.n_iter,
         objective=np.concatenate([first.objective, second.objective[1:]]),
-        steps=np.concatenate([first.steps, second.steps[1:]])[:200],
+        steps=[*first.steps, *second.steps[1:]],
+        places=[*first.places, *np.add(second.places[1:], first.n_iter)],
     )
 
 

@@ -51,7 +51,7 @@ def solve_paper(
     """
     Z = np.array(Z, dtype=np.float64, order="C")
     m = len(Z)
-    F, G, B, intercept = evaluate(objective, Z)
+    F, G, _, _ = evaluate(objective, Z)
     trace = Trace(F, Z, options)
     status, t = ITERATION_LIMIT, 0
     while t < options.max_iter:
@@ -66,7 +66,7 @@ def solve_paper(
         )
         Z[j] -= eta * G[j] + repulsion / t**2
         clip(Z, box.low, box.high, box.radius)
-        F, G, B, intercept = evaluate(objective, Z)
+        F, G, _, _ = evaluate(objective, Z)
         trace.add(F, Z, options.max_iter)
         if not np.isfinite(F):
             status = DIVERGED
@@ -74,4 +74,4 @@ def solve_paper(
         if t % m == 0 and abs(F - trace.values[-1 - m]) <= options.tol * F:
             status = CONVERGED
             break
-    return trace.solution(Z, B, intercept, status)
+    return trace.solution(objective, Z, status)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,8 +13,9 @@ from smpcore.estimators.problem import (
     RegressionProblem,
     SolverOptions,
 )
+from smpcore.estimators.recorded import recorded_places
 from smpcore.estimators.supersparse.rows import Rows, standard_rows
-from smpcore.similarity import SIMILARITIES, Similarity
+from smpcore.similarity import SIMILARITIES, SMOOTH, Similarity
 from smpcore.solvers import similarity as forms
 from smpcore.solvers import supersparse as solvers
 
@@ -82,6 +84,24 @@ class Objective:
         """Best coefficients for these similarities, as `refit` returns them."""
         return refit(S, self.rows, self.lam)
 
+    def coefficients(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Best coefficients of prototypes, as their solver computes them.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n_prototypes, n_features)
+
+        Returns
+        -------
+        B : ndarray of shape (n_prototypes, n_outputs)
+        intercept : ndarray of shape (n_outputs,)
+        """
+        if self.rows.constant:
+            return np.zeros((len(Z), len(self.rows.Y))), np.zeros(len(self.rows.Y))
+        if self.similarity.kind in SMOOTH:
+            return evaluate(self, Z)[2:]
+        return self.refit(self.similarities(Z))[1:3]
+
 
 @dataclass(frozen=True, eq=False)
 class Box:
@@ -112,7 +132,10 @@ class Solution:
     status : int
     n_iter : int
     objective : ndarray of shape (n_iter + 1,)
-    steps : ndarray of shape (n_recorded, n_prototypes, n_features)
+    steps : sequence of ndarray of shape (n_prototypes, n_features)
+        Recorded Z, the last one included.
+    places : ndarray of int, shape (n_recorded,)
+        Entry of `objective` that belongs to each.
     """
 
     Z: np.ndarray
@@ -121,7 +144,8 @@ class Solution:
     status: int
     n_iter: int
     objective: np.ndarray
-    steps: np.ndarray
+    steps: Sequence[np.ndarray] = ()
+    places: np.ndarray | Sequence[int] = ()
 
 
 def kernel_similarity(similarity: Similarity) -> tuple[int, float, int, float]:
@@ -166,12 +190,16 @@ def solve_lbfgs(
     is_rbf = similarity.kind == "rbf"
     first = 1.0 / math.sqrt(similarity.gamma) if is_rbf else rows.spread
     Z = np.array(Z, dtype=np.float64, order="C")
+    limits, history = options.for_kernel(Z)
     Z, B, intercept, *rest = solvers.solve_supersparse(
         *kernel_similarity(similarity), rows.X, rows.sizes, rows.Y, rows.weights,
         float(objective.lam), Z, box.low, box.high, box.radius, first, S, D, W,
-        S.reshape(-1).view(np.int64), *options.for_kernel(Z)[0],
+        S.reshape(-1).view(np.int64), *limits, history[-1],
     )  # fmt: skip
-    return Solution(Z, np.ascontiguousarray(B.T), intercept, *rest)
+    places = ()
+    if options.record:
+        places = recorded_places(options, rest[1], len(rest[-1]))
+    return Solution(Z, np.ascontiguousarray(B.T), intercept, *rest, places)
 
 
 def evaluate(

@@ -255,5 +255,5 @@ def solve_strings(
         if before == F:
             status = CONVERGED
             break
-    trace.values[-1], B, intercept, _ = objective.refit(S)
-    return trace.solution(Z.astype(np.float64), B, intercept, status)
+    trace.values[-1] = objective.refit(S)[0]
+    return trace.solution(objective, Z.astype(np.float64), status)

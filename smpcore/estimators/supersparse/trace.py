@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from smpcore.estimators.problem import SolverOptions
-from smpcore.estimators.supersparse.problem import Solution
-
-#: Steps that a fit records at most.
-MOST_STEPS = 200
+from smpcore.estimators.recorded import Recorder
+from smpcore.estimators.supersparse.problem import Objective, Solution
 
 
 class Trace:
@@ -24,23 +22,31 @@ class Trace:
     """
 
     def __init__(self, F: float, Z: np.ndarray, options: SolverOptions) -> None:
-        self.values, self.steps, self.options = [F], [Z.copy()], options
+        self.values, self.options = [F], options
+        self.recorder = Recorder(options.record)
+        self._record(Z)
+
+    def _record(self, Z: np.ndarray, last: bool = False) -> None:
+        at = len(self.values) - 1
+        self.recorder.add(at, lambda: np.array(Z, dtype=np.float64), last)
 
     def add(self, F: float, Z: np.ndarray, n_steps: int) -> None:
         """Add a step; the fit is done after `n_steps` at the latest."""
-        done, record = len(self.values), self.options.record
+        self.options.progress[0] = len(self.values) / n_steps
         self.values.append(F)
-        self.options.progress[0] = done / n_steps
-        if record > 0 and done % record == 0 and len(self.steps) < MOST_STEPS:
-            self.steps.append(Z.copy())
+        self._record(Z)
 
-    def solution(
-        self, Z: np.ndarray, B: np.ndarray, intercept: np.ndarray, status: int
-    ) -> Solution:
+    def solution(self, objective: Objective, Z: np.ndarray, status: int) -> Solution:
         """The whole as what a compiled solver returns."""
         self.options.progress[0] = 1.0
-        steps = np.array(self.steps, dtype=np.float64)
-        if self.options.record == 0:
-            steps = steps[:0]
+        self._record(Z, last=True)
         values = np.array(self.values)
-        return Solution(Z, B, intercept, status, len(values) - 1, values, steps)
+        return Solution(
+            Z,
+            *objective.coefficients(Z),
+            status,
+            len(values) - 1,
+            values,
+            self.recorder.states,
+            np.array(self.recorder.places, dtype=np.int64),
+        )

@@ -2,12 +2,13 @@
 
 import subprocess
 import tempfile
+import time
 
 import numpy as np
 import pytest
 
 from smpcore import METHODS, chips
-from smpcore.chips import CHIPS, available, measure, sizes
+from smpcore.chips import CHIPS, available, measure, programs, sizes
 from smpcore.chips.programs import HERE, simavr_runner
 from smpcore.codegen import QuantModel, compile_model, quantise, sample
 from smpcore.errors import ExportError
@@ -230,3 +231,21 @@ def test_a_simulation_that_does_not_end_is_stopped(model_of, simulated, monkeypa
 def test_the_programs_are_part_of_the_library():
     programs = {path.name for path in HERE.iterdir() if path.suffix != ".py"}
     assert programs >= {"avr.c", "cortex.c", "cortex.ld", "simavr.c", "size.c"}
+
+
+def test_what_takes_too_long_ends_with_its_children(monkeypatch, tmp_path):
+    """The compiler proper is a child of its driver, and would go on alone."""
+    monkeypatch.setattr(programs, "PATIENCE", 0.5)
+    late = tmp_path / "late"
+    with pytest.raises(ExportError, match=r"did not end within 0\.5 seconds"):
+        programs.run("sh", "-c", f"(sleep 2; touch {late}) & wait")
+    time.sleep(2.5)
+    assert not late.exists()
+
+
+def test_a_command_reads_what_it_is_given_and_its_failure_is_told():
+    assert programs.run("cat", given=b"rows") == b"rows"
+    with pytest.raises(ExportError, match="sh failed: no room"):
+        programs.run("sh", "-c", "echo no room >&2; exit 3")
+    with pytest.raises(ExportError, match="no-such-tool cannot be run"):
+        programs.run("no-such-tool")

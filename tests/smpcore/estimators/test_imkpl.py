@@ -289,14 +289,16 @@ def test_a_quick_first_answer_says_that_it_is_one():
     assert quick.history_.iteration.tolist() == [1, 2]
 
 
-def test_recorded_steps_are_centres_of_the_cases():
-    fitted = IMKPLClassifier(record=2).fit(*IRIS)
-    steps, model = fitted.history_.steps, fitted.model_
-    assert steps.shape == (fitted.n_iter_ // 2 + 1, fitted.n_asked_, 5)
-    assert not steps[:, :, 4].any()
-    if fitted.n_iter_ % 2 == 0:
-        centres = (model.mixing / model.mixing.sum(axis=0)).T @ model.anchors
-        np.testing.assert_allclose(steps[-1, :, :4], centres, atol=1e-12)
+def test_recorded_states_are_those_of_a_shorter_fit():
+    params = {"kappa": 1.0, "n_prototypes": 2, "tol": 1e-9}
+    history = IMKPLClassifier(record=1, **params).fit(*IRIS).history_
+    with pytest.warns(ConvergenceWarning, match="max_iter=3"):
+        short = IMKPLClassifier(max_iter=3, **params).fit(*IRIS)
+    if short.measures_["Start"][0] == "central cases of each class":
+        state = history.step(2)
+        np.testing.assert_array_equal(state.mixing, short.model_.mixing)
+        assert state.similarity == short.model_.similarity
+    assert [len(history.steps), history.steps.places[0]] == [history.n_iter, 0]
 
 
 @pytest.mark.parametrize(

@@ -293,21 +293,18 @@ def test_recorded_steps_are_prototypes_with_a_bias():
     n_solved = len(fitted.state_.prototype_labels)
     assert n_solved > 2
     n_steps = -(-(n_looks - 1) // 3) + 1
-    assert fitted.history_.steps.shape == (n_steps, n_solved, 31)
-    kept = np.flatnonzero(fitted.merged_ >= 0)
-    last = fitted.history_.steps[-1][kept]
-    np.testing.assert_array_equal(last[:, :30], fitted.model_.anchors)
-    assert MultiPrototypeSVC(record=1, kernel="rbf").fit(*IRIS).history_.steps.size == 0
+    assert len(fitted.history_.steps) == n_steps
+    assert fitted.history_.steps.states[0][1].shape == (31, n_solved)
 
 
 def test_recorded_steps_are_spread_over_the_whole_fit():
     options = SolverOptions(record=1)
-    monitor, scores = Monitor(options, (0.0, 1.0)), np.zeros((2, 3))
+    monitor = Monitor(options, (0.0, 1.0))
     for number in range(1000):
-        monitor.add(Certificate(1.0, 1.0, 0.5), number, scores + number)
-    monitor.add(Certificate(1.0, 1.0, 0.5), 1000, scores + 1000.5, last=True)
-    numbers = monitor.history(0, 1000, 0.0).steps[:, 0, 0]
-    np.testing.assert_array_equal(numbers, [*range(0, 1000, 8), 1000.5])
+        monitor.add(Certificate(1.0, 1.0, 0.5), number, lambda n=number: n)
+    monitor.add(Certificate(1.0, 1.0, 0.5), 1000, lambda: 1000.5, last=True)
+    assert monitor.recorder.states == [*range(0, 1000, 8), 1000.5]
+    assert monitor.recorder.places == [*range(0, 1001, 8)]
 
 
 def test_stopping_and_progress():

@@ -340,15 +340,16 @@ def test_an_unfinished_fit_says_how_far_it_came():
 def test_recorded_steps_are_prototypes_with_a_bias(params):
     fitted = SMaLLClassifier(record=1, **params).fit(*IRIS)
     steps = fitted.history_.steps
-    assert steps.shape == (fitted.n_iter_ + 1, 6, 5)
-    assert not steps[0].any()
+    assert len(steps) == fitted.n_iter_ + 1
+    assert not steps.states[0].any()
     W = np.column_stack([fitted.model_.anchors, fitted.model_.bias])
-    np.testing.assert_array_equal(steps[-1], W)
+    np.testing.assert_array_equal(steps.states[-1], W)
     assert len(fitted.history_.iteration) == fitted.n_iter_ + 1
     many = SMaLLClassifier(record=1, tol=1e-9, lam=1e-3).fit(*CANCER)
     assert many.n_iter_ > 200
     assert 100 < len(many.history_.steps) <= 200
-    np.testing.assert_array_equal(many.history_.steps[-1, :, :-1], many.model_.anchors)
+    last = many.history_.steps.states[-1]
+    np.testing.assert_array_equal(last[:, :-1], many.model_.anchors)
 
 
 def test_history_ends_with_the_rounded_model():

@@ -236,8 +236,9 @@ def test_recorded_steps_of_all_rounds_end_with_the_fitted_model():
     steps = moved.history_.steps
     assert moved.n_iter_ > 200
     assert len(steps) == 200
-    assert not steps[0].any()
-    np.testing.assert_array_equal(steps[-1], moved.state_.W)
+    assert not steps.states[0][0].any()
+    np.testing.assert_array_equal(steps.states[-1][0], moved.state_.W)
+    np.testing.assert_array_equal(steps.states[-1][1], moved.assignment_)
 
 
 def test_fewer_rows_than_prototypes_warn_with_value_and_bound():
@@ -316,14 +317,14 @@ def test_numbers_that_are_none_are_refused():
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_recorded_steps_are_prototypes_with_a_bias(bias):
+def test_recorded_steps_are_prototypes(bias):
     fitted = SMPClassifier(bias=bias, record=5).fit(*IRIS)
     steps = fitted.history_.steps
-    assert steps.shape == (-(-fitted.n_iter_ // 5) + 1, 6, 5)
-    assert not steps[0].any()
-    W = fitted.state_.W
-    np.testing.assert_array_equal(steps[-1, :, : W.shape[1]], W)
-    assert steps[-1, :, 4].any() == bias
+    assert len(steps) == -(-fitted.n_iter_ // 5) + 1
+    assert list(steps.places[:-1]) == list(range(0, fitted.n_iter_, 5))
+    assert not steps.states[0][0].any()
+    np.testing.assert_array_equal(steps.states[-1][0], fitted.state_.W)
+    assert fitted.history_.step(-1).bias.any() == bias
     assert len(fitted.history_.iteration) == fitted.n_iter_ + 1
 
 

@@ -119,7 +119,7 @@ def test_functions_stop_and_record():
     estimator = SuperSparseClassifier(similarity=gaussian, record=2, max_iter=6)
     halted = estimator.solve(estimator.problem(*IRIS), stop=stop)
     assert halted.history_.status_text == "stopped"
-    assert fit(gaussian, record=2, max_iter=6).history_.steps.shape == (4, 6, 5)
+    assert fit(gaussian, record=2, max_iter=6).history_.steps.states[3].shape == (6, 4)
 
 
 def misspelt(n=80, seed=0):
@@ -188,7 +188,7 @@ def test_strings_predict_numbers_stop_and_record():
     X, y, _, _ = misspelt()
     fitted = SuperSparseRegressor(3, similarity="strings", record=1).fit(X, 2.0 * y)
     assert fitted.score(X, 2.0 * y) > 0.4
-    assert fitted.history_.steps.shape[0] == fitted.n_iter_ + 1
+    assert len(fitted.history_.steps) == fitted.n_iter_ + 1
     estimator = SuperSparseRegressor(3, similarity="strings")
     stop = np.ones(1, dtype=np.int64)
     halted = estimator.solve(estimator.problem(X, y), stop=stop)

@@ -15,6 +15,7 @@ import pytest
 
 from smpcore import METHODS, SmpcoreError, load_dataset, split, sweep
 from smpcore.evaluation import (
+    TrainingRows,
     baseline_paths,
     engine,
     folds,
@@ -118,8 +119,10 @@ def test_refits_and_cold_fits_are_those_of_one_machine(cluster):
         return method.estimator(method.defaults())
 
     executor = engine().executor
-    there = list(refits(make, X, dataset.y, n_refits=5, executor=executor))
-    here = list(refits(make, X, dataset.y, n_refits=5))
+    there = list(
+        refits(make, TrainingRows(X, dataset.y), n_refits=5, executor=executor)
+    )
+    here = list(refits(make, TrainingRows(X, dataset.y), n_refits=5))
     assert len(there) == 5
     for a, b in zip(there, here, strict=True):
         np.testing.assert_array_equal(a.anchors, b.anchors)

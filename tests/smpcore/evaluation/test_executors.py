@@ -16,6 +16,7 @@ import pytest
 
 from smpcore import METHODS, SmpcoreError, load_dataset, prepare, split, sweep
 from smpcore.evaluation import (
+    TrainingRows,
     baseline_paths,
     fit_compared,
     folds,
@@ -104,7 +105,7 @@ def test_other_studies_are_the_same_on_every_executor(executor):
     drawn = folds(dataset, parts.train, 3)[:3]
 
     def found(executor):
-        models = refits(make, X, dataset.y, n_refits=6, executor=executor)
+        models = refits(make, TrainingRows(X, dataset.y), n_refits=6, executor=executor)
         scores = out_of_fold(
             METHODS["smp"].estimator({}), dataset, parts, executor=executor
         )

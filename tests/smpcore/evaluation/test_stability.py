@@ -11,6 +11,7 @@ from smpcore import METHODS, SmpcoreError, load_dataset, prepare, stability
 from smpcore.datasets import make_dataset
 from smpcore.evaluation import (
     SAME_PROTOTYPE,
+    TrainingRows,
     match_prototypes,
     measure,
     redraw,
@@ -44,8 +45,8 @@ def test_a_model_is_stable_beside_itself(fitted):
 def test_refits_stream_and_repeat(fitted):
     make, X, y, model = fitted
     with ThreadPoolExecutor(2) as executor:
-        first = list(refits(make, X, y, n_refits=4, executor=executor))
-    again = list(refits(make, X, y, n_refits=4))
+        first = list(refits(make, TrainingRows(X, y), n_refits=4, executor=executor))
+    again = list(refits(make, TrainingRows(X, y), n_refits=4))
     assert len(first) == 4
     for a, b in zip(first, again, strict=True):
         np.testing.assert_array_equal(a.anchors, b.anchors)
@@ -58,9 +59,9 @@ def test_refits_stream_and_repeat(fitted):
 def test_stop_ends_it(fitted):
     make, X, y, _ = fitted
     stop = np.zeros(1, dtype=np.int64)
-    for _ in refits(make, X, y, n_refits=50, stop=stop):
+    for _ in refits(make, TrainingRows(X, y), n_refits=50, stop=stop):
         stop[0] = 1
-    assert not list(refits(make, X, y, n_refits=50, stop=stop))
+    assert not list(refits(make, TrainingRows(X, y), n_refits=50, stop=stop))
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 
 from smpcore import METHODS, load_dataset, prepare, split
 from smpcore.case_sheet import case_sheet
-from smpcore.datasets import make_dataset, plain_number
+from smpcore.datasets import CleaningStep, make_dataset, plain_number
 from smpcore.explain import CaseExplainer, single_column_changes
 from smpcore.model import Calibration, chance
 
@@ -125,13 +125,27 @@ def test_the_change_changes_the_answer():
     assert "no advice" in case.change
 
 
+def test_columns_that_cannot_be_changed_are_left_as_they_are():
+    for name, method in (("breast_cancer", "smp"), ("diabetes", "supersparse")):
+        dataset, division, of = explainer(name, method)
+        row = dataset.frame.iloc[[division.validation[0]]]
+        changed = {line["column"] for line in of.explain(row, "a row").changes}
+        inputs = [replace(i, fixed=i.name in changed) for i in of.preparation.inputs]
+        preparation = replace(of.preparation, inputs=tuple(inputs))
+        held = replace(of, preparation=preparation).explain(row, "a row")
+        assert changed and held.changes != of.explain(row, "a row").changes
+        assert not changed & {line["column"] for line in held.changes}
+
+
 def test_what_is_odd_about_the_row_is_said_in_words():
     dataset = hostile_table()
     _, _, of = explainer(dataset, "smp")
     row = dataset.frame.iloc[[0]].assign(**{HOSTILE: 99.0, "site <b>": "elsewhere"})
     row["age"] = np.nan
     said = " ".join(of.explain(row, "a row").remarks)
-    assert "= 99 (" in said and "Missing: age." in said
+    spec = next(s for s in of.preparation.inputs if s.name == "age")
+    counts_as = spec.text(np.full(of.X.shape[1], spec.fill))
+    assert "= 99 (" in said and f"Missing: age (counts as {counts_as})." in said
     assert "site <b> = elsewhere" in said
     case = of.explain(dataset.frame.iloc[[0]], "a row")
     assert case.remarks == ("Nothing was missing, out of range or unseen.",)
@@ -298,3 +312,23 @@ def test_moves_of_a_curve_move_so_far_and_no_nearer_value_does(place):
             assert moved[-1] >= 20 - 1e-9
             near = abs(grid[:, spec.first] - value) <= 10.0**-spec.decimals
             assert (moved[~near] < 20 * (1 + 1e-6)).all()
+
+
+def test_a_sheet_keeps_what_cannot_be_changed():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.normal(size=(120, 2)).round(2), columns=["age", "dose"])
+    sums = frame["age"] + frame["dose"]
+    steps = [CleaningStep("age", fixed=True)]
+    for target, method in (
+        (np.where(sums > 0, "yes", "no"), "smp"),
+        (sums, "supersparse"),
+    ):
+        for cleaning, columns in ((steps, {"dose"}), ([], {"age", "dose"})):
+            table = frame.assign(y=target)
+            roles = {"y": "target"}
+            data = make_dataset(table, "t", roles=roles, cleaning=cleaning)
+            _, division, of = explainer(data, method)
+            rows = (data.frame.iloc[[i]] for i in division.validation)
+            cases = [of.explain(row, "a row") for row in rows]
+            changed = {line["column"] for case in cases for line in case.changes}
+            assert changed == columns

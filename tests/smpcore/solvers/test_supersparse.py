@@ -453,7 +453,7 @@ def test_the_papers_algorithm_descends_and_tells_when_it_does_not():
     )
     assert found.objective[-1] < 0.9 * found.objective[0]
     assert found.objective[-1] == evaluate(Objective(rows, how, 1e-3), found.Z)[0]
-    assert found.steps.shape == (5, M, D)
+    assert np.shape(found.steps) == (5, M, D)
     stop = np.ones(1, dtype=np.int64)
     assert (
         solve_paper(Objective(rows, how, 1e-3), Z, *limits(stop=stop)).status == STOPPED

@@ -1,0 +1,279 @@
+/** The fit step by step: recorded states of the solver, played without a message. */
+
+import { clamp, el, newId, say, setText, sized } from "./elements.js";
+import { css } from "./marks.js";
+
+const CHUNK = 16; // states asked for at a time
+const POLL = 400; // ms between two looks at a fit that takes long
+const SPEEDS = [2, 5, 10, 20]; // steps in a second
+const MOVES = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10, Home: -Infinity, End: Infinity };
+
+/** Where each phase begins: [index, name]. */
+export function phaseStarts(phases) {
+  return phases.flatMap((name, i) => (name !== phases[i - 1] ? [[i, name]] : []));
+}
+
+/** States that are not here yet, those that come next first. */
+export function missingStates(count, here, at) {
+  const missing = Array.from({ length: count }, (_, i) => i).filter((i) => !here.has(i));
+  const far = (i) => (i >= at ? i - at : at - i + count);
+  return missing.sort((a, b) => far(a) - far(b));
+}
+
+function button(text, name, act) {
+  const node = el("button", { type: "button", "aria-label": name, title: name }, text);
+  node.addEventListener("click", act);
+  return node;
+}
+
+/** The states of the fit on the screen, a player for them, and their curves. */
+export class Stepper {
+  constructor(app) {
+    Object.assign(this, { app, isOpen: false, states: new Map(), at: 0, trace: null });
+    this.opener = el("button", { type: "button", "aria-expanded": "false" }, "Step through the fit");
+    this.opener.addEventListener("click", () => (this.isOpen ? this.close() : this.open()));
+    this.toggle = button("Play", "Play", () => this.play(!this.playing));
+    this.back = button("‹", "Step back", () => this.move(-1));
+    this.next = button("›", "Step", () => this.move(1));
+    this.range = el("input", { type: "range", min: 0, max: 0, step: 1, value: 0, "aria-label": "State of the fit" });
+    this.range.addEventListener("input", () => this.seek(Number(this.range.value)));
+    this.speed = el("select", { "aria-label": "Speed" }, ...SPEEDS.map((n) => el("option", { value: n }, `${n} per second`)));
+    this.speed.selectedIndex = 1;
+    this.words = el("p", { class: "sentence", "aria-live": "polite" });
+    this.where = el("p", { class: "where" });
+    this.curve = el("canvas", { class: "curve", "aria-hidden": "true" });
+    for (const kind of ["pointerdown", "pointermove"])
+      this.curve.addEventListener(kind, (event) => event.buttons & 1 && this.point(event));
+    const bar = el("div", { class: "group" }, this.toggle, this.back, this.next, this.speed, button("Close", "Close the steps", () => this.close()));
+    this.panel = el("div", { class: "steps", id: newId(), role: "group", "aria-label": "Steps of the fit", tabindex: -1, hidden: true },
+      bar, this.range, this.words, this.where, this.curve);
+    this.panel.addEventListener("keydown", (event) => this.key(event));
+    this.opener.setAttribute("aria-controls", this.panel.id);
+    this.node = el("div", { class: "stepper" }, this.opener, this.panel);
+  }
+
+  /* -- open and closed -- */
+
+  open() {
+    this.fitted = this.app.shown;
+    this.states.clear();
+    Object.assign(this, { isOpen: true, trace: null, at: 0, asked: false });
+    setText(this.words, "Recording the states of the fit");
+    setText(this.where, "");
+    this.reveal();
+    this.range.focus();
+    this.fetch();
+  }
+
+  /** Back to the fitted picture; the visitor, or any change of the settings, does this. */
+  close() {
+    if (!this.isOpen) return;
+    const focused = this.panel.contains(this.panel.getRootNode().activeElement);
+    this.play(false);
+    clearTimeout(this.poll);
+    this.isOpen = false;
+    this.reveal();
+    this.states.clear();
+    if (focused) this.opener.focus();
+    this.app.shown = this.fitted;
+    this.app.settled = Boolean(this.fitted?.canonical);
+    this.app.schedule("picture");
+  }
+
+  reveal() {
+    this.panel.hidden = !this.isOpen;
+    this.opener.setAttribute("aria-expanded", String(this.isOpen));
+  }
+
+  /* -- what the server says -- */
+
+  receive({ trace, steps, job }) {
+    if (!this.isOpen) return;
+    this.asked = false;
+    if (job) {
+      setText(this.words, `${job.text}: ${Math.round(100 * job.progress)} %`);
+      clearTimeout(this.poll);
+      this.poll = setTimeout(() => this.fetch(), POLL);
+      return;
+    }
+    const first = this.trace === null;
+    if (!first && trace.chain !== this.trace.chain) return this.close();
+    this.trace = trace;
+    for (const picture of steps) this.states.set(picture.step.index, picture);
+    this.range.max = trace.objective.length - 1;
+    if (first || !this.shows) this.seek(this.at);
+  }
+
+  /** Ask for the states that are missing while nothing else is going on. */
+  fetch() {
+    const { messenger } = this.app;
+    if (!this.isOpen || this.asked || messenger.flight || messenger.busy) return;
+    const want = this.trace ? missingStates(this.count, this.states, this.at).slice(0, CHUNK) : [0];
+    if (!want.length) return;
+    this.asked = true;
+    messenger.send({ kind: "steps", want });
+  }
+
+  /** A request got lost. */
+  again() {
+    this.asked = false;
+    this.fetch();
+  }
+
+  /* -- what the visitor does -- */
+
+  get count() {
+    return this.trace?.objective.length ?? 0;
+  }
+
+  move(by) {
+    this.play(false);
+    this.seek(this.at + by);
+  }
+
+  /** Show a state; one that is still on its way comes when it is here. */
+  seek(index) {
+    if (!this.count) return;
+    this.at = clamp(index, 0, this.count - 1);
+    this.range.value = this.at;
+    this.range.style.setProperty("--share", this.at / Math.max(this.count - 1, 1));
+    const picture = this.states.get(this.at);
+    this.shows = Boolean(picture);
+    const { iteration, phase } = this.trace;
+    const place = `State ${this.at + 1} of ${this.count}, iteration ${say(iteration[this.at])}, ${phase[this.at]}`;
+    setText(this.where, place);
+    this.range.setAttribute("aria-valuetext", place);
+    setText(this.words, picture?.step.sentence ?? "This state is on its way");
+    this.back.disabled = this.at === 0;
+    this.next.disabled = this.at === this.count - 1;
+    this.paint();
+    if (!picture) return;
+    this.app.shown = picture;
+    this.app.settled = !this.playing;
+    this.app.schedule("picture");
+  }
+
+  play(yes) {
+    clearTimeout(this.timer);
+    this.playing = yes && this.count > 0;
+    const name = this.playing ? "Pause" : "Play";
+    setText(this.toggle, name);
+    this.toggle.title = name;
+    this.toggle.setAttribute("aria-label", name);
+    // A sentence every tenth of a second is too much to listen to.
+    this.words.setAttribute("aria-live", this.playing ? "off" : "polite");
+    if (!this.playing) return;
+    if (this.at === this.count - 1) this.seek(0);
+    this.timer = setTimeout(() => this.tick(), this.pause);
+  }
+
+  get pause() {
+    return 1000 / Number(this.speed.value);
+  }
+
+  tick() {
+    if (this.at === this.count - 1) return this.play(false);
+    if (this.states.has(this.at + 1)) this.seek(this.at + 1);
+    this.timer = setTimeout(() => this.tick(), this.pause);
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("select")) return;
+    if (event.key === " " && !event.target.matches("button")) this.play(!this.playing);
+    else if (event.key in MOVES) this.move(MOVES[event.key]);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  point(event) {
+    const { left, width } = this.span();
+    const share = (event.clientX - this.curve.getBoundingClientRect().left - left) / width;
+    this.play(false);
+    this.seek(Math.round(clamp(share, 0, 1) * (this.count - 1)));
+  }
+
+  /* -- the curves -- */
+
+  span() {
+    const { em } = this.app.theme;
+    return { left: 2.9 * em, width: Math.max(this.curve.clientWidth - 9.5 * em, 10) };
+  }
+
+  /** Objective and gap over the states, phases named, and a marker at the shown one. */
+  paint() {
+    this.opener.disabled = !this.isOpen && !(this.app.shown?.canonical && !this.app.job);
+    if (!this.isOpen || !this.count || !this.curve.clientWidth) return;
+    const { theme } = this.app;
+    const { em } = theme;
+    const [width, height] = [this.curve.clientWidth, this.curve.clientHeight];
+    const pen = sized(this.curve, width, height, window.devicePixelRatio);
+    const { left, width: span } = this.span();
+    const [top, bottom] = [1.4 * em, height - 0.5 * em];
+    const x = (i) => left + (i / Math.max(this.count - 1, 1)) * span;
+    pen.font = theme.font;
+    this.paintPhases(pen, theme, { x, top, bottom, end: left + span });
+    const { objective } = this.trace;
+    const gaps = this.trace.gap.map((gap, i) => (gap !== null && objective[i] > 0 ? Math.log10(Math.max(gap / objective[i], 1e-6)) : null));
+    const blue = css(theme.dark ? [120, 190, 255] : [0, 92, 150]);
+    const lines = [[objective, css(theme.text), [], `objective ${say(objective[this.at])}`]];
+    if (gaps.some((gap) => gap !== null)) {
+      const gap = gaps[this.at];
+      lines.push([gaps, blue, [5, 3], gap === null ? "no bound" : `gap ${say(100 * Math.max(this.trace.gap[this.at], 0) / objective[this.at], 2)} %`]);
+    }
+    pen.fillStyle = css(theme.primary);
+    pen.fillRect(x(this.at) - 1, top - 0.2 * em, 2, bottom - top + 0.4 * em);
+    const texts = lines.map(([values, colour, dash, text]) => ({ colour, text, y: this.paintLine(pen, values, colour, dash, { x, top, bottom }) }));
+    if (texts.length === 2 && Math.abs(texts[0].y - texts[1].y) < 1.1 * em) {
+      const middle = clamp((texts[0].y + texts[1].y) / 2, top + 0.5 * em, bottom - 0.5 * em);
+      const order = texts[0].y <= texts[1].y ? [-0.55, 0.55] : [0.55, -0.55];
+      texts.forEach((entry, i) => (entry.y = middle + order[i] * em));
+    }
+    pen.textAlign = "left";
+    pen.textBaseline = "middle";
+    for (const { colour, text, y } of texts) {
+      pen.fillStyle = colour;
+      pen.fillText(text, left + span + 0.5 * em, y, 6 * em);
+    }
+  }
+
+  paintPhases(pen, theme, { x, top, bottom, end }) {
+    const starts = phaseStarts(this.trace.phase);
+    pen.textAlign = "left";
+    pen.textBaseline = "top";
+    starts.forEach(([index, name], i) => {
+      const until = i + 1 < starts.length ? x(starts[i + 1][0]) : end;
+      pen.fillStyle = css(theme.text, 0.25);
+      if (index) pen.fillRect(x(index) - 0.5, 0, 1, bottom);
+      pen.fillStyle = css(theme.muted);
+      if (until - x(index) > 3 * theme.em) pen.fillText(name, x(index) + 4, 1, until - x(index) - 8);
+    });
+    pen.fillStyle = css(theme.faint);
+    pen.fillRect(x(0), bottom, end - x(0), 1);
+    pen.fillRect(x(0), top, 1, bottom - top);
+  }
+
+  /** One curve over its own range; the height at the shown state. */
+  paintLine(pen, values, colour, dash, { x, top, bottom }) {
+    const known = values.filter((value) => value !== null);
+    const [low, high] = [Math.min(...known), Math.max(...known)];
+    const y = (value) => (high > low ? bottom - ((value - low) / (high - low)) * (bottom - top) : (top + bottom) / 2);
+    pen.strokeStyle = colour;
+    pen.lineWidth = 1.6;
+    pen.setLineDash(dash);
+    pen.beginPath();
+    let down = false;
+    values.forEach((value, i) => {
+      if (value !== null) pen[down ? "lineTo" : "moveTo"](x(i), y(value));
+      down = value !== null;
+    });
+    pen.stroke();
+    pen.setLineDash([]);
+    return values[this.at] === null ? bottom : y(values[this.at]);
+  }
+
+  stop() {
+    clearTimeout(this.timer);
+    clearTimeout(this.poll);
+  }
+}

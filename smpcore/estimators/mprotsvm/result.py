@@ -1,0 +1,102 @@
+"""A state of the multi-prototype SVM as a model."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from smpcore.estimators.base import Fitted
+from smpcore.estimators.mprotsvm.problem import (
+    SVMProblem,
+    SVMState,
+    best_of_class,
+    support_rows,
+)
+from smpcore.estimators.recorded import Recorder, spread_trace
+from smpcore.model import History, PrototypeModel, Trace
+from smpcore.solvers.mprotsvm_kernel import gather_gram
+
+
+def recorded_trace(problem: SVMProblem, recorder: Recorder) -> Trace:
+    """Recorded states and what makes models of them.
+
+    Parameters
+    ----------
+    problem : SVMProblem
+    recorder : Recorder
+
+    Returns
+    -------
+    Trace
+    """
+    states, places = recorder.states, recorder.places
+    if not states:
+        return Trace()
+    build = partial(fitted_state, problem)
+    return spread_trace(problem, states, places, build, "best assignments")
+
+
+def fitted_state(
+    problem: SVMProblem, solved: tuple[SVMState, np.ndarray], history: History
+) -> Fitted:
+    """Wrap a state without the prototypes that no row is tied to.
+
+    Parameters
+    ----------
+    problem : SVMProblem
+    solved : (SVMState, ndarray)
+        A state and its prototypes, or their scores beside a Gram matrix; these may be
+        empty, as the dual gives them.
+    history : History
+
+    Returns
+    -------
+    Fitted
+        Without a start for the next fit.
+    """
+    (final, scores), rows = solved, problem.row
+    if not scores.size:
+        scores = _scores(problem, final)
+    kept = np.unique(final.assignment)
+    prototype_labels = final.prototype_labels[kept]
+    model, alive = _model(problem, (final, scores), kept, history)
+    best = best_of_class(problem, prototype_labels, alive)
+    merged = np.full(len(final.prototype_labels), -1)
+    merged[kept] = np.arange(len(kept))
+    return Fitted(
+        model,
+        state=None,
+        assignment=np.where(rows >= 0, final.assignment[rows], kept[0]),
+        n_asked=len(problem.prototype_labels),
+        merged=merged,
+        wins=np.bincount(best[rows[rows >= 0]], minlength=len(prototype_labels)),
+        scores=None if problem.gram is None else model.pool(alive.T),
+    )
+
+
+def _scores(problem: SVMProblem, state: SVMState) -> np.ndarray:
+    """Score of each row on each prototype of a dual, beside a Gram matrix."""
+    scores = np.zeros((len(state.prototype_labels), len(problem.y_encoded)))
+    first = np.cumsum(state.count) - state.count
+    dual = first, state.count, state.index, state.value
+    gather_gram(problem.gram, state.assignment, *dual, scores)
+    return scores
+
+
+def _model(
+    problem: SVMProblem,
+    solved: tuple[SVMState, np.ndarray],
+    kept: np.ndarray,
+    history: History,
+) -> tuple[PrototypeModel, np.ndarray]:
+    """Wrap the prototypes that are kept; also them, or their scores beside a Gram."""
+    state, scores = solved
+    votes = problem.class_votes(state.prototype_labels[kept])
+    if problem.gram is None:
+        alive, n = scores[:, kept].T, problem.n_features
+        anchors, bias = np.ascontiguousarray(alive[:, :n]), alive[:, n].copy()
+        return problem.model(anchors, votes, history, bias=bias), alive
+    anchors, mixing = support_rows(problem, state, kept)
+    mix = {"kind_of_prototype": "mix of real cases", "similarity": problem.similarity}
+    return problem.model(anchors, votes, history, mixing, **mix), scores[kept]

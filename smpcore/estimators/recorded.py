@@ -1,0 +1,148 @@
+"""States that a fit records, and how they become models again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from smpcore.estimators.problem import MOST_STEPS, Problem, SolverOptions
+from smpcore.estimators.row_blocks import row_blocks
+from smpcore.model import History, Trace, training_tie
+from smpcore.solvers.smp import recorded_every
+
+if TYPE_CHECKING:
+    from smpcore.estimators.base import Fitted
+
+
+class Recorder:
+    """Keeps every so-many-th state; every second one goes when there is no more room.
+
+    Parameters
+    ----------
+    every : int
+        0 keeps none.
+    """
+
+    def __init__(self, every: int) -> None:
+        self.every = every
+        self.places: list[int] = []
+        self.states: list[Any] = []
+
+    def add(self, place: int, state: Callable[[], Any], last: bool = False) -> None:
+        """Keep a state if it is its turn.
+
+        Parameters
+        ----------
+        place : int
+            Its entry in the history; the first is 0.
+        state : callable
+            Makes the copy that is kept.
+        last : bool, default=False
+            Whether it is the last one, which is kept whatever its number.
+        """
+        if not self.every or (place % self.every and not last):
+            return
+        if last and self.places and self.places[-1] == place:
+            self.states[-1] = state()
+            return
+        if len(self.states) == MOST_STEPS:
+            del self.states[1::2], self.places[1::2]
+            self.every *= 2
+        self.states.append(state())
+        self.places.append(place)
+
+
+def recorded_places(options: SolverOptions, n_iter: int, n_kept: int) -> np.ndarray:
+    """Steps after which a compiled solver kept its states.
+
+    Parameters
+    ----------
+    options : SolverOptions
+        As the solver got them; it recorded something.
+    n_iter : int
+        Steps that it took.
+    n_kept : int
+
+    Returns
+    -------
+    ndarray of int, shape (n_kept,)
+    """
+    every = recorded_every(n_iter, int(options.record), options.most_steps)
+    return np.append(every * np.arange(n_kept - 1), n_iter).astype(np.int64)
+
+
+def spread_trace(
+    problem: Problem,
+    states: Sequence[Any],
+    places: np.ndarray | Sequence[int],
+    build: Callable[[Any, History], Fitted],
+    phase: str = "",
+) -> Trace:
+    """At most `MOST_STEPS` of the recorded states, the first and the last among them.
+
+    Parameters
+    ----------
+    problem : Problem
+        Whose rows give the models their `tie`.
+    states : sequence
+    places : array-like of int, shape (n_recorded,)
+    build : callable
+        ``build(state, history)``: what the family makes of the last state, too.
+    phase : str
+        What the solver does, where the history names no phases.
+
+    Returns
+    -------
+    Trace
+    """
+    n_kept = min(len(states), MOST_STEPS)
+    kept = np.linspace(0, len(states) - 1, n_kept).astype(np.int64)
+    return Trace(
+        states=[states[i] for i in kept],
+        places=np.asarray(places)[kept],
+        phase=phase,
+        build=partial(_built, problem, build),
+    )
+
+
+def _built(
+    problem: Problem,
+    build: Callable[[Any, History], Fitted],
+    state: Any,
+    history: History,
+) -> Fitted:
+    """What a family makes of a state, and the tie that the fitted model would have."""
+    fitted = build(state, history)
+    return fitted if problem.classes is None else with_tie(problem, fitted)
+
+
+def with_tie(problem: Problem, fitted: Fitted) -> Fitted:
+    """Give a classifier's model the `tie` that its training scores ask for.
+
+    Parameters
+    ----------
+    problem : Problem
+    fitted : Fitted
+
+    Returns
+    -------
+    Fitted
+    """
+    scores, model = fitted.scores, fitted.model
+    if scores is None and isinstance(problem.X, np.ndarray):
+        rows = problem.X[:, : problem.n_features]
+        scores = model.scores(rows * problem.scale + problem.center)
+    elif scores is None:
+        weights = np.zeros((model.n_prototypes, problem.X.shape[1]))
+        weights[:, : problem.n_features] = model.weights
+        scores = np.concatenate(
+            [
+                model.pool(block @ weights.T + model.bias)
+                for _, block in row_blocks(problem.X)
+            ]
+        )
+    return replace(fitted, model=replace(model, tie=training_tie(scores)))

@@ -1,0 +1,88 @@
+"""Prototypes of a super-sparse fit as a model."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from smpcore.estimators.base import Fitted
+from smpcore.estimators.fusion import equal_groups
+from smpcore.estimators.supersparse.problem import (
+    Objective,
+    SuperSparseProblem,
+    SuperSparseRegression,
+)
+from smpcore.estimators.supersparse.rows import off_the_data
+from smpcore.model import History
+from smpcore.similarity import SIMILARITIES
+
+
+def fitted_state(
+    problem: SuperSparseProblem | SuperSparseRegression,
+    objective: Objective,
+    start: np.ndarray,
+    kind_of_prototype: str,
+    Z: np.ndarray,
+    history: History,
+    coefficients: tuple[np.ndarray, np.ndarray] | None = None,
+) -> Fitted:
+    """Wrap prototypes, those at the same place as one, in the user's units.
+
+    Parameters
+    ----------
+    problem : SuperSparseProblem or SuperSparseRegression
+    objective : Objective
+    start : ndarray of shape (n_prototypes, n_features)
+        Where the prototypes started, scaled units.
+    kind_of_prototype : str
+        "invented case" or "real case".
+    Z : ndarray of shape (n_prototypes, n_features), scaled units
+    history : History
+    coefficients : (ndarray, ndarray), optional
+        As `Objective.coefficients` gives them; None: the best ones.
+
+    Returns
+    -------
+    Fitted
+        Without a start for the next fit.
+    """
+    similarity, rows = objective.similarity, objective.rows
+    B, intercept = coefficients or objective.coefficients(Z)
+    same = np.zeros(len(Z), dtype=np.int64)
+    merged = equal_groups(Z, rows.spread, "euclidean", same)
+    counts = np.bincount(merged)
+    anchors = np.zeros((len(counts), problem.n_features))
+    votes = np.zeros((len(counts), len(rows.Y)))
+    np.add.at(anchors, merged, Z)
+    np.add.at(votes, merged, B * rows.unit)
+    intercept = intercept * rows.unit + rows.middle
+    if problem.classes is not None and len(problem.classes) == 2:
+        votes, intercept = votes * [-0.5, 0.5], intercept * [-0.5, 0.5]
+    model = problem.model(
+        anchors / counts[:, None],
+        votes,
+        history,
+        similarity=similarity,
+        pooling="sum",
+        intercept=intercept,
+        counts=counts,
+        kind_of_prototype=kind_of_prototype,
+    )
+    off_data, measures = None, {}
+    invented = kind_of_prototype == "invented case"
+    if invented and SIMILARITIES[similarity.kind].by_distance:
+        off_data = off_the_data(problem.rows, model.anchors)
+        measures["Far from all data"] = (
+            f"{off_data.sum()} of {model.n_prototypes}",
+            "invented cases farther from every training row than 95 % of training "
+            "rows are from their nearest neighbour",
+        )
+    return Fitted(
+        model,
+        state=None,
+        assignment=similarity.values(problem.X, Z).argmax(axis=1),
+        n_asked=len(Z),
+        merged=merged,
+        start=start,
+        off_data=off_data,
+        measures=measures,
+    )

@@ -1,0 +1,394 @@
+"""Fits and scores that are weighted for censoring, against scikit-survival."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, recall_score
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sksurv.metrics import brier_score as survival_brier
+from sksurv.metrics import cumulative_dynamic_auc
+from sksurv.util import Surv
+
+from smpcore import METHODS, MultiPrototypeSVC, SmpcoreError, evaluate, prepare, split
+from smpcore.baselines import BASELINES
+from smpcore.datasets import censoring_weights, event_within
+from smpcore.evaluation import (
+    Grouping,
+    RowMeasure,
+    TrainingRows,
+    brier_score,
+    calibrate,
+    class_rates,
+    decision_curve,
+    fit_compared,
+    folds,
+    method_path,
+    operating_points,
+    out_of_fold,
+    paired_difference,
+    rates_at,
+    refits,
+    reject_curve,
+    reliability,
+    roc_area,
+    score_answers,
+    subgroups,
+    sweep,
+)
+from tests.smpcore.datasets.test_time_to_event import followed, slow_weight
+
+HORIZON = 15.0
+
+
+@pytest.fixture(scope="module")
+def asked():
+    """A question with its parts, its rows and their weights, computed slowly."""
+    dataset = event_within(followed(400, rate=40.0), "months", "death", HORIZON)
+    parts = split(dataset, seed=2)
+    X = prepare(dataset, parts.train).transform(dataset.frame)
+    learned = parts.with_censored
+    weights = [slow_weight(dataset, learned, row, HORIZON) for row in range(400)]
+    return dataset, parts, X, np.array(weights)
+
+
+def slow_shares(truth, answers, weights):
+    """Accuracy and recalls, one row after the other."""
+    right = sum(w for t, a, w in zip(truth, answers, weights, strict=True) if t == a)
+    recalls = []
+    for label in ("no", "yes"):
+        rows = [i for i, t in enumerate(truth) if t == label]
+        hits = sum(weights[i] for i in rows if answers[i] == label)
+        recalls.append(hits / sum(weights[i] for i in rows))
+    return right / sum(weights), recalls
+
+
+def weighted_scaler(X, weights):
+    return StandardScaler().fit(X, sample_weight=weights)
+
+
+@pytest.mark.parametrize("key", ["logistic", "rbf_svm"])
+def test_a_baseline_is_that_of_an_independent_refit(asked, key):
+    dataset, parts, X, weights = asked
+    train, held_out = parts.train, parts.validation
+    compared = fit_compared(key, dataset, parts.with_censored)
+    scaler = weighted_scaler(X[train], weights[train])
+    model = LogisticRegression(max_iter=1000) if key == "logistic" else SVC()
+    model.fit(scaler.transform(X[train]), dataset.y[train], weights[train])
+    answers = model.predict(scaler.transform(X[held_out]))
+    assert np.array_equal(compared.answers(X[held_out]), answers)
+    scores = score_answers(
+        dataset.y[held_out],
+        answers,
+        dataset.classes,
+        None,
+        censoring_weights(dataset, parts.with_censored, held_out),
+    )
+    truth, w = dataset.y[held_out], weights[held_out]
+    accuracy, recalls = slow_shares(truth, answers, w)
+    assert scores.accuracy == pytest.approx(accuracy, rel=1e-12)
+    assert scores.accuracy == pytest.approx(
+        accuracy_score(truth, answers, sample_weight=w), rel=1e-12
+    )
+    assert scores.recall == pytest.approx(recalls, rel=1e-12)
+    assert scores.balanced_accuracy == pytest.approx(
+        recall_score(truth, answers, average="macro", sample_weight=w), rel=1e-12
+    )
+    assert scores.rows == len(held_out) and scores.hits == (truth == answers).sum()
+    assert scores.interval[0] < scores.accuracy < scores.interval[1]
+
+
+def test_a_linear_prototype_machine_is_the_weighted_linear_svm(asked):
+    """One prototype per class is a linear SVM at twice the price of slack."""
+    dataset, parts, X, weights = asked
+    train, held_out = parts.train, parts.validation
+    w = censoring_weights(dataset, parts.with_censored, train)
+    ours = MultiPrototypeSVC(1, C=1.0, tol=1e-8).fit(X[train], dataset.y[train], w)
+    scaler = weighted_scaler(X[train], weights[train])
+    # The bias is penalised as a weight is: a column of ones.
+    rows = [np.c_[scaler.transform(X[r]), np.ones(len(r))] for r in (train, held_out)]
+    oracle = SVC(kernel="precomputed", C=2.0, tol=1e-8)
+    oracle.fit(rows[0] @ rows[0].T, dataset.y[train], weights[train])
+    lead = oracle.decision_function(rows[1] @ rows[0].T)
+    here = ours.decision_function(X[held_out])
+    np.testing.assert_allclose(here, lead, atol=2e-3 * np.ptp(lead))
+    plain = MultiPrototypeSVC(1, C=1.0, tol=1e-8).fit(X[train], dataset.y[train])
+    off = plain.decision_function(X[held_out]) - lead
+    assert np.abs(off).max() > 0.02 * np.ptp(lead)  # weights do matter here
+    scores = evaluate(
+        ours.model_,
+        X[held_out],
+        dataset.y[held_out],
+        weights=censoring_weights(dataset, parts.with_censored, held_out),
+    )
+    accuracy, _ = slow_shares(
+        dataset.y[held_out], ours.predict(X[held_out]), weights[held_out]
+    )
+    assert scores.accuracy == pytest.approx(accuracy, rel=1e-12)
+
+
+def scored(seed, n=300):
+    """Follow-up without ties, with a score and a probability for each row."""
+    rng = np.random.default_rng(seed)
+    risk = rng.normal(size=n)
+    event, censored = rng.exponential(30 * np.exp(-risk)), rng.exponential(50, n)
+    censored = np.minimum(censored, rng.uniform(60, 61, n))  # the oracle wants an end
+    times, events = np.minimum(event, censored), event <= censored
+    return times, events, risk + rng.normal(size=n)
+
+
+def weights_of(train, test, horizon):
+    from smpcore.datasets.follow_up import censoring_weight, within
+
+    truth, known = within(*test, horizon)
+    weights = censoring_weight(*train, np.minimum(test[0], horizon))
+    return truth[known], known, weights[known]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_area_is_scikit_survivals(seed):
+    train, test = scored(seed), scored(seed + 100)
+    truth, known, weights = weights_of(train[:2], test[:2], HORIZON)
+    of = Surv.from_arrays(train[1], train[0]), Surv.from_arrays(test[1], test[0])
+    oracle, _ = cumulative_dynamic_auc(*of, test[2], [HORIZON])
+    area, low, high = roc_area(test[2][known], truth, weights=weights)
+    assert area == pytest.approx(oracle[0], rel=1e-12)
+    assert low < area < high
+    slow = above = 0.0
+    margin = test[2][known]
+    for i in np.flatnonzero(truth):
+        for j in np.flatnonzero(~truth):
+            pair = weights[i] * weights[j]
+            slow += pair
+            above += pair * (margin[i] > margin[j])
+    assert area == pytest.approx(above / slow, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_weighted_squared_errors_are_scikit_survivals(seed):
+    """Its mean is over all rows, censored ones too; a weighted mean is over weights."""
+    train, test = scored(seed), scored(seed + 100)
+    truth, known, weights = weights_of(train[:2], test[:2], HORIZON)
+    probability = 1 / (1 + np.exp(-test[2]))
+    of = Surv.from_arrays(train[1], train[0]), Surv.from_arrays(test[1], test[0])
+    _, oracle = survival_brier(*of, 1 - probability[:, None], [HORIZON])
+    both = np.column_stack([1 - probability, probability])[known]
+    score, low, high = brier_score(both, truth * 1, weights=weights)
+    share = weights.sum() / len(test[0])  # about 1
+    assert score * share == pytest.approx(oracle[0], rel=1e-9)
+    assert low < score < high
+
+
+def test_without_censoring_all_is_the_plain_question_bit_for_bit():
+    table = followed(200, rate=1e9)
+    dataset = event_within(table, "months", "death", HORIZON)
+    plain = dataset.with_roles({"a": "feature"})
+    object.__setattr__(plain, "follow_up", None)
+    parts = split(dataset)
+    X = prepare(dataset, parts.train).transform(dataset.frame)
+    for one, other in zip(
+        folds(dataset, parts.with_censored), folds(plain, parts.train), strict=True
+    ):
+        assert np.array_equal(one.train, other.train)
+        assert np.array_equal(one.held_out, other.held_out)
+    for key, method in METHODS.items():
+        weights = censoring_weights(dataset, parts.with_censored, parts.train)
+        fits = []
+        for sample_weight in (weights, None):
+            estimator = method.estimator({}, "classification")
+            problem = estimator.problem(X[parts.train], dataset.y[parts.train])
+            assert weights is None
+            problem = estimator.problem(
+                X[parts.train], dataset.y[parts.train], sample_weight
+            )
+            fits.append(estimator.solve(problem).model_)
+        assert np.array_equal(fits[0].scores(X), fits[1].scores(X)), key
+        one = fit_compared(key, dataset, parts.with_censored)
+        other = fit_compared(key, plain, parts.train)
+        assert np.array_equal(one.answers(X), other.answers(X)), key
+
+
+def test_weights_of_one_change_no_figure():
+    rng = np.random.default_rng(0)
+    margin, truth = rng.normal(size=120).round(1), rng.random(120) < 0.4
+    ones, clusters = np.ones(120), rng.integers(0, 30, 120)
+    for more in ({}, {"clusters": clusters}):
+        plain = roc_area(margin, truth, **more)
+        assert roc_area(margin, truth, weights=ones, **more) == plain
+    for one, other in (
+        (operating_points(margin, truth), operating_points(margin, truth, ones)),
+        (
+            reject_curve(margin, truth, 0.2),
+            reject_curve(margin, truth, 0.2, weights=ones),
+        ),
+    ):
+        np.testing.assert_allclose(one.to_numpy(), other.to_numpy(), atol=1e-12)
+    first, second = (rng.random((2, 120)) < 0.3) * 1.0
+    one = paired_difference(first, second, clusters)
+    other = paired_difference(first, second, clusters, weights=ones)
+    assert (one.mean, one.low, one.p_value) == (other.mean, other.low, other.p_value)
+
+
+def test_rates_and_differences_are_weighted():
+    margin = np.array([1.0, 2.0, -1.0, -2.0, 3.0])
+    truth = np.array([True, True, True, False, False])
+    weights = np.array([1.0, 2.0, 3.0, 1.0, 4.0])
+    rates = rates_at(margin, truth, weights=weights)
+    assert (rates["sensitivity"].share, rates["sensitivity"].n) == (3 / 6, 3)
+    assert (rates["specificity"].share, rates["specificity"].hits) == (1 / 5, 1)
+    points = operating_points(margin, truth, weights)
+    at = points.iloc[(points.threshold - 0.0).abs().argmin()]
+    assert at.false_positives == 4.0 and at.false_negatives == 3.0
+    assert at.precision == pytest.approx(3 / 7)
+    curve = reject_curve(margin, truth, 0.0, weights)
+    assert curve.answered[0] == 11.0 and curve.errors[0] == 7.0
+    difference = paired_difference(
+        np.zeros(5), np.array([1.0, 0, 0, 0, 0]), weights=weights
+    )
+    assert difference.mean == pytest.approx(1 / 11)
+    assert difference.test == "weighted paired t"
+
+
+def test_unweighted_shares_are_biased_and_weighted_ones_are_not():
+    """Of 300 draws of 200 rows, with a fixed rule; the truth is of 2 million rows."""
+    from smpcore.datasets.follow_up import censoring_weight, within
+
+    def draw(rng, n):
+        risk = rng.normal(size=n)
+        return risk, rng.exponential(30 * np.exp(-risk)), rng.exponential(20, n)
+
+    risk, event, _ = draw(np.random.default_rng(1), 2_000_000)
+    shares = np.mean(event <= HORIZON), np.mean((risk > 0.5) == (event <= HORIZON))
+    naive, weighted, covered = [], [], 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        risk, event, censored = draw(rng, 400)
+        times, events = np.minimum(event, censored), event <= censored
+        test = np.arange(200)
+        truth, known = within(times[test], events[test], HORIZON)
+        weights = censoring_weight(
+            times[200:], events[200:], np.minimum(times[test], HORIZON)
+        )[known]
+        truth, answers = truth[known], risk[test][known] > 0.5
+        naive.append([truth.mean(), (truth == answers).mean()])
+        weighted.append(
+            [np.average(of, weights=weights) for of in (truth, truth == answers)]
+        )
+        labels = np.array(["no", "yes"])
+        scores = score_answers(
+            labels[truth * 1], labels[answers * 1], labels, None, weights
+        )
+        covered += scores.interval[0] <= shares[1] <= scores.interval[1]
+    for place, share in enumerate(shares):
+        off = [np.array(of)[:, place] - share for of in (naive, weighted)]
+        error = [of.std() / np.sqrt(len(of)) for of in off]
+        assert abs(off[0].mean()) > 8 * error[0]
+        assert abs(off[1].mean()) < 4 * error[1]
+    assert 0.92 <= covered / 300 <= 0.98
+
+
+def test_a_method_without_weights_says_so_in_one_sentence(asked):
+    dataset, parts, _, _ = asked
+    for key in ("imkpl", "knn", "gaussian_process", "quadratic"):
+        with pytest.raises(SmpcoreError, match=r"has no weights of rows.* choose"):
+            fit_compared(key, dataset, parts.with_censored)
+
+
+@pytest.mark.parametrize("key", BASELINES)
+def test_every_other_baseline_takes_weights(asked, key):
+    dataset, parts, X, _ = asked
+    if "classification" not in BASELINES[key].models:
+        return
+    if key in ("knn", "gaussian_process", "quadratic"):
+        return
+    compared = fit_compared(key, dataset, parts.with_censored)
+    assert set(compared.answers(X)) <= {"no", "yes"}
+
+
+def test_folds_sweeps_and_refits_learn_with_the_weights_of_their_own_rows(asked):
+    dataset, parts, X, weights = asked
+    method = METHODS["smp"]
+    scores = out_of_fold(method.estimator({}, "classification"), dataset, parts)
+    fold = next(f for f in folds(dataset, parts.with_censored) if f.repeat == 0)
+    preparation = prepare(dataset, fold.train)
+    inner = [
+        slow_weight(dataset, fold.with_censored, row, HORIZON) for row in range(400)
+    ]
+    rows = preparation.transform(dataset.frame)
+    by_hand = method.estimator({}, "classification")
+    by_hand.fit(rows[fold.train], dataset.y[fold.train], np.array(inner)[fold.train])
+    places = np.searchsorted(parts.train, fold.held_out)
+    np.testing.assert_allclose(
+        scores[places], by_hand.model_.scores(rows[fold.held_out]), rtol=1e-9
+    )
+    path = method_path("smp", dataset, parts.with_censored, n_points=2)
+    row = next(sweep(dataset, [fold], [path], mode="cold"))
+    values = {**path.values, path.parameter: row["value"]}
+    estimator = method.estimator(values, "classification")
+    estimator.fit(rows[fold.train], dataset.y[fold.train], np.array(inner)[fold.train])
+    answers = estimator.predict(rows[fold.held_out])
+    held_out = [inner[i] for i in fold.held_out]
+    accuracy, _ = slow_shares(dataset.y[fold.held_out], answers, held_out)
+    assert row["accuracy"] == pytest.approx(accuracy, rel=1e-12)
+    sample = TrainingRows(
+        X[parts.train], dataset.y[parts.train], None, weights[parts.train]
+    )
+    plain = TrainingRows(X[parts.train], dataset.y[parts.train])
+    make = lambda: method.estimator({}, "classification")  # noqa: E731
+    one, other = (next(refits(make, of, n_refits=1)) for of in (sample, plain))
+    assert not np.allclose(one.scores(X), other.scores(X))
+
+
+def test_probabilities_are_calibrated_and_checked_with_the_weights():
+    train = scored(7, 3000)
+    truth, known, weights = weights_of(train[:2], train[:2], 25.0)
+    score = np.column_stack([0 * truth, train[2][known]])
+    labels = np.array(["no", "yes"])
+    yes = labels[truth * 1]
+    shares = [np.average(truth, weights=of) for of in (weights, None)]
+    assert shares[0] - shares[1] < -0.01
+    for of, share in zip((weights, None), shares, strict=True):
+        probability = calibrate(score, yes, labels, None, of).probabilities(score)[:, 1]
+        assert np.average(probability, weights=of) == pytest.approx(share, abs=2e-3)
+        table = reliability(probability, truth, weights=of)
+        assert np.average(table.share, weights=table.weight) == pytest.approx(share)
+        curve = decision_curve(probability, truth, weights=of)
+        odds = curve.threshold / (1 - curve.threshold)
+        np.testing.assert_allclose(curve.treat_all, share - (1 - share) * odds)
+    ones = np.ones(len(truth))
+    plain = calibrate(score, yes, labels)
+    same = calibrate(score, yes, labels, None, ones)
+    assert plain.slope == same.slope and np.array_equal(plain.offsets, same.offsets)
+    two = np.column_stack([1 - probability, probability])
+    assert brier_score(two, truth * 1, weights=ones) == pytest.approx(
+        brier_score(two, truth * 1), rel=1e-12
+    )
+
+
+def test_rates_and_subgroups_are_weighted():
+    rng = np.random.default_rng(0)
+    truth, answers = rng.integers(0, 2, (2, 90))
+    weights, column = rng.uniform(1, 4, 90), rng.integers(0, 2, 90)
+    frame = class_rates(truth, answers, np.array(["no", "yes"]), weights=weights)
+    for number in (0, 1):
+        among = truth == number
+        right = np.sum(weights[among & (answers == number)]) / weights[among].sum()
+        assert frame.recall[number] == pytest.approx(right, rel=1e-12)
+        assert frame.recall_low[number] < right < frame.recall_high[number]
+        assert frame.rows[number] == among.sum()
+    measure = RowMeasure("Accuracy", (truth == answers) * 1.0, True)
+    grouping = Grouping("column", ("a", "b"), column)
+    table = subgroups(grouping, np.arange(90), [measure], weights=weights)
+    plain = subgroups(grouping, np.arange(90), [measure])
+    ones = subgroups(grouping, np.arange(90), [measure], weights=np.ones(90))
+    for code, line in enumerate(table.itertuples()):
+        inside = column == code
+        share, rest = (
+            np.average(measure.values[rows], weights=weights[rows])
+            for rows in (inside, ~inside)
+        )
+        assert (line.value, line.rest) == pytest.approx((share, rest), rel=1e-12)
+        assert line.rows == inside.sum() and line.low < share < line.high
+        assert line.difference == pytest.approx(share - rest, rel=1e-12)
+    assert (ones.value == plain.value).all()
+    assert not np.allclose(table.value, plain.value)

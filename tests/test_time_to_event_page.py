@@ -1,0 +1,276 @@
+"""Time to event through the pages: asked on Data, in links, files and exports."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pages.export.python_lines import python_of_choice
+from pages.prototypes import report
+from pages.prototypes.context import ModelContext
+from pages.state import links, state_file, table_store
+from pages.state.choice import MINE, Choice
+from pages.state.context import resolve
+from pages.state.state_file import Saved
+from pages.state.validation import validated
+from pages.ui import controls, exports
+from pages.work import cache
+from pages.work.fits import Fit
+from smpcore import SmpcoreError
+from smpcore.datasets import FollowUp, answered, make_dataset
+from tests.app import kernels, opened, said, session_of, sound
+from tests.smpcore.datasets.test_time_to_event import followed
+from tests.test_data_page import bring, choice, edit, facts
+from tests.test_data_page import opened as data_page
+
+__all__ = ["kernels"]
+ASKED = FollowUp("months", "death", "1", 14.0)
+
+
+def text_of(dataset):
+    return dataset.frame.to_csv(index=False)
+
+
+def toggle(page):
+    return next(t for t in page.toggle if t.label.startswith("Time to event"))
+
+
+def ask(page):
+    return sound(toggle(page).set_value(True).run())
+
+
+def pick(page, label):
+    return next(box for box in page.selectbox if box.label == label)
+
+
+@pytest.fixture
+def mine(monkeypatch):
+    """A choice of an uploaded table with the question, without a page."""
+    monkeypatch.setattr(table_store, "browser", lambda: "b")
+    dataset = replace(followed(), private=True, name="followed")
+    token = table_store.keep(dataset)
+    yield Choice(data=MINE, token=token, follow_up=ASKED)
+    table_store.delete(token)
+
+
+def test_a_table_is_asked_and_the_slider_moves_no_row():
+    page = ask(bring(data_page(), text_of(followed())))
+    asks = choice(page).follow_up
+    assert (asks.time, asks.event, asks.value) == ("months", "death", "1")
+    events = followed().frame.query("death == 1").months
+    assert abs(asks.horizon - events.median()) <= 0.5
+    shown = facts(page)
+    assert shown["Features"] == "3" and int(shown["No answer"]) > 0
+    rows = [int(shown[name]) for name in ("Training", "Validation", "Test")]
+    assert sum(rows) + int(shown["No answer"]) == 240
+    assert "Question: death within" in said(page)
+    assert "months and death are no features then" in said(page)
+    answers = [
+        frame.value[f"death within {asks.horizon:g} months"]
+        for frame in page.dataframe
+        if f"death within {asks.horizon:g} months" in frame.value
+    ]
+    known, _ = answered(resolve(choice(page)).whole)
+    assert np.array_equal(answers[0].notna(), known[: len(answers[0])])
+    before = resolve(choice(page)).data.split
+    slider = next(s for s in page.slider if s.label.startswith("Within"))
+    assert slider.label == "Within how many months"
+    page = sound(slider.set_value(30.0).run())
+    after = resolve(choice(page)).data.split
+    assert choice(page).follow_up.horizon == 30.0
+    assert not np.intersect1d(before.validation, after.with_censored).size
+    assert not np.intersect1d(before.test, after.with_censored).size
+    page = sound(toggle(page).set_value(False).run())
+    assert choice(page).follow_up is None
+    assert "within" not in page.query_params and "No answer" not in facts(page)
+
+
+def test_which_of_three_values_is_the_event_is_asked():
+    frame = followed().frame
+    frame["status"] = np.where(frame.death == 1, np.where(frame.b > 0, 1, 2), 0)
+    table = make_dataset(frame.drop(columns="death"), "t", roles={"a": "target"})
+    page = ask(bring(data_page(), text_of(table)))
+    pick(page, "Column of the time").set_value("months").run()
+    pick(page, "Column of the event").set_value("status").run()
+    assert choice(page).follow_up is None
+    assert "which of its values is the event" in said(page)
+    page = sound(pick(page, "Value that means event").set_value("2").run())
+    assert choice(page).follow_up.value == "2"
+    assert "all of '0', '1' count as censored" in said(page)
+
+
+def test_columns_that_cannot_be_asked_are_one_sentence_and_nothing_is_lost():
+    frame = followed().frame.assign(group=[0, 1] * 120)
+    frame.loc[frame.group == 1, "months"] = np.nan
+    table = make_dataset(frame, "t", roles={"death": "target"})
+    page = ask(bring(data_page(), text_of(table)))
+    pick(page, "Column of the event").set_value("group").run()
+    page = sound(pick(page, "Value that means event").set_value("1").run())
+    assert [e.value for e in page.error] and "All rows are censored" in said(page)
+    assert choice(page).data == MINE
+    assert resolve(choice(page)).data.X.shape[0] == 240
+
+
+def test_a_time_as_a_plain_number_gets_a_hint():
+    page = bring(data_page(), text_of(followed()))
+    assert "looks like a follow-up time" not in said(page)
+    page = edit(page, 3, "role", "target")
+    assert resolve(choice(page)).task == "regression"
+    assert "months looks like a follow-up time, and death like its event" in said(page)
+    page = ask(page)
+    assert "looks like a follow-up time" not in said(page)
+    assert resolve(choice(page)).task == "classification"
+
+
+def test_another_table_forgets_the_question_and_other_roles_say_so():
+    page = ask(bring(data_page(), text_of(followed())))
+    page = edit(page, 3, "read as", "category")
+    assert choice(page).follow_up is None
+    notices = " ".join(session_of(page).notices) + said(page)
+    assert "The question of time to event no longer fits the table" in notices
+    other = controls.set_values(
+        replace(choice(page), follow_up=ASKED), {"data": "iris"}
+    )
+    assert other.follow_up is None
+
+
+def test_a_link_and_a_state_file_bring_the_question_back(mine):
+    query = links.write_url(mine)
+    assert json.loads(query["within"]) == ["months", "death", "1", 14.0]
+    back, notices = links.read_url(query)
+    assert (back, notices) == (mine, [])
+    assert resolve(back).key == resolve(mine).key
+    assert resolve(back).key != resolve(replace(mine, follow_up=None)).key
+    del query["mine"]  # as a state file is written
+    saved = state_file.read(state_file.write(Saved(query)))
+    assert saved.link == query
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[", "should ask about time to event as in"),
+        ('["months"]', "should ask about time to event as in"),
+        ('["months", "death", 1, 14]', "should ask about time to event as in"),
+        ('["months", "death", "1", "x"]', "should ask about time to event as in"),
+        ('["months", "death", "1", NaN]', "not understood in one place"),
+        ('["weeks", "death", "1", 14]', "should be a column of the table"),
+        ('["months", "death", "1", 1e9]', "longest time"),
+        ('{"a": 1}', "should ask about time to event as in"),
+        ("null", "should ask about time to event as in"),
+    ],
+)
+def test_a_wrong_link_is_one_sentence(mine, text, words):
+    query = links.write_url(mine) | {"within": text}
+    back, notices = links.read_url(query)
+    assert back.follow_up is None
+    assert len(notices) == 1 and words in notices[0]
+
+
+def test_explore_has_a_slider_among_the_data_controls(mine):
+    context = resolve(mine)
+    rows = controls.live_controls(context, {}, np.zeros(3, bool), {})
+    row = next(row for row in rows if row["name"] == "within")
+    assert (row["label"], row["group"], row["value"]) == (
+        "death within (months)",
+        "data",
+        14.0,
+    )
+    moved = controls.set_values(mine, {"within": 20.31})
+    assert moved.follow_up == replace(ASKED, horizon=20.0)
+    assert controls.set_values(mine, {"within": 1e9}).follow_up.horizon < 1000
+    assert context.moved({"within": 20.0}) is None  # other data: no drag of a slider
+    with pytest.raises(SmpcoreError, match="should be a number from"):
+        controls.set_values(mine, {"within": "soon"})
+    with pytest.raises(SmpcoreError, match="not a control of this page"):
+        controls.set_values(replace(mine, follow_up=None), {"within": 20.0})
+
+
+def test_an_edited_table_drops_a_question_that_no_longer_fits(mine):
+    late = replace(mine, follow_up=replace(ASKED, horizon=1e6))
+    kept, words = validated(late)
+    assert kept.follow_up is None
+    assert words.startswith("The question of time to event no longer fits the table:")
+
+
+def test_python_lines_fit_the_same_weighted_model(mine, kernels, monkeypatch):
+    context = resolve(mine)
+    dataset = replace(context.table, private=False)
+    monkeypatch.setattr(
+        "pages.export.python_lines._table_source",
+        lambda context: {"file": "followed.csv", "params": {}},
+    )
+    lines = python_of_choice(context)
+    assert "event_within(read_table(" in lines and "'months', 'death', 14.0" in lines
+    assert "censoring_weights(dataset, parts.with_censored, parts.train)" in lines
+    assert len(lines.splitlines()) <= 12
+    start = lines.index("read_table(open")
+    call = lines[start : lines.index(")", lines.index(")", start) + 1) + 1]
+    names = {"table": dataset}
+    exec(lines.replace(call, "table", 1), names)
+    data = context.data
+    ours = context.model().predict(data.X[data.split.validation])
+    assert np.array_equal(names["answers"], ours)
+    plain = context.method.estimator(context.values).fit(*data.of("train")).model_
+    assert not np.allclose(plain.scores(data.X), context.model().scores(data.X))
+
+
+def test_bundle_and_report_say_the_question_and_weigh_alike(mine, kernels):
+    context = resolve(mine)
+    made = exports.made(mine) if hasattr(exports, "made") else None
+    fit = context.fit()
+    facts_of = report.facts_of(ModelContext(mine, model=fit.finished().model_))
+    assert facts_of["Question"].startswith("death within 14 months? Rows censored")
+    assert "independent of the event" in facts_of["Question"]
+    provenance = exports._provenance(context, fit.finished())
+    assert provenance["question"] == facts_of["Question"]
+    entry = provenance["accuracy"]["validation"]
+    data = context.data
+    rows = data.split.validation
+    right = fit.finished().model_.predict(data.X[rows]) == data.y[rows]
+    weighted = np.average(right, weights=data.row_weights[rows])
+    assert entry["accuracy_weighted"] == round(weighted, 4)
+    assert f"{100 * weighted:.1f} %" in facts_of["Validation accuracy"]
+    assert "shares weighted for censoring" in facts_of["Validation accuracy"]
+    assert entry["weights_note"].startswith("shares weighted")
+    assert made is None or made.compiled.provenance["question"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["explore.py", "compare.py", "performance.py", "prototypes.py", "tradeoff.py"],
+)
+def test_every_page_works_with_the_question(name, kernels, tmp_path, monkeypatch):
+    (tmp_path / "followed.csv").write_text(text_of(followed()))
+    monkeypatch.setenv("SPE_DATA", str(tmp_path))
+    asked = json.dumps(["months", "death", "1", 14.0])
+    page = opened({"data": "file:followed.csv", "within": asked}, name)
+    assert choice(page).follow_up == ASKED
+    assert not page.error, said(page)
+
+
+def test_a_method_without_weights_gives_way_in_one_sentence(mine):
+    asked = replace(mine, method="imkpl")
+    kept, words = validated(asked)
+    assert kept.follow_up == ASKED and kept.method != "imkpl"
+    assert "does not predict a class from rows with weights" in words
+    assert "imkpl" not in resolve(mine).methods
+    with pytest.raises(SmpcoreError, match="one of the listed methods"):
+        controls.set_values(mine, {"method": "imkpl"})
+    rows = controls.live_controls(resolve(mine), {}, np.zeros(3, bool), {})
+    picker = next(row for row in rows if row["name"] == "method")
+    assert "from rows with weights. Not available: IMKPL" in picker["remark"]
+    # Where no row is censored before the horizon, rows have no weights.
+    early = followed().frame.query("death == 0").months.min() / 2
+    early = replace(asked, follow_up=replace(ASKED, horizon=float(early)))
+    assert validated(early) == (early, "")
+
+
+def test_a_fit_in_a_job_is_weighted_too(mine, kernels, monkeypatch):
+    context = resolve(mine)
+    quick = context.model()
+    monkeypatch.setattr(cache, "is_slow", lambda *_: True)
+    job = Fit(context.data, context.method.key, context.values)
+    X = context.data.X
+    assert np.array_equal(job.finished().model_.scores(X), quick.scores(X))
