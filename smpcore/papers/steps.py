@@ -150,7 +150,7 @@ def as_step(printed: PrintedStep, number: int, estimator: Any) -> Step:
     Parameters
     ----------
     printed : PrintedStep
-        Of `PRINTED`.
+        A state that a function of `PRINTED` returned.
     number : int
         Place among the states, from 0.
     estimator : fitted estimator

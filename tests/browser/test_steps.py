@@ -131,8 +131,10 @@ def test_the_printed_algorithm_stands_beside_ours_at_the_same_iteration(visit):
 
 
 def test_without_a_printed_algorithm_there_is_no_switch(visit):
-    page = _stepping(visit, "data=iris&method=smallk")
-    expect(page.get_by_role("group", name="Steps of the fit")).to_be_visible()
+    page = visit("?data=iris&method=smallk")
+    figure(page)
+    page.get_by_role("button", name=OPENER).click(timeout=30_000)
+    wait_until(page, lambda: int(state(page)["stepsWanted"]) > 0)
     expect(page.get_by_role("button", name="Algorithm as printed")).to_be_hidden()
 
 
