@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 
 from pages.explore.canvas import pack
+from pages.explore.printed import difference
 from pages.explore.steps import LARGE, MOST_LARGE, shown_states
 from pages.state.context import resolve
 from pages.work import fits
 from smpcore import METHODS, figures
+from smpcore.datasets import plain_number
+from smpcore.model import Step
+from smpcore.papers import PRINTED
 from tests.app import session_of
 from tests.test_live import Browser, kernels
 
@@ -36,6 +40,18 @@ def all_steps(browser):
     return answer["trace"], [pictures[i] for i in range(count)]
 
 
+def assert_painted(picture, model, view):
+    """The picture is that of the model, node by node."""
+    n_nodes = picture["grid"][0]
+    if "surface" in picture:
+        painted = figures.prediction_raster(model, view, n_nodes)
+        np.testing.assert_array_equal(picture["surface"], painted)
+        return
+    raster = figures.decision_raster(model, view, n_nodes)
+    for name in ("winner", "runner", "margin"):
+        np.testing.assert_array_equal(picture[name], getattr(raster, name))
+
+
 def without_clock(readouts):
     return [entry for entry in readouts if entry["name"] != "Solver"]
 
@@ -52,15 +68,7 @@ def test_the_browsers_states_are_those_of_the_fit_bit_by_bit(method, data):
     shown = shown_states(history, context.data.of("train")[0].size)
     assert len(shown) == len(pictures) > 1
     for i, picture in zip(shown, pictures, strict=True):
-        model = history.step(i)
-        if "surface" in picture:
-            n_nodes = picture["grid"][0]
-            painted = figures.prediction_raster(model, view, n_nodes)
-            np.testing.assert_array_equal(picture["surface"], painted)
-        else:
-            raster = figures.decision_raster(model, view, picture["grid"][0])
-            for name in ("winner", "runner", "margin"):
-                np.testing.assert_array_equal(picture[name], getattr(raster, name))
+        assert_painted(picture, history.step(i), view)
     places = np.asarray(history.steps.places)[shown]
     assert trace["objective"] == history.objective[places].tolist()
     last = pictures[-1]
@@ -106,3 +114,67 @@ def test_the_trace_of_digits_is_small():
     size = len(zlib.compress(pack({"steps": pictures})))
     print(f"{len(pictures)} states of digits: {size} bytes compressed")
     assert size <= 3_000_000
+
+
+def printed_steps(browser):
+    """All states of the printed algorithm, asked for as the browser does."""
+    answer = browser.send("steps", want=[0])
+    while answer["printed"] is False or answer["trace"] is None:
+        answer = browser.send("steps", want=[0], printed=True)
+    pictures = {}
+    while missing := set(range(len(answer["trace"]["objective"]))) - set(pictures):
+        want = sorted(missing)[:16]
+        found = browser.send("steps", want=want, printed=True)["steps"]
+        assert found
+        pictures |= {p["step"]["index"]: p for p in found}
+    return answer["trace"], [pictures[i] for i in sorted(pictures)]
+
+
+PRINTED_CASES = [("smp", "moons"), ("supersparse", "moons"), ("supersparse", "sine")]
+
+
+@pytest.mark.parametrize(("method", "data"), PRINTED_CASES)
+def test_the_printed_pictures_are_those_of_the_printed_steps(method, data):
+    browser = Browser(method=method, data=data)
+    trace, pictures = printed_steps(browser)
+    context = resolve(browser.choice)
+    ours = context.fit().finished()
+    unfitted = context.method.estimator(context.values, context.data.dataset.task)
+    states = PRINTED[method](unfitted, context.problem(), start=ours.start_)
+    shown = np.linspace(0, len(states) - 1, min(len(states), 60)).astype(int)
+    assert len(pictures) == len(shown) > 1
+    view = session_of(browser.app).live.scene.view
+    for i, picture in zip(shown, pictures, strict=True):
+        assert_painted(picture, states[i].model, view)
+        assert picture["step"]["sentence"].startswith(f"As printed, step {i}: ")
+        assert not picture["canonical"]
+    assert trace["objective"] == [states[i].objective for i in shown]
+    ratio = states[-1].objective / ours.objective_
+    words = (
+        f"{plain_number(100 * abs(ratio - 1), 2)} % {'above' if ratio > 1 else 'below'}"
+    )
+    assert (words if ratio < 2 else "times our objective") in trace["difference"]
+
+
+@pytest.mark.parametrize(("method", "data"), [("smallk", "iris"), ("smp", "digits")])
+def test_without_a_printed_algorithm_there_is_no_switch(method, data):
+    browser = Browser(method=method, data=data)
+    answer = browser.send("steps", want=[0], printed=True)
+    while answer["trace"] is None:
+        answer = browser.send("steps", want=[0], printed=True)
+    assert answer["printed"] is None
+    assert not answer["steps"][0]["step"]["sentence"].startswith("As printed")
+
+
+def test_a_difference_is_said_in_the_words_that_suit_it():
+    def words(objective, iterations=200.0):
+        step = Step(0, iterations, "", objective, np.nan, None)
+        return difference(step, 2.0)
+
+    assert (
+        words(2.1)
+        == "After 200 iterations the printed steps are 5 % above our objective."
+    )
+    assert "1 iteration the" in words(1.9, 1.0) and "5 % below our" in words(1.9, 1.0)
+    assert "at 100 times our objective" in words(200.0)
+    assert "at our objective" in words(2.0)

@@ -1,10 +1,12 @@
 /** The fit step by step: recorded states of the solver, played without a message. */
 
+import { Comparison, stateAt, timeAxis } from "./compare.js";
 import { clamp, el, newId, say, setText, sized } from "./elements.js";
 import { css } from "./marks.js";
 
 const CHUNK = 16; // states asked for at a time
 const POLL = 400; // ms between two looks at a fit that takes long
+const MOST_PHASES = 8; // whose beginnings are marked: more would be a fence
 const SPEEDS = [2, 5, 10, 20]; // steps in a second
 const MOVES = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10, Home: -Infinity, End: Infinity };
 
@@ -20,6 +22,9 @@ export function missingStates(count, here, at) {
   return missing.sort((a, b) => far(a) - far(b));
 }
 
+/** States of one side: what all of them are, those that are here, and the one that is shown. */
+const nothing = () => ({ trace: null, states: new Map(), at: 0 });
+
 function button(text, name, act) {
   const node = el("button", { type: "button", "aria-label": name, title: name }, text);
   node.addEventListener("click", act);
@@ -29,7 +34,9 @@ function button(text, name, act) {
 /** The states of the fit on the screen, a player for them, and their curves. */
 export class Stepper {
   constructor(app) {
-    Object.assign(this, { app, isOpen: false, states: new Map(), at: 0, trace: null });
+    Object.assign(this, { app, isOpen: false });
+    this.forget();
+    this.comparison = new Comparison(this);
     this.opener = el("button", { type: "button", "aria-expanded": "false", disabled: true }, "Step through the fit");
     this.opener.addEventListener("click", () => (this.isOpen ? this.close() : this.open()));
     this.toggle = button("Play", "Play", () => this.play(!this.playing));
@@ -44,9 +51,10 @@ export class Stepper {
     this.curve = el("canvas", { class: "curve", "aria-hidden": "true" });
     for (const kind of ["pointerdown", "pointermove"])
       this.curve.addEventListener(kind, (event) => event.buttons & 1 && this.point(event));
-    const bar = el("div", { class: "group" }, this.toggle, this.back, this.next, this.speed, button("Close", "Close the steps", () => this.close()));
+    const bar = el("div", { class: "group" }, this.toggle, this.back, this.next, this.speed, this.comparison.switch, this.comparison.sides,
+      button("Close", "Close the steps", () => this.close()));
     this.panel = el("div", { class: "steps", id: newId(), role: "group", "aria-label": "Steps of the fit", tabindex: -1, hidden: true },
-      bar, this.range, this.words, this.where, this.curve);
+      bar, this.range, this.comparison.beside, this.words, this.comparison.difference, this.where, this.curve, this.comparison.axes);
     this.panel.addEventListener("keydown", (event) => this.key(event));
     this.opener.setAttribute("aria-controls", this.panel.id);
     this.node = el("div", { class: "stepper" }, this.opener, this.panel);
@@ -56,8 +64,10 @@ export class Stepper {
 
   open() {
     this.fitted = this.app.shown;
-    this.states.clear();
-    Object.assign(this, { isOpen: true, trace: null, at: 0, asked: false });
+    this.forget();
+    Object.assign(this, { isOpen: true, asked: false });
+    this.comparison.switch.hidden = true;
+    this.comparison.turn(false);
     setText(this.words, "Recording the states of the fit");
     setText(this.where, "");
     this.reveal();
@@ -73,7 +83,7 @@ export class Stepper {
     clearTimeout(this.poll);
     this.isOpen = false;
     this.reveal();
-    this.states.clear();
+    this.forget();
     if (focused) this.opener.focus();
     this.app.shown = this.fitted;
     this.app.settled = Boolean(this.fitted?.canonical);
@@ -88,21 +98,25 @@ export class Stepper {
 
   /* -- what the server says -- */
 
-  receive({ trace, steps, job }) {
+  receive({ trace, steps, job, printed }) {
     if (!this.isOpen) return;
     this.asked = false;
     if (job) {
-      setText(this.words, `${job.text}: ${Math.round(100 * job.progress)} %`);
+      if (printed) this.comparison.say(job.text);
+      else setText(this.words, `${job.text}: ${Math.round(100 * job.progress)} %`);
       this.asked = true; // until then
       clearTimeout(this.poll);
       this.poll = setTimeout(() => this.again(), POLL);
       return;
     }
-    const first = this.trace === null;
-    if (!first && trace.chain !== this.trace.chain) return this.close();
-    this.trace = trace;
-    for (const picture of steps) this.states.set(picture.step.index, picture);
-    this.range.max = trace.objective.length - 1;
+    const set = this.sets[printed ? "printed" : "ours"];
+    const first = set.trace === null;
+    if (this.trace && trace.chain !== this.trace.chain) return this.close();
+    set.trace = trace;
+    for (const picture of steps) set.states.set(picture.step.index, picture);
+    this.comparison.switch.hidden = printed === null;
+    if (printed && first) this.comparison.say(trace.difference);
+    if (set !== this.chosen) return first ? this.goTo(this.time) : this.paint();
     if (first || !this.shows) this.seek(this.at);
   }
 
@@ -110,10 +124,13 @@ export class Stepper {
   fetch() {
     const { messenger } = this.app;
     if (!this.isOpen || this.asked || messenger.flight || messenger.busy) return;
-    const want = this.trace ? missingStates(this.count, this.states, this.at).slice(0, CHUNK) : [0];
-    if (!want.length) return;
-    this.asked = true;
-    messenger.send({ kind: "steps", want });
+    for (const side of this.comparison.isOn ? ["printed", "ours"] : ["ours"]) {
+      const { trace, states, at } = this.sets[side];
+      const want = trace ? missingStates(trace.objective.length, states, at).slice(0, CHUNK) : [0];
+      if (!want.length) continue;
+      this.asked = true;
+      return messenger.send({ kind: "steps", want, printed: side === "printed" });
+    }
   }
 
   /** A request got lost. */
@@ -123,6 +140,64 @@ export class Stepper {
   }
 
   /* -- what the visitor does -- */
+
+  /** Set our fit and the printed algorithm on one time axis, or show ours alone. */
+  compare(isOn) {
+    this.comparison.turn(isOn);
+    if (!isOn) this.choose("ours");
+    else if (this.sets.printed.trace) this.comparison.say(this.sets.printed.trace.difference);
+    else this.comparison.say("Running the algorithm as printed");
+    this.comparison.mark(this.side);
+    this.fetch();
+    this.paint();
+  }
+
+  /** Show the other side's state at the same iteration. */
+  choose(side) {
+    if (!this.sets[side].trace) return;
+    this.side = side;
+    this.comparison.mark(side);
+    this.goTo(this.time);
+  }
+
+  /** Both sides at an iteration; one that has ended before stays at its end. */
+  goTo(time) {
+    this.seek(stateAt(this.trace.iteration, time));
+    this.time = time;
+    this.follow();
+    this.paint();
+  }
+
+  /** The other side stands at the same iteration. */
+  follow() {
+    for (const set of Object.values(this.sets))
+      if (set.trace && set !== this.chosen) set.at = stateAt(set.trace.iteration, this.time);
+  }
+
+  forget() {
+    Object.assign(this, { sets: { ours: nothing(), printed: nothing() }, side: "ours", time: 0, shows: false });
+  }
+
+  get chosen() {
+    return this.sets[this.side];
+  }
+
+  get trace() {
+    return this.chosen.trace;
+  }
+
+  get states() {
+    return this.chosen.states;
+  }
+
+  get at() {
+    return this.chosen.at;
+  }
+
+  /** Whether both sides are here and shown. */
+  get isComparing() {
+    return this.comparison.isOn && Boolean(this.sets.printed.trace);
+  }
 
   get count() {
     return this.trace?.objective.length ?? 0;
@@ -136,7 +211,10 @@ export class Stepper {
   /** Show a state; one that is still on its way comes when it is here. */
   seek(index) {
     if (!this.count) return;
-    this.at = clamp(index, 0, this.count - 1);
+    this.chosen.at = clamp(index, 0, this.count - 1);
+    this.time = this.trace.iteration[this.at];
+    this.follow();
+    this.range.max = this.count - 1;
     this.range.value = this.at;
     this.range.style.setProperty("--share", this.at / Math.max(this.count - 1, 1));
     const picture = this.states.get(this.at);
@@ -182,6 +260,7 @@ export class Stepper {
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("select")) return;
     if (event.key === " " && !event.target.matches("button")) this.play(!this.playing);
+    else if (event.key.toLowerCase() === "p" && this.isComparing) this.choose(this.side === "ours" ? "printed" : "ours");
     else if (event.key in MOVES) this.move(MOVES[event.key]);
     else return;
     event.preventDefault();
@@ -192,7 +271,8 @@ export class Stepper {
     const { left, width } = this.span();
     const share = (event.clientX - this.curve.getBoundingClientRect().left - left) / width;
     this.play(false);
-    this.seek(Math.round(clamp(share, 0, 1) * (this.count - 1)));
+    if (this.isComparing) this.goTo(clamp(share, 0, 1) * timeAxis([this.sets.ours.trace, this.sets.printed.trace], 0, 1).last);
+    else this.seek(Math.round(clamp(share, 0, 1) * (this.count - 1)));
   }
 
   /* -- the curves -- */
@@ -214,6 +294,7 @@ export class Stepper {
     const [top, bottom] = [1.4 * em, height - 0.5 * em];
     const x = (i) => left + (i / Math.max(this.count - 1, 1)) * span;
     pen.font = theme.font;
+    if (this.isComparing) return this.paintBoth(pen, theme, { left, span, top, bottom });
     this.paintPhases(pen, theme, { x, top, bottom, end: left + span });
     const { objective } = this.trace;
     const gaps = this.trace.gap.map((gap, i) => (gap !== null && objective[i] > 0 ? Math.log10(Math.max(gap / objective[i], 1e-6)) : null));
@@ -226,6 +307,27 @@ export class Stepper {
     pen.fillStyle = css(theme.primary);
     pen.fillRect(x(this.at) - 1, top - 0.2 * em, 2, bottom - top + 0.4 * em);
     const texts = lines.map(([values, colour, dash, text]) => ({ colour, text, y: this.paintLine(pen, values, colour, dash, { x, top, bottom }) }));
+    this.paintTexts(pen, theme, texts, { top, bottom, end: left + span });
+  }
+
+  /** Ours and the printed algorithm over the iterations, and the other one's picture beside. */
+  paintBoth(pen, theme, { left, span, top, bottom }) {
+    const { sets, comparison } = this;
+    const { x, last } = timeAxis([sets.ours.trace, sets.printed.trace], left, span);
+    const end = left + span;
+    this.paintPhases(pen, theme, { x: (i) => x(this.trace.iteration[i]), top, bottom, end });
+    pen.fillStyle = css(theme.primary);
+    pen.fillRect(x(this.time) - 1, top - 0.2 * theme.em, 2, bottom - top + 0.4 * theme.em);
+    const texts = comparison.paintCurves(pen, theme, sets, { x, top, bottom, last });
+    this.paintTexts(pen, theme, texts, { top, bottom, end });
+    const other = this.side === "ours" ? "printed" : "ours";
+    comparison.paintBeside(other, sets[other].states.get(sets[other].at));
+    comparison.paintSamples(theme);
+  }
+
+  /** Two numbers at the right end, apart from each other. */
+  paintTexts(pen, theme, texts, { top, bottom, end }) {
+    const { em } = theme;
     if (texts.length === 2 && Math.abs(texts[0].y - texts[1].y) < 1.1 * em) {
       const middle = clamp((texts[0].y + texts[1].y) / 2, top + 0.5 * em, bottom - 0.5 * em);
       const order = texts[0].y <= texts[1].y ? [-0.55, 0.55] : [0.55, -0.55];
@@ -235,7 +337,7 @@ export class Stepper {
     pen.textBaseline = "middle";
     for (const { colour, text, y } of texts) {
       pen.fillStyle = colour;
-      pen.fillText(text, left + span + 0.5 * em, y, 6 * em);
+      pen.fillText(text, end + 0.5 * em, y, 6 * em);
     }
   }
 
@@ -246,7 +348,7 @@ export class Stepper {
     starts.forEach(([index, name], i) => {
       const until = i + 1 < starts.length ? x(starts[i + 1][0]) : end;
       pen.fillStyle = css(theme.text, 0.25);
-      if (index) pen.fillRect(x(index) - 0.5, 0, 1, bottom);
+      if (index && starts.length <= MOST_PHASES) pen.fillRect(x(index) - 0.5, 0, 1, bottom);
       pen.fillStyle = css(theme.muted);
       if (until - x(index) > 3 * theme.em) pen.fillText(name, x(index) + 4, 1, until - x(index) - 8);
     });

@@ -215,8 +215,8 @@ def _pictures(
     """What the browser asks for beside the picture, while nothing else goes on."""
     if kind == "knots":
         return {"knots": path.knots(context, scene, message)}
-    session.get().live.wait_for(fit := steps.recorded_fit(context))
-    return steps.steps(context, scene, message, fit)
+    session.get().live.wait_for(run := steps.run_of(context, message))
+    return steps.steps(context, scene, message, run)
 
 
 def _fitted(

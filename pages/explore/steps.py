@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from pages.explore import printed
 from pages.explore.path import KNOT_SECONDS
 from pages.explore.picture import picture
 from pages.explore.scene import Scene
 from pages.state.context import Context
 from pages.work import fits
-from smpcore.model import History
+from smpcore.model import History, Step
 
 #: States that are shown at most, and of data with more training values than `LARGE`.
 MOST_SHOWN, MOST_LARGE, LARGE = 200, 60, 20_000
@@ -22,33 +24,74 @@ MOST_SHOWN, MOST_LARGE, LARGE = 200, 60, 20_000
 MOST_AT_ONCE = 16
 
 
+@dataclass(frozen=True)
+class States:
+    """States that can be shown, of our fit or of the printed algorithm.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        Our fit.
+    count : int
+    at : callable
+        ``at(index)`` is the state with this place among those that are shown.
+    curves : dict
+        Lists with an entry for each.
+    is_printed : bool
+    """
+
+    estimator: Any
+    count: int
+    at: Callable[[int], Step]
+    curves: dict[str, Any]
+    is_printed: bool
+
+
 def recorded_fit(context: Context) -> fits.Fit:
     """The canonical fit once more, with its states."""
     return fits.recorded_fit(context.data, context.method.key, context.values)
 
 
+def run_of(context: Context, message: Mapping[str, Any]) -> Any:
+    """What a request for states waits for: our fit, or the printed algorithm."""
+    fit, request = recorded_fit(context), (context.method.key, context.values)
+    if not message.get("printed") or not fit.wait(0.0):
+        return fit
+    if not printed.has_printed(context.data, *request):
+        return fit
+    return printed.printed_run(context.data, *request, fit.estimator)
+
+
 def steps(
-    context: Context, scene: Scene, message: Mapping[str, Any], fit: fits.Fit
+    context: Context, scene: Scene, message: Mapping[str, Any], run: Any
 ) -> dict[str, Any]:
     """Answer a request for states: what all of them are, and some as pictures."""
-    if not fit.wait(0.0):
-        progress, seconds = float(fit.task.progress[0]), fit.task.seconds
+    is_printed = isinstance(run, printed.PrintedRun)
+    if not run.wait(0.0):
+        progress, seconds = float(run.task.progress[0]), run.task.seconds
         text = "Fitting again to record the states"
+        if is_printed:
+            text = f"Running the algorithm as printed, {seconds:.0f} s"
         job = {"text": text, "progress": progress, "seconds": seconds}
-        return {"trace": None, "steps": [], "job": job}
-    history = fit.estimator.history_
-    shown = shown_states(history, context.data.of("train")[0].size)
+        return {"trace": None, "steps": [], "job": job, "printed": is_printed}
+    request = context.data, context.method.key, context.values
+    states = _printed(run) if is_printed else _recorded(run, context)
     name = _chain(context, scene)
     pictures: list[dict[str, Any]] = []
     started = time.perf_counter()
     for index in [i for i in message.get("want", ()) if type(i) is int][:MOST_AT_ONCE]:
-        if not 0 <= index < len(shown):
+        if not 0 <= index < states.count:
             continue
         if pictures and time.perf_counter() - started > KNOT_SECONDS:
             break  # the browser requests the others again
-        entry = _picture(context, scene, fit.estimator, shown, index)
+        entry = _picture(context, scene, states, index)
         pictures.append(entry | {"chain": name})
-    return {"trace": _trace(history, shown, name), "steps": pictures, "job": None}
+    return {
+        "trace": states.curves | {"chain": name},
+        "steps": pictures,
+        "job": None,
+        "printed": is_printed if printed.has_printed(*request) else None,
+    }
 
 
 def shown_states(history: History, n_values: int) -> np.ndarray:
@@ -64,38 +107,60 @@ def _chain(context: Context, scene: Scene) -> str:
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def _trace(history: History, shown: np.ndarray, name: str) -> dict[str, Any]:
-    """Curves over all shown states, and the phase of each."""
+def _recorded(fit: fits.Fit, context: Context) -> States:
+    """The recorded states of our fit."""
+    history = fit.estimator.history_
+    shown = shown_states(history, context.data.of("train")[0].size)
     places = np.asarray(history.steps.places)[shown]
     iteration, gap = history.iteration[places], history.gap[places]
-    return {
-        "chain": name,
+    curves = {
         "iteration": iteration.tolist(),
         "objective": history.objective[places].tolist(),
         "gap": [g if np.isfinite(g) else None for g in gap.tolist()],
         "phase": [history.phase_at(i) for i in iteration.tolist()],
     }
 
+    def at(index: int) -> Step:
+        return history.state(int(shown[index]))
+
+    return States(fit.estimator, len(shown), at, curves, is_printed=False)
+
+
+def _printed(run: printed.PrintedRun) -> States:
+    """The states of the printed algorithm."""
+    states, estimator = run.states, run.estimator
+    curves = {
+        "iteration": [state.iteration for state in states],
+        "objective": [state.objective for state in states],
+        "gap": [None] * len(states),
+        "phase": [state.phase for state in states],
+        "difference": printed.difference(states[-1], estimator.objective_),
+    }
+    at = states.__getitem__
+    return States(estimator, len(states), at, curves, is_printed=True)
+
 
 def _picture(
-    context: Context,
-    scene: Scene,
-    estimator: Any,
-    shown: np.ndarray,
-    index: int,
+    context: Context, scene: Scene, states: States, index: int
 ) -> dict[str, Any]:
     """One state as the live figure paints it."""
-    history, last = estimator.history_, index == len(shown) - 1
-    state = history.state(int(shown[index]))
-    before = history.state(int(shown[index - 1])) if index else None
+    is_last = index == states.count - 1 and not states.is_printed
+    state, estimator = states.at(index), states.estimator
+    before = states.at(index - 1) if index else None
+    at_step = estimator if is_last else estimator.at_step(state)
+    if not states.is_printed:  # a threshold is set for our model
+        at_step = context.with_threshold(at_step)
+    name, sentence = f"Step {state.number}", state.sentence(before)
+    if states.is_printed:
+        name = f"As printed, {name.lower()}"
+        sentence = f"As printed, {sentence[0].lower()}{sentence[1:]}"
     path = context.method.path
     value = context.values.get(path)
-    at_step = estimator if last else estimator.at_step(state)
-    return picture(context.with_threshold(at_step), scene, context.data) | {
-        "canonical": last,
-        "coarse": None if last else f"Step {state.number}",
+    return picture(at_step, scene, context.data) | {
+        "canonical": is_last,
+        "coarse": None if is_last else name,
         "ms": 0.0,
         "knot": None,
         "value": estimator.automatic_.get(path) if value is None else value,
-        "step": {"index": index, "sentence": state.sentence(before)},
+        "step": {"index": index, "sentence": sentence},
     }

@@ -23,7 +23,7 @@ from smpcore.papers.imkpl import printed_imkpl
 from smpcore.papers.mprotsvm import printed_mprotsvm
 from smpcore.papers.small import printed_small
 from smpcore.papers.smp import printed_smp
-from smpcore.papers.steps import PrintedStep
+from smpcore.papers.steps import PrintedStep, as_step
 from smpcore.papers.supersparse import printed_supersparse
 
 PRINTED: dict[str, Callable[..., tuple[PrintedStep, ...]]] = {
@@ -34,4 +34,4 @@ PRINTED: dict[str, Callable[..., tuple[PrintedStep, ...]]] = {
     "imkpl": printed_imkpl,
 }
 
-__all__ = ["PRINTED", "PrintedStep"]
+__all__ = ["PRINTED", "PrintedStep", "as_step"]

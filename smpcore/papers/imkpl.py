@@ -56,6 +56,7 @@ from smpcore.papers.steps import (
     check_request,
     checked_start,
     history_at,
+    until,
 )
 
 #: Slope, relative to the largest of c, and share of q_jj that count as none.
@@ -244,7 +245,11 @@ def terms_of(estimator: Any, problem: IMKPLProblem) -> Terms:
 
 
 def printed_imkpl(
-    estimator: Any, problem: IMKPLProblem, n_steps: int = 20, start: Any = None
+    estimator: Any,
+    problem: IMKPLProblem,
+    n_steps: int = 20,
+    start: Any = None,
+    stop: np.ndarray | None = None,
 ) -> tuple[PrintedStep, ...]:
     """Algorithm 1 on the rows of an estimator.
 
@@ -259,6 +264,8 @@ def printed_imkpl(
         Iterations at most; each has three phases.
     start : array-like of shape (n_prototypes, n_samples), optional
         First prototypes, of the rows class by class. None: where our solver starts.
+    stop : ndarray of int64, shape (1,), optional
+        A flag that another thread may raise: the states until then are returned.
 
     Returns
     -------
@@ -271,7 +278,7 @@ def printed_imkpl(
         usual = problem.with_prototypes(estimator.code_size, estimator.code_size)
     terms, U = terms_of(estimator, problem), checked_start(start, usual.U)
     steps = []
-    for t, phase, *state in algorithm_1(terms, U):
+    for t, phase, *state in until(algorithm_1(terms, U), stop):
         if t > n_steps:
             break
         steps.append(_step(estimator, problem, terms, (t, phase), *state))

@@ -47,7 +47,7 @@ import numpy as np
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.mprotsvm.problem import SVMProblem
 from smpcore.model import PrototypeModel
-from smpcore.papers.steps import PrintedStep, check_request, history_at
+from smpcore.papers.steps import PrintedStep, check_request, history_at, until
 
 #: Difference of gradients that counts as none, and mass that does.
 EPSILON, NO_MASS = 1e-4, 1e-15
@@ -284,7 +284,11 @@ def dual_of(problem: SVMProblem, C: float) -> Dual:
 
 
 def printed_mprotsvm(
-    estimator: Any, problem: SVMProblem, n_steps: int = 200, start: Any = None
+    estimator: Any,
+    problem: SVMProblem,
+    n_steps: int = 200,
+    start: Any = None,
+    stop: np.ndarray | None = None,
 ) -> tuple[PrintedStep, ...]:
     """The annealed search on the rows of an estimator.
 
@@ -298,6 +302,8 @@ def printed_mprotsvm(
         Sweeps at most.
     start : array-like of int, shape (n_distinct,), optional
         Prototype of each row of ``problem.X`` at first. None: as our solver starts.
+    stop : ndarray of int64, shape (1,), optional
+        A flag that another thread may raise: the states until then are returned.
 
     Returns
     -------
@@ -318,8 +324,9 @@ def printed_mprotsvm(
         COLD * float(estimator.C),
     )
     random = np.random.RandomState(problem.seed)
+    run = search(dual, tied, R, temperatures, random)
     steps = []
-    for n_sweeps, phase, A, now, T in search(dual, tied, R, temperatures, random):
+    for n_sweeps, phase, A, now, T in until(run, stop):
         if n_sweeps > n_steps:
             break
         value = dual.primal(A, now)

@@ -56,6 +56,7 @@ from smpcore.papers.steps import (
     check_request,
     checked_start,
     history_at,
+    until,
 )
 
 GRADIENTS = ("printed", "derived")
@@ -323,6 +324,7 @@ def printed_small(
     start: Any = None,
     steps: tuple[float, float] = (ALPHA, BETA),
     gradients: str = "printed",
+    stop: np.ndarray | None = None,
 ) -> tuple[PrintedStep, ...]:
     """Algorithm 1 on the rows of an estimator, then both roundings of its shares.
 
@@ -341,6 +343,8 @@ def printed_small(
         alpha and beta. The paper searched beta in .01 and .001.
     gradients : {"printed", "derived"}
         See the top of this file.
+    stop : ndarray of int64, shape (1,), optional
+        A flag that another thread may raise: the states until then are returned.
 
     Returns
     -------
@@ -356,15 +360,14 @@ def printed_small(
     shares = np.ones((saddle.rivals.shape[1], saddle.X.shape[1]))
     shares[:, :n] = saddle.k / n
     S = saddle.duals(checked_start(start, np.zeros_like(shares)))
-    states = [*islice(algorithm_1(saddle, shares, S, steps, gradients), n_steps + 1)]
-    phases = ["start"] + ["Mirror-Prox step"] * n_steps
+    run = algorithm_1(saddle, shares, S, steps, gradients)
+    states = [*until(islice(run, n_steps + 1), stop)]
+    phases = ["start"] + ["Mirror-Prox step"] * (len(states) - 1)
     if saddle.k < n:
         shares, S = states[-1]
-        random = check_random_state(estimator.random_state)
-        for rounded in (
-            largest_shares(shares[:, :n], saddle.k),
-            random_rounding(shares[:, :n], saddle.k, random),
-        ):
+        random, inner = check_random_state(estimator.random_state), shares[:, :n]
+        largest = largest_shares(inner, saddle.k)
+        for rounded in (largest, random_rounding(inner, saddle.k, random)):
             states.append((np.concatenate([rounded, shares[:, n:]], axis=1), S))
         phases += ["largest shares", "random rounding"]
     return tuple(

@@ -45,6 +45,7 @@ from smpcore.papers.steps import (
     check_request,
     checked_start,
     history_at,
+    until,
 )
 
 
@@ -221,7 +222,11 @@ def cluster_centres(problem: SMPProblem) -> np.ndarray:
 
 
 def printed_smp(
-    estimator: Any, problem: SMPProblem, n_steps: int = 200, start: Any = None
+    estimator: Any,
+    problem: SMPProblem,
+    n_steps: int = 200,
+    start: Any = None,
+    stop: np.ndarray | None = None,
 ) -> tuple[PrintedStep, ...]:
     """Algorithm 2 on the rows and the objective of an estimator.
 
@@ -236,6 +241,8 @@ def printed_smp(
     start : array-like of shape (n_prototypes, n_columns), optional
         First W. None: 0, where our solver starts, too; `cluster_centres` is what the
         paper's experiments start from.
+    stop : ndarray of int64, shape (1,), optional
+        A flag that another thread may raise: the states until then are returned.
 
     Returns
     -------
@@ -244,7 +251,7 @@ def printed_smp(
     """
     check_request(problem, SMPProblem, n_steps)
     W = checked_start(start, np.zeros((problem.n_prototypes, problem.X.shape[1])))
-    states = islice(algorithm_2(problem, estimator, W), n_steps + 1)
+    states = until(islice(algorithm_2(problem, estimator, W), n_steps + 1), stop)
     return tuple(_step(problem, estimator, t, W, V) for t, (W, V) in enumerate(states))
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from smpcore.errors import SmpcoreError
+from smpcore.estimators.base import Fitted
 from smpcore.estimators.checks import Number
 from smpcore.estimators.problem import Problem
-from smpcore.model import History, PrototypeModel
+from smpcore.model import History, PrototypeModel, Step
+from smpcore.model.history import STATUS
 
 #: Iterations that may be asked for: every state is held in memory.
 MOST_STEPS = 10_000
@@ -85,6 +87,24 @@ def check_request(problem: Problem, family: Any, n_steps: int) -> None:
         )
 
 
+def until(states: Iterable[Any], stop: np.ndarray | None) -> Iterator[Any]:
+    """Pass states on until somebody raises a flag; the first one always comes.
+
+    Parameters
+    ----------
+    states : iterable
+    stop : ndarray of int64, shape (1,), or None
+
+    Yields
+    ------
+    object
+    """
+    for state in states:
+        yield state
+        if stop is not None and stop[0]:
+            return
+
+
 def checked_start(start: Any, usual: np.ndarray) -> np.ndarray:
     """The start that was asked for, or the usual one.
 
@@ -121,4 +141,39 @@ def history_at(iteration: int, objective: float) -> History:
         objective=np.array([objective]),
         gap=np.array([np.nan]),
         n_iter=iteration,
+    )
+
+
+def as_step(printed: PrintedStep, number: int, estimator: Any) -> Step:
+    """The state in the form that a recorded one has, for `sentence` and `at_step`.
+
+    Parameters
+    ----------
+    printed : PrintedStep
+        A state that a function of `PRINTED` returned.
+    number : int
+        Place among the states, from 0.
+    estimator : fitted estimator
+        Of the same method, on the same rows and from the same start.
+
+    Returns
+    -------
+    Step
+        Without a bound; its history says that it was stopped there.
+    """
+    history = replace(printed.model.history, status=STATUS.index("stopped"))
+    return Step(
+        number=number,
+        iteration=float(printed.iteration),
+        phase=printed.phase,
+        objective=float(printed.objective),
+        gap=float("nan"),
+        fitted=Fitted(
+            model=replace(printed.model, history=history),
+            state=None,
+            assignment=printed.assignment,
+            n_asked=estimator.n_asked_,
+            start=estimator.start_,
+            automatic=estimator.automatic_,
+        ),
     )

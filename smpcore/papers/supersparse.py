@@ -59,6 +59,7 @@ from smpcore.papers.steps import (
     check_request,
     checked_start,
     history_at,
+    until,
 )
 from smpcore.similarity import Similarity
 
@@ -202,6 +203,7 @@ def printed_supersparse(
     n_steps: int = 200,
     start: Any = None,
     loss: str = "sum",
+    stop: np.ndarray | None = None,
 ) -> tuple[PrintedStep, ...]:
     """Algorithm 1 on the rows of an estimator.
 
@@ -219,6 +221,8 @@ def printed_supersparse(
         solver starts there, too, from ``SuperSparseState(steps[0].arrays["Z"])``.
     loss : {"sum", "mean"}
         What the weights of the rows sum to: their number, or 1.
+    stop : ndarray of int64, shape (1,), optional
+        A flag that another thread may raise: the states until then are returned.
 
     Returns
     -------
@@ -259,7 +263,7 @@ def printed_supersparse(
         (box.low, box.high),
     )
     steps = []
-    for t, (Z, omega) in enumerate(run):
+    for t, (Z, omega) in enumerate(until(run, stop)):
         steps.append(_step(problem, objective, ridge, t, Z, omega / total))
         if t == n_steps:
             break

@@ -92,3 +92,54 @@ def test_the_steps_fit_on_a_narrow_page(visit):
     assert page.evaluate(wide) <= 0
     box = page.locator(".steps").bounding_box()
     assert box["x"] >= 0 and box["x"] + box["width"] <= 375
+
+
+def _compared(visit, **options):
+    """A page with the algorithm as printed beside our fit."""
+    page = _stepping(visit, **options)
+    page.get_by_role("button", name="Algorithm as printed").click()
+    expect(page.locator(".difference")).to_contain_text("our objective", timeout=30_000)
+    wait_until(page, lambda: state(page)["steps"] == state(page)["stepsWanted"])
+    return page
+
+
+def test_the_printed_algorithm_stands_beside_ours_at_the_same_iteration(visit):
+    page = _compared(visit)
+    scrubber = page.get_by_role("slider", name="State of the fit")
+    printed = page.get_by_role("button", name="As printed", exact=True)
+    scrubber.focus()
+    page.keyboard.press("End")
+    ours, number = _painted(page), state(page)["step"]
+    page.keyboard.press("p")
+    expect(printed).to_have_attribute("aria-pressed", "true")
+    sentence = page.locator(".sentence")
+    expect(sentence).to_contain_text("As printed, step", timeout=30_000)
+    where = page.locator(".where").inner_text()
+    wait_until(page, lambda: _painted(page) != ours)
+    page.keyboard.press("p")
+    wait_until(page, lambda: state(page)["step"] == number)
+    assert _painted(page) == ours
+    page.keyboard.press("p")
+    expect(page.locator(".where")).to_have_text(where)
+    page.keyboard.press("End")
+    expect(page.locator(".where")).to_contain_text("State 60 of 60, iteration 200")
+    expect(page.locator("figure.beside figcaption")).to_have_text("Ours")
+    page.get_by_role("button", name="Algorithm as printed").click()
+    expect(page.locator("figure.beside")).to_be_hidden()
+    wait_until(page, lambda: state(page)["step"] == number)
+    assert _painted(page) == ours
+
+
+def test_without_a_printed_algorithm_there_is_no_switch(visit):
+    page = visit("?data=iris&method=smallk")
+    figure(page)
+    page.get_by_role("button", name=OPENER).click(timeout=30_000)
+    wait_until(page, lambda: int(state(page)["stepsWanted"]) > 0)
+    expect(page.get_by_role("button", name="Algorithm as printed")).to_be_hidden()
+
+
+def test_the_comparison_fits_on_a_narrow_page(visit):
+    page = _compared(visit, **PHONE)
+    assert page.locator("div.spe").evaluate(SMALL) == []
+    wide = "document.documentElement.scrollWidth - window.innerWidth"
+    assert page.evaluate(wide) <= 0
