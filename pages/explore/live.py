@@ -174,7 +174,7 @@ def _respond(
     if kind in BACKGROUND:
         header.update(kind=kind, **_pictures(context, scene, message, kind))
         return
-    dragging = bool(message.get("dragging"))
+    dragging, tied = (bool(message.get(n)) for n in ("dragging", "assignments"))
     started = time.perf_counter()
     estimator, data, job, canonical = _fitted(context, live, kind, dragging)
     if live.bounds_of != context.method.key:
@@ -190,7 +190,7 @@ def _respond(
         seconds = time.perf_counter() - started
         value = context.values.get(context.method.path)
         part = None if data is context.data else subsampled.words(data, context.data)
-        header["picture"] = picture(estimator, scene, data) | {
+        header["picture"] = picture(estimator, scene, data, tied) | {
             "canonical": canonical,
             "coarse": part,
             "ms": 1000 * seconds,

@@ -46,8 +46,10 @@ def steps(
             continue
         if pictures and time.perf_counter() - started > KNOT_SECONDS:
             break  # the browser requests the others again
-        entry = _picture(context, scene, fit.estimator, shown, index)
-        pictures.append(entry | {"chain": name})
+        at_step, entry = _step(context, fit.estimator, shown, index)
+        tied = bool(message.get("assignments"))
+        painted = picture(at_step, scene, context.data, tied)
+        pictures.append(painted | entry | {"chain": name})
     return {"trace": _trace(history, shown, name), "steps": pictures, "job": None}
 
 
@@ -77,21 +79,17 @@ def _trace(history: History, shown: np.ndarray, name: str) -> dict[str, Any]:
     }
 
 
-def _picture(
-    context: Context,
-    scene: Scene,
-    estimator: Any,
-    shown: np.ndarray,
-    index: int,
-) -> dict[str, Any]:
-    """One state as the live figure paints it."""
+def _step(
+    context: Context, estimator: Any, shown: np.ndarray, index: int
+) -> tuple[Any, dict[str, Any]]:
+    """One state as a fitted estimator, and what the live figure says of it."""
     history, last = estimator.history_, index == len(shown) - 1
     state = history.state(int(shown[index]))
     before = history.state(int(shown[index - 1])) if index else None
     path = context.method.path
     value = context.values.get(path)
     at_step = estimator if last else estimator.at_step(state)
-    return picture(context.with_threshold(at_step), scene, context.data) | {
+    return context.with_threshold(at_step), {
         "canonical": last,
         "coarse": None if last else f"Step {state.number}",
         "ms": 0.0,
