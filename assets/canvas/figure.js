@@ -12,6 +12,7 @@ import { readTheme } from "./marks.js";
 import { BACKGROUND, Messenger } from "./messages.js";
 import { decode, sameBytes } from "./payload.js";
 import { Plot } from "./plot.js";
+import { Present } from "./present.js";
 import { Prototypes } from "./prototypes.js";
 import { Report } from "./report.js";
 import { Ruler } from "./ruler.js";
@@ -55,6 +56,7 @@ class LiveFigure {
     this.strip = new Strip(this);
     this.stepper = new Stepper(this);
     this.prototypes = new Prototypes(this);
+    this.present = new Present(this);
     this.build();
   }
 
@@ -63,6 +65,7 @@ class LiveFigure {
     plot.box.append(report.news, report.job);
     plot.canvas.setAttribute("aria-details", report.twin.id);
     hand.editing.after(report.note);
+    hand.ends.append(this.present.button);
     this.stage = el("section", { class: "stage", "aria-label": "Figure" },
       hand.bar, plot.box, plot.keys, report.here, report.spoken, controls.scrubPlace, strip.canvas, strip.legend,
       stepper.node, controls.methodPlace, report.legend, hand.flags);
@@ -146,6 +149,7 @@ class LiveFigure {
   setScene(scene, seq) {
     const previous = this.scene;
     this.scene = scene;
+    if (!previous && scene.present) this.present.set(true);
     // A picture of another kind means nothing here: what was painted stays until one comes.
     if (kindOf(previous) !== kindOf(scene)) this.shown = null;
     if (previous?.id !== scene.id) this.forget();
@@ -237,7 +241,8 @@ class LiveFigure {
       if (!waits) this.touched.set(name, message.seq);
     }
     const layer = this.plot.show.assignments ? { assignments: true } : {};
-    this.trigger("msg", { ...message, ...layer, have: this.scene?.id ?? "" });
+    const present = this.present.on ? { present: true } : {};
+    this.trigger("msg", { ...message, ...layer, ...present, have: this.scene?.id ?? "" });
   }
 
   change(name, value, dragging) {
@@ -357,6 +362,7 @@ class LiveFigure {
     this.messenger.stop();
     this.controls.stop();
     this.stepper.stop();
+    this.present.stop();
     clearTimeout(this.poll);
     cancelAnimationFrame(this.frame);
     this.root.remove();

@@ -54,8 +54,8 @@ export class Hand {
       plot.resetView();
       this.app.reset();
     });
-    const back = el("span", { class: "group" }, this.undo, reset);
-    this.bar = el("div", { class: "bar", role: "group", "aria-label": "Figure tools" }, this.editing, back, zoom);
+    this.ends = el("span", { class: "group" }, this.undo, reset);
+    this.bar = el("div", { class: "bar", role: "group", "aria-label": "Figure tools" }, this.editing, this.ends, zoom);
     this.flags = el("div", { class: "flags" });
     this.boxes = {};
     const layers = { bands: "Lead bands", arrows: "Prototypes", points: "Points", assignments: "Assignments", equal: "Equal axes" };

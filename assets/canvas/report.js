@@ -2,6 +2,7 @@
 
 import { brief, clamp, el, keepChildren, newId, percent, say, setText, signed } from "./elements.js";
 import { BANDS, TINTS, UNKNOWN, classColour, css, markIcon, mix } from "./marks.js";
+import { fourOf } from "./present.js";
 import { casesOf } from "./prototypes.js";
 import { SQUARES } from "./regions.js";
 import { drawValue, paintRamp, predictionAt } from "./surface.js";
@@ -108,10 +109,12 @@ export class Report {
     this.describe(picture);
     const found = new Map(picture.readouts.map((readout) => [readout.name, readout]));
     const names = this.placesOf([...found.keys()]);
+    const four = fourOf(names);
     const cells = keepChildren(this.numbers, names.length, () => el("div", {}, el("dt"), el("dd"), el("small")));
     names.forEach((name, i) => {
       const { value = "–", detail = "", help = "" } = found.get(name) ?? {};
       const [term, number, small] = cells[i].children;
+      cells[i].classList.toggle("main", four.has(name));
       setText(term, name);
       term.title = help;
       setText(number, String(value));

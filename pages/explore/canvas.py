@@ -38,7 +38,7 @@ _MESSAGE = json_schema.record(
         "seq": _INTEGER,
         "have": _NAME,
         "dragging": {"type": "boolean"},
-        "assignments": {"type": "boolean"},
+        **{n: {"type": "boolean"} for n in ("assignments", "present")},
         "values": json_schema.mapping(_VALUE, most=200, longest=64),
         "want": _LIST,
         "op": _NAME,

@@ -122,6 +122,7 @@ def _read(message: Message) -> tuple[int, str]:
     if reason := message_problem(message):
         log.warning("a message of the figure was dropped: %s", reason)
         raise SmpcoreError(UNEXPECTED)
+    session.get().present = message.get("present", False)
     return message["seq"], message["kind"]
 
 
@@ -202,10 +203,9 @@ def _respond(
     scrubs = live.quick and context.method.scrubs(context.values)
     header["path"] = path.grid(context.method, bounds) if scrubs else None
     header["controls"] = controls.live_controls(context, bounds, support, automatic)
+    full = {"kind": "full", "scene": scene.header | {"present": session.get().present}}
     known = message.get("have") == scene.header["id"]
-    header["kind"] = "picture" if known else "full"
-    if not known:
-        header["scene"] = scene.header
+    header |= {"kind": "picture"} if known else full
     if not dragging:
         session.show_url(context.choice)
 

@@ -126,6 +126,8 @@ class Session:
         Id of the data set that is on its way.
     results : dict
         What a page found last: name -> what it is of, and what it is.
+    present : bool
+        Whether Explore shows nothing but its figure, for a projector.
     """
 
     choice: Choice = field(default_factory=Choice)
@@ -151,6 +153,7 @@ class Session:
     openml_search: Any = None
     openml_wanted: int | None = None
     results: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    present: bool = False
 
 
 def is_new() -> bool:
@@ -162,9 +165,10 @@ def get() -> Session:
     """What this visit remembers; at first what its link says."""
     if "session" not in st.session_state:
         query = st.query_params.to_dict()
+        present = query.pop("present", "") == "1"
         choice, notices = links.read_url(links.without_controls(query))
         changes = links.read_controls(query)
-        st.session_state["session"] = Session(choice, notices, changes)
+        st.session_state["session"] = Session(choice, notices, changes, present=present)
         _put(choice)
     return st.session_state["session"]
 
@@ -256,6 +260,7 @@ def take_notices() -> list[str]:
 def show_url(choice: Choice) -> None:
     """Write choice and controls into the address bar, where they differ from it."""
     wanted = links.write_url(choice) | links.write_controls(get().widget_texts)
+    wanted |= {"present": "1"} if get().present else {}
     if st.query_params.to_dict() != wanted:
         st.query_params.from_dict(wanted)
 
