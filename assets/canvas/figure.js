@@ -16,6 +16,7 @@ import { Present } from "./present.js";
 import { Prototypes } from "./prototypes.js";
 import { Report } from "./report.js";
 import { Ruler } from "./ruler.js";
+import { Share } from "./share.js";
 import { Stepper } from "./stepper.js";
 import { Strip } from "./strip.js";
 
@@ -57,6 +58,7 @@ class LiveFigure {
     this.stepper = new Stepper(this);
     this.prototypes = new Prototypes(this);
     this.present = new Present(this);
+    this.share = new Share(this);
     this.build();
   }
 
@@ -67,8 +69,9 @@ class LiveFigure {
     hand.editing.after(report.note);
     hand.ends.append(this.present.button);
     this.stage = el("section", { class: "stage", "aria-label": "Figure" },
-      hand.bar, plot.box, plot.keys, report.here, report.spoken, controls.scrubPlace, strip.canvas, strip.legend,
-      stepper.node, controls.methodPlace, report.legend, hand.flags);
+      hand.bar, plot.box, plot.keys, report.here, report.spoken, controls.scrubPlace, strip.canvas,
+      stepper.node, controls.methodPlace, report.legend, strip.legend,
+      hand.flags, this.share.node);
     this.root.append(el("div", { class: "grid" }, this.stage, report.numbers, prototypes.node, report.twin));
     this.arrange(false);
     this.resized = new ResizeObserver(() => {

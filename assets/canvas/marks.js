@@ -241,7 +241,10 @@ export function drawArrows(pen, theme, plot, { lines: { coef, owner }, prototype
   ]);
   const steepest = Math.max(...slopes.map(([a, b]) => Math.hypot(a, b)), 1e-30);
   const longest = app.ruler.of("arrows", steepest, app.settled && !step);
-  const reach = 0.4 * Math.min(area.w, area.h);
+  const size = Math.min(area.w, area.h);
+  // None leaves the window, with room for its number; the mean may lie near an edge.
+  const room = Math.min(cx - area.x, area.x + area.w - cx, cy - area.y, area.y + area.h - cy) - 30;
+  const reach = Math.min(Math.max(room, 0.15 * size), 0.4 * size);
   const few = owner.length <= LABELLED_ARROWS;
   slopes.forEach(([a, b], j) => {
     const size = Math.hypot(a, b);

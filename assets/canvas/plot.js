@@ -182,9 +182,9 @@ export class Plot {
   /* -- painting -- */
 
   /** Fit the canvases to the box; every pixel of the plot area is a device pixel. */
-  resize() {
+  resize(dpr = window.devicePixelRatio) {
     const { em } = this.app.theme;
-    this.dpr = window.devicePixelRatio;
+    this.dpr = dpr;
     const snap = (v) => Math.round(v * this.dpr) / this.dpr;
     this.width = this.box.clientWidth;
     this.height = this.box.clientHeight;

@@ -15,7 +15,7 @@ export class Strip {
     this.app = app;
     this.past = []; // what was known before the settings changed, drawn faintly until it is known anew
     this.canvas = el("canvas", { class: "strip", role: "slider", tabindex: 0, "aria-valuemin": 0, hidden: true });
-    this.legend = el("p", { class: "caption", hidden: true });
+    this.legend = el("p", { class: "strip-key", hidden: true });
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     this.canvas.addEventListener("pointerdown", (event) => {
       this.canvas.setPointerCapture(event.pointerId);

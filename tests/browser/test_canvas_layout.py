@@ -142,7 +142,7 @@ def test_many_classes_keep_a_legend_of_fixed_height(
     page = visit("scene=many", viewport={"width": width, "height": 900})
     legend = page.locator(".entries")
     names = legend.locator(".word")
-    assert names.count() == 26 + 3 + 1
+    assert names.count() == 26 + 3 + 2
     assert legend.bounding_box()["height"] < 110
     legend.focus()
     page.keyboard.press("End")
@@ -157,7 +157,7 @@ def test_without_a_path_there_is_no_hole(visit: Callable[..., Page]) -> None:
     way_d(page)
     expect(page.locator(".scrub")).to_be_hidden()
     here = page.locator(".here").bounding_box()
-    below = page.locator(".legend").bounding_box()["y"]
+    below = page.locator(".stepper").bounding_box()["y"]
     assert below - here["y"] - here["height"] < 12
     moves = heard_drags(page, slider(page, "lam"))
     assert moves[-1]["dragging"] is False
