@@ -2,7 +2,8 @@
 
 Here is what a notebook needs first. Everything else is imported from its package:
 `datasets`, `estimators`, `methods`, `evaluation`, `explain`, `figures`, `codegen`,
-`chips`, or from `baselines`, `errors`, `model`, `parameters`, `report`, `similarity`.
+`chips`, or from `baselines`, `errors`, `model`, `papers`, `parameters`, `report`,
+`similarity`.
 """
 
 from smpcore.baselines import BASELINES

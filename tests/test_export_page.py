@@ -427,3 +427,31 @@ def test_a_column_without_any_weight_left_is_named_and_not_needed(monkeypatch):
     monkeypatch.setattr(QuantModel, "zero_weights", {name: (2, 2)})
     assert form.n_inputs == n - 1
     assert f"2 of 2 of {escape_markdown(repr(name))}" in formats.proved(form)
+
+
+@pytest.mark.parametrize(
+    ("data", "label", "name"),
+    [
+        ("breast_cancer", "Include probabilities", "_probability("),
+        ("diabetes", "Include the 90 % prediction interval", "_HALF_WIDTH_90 "),
+    ],
+)
+def test_a_calibrated_model_is_exported_with_it_or_without(data, label, name):
+    # Parts of its own: other tests share calibrations of the usual ones.
+    page = _page(data=data, validation="0.35")
+    header = f"{data}.h"
+    assert name not in _shown(page, header)
+    sound(page.button(key="calibrate").click().run())
+    until(
+        page, lambda page: any(one.key == "export_calibration" for one in page.toggle)
+    )
+    assert page.toggle(key="export_calibration").label == label
+    assert name in _shown(page, header)
+    sound(page.toggle(key="export_calibration").set_value(False).run())
+    assert name not in _shown(page, header)
+
+
+def test_probabilities_of_more_classes_are_said_to_be_none():
+    page = _page()
+    assert "Probabilities are exported for two classes only." in said(page)
+    assert all(one.key != "calibrate" for one in page.button)

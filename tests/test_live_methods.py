@@ -246,7 +246,7 @@ def test_a_mix_names_its_heaviest_training_rows():
     assert (np.diff(share, axis=1) <= 0).all()
     assert np.array_equal(row < 0, share == 0)
     for j, mix in enumerate(model.mixing.T):
-        used = row[j][row[j] >= 0]
+        used = row[j][row[j] >= 0] - 1  # rows are counted from 1, as in the file
         assert np.isin(used, data.split.train).all()
         assert len(used) == min(5, np.count_nonzero(mix))
         largest = np.sort(mix)[::-1][: len(used)] / mix.sum()
@@ -263,7 +263,7 @@ def test_cases_of_images_come_with_their_pixels_unless_they_are_too_many(monkeyp
     fitted = IMKPLClassifier(n_prototypes=1, max_iter=2).fit(X[:150], y[:150])
     cases = picture._cases(fitted, [8, 8], data)
     assert cases["pixels"].shape == (*cases["row"].shape, 64)
-    first = data.X[cases["row"][0, 0]]
+    first = data.X[cases["row"][0, 0] - 1]  # counted from 1, as in the file
     np.testing.assert_array_equal(cases["pixels"][0, 0], (255 * first / 16).astype(int))
     monkeypatch.setattr(picture, "CASE_PIXELS", 100)
     assert picture._cases(fitted, [8, 8], data)["pixels"] is None

@@ -30,7 +30,7 @@ function button(text, name, act) {
 export class Stepper {
   constructor(app) {
     Object.assign(this, { app, isOpen: false, states: new Map(), at: 0, trace: null });
-    this.opener = el("button", { type: "button", "aria-expanded": "false" }, "Step through the fit");
+    this.opener = el("button", { type: "button", "aria-expanded": "false", disabled: true }, "Step through the fit");
     this.opener.addEventListener("click", () => (this.isOpen ? this.close() : this.open()));
     this.toggle = button("Play", "Play", () => this.play(!this.playing));
     this.back = button("‹", "Step back", () => this.move(-1));
@@ -82,6 +82,7 @@ export class Stepper {
 
   reveal() {
     this.panel.hidden = !this.isOpen;
+    this.app.root.classList.toggle("stepping", this.isOpen);
     this.opener.setAttribute("aria-expanded", String(this.isOpen));
   }
 
@@ -92,8 +93,9 @@ export class Stepper {
     this.asked = false;
     if (job) {
       setText(this.words, `${job.text}: ${Math.round(100 * job.progress)} %`);
+      this.asked = true; // until then
       clearTimeout(this.poll);
-      this.poll = setTimeout(() => this.fetch(), POLL);
+      this.poll = setTimeout(() => this.again(), POLL);
       return;
     }
     const first = this.trace === null;

@@ -12,11 +12,19 @@ import streamlit as st
 
 from pages.export import formats, settings
 from pages.state import session
-from pages.ui import exports
+from pages.ui import calibration, exports
 from pages.ui.elements import download
-from smpcore.codegen import SensorRange
+from smpcore.codegen import TARGETS, SensorRange
 from smpcore.evaluation import ComparedFormat
 
+_TABLE_HELP = (
+    "The code gives the calibrated probability of the second class, by a table of at "
+    "most 16 segments over the lead. The README says how far it is off at most."
+)
+_INTERVAL_HELP = (
+    "The code has half the width of the interval as a constant. It holds for rows like "
+    "the training rows."
+)
 #: End of a file -> what its text is coloured as.
 _LANGUAGES = {"c": "c", "h": "c", "ino": "cpp", "py": "python", "json": "json"}
 _LANGUAGES |= {"mjs": "javascript", "yml": "yaml", "txt": "cmake", "csv": "csv"}
@@ -50,13 +58,14 @@ def section(
         value=exports.carries_real_rows(made.data),
         key=f"export_real_{made.data.dataset.digest}",
     )
+    made, calibrated = _with_calibration(made, chosen.target)
     vectors_key = key, form.name, real
     vectors = session.remembered(
         "vectors", vectors_key, partial(made.vectors, form.model, real)
     )
     choice = chosen.target, form.name, chosen.name
     make = partial(made.zip, vectors, *choice, ranges, formats.as_exported(form, made))
-    packed = session.remembered("files", (vectors_key, choice), make)
+    packed = session.remembered("files", (vectors_key, choice, calibrated), make)
     download(
         "Download the zip",
         packed,
@@ -70,6 +79,27 @@ def section(
         origin += f"; the model itself contains {n_rows} training rows"
     st.caption(f"Contains {len(vectors.rows)} test vectors, {origin}.")
     _show(_texts(packed))
+
+
+def _with_calibration(made: exports.Export, target: str) -> tuple[exports.Export, bool]:
+    """The model with or without its calibration, as asked, and whether it has one."""
+    classes = made.compiled.classes
+    if not TARGETS[target].has_probabilities:
+        return made, False
+    if classes is not None and len(classes) > 2:
+        st.caption("Probabilities are exported for two classes only.")
+        return made, False
+    found = made.context.model().calibration
+    if found is None:
+        calibration.offer(made.context)
+        return made, False
+    wanted = st.toggle(
+        "Include probabilities" if classes else "Include the 90 % prediction interval",
+        value=True,
+        key="export_calibration",
+        help=_TABLE_HELP if classes else _INTERVAL_HELP,
+    )
+    return made.with_calibration(found if wanted else None), wanted
 
 
 def _texts(packed: bytes) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -29,6 +30,7 @@ from smpcore.codegen import (
     test_vectors,
 )
 from smpcore.evaluation import RegressionScores, Scores
+from smpcore.model import Calibration
 
 VERSIONS = ("numpy", "numba", "scikit-learn")
 
@@ -103,6 +105,12 @@ class Export:
     def usual_name(self) -> str:
         """See `usual_name`."""
         return usual_name(self.context)
+
+    def with_calibration(self, calibration: Calibration | None) -> Export:
+        """The same model with this calibration, or without any."""
+        estimator = copy.copy(self.estimator)
+        estimator.model_ = replace(estimator.model_, calibration=calibration)
+        return replace(self, estimator=estimator)
 
     def vectors(self, model: CompiledModel | QuantModel, real: bool) -> TestVectors:
         """Test vectors; real training rows are in them only when asked for."""

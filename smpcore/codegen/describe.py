@@ -169,7 +169,24 @@ def arithmetic(model: Any) -> str:
         first = "float32; v = x - offset of a number, 1 or 0 for a category's level"
         last = "answer: lowest class within tie of the largest score"
     steps += ["score of a class = largest score of its rows"]
-    return "; ".join([first, *steps, last])
+    return "; ".join([first, *steps, last, *_of_calibration(model)])
+
+
+def _of_calibration(model: Any) -> list[str]:
+    """The formula of a probability or an interval, where there is one."""
+    if model.half_width is not None:
+        return ["90 % interval: value - half_width to value + half_width"]
+    if model.probability is None:
+        return []
+    place = "trunc((lead + below) * per_unit + 1/2)"
+    if model.is_integer:
+        place = "(lead + below) >> drop"
+    return [
+        "lead = score of class 1 - score of class 0, clipped to -below and above",
+        f"place = {place}, in the last segment k that begins at or below it",
+        "probability of class 1 in 1/32768 = "
+        "value_k + (slope_k * (place - begin_k) >> 15)",
+    ]
 
 
 @singledispatch

@@ -171,6 +171,7 @@ def _pairs(model: Any, code: SparseCode, drawn: np.ndarray) -> Iterator[np.ndarr
         prototype_labels=np.arange(m),
         classes=tuple(range(m)),
         fallback=0,
+        probability=None,
     )
     others = list(discriminating_inputs(alone, drawn))
     pool = _blends(model, np.vstack([others, drawn]))

@@ -10,6 +10,7 @@ from smpcore.codegen.counts import Counts, in_counts, table_in_counts
 from smpcore.codegen.identity import default_name
 from smpcore.codegen.lower import compile_model
 from smpcore.codegen.package import Package
+from smpcore.codegen.probability import calibrated
 from smpcore.codegen.quant_inputs import SensorRange, with_units
 from smpcore.codegen.quantise import quantise
 from smpcore.codegen.target import NUMBERS
@@ -42,7 +43,10 @@ def export(
     Parameters
     ----------
     model : PrototypeModel
-        The ``model_`` of a fitted estimator.
+        The ``model_`` of a fitted estimator. Where it has a calibration, the code
+        gives probabilities of two classes, or the 90 % interval of a number; but ONNX
+        and Verilog have none, and the softmax of more classes is no function of one
+        lead.
     preparation : Preparation, optional
         What turned the user's table into the model's features. Without it the features
         themselves are the inputs, and none may be missing.
@@ -110,6 +114,8 @@ def export(
     found = (
         quantise(compiled, width, ranges) if width else replace(compiled, inputs=units)
     )
+    if model.calibration is not None and TARGETS[target].has_probabilities:
+        found = calibrated(found, model.calibration)
     source = told.get("data", {}).get("name", "")
     if not isinstance(vectors, TestVectors):
         rows = real_rows

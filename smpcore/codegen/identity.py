@@ -35,7 +35,7 @@ def model_id(model: Any) -> str:
     """First digits of the BLAKE2b of all that decides an answer.
 
     Inputs with their preparation, the numbers and their format are in it; names of
-    the model and of units, and where it comes from, are not.
+    the model and of units, where it comes from, and its calibration are not.
 
     Parameters
     ----------
@@ -52,6 +52,7 @@ def model_id(model: Any) -> str:
     bare = replace(source, provenance={}, inputs=inputs)
     if model.is_integer:
         bare = replace(model, source=bare)
+    bare = replace(bare, probability=None, half_width=None)
     return hashlib.blake2b(bare.to_json().encode()).hexdigest()[:_DIGITS]
 
 

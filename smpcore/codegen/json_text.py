@@ -12,6 +12,7 @@ import numpy as np
 
 from smpcore.codegen.describe import arithmetic
 from smpcore.codegen.inputs import CompiledInput
+from smpcore.codegen.probability import ProbabilityTable
 from smpcore.codegen.program import OPERATIONS, Operation
 from smpcore.codegen.quant_inputs import QuantInput
 from smpcore.errors import ExportError
@@ -21,6 +22,9 @@ SCHEMA = 2
 
 #: Entries that tell which model it is; its reader has no use for them.
 IDENTITY = ("name", "id")
+
+#: Entries of a model that only a calibrated one has.
+_CALIBRATED = ("probability", "half_width")
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _PLAIN = {int: "integer", float: "number", str: "string", bool: "boolean"}
@@ -55,13 +59,19 @@ def _plain(value: Any, left_out: tuple[str, ...] = ()) -> Any:
         return _digits(value) if value.dtype == np.float32 else value.tolist()
     if is_dataclass(value):
         given = ("given", *left_out) if isinstance(value, QuantInput) else left_out
-        names = [field.name for field in fields(value) if field.name not in given]
+        names = [name for name in _entries(value) if name not in given]
         kind = type(value).__name__
         head = {"operation": kind} if isinstance(value, Operation) else {}
         return head | {name: _plain(getattr(value, name)) for name in names}
     if isinstance(value, tuple):
         return [_plain(one) for one in value]
     return value
+
+
+def _entries(value: Any) -> list[str]:
+    """Names of the fields of a dataclass that there is something to say of."""
+    names = [field.name for field in fields(value)]
+    return [n for n in names if n not in _CALIBRATED or getattr(value, n) is not None]
 
 
 def _digits(values: np.ndarray) -> Any:
@@ -116,6 +126,8 @@ def _read(content: Any, kind: Any) -> Any:
         _operation(dict(one), np.int64 if kind.is_integer else float)
         for one in content["operations"]
     )
+    if table := content.pop("probability", None):
+        content["probability"] = ProbabilityTable(**table)
     if not kind.is_integer:
         content["inputs"] = tuple(_record(CompiledInput, i) for i in content["inputs"])
         if content["classes"] is not None:
@@ -179,7 +191,7 @@ def _model(model: Any) -> dict[str, Any]:
     if model.is_integer:
         entries["zero_weights"] = {"type": "object"}
     hints = get_type_hints(type(model))
-    for name in (field.name for field in fields(model)):
+    for name in _entries(model):
         entries[name] = _type(hints[name], ("given",))
     entries["prototype_labels"] = _array(model.prototype_labels)
     operations = [_written(operation) for operation in model.operations]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from smpcore.codegen import describe
 from smpcore.codegen.checks import Rule
 from smpcore.codegen.constants import Tables, tables
 from smpcore.codegen.json_text import from_text, to_text
+from smpcore.codegen.probability import ProbabilityTable
 from smpcore.codegen.program import LOWEST, Operation
 from smpcore.codegen.run import class_scores, run
 from smpcore.errors import ExportError
@@ -31,6 +33,11 @@ class Program(ABC):
         What is computed from the inputs, one after the other (`program`).
     prototype_labels : ndarray of shape (n_rows,), int64
         Class index of each score, ascending.
+    probability : ProbabilityTable or None
+        Of two classes the probability of class 1, where it is known (`calibrated`).
+    half_width : float, int or None
+        Of regression half the width of the 90 % interval, where it is known: in the
+        units of the score.
     """
 
     #: Whether all arithmetic is that of integers.
@@ -40,18 +47,31 @@ class Program(ABC):
 
     operations: tuple[Operation, ...]
     prototype_labels: np.ndarray
+    probability: ProbabilityTable | None = None
+    half_width: float | None = None
 
     def __post_init__(self) -> None:
         labels = np.array(self.prototype_labels, dtype=np.int64)
         labels.flags.writeable = False
         object.__setattr__(self, "prototype_labels", labels)
-        for rule, holds in self._rules():
+        for rule, holds in chain(self._rules(), self._calibration_rules()):
             if not holds:
                 raise ExportError(f"{rule}; compile or quantise the model again.")
 
     @abstractmethod
     def _rules(self) -> Iterator[Rule]:
         """What the parts have to fulfil, in words."""
+
+    def _calibration_rules(self) -> Iterator[Rule]:
+        table, width = self.probability, self.half_width
+        same = table is None or table.is_integer == self.is_integer
+        yield (
+            "probability should be of two classes",
+            table is None or self.n_outputs == 2,
+        )
+        yield "probability should be in the number format of the model", same
+        fits = width is None or (self.is_regression and 0 <= width < 2.0**128)
+        yield "half_width should be a number of at least 0, for regression", fits
 
     @abstractmethod
     def _values(self, given: np.ndarray) -> np.ndarray:

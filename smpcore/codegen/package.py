@@ -110,14 +110,24 @@ class Package:
         answers = ["value"]
         if not self.model.is_regression:
             answers = ["class", *(f"score {k}" for k in range(self.model.n_outputs))]
+        if self.model.probability:
+            answers.append("probability")
         text = io.StringIO()
         lines = csv.writer(text, lineterminator="\n")
         lines.writerow(["kind", *inputs, *answers])
-        told = zip(*(getattr(self.vectors, n) for n in _COLUMNS), strict=True)
-        for kind, row, winner, scores in told:
+        shares = self._probabilities()
+        told = zip(*(getattr(self.vectors, n) for n in _COLUMNS), shares, strict=True)
+        for kind, row, winner, scores, more in told:
             answer = [] if self.model.is_regression else [winner]
-            lines.writerow([kind, *map(_cell, row), *answer, *map(_cell, scores)])
+            cells = *map(_cell, row), *answer, *map(_cell, scores), *more
+            lines.writerow([kind, *cells])
         return text.getvalue()
+
+    def _probabilities(self) -> list[list[int]]:
+        """Of each test vector the probability of class 1, where there is one."""
+        if self.model.probability is None:
+            return [[] for _ in self.vectors.rows]
+        return self.model.probability.of_scores(self.vectors.scores)[:, None].tolist()
 
 
 #: Of `TestVectors`, in the order of a line.

@@ -32,6 +32,10 @@ class QuantModel(Program):
         What is computed from the inputs, one after the other (`program`).
     prototype_labels : ndarray of shape (n_rows,), int64
         Class index of each score, ascending.
+    probability : ProbabilityTable or None
+        Of two classes the probability of class 1, where it is known (`calibrated`).
+    half_width : float, int or None
+        Of regression half the width of the 90 % interval, where it is known.
     source : CompiledModel
         What it was rounded from: names, classes, origin.
     inputs : tuple of QuantInput

@@ -46,6 +46,7 @@ def readme(package: Package, use: str, files: Mapping[str, str], in_c: bool) -> 
             _what_it_is(package),
             f"## Use\n\n{use}",
             *known,
+            *parts.calibration(model, f"{name}_" if in_c else ""),
             parts.origin(package.source, package.id),
             parts.files(files, name),
         ]

@@ -8,6 +8,7 @@ from typing import Any
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.names import markdown
+from smpcore.codegen.quantised import QuantModel
 from smpcore.codegen.vectors import TestVectors
 
 
@@ -87,6 +88,51 @@ where the margin is at most {not_sure} (`{prefix.upper()}_NOT_SURE`). Leave such
 a person or to another test; the class of `{prefix}_predict` is a guess there.
 """
     return text
+
+
+def calibration(model: CompiledModel | QuantModel, prefix: str) -> list[str]:
+    """What the probability or the interval means; empty if there is none.
+
+    Parameters
+    ----------
+    model : CompiledModel or QuantModel
+    prefix : str
+        Begins each name.
+
+    Returns
+    -------
+    list of str
+    """
+    if model.half_width is not None:
+        width = f"{model.half_width * model.step:.6g}"
+        if model.is_integer and prefix:
+            width = f"{model.half_width} steps"
+        return [
+            f"""\
+## Interval
+
+90 % of rows like the training rows have a value within `{prefix.upper()}HALF_WIDTH_90`
+({width}) of the answer: learned on residuals of the model in 64-bit floats for
+rows that it had not seen.
+"""
+        ]
+    if model.probability is None:
+        return []
+    n = len(model.probability.begin)
+    return [
+        f"""\
+## Probability
+
+`{prefix}probability(x)` is the probability of class 1 in 1/32768, from 1 to 32767; of
+class 0 it is the rest. It is a table of {n} segments over the lead, the score of class
+1 less that of class 0, and at most {model.probability.error:.4f} off the calibration,
+for any lead of these scores; what rounding moves the scores by comes on top. A lead
+that is no number counts as 0. It was calibrated on
+scores of rows that the model had not seen, and holds for rows with the same shares of
+the classes as the training rows. The answer of `{prefix}predict` follows the scores and
+the threshold, not the probability.
+"""
+    ]
 
 
 #: Entry of a part -> title in the table.

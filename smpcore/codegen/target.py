@@ -46,6 +46,8 @@ class Target:
         Whether its users see names of C.
     described : mapping of str to str
         End of a file's name -> what it is, of files that other targets do not have.
+    has_probabilities : bool
+        Whether its files can give the probability of a class, or an interval.
     """
 
     title: str
@@ -54,6 +56,7 @@ class Target:
     numbers: tuple[str, ...] = tuple(NUMBERS)
     in_c: bool = True
     described: Mapping[str, str] = field(default_factory=dict)
+    has_probabilities: bool = True
 
     def zip(self, package: Package) -> bytes:
         """Pack a model as files of this target.

@@ -285,7 +285,11 @@ class PrototypeEstimator(
 
     @abstractmethod
     def _solve(self, problem: Problem, state: Any, options: SolverOptions) -> Fitted:
-        """Solve a problem; parameters are checked, and the state fits or is None."""
+        """Solve a problem; parameters are checked, and the state fits or is None.
+
+        With ``options.record`` the model's history has the recorded states, and builds
+        their models as it builds the last one.
+        """
 
     def _check_parameters(self) -> None:
         """Refuse parameters that are out of their range."""

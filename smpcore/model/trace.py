@@ -111,9 +111,14 @@ class Step:
 
 
 def _change(before: float | None, after: float) -> str:
-    """Two numbers with an arrow between them; one if there is no other."""
-    start = "" if before is None else f"{plain_number(before)} \N{RIGHTWARDS ARROW} "
-    return start + plain_number(after)
+    """Two numbers, with digits enough to tell them apart; one if there is no other."""
+    if before is None:
+        return plain_number(after)
+    for digits in (4, 6, 8):
+        texts = plain_number(before, digits), plain_number(after, digits)
+        if texts[0] != texts[1]:
+            return " \N{RIGHTWARDS ARROW} ".join(texts)
+    return f"{plain_number(after)} as before"
 
 
 def _prototypes(step: Step, before: Step | None) -> str:

@@ -1,9 +1,9 @@
-"""Live loops in a real browser: scrub, commit and a four-second drag.
+"""Live loops in a real browser: scrub, steps of a fit, commit, a four-second drag.
 
     python -m tests.bench.live [method ...]
 
 Times are from the slider's input event to the painted picture, in the page. A commit
-goes to the server and back; a scrub sends nothing.
+goes to the server and back; a scrub or a step sends nothing.
 """
 
 from __future__ import annotations
@@ -40,9 +40,8 @@ DATA = {
 }
 
 #: Moves one slider step by step; resolves to the times to paint in ms.
-STEP = """async (canvas, [name, places]) => {
-  const row = canvas.getRootNode().querySelector(`[data-name="${name}"]`);
-  const range = row.querySelector("input[type=range]");
+STEP = """async (canvas, [selector, places]) => {
+  const range = canvas.getRootNode().querySelector(selector);
   const times = [];
   range.dispatchEvent(new PointerEvent("pointerdown", {bubbles: true, composed: true}));
   for (const place of places) {
@@ -107,6 +106,26 @@ def _n_knots(page: Page) -> int:
     return int(canvas.get_attribute("data-wanted"))
 
 
+def _range(name: str) -> str:
+    """Selector of a control's slider."""
+    return f'[data-name="{name}"] input[type=range]'
+
+
+def _step(page: Page, places: list[float]) -> None:
+    """Print how long a recorded state takes to be painted, scrubbed to and fro."""
+    canvas = page.locator("canvas[data-paint-count]").first
+    page.get_by_role("button", name="Step through the fit").click()
+    page.wait_for_function(
+        "({dataset: {steps, stepsWanted}}) => steps > 0 && steps === stepsWanted",
+        arg=canvas.element_handle(),
+        timeout=120_000,
+    )
+    page.wait_for_timeout(500)
+    times = canvas.evaluate(STEP, [".steps input[type=range]", places])
+    count = canvas.get_attribute("data-steps-wanted")
+    _row(f"step (of {count})", times, "50 / 60")
+
+
 def _row(name: str, times: list[float], budget: str) -> None:
     middle, late = statistics.median(times), percentile(times, 0.95)
     print(f"  {name:<28} {middle:6.0f} / {late:4.0f} ms   (budget {budget})")
@@ -128,14 +147,17 @@ def measure(page: Page, address: str, method: str, data: str) -> None:
         sent.clear()
         step = STEP.replace('new Event("change"', 'new Event("x"')
         step = step.replace('"pointerup"', '"x"')
-        _row("scrub", canvas.evaluate(step, [path, places]), "50 / 60")
+        _row("scrub", canvas.evaluate(step, [_range(path), places]), "50 / 60")
         print(f"  websocket messages while scrubbing: {len(sent)}")
+    page.goto(f"{address}?method={method}&data={data}")
+    _ready(page)
+    _step(page, places)
     page.goto(f"{address}?method={method}&data={data}")
     _ready(page)
     canvas = page.locator("canvas[data-paint-count]").first
     node = canvas.element_handle()
     page.wait_for_timeout(500)
-    _row("commit", canvas.evaluate(STEP, [slider, places]), "100 / 150")
+    _row("commit", canvas.evaluate(STEP, [_range(slider), places]), "100 / 150")
     page.wait_for_timeout(1500)
     pictures, last = canvas.evaluate(DRAG, slider)
     released = time.perf_counter()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -156,9 +157,11 @@ def test_without_a_path_there_is_no_hole(visit: Callable[..., Page]) -> None:
     page = visit()
     way_d(page)
     expect(page.locator(".scrub")).to_be_hidden()
-    here = page.locator(".here").bounding_box()
-    below = page.locator(".stepper").bounding_box()["y"]
-    assert below - here["y"] - here["height"] < 12
+    boxes = [
+        page.locator(name).bounding_box() for name in (".here", ".stepper", ".legend")
+    ]
+    for above, below in pairwise(boxes):
+        assert below["y"] - above["y"] - above["height"] < 12
     moves = heard_drags(page, slider(page, "lam"))
     assert moves[-1]["dragging"] is False
     assert [list(m["values"]) for m in moves] == [["lam"]] * len(moves)

@@ -143,7 +143,7 @@ def test_a_point_on_the_curve_is_drawn_dragged_and_brought_back(visit):  # noqa:
     assert int(canvas.get_attribute("data-paint-count")) > count + 4
     page.get_by_role("button", name="Look (tool)").click()
     page.mouse.move(*end)
-    expect(page.locator(".here div").first).to_contain_text("Row 120, training")
+    expect(page.locator(".here div").first).to_contain_text("Row 121, training")
     for _ in range(2):
         before = canvas.get_attribute("data-seq")
         page.get_by_role("button", name="Undo").click()

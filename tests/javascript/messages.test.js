@@ -98,9 +98,9 @@ test("an edit keeps its number when it goes again, so that it counts once", (t) 
   assert.equal(line.waiting("add", 1), 0);
 });
 
-test("knots that do not come are said to be lost", (t) => {
+for (const kind of ["knots", "steps"]) test(`${kind} that do not come are said to be lost`, (t) => {
   const { line, heard, wait } = messenger(t);
-  line.send({ kind: "knots", want: 4 });
+  line.send({ kind, want: 4 });
   wait(3_000);
   assert.equal(heard.lost, 1);
   assert.equal(heard.sent.length, 1);

@@ -361,4 +361,11 @@ print("{name} {id} format {version} selftest:", wrong, "of", len(rows), "differ"
 raise SystemExit(int(wrong > 0))
 '''
 
-ONNX = Target("ONNX", _onnx, _use_of_onnx, ("float32",), in_c=False)
+ONNX = Target(
+    "ONNX",
+    _onnx,
+    _use_of_onnx,
+    ("float32",),
+    in_c=False,
+    has_probabilities=False,
+)

@@ -199,6 +199,7 @@ def script(
         What each operation is given, then the scores of all rows.
     """
     constants = constants_of_inputs(model) | constants_of_answer(model)
+    constants |= _constants_of_probability(model)
     functions, calls = [], [call]
     for operation in model.operations:
         constants |= constants_of(operation)
@@ -267,4 +268,34 @@ def constants_of_answer(model: Any) -> Constants:
         "FALLBACK": 0 if whole else model.fallback,
         "TIE": model.tie if whole else np.float32(model.tie),
         "NOT_SURE": model.not_sure if whole else not_sure,
+    }
+
+
+def constants_of_interval(model: Any) -> Constants:
+    """How far from the value 90 % of the rows lie at most, if that is known.
+
+    Parameters
+    ----------
+    model : CompiledModel or QuantModel
+
+    Returns
+    -------
+    dict of str to value
+    """
+    if model.half_width is None:
+        return {}
+    return {"HALF_WIDTH_90": float(model.half_width * model.step)}
+
+
+def _constants_of_probability(model: Any) -> Constants:
+    """How a lead becomes a probability, if that is known."""
+    if (table := model.probability) is None:
+        return {}
+    names = ["below", "above", "drop" if model.is_integer else "per_unit"]
+    kind = int if model.is_integer else np.float32
+    return {
+        **{f"LEAD_{name.upper()}": kind(getattr(table, name)) for name in names},
+        "SEGMENT_BEGIN": table.begin,
+        "SEGMENT_VALUE": table.value,
+        "SEGMENT_SLOPE": table.slope,
     }

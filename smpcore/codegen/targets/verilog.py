@@ -243,4 +243,12 @@ clock and answers as fast as its gates; `{name}_parallel_tb.v` tests it.
 {parallel}"""
 
 
-VERILOG = Target("Verilog", _verilog, _use_of_verilog, ("int16", "int8"), False, _FILES)
+VERILOG = Target(
+    "Verilog",
+    _verilog,
+    _use_of_verilog,
+    ("int16", "int8"),
+    in_c=False,
+    described=_FILES,
+    has_probabilities=False,
+)

@@ -80,11 +80,18 @@ def test_a_regression_has_one_column_and_a_stop_is_said():
 def test_rates_have_wilsons_interval_and_fewer_rows_where_they_depend():
     margin = np.array([2.0, 1.0, -1.0, 0.1, -2.0, -3.0, 0.5])
     truth = np.array([True, True, True, True, False, False, False])
+
+    def counted(rates, name):
+        return (rates[name].hits, rates[name].n, *rates[name].interval)
+
     plain = rates_at(margin, truth)
-    assert plain["sensitivity"] == (3, 4, *wilson(3, 4))
-    assert plain["specificity"] == (2, 3, *wilson(2, 3))
-    assert rates_at(margin, truth, 0.0, 0.3)["sensitivity"] == (2, 3, *wilson(2, 3))
+    assert counted(plain, "sensitivity") == (3, 4, *wilson(3, 4))
+    assert counted(plain, "specificity") == (2, 3, *wilson(2, 3))
+    banded = rates_at(margin, truth, 0.0, 0.3)
+    assert counted(banded, "sensitivity") == (2, 3, *wilson(2, 3))
     grouped = rates_at(margin, truth, clusters=np.array([0, 0, 1, 1, 2, 2, 3]))
-    low, high = plain["sensitivity"][2:]
-    assert grouped["sensitivity"][2] < low and grouped["sensitivity"][3] > high
-    assert rates_at(-margin, truth, 9.0, 99.0)["sensitivity"] == (0, 0, 0.0, 1.0)
+    low, high = plain["sensitivity"].interval
+    wider = grouped["sensitivity"].interval
+    assert wider[0] < low and wider[1] > high
+    none = rates_at(-margin, truth, 9.0, 99.0)
+    assert counted(none, "sensitivity") == (0, 0, 0.0, 1.0)

@@ -32,6 +32,8 @@ def selftest_files(
         and integers are compared byte by byte; on an AVR the vectors stay in flash.
     """
     try_one, what = _TRY_CLASS, "scores and class"
+    if model.probability:
+        try_one, what = _TRY_PROBABILITY, "scores, class and probability"
     if model.is_regression:
         try_one, what = _TRY_VALUE, "value"
     kind, score = number_types(model)
@@ -82,6 +84,9 @@ def _tables(model: CompiledModel | QuantModel, vectors: TestVectors) -> str:
     tables.append(_table("@score@", f"scores[{size}CLASSES]", scores))
     winners = [f"    {_numbers(vectors.winners)}"]
     tables.append(_table(class_type(model), "class[@M@_VECTORS]", winners))
+    if model.probability:
+        shares = _numbers(model.probability.of_scores(vectors.scores))
+        tables.append(_table("uint16_t", "probability[@M@_VECTORS]", [f"    {shares}"]))
     return "\n".join(tables)
 
 
@@ -242,6 +247,14 @@ static uint8_t @p@_wrong(const @input@ x[@M@_N], uint8_t v)
         || @p@_differs(scores, @p@_test_scores[v], sizeof scores);
 }
 """
+
+_TRY_PROBABILITY = _TRY_CLASS.replace(
+    "_CLASSES];\n", "_CLASSES];\n    const uint16_t share = @p@_probability(x);\n", 1
+).replace(
+    "sizeof scores);",
+    "sizeof scores)\n"
+    "        || @p@_differs(&share, &@p@_test_probability[v], sizeof share);",
+)
 
 _TRY_VALUE = """\
 static uint8_t @p@_wrong(const @input@ x[@M@_N], uint8_t v)

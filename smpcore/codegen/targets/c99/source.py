@@ -43,6 +43,11 @@ from smpcore.codegen.targets.c99.frame import (
 )
 from smpcore.codegen.targets.c99.inputs import inputs_source
 from smpcore.codegen.targets.c99.linear import linear_code
+from smpcore.codegen.targets.c99.probability import (
+    probability_declaration,
+    probability_function,
+    probability_tables,
+)
 from smpcore.codegen.targets.c99.quantise import quantise_source
 from smpcore.codegen.targets.c99.similarities import similarity_code
 from smpcore.codegen.targets.c99.sparse_code import sparse_code
@@ -74,7 +79,8 @@ def emit_c99(model: Any, prefix: str = "mdl") -> dict[str, bytes]:
     check_prefix(prefix)
     source = model.source if model.is_integer else model
     check_size(source.inputs, model.n_outputs)
-    c = Source(model, prefix, model.tables() if has_tables(model) else {})
+    tables = model.tables() if has_tables(model) else {}
+    c = Source(model, prefix, tables | probability_tables(model))
     files = {
         f"{prefix}.c": _source(c),
         f"{prefix}.h": _header(c, source.inputs),
@@ -166,7 +172,7 @@ void {c.prefix}_quantise(const float values[{m}_N], {c.number} x[{m}_N]);
         return f"""\
 /* Value of one row of inputs{unit}. */
 {c.score} {c.prefix}_predict({c.x});
-{conversion}"""
+{probability_declaration(c)}{conversion}"""
     return f"""\
 /* Class index of one row of inputs: the lowest whose score is at most {m}_TIE below
  * the largest. */
@@ -176,7 +182,7 @@ void {c.prefix}_quantise(const float values[{m}_N], {c.number} x[{m}_N]);
 /* Score of each class{relative} */
 void {c.prefix}_scores({c.x}, {c.score} scores[{m}_CLASSES]);
 
-{margin_declaration(c)}{conversion}
+{margin_declaration(c)}{probability_declaration(c)}{conversion}
 {label_declaration(c)}"""
 
 
@@ -192,6 +198,7 @@ def _source(c: Source) -> str:
     scores = code.scores or scores_function(c, code)
     predict = code.predict or predict_function(c, code)
     answer = [scores, predict, margin_functions(c)]
+    answer += [text] if (text := probability_function(c)) else []
     return "\n".join([*parts, *answer, *saturated, label_function(c)])
 
 

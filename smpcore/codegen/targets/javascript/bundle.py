@@ -15,6 +15,8 @@ def javascript(package: Package) -> Files:
     answers = "[model.predict(x)]"
     if not model.is_regression:
         answers = "[model.predict(x), ...model.scores(x)]"
+    if model.probability:
+        answers = answers.replace("]", ", model.probability(x)]")
     test = _SELFTEST.replace("@name@", name).replace("@answers@", answers)
     return {
         **package.documents,

@@ -13,7 +13,7 @@ from smpcore.codegen.program import (
 )
 from smpcore.codegen.targets.javascript.literals import declared
 from smpcore.codegen.targets.javascript.operations import TEXTS
-from smpcore.codegen.targets.scripts import script
+from smpcore.codegen.targets.scripts import constants_of_interval, script
 
 
 def emit_javascript(model: Any, name: str = "mdl", number: str = "") -> str:
@@ -32,14 +32,18 @@ def emit_javascript(model: Any, name: str = "mdl", number: str = "") -> str:
     str
         ASCII. It exports ``NAME``, ``ID``, ``FORMAT``, ``INPUTS``, ``CLASSES``,
         ``PART`` and functions: ``rowScores``; for classes ``scores``, ``predict``,
-        ``label``, ``margin`` and ``sure``; for regression ``predict`` and ``value``;
-        for integers ``quantise`` and ``saturated``; ``contributions``, the terms that a
-        score is the sum of: one for each ``PART``.
+        ``label``, ``margin`` and ``sure``, with a calibration of two classes
+        ``probability``; for regression ``predict`` and ``value``, with a calibration
+        the number ``HALF_WIDTH_90``; for integers ``quantise`` and ``saturated``;
+        ``contributions``, the terms that a score is the sum of: one for each ``PART``.
     """
     constants, texts, calls = script(model, TEXTS, "inputValues(x)")
     texts.append(_ROW_SCORES.format(call=calls[-1]))
     answer = _VALUE if model.is_regression else _CLASS
     texts.append(answer.replace("@n@", str(model.n_outputs)))
+    if model.probability:
+        place = _PLACE_OF_INTEGERS if model.is_integer else _PLACE_OF_FLOATS
+        texts.append(_PROBABILITY.replace("@place@", place))
     part, text = PARTS[type(model.operations[-1])]
     texts.append(text.replace("@given@", calls[-2]))
     public = {
@@ -49,6 +53,7 @@ def emit_javascript(model: Any, name: str = "mdl", number: str = "") -> str:
         "INPUTS": _inputs(model),
         "CLASSES": list(model.labels),
         "PART": part,
+        **constants_of_interval(model),
     }
     first = _INTEGERS if model.is_integer else _FLOATS
     texts = [declared(public, "export "), declared(constants), first, *texts]
@@ -218,3 +223,21 @@ export function value(x) {
   return STEP * predict(x) + SHIFT;
 }
 """
+
+_PROBABILITY = """\
+/** Probability of class 1 in 1/32768; of class 0 it is the rest. */
+export function probability(x) {
+  const [low, high] = scores(x);
+  const lead = round(high - low);
+  const inside = Math.min(Math.max(lead, -LEAD_BELOW), LEAD_ABOVE);
+  const from = (Number.isNaN(lead) ? 0 : inside) + LEAD_BELOW;
+  const place = @place@;
+  const k = SEGMENT_BEGIN.filter((begin) => place >= begin).length - 1;
+  const rise = SEGMENT_SLOPE[k] * (place - SEGMENT_BEGIN[k]);
+  return SEGMENT_VALUE[k] + (rise >> 15);
+}
+"""
+
+_PLACE_OF_FLOATS = "Math.trunc(round(round(round(from) * LEAD_PER_UNIT) + 0.5))"
+
+_PLACE_OF_INTEGERS = "Math.floor(from / 2 ** LEAD_DROP)"

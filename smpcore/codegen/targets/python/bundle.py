@@ -15,6 +15,8 @@ def _python(package: Package) -> Files:
     answers = "[module.predict(x)]"
     if not package.model.is_regression:
         answers = "[module.predict(x)] + module.scores(x)"
+    if package.model.probability:
+        answers += " + [module.probability(x)]"
     number, same = ("int", _SAME) if package.is_whole else ("number", _SAME_BITS)
     words = {"same": same, "number": number, "answers": answers, "name": name}
     tested = _SELFTEST

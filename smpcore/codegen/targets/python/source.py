@@ -7,7 +7,7 @@ from typing import Any
 
 from smpcore.codegen.targets.python.literals import declared
 from smpcore.codegen.targets.python.operations import TEXTS, rounded
-from smpcore.codegen.targets.scripts import script
+from smpcore.codegen.targets.scripts import constants_of_interval, script
 from smpcore.datasets.cells import parse_cell
 
 
@@ -27,10 +27,14 @@ def emit_plain_python(model: Any) -> str:
     constants = {f"IN_{e.identifier.upper()}": k for k, e in enumerate(inputs)}
     first, call = (_QUANTISE, "x") if model.is_integer else (_INPUT_VALUES, _GIVEN)
     more, texts, calls = script(model, TEXTS, call)
+    constants |= constants_of_interval(model)
     constants |= more | {"LABELS": [_label(label) for label in model.labels]}
     texts = [first, *texts, _ROW_SCORES.format(call=calls[-1])]
     answer = _CLASS.replace("@n@", str(model.n_outputs))
     texts.append(_VALUE if model.is_regression else answer)
+    if model.probability:
+        place = _PLACE_OF_INTEGERS if model.is_integer else _PLACE_OF_FLOATS
+        texts.append(_PROBABILITY.replace("@place@", place))
     texts = [rounded(text, model.is_integer) for text in dict.fromkeys(texts)]
     head = f"{_HEAD}\n\n{declared(constants)}"
     return "\n\n".join([head, _CELL, *texts])
@@ -165,3 +169,18 @@ def value(x):
     """The value in the units of the target."""
     return STEP * predict(x) + SHIFT
 '''
+
+_PROBABILITY = '''\
+def probability(x):
+    """Probability of class 1 in 1/32768; of class 0 it is the rest."""
+    low, high = scores(x)
+    lead = {{high - low}}
+    lead = min(max(lead, -LEAD_BELOW), LEAD_ABOVE) if lead == lead else 0
+    place = @place@
+    k = sum([place >= begin for begin in SEGMENT_BEGIN]) - 1
+    return SEGMENT_VALUE[k] + (SEGMENT_SLOPE[k] * (place - SEGMENT_BEGIN[k]) >> 15)
+'''
+
+_PLACE_OF_FLOATS = "int({{{{{{lead + LEAD_BELOW}} * LEAD_PER_UNIT}} + 0.5}})"
+
+_PLACE_OF_INTEGERS = "(lead + LEAD_BELOW) >> LEAD_DROP"

@@ -1,0 +1,27 @@
+"""The projection that two of the papers use."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def nearest_mass(mass: np.ndarray) -> np.ndarray:
+    """Nearest vector that is not negative and sums to 1 at most (Duchi et al., 2008).
+
+    Parameters
+    ----------
+    mass : ndarray of shape (n,)
+        Not negative.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The same if its sum is 1 at most; otherwise every entry less one level, cut at
+        0.
+    """
+    if mass.sum() <= 1.0:
+        return mass
+    falling = np.sort(mass)[::-1]
+    levels = (np.cumsum(falling) - 1.0) / np.arange(1, len(mass) + 1)
+    level = levels[np.flatnonzero(falling > levels)[-1]]
+    return np.maximum(mass - level, 0.0)

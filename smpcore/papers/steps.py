@@ -1,0 +1,124 @@
+"""A state of a paper's algorithm, and what all of them check first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from smpcore.errors import SmpcoreError
+from smpcore.estimators.checks import Number
+from smpcore.estimators.problem import Problem
+from smpcore.model import History, PrototypeModel
+
+#: Iterations that may be asked for: every state is held in memory.
+MOST_STEPS = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class PrintedStep:
+    """A state of an algorithm as printed. Arrays are read-only copies.
+
+    Parameters
+    ----------
+    iteration : int
+        Iterations until here; several phases may share one.
+    phase : str
+        What the iteration has just done, in words.
+    objective : float
+        Value of the objective that our solver of the family minimises.
+    arrays : mapping of str to ndarray
+        Variables of the algorithm, under the names of the file's table of symbols.
+    assignment : ndarray of int, shape (n_samples,)
+        Prototype that each training row is tied to, or most like.
+    model : PrototypeModel
+        What would be predicted if the algorithm ended here.
+    """
+
+    iteration: int
+    phase: str
+    objective: float
+    arrays: Mapping[str, np.ndarray]
+    assignment: np.ndarray
+    model: PrototypeModel
+
+    def __post_init__(self) -> None:
+        arrays = {name: read_only(array) for name, array in self.arrays.items()}
+        object.__setattr__(self, "arrays", MappingProxyType(arrays))
+        object.__setattr__(self, "assignment", read_only(self.assignment))
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """A copy that cannot be written to."""
+    copy = np.array(array)
+    copy.flags.writeable = False
+    return copy
+
+
+def check_request(problem: Problem, family: Any, n_steps: int) -> None:
+    """Refuse what a printed algorithm cannot work with.
+
+    Parameters
+    ----------
+    problem : Problem
+    family : type, or union of types
+        Class of problem that the algorithm is for.
+    n_steps : int
+
+    Raises
+    ------
+    SmpcoreError
+    """
+    Number(0, MOST_STEPS, integer=True).check("n_steps", n_steps)
+    if not isinstance(problem, family):
+        raise SmpcoreError(
+            f"problem is a {type(problem).__name__} and should be of the algorithm's "
+            "own method; take the one that estimator.problem(X, y) returns."
+        )
+    if not isinstance(problem.X, np.ndarray):
+        raise SmpcoreError(
+            "X is sparse and should be dense: the printed algorithms take arrays only; "
+            "use X.toarray()."
+        )
+
+
+def checked_start(start: Any, usual: np.ndarray) -> np.ndarray:
+    """The start that was asked for, or the usual one.
+
+    Parameters
+    ----------
+    start : array-like or None
+    usual : ndarray
+        Its shape is the one that a start has.
+
+    Returns
+    -------
+    ndarray
+        A copy.
+
+    Raises
+    ------
+    SmpcoreError
+    """
+    if start is None:
+        return np.array(usual, dtype=np.float64)
+    start = np.array(start, dtype=np.float64)
+    if start.shape != usual.shape or not np.isfinite(start).all():
+        raise SmpcoreError(
+            f"start has the shape {start.shape} and should be finite, of the shape "
+            f"{usual.shape}; give such an array, or None for the usual start."
+        )
+    return start
+
+
+def history_at(iteration: int, objective: float) -> History:
+    """History of a model that is no solver's end: one objective, no bound."""
+    return History(
+        iteration=np.array([float(iteration)]),
+        objective=np.array([objective]),
+        gap=np.array([np.nan]),
+        n_iter=iteration,
+    )

@@ -1,0 +1,94 @@
+"""The fit step by step in real Chromium: played, stepped back, scrubbed by keyboard."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from tests.browser.canvas_page import state, wait_until
+from tests.browser.test_app import figure, settled, slider, visit
+from tests.browser.test_canvas_layout import PHONE, SMALL
+
+fixtures = (visit,)
+OPENER = "Step through the fit"
+COUNT_MESSAGES = """() => {
+  const { send } = WebSocket.prototype;
+  window.messages = 0;
+  WebSocket.prototype.send = function (...data) {
+    window.messages += 1;
+    return send.apply(this, data);
+  };
+}"""
+
+
+def _stepping(visit, query="data=moons", **options):
+    """A page with all states of the fit in the browser."""
+    page = visit(f"?{query}", **options)
+    canvas = settled(page)
+    page.get_by_role("button", name=OPENER).click()
+    page.wait_for_function(
+        "({dataset: {steps, stepsWanted}}) => steps > 0 && steps === stepsWanted",
+        arg=canvas.element_handle(),
+    )
+    page.evaluate(COUNT_MESSAGES)
+    return page
+
+
+def _painted(page):
+    """What stands on the raster, as a text."""
+    return page.locator("canvas.raster").evaluate("c => c.toDataURL()")
+
+
+def test_the_fit_is_played_stepped_back_and_scrubbed_by_keyboard(visit):
+    page = _stepping(visit)
+    count = int(state(page)["stepsWanted"])
+    assert count > 5
+    scrubber = page.get_by_role("slider", name="State of the fit")
+    expect(scrubber).to_be_focused()
+    assert state(page)["step"] == "0"
+    first = _painted(page)
+    page.keyboard.press("Space")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    wait_until(page, lambda: int(state(page)["step"]) >= 2)
+    page.keyboard.press("Space")
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+    at = int(state(page)["step"])
+    page.keyboard.press("ArrowLeft")
+    wait_until(page, lambda: int(state(page)["step"]) == at - 1)
+    sentence = page.locator(".sentence").inner_text()
+    assert sentence.startswith(f"Step {at - 1}: ")
+    page.keyboard.press("ArrowRight")
+    wait_until(page, lambda: int(state(page)["step"]) == at)
+    page.keyboard.press("Home")
+    wait_until(page, lambda: state(page)["step"] == "0")
+    assert _painted(page) == first
+    page.keyboard.press("End")
+    wait_until(page, lambda: int(state(page)["step"]) == count - 1)
+    fitted = _painted(page)
+    assert fitted != first
+    assert page.evaluate("window.messages") == 0
+    page.get_by_role("button", name="Close the steps").click()
+    expect(page.get_by_role("button", name=OPENER)).to_be_focused()
+    wait_until(page, lambda: state(page)["step"] == "")
+    assert _painted(page) == fitted
+
+
+def test_a_changed_control_closes_the_steps(visit):
+    page = _stepping(visit)
+    panel = page.get_by_role("group", name="Steps of the fit")
+    expect(panel).to_be_visible()
+    slider(page, "mu").focus()
+    page.keyboard.press("ArrowRight")
+    expect(panel).to_be_hidden()
+    wait_until(page, lambda: state(page)["canonical"] == "1")
+    assert state(page)["step"] == ""
+    assert page.evaluate("window.messages") > 0
+
+
+def test_the_steps_fit_on_a_narrow_page(visit):
+    page = _stepping(visit, **PHONE)
+    figure(page)
+    assert page.locator("div.spe").evaluate(SMALL) == []
+    wide = "document.documentElement.scrollWidth - window.innerWidth"
+    assert page.evaluate(wide) <= 0
+    box = page.locator(".steps").bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= 375

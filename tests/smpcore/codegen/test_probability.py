@@ -1,0 +1,319 @@
+"""Exported probabilities: near the calibration, and the same bits everywhere."""
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from smpcore import export
+from smpcore.codegen import CompiledModel, QuantModel, compile_model, model_id, quantise
+from smpcore.codegen.probability import (
+    MOST_SEGMENTS,
+    ONE,
+    ProbabilityTable,
+    calibrated,
+    probability_table,
+)
+from smpcore.errors import ExportError
+from smpcore.evaluation import at_threshold, calibrate
+from smpcore.model import Calibration
+from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
+from tests.smpcore.codegen.scripts import LANGUAGES, answers_of_script
+from tests.smpcore.codegen.test_regression import _one_value
+from tests.smpcore.codegen.test_scripts import _rows
+from tests.smpcore.codegen.toolchain import SANITIZE, CommandFailed, run, sources, told
+from tests.smpcore.codegen.zips import contents, unpack
+
+_RUNNER = """
+#include <stdio.h>
+#include "mdl.h"
+int main(void)
+{
+    static TYPE x[MDL_N];
+    while (fread(x, sizeof x, 1, stdin) == 1) {
+        const uint16_t share = mdl_probability(x);
+        fwrite(&share, sizeof share, 1, stdout);
+    }
+    return 0;
+}
+"""
+
+
+def _learned(n, seed=0):
+    """A calibration of n rows: a sigmoid of few, isotonic of many."""
+    random = np.random.default_rng(seed)
+    y = (random.random(n) < 0.3).astype(int)
+    lead = random.normal(size=n) + 1.5 * y
+    scores = np.column_stack([-lead, lead]) / 2
+    return calibrate(scores, y, np.array([0, 1]))
+
+
+CALIBRATIONS = {
+    "sigmoid": _learned(300),
+    "isotonic": _learned(8000),
+    "threshold moved": _learned(300).after_shift(1, 2.5),
+    "isotonic, threshold moved": _learned(8000).after_shift(0, 40.0),
+    "steep": Calibration(9, 1e6, np.array([0.0, 3.0])),
+    "hardly any slope": Calibration(9, 1e-12, np.array([0.0, -3.0])),
+    "no slope": Calibration(9, 0.0, np.array([0.0, -1.0])),
+    "one point": Calibration(
+        9, 1.0, np.zeros(2), (np.array([[0.0], [0.8]]), np.array([[0.0], [0.4]]))
+    ),
+}
+
+#: What the table is made of, of a model: in floats, and with sums of few and many bits.
+FORMATS = {
+    "floats": SimpleNamespace(is_integer=False, step=1.0),
+    "16 bits": SimpleNamespace(is_integer=True, step=1e-3, largest=32767),
+    "32 bits": SimpleNamespace(is_integer=True, step=1e-8, largest=2**31 - 1),
+    "few steps": SimpleNamespace(is_integer=True, step=0.5, largest=40),
+}
+
+
+def _leads(model, calibration):
+    """Leads all over where the probability changes, and as far as there are any."""
+    random = np.random.default_rng(0)
+    width = 30 / max(calibration.slope, 1e-30)
+    middle = np.subtract(*calibration.offsets) / max(calibration.slope, 1e-30)
+    near = middle + width * np.append(
+        np.linspace(-1, 1, 30001), random.normal(size=999)
+    )
+    far = np.geomspace(1e-30, 1e30, 500)
+    leads = np.concatenate([near, far, -far, [0.0]])
+    if not model.is_integer:
+        return np.sort(leads.clip(-3e38, 3e38).astype(np.float32))
+    most = 2 * model.largest
+    return np.unique(np.clip(np.rint(leads / model.step), -most, most).astype(np.int64))
+
+
+@pytest.mark.parametrize("number", FORMATS)
+@pytest.mark.parametrize("name", CALIBRATIONS)
+def test_a_table_rises_and_is_as_near_as_it_says(name, number):
+    model, calibration = FORMATS[number], CALIBRATIONS[name]
+    table = probability_table(model, calibration)
+    assert 1 <= len(table.begin) <= MOST_SEGMENTS
+    leads = _leads(model, calibration)
+    found = table.at(table.places(leads))
+    assert (np.diff(found) >= 0).all() and 1 <= found[0] and found[-1] < ONE
+    scores = np.column_stack([np.zeros(len(leads)), leads * model.step])
+    real = calibration.probabilities(scores)[:, 1]
+    assert np.abs(found / ONE - real).max() <= table.error
+
+
+@pytest.mark.parametrize("number", FORMATS)
+@pytest.mark.parametrize("name", CALIBRATIONS)
+def test_an_error_is_small(name, number):
+    error = probability_table(FORMATS[number], CALIBRATIONS[name]).error
+    assert error < (0.06 if "isotonic" in name else 0.005)
+
+
+@pytest.fixture(scope="module")
+def models(random_model):
+    """Calibrated models of two classes: in floats, in sums of 16 and 32 bits."""
+    linear = compile_model(random_model(5, 2, 3, 0.8))
+    small = compile_model(random_model(2, 2, 1))
+    kernel = compile_model(random_kernel_model(n_classes=2))
+    made = {
+        "linear": (linear, "sigmoid"),
+        "linear moved": (linear, "isotonic, threshold moved"),
+        "linear int16": (quantise(linear, 16), "isotonic"),
+        "linear int8": (quantise(linear, 8, accumulator=16), "sigmoid"),
+        "small int8": (quantise(small, 8), "threshold moved"),
+        "small int16": (quantise(small, 16), "no slope"),
+        "kernel": (kernel, "isotonic"),
+        "kernel int8": (quantise(kernel, 8), "sigmoid"),
+        "code": (compile_model(coded_model(n_classes=2)), "sigmoid"),
+    }
+    return {n: calibrated(m, CALIBRATIONS[of]) for n, (m, of) in made.items()}
+
+
+def _shares(model, rows):
+    return model.probability.of_scores(model.scores(rows))
+
+
+@pytest.mark.parametrize("flags", [(), SANITIZE], ids=["plain", "sanitized"])
+def test_c_gives_every_probability(models, flags):
+    seen = set()
+    for model in models.values():
+        rows, kind = _rows(model, 2000), f"int{model.width}" if model.is_integer else ""
+        main = _RUNNER.replace("TYPE", f"{kind}_t" if kind else "float")
+        given = np.asarray(rows, kind or "float32")
+        found = told(sources(model, main), given, np.uint16, "gcc", flags)
+        np.testing.assert_array_equal(found, _shares(model, rows))
+        seen |= set(found.tolist())
+    assert len(seen) > 1000
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_scripts_give_every_probability(models, language, tool, tmp_path):
+    n = 60 if language == "micropython" else 600
+    tasks = [(m, _rows(m, n), {"probability": 1}) for m in models.values()]
+    found = answers_of_script(language, tasks, tool, tmp_path)
+    for (model, rows, _), answers in zip(tasks, found, strict=True):
+        np.testing.assert_array_equal(
+            answers["probability"][:, 0], _shares(model, rows)
+        )
+
+
+def test_scores_that_are_no_numbers():
+    table = probability_table(FORMATS["floats"], CALIBRATIONS["sigmoid"])
+    lowest = -np.finfo(np.float32).max
+    scores = [[0, 0], [np.inf, np.inf], [lowest, lowest], [0, np.nan]]
+    scores += [[np.inf, 0], [0, lowest], [-lowest, lowest]]
+    scores += [[0, np.inf], [lowest, 0], [lowest, -lowest]]
+    found = table.of_scores(np.float32(scores))
+    at_0, low, high = np.split(found, [4, 7])
+    assert set(at_0) == {table.at(table.places(np.float32([0])))[0]}
+    assert low.max() < 0.002 * ONE and high.min() > 0.998 * ONE
+
+
+@pytest.mark.parametrize("number", ["float32", "int16", "int8"])
+def test_a_simulated_chip_tries_the_probabilities_of_a_zip(
+    random_model, tool, tmp_path, number
+):
+    for name in ("avr-gcc", "simavr"):
+        tool(name)
+    model = random_model(5, 2, 2, 0.8)
+    model = replace(model, calibration=CALIBRATIONS["isotonic"])
+    unpack(export(model, None, "c99", number, "mdl"), tmp_path)
+    said = run("sh", "-c", "make simavr 2>&1", cwd=tmp_path).decode()
+    assert "selftest: 0 of 32 differ" in said and "warning" not in said
+    source = (tmp_path / "mdl.c").read_text()
+    assert "int64" not in source and "probability_slope" in source
+
+
+@pytest.mark.parametrize("target", ["c99", "python", "javascript"])
+def test_a_self_test_notices_a_wrong_probability(random_model, tool, tmp_path, target):
+    tool("make"), tool("node")
+    model = replace(random_model(5, 2, 2), calibration=CALIBRATIONS["sigmoid"])
+    unpack(export(model, None, target, name="mdl"), tmp_path)
+    name, table, commands = {
+        "c99": ("mdl.c", "probability_value[", ["make"]),
+        "python": ("mdl.py", "SEGMENT_VALUE = ", ["python3", "mdl_selftest.py"]),
+        "javascript": ("mdl.mjs", "SEGMENT_VALUE = ", ["node", "mdl_selftest.mjs"]),
+    }[target]
+    assert b"0 of 32 differ" in run(*commands, cwd=tmp_path)
+    text = (tmp_path / name).read_text()
+    before, begin, after = text.partition(table)
+    wrong = after.replace(" 1,", " 2,", 1) if " 1," in after[:99] else None
+    wrong = wrong or after.replace("{1,", "{2,", 1).replace("(1,", "(2,", 1)
+    (tmp_path / name).write_text(before + begin + wrong)
+    with pytest.raises(CommandFailed):
+        run(*commands, cwd=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["linear", "linear int16"])
+def test_json_gives_the_table_back(models, name):
+    model = models[name]
+    kind = QuantModel if model.is_integer else CompiledModel
+    read = kind.from_json(model.to_json())
+    assert read.to_json() == model.to_json()
+    rows = _rows(model, 200)
+    np.testing.assert_array_equal(_shares(read, rows), _shares(model, rows))
+    content = json.loads(model.to_json())
+    content["probability"]["value"][0] = ONE
+    with pytest.raises(ExportError, match="never fall"):
+        kind.from_json(json.dumps(content))
+
+
+@pytest.mark.parametrize("number", ["float32", "int8"])
+def test_only_a_calibrated_model_has_probabilities(random_model, number):
+    model = random_model(5, 2, 2)
+    plain = contents(export(model, None, "c99", number, "mdl"))
+    with_table = replace(model, calibration=CALIBRATIONS["sigmoid"])
+    found = contents(export(with_table, None, "c99", number, "mdl"))
+    assert b"_probability" not in b"".join(plain.values())
+    assert b"probability(" in found["mdl.h"]
+    readme = found["README.md"].decode()
+    assert "## Probability" in readme and "at most 0.00" in readme
+    described = json.loads(found["mdl.schema.json"])
+    assert set(json.loads(found["mdl.json"])) == set(described["required"]) | {
+        "name",
+        "id",
+    }
+    ids = [json.loads(files["mdl.json"])["id"] for files in (plain, found)]
+    assert ids[0] == ids[1]
+    for target in ("onnx", "verilog"):
+        kind = "float32" if target == "onnx" else "int8"
+        given = (None, target, kind, "mdl")
+        assert export(model, *given) == export(with_table, *given)
+
+
+def test_more_classes_have_no_table(random_model):
+    model = random_model(5, 3, 2)
+    three = Calibration(9, 1.0, np.zeros(3))
+    given = (None, "c99", "float32", "mdl")
+    found = export(replace(model, calibration=three), *given)
+    assert found == export(model, *given)
+
+
+def test_a_moved_threshold_changes_no_probability(random_model):
+    model = replace(random_model(5, 2, 2), calibration=CALIBRATIONS["sigmoid"])
+    moved = at_threshold(model, 0.7)
+    rows = np.random.default_rng(0).uniform(model.low, model.high, (500, 5))
+    for number in (None, 16):
+        shares = []
+        for one in (model, moved):
+            made = compile_model(one)
+            made = quantise(made, number) if number else made
+            made = calibrated(made, one.calibration)
+            shares.append(_shares(made, made.to_inputs(made.rows(rows))) / ONE)
+            real = one.probabilities(rows)[:, 1]
+            inside = np.abs(shares[-1] - real).max()
+            assert inside < made.probability.error + (1e-3 if number else 1e-5)
+        assert np.abs(shares[0] - shares[1]).max() < 0.01
+
+
+@pytest.mark.parametrize("number", ["float32", "int16"])
+@pytest.mark.parametrize("target", ["c99", "python", "javascript"])
+def test_an_interval_is_a_constant(random_model, target, number):
+    widths = np.full(99, np.inf)
+    widths[:95] = np.linspace(0.1, 3.0, 95)
+    model = _one_value(random_model, 6)
+    found, few = (
+        contents(
+            export(
+                replace(model, calibration=Calibration(500, half_widths=one)),
+                None,
+                target,
+                number,
+                "mdl",
+            )
+        )
+        for one in (widths, np.full(99, np.inf))
+    )
+    assert b"HALF_WIDTH_90" not in b"".join(few.values())
+    end = {"c99": "h", "python": "py", "javascript": "mjs"}[target]
+    line = next(
+        line for line in found[f"mdl.{end}"].decode().splitlines() if "WIDTH_90" in line
+    )
+    value = float(line.split()[-1].rstrip("fL;"))
+    if number == "int16" and target == "c99":
+        value *= json.loads(found["mdl.json"])["step"]
+    assert widths[89] <= value < widths[89] * 1.001
+    assert "## Interval" in found["README.md"].decode()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"begin": [1], "value": [1], "slope": [0]},
+        {"begin": [0, 5], "value": [9, 8], "slope": [0, 0]},
+        {"begin": [0, 5], "value": [9, 10], "slope": [1 << 15, 0]},
+        {"begin": [0], "value": [0], "slope": [0]},
+        {"begin": [0], "value": [1], "slope": [1 << 25]},
+        {"begin": [], "value": [], "slope": []},
+        {"begin": range(17), "value": range(1, 18), "slope": [0] * 17},
+    ],
+)
+def test_a_table_that_could_fall_or_overflow_is_refused(wrong):
+    ProbabilityTable(below=9, above=9, begin=[0], value=[1], slope=[1 << 15])
+    with pytest.raises(ExportError, match="never fall"):
+        ProbabilityTable(below=500, above=500, **wrong)
+
+
+def test_an_id_tells_scores_apart_not_calibrations(models):
+    model = models["linear"]
+    assert model_id(model) == model_id(replace(model, probability=None))
