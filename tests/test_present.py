@@ -12,7 +12,7 @@ def test_the_link_keeps_present_mode_until_it_is_left():
     browser = Browser()
     assert browser.scene["present"] is False
     browser.send("set", values={}, dragging=False, present=True)
-    assert session_of(browser.app).present
+    assert session_of(browser.app).live.present
     assert browser.app.query_params["present"] == "1"
     browser.send("set", values={}, dragging=False)
     assert "present" not in browser.app.query_params
@@ -31,4 +31,4 @@ def _opened():
     from pages.state import session
 
     visit = session.get()
-    st.text(f"{visit.present} {len(visit.notices)}")
+    st.text(f"{visit.live.present} {len(visit.notices)}")

@@ -68,6 +68,7 @@ def answer(message: Message) -> bytes:
         live.edit = live.released = None
     try:
         header["seq"], kind = _read(message)
+        live.present = (message or {"present": live.present}).get("present", False)
         if chosen != before:  # the message was about a table that is gone
             message, kind = None, "full"
         with slots.interactive_slot() as ahead:
@@ -122,7 +123,6 @@ def _read(message: Message) -> tuple[int, str]:
     if reason := message_problem(message):
         log.warning("a message of the figure was dropped: %s", reason)
         raise SmpcoreError(UNEXPECTED)
-    session.get().present = message.get("present", False)
     return message["seq"], message["kind"]
 
 
@@ -175,7 +175,7 @@ def _respond(
     if kind in BACKGROUND:
         header.update(kind=kind, **_pictures(context, scene, message, kind))
         return
-    dragging, tied = (bool(message.get(n)) for n in ("dragging", "assignments"))
+    dragging, tied = bool(message.get("dragging")), bool(message.get("assignments"))
     started = time.perf_counter()
     estimator, data, job, canonical = _fitted(context, live, kind, dragging)
     if live.bounds_of != context.method.key:
@@ -203,7 +203,7 @@ def _respond(
     scrubs = live.quick and context.method.scrubs(context.values)
     header["path"] = path.grid(context.method, bounds) if scrubs else None
     header["controls"] = controls.live_controls(context, bounds, support, automatic)
-    full = {"kind": "full", "scene": scene.header | {"present": session.get().present}}
+    full = {"kind": "full", "scene": scene.header | {"present": live.present}}
     known = message.get("have") == scene.header["id"]
     header |= {"kind": "picture"} if known else full
     if not dragging:
