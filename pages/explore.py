@@ -9,7 +9,7 @@ from pages.explore import live
 from pages.explore.canvas import live_figure
 from pages.state import session
 from pages.state.context import resolve
-from pages.ui import exports, pin, readouts
+from pages.ui import exports, lesson_bar, pin, readouts
 from pages.ui.elements import download, problems_shown, table_popover
 from pages.work import cache
 from smpcore import METHODS, figures
@@ -17,14 +17,15 @@ from smpcore.datasets import plural
 
 
 def _store_message() -> None:
-    state = st.session_state.get("live_figure") or {}
-    session.get().message = state.get("msg")
+    session.get().message = (st.session_state.get("live_figure") or {}).get("msg")
 
 
 @st.fragment
 def _figure() -> None:
     message, session.get().message = session.get().message, None
+    above = st.container()  # of the lesson, whose task looks at what follows here
     live_figure(live.answer(message), key="live_figure", on_msg=_store_message)
+    lesson_bar.show(above)
     _downloads()
     _story()
 
@@ -32,7 +33,7 @@ def _figure() -> None:
 def _downloads() -> None:
     """The model on the screen, to take along; it is made when it is asked for."""
     released = session.released()
-    # As wide as their words, and below each other where there is no room.
+    # As wide as their words, below each other where there is no room.
     row = st.container(horizontal=True, vertical_alignment="center")
     refused, make = exports.offer(released)
     usual = "The fully converged model as C99 code with a self-test, in a zip file."
@@ -73,8 +74,7 @@ def _convergence() -> None:
         alt="Objective and optimality gap against iterations",
     )
     st.caption(f"{readouts.convergence_summary(history)}.")
-    names = ("iteration", "objective", "gap")
-    table_popover({name: getattr(history, name) for name in names})
+    table_popover({n: getattr(history, n) for n in ("iteration", "objective", "gap")})
 
 
 def _story() -> None:

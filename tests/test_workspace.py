@@ -175,7 +175,10 @@ WRONG = {
     "a count of text": ({"opened": {"a": "1"}}, "opened: a”: '1' is not of type"),
     "a negative count": ({"opened": {"a": -1}}, "less than the minimum"),
     "a huge count": ({"opened": {"a": 10**400}}, "greater than the maximum"),
-    "notes without a model": ({"notes": [{}]}, "notes”: 'data' is a required property"),
+    "notes without a model": (
+        {"notes": [{}]},
+        "notes: 1”: 'data' is a required property",
+    ),
     "too many notes": ({"notes": [MODEL | {"prototypes": {}}] * 101}, "is too long"),
     "no such method": (
         {"notes": [MODEL | {"prototypes": {}, "method": "os"}]},

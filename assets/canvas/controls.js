@@ -77,6 +77,12 @@ class Row {
     // Under a heading of the same word the label is for those who hear the page.
     this.head.classList.toggle("unseen", !control.help && control.label === GROUPS[control.group]);
   }
+
+  /** A lesson lets nobody change it; the server ignores a change all the same. */
+  lock(yes) {
+    this.node.classList.toggle("locked", yes);
+    for (const input of this.node.querySelectorAll("input, select")) input.disabled = yes;
+  }
 }
 
 /** A slider with an editable value; emits while it moves and once more when let go. */
@@ -313,6 +319,7 @@ export class Controls {
         this.rows.set(control.name, row);
       }
       row.update(control, keep(control.name));
+      row.lock(control.locked === true);
       const place = this.placeOf(control);
       places.set(place, [...(places.get(place) ?? []), row.node]);
     }

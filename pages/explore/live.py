@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.explore import path, steps, subsampled
+from pages.explore import gate, path, previews, steps, subsampled
 from pages.explore.canvas import message_problem, pack
 from pages.explore.edits import UNEXPECTED, edited
 from pages.explore.picture import picture
@@ -40,9 +40,6 @@ log = logging.getLogger(__name__)
 #: As the browser sent it (untrusted); None draws everything.
 Message = Mapping[str, Any] | None
 
-#: While a control moves, a canonical fit may take this long; a preview is shown if the
-#: last one took longer.
-HELD_SECONDS = 0.1
 #: Messages that change nothing: what they ask for comes beside the picture.
 BACKGROUND = ("knots", "steps")
 
@@ -71,6 +68,8 @@ def answer(message: Message) -> bytes:
         live.present = (message or {"present": live.present}).get("present", False)
         if chosen != before:  # the message was about a table that is gone
             message, kind = None, "full"
+        message, kind, locked = gate.let_through(message, kind)
+        notices += [{"level": "info", "text": text} for text in locked]
         with slots.interactive_slot() as ahead:
             header["busy"] = ahead if ahead > 2 * slots.N_CORES else 0
             _follow(header, notices, before, message, kind)
@@ -88,7 +87,7 @@ def answer(message: Message) -> bytes:
         text = f"Internal error (ID {number}). The last result is kept."
         notices.append({"level": "error", "text": text})
         header = {"v": 1, "seq": header["seq"], "busy": 0, "kind": "notice"}
-    return pack(header | {"notices": notices})
+    return pack(gate.conceal(header) | {"notices": notices})
 
 
 def _follow(
@@ -231,43 +230,13 @@ def _fitted(
     slow = context.once("slow", lambda: cache.is_slow(data, context.method.key))
     waits = job and kind in ("set", "reset", "edit", "full")
     if waits or (dragging and (slow or not live.quick)):
-        estimator, data = _coarse(context, live.state if dragging else None)
+        estimator, data = previews.coarse(context, live.state if dragging else None)
     elif dragging:
-        estimator = _held(context, live) if kind == "set" else None
-        estimator = estimator or _preview(context, context.problem(), live.state)
+        estimator = previews.held(context, live) if kind == "set" else None
+        estimator = estimator or previews.preview(
+            context, context.problem(), live.state
+        )
     return estimator, data, job, canonical
-
-
-def _coarse(context: Context, state: Any) -> tuple[Any, cache.Parts | None]:
-    """A quick fit on a part of the rows, and that part; None where there is none."""
-    method = context.method.key
-    part = subsampled.part_of(context.data, method)
-    if part is None:
-        return None, None
-    try:
-        problem = cache.problem(part, method, context.values)
-        return _preview(context, problem, state), part
-    except SmpcoreError as error:
-        log.info("no coarse answer: %s", error)  # all of the rows may do
-        return None, None
-
-
-def _held(context: Context, live: Live) -> Any:
-    """The canonical fit, as a release gives it; None where it takes too long."""
-    if live.seconds > HELD_SECONDS:
-        return None
-    problem = context.problem()
-    unfitted = context.method.estimator(context.values, problem.task)
-    with slots.stopped_after(HELD_SECONDS) as flag:
-        fitted = unfitted.solve(problem, stop=flag)
-    return None if fitted.history_.status == fits.STOPPED else fitted
-
-
-def _preview(context: Context, problem: Any, state: Any) -> Any:
-    """A quick fit from where the last one ended."""
-    estimator = context.method.estimator(context.values, problem.task, preview=True)
-    with slots.stopped_after(fits.QUICK_SECONDS) as flag:
-        return estimator.solve(problem, state, stop=flag)
 
 
 def _canonical(

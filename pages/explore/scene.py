@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pages.explore.edits import is_editable
+from pages.state import lesson_run
 from pages.state.choice import MINE, Choice
 from pages.state.context import Context
 from pages.state.session import Live
@@ -33,6 +34,7 @@ class Scene:
 
     def __init__(self, choice: Choice, data: cache.Parts, view: figures.View) -> None:
         open_test = choice.open_test or data.dataset.open_test
+        open_test = open_test and not lesson_run.hides_numbers()
         self.parts = PARTS if open_test else PARTS[:2]
         self.view = view
         rows = [getattr(data.split, part) for part in self.parts]
@@ -112,6 +114,7 @@ def scene_of(context: Context, live: Live) -> Scene:
     choice, data = context.choice, context.data
     view = sorted(choice.view.items(), key=str)
     parts = (data.dataset.digest, data.split.key, choice.open_test, view)
+    parts += (lesson_run.hides_numbers(),)
     key = hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
     scene = live.scene
     if scene is None or scene.header["id"] != key:

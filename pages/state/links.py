@@ -137,6 +137,34 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
     return _read_opened(choice, query), notices
 
 
+def read_all(query: Mapping[str, str], name: str) -> Choice:
+    """The choice of saved URL parameters, every one of which must be understood.
+
+    Raises
+    ------
+    SmpcoreError
+        If one is not; ``name`` says where they stand.
+    """
+    choice, notices = read_url(query)
+    if notices:
+        raise SmpcoreError(f"The {name} was not understood: {notices[0]}")
+    nearest = write_url(choice)
+    for key, text in query.items():
+        if key in nearest and not _same(text, nearest[key]):
+            raise SmpcoreError(
+                f"The {name} sets {key[:40]} to {text[:40]}, which it cannot be: "
+                f"{nearest[key][:40]} is nearest. Nothing was changed."
+            )
+    return choice
+
+
+def _same(one: str, other: str) -> bool:
+    try:
+        return one == other or float(one) == float(other)
+    except ValueError:
+        return False
+
+
 def _read_data(choice: Choice, query: Mapping[str, str], notices: list[str]) -> Choice:
     """The choice with the data that the link names, if they are here."""
     data = query.get("data", choice.data)

@@ -129,6 +129,14 @@ class Session:
         Id of the data set that is on its way.
     results : dict
         What a page found last: name -> what it is of, and what it is.
+    lesson : Run or None
+        The lesson that goes on.
+    lessons : dict of str to bytes
+        Lesson files that were uploaded, by the name of the file.
+    lesson_steps : list of dict
+        Steps of the lesson that the visitor makes.
+    lesson_problem : str
+        Why the last one was not taken.
     """
 
     choice: Choice = field(default_factory=Choice)
@@ -154,6 +162,10 @@ class Session:
     openml_search: Any = None
     openml_wanted: int | None = None
     results: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    lesson: Any = None
+    lessons: dict[str, bytes] = field(default_factory=dict)
+    lesson_steps: list[dict[str, Any]] = field(default_factory=list)
+    lesson_problem: str = ""
 
 
 def is_new() -> bool:

@@ -13,15 +13,15 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
-from jsonschema import Draft202012Validator
 
 from pages.state import table_record
-from pages.work import json_schema
+from pages.work import json_files, json_schema
 from pages.work.comparisons import Entry
 from pages.work.memo import pairs
-from smpcore import METHODS, Dataset, SmpcoreError
+from smpcore import METHODS, Dataset
 from smpcore.datasets import MOST_FORBIDDEN, Split, check_fit, steps_from_json
 
+_NAME_OF_FILE = "state file"
 FORMAT, VERSION = "sparse-prototype-explorer-state", 1
 MOST_BYTES = 1_000_000
 #: Points can be edited in data of this size; farther out they are a mistake, not data.
@@ -62,7 +62,7 @@ _NOTES = {
 }
 _NUMBER = {"type": "number", "minimum": -FAR, "maximum": FAR, "maxLength": WORD}
 _ROW = {"type": "integer", "minimum": 0}
-_POINTS = {
+POINTS = {
     "name": _WORD,
     "task": _WORD,
     "open_test": {"type": "boolean"},
@@ -81,7 +81,7 @@ _SCHEMA = json_schema.record(
         "version": {},
         "link": _LINK | {"properties": {"without": json_schema.text(_FORBIDDEN)}},
         "table": json_schema.nullable(table_record.SCHEMA),
-        "points": json_schema.nullable(json_schema.record(_POINTS)),
+        "points": json_schema.nullable(json_schema.record(POINTS)),
         "notes": json_schema.array(json_schema.record(_NOTES), MOST_MODELS),
         "pinned": json_schema.nullable(
             json_schema.record({"key": _METHOD, "values": _SETTINGS})
@@ -137,7 +137,7 @@ def write(saved: Saved) -> bytes:
         "version": VERSION,
         "link": saved.link,
         "table": saved.table,
-        "points": None if saved.points is None else _written_points(*saved.points),
+        "points": None if saved.points is None else written_points(*saved.points),
         "notes": _written_notes(saved.notes),
         "pinned": pinned and {"key": pinned.key, "values": dict(pinned.values)},
         "opened": saved.opened,
@@ -163,7 +163,8 @@ def _written_notes(notes: Notes) -> list[dict[str, Any]]:
     return models[-MOST_MODELS:]
 
 
-def _written_points(dataset: Dataset, division: Split) -> dict[str, Any]:
+def written_points(dataset: Dataset, division: Split) -> dict[str, Any]:
+    """Drawn points with their parts, as `POINTS` describes them."""
     columns = dataset.feature_columns
     return {
         "name": dataset.name,
@@ -198,11 +199,7 @@ def read(data: bytes) -> Saved:
         If anything is wrong with it, in a sentence.
     """
     content = _parsed(data)
-    if error := next(Draft202012Validator(_SCHEMA).iter_errors(content), None):
-        where = ": ".join(name for name in error.absolute_path if type(name) is str)
-        # The message begins with what is wrong, which may be long, and ends with why.
-        why = error.message if len(error.message) < 150 else f"…{error.message[-150:]}"
-        _wrong(f"is not valid at “{where[:60] or 'its top level'}”: {why}")
+    json_files.check(content, _SCHEMA, _NAME_OF_FILE)
     if content["table"] and (columns := content["table"]["columns"]):
         steps_from_json(columns["cleaning"])
     if "mine" in content["link"]:
@@ -211,7 +208,7 @@ def read(data: bytes) -> Saved:
     return Saved(
         link=content["link"],
         table=content["table"],
-        points=points and _points(points),
+        points=points and read_points(points),
         notes=_notes(content["notes"]),
         pinned=pinned and _pinned(**pinned),
         opened=content["opened"],
@@ -220,19 +217,7 @@ def read(data: bytes) -> Saved:
 
 def _parsed(data: bytes) -> dict[str, Any]:
     """The content of a file that this version wrote, not checked any further."""
-    if len(data) > MOST_BYTES:
-        _wrong(f"should have at most 1 MB, it has {len(data) / 1e6:.1f} MB")
-    try:
-        content = json.loads(data.decode("utf-8-sig"), parse_constant=_no_number)
-        json.dumps(content, ensure_ascii=False).encode()
-    except RecursionError:
-        _wrong("is nested too deeply to be one that the app wrote")
-    except SmpcoreError:
-        raise
-    except UnicodeEncodeError:
-        _wrong("has a character that is no character of Unicode")
-    except ValueError:
-        _wrong("should be JSON; it is damaged, cut off or another kind of file")
+    content = json_files.parse(data, _NAME_OF_FILE, MOST_BYTES)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         _wrong("is not one that this app wrote; choose one that Save made")
     version = content.get("version")
@@ -243,11 +228,7 @@ def _parsed(data: bytes) -> dict[str, Any]:
 
 
 def _wrong(what: str) -> NoReturn:
-    raise SmpcoreError(f"The state file {what}. Nothing was changed.")
-
-
-def _no_number(constant: str) -> NoReturn:
-    _wrong(f"holds {constant}, which is no number")
+    json_files.refuse(_NAME_OF_FILE, what)
 
 
 def _notes(models: list[dict[str, Any]]) -> Notes:
@@ -269,13 +250,30 @@ def _pinned(key: str, values: dict[str, Any]) -> Entry:
     return Entry(key, pairs(values))
 
 
-def _points(points: Mapping[str, Any]) -> tuple[Dataset, Split]:
+def read_points(
+    points: Mapping[str, Any], name: str = _NAME_OF_FILE
+) -> tuple[Dataset, Split]:
+    """Points that fulfil `POINTS`, as a table with its parts.
+
+    Parameters
+    ----------
+    points : mapping
+    name : str
+        Where they stand, for a message.
+
+    Raises
+    ------
+    SmpcoreError
+        If they do not fit together.
+    """
     X, y, columns, target = (points[name] for name in ("X", "y", "columns", "target"))
     if len(X) != len(y) or any(len(row) != len(columns) for row in X):
-        _wrong("should have for each point a value of every column and a target")
+        what = "should have for each point a value of every column and a target"
+        json_files.refuse(name, what)
     frame = pd.DataFrame(X, columns=columns, dtype=np.float64).assign(**{target: y})
     if len(set(map(type, y))) > 1 or frame.shape[1] != len(columns) + 1 or not y:
-        _wrong("should have points with targets of one type, in columns of their own")
+        what = "should have points with targets of one type, in columns of their own"
+        json_files.refuse(name, what)
     dataset = Dataset(
         name=points["name"],
         frame=frame,
@@ -284,15 +282,15 @@ def _points(points: Mapping[str, Any]) -> tuple[Dataset, Split]:
         open_test=points["open_test"],
         private=True,
     )
-    division = _division(points, len(y))
+    division = _division(points, len(y), name)
     check_fit(dataset, division)
     return dataset, division
 
 
-def _division(points: Mapping[str, Any], n_rows: int) -> Split:
+def _division(points: Mapping[str, Any], n_rows: int, name: str) -> Split:
     rows = np.concatenate([np.array(points[part], dtype=np.int64) for part in _PARTS])
     if len(np.unique(rows)) < len(rows) or rows.max(initial=0) >= n_rows:
-        _wrong("should have every point in one part only, and no others")
+        json_files.refuse(name, "should have every point in one part only, no others")
     parts = np.split(rows, np.cumsum([len(points[part]) for part in _PARTS])[:-1])
     for part in parts:
         part.flags.writeable = False

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.state import session
 from pages.state.choice import MINE
-from pages.ui import notices, state_dialog, workspace
+from pages.ui import lesson_bar, notices, state_dialog, workspace
 from pages.ui.text import escape_markdown
 from pages.work import cache
 
@@ -22,6 +22,7 @@ def _pages() -> list[st.Page]:
         "Performance": "monitoring",
         "Apply": "fact_check",
         "Export": "memory",
+        "Lessons": "school",
     }
     return [
         st.Page(
@@ -46,6 +47,8 @@ def run() -> None:
     cache.start_up()
     page = st.navigation(_pages(), position="top")
     _show_state(is_first_page=not page.url_path)
+    if page.url_path and page.title != "Lessons":  # Explore shows it with its figure
+        lesson_bar.show()
     page.run()
     # Values set on this page are linked and kept too.
     session.show_url(session.current())

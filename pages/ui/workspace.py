@@ -145,7 +145,7 @@ def put(saved: Saved, before: Choice) -> str:
             )
         query["mine"] = token
     try:
-        choice = _understood(query)
+        choice = links.read_all(query, "state file")
     except SmpcoreError:
         if token and token not in before.user_tables:
             table_store.delete(token)
@@ -173,28 +173,6 @@ def _token(saved: Saved, before: Choice) -> str:
         if here.digest == saved.table["digest"]:
             return token
     return ""
-
-
-def _understood(query: dict[str, str]) -> Choice:
-    """The choice of a saved link, of which every word must be understood."""
-    choice, notices = links.read_url(query)
-    if notices:
-        raise SmpcoreError(f"The state file was not understood: {notices[0]}")
-    nearest = links.write_url(choice)
-    for name, text in query.items():
-        if name in nearest and not _same(text, nearest[name]):
-            raise SmpcoreError(
-                f"The state file sets {name[:40]} to {text[:40]}, which it cannot be: "
-                f"{nearest[name][:40]} is nearest. Nothing was changed."
-            )
-    return choice
-
-
-def _same(one: str, other: str) -> bool:
-    try:
-        return one == other or float(one) == float(other)
-    except ValueError:
-        return False
 
 
 def await_table(choice: Choice) -> None:

@@ -32,6 +32,7 @@ PAGES = (
     "performance",
     "apply",
     "export",
+    "lessons",
 )
 #: Addresses of what a page makes itself.
 OWN = ("data:", "blob:", "about:")

@@ -92,6 +92,7 @@ def test_pointing_reads_the_prediction(visit, hills):  # noqa: F811
     for x, y in ((-1.9, 0.3), (0.7, -0.8), (2.9, -3.4)):
         page.get_by_role("checkbox", name="Points").uncheck()
         page.get_by_role("checkbox", name="Prototypes").uncheck()
+        page.locator("canvas.raster").scroll_into_view_if_needed()
         page.mouse.move(*place(page, view, x, y))
         here = page.locator(".here div").first
         expect(here).to_contain_text("Predicted y")

@@ -1,0 +1,50 @@
+"""Quick answers while a control moves, and while the canonical fit takes long."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from pages.explore import subsampled
+from pages.state.context import Context
+from pages.state.session import Live
+from pages.work import cache, fits, slots
+from smpcore import SmpcoreError
+
+log = logging.getLogger(__name__)
+
+#: While a control moves, a canonical fit may take this long; a preview is shown if the
+#: last one took longer.
+HELD_SECONDS = 0.1
+
+
+def coarse(context: Context, state: Any) -> tuple[Any, cache.Parts | None]:
+    """A quick fit on a part of the rows, and that part; None where there is none."""
+    method = context.method.key
+    part = subsampled.part_of(context.data, method)
+    if part is None:
+        return None, None
+    try:
+        problem = cache.problem(part, method, context.values)
+        return preview(context, problem, state), part
+    except SmpcoreError as error:
+        log.info("no coarse answer: %s", error)  # all of the rows may do
+        return None, None
+
+
+def held(context: Context, live: Live) -> Any:
+    """The canonical fit, as a release gives it; None where it takes too long."""
+    if live.seconds > HELD_SECONDS:
+        return None
+    problem = context.problem()
+    unfitted = context.method.estimator(context.values, problem.task)
+    with slots.stopped_after(HELD_SECONDS) as flag:
+        fitted = unfitted.solve(problem, stop=flag)
+    return None if fitted.history_.status == fits.STOPPED else fitted
+
+
+def preview(context: Context, problem: Any, state: Any) -> Any:
+    """A quick fit from where the last one ended."""
+    estimator = context.method.estimator(context.values, problem.task, preview=True)
+    with slots.stopped_after(fits.QUICK_SECONDS) as flag:
+        return estimator.solve(problem, state, stop=flag)

@@ -1,0 +1,48 @@
+"""A lesson in real Chromium, by keyboard alone."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.test_app import visit
+
+fixtures = (visit,)
+
+
+def tab_to(page, name):
+    """Press Tab until the control of this name has the focus."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        focused = page.evaluate(
+            "(e => e.getAttribute('aria-label') || e.innerText)(document.activeElement)"
+        )
+        if (focused or "").strip() == name:
+            return
+    raise AssertionError(f"Tab does not lead to {name}")
+
+
+@pytest.mark.parametrize(
+    "width", [pytest.param(375, marks=pytest.mark.exhaustive), 1280]
+)
+def test_a_lesson_is_walked_by_keyboard_alone(visit, width):
+    page = visit("lessons", viewport={"width": width, "height": 900})
+    expect(page.get_by_role("button", name="Start").nth(1)).to_be_visible()
+    tab_to(page, "Start")
+    tab_to(page, "Start")  # of the second lesson, fusion
+    page.keyboard.press("Enter")
+    bar = page.locator(".st-key-lesson")
+    expect(bar).to_contain_text("step 1 of 3")
+    expect(page.locator(".row.locked").first).to_be_visible()
+    # Predict first: no number of the model is on the screen.
+    expect(page.get_by_text("Validation accuracy")).to_have_count(0)
+    tab_to(page, "Your prediction: prototypes")
+    page.keyboard.type("6")
+    page.keyboard.press("Enter")
+    expect(bar).to_contain_text("Measured: 5 (your prediction: 6).")
+    expect(bar).to_contain_text("−3 from 8")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    tab_to(page, "Next")
+    page.keyboard.press("Enter")
+    expect(bar).to_contain_text("step 2 of 3")
+    tab_to(page, "Leave lesson")
+    page.keyboard.press("Enter")
+    expect(bar).to_have_count(0)
