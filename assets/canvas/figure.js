@@ -12,8 +12,11 @@ import { readTheme } from "./marks.js";
 import { BACKGROUND, Messenger } from "./messages.js";
 import { decode, sameBytes } from "./payload.js";
 import { Plot } from "./plot.js";
+import { Present } from "./present.js";
 import { Prototypes } from "./prototypes.js";
 import { Report } from "./report.js";
+import { Ruler } from "./ruler.js";
+import { Share } from "./share.js";
 import { Stepper } from "./stepper.js";
 import { Strip } from "./strip.js";
 
@@ -46,6 +49,7 @@ class LiveFigure {
       this.fetchKnots();
     };
     this.messenger = new Messenger((message) => this.post(message), stale, askAgain);
+    this.ruler = new Ruler();
     this.plot = new Plot(this);
     this.hand = new Hand(this, this.plot);
     this.report = new Report(this);
@@ -53,6 +57,8 @@ class LiveFigure {
     this.strip = new Strip(this);
     this.stepper = new Stepper(this);
     this.prototypes = new Prototypes(this);
+    this.present = new Present(this);
+    this.share = new Share(this);
     this.build();
   }
 
@@ -61,9 +67,11 @@ class LiveFigure {
     plot.box.append(report.news, report.job);
     plot.canvas.setAttribute("aria-details", report.twin.id);
     hand.editing.after(report.note);
+    hand.ends.append(this.present.button);
     this.stage = el("section", { class: "stage", "aria-label": "Figure" },
       hand.bar, plot.box, plot.keys, report.here, report.spoken, controls.scrubPlace, strip.canvas,
-      stepper.node, controls.methodPlace, report.legend, hand.flags);
+      stepper.node, controls.methodPlace, report.legend, strip.legend,
+      hand.flags, this.share.node);
     this.root.append(el("div", { class: "grid" }, this.stage, report.numbers, prototypes.node, report.twin));
     this.arrange(false);
     this.resized = new ResizeObserver(() => {
@@ -130,6 +138,7 @@ class LiveFigure {
     if (header.kind === "notice") this.chain = this.shown?.chain;
     if (header.picture) this.accept(header.picture);
     const method = this.list?.find(({ name }) => name === "method")?.value;
+    if (method !== this.method) this.ruler.reset();
     if (method !== this.method) this.strip.past = []; // another method's curve says nothing here
     this.method = method;
     // Too large a table for previews: a drag is answered with the controls alone.
@@ -143,10 +152,12 @@ class LiveFigure {
   setScene(scene, seq) {
     const previous = this.scene;
     this.scene = scene;
+    if (!previous && scene.present) this.present.set(true);
     // A picture of another kind means nothing here: what was painted stays until one comes.
     if (kindOf(previous) !== kindOf(scene)) this.shown = null;
     if (previous?.id !== scene.id) this.forget();
     if (previous?.title !== scene.title) {
+      this.ruler.reset();
       this.strip.past = [];
       this.prototypes.orders = [];
       this.prototypes.names = [];
@@ -155,7 +166,7 @@ class LiveFigure {
     this.plot.ghosts = adding ? this.plot.ghosts.slice(-adding) : [];
     this.plot.setScene(scene, previous, this.messenger.flight?.kind === "edit");
     this.hand.setScene(scene, previous);
-    if (!previous) this.plot.resize();
+    if (!previous || this.plot.show.equal) this.plot.resize();
     if (String(previous?.image) !== String(scene.image)) this.prototypes.reset();
     this.report.setScene(scene);
   }
@@ -180,7 +191,7 @@ class LiveFigure {
   }
 
   keep(knot, index) {
-    if (knot.chain === this.chain) this.knots.set(index, knot);
+    if (knot.chain === this.chain && !this.lacksTies(knot)) this.knots.set(index, knot);
   }
 
   forget(chain = null) {
@@ -188,6 +199,20 @@ class LiveFigure {
     this.knots.clear();
     this.chain = chain;
     this.asked = null;
+  }
+
+  /** Is the layer of assignments on, and this picture without what it draws? */
+  lacksTies(picture) {
+    return this.plot.show.assignments && !this.scene?.target && picture?.assignments === undefined;
+  }
+
+  /** Ask for what the layer of assignments draws, once the pictures here lack it. */
+  fetchTies() {
+    const { messenger, stepper } = this;
+    if (!this.lacksTies(this.shown) || messenger.busy || messenger.flight || this.job || this.controls.scrub?.active) return;
+    if (stepper.isOpen) return stepper.refresh();
+    this.forget();
+    messenger.send({ kind: "set", values: {}, dragging: false });
   }
 
   readTheme() {
@@ -218,7 +243,9 @@ class LiveFigure {
       const waits = this.messenger.queue.some((other) => name in (other.values ?? {}));
       if (!waits) this.touched.set(name, message.seq);
     }
-    this.trigger("msg", { ...message, have: this.scene?.id ?? "" });
+    const layer = this.plot.show.assignments ? { assignments: true } : {};
+    const present = this.present.on ? { present: true } : {};
+    this.trigger("msg", { ...message, ...layer, ...present, have: this.scene?.id ?? "" });
   }
 
   change(name, value, dragging) {
@@ -289,6 +316,7 @@ class LiveFigure {
   }
 
   draw(shown, dirty) {
+    if (this.lacksTies(shown)) this.fetchTies();
     const coarse = Boolean(this.controls.scrub?.active) || !shown.canonical;
     if (dirty.has("picture") || dirty.has("view")) this.plot.paint(shown, coarse);
     this.strip.paint(shown);
@@ -303,6 +331,7 @@ class LiveFigure {
   /** What comes after a painted answer: the next message, knots, another look at a long fit. */
   goOn(seq) {
     this.messenger.answered(seq);
+    this.fetchTies();
     this.stepper.fetch();
     this.fetchKnots();
     clearTimeout(this.poll);
@@ -336,6 +365,7 @@ class LiveFigure {
     this.messenger.stop();
     this.controls.stop();
     this.stepper.stop();
+    this.present.stop();
     clearTimeout(this.poll);
     cancelAnimationFrame(this.frame);
     this.root.remove();

@@ -54,14 +54,16 @@ export class Hand {
       plot.resetView();
       this.app.reset();
     });
-    const back = el("span", { class: "group" }, this.undo, reset);
-    this.bar = el("div", { class: "bar", role: "group", "aria-label": "Figure tools" }, this.editing, back, zoom);
+    this.ends = el("span", { class: "group" }, this.undo, reset);
+    this.bar = el("div", { class: "bar", role: "group", "aria-label": "Figure tools" }, this.editing, this.ends, zoom);
     this.flags = el("div", { class: "flags" });
     this.boxes = {};
-    for (const [name, text] of [["bands", "Lead bands"], ["arrows", "Prototypes"], ["points", "Points"]]) {
+    const layers = { bands: "Lead bands", arrows: "Prototypes", points: "Points", assignments: "Assignments", equal: "Equal axes" };
+    for (const [name, text] of Object.entries(layers)) {
       const box = el("input", { type: "checkbox" });
       box.addEventListener("change", () => {
         plot.show[name] = box.checked;
+        if (name === "equal") plot.resize();
         this.app.schedule("view");
       });
       this.boxes[name] = box;
@@ -97,6 +99,8 @@ export class Hand {
     const { bands } = this.boxes;
     setText(bands.nextElementSibling, target ? "Contour lines" : "Lead bands");
     bands.parentElement.hidden = Boolean(target?.curve);
+    this.boxes.assignments.parentElement.hidden = Boolean(target);
+    this.boxes.equal.parentElement.hidden = Boolean(target?.curve);
     if (!target || !fresh) return;
     this.given = Number(((target.low + target.high) / 2).toPrecision(3));
     this.value.value = say(this.given);

@@ -214,15 +214,37 @@ export function drawStars(pen, theme, plot, { prototypes, canonical }) {
   }
 }
 
-/** Each linear prototype as an arrow from the middle, along the steepest rise of its score. */
-export function drawArrows(pen, theme, { area, view }, { lines: { coef, owner }, prototypes }) {
-  const [cx, cy] = [area.x + area.w / 2, area.y + area.h / 2];
+/** The mean of the training rows on the screen; the middle where it is out of sight. */
+function origin(plot) {
+  const { area, points } = plot;
+  const sum = [0, 0, 0];
+  points.part.forEach((part, i) => {
+    if (part !== 0) return;
+    sum[0] += points.x[i];
+    sum[1] += points.y[i];
+    sum[2] += 1;
+  });
+  const at = [plot.px(sum[0] / sum[2]), plot.py(sum[1] / sum[2])];
+  return sum[2] && plot.inside(...at) ? at : [area.x + area.w / 2, area.y + area.h / 2];
+}
+
+/**
+ * Each linear prototype as an arrow from the mean of the training rows, along the steepest
+ * rise of its score; how long they are is compared with what was longest at rest.
+ */
+export function drawArrows(pen, theme, plot, { lines: { coef, owner }, prototypes, step }) {
+  const { area, view, app } = plot;
+  const [cx, cy] = origin(plot);
   const slopes = Array.from(owner, (_, j) => [
     (coef[3 * j] * (view.x1 - view.x0)) / area.w,
     (-coef[3 * j + 1] * (view.y1 - view.y0)) / area.h,
   ]);
-  const longest = Math.max(...slopes.map(([a, b]) => Math.hypot(a, b)), 1e-30);
-  const reach = 0.4 * Math.min(area.w, area.h);
+  const steepest = Math.max(...slopes.map(([a, b]) => Math.hypot(a, b)), 1e-30);
+  const longest = app.ruler.of("arrows", steepest, app.settled && !step);
+  const size = Math.min(area.w, area.h);
+  // None leaves the window, with room for its number; the mean may lie near an edge.
+  const room = Math.min(cx - area.x, area.x + area.w - cx, cy - area.y, area.y + area.h - cy) - 30;
+  const reach = Math.min(Math.max(room, 0.15 * size), 0.4 * size);
   const few = owner.length <= LABELLED_ARROWS;
   slopes.forEach(([a, b], j) => {
     const size = Math.hypot(a, b);
@@ -259,6 +281,32 @@ export function drawArrows(pen, theme, { area, view }, { lines: { coef, owner },
   });
 }
 
+/** The mark of a direction, for legends. */
+function drawArrowIcon(pen, theme, size) {
+  const far = size * 0.34;
+  pen.beginPath();
+  pen.moveTo(-far, far);
+  pen.lineTo(far, -far);
+  pen.moveTo(0, -far);
+  pen.lineTo(far, -far);
+  pen.lineTo(far, 0);
+  pen.lineWidth = 1.6;
+  pen.strokeStyle = css(theme.text);
+  pen.stroke();
+}
+
+/** The mark of a row that is tied to a prototype, for legends. */
+function drawTieIcon(pen, theme, size) {
+  pen.beginPath();
+  pen.moveTo(-size * 0.35, size * 0.35);
+  pen.lineTo(size * 0.1, -size * 0.1);
+  pen.moveTo(size * 0.4, -size * 0.18);
+  pen.arc(size * 0.18, -size * 0.18, size * 0.22, 0, 7);
+  pen.lineWidth = 1.2;
+  pen.strokeStyle = css(theme.text);
+  pen.stroke();
+}
+
 /** A mark as a small picture for legends and headings. */
 export function markIcon(theme, spec, size = 18) {
   const canvas = el("canvas", { class: "icon", "aria-hidden": "true" });
@@ -268,6 +316,8 @@ export function markIcon(theme, spec, size = 18) {
   if (spec.target) drawTarget(pen, theme, size * 0.25);
   else if (spec.star) drawStar(pen, theme, { label: UNKNOWN, radius: size * 0.4, ...spec });
   else if (spec.draw) spec.draw(pen, theme, { radius: size * 0.24, ...spec });
+  else if (spec.arrow) drawArrowIcon(pen, theme, size);
+  else if (spec.tie) drawTieIcon(pen, theme, size);
   else if (spec.way) drawWay(pen, theme, -size * 0.35, size * 0.2, size * 0.4, -size * 0.2);
   else drawMark(pen, theme, { fill: spec.label, radius: size * 0.27, ...spec });
   return canvas;

@@ -1,5 +1,6 @@
 /** The figure itself: regions below, boundaries, points, arrows and axes above. */
 
+import { drawHubs, drawInnerBorders, drawTies } from "./assignments.js";
 import { clamp, el, newId, say, setText, sized, ticks } from "./elements.js";
 import { FLAT, TINTS, classColour, css, drawArrows, drawMark, drawStars, drawTargets, mix, starRadius, word } from "./marks.js";
 import { boundaries, locate, paintRegions } from "./regions.js";
@@ -16,7 +17,7 @@ export class Plot {
     this.ghosts = []; // added points that the server has not confirmed
     this.gone = new Set(); // places of erased points that the server has not confirmed
     this.cursor = null;
-    this.show = { bands: true, arrows: true, points: true };
+    this.show = { bands: true, arrows: true, points: true, assignments: false, equal: false };
     this.raster = el("canvas", { class: "raster", "aria-hidden": "true" });
     this.keys = el("p", { class: "unseen", id: newId() });
     this.canvas = el("canvas", { class: "marks", tabindex: 0, role: "application", "aria-roledescription": "figure", "aria-describedby": this.keys.id });
@@ -181,17 +182,26 @@ export class Plot {
   /* -- painting -- */
 
   /** Fit the canvases to the box; every pixel of the plot area is a device pixel. */
-  resize() {
+  resize(dpr = window.devicePixelRatio) {
     const { em } = this.app.theme;
-    this.dpr = window.devicePixelRatio;
+    this.dpr = dpr;
     const snap = (v) => Math.round(v * this.dpr) / this.dpr;
     this.width = this.box.clientWidth;
     this.height = this.box.clientHeight;
-    const [x, y] = [snap(2.9 * em), snap(1.5 * em)];
-    const [w, h] = [snap(this.width - x - 0.6 * em), snap(this.height - y - 2.9 * em)];
-    this.area = { x, y, w, h };
+    let [x, y] = [snap(2.9 * em), snap(1.5 * em)];
+    let [w, h] = [snap(this.width - x - 0.6 * em), snap(this.height - y - 2.9 * em)];
+    this.area = this.show.equal ? this.equal({ x, y, w, h }, snap) : { x, y, w, h };
+    ({ x, y, w, h } = this.area);
     Object.assign(this.raster.style, { left: `${x}px`, top: `${y}px`, width: `${w}px`, height: `${h}px` });
     this.sprites.clear();
+  }
+
+  /** The largest part of an area in which a unit of x is as long as a unit of y. */
+  equal({ x, y, w, h }, snap) {
+    const { view } = this.app.scene;
+    const ratio = (view.y[1] - view.y[0]) / (view.x[1] - view.x[0]);
+    const [wide, high] = w * ratio > h ? [snap(h / ratio), h] : [w, snap(w * ratio)];
+    return { x: snap(x + (w - wide) / 2), y: snap(y + (h - high) / 2), w: Math.max(wide, 1), h: Math.max(high, 1) };
   }
 
   paint(picture, coarse) {
@@ -206,13 +216,17 @@ export class Plot {
     pen.beginPath();
     pen.rect(x, y, w, h);
     pen.clip();
+    const tied = this.show.assignments && Boolean(picture.assignments);
+    if (tied) drawInnerBorders(pen, theme, this, picture);
     if (picture.surface) this.paintPrediction(pen, theme, picture, true);
     else this.paintBoundaries(pen, theme, picture);
+    if (tied) drawTies(pen, theme, this, picture);
     if (this.show.points) this.paintPoints(pen, picture);
     if (picture.surface) this.paintPrediction(pen, theme, picture, false);
     if (this.show.arrows && picture.lines) drawArrows(pen, theme, this, picture);
     if (this.show.arrows && picture.prototypes?.mark_size) drawStars(pen, theme, this, picture);
     else if (this.show.arrows) drawTargets(pen, theme, this, picture.prototypes?.marks ?? []);
+    if (tied) drawHubs(pen, theme, this, picture);
     pen.restore();
     pen.strokeStyle = css(theme.text, 0.45);
     pen.lineWidth = 1;
@@ -312,8 +326,15 @@ export class Plot {
   }
 
   paintBoundaries(pen, theme, picture) {
-    const lines = boundaries(picture);
-    const [gx, gy] = picture.grid;
+    this.tracePath(pen, boundaries(picture), picture.grid);
+    pen.strokeStyle = css(theme.text, 0.8);
+    pen.lineWidth = 1.4;
+    pen.lineCap = "round";
+    pen.stroke();
+  }
+
+  /** Begin a path of segments that are given in grid units. */
+  tracePath(pen, lines, [gx, gy]) {
     const { x, y } = this.app.scene.view;
     const [ax, ay] = [this.px(x[0]), this.py(y[0])];
     const [bx, by] = [(this.px(x[1]) - ax) / (gx - 1), (this.py(y[1]) - ay) / (gy - 1)];
@@ -322,10 +343,6 @@ export class Plot {
       pen.moveTo(ax + bx * lines[i], ay + by * lines[i + 1]);
       pen.lineTo(ax + bx * lines[i + 2], ay + by * lines[i + 3]);
     }
-    pen.strokeStyle = css(theme.text, 0.8);
-    pen.lineWidth = 1.4;
-    pen.lineCap = "round";
-    pen.stroke();
   }
 
   /** A mark, drawn once per kind and then copied. */

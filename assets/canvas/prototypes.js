@@ -70,7 +70,7 @@ export class Prototypes {
     const { prototypes } = picture;
     this.node.hidden = !prototypes;
     if (!prototypes) return;
-    this.weigh(picture.bars, settled);
+    this.weigh(picture.bars, settled, settled && !picture.step);
     const { weights, owner, cases } = prototypes;
     const shown = Math.min(owner.length, MOST_TILES);
     const more = owner.length > shown ? `, the first ${shown} shown` : "";
@@ -78,6 +78,7 @@ export class Prototypes {
     setText(this.caption, prototypes.caption ?? "");
     let most = 0;
     for (const w of weights ?? []) most = Math.max(most, Math.abs(w));
+    most = this.app.ruler.of("weights", most, settled && !picture.step);
     const image = weights ? this.app.scene.image : null;
     const way = `${Boolean(weights)} ${image} ${Boolean(cases)} ${this.app.scene.image}`;
     if (way !== this.way) this.list.replaceChildren();
@@ -95,7 +96,7 @@ export class Prototypes {
   }
 
   /** The chart of weights. While a slider moves a name keeps its line as long as it is there. */
-  weigh(bars, settled) {
+  weigh(bars, settled, rests) {
     this.chart.hidden = !bars;
     if (!bars) return;
     const { title, names, values, owner, note } = bars;
@@ -106,7 +107,8 @@ export class Prototypes {
     const fresh = names.filter((name) => !this.names.includes(name));
     const kept = this.names.map((name) => (names.includes(name) ? name : fresh.shift())).filter((name) => name !== undefined);
     this.names = settled ? [...names] : [...kept, ...fresh];
-    const most = values.reduce((big, value) => Math.max(big, Math.abs(value)), 0);
+    const largest = values.reduce((big, value) => Math.max(big, Math.abs(value)), 0);
+    const most = this.app.ruler.of("bars", largest, rests);
     const zero = values.some((value) => value < 0) ? 0.5 : 0;
     const rows = keepChildren(this.rows, names.length, line);
     this.names.forEach((name, r) => {

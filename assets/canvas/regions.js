@@ -88,8 +88,21 @@ export function paintRegions(out, picture, cols, rows, table) {
 
 /** Line segments (x0, y0, x1, y1 in grid units) where the winner changes, by marching squares. */
 export function boundaries(picture) {
-  if (picture.segments) return picture.segments;
-  const { winner, margin, grid: [gx, gy] } = picture;
+  picture.segments ??= segments(picture.winner, picture.margin, picture.grid);
+  return picture.segments;
+}
+
+/** The same where the deciding prototype changes inside the region of one class. */
+export function innerBorders({ winner, grid, assignments }) {
+  const gx = grid[0];
+  const same = (node) =>
+    winner[node] === winner[node + 1] && winner[node] === winner[node + gx] && winner[node] === winner[node + gx + 1];
+  assignments.segments ??= segments(assignments.winner, assignments.lead, grid, same);
+  return assignments.segments;
+}
+
+/** Segments between unlike winners, in the cells that `counts` takes (by their first node). */
+function segments(winner, margin, [gx, gy], counts = () => true) {
   const found = [];
   const corners = [[0, 0], [1, 0], [1, 1], [0, 1]];
   const step = [0, 1, gx + 1, gx];
@@ -98,6 +111,7 @@ export function boundaries(picture) {
       const node = y * gx + x;
       const k = winner[node];
       if (k === winner[node + 1] && k === winner[node + gx] && k === winner[node + gx + 1]) continue;
+      if (!counts(node)) continue;
       const cuts = [];
       for (let e = 0; e < 4; e++) {
         const [a, b] = [node + step[e], node + step[(e + 1) % 4]];
@@ -120,6 +134,5 @@ export function boundaries(picture) {
       }
     }
   }
-  picture.segments = Float32Array.from(found);
-  return picture.segments;
+  return Float32Array.from(found);
 }

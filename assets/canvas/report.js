@@ -2,6 +2,7 @@
 
 import { brief, clamp, el, keepChildren, newId, percent, say, setText, signed } from "./elements.js";
 import { BANDS, TINTS, UNKNOWN, classColour, css, markIcon, mix } from "./marks.js";
+import { fourOf } from "./present.js";
 import { casesOf } from "./prototypes.js";
 import { SQUARES } from "./regions.js";
 import { drawValue, paintRamp, predictionAt } from "./surface.js";
@@ -29,7 +30,7 @@ export class Report {
     this.spoken = el("div", { class: "unseen", "aria-live": "polite" });
     this.legend = el("div", { class: "legend" });
     this.marks = el("div", { class: "entries" });
-    this.kinds = ["target", "star", "off", "way"].map(() => el("span", { class: "entry", hidden: true }));
+    this.kinds = ["target", "star", "off", "way", "arrow", "tie"].map(() => el("span", { class: "entry kind", hidden: true }));
     this.bandScale = el("span", { class: "bands" });
     this.hint = el("span", { class: "hint" });
     this.ramp = el("span", { class: "tones", hidden: true }, el("span"), el("span"), el("canvas", { width: 256, height: 1, "aria-hidden": "true" }), el("span"));
@@ -66,9 +67,10 @@ export class Report {
     parts.forEach((name, part) => used.has(part) && entries.push(entry({ ...plain, part }, name)));
     if (target) entries.push(entry({ ...plain, thick: 3 }, "large error"));
     this.measure(target);
-    const icons = [{ target: true }, { star: true }, { star: true, off: true }, { way: true }];
+    const icons = [{ target: true }, { star: true }, { star: true, off: true }, { way: true }, { arrow: true }, { tie: true }];
     this.kinds.forEach((kind, i) => kind.replaceChildren(markIcon(theme, icons[i]), el("span", { class: "word" })));
-    this.marks.replaceChildren(...entries, this.kinds[0]); // the others come with the first stars
+    // The others come with the first stars, and with the layer of assignments.
+    this.marks.replaceChildren(...entries, this.kinds[0], this.kinds[4]);
     // What scrolls is reached with the keyboard too.
     if (classes.length > MANY) Object.entries(SCROLLS).forEach((pair) => this.marks.setAttribute(...pair));
     else Object.keys(SCROLLS).forEach((name) => this.marks.removeAttribute(name));
@@ -91,9 +93,11 @@ export class Report {
     this.margins(picture);
     const { marks, marks_label: label = "training row used in prototypes", mark_size: stars, mark_off: off, mark_start: start } =
       (this.app.plot.show.arrows && picture.prototypes) || {};
-    const words = [!stars && marks && label, stars && label, stars && off && "invented case far from all data", start && "path from its starting position"];
+    const words = [!stars && marks && label, stars && label, stars && off && "invented case far from all data", start && "path from its starting position",
+      this.app.plot.show.arrows && picture.lines && "prototype: direction in which its score rises, from the data mean",
+      this.app.plot.show.assignments && picture.assignments && "row tied to its prototype; thin border: prototypes of one class"];
     this.kinds.forEach((kind, i) => {
-      if (stars && !kind.isConnected) this.marks.append(kind);
+      if (words[i] && !kind.isConnected) this.marks.append(kind);
       kind.hidden = !words[i];
       const text = kind.lastElementChild;
       if (text) setText(text, words[i] || "");
@@ -105,10 +109,12 @@ export class Report {
     this.describe(picture);
     const found = new Map(picture.readouts.map((readout) => [readout.name, readout]));
     const names = this.placesOf([...found.keys()]);
+    const four = fourOf(names);
     const cells = keepChildren(this.numbers, names.length, () => el("div", {}, el("dt"), el("dd"), el("small")));
     names.forEach((name, i) => {
       const { value = "–", detail = "", help = "" } = found.get(name) ?? {};
       const [term, number, small] = cells[i].children;
+      cells[i].classList.toggle("main", four.has(name));
       setText(term, name);
       term.title = help;
       setText(number, String(value));

@@ -133,6 +133,14 @@ export class Stepper {
     }
   }
 
+  /** Ask for all states anew: they lack what a layer draws. */
+  refresh() {
+    if (this.asked) return;
+    this.states.clear();
+    this.shows = false;
+    this.fetch();
+  }
+
   /** A request got lost. */
   again() {
     this.asked = false;

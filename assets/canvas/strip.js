@@ -1,8 +1,13 @@
 /** The strip under the slider of a solved path. */
 
 import { nearestIndex } from "./controls.js";
-import { clamp, el, percent, say, sized } from "./elements.js";
+import { clamp, el, percent, say, setText, sized } from "./elements.js";
 import { css } from "./marks.js";
+
+/** What the strip draws, in words. */
+const OTHERS = "Dashed: validation. Grey: non-zeros. Pale: before the last change. Dark ticks: solved.";
+const SHARES = `Accuracy. Line: training. ${OTHERS}`;
+const ERRORS = `Error. Line: training. ${OTHERS}`;
 
 /** Accuracy and non-zeros along the solved path; a press there scrubs. */
 export class Strip {
@@ -10,6 +15,7 @@ export class Strip {
     this.app = app;
     this.past = []; // what was known before the settings changed, drawn faintly until it is known anew
     this.canvas = el("canvas", { class: "strip", role: "slider", tabindex: 0, "aria-valuemin": 0, hidden: true });
+    this.legend = el("p", { class: "strip-key", hidden: true });
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     this.canvas.addEventListener("pointerdown", (event) => {
       this.canvas.setPointerCapture(event.pointerId);
@@ -59,7 +65,8 @@ export class Strip {
   paint(picture) {
     const { app } = this;
     const { path } = app;
-    this.canvas.hidden = !path;
+    this.canvas.hidden = this.legend.hidden = !path;
+    if (path) setText(this.legend, app.scene.target ? ERRORS : SHARES);
     if (!path || !this.canvas.clientWidth) return;
     const { theme } = app;
     const { em } = theme;

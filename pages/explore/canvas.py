@@ -37,7 +37,10 @@ _MESSAGE = json_schema.record(
         "kind": {"enum": ["set", "reset", "edit", "knots", "steps", "poll", "stop"]},
         "seq": _INTEGER,
         "have": _NAME,
-        **{name: {"type": "boolean"} for name in ("dragging", "printed")},
+        **{
+            name: {"type": "boolean"}
+            for name in ("dragging", "printed", "assignments", "present")
+        },
         "values": json_schema.mapping(_VALUE, most=200, longest=64),
         "want": _LIST,
         "op": _NAME,

@@ -68,6 +68,7 @@ def answer(message: Message) -> bytes:
         live.edit = live.released = None
     try:
         header["seq"], kind = _read(message)
+        live.present = (message or {"present": live.present}).get("present", False)
         if chosen != before:  # the message was about a table that is gone
             message, kind = None, "full"
         if visit.lesson is not None:
@@ -179,7 +180,7 @@ def _respond(
     if kind in BACKGROUND:
         header.update(kind=kind, **_pictures(context, scene, message, kind))
         return
-    dragging = bool(message.get("dragging"))
+    dragging, tied = bool(message.get("dragging")), bool(message.get("assignments"))
     started = time.perf_counter()
     estimator, data, job, canonical = _fitted(context, live, kind, dragging)
     if live.bounds_of != context.method.key:
@@ -195,7 +196,7 @@ def _respond(
         seconds = time.perf_counter() - started
         value = context.values.get(context.method.path)
         part = None if data is context.data else subsampled.words(data, context.data)
-        header["picture"] = picture(estimator, scene, data) | {
+        header["picture"] = picture(estimator, scene, data, tied) | {
             "canonical": canonical,
             "coarse": part,
             "ms": 1000 * seconds,
@@ -207,10 +208,9 @@ def _respond(
     scrubs = live.quick and context.method.scrubs(context.values)
     header["path"] = path.grid(context.method, bounds) if scrubs else None
     header["controls"] = controls.live_controls(context, bounds, support, automatic)
+    full = {"kind": "full", "scene": scene.header | {"present": live.present}}
     known = message.get("have") == scene.header["id"]
-    header["kind"] = "picture" if known else "full"
-    if not known:
-        header["scene"] = scene.header
+    header |= {"kind": "picture"} if known else full
     if not dragging:
         session.show_url(context.choice)
 

@@ -55,7 +55,7 @@ def knots(
         if pictures and time.perf_counter() - started > KNOT_SECONDS:
             break  # the browser requests the others again
         fitted = cache.knot(data, method.key, off_path, float(places[index]))
-        entry = picture(fitted, scene, data)
+        entry = picture(fitted, scene, data, bool(message.get("assignments")))
         entry |= {"knot": index, "value": float(places[index]), "chain": name}
         pictures.append(entry | {"canonical": False, "ms": 0.0})
     return pictures

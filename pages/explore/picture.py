@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pages.explore.assignments import assignments
 from pages.explore.scene import SHOWN_ROWS, Scene
 from pages.ui import readouts
 from pages.work import cache
@@ -28,7 +29,9 @@ NEAR = 0.05
 CURVE_NODES = 400
 
 
-def picture(estimator: Any, scene: Scene, data: cache.Parts) -> dict[str, Any]:
+def picture(
+    estimator: Any, scene: Scene, data: cache.Parts, tied: bool = False
+) -> dict[str, Any]:
     """A fitted model as the live figure paints it.
 
     Parameters
@@ -36,6 +39,8 @@ def picture(estimator: Any, scene: Scene, data: cache.Parts) -> dict[str, Any]:
     estimator : fitted estimator
     scene : Scene
     data : Parts
+    tied : bool
+        Also say which prototype each row is tied to, and which decides where.
 
     Returns
     -------
@@ -47,6 +52,8 @@ def picture(estimator: Any, scene: Scene, data: cache.Parts) -> dict[str, Any]:
     paint = _regions if model.classes is not None else _surface
     painted, winners = paint(model, scene, n_nodes)
     texts, strip = readouts.readouts(estimator, data, scene.parts, winners)
+    if tied:
+        painted["assignments"] = assignments(estimator, scene, n_nodes)
     return painted | {
         "own_share": float(1 - painted["hollow"].mean()),
         "prototypes": _prototypes(estimator, scene, data),

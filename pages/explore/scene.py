@@ -45,6 +45,10 @@ class Scene:
             chosen = np.random.default_rng(0).permutation(total)[:SHOWN_ROWS]
             row, part = row[chosen], part[chosen]
         self.X, y = data.X[row], data.y[row]
+        self.n_training = len(data.split.train)
+        place = np.full(len(data.y), -1)
+        place[data.split.train] = np.arange(self.n_training)
+        self.place_in_training = place[row]
         self.xy = view.places(self.X, y)
         self.lifted = view.lift(self.xy)
         regression = data.dataset.task == "regression"

@@ -84,8 +84,10 @@ def steps(
             continue
         if pictures and time.perf_counter() - started > KNOT_SECONDS:
             break  # the browser requests the others again
-        entry = _picture(context, scene, states, index)
-        pictures.append(entry | {"chain": name})
+        at_step, entry = _step(context, states, index)
+        tied = bool(message.get("assignments"))
+        painted = picture(at_step, scene, context.data, tied)
+        pictures.append(painted | entry | {"chain": name})
     return {
         "trace": states.curves | {"chain": name},
         "steps": pictures,
@@ -140,10 +142,8 @@ def _printed(run: printed.PrintedRun) -> States:
     return States(estimator, len(states), at, curves, is_printed=True)
 
 
-def _picture(
-    context: Context, scene: Scene, states: States, index: int
-) -> dict[str, Any]:
-    """One state as the live figure paints it."""
+def _step(context: Context, states: States, index: int) -> tuple[Any, dict[str, Any]]:
+    """One state as a fitted estimator, and what the live figure says of it."""
     is_last = index == states.count - 1 and not states.is_printed
     state, estimator = states.at(index), states.estimator
     before = states.at(index - 1) if index else None
@@ -156,7 +156,7 @@ def _picture(
         sentence = f"As printed, {sentence[0].lower()}{sentence[1:]}"
     path = context.method.path
     value = context.values.get(path)
-    return picture(at_step, scene, context.data) | {
+    return at_step, {
         "canonical": is_last,
         "coarse": None if is_last else name,
         "ms": 0.0,

@@ -50,6 +50,8 @@ class Live:
         The one fit that this visitor waits for.
     cautions : list of str
         What is said of the model on the screen.
+    present : bool
+        Whether the page shows nothing but the figure, for a projector.
     """
 
     undo: list[Any] = field(default_factory=list)
@@ -67,6 +69,7 @@ class Live:
     seconds: float = float("inf")
     waits_for: Any = None
     cautions: list[str] = field(default_factory=list)
+    present: bool = False
 
     def wait_for(self, fit: Any) -> None:
         """Wait for this fit and for no older one, which may end then.
@@ -174,9 +177,11 @@ def get() -> Session:
     """What this visit remembers; at first what its link says."""
     if "session" not in st.session_state:
         query = st.query_params.to_dict()
+        present = query.pop("present", "") == "1"
         choice, notices = links.read_url(links.without_controls(query))
         changes = links.read_controls(query)
         st.session_state["session"] = Session(choice, notices, changes)
+        st.session_state["session"].live.present = present
         _put(choice)
     return st.session_state["session"]
 
@@ -268,6 +273,7 @@ def take_notices() -> list[str]:
 def show_url(choice: Choice) -> None:
     """Write choice and controls into the address bar, where they differ from it."""
     wanted = links.write_url(choice) | links.write_controls(get().widget_texts)
+    wanted |= {"present": "1"} if get().live.present else {}
     if st.query_params.to_dict() != wanted:
         st.query_params.from_dict(wanted)
 

@@ -1,0 +1,44 @@
+/** Present mode: figure, strip and four numbers on one screen, in large type. */
+
+import { el, setText } from "./elements.js";
+
+const PAGE = "spe-present"; // on the document: assets/style.css hides what is not the figure
+
+/** What a class looks at while a control moves, besides the two accuracies or errors. */
+const MOVING = ["Prototypes", "Non-zeros", "Invented cases", "Columns used"];
+
+/** The four read-outs that are shown: the first two, and what shrinks or grows. */
+export function fourOf(names) {
+  const rest = names.slice(2);
+  const order = [...MOVING.filter((name) => rest.includes(name)), ...rest.filter((name) => !MOVING.includes(name))];
+  return new Set([...names.slice(0, 2), ...order.slice(0, 2)]);
+}
+
+/** The switch, and what it hides. The server keeps it in the link. */
+export class Present {
+  constructor(app) {
+    this.app = app;
+    this.on = false;
+    this.button = el("button", { type: "button", "aria-pressed": "false" }, "Present");
+    this.button.addEventListener("click", () => {
+      this.set(!this.on);
+      app.messenger.send({ kind: "set", values: {}, dragging: false });
+    });
+    this.set(false);
+  }
+
+  set(on) {
+    this.on = on;
+    this.button.setAttribute("aria-pressed", String(on));
+    setText(this.button, on ? "Leave" : "Present");
+    this.button.title = on ? "Leave present mode" : "Show figure, strip and four numbers on one screen, in large type";
+    this.app.root.classList.toggle("present", on);
+    document.documentElement.classList.toggle(PAGE, on);
+    this.app.readTheme(); // the size of its type
+  }
+
+  /** Another page is not presented. */
+  stop() {
+    document.documentElement.classList.remove(PAGE);
+  }
+}

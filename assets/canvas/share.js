@@ -1,0 +1,150 @@
+/** The figure to take along: a PNG with legend and settings, and the link to what it shows. */
+
+import { el, newId, say, setText } from "./elements.js";
+import { UNKNOWN, css, drawMark } from "./marks.js";
+
+const SCALE = 3; // pixels of the image for each of the screen
+const SAID = 4_000; // ms that a button says what it did
+
+/** The settings in words: "Data: Moons", "λ fusion 0.003". */
+export function settings(controls) {
+  return controls
+    .filter(({ shown, group, scale }) => shown && group !== "view" && scale !== "flag")
+    .map(({ label, value, options }) => {
+      const name = options.find((option) => option.value === value)?.label;
+      return name !== undefined ? `${label}: ${name}` : `${label} ${typeof value === "number" ? say(value) : value}`;
+    });
+}
+
+/** Lines of at most `width`, broken between words. */
+export function wrap(words, width, measure) {
+  const lines = [];
+  for (const word of words) {
+    const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
+    if (lines.length && measure(longer) <= width) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+/** A name for a file: letters and digits of any script, the rest as hyphens. */
+export const fileName = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").slice(0, 60) || "figure";
+
+/** The buttons below the figure. */
+export class Share {
+  constructor(app) {
+    this.app = app;
+    const button = (text, act) => {
+      const node = el("button", { type: "button" }, text);
+      node.addEventListener("click", act);
+      return node;
+    };
+    this.image = button("Save as PNG", () => this.save());
+    this.copy = button("Copy link", () => this.copyLink());
+    this.link = el("input", { type: "text", class: "value link", readonly: true, hidden: true, "aria-label": "Link to this figure", id: newId() });
+    this.said = el("span", { class: "unseen", "aria-live": "polite" });
+    this.node = el("div", { class: "share group" }, this.image, this.copy, this.link, this.said);
+  }
+
+  /** Say what was done, on the button and to those who hear the page. */
+  say(button, text, usual) {
+    setText(button, text);
+    setText(this.said, text);
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => setText(button, usual), SAID);
+  }
+
+  /** The address bar's link; where the browser forbids copying it is shown, selected. */
+  async copyLink() {
+    try {
+      await navigator.clipboard.writeText(window.location.href);
+      this.say(this.copy, "Link copied", "Copy link");
+    } catch {
+      this.link.value = window.location.href;
+      this.link.hidden = false;
+      this.link.select();
+      setText(this.said, "Copy the selected link");
+    }
+  }
+
+  save() {
+    if (!this.app.shown) return;
+    this.draw().toBlob((blob) => {
+      const address = URL.createObjectURL(blob);
+      el("a", { href: address, download: `${fileName(this.app.scene.title)}.png` }).click();
+      setTimeout(() => URL.revokeObjectURL(address), SAID);
+      this.say(this.image, "Saved", "Save as PNG");
+    }, "image/png");
+  }
+
+  /** The figure painted anew for paper, with legend and caption below it. */
+  draw() {
+    const { plot, shown, theme } = this.app;
+    plot.resize(SCALE);
+    plot.paint(shown, false);
+    const canvas = el("canvas", {});
+    const measure = canvas.getContext("2d");
+    measure.font = theme.font;
+    const line = 1.5 * theme.em;
+    const words = this.caption().split(" ");
+    const lines = wrap(words, plot.width - theme.em, (text) => measure.measureText(text).width);
+    const legend = this.legend(measure, plot.width - theme.em);
+    canvas.width = plot.width * SCALE;
+    canvas.height = (plot.height + (legend.at(-1).row + 1 + lines.length + 1) * line) * SCALE;
+    const pen = canvas.getContext("2d");
+    pen.scale(SCALE, SCALE);
+    pen.fillStyle = css(theme.back);
+    pen.fillRect(0, 0, canvas.width, canvas.height);
+    const { x, y, w, h } = plot.area;
+    pen.drawImage(plot.raster, x, y, w, h);
+    pen.drawImage(plot.canvas, 0, 0, plot.width, plot.height);
+    pen.font = theme.font;
+    pen.textBaseline = "middle";
+    this.drawLegend(pen, legend, plot.height + line / 2, line);
+    const top = plot.height + (legend.at(-1).row + 1.75) * line;
+    lines.forEach((text, i) => pen.fillText(text, theme.em / 2, top + i * line));
+    plot.resize();
+    plot.paint(shown, false);
+    return canvas;
+  }
+
+  /** Classes, parts and whatever else the legend on the page names, in rows. */
+  legend(pen, width) {
+    const { scene, report, theme } = this.app;
+    const used = new Set(scene.points.part);
+    const entries = scene.classes.map((text, k) => ({ text, mark: { label: k, fill: k } }));
+    scene.parts.forEach((text, part) => used.has(part) && entries.push({ text, mark: { label: UNKNOWN, fill: UNKNOWN, part } }));
+    for (const kind of report.kinds)
+      if (kind.isConnected && !kind.hidden) entries.push({ text: kind.textContent, icon: kind.querySelector("canvas") });
+    let [x, row] = [0, 0];
+    return entries.map((entry) => {
+      const wide = pen.measureText(entry.text).width + 2.8 * theme.em;
+      if (x && x + wide > width) [x, row] = [0, row + 1];
+      x += wide;
+      return { ...entry, x: x - wide + theme.em, row };
+    });
+  }
+
+  drawLegend(pen, entries, top, line) {
+    const { theme } = this.app;
+    for (const { text, mark, icon, x, row } of entries) {
+      const y = top + row * line;
+      pen.save();
+      pen.translate(x, y);
+      if (mark) drawMark(pen, theme, { ...mark, radius: 5 });
+      else pen.drawImage(icon, -9, -9, 18, 18);
+      pen.restore();
+      pen.fillStyle = css(theme.text);
+      pen.fillText(text, x + 0.9 * theme.em, y);
+    }
+  }
+
+  /** What the picture shows, and with which settings. */
+  caption() {
+    const { shown, list, scene } = this.app;
+    const facts = shown.readouts.slice(0, 4).map(({ name, value }) => `${name} ${value}`);
+    const what = shown.canonical ? "" : ` (${shown.coarse ?? "preview"})`;
+    const view = scene.view.note ? ` ${scene.view.note}` : "";
+    return `${settings(list ?? []).join(", ")}${what}. ${facts.join(", ")}.${view}`;
+  }
+}
