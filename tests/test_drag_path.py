@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.explore import live, previews
+from pages.explore import live
 from pages.state import table_store
 from pages.state.choice import MINE, Choice
 from smpcore import METHODS
@@ -42,7 +42,7 @@ MOST_CALLS = {
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
     """However slow the machine is: the held fit is the canonical one."""
-    monkeypatch.setattr(previews, "HELD_SECONDS", 30.0)
+    monkeypatch.setattr(live, "HELD_SECONDS", 30.0)
 
 
 def _script():

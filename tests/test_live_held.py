@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pages.explore import previews
+from pages.explore import live
 from pages.state.context import resolve
 from smpcore import METHODS
 from tests.test_live import Browser, kernels  # noqa: F401
@@ -12,7 +12,7 @@ from tests.test_live import Browser, kernels  # noqa: F401
 @pytest.fixture(params=METHODS)
 def browser(request, monkeypatch):
     # However slow the machine is: the clock is no part of what is tested.
-    monkeypatch.setattr(previews, "HELD_SECONDS", 30.0)
+    monkeypatch.setattr(live, "HELD_SECONDS", 30.0)
     return Browser(method=request.param, data="moons")
 
 
