@@ -183,10 +183,13 @@ def test_numbers_are_hidden_and_controls_locked_until_the_answer():
     shown = browser.post(None)
     assert shown["picture"]["readouts"]
     assert {*shown["scene"]["points"]["part"]} == {0, 1, 2}
+    assert shown["path"]["param"] == "lam"
     # λ alone is free in this step.
     shown = browser.send("set", values={"lam": 1.0, "n_prototypes": 2})
     assert "n_prototypes" in shown["notices"][0]["text"]
     assert browser.choice.values == {"lam": 1.0, "n_prototypes": 4}
+    visit.lesson = Run(read(lesson_with(free=["mu"])), visit.choice)
+    assert browser.post(None)["path"] is None  # its strip would move λ
 
 
 REFUSED_MESSAGES = (

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from pages.explore import live, subsampled
+from pages.explore import previews, subsampled
 from pages.explore.scene import Scene
 from pages.state.choice import Choice
 from pages.state.context import resolve
@@ -117,9 +117,9 @@ def test_a_part_that_cannot_be_fitted_leaves_the_long_fit_alone(monkeypatch, gat
     monkeypatch.setattr(cache, "QUICK_VALUES", 10)
 
     def fails(*_):
-        raise live.SmpcoreError("too few")
+        raise previews.SmpcoreError("too few")
 
-    monkeypatch.setattr(live, "_preview", fails)
+    monkeypatch.setattr(previews, "preview", fails)
     browser = Browser(data="xor", data_values={"seed": 31})
     assert browser.last["job"] and "picture" not in browser.last
     assert not any(n["level"] == "error" for n in browser.last["notices"])

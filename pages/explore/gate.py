@@ -60,6 +60,9 @@ def conceal(header: dict[str, Any]) -> dict[str, Any]:
         rows = header["controls"]
         rows = [r | {"locked": True} if run.locks(r["name"]) else r for r in rows]
         header = header | {"controls": rows}
+    path = header.get("path")
+    if path and run.locks(path["param"]):  # its strip would scrub a locked control
+        header = header | {"path": None}
     if not run.is_open_question:
         return header
     for name in ("knots", "steps"):
@@ -67,8 +70,6 @@ def conceal(header: dict[str, Any]) -> dict[str, Any]:
             header = header | {name: [_without_numbers(p) for p in header[name]]}
     if "picture" in header:
         header = header | {"picture": _without_numbers(header["picture"])}
-    if "path" in header:
-        header = header | {"path": None}
     return header
 
 

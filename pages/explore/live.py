@@ -40,6 +40,9 @@ log = logging.getLogger(__name__)
 #: As the browser sent it (untrusted); None draws everything.
 Message = Mapping[str, Any] | None
 
+#: While a control moves, a canonical fit may take this long; a preview is shown if the
+#: last one took longer.
+HELD_SECONDS = 0.1
 #: Messages that change nothing: what they ask for comes beside the picture.
 BACKGROUND = ("knots", "steps")
 
@@ -67,8 +70,9 @@ def answer(message: Message) -> bytes:
         header["seq"], kind = _read(message)
         if chosen != before:  # the message was about a table that is gone
             message, kind = None, "full"
-        message, kind, locked = gate.let_through(message, kind)
-        notices += [{"level": "info", "text": text} for text in locked]
+        if visit.lesson is not None:
+            message, kind, locked = gate.let_through(message, kind)
+            notices += [{"level": "info", "text": text} for text in locked]
         with slots.interactive_slot() as ahead:
             header["busy"] = ahead if ahead > 2 * slots.N_CORES else 0
             _follow(header, notices, before, message, kind)
@@ -86,7 +90,9 @@ def answer(message: Message) -> bytes:
         text = f"Internal error (ID {number}). The last result is kept."
         notices.append({"level": "error", "text": text})
         header = {"v": 1, "seq": header["seq"], "busy": 0, "kind": "notice"}
-    return pack(gate.conceal(header) | {"notices": notices})
+    if visit.lesson is not None:
+        header = gate.conceal(header)
+    return pack(header | {"notices": notices})
 
 
 def _follow(
@@ -232,11 +238,22 @@ def _fitted(
     if waits or (dragging and (slow or not live.quick)):
         estimator, data = previews.coarse(context, live.state if dragging else None)
     elif dragging:
-        estimator = previews.held(context, live) if kind == "set" else None
+        estimator = _held(context, live) if kind == "set" else None
         estimator = estimator or previews.preview(
             context, context.problem(), live.state
         )
     return estimator, data, job, canonical
+
+
+def _held(context: Context, live: Live) -> Any:
+    """The canonical fit, as a release gives it; None where it takes too long."""
+    if live.seconds > HELD_SECONDS:
+        return None
+    problem = context.problem()
+    unfitted = context.method.estimator(context.values, problem.task)
+    with slots.stopped_after(HELD_SECONDS) as flag:
+        fitted = unfitted.solve(problem, stop=flag)
+    return None if fitted.history_.status == fits.STOPPED else fitted
 
 
 def _canonical(

@@ -7,15 +7,10 @@ from typing import Any
 
 from pages.explore import subsampled
 from pages.state.context import Context
-from pages.state.session import Live
 from pages.work import cache, fits, slots
 from smpcore import SmpcoreError
 
 log = logging.getLogger(__name__)
-
-#: While a control moves, a canonical fit may take this long; a preview is shown if the
-#: last one took longer.
-HELD_SECONDS = 0.1
 
 
 def coarse(context: Context, state: Any) -> tuple[Any, cache.Parts | None]:
@@ -30,17 +25,6 @@ def coarse(context: Context, state: Any) -> tuple[Any, cache.Parts | None]:
     except SmpcoreError as error:
         log.info("no coarse answer: %s", error)  # all of the rows may do
         return None, None
-
-
-def held(context: Context, live: Live) -> Any:
-    """The canonical fit, as a release gives it; None where it takes too long."""
-    if live.seconds > HELD_SECONDS:
-        return None
-    problem = context.problem()
-    unfitted = context.method.estimator(context.values, problem.task)
-    with slots.stopped_after(HELD_SECONDS) as flag:
-        fitted = unfitted.solve(problem, stop=flag)
-    return None if fitted.history_.status == fits.STOPPED else fitted
 
 
 def preview(context: Context, problem: Any, state: Any) -> Any:

@@ -3,18 +3,24 @@
 import pytest
 from playwright.sync_api import expect
 
+from pages.state import lesson_files
+from pages.work.lesson_measures import MEASURES
 from tests.browser.test_app import visit
 
 fixtures = (visit,)
+
+
+#: The name of what has the focus; of a choice, its kind.
+FOCUSED = """(e => e.type === 'radio' ? 'radio'
+  : e.getAttribute('aria-label') || e.innerText)(document.activeElement)"""
+LESSONS = {n: one for n, one in enumerate(lesson_files.listed().values())}
 
 
 def tab_to(page, name):
     """Press Tab until the control of this name has the focus."""
     for _ in range(60):
         page.keyboard.press("Tab")
-        focused = page.evaluate(
-            "(e => e.getAttribute('aria-label') || e.innerText)(document.activeElement)"
-        )
+        focused = page.evaluate(FOCUSED)
         if (focused or "").strip() == name:
             return
     raise AssertionError(f"Tab does not lead to {name}")
@@ -44,5 +50,43 @@ def test_a_lesson_is_walked_by_keyboard_alone(visit, width):
     page.keyboard.press("Enter")
     expect(bar).to_contain_text("step 2 of 3")
     tab_to(page, "Leave lesson")
+    page.keyboard.press("Enter")
+    expect(bar).to_have_count(0)
+
+
+def answer(page, question):
+    """Answer a question without the mouse, rightly or not."""
+    if "choices" in question:
+        tab_to(page, "radio")
+        page.keyboard.press("Space")
+        tab_to(page, "Answer")
+    else:
+        row = MEASURES[question["number"]["measure"]]
+        unit = " (%)" if row.unit == "%" else ""
+        tab_to(page, f"Your prediction: {row.label.lower()}{unit}")
+        page.keyboard.type("7")
+    page.keyboard.press("Enter")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("number", LESSONS)
+def test_every_lesson_is_walked_by_keyboard_alone(visit, number):
+    page = visit("lessons")
+    starts = page.get_by_role("button", name="Start")
+    expect(starts).to_have_count(len(LESSONS))
+    for _ in range(number + 1):
+        tab_to(page, "Start")
+    page.keyboard.press("Enter")
+    bar, steps = page.locator(".st-key-lesson"), LESSONS[number].steps
+    for at, step in enumerate(steps, 1):
+        expect(bar).to_contain_text(f"step {at} of {len(steps)}")
+        expect(bar).to_contain_text(step["title"])
+        if "question" in step:
+            answer(page, step["question"])
+            expect(bar).to_contain_text("Measured: ")
+        if at < len(steps):
+            tab_to(page, "Skip this task" if "task" in step else "Next")
+            page.keyboard.press("Enter")
+    tab_to(page, "Finish lesson")
     page.keyboard.press("Enter")
     expect(bar).to_have_count(0)
