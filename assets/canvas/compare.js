@@ -55,7 +55,7 @@ export class Comparison {
     this.small = el("canvas", { "aria-hidden": "true" });
     this.caption = el("figcaption");
     this.beside = el("figure", { class: "beside", hidden: true }, this.small, this.caption);
-    this.axes = el("p", { class: "where", hidden: true });
+    this.axes = el("p", { class: "axes", hidden: true });
     this.difference = el("p", { class: "difference", "aria-live": "polite", hidden: true });
   }
 

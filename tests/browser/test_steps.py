@@ -109,7 +109,9 @@ def test_the_printed_algorithm_stands_beside_ours_at_the_same_iteration(visit):
     printed = page.get_by_role("button", name="As printed", exact=True)
     scrubber.focus()
     page.keyboard.press("End")
-    ours, number = _painted(page), state(page)["step"]
+    number = str(int(state(page)["stepsWanted"]) - 1)
+    wait_until(page, lambda: state(page)["step"] == number)
+    ours = _painted(page)
     page.keyboard.press("p")
     expect(printed).to_have_attribute("aria-pressed", "true")
     sentence = page.locator(".sentence")
