@@ -51,6 +51,8 @@ def _script():
 
     import streamlit as st
 
+    from pages.explore import live
+
     sys.setprofile(st.session_state["profile"])
     try:
         st.session_state["payload"] = live.answer(st.session_state["message"])
