@@ -42,7 +42,7 @@ export class Share {
     this.image = button("Save as PNG", () => this.save());
     this.copy = button("Copy link", () => this.copyLink());
     this.link = el("input", { type: "text", class: "value link", readonly: true, hidden: true, "aria-label": "Link to this figure", id: newId() });
-    this.said = el("span", { class: "unseen", "aria-live": "polite" });
+    this.said = el("span", { class: "unseen", role: "status" });
     this.node = el("div", { class: "share group" }, this.image, this.copy, this.link, this.said);
   }
 
