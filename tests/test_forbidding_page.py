@@ -16,7 +16,7 @@ from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.state.session import Live
 from pages.state.validation import validated
-from pages.ui import exports, workspace
+from pages.ui import exports
 from pages.ui.controls import set_values
 from pages.work import fits
 from smpcore import METHODS, SmpcoreError
@@ -184,11 +184,11 @@ def test_the_state_file_keeps_it():
     assert chosen(page).forbidden == (PETAL,)
     content = state_file.Saved(link=links.write_url(chosen(page)))
     back = state_file.read(state_file.write(content))
-    assert workspace._understood(back.link).forbidden == (PETAL,)
+    assert links.read_all(back.link, "state file").forbidden == (PETAL,)
     with pytest.raises(
         SmpcoreError, match="forbids features that these data do not have"
     ):
-        workspace._understood({**back.link, "without": without("size")})
+        links.read_all({**back.link, "without": without("size")}, "state file")
 
 
 def test_notes_and_opened_tests_stay():
