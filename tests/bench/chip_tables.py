@@ -113,6 +113,8 @@ def entries(lines: pd.DataFrame) -> list[dict[str, Any]]:
     """Lines of a data set as they are saved, see `smpcore.chips.peers`."""
     found = []
     for name, own in _groups(lines):
+        if len(own) < 2:  # one split has no spread
+            continue
         entry = {
             "model": name,
             "ours": name.startswith("ours"),
