@@ -2,13 +2,14 @@
 
 import streamlit as st
 
-from pages.apply import new_rows, sheets, table
+from pages.apply import new_file, new_rows, sheets, table
 from pages.state import session
 from pages.ui import calibration
 from pages.ui.elements import problems_shown
 from pages.ui.text import escape_markdown, message
 from pages.work import cache
 from smpcore.codegen import used_inputs
+from smpcore.datasets import only_compared
 from smpcore.evaluation import clusters_like
 
 context = session.resolved()
@@ -17,13 +18,13 @@ with problems_shown(st.error, stop=True):
     data = context.data
     name = escape_markdown(data.dataset.name)
     st.caption(f"{context.method.title}, trained on {name}.")
-    file = new_rows.upload(data)
+    file = new_file.upload(data)
     model = context.model()
     used = used_inputs(model, data.preparation)
     # Forbidden columns are checked, too: no model uses them, the file may have them.
     whole = cache.parts(context.whole, data.split).preparation
     if file is None:
-        new_rows.expected(data, used)
+        new_file.expected(data, used)
         st.stop()
     matched = new_rows.matched(file, data, used, whole)
     if matched is None:
@@ -41,4 +42,5 @@ if matched.labels is not None:
     new_rows.read_out(model, data, answers, matched.labels, scored, groups)
 names = table.carried(file, data)
 table.shown(file, names, answers)
-sheets.offer(context, file, matched, file.content[names])
+if not only_compared(data.dataset):  # a sheet is about columns
+    sheets.offer(context, file, matched, file.content[names])

@@ -68,6 +68,7 @@ def _results() -> None:
         regions = maps.Maps(context, part)
         message(st.caption, maps.note(regions, part))
         _panels(scored, regions)
+        table(contenders.overview(scored, data, part))
         if len(scored) > 1:
             _two(scored, regions, part)
     if polling != bool(running):

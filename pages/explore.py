@@ -5,14 +5,14 @@ from typing import Any
 
 import streamlit as st
 
-from pages.explore import live
+from pages.explore import convergence, live, series
 from pages.explore.canvas import live_figure
-from pages.state import session
+from pages.state import lesson_run, session
 from pages.state.context import resolve
-from pages.ui import exports, lesson_bar, pin, readouts
-from pages.ui.elements import download, problems_shown, table_popover
+from pages.ui import exports, lesson_bar, pin, qr
+from pages.ui.elements import download
 from pages.work import cache
-from smpcore import METHODS, figures
+from smpcore import METHODS
 from smpcore.datasets import plural
 
 
@@ -26,14 +26,14 @@ def _figure() -> None:
     above = st.container()  # of the lesson, whose task looks at what follows here
     live_figure(live.answer(message), key="live_figure", on_msg=_store_message)
     lesson_bar.show(above)
-    _downloads()
+    if not lesson_run.hides_numbers():
+        _downloads()
     _story()
 
 
 def _downloads() -> None:
     """The model on the screen, to take along; it is made when it is asked for."""
     released = session.released()
-    # As wide as their words, below each other where there is no room.
     row = st.container(horizontal=True, vertical_alignment="center")
     refused, make = exports.offer(released)
     usual = "The fully converged model as C99 code with a self-test, in a zip file."
@@ -47,6 +47,7 @@ def _downloads() -> None:
         help=refused or usual,
     )
     pin.button(resolve(released), row)
+    qr.button(row)
     row.page_link("pages/export.py", label="More export options")
     _status(row)
 
@@ -62,21 +63,6 @@ def _status(row: Any) -> None:
         row.caption(f"Test set opened {plural(times, 'time')}.")
 
 
-def _convergence() -> None:
-    fit = session.resolved().fit()
-    if not fit.wait(0.0):
-        st.info("The model is still being fitted.")
-        return
-    history = fit.estimator.history_
-    st.plotly_chart(
-        figures.convergence(history),
-        key="convergence",
-        alt="Objective and optimality gap against iterations",
-    )
-    st.caption(f"{readouts.convergence_summary(history)}.")
-    table_popover({n: getattr(history, n) for n in ("iteration", "objective", "gap")})
-
-
 def _story() -> None:
     """What the method on the screen does; it follows the figure's picker."""
     method = METHODS[session.current().method]
@@ -87,14 +73,5 @@ def _story() -> None:
 
 
 _figure()
-
-
-@st.fragment
-def _solver() -> None:
-    if st.toggle("Show convergence", key="show_convergence"):
-        st.button("Recompute for the current model", key="refresh_convergence")
-        with problems_shown():
-            _convergence()
-
-
-_solver()
+series.show()
+convergence.show()

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from pages.lessons import editor, files
-from pages.state import lesson_run
+from pages.lessons import class_view, editor, files
+from pages.state import lesson_files, lesson_run
 from pages.state.lesson_files import Lesson
 from pages.ui.lesson_bar import plain
 from smpcore.datasets import plural
@@ -28,15 +28,31 @@ def _card(name: str, lesson: Lesson | str) -> None:
         if row.button(
             "Start", key=f"start_{name}", help=f"Start: {plain(lesson.title)}"
         ):
-            lesson_run.start(lesson)
+            lesson_run.start(lesson, name=name if name in listed else "")
             st.switch_page("pages/explore.py")
+        is_taught = classroom is not None and classroom.lesson.content == content
+        row.button(
+            "Teach a class" if classroom is None else "Teach next",
+            key=f"class_{name}",
+            on_click=class_view.start,
+            args=(lesson,),
+            disabled=is_taught,
+            help="Students join by a code and keep it for the next lesson. Whoever has "
+            "the code can take this lesson, also one that you have uploaded.",
+        )
         row.caption(f"{content['minutes']} min · {plural(n_steps, 'step')}")
 
 
+classroom = class_view.current()
+if classroom is not None:
+    class_view.show(classroom)
+else:
+    class_view.join()
 if (run := lesson_run.current()) is not None:
     st.info(f"Under way: {plain(run.lesson.title)}, step {run.at + 1}.")
     st.page_link("pages/explore.py", label="Go on", icon=":material/arrow_forward:")
 
+listed = lesson_files.listed()
 for name, lesson in files.all_lessons().items():
     _card(name, lesson)
 

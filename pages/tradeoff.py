@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.state import session
-from pages.tradeoff import charts, sweeps
+from pages.tradeoff import charts, controls, sweeps
 from pages.ui.elements import problems_shown
 from pages.ui.progress import progress_bar, stop_all
 from pages.ui.text import message
@@ -88,6 +88,6 @@ st.subheader("Trade-off")
 context = session.resolved()
 with problems_shown(stop=True):
     data = context.data
-request = sweeps.controls(context)
+request = controls.choose(context)
 polling = sweeps.pace(request.jobs())
 st.fragment(_results, run_every=polling)()

@@ -36,6 +36,8 @@ class Param:
         Whether a log slider has an exact 0 at its left end.
     options : tuple of (value, label)
         Values of a choice, each with its name for people.
+    series_options : tuple
+        Values among them that series have only.
     help : str
         One sentence: what moving it does.
     advanced : bool
@@ -56,6 +58,7 @@ class Param:
     start: Any = None
     zero: bool = False
     options: tuple[tuple[Any, str], ...] = ()
+    series_options: tuple[Any, ...] = ()
     help: str = ""
     advanced: bool = False
     shown_if: Callable[[Values], bool] | None = None

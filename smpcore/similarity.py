@@ -189,6 +189,7 @@ SIMILARITIES = {
     "features": SimilarityKind(_features),
     "gak": SimilarityKind(_gak),
     "strings": SimilarityKind(_strings, parameters=("gamma",)),
+    "precomputed": SimilarityKind(_linear),
     "callable": SimilarityKind(_callable),
 }
 #: Those with a gradient.
@@ -210,6 +211,7 @@ class Similarity:
     ``features``      ``sum_f weights_f * exp(-(x_f - z_f)^2 / widths_f)``
     ``gak``           ``sum_c weights_c * alignment of x_c and z_c``, of channels c
     ``strings``       ``exp(-gamma * edits from x to z)``, codes 0, 1, ... and -1 behind
+    ``precomputed``   ``x . z``: x holds similarities, z picks one; while fitting only
     ``callable``      ``function(x, z)``: in Python only, never saved or exported
     ================  ============================================================
 

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.work import cache, sweep_jobs
-from smpcore import METHODS, list_datasets
+from smpcore import METHODS, list_datasets, load_dataset
 from tests.app import kernels, opened, said, session_of
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
@@ -35,8 +35,12 @@ PAIRS = [
 
 
 def _able(method: str) -> list[str]:
-    """Data sets of the tasks that a method has."""
-    return [d.key for d in list_datasets() if d.task in METHODS[method].estimators]
+    """Data sets that a method can learn."""
+    return [
+        info.key
+        for info in list_datasets()
+        if METHODS[method].learns(load_dataset(info.key), info.task)
+    ]
 
 
 #: Pages that show a model, with every method at both ends of its sliders. The data
@@ -123,7 +127,7 @@ def test_the_rounds_leave_no_data_set_out():
         ({"method": "'; drop"}, "names an unknown method"),
         ({"data": "../../etc/passwd"}, "names an unknown data set"),
         ({"data": "mine", "mine": "x" * 500}, "not on the server"),
-        ({"loss": "hinge"}, "loss should be one of"),
+        ({"loss": "squared"}, "loss should be one of"),
         ({"v.at0": "inf"}, "v.at0 in the link should be a number"),
         ({"seed": "one"}, "seed should be a number"),
         ({"validation": "0.6", "test": "0.6"}, "too few rows for training"),

@@ -58,6 +58,7 @@ ALLOWED = {
         "cachetools",
         "jsonschema",
         "pyarrow",
+        "segno",
         "starlette",  # what Streamlit's server is built on, and comes with it
     },
     "app.py": {"streamlit"},

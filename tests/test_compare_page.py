@@ -3,13 +3,16 @@
 import re
 from collections import Counter
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from pages.state import table_store
 from pages.state.choice import MINE
+from pages.state.context import resolve
 from smpcore import METHODS
 from smpcore.datasets import make_dataset
+from smpcore.explain import measures_of_prototypes
 from tests.app import kernels, opened, said, session_of, until
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
@@ -40,6 +43,33 @@ def test_every_method(method):
     settled(page)
     assert METHODS[method].title in told(page)
     assert "cannot learn" not in told(page)
+
+
+def overview(page):
+    return page.dataframe[-2].value.set_index("model")
+
+
+def test_scores_and_sizes_of_all_stand_in_one_table():
+    page = settled(opened({"data": "iris", "method": "imkpl"}, "compare.py"))
+    rows = overview(page)
+    assert len(rows) >= 6
+    ours = rows.loc[METHODS["imkpl"].title]
+    assert f"accuracy {ours['accuracy %']:.1f} %" in told(page).replace("\\", "")
+    assert rows["columns used"].max() <= 4 and rows["fit seconds"].min() > 0
+    # Prototypes that mix cases are measured on the rows of the scores.
+    context = resolve(session_of(page).choice)
+    fitted = METHODS["imkpl"].estimator(METHODS["imkpl"].defaults())
+    fitted.fit(*context.data.of("train"))
+    X, y = context.data.of("validation")
+    measured = measures_of_prototypes(
+        fitted.model_, X, np.searchsorted(fitted.classes_, y)
+    )
+    assert len(measured) == 2
+    for name, values in measured.items():
+        assert ours[name] == pytest.approx(np.nanmean(values))
+        assert rows[name].notna().sum() == 1
+    other = settled(opened({"data": "iris"}, "compare.py"))
+    assert not {*measured} & {*overview(other)}
 
 
 def test_settings_of_explore_are_taken_and_said():

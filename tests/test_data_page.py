@@ -66,6 +66,9 @@ def test_every_data_set_that_a_method_can_learn(key):
     sound(picker.select(key).run())
     assert choice(page).data == key
     assert int(facts(page)["Training"].replace(",", "")) > 0
+    if "Matrices" in facts(page):
+        assert not page.data_editor  # the columns of matrices have no roles to change
+        return
     names = page.data_editor[0].value["column"]
     assert len(names) == int(facts(page)["Features"]) + 1
 

@@ -2,18 +2,30 @@
 
 import json
 import math
+import time
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from sklearn.svm import SVC
 
-from pages.state import lesson_files, lesson_run, table_store
+from pages.state import lesson_files, lesson_readouts, table_store
+from pages.state.choice import Choice
+from pages.state.context import resolve
 from pages.state.lesson_files import FORMAT, Lesson
 from pages.state.lesson_run import Run
-from smpcore import SmpcoreError
+from pages.state.session import Live
+from pages.ui.glossary import define
+from pages.work.lesson_measures import MEASURES, Fitted, measured
+from smpcore import SMPClassifier, SmpcoreError
+from smpcore.papers import PRINTED
 from tests.app import kernels, opened, said, session_of, sound
 from tests.test_live import Browser
 
 fixtures = (kernels,)
+PAGES = Path(__file__).parents[1] / "pages"
 pytestmark = pytest.mark.usefixtures("kernels")
 SHIPPED = {
     name: lesson
@@ -44,7 +56,7 @@ def drawing(**changes) -> dict:
 QUESTION = {"text": "How many?", "reveal": "So many."}
 NUMBER = QUESTION | {"number": {"measure": "prototypes"}}
 REFUSED = [
-    (lesson_with() | {"script": "import os"}, "'script' was unexpected"),
+    (lesson_with() | {"script": "import os"}, "'script' was unexpected.*; remove it"),
     (lesson_with(onload="x"), "“steps: 1”.*'onload' was unexpected"),
     (lesson_with(text="<script>alert(1)</script>"), "steps: 1: text”.*without HTML"),
     (lesson_with(title="<img src=x>"), "steps: 1: title”.*without HTML"),
@@ -52,7 +64,7 @@ REFUSED = [
     (lesson_with() | {"minutes": 1000}, "minutes”: 1000 is greater than the maximum"),
     (lesson_with() | {"format": "x"}, "format should be"),
     (lesson_with() | {"steps": []}, "“steps”"),
-    (lesson_with(state={"method": "forest"}), "step 1 .*unknown method"),
+    (lesson_with(state={"method": "forest"}), "step 1 .*unknown method, not smp,"),
     (lesson_with(state={"data": "mnist-on-mars"}), "step 1 .*unknown data set"),
     (lesson_with(state={"data": "circles", "lam": "900"}), "step 1 .* 10.0 is nearest"),
     (lesson_with(state={"data": "circles", "wheels": "4"}), "step 1 .*wheels"),
@@ -144,6 +156,10 @@ def step_through(app, run, number):
         right = run.right_choices(found)
         assert len(right) == 1, step["title"]
         control(app, "radio", key).set_value(right[0])
+    elif run.asks_place:
+        assert control(app, "button", f"{key}_sent").disabled
+        run.mark = run.places[number][0]
+        app.run()
     else:
         value = run.right_number(found)
         assert math.isfinite(value)
@@ -151,8 +167,9 @@ def step_through(app, run, number):
     control(app, "button", f"{key}_sent").click().run()
     sound(app)
     assert run.answers[number] is not None
-    assert "as predicted" in " ".join(box.value for box in app.success)
-    text = lesson_run.filled(question["reveal"], found)
+    right = "Your mark is 0 away" if run.asks_place else "as predicted"
+    assert right in " ".join(box.value for box in app.success)
+    text = lesson_readouts.filled(question["reveal"], found)
     assert text in "".join(m.value for m in app.markdown).replace("\\", "")
 
 
@@ -177,8 +194,6 @@ def test_numbers_are_hidden_and_controls_locked_until_the_answer():
         answer = browser.send(kind, **more)
         assert "Locked in this step" in answer["notices"][0]["text"]
         assert browser.choice == before
-    steps = browser.send("steps", want=[0, 1])["steps"]
-    assert [picture["readouts"] for picture in steps] == [[]] * len(steps)
     run.answers[0] = 5
     shown = browser.post(None)
     assert shown["picture"]["readouts"]
@@ -209,27 +224,54 @@ def test_an_uploaded_lesson_is_listed_for_this_visit_only():
     assert "Mine" not in " ".join(text.value for text in other.markdown)
 
 
+def described(app, kind, **texts):
+    """Fill in the editor's form and save the step."""
+    fields = {"Title of the step": "First", "Question or task": "How many?"}
+    fields["What is said after the answer"] = "So many."
+    for field in app.text_input:
+        if field.label in fields:
+            field.set_value(fields[field.label])
+    app.text_area[0].set_value(texts.get("text", "Look."))
+    step_kind = next(r for r in app.radio if r.label == "The step has")
+    step_kind.set_value(step_kind.options[kind])
+    saving = next(b for b in app.button if b.label == "Save this state as a step")
+    return sound(saving.click().run())
+
+
 def test_what_explore_shows_becomes_a_step():
     app = opened({"data": "circles", "lam": "0.02"}, "lessons.py")
-    labels = {"Title of the step": "First", "Question or task": "How many?"}
-    labels["What is said after the answer"] = "So many."
-    for field in [*app.text_input, *app.text_area]:
-        if field.label in labels:
-            field.set_value(labels[field.label])
-    app.text_area[0].set_value("Look.")
-    step_kind = next(r for r in app.radio if r.label == "The step has")
-    step_kind.set_value(step_kind.options[1])
-    saving = next(b for b in app.button if b.label == "Save this state as a step")
-    sound(saving.click().run())
+    described(app, 1)
     assert not app.error
-    (step,) = session_of(app).lesson_steps
+    (step,) = session_of(app).lesson_draft.steps
     assert step["state"] == {"data": "circles", "lam": "0.02"}
-    assert step["question"]["number"]["of"] == "before"
-    app.text_area[0].set_value("<b>Look</b>")
-    saving = next(b for b in app.button if b.label == "Save this state as a step")
-    sound(saving.click().run())
+    assert "then" not in step["question"] and "free" not in step
+    described(app, 1, text="<b>Look</b>")
     assert "without HTML" in app.error[0].value.replace("\\", "")
-    assert len(session_of(app).lesson_steps) == 1
+    assert len(session_of(app).lesson_draft.steps) == 1
+
+
+def test_what_changes_after_begin_is_what_the_answer_changes():
+    app = opened({"data": "circles", "lam": "0.02"}, "lessons.py")
+    control(app, "button", "lesson_begin").click().run()
+    assert "The step begins with: data=circles, lam=0.02" in said(app)
+    visit = session_of(app)
+    visit.choice = replace(visit.choice, values={})  # λ is at its default again
+    described(app.run(), 0)
+    assert "Only the answer to a question" in app.error[0].value
+    described(app, 1)
+    assert not app.error
+    (step,) = visit.lesson_draft.steps
+    assert step["state"] == {"data": "circles", "lam": "0.02"}
+    assert step["question"]["then"] == {"lam": "0.003"} and step["free"] == ["lam"]
+    assert step["question"]["number"]["of"] == "after"
+    run = Run(read(lesson_with() | {"steps": [step]}), visit.choice)
+    assert run.choice_of("before").values["lam"] == 0.02
+    assert run.choice_of("after").values["lam"] == 0.003
+    control(app, "button", "lesson_begin").click().run()
+    visit.choice = replace(visit.choice, method="smallk", values={})
+    described(app.run(), 1)
+    assert "not data or method" in app.error[0].value
+    assert len(visit.lesson_draft.steps) == 1
 
 
 #: Values that fulfil a lesson's task.
@@ -237,7 +279,8 @@ SOLUTIONS = {
     ("01-several-prototypes.json", 1): {"n_prototypes": 3},
     ("02-fusion.json", 2): {"n_prototypes": 4, "lam": 0.02},
     ("03-sparsity.json", 1): {"mu": 0.01},
-    ("06-invented-cases.json", 1): {"n_prototypes": 3},
+    ("05-local-optima.json", 1): {"temperature": 10.0},
+    ("06-invented-cases.json", 2): {"n_prototypes": 3},
 }
 
 
@@ -291,6 +334,82 @@ def test_every_task_is_fulfilled_by_values_that_its_step_leaves_free():
         assert [box.value for box in app.success] == ["Done."]
 
 
+def test_the_two_outliers_move_the_border():
+    """Test rows would be erased without any effect."""
+    step = SHIPPED["10-to-a-chip.json"].steps[0]
+    dataset, parts = lesson_files.points_of(step)
+    X, y = dataset.frame[dataset.feature_columns].to_numpy(float), dataset.y
+    outliers = np.flatnonzero((X[:, 0] > 1.0) & (y == y[X[:, 0].argmin()]))
+    assert len(outliers) == 2 and set(outliers) <= set(parts.train)
+    nodes = np.stack(np.meshgrid(*[np.linspace(a, b, 80) for a, b in WINDOW]), -1)
+    with_, without = (
+        SMPClassifier().fit(X[rows], y[rows]).predict(nodes.reshape(-1, 2))
+        for rows in (parts.train, np.setdiff1d(parts.train, outliers))
+    )
+    # measured: 6.6 % of the window; 2.5 % when one of them was a test row
+    assert (with_ != without).mean() > 0.05
+
+
+WINDOW = ((-3.0, 2.6), (-1.0, 2.0))
+
+
+def test_a_local_optimum_is_certified_and_far_from_the_best():
+    run = session_of(started(SHIPPED["05-local-optima.json"])).lesson
+    before, after = (run.readouts()[moment] for moment in ("before", "after"))
+    assert before["objective"] > 1.2 * after["objective"]
+    assert max(before["gap"], after["gap"]) < 1
+    assert before["prototypes"] == after["prototypes"]
+    assert before["training_accuracy"] < after["training_accuracy"] - 10
+
+
+def test_read_outs_of_the_printed_algorithm_are_those_of_its_last_state():
+    context = resolve(Choice(data="moons", method="smp", values={"lam": 0.12}))
+    request = context.data, context.method.key, context.values
+    fitted = context.fit().finished()
+    plain = measured(Fitted(*request, fitted))
+    assert not [name for name in plain if name.startswith("printed")]
+    estimator = context.method.estimator(context.values, "classification")
+    last = PRINTED["smp"](estimator, context.problem(), start=fitted.start_)[-1]
+    assert len(np.unique(last.model.weights, axis=0)) == 4
+    text = "printed_objective printed_prototypes printed_iterations"
+    more = measured(Fitted(*request, fitted), text)
+    assert {name: more[name] for name in more if name not in plain} == {
+        "printed_objective": last.objective,
+        "printed_prototypes": 4,
+        "printed_iterations": 200,
+    }
+
+
+def test_equal_prototypes_of_the_printed_algorithm_count_once():
+    context = resolve(Choice(data="moons", method="smp"))
+    estimator = context.method.estimator(context.values, "classification")
+    (start,) = PRINTED["smp"](estimator, context.problem(), n_steps=0)
+    fitted = SimpleNamespace(printed=start)  # all weights are 0
+    assert MEASURES["printed_prototypes"].of(fitted) == 2
+
+
+def test_without_a_printed_algorithm_its_read_outs_are_none():
+    context = resolve(Choice(data="iris", method="smallk"))
+    request = context.data, context.method.key, context.values
+    fitted = Fitted(*request, context.fit().finished())
+    found = measured(fitted, "printed_objective")
+    assert MEASURES["printed_objective"].text(found["printed_objective"]) == "none"
+
+
+def test_support_vectors_are_those_of_the_comparison():
+    context = resolve(Choice(data="moons"))
+    request = context.data, context.method.key, context.values
+    fitted = Fitted(*request, context.fit().finished())
+    found = measured(fitted, "support_vectors svm_accuracy")
+    X, y = context.data.of("train")
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    svm = SVC().fit(scaled, y)
+    assert found["support_vectors"] == len(svm.support_)
+    X_new, y_new = context.data.of("validation")
+    right = svm.predict((X_new - X.mean(axis=0)) / X.std(axis=0)) == y_new
+    assert found["svm_accuracy"] == pytest.approx(100 * right.mean())
+
+
 def last(run):
     return run.at == len(run.lesson.steps) - 1
 
@@ -307,3 +426,152 @@ def test_every_step_of_a_lesson_is_reached_by_right_answers(name):
     control(app, "button", "lesson_leave").click().run()
     assert session_of(sound(app)).lesson is None
     assert session_of(app).choice.data == "moons"
+
+
+@pytest.mark.parametrize("page", sorted(path.name for path in PAGES.glob("*.py")))
+def test_only_the_lesson_stays_open_during_a_question(page):
+    app = started(SHIPPED["02-fusion.json"])
+    sound(app.switch_page(f"pages/{page}").run())
+    stays = page in ("explore.py", "lessons.py")
+    assert ("is closed until the question" in said(app)) == (not stays)
+    session_of(app).lesson.answers[0] = 5.0
+    assert "is closed until" not in said(sound(app.run()))
+
+
+def test_the_steps_of_the_fit_are_not_sent_during_a_question():
+    browser = Browser()
+    visit = session_of(browser.app)
+    visit.lesson = run = Run(SHIPPED["02-fusion.json"], visit.choice)
+    shown = browser.send("steps", want=[0, 1])
+    assert shown["trace"] is None and shown["steps"] == []
+    assert shown["job"] is None and shown["printed"] is None
+    run.answers[0] = 5
+    until_steps(browser)
+
+
+def until_steps(browser):
+    for _ in range(100):
+        shown = browser.send("steps", want=[0, 1])
+        if shown["trace"]:
+            assert len(shown["steps"]) == 2
+            return
+        time.sleep(0.1)
+    raise AssertionError("no steps after the answer")
+
+
+def test_terms_of_a_lesson_are_explained_on_hover():
+    app = started(SHIPPED["04-certificates.json"])
+    run = session_of(app).lesson
+    run.answers[0] = 0
+    app.run()
+    helps = {metric.label: metric.proto.help for metric in sound(app).metric}
+    assert helps["Optimality gap"] == define("Optimality gap")
+    assert helps["Objective"] == define("Objective")
+
+
+def test_a_number_out_of_all_range_is_no_answer():
+    app = started(SHIPPED["02-fusion.json"])
+    key = "lesson_answer_0"
+    control(app, "number_input", key).set_value(1e300)
+    control(app, "button", f"{key}_sent").click().run()
+    assert session_of(sound(app)).lesson.is_open_question
+
+
+def test_a_question_hides_downloads_and_convergence():
+    app = started(SHIPPED["02-fusion.json"])
+    keys = {one.key for one in (*app.button, *app.toggle)}
+    assert not keys & {"qr", "show_convergence", "pin"}
+    session_of(app).lesson.answers[0] = 5.0
+    keys = {one.key for one in (*app.run().button, *app.toggle)}
+    assert {"qr", "show_convergence"} <= keys
+
+
+def test_a_link_opens_a_lesson_at_its_step():
+    app = opened({"lesson": "02-fusion.json", "step": "2"})
+    run = session_of(app).lesson
+    assert (run.name, run.at) == ("02-fusion.json", 1)
+    assert session_of(app).choice.data == "circles"
+    assert app.query_params["lesson"] == "02-fusion.json"
+    assert app.query_params["step"] == "2"
+    control(app, "button", "lesson_leave").click().run()
+    assert "lesson" not in sound(app).query_params
+
+
+@pytest.mark.parametrize(
+    ("link", "words"),
+    [
+        ({"lesson": "../../secret"}, "not on this server"),
+        ({"lesson": "02-fusion.json", "step": "9"}, "step should be from 1 to 3"),
+        ({"lesson": "02-fusion.json", "step": "-1"}, "step should be from 1 to 3"),
+        ({"step": "2"}, "not on this server"),
+    ],
+)
+def test_a_wrong_link_to_a_lesson_is_a_sentence(link, words):
+    app = opened(link)
+    assert session_of(app).lesson is None
+    payload = app.get("bidi_component")[0].proto.bytes.decode("utf-8", "replace")
+    assert words in payload
+
+
+PLACE = {"text": "Where?", "reveal": "There.", "then": {"n_prototypes": "3"}}
+PLACE |= {"point": {"of": "change", "within": 0.4}}
+CASES = {"data": "moons", "method": "supersparse", "n_prototypes": "2"}
+
+
+def asked_for_a_place(**state):
+    browser = Browser()
+    visit = session_of(browser.app)
+    run = Run(read(lesson_with(state=CASES | state, question=PLACE)), visit.choice)
+    visit.lesson, visit.choice = run, run.choice_of("before")
+    return browser, run
+
+
+def test_a_place_is_marked_by_a_message_and_compared_after_the_answer():
+    browser, run = asked_for_a_place()
+    assert browser.post(None)["mark"] == {"open": True, "at": None, "found": []}
+    before = browser.choice
+    shown = browser.send("edit", op="mark", x=0.5, y=-0.25)
+    assert shown["mark"] == {"open": True, "at": [0.5, -0.25], "found": []}
+    assert not shown["notices"] and browser.choice == before
+    run.answers[0] = run.mark
+    shown = browser.post(None)
+    old, new = (
+        resolve(run.choice_of(moment)).fit().finished().model_.prototypes
+        for moment in ("before", "after")
+    )
+    far = [min(np.hypot(*(place - one)) for one in old) for place in new]
+    assert shown["mark"]["at"] == [0.5, -0.25] and not shown["mark"]["open"]
+    assert shown["mark"]["found"] == [new[int(np.argmax(far))].tolist()]
+    moved = browser.send("edit", op="mark", x=9.0, y=9.0)
+    assert moved["mark"]["at"] == [0.5, -0.25]  # an answer stays
+
+
+@pytest.mark.parametrize("place", [{"x": None, "y": 0.0}, {"x": 1e200, "y": 0.0}])
+def test_a_mark_that_is_no_place_is_not_kept(place):
+    browser, run = asked_for_a_place()
+    assert browser.send("edit", op="mark", **place)["mark"]["at"] is None
+    assert run.mark is None
+
+
+def test_a_direction_has_no_place():
+    browser, run = asked_for_a_place(method="smp")
+    run.answers[0] = [0.0, 0.0]
+    assert browser.post(None)["mark"]["found"] == []
+    assert not run.is_right(run.readouts())
+
+
+def test_a_mark_outside_a_lesson_changes_nothing():
+    browser = Browser()
+    before = browser.choice
+    browser.send("edit", op="mark", x=0.0, y=0.0)
+    assert browser.choice == before
+
+
+def test_a_request_that_comes_with_a_new_step_gets_its_picture():
+    """The browser asks for more of a picture while Next is pressed: one run of both."""
+    browser = Browser()
+    visit = session_of(browser.app)
+    visit.lesson = Run(SHIPPED["02-fusion.json"], visit.choice)
+    visit.live = Live()  # what a step begins with
+    shown = browser.send("knots", want=[0])
+    assert shown["kind"] == "full" and shown["picture"]["readouts"] == []

@@ -267,3 +267,23 @@ def test_cases_of_images_come_with_their_pixels_unless_they_are_too_many(monkeyp
     np.testing.assert_array_equal(cases["pixels"][0, 0], (255 * first / 16).astype(int))
     monkeypatch.setattr(picture, "CASE_PIXELS", 100)
     assert picture._cases(fitted, [8, 8], data)["pixels"] is None
+
+
+def test_invented_cases_of_pictures_come_in_the_units_of_the_data():
+    browser = Browser(method="supersparse", data="digits")
+    shown = browser.last["picture"]["prototypes"]
+    context = resolve(browser.choice)
+    model = context.model()
+    np.testing.assert_allclose(shown["weights"], model.prototypes, rtol=1e-6, atol=1e-5)
+    X, _ = context.data.of("train")
+    assert shown["range"] == [X.min(), X.max()] == [0, 16]
+    assert "0 (white) to 16 (black)" in shown["caption"]
+
+
+def test_invented_cases_of_a_table_come_in_standard_deviations():
+    browser = Browser(method="supersparse", data="iris")
+    shown = browser.last["picture"]["prototypes"]
+    anchors = resolve(browser.choice).model().anchors
+    np.testing.assert_allclose(shown["weights"], anchors, rtol=1e-6)
+    assert "range" not in shown
+    assert "standard deviations from the training mean" in shown["caption"]

@@ -68,7 +68,7 @@ def test_what_only_classes_have_is_left_out_and_it_is_said():
     names = [c["name"] for c in browser.last["controls"]]
     assert "class_weight" not in names
     options = [o["value"] for o in _control(browser, "target")["options"]]
-    assert options == ["labels", "ridge", "lasso"]
+    assert options == ["labels", "ridge", "lasso", "svr"]
     browser.drag(target="ridge", release=True)
     assert _fitted(browser).target == "ridge"
     browser.drag(data="moons", release=True)

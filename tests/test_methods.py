@@ -67,6 +67,7 @@ def _settings(method, problem):
             ends = [True, False]
         elif param.scale == "choice":
             ends = [value for value, _ in param.options]
+            ends = [value for value in ends if value not in param.series_options]
         elif param.scale == "class":
             ends = [None]
         else:
@@ -227,3 +228,36 @@ def test_numbers_out_of_range_are_clipped():
     assert param.clean("1e99") == 1.0
     assert param.clean("-3") == 0.0
     assert Param("p", "p", "int", 1, 6).clean("2.6") == 3
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_the_terms_of_a_method_name_its_controls(method):
+    assert 2 <= len(method.terms) <= 5
+    labels = {param.name: param.label for param in method.params}
+    for term in method.terms:
+        for name in term.params:
+            symbol = labels[name][0]
+            # κ weighs its term by way of ρ, which is calibrated from it.
+            assert symbol in term.formula or symbol == "κ", (term, name)
+    named = {name for term in method.terms for name in term.params}
+    usual = [param for param in method.params if not param.advanced]
+    greek = {param.name for param in usual if "α" <= param.label[0] <= "ω"}
+    # γ belongs to the similarity, which is no term.
+    assert greek - named <= {"gamma"}, method.key
+
+
+@pytest.mark.parametrize("task", DATA)
+def test_another_seed_restarts_the_fit_on_the_same_rows(task):
+    for method in METHODS.values():
+        if task not in method.estimators:
+            continue
+        values = method.defaults(task)
+        if "start" in values:  # the best of several is often none of the random ones
+            values["start"] = "kmeans"
+        ends = [
+            method.estimator(values | {"random_state": seed}, task).fit(*rows_of(task))
+            for seed in range(4)
+        ]
+        differ = {end.objective_ for end in ends}
+        has_seed = any(p.name == "random_state" for p in method.controls(task))
+        assert (len(differ) > 1) == has_seed, method.key

@@ -21,7 +21,7 @@ from pages.state.session import Session
 from pages.ui import exports
 from pages.work import cache, fits
 from pages.work.memo import pairs
-from smpcore import METHODS, Dataset, prepare, split
+from smpcore import METHODS, Dataset, load_dataset, prepare, split
 from smpcore.codegen import model_id
 from smpcore.datasets import make_dataset
 from smpcore.evaluation import match_prototypes
@@ -68,6 +68,28 @@ def test_every_method_is_shown_on_every_kind_of_data(method, data):
         if section == "Why this prediction":
             assert "Prediction: " in words(page)
             assert "would change from" in words(page)
+
+
+def test_fused_prototypes_name_what_they_were_merged_from():
+    query = {"data": "iris", "lam": "0.1", "n_prototypes": "3", "start": "kmeans"}
+    page = at("All", query)
+    table = page.dataframe[0].value
+    fused = table[table["merged"] > 1]
+    assert len(fused) and len(table) < 9
+    for line in fused.itertuples():
+        parts = re.findall(r"(\d+) \((\d+) rows?\)", table["merged from"][line.Index])
+        assert len(parts) == line.merged
+    tied = re.findall(r"\((\d+) rows?\)", " ".join(table["merged from"]))
+    alone = table[table["merged"] == 1]
+    assert (alone["merged from"] == "").all()
+    n_rows = len(split(load_dataset("iris")).train)
+    assert sum(map(int, tied)) <= n_rows
+    assert len(alone) or sum(map(int, tied)) == n_rows
+    page.segmented_control(key="prototypes_section").set_value("One by one").run()
+    assert "equal prototypes of the fit" in words(page)
+    # one prototype of each class: there is nothing to merge
+    apart = at("All", {"data": "iris", "n_prototypes": "1"})
+    assert "merged from" not in apart.dataframe[0].value
 
 
 def test_an_edited_row_is_answered_anew():

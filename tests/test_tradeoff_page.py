@@ -154,8 +154,18 @@ def test_no_method_at_all_leaves_the_baselines():
     app = _open({"data": "iris"})
     app.multiselect[0].set_value([]).run()
     app = _finished(app)
-    app.toggle(key="sweep_baselines").set_value(False).run()
+    app.button_group(key="sweep_groups").set_value([]).run()
     assert not app.exception and not app.get("plotly_chart")
+
+
+def test_selected_prototypes_are_swept_when_asked_for():
+    app = _open({"data": "iris"})
+    app.multiselect[0].set_value([]).run()
+    app.button_group(key="sweep_groups").set_value(["selected"]).run()
+    app = _finished(app)
+    models = " ".join(app.dataframe[0].value["Model"])
+    assert "SVM-red: n_prototypes = 3" in models and "PS-border" in models
+    assert "RBF-SVM" not in models
 
 
 def _found(
@@ -186,7 +196,7 @@ def _found(
 
 def _asked() -> sweeps.SweepRequest:
     data = resolve(Choice(data="iris")).data
-    return sweeps.SweepRequest(data, {}, "balanced_accuracy", "n_nonzeros", 5, False)
+    return sweeps.SweepRequest(data, {}, "balanced_accuracy", "n_nonzeros", 5, ())
 
 
 def test_a_smaller_baseline_is_named_and_so_is_one_without_a_point():
@@ -198,7 +208,7 @@ def test_a_smaller_baseline_is_named_and_so_is_one_without_a_point():
     remarks = charts.as_table(found, _asked())["Remarks"]
     assert sum(f"dominated by baseline {title}" in remark for remark in remarks) == 1
     assert charts.rivals(_found([1.0], 4).points) == ""
-    asked = dataclasses.replace(_asked(), baselines=True)
+    asked = dataclasses.replace(_asked(), groups=("usual",))
     late = charts.unfinished(found, asked)
     for walk in baseline_paths("classification"):
         assert (title_of(walk.key) in late) == (walk.key != path.key)

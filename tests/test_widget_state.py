@@ -19,7 +19,7 @@ def _told_trade_off(page):
     page.selectbox(key="sweep_score_classification").select("accuracy").run()
     page.selectbox(key="sweep_size").select("flash_bytes").run()
     page.number_input(key="sweep_folds").set_value(3).run()
-    page.toggle(key="sweep_baselines").set_value(False).run()
+    page.button_group(key="sweep_groups").set_value(["selected"]).run()
     page.multiselect[0].set_value(["smallk", "imkpl"]).run()
     return sound(page)
 
@@ -29,7 +29,7 @@ def _says_trade_off(page):
         page.selectbox(key="sweep_score_classification").value,
         page.selectbox(key="sweep_size").value,
         page.number_input(key="sweep_folds").value,
-        page.toggle(key="sweep_baselines").value,
+        page.button_group(key="sweep_groups").value,
         page.multiselect[0].value,
     )
 
@@ -102,14 +102,14 @@ def test_controls_begin_where_a_link_says():
     # Not only set there: a browser may miss the picture in which they are set.
     page = _told_trade_off(opened({"data": "iris"}, "tradeoff.py"))
     page = opened(dict(page.query_params), "tradeoff.py")
-    assert page.toggle(key="sweep_baselines").proto.default is False
+    assert page.button_group(key="sweep_groups").proto.default == [1]
     assert page.number_input(key="sweep_folds").proto.default == 3
     size = page.selectbox(key="sweep_size").proto
     assert size.options[size.default] == "Flash bytes, float32"
     methods = page.multiselect[0].proto
     chosen = [methods.options[place] for place in methods.default]
     assert chosen == [METHODS[key].title for key in ("smallk", "imkpl")]
-    elements = page.toggle, page.number_input, page.selectbox
+    elements = page.button_group, page.number_input, page.selectbox
     assert not any(element.proto.set_value for kind in elements for element in kind)
 
 
@@ -119,7 +119,7 @@ def test_a_link_cannot_say_what_a_control_cannot(text):
         "sweep_score_classification",
         "sweep_size",
         "sweep_folds",
-        "sweep_baselines",
+        *["sweep_groups"] * bool(text),  # none is a choice, too
     )
     start = _says_trade_off(opened({"data": "iris"}, "tradeoff.py"))
     page = opened({"data": "iris"} | {f"p.{key}": text for key in keys}, "tradeoff.py")

@@ -46,6 +46,13 @@ export function el(tag, attributes = {}, ...children) {
   return node;
 }
 
+/** A button with a name that says more than its text. */
+export function button(text, name, act) {
+  const node = el("button", { type: "button", "aria-label": name, title: name }, text);
+  node.addEventListener("click", act);
+  return node;
+}
+
 /** Change text only when it differs: live regions speak only news. */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;

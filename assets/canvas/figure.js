@@ -5,8 +5,10 @@
  * the trigger "msg". Knots of a solved path are kept here and painted without a message.
  */
 
+import { Codes } from "./codes.js";
 import { Controls, nearestIndex } from "./controls.js";
 import { el } from "./elements.js";
+import { Formula } from "./formula.js";
 import { Hand } from "./hand.js";
 import { readTheme } from "./marks.js";
 import { BACKGROUND, Messenger } from "./messages.js";
@@ -23,6 +25,7 @@ import { Strip } from "./strip.js";
 const CHUNK = 8; // knots asked for at a time
 const NARROW = 640; // px: less is one column, as in figure.css
 const LEAVING_MS = 3_000; // that another page takes at most until it is there
+const BACK_MS = 1_000; // that the browser's Back takes at most to the server
 const POLL = 400; // ms between two looks at a fit that takes long
 
 /** What a picture of this scene holds: regions, a surface or a curve. */
@@ -32,15 +35,12 @@ const kindOf = (scene) => (scene?.target ? `${scene.target.curve}` : "regions");
 class LiveFigure {
   constructor(host) {
     this.leaving = 0; // until when nothing is sent
-    this.stopper = new AbortController();
-    this.signal = this.stopper.signal;
+    ({ signal: this.signal } = this.stopper = new AbortController());
     this.knots = new Map(); // index on the path -> picture
     this.touched = new Map(); // control -> number of the message that carries its value
     this.dirty = new Set();
-    this.answered = 0;
-    this.paints = 0;
-    this.root = el("div", { class: "spe" });
-    host.append(this.root);
+    Object.assign(this, { answered: 0, paints: 0 });
+    host.append((this.root = el("div", { class: "spe" })));
     this.theme = readTheme(this.root);
     const stale = (yes) => this.root.classList.toggle("stale", yes);
     const askAgain = () => {
@@ -51,14 +51,14 @@ class LiveFigure {
     this.messenger = new Messenger((message) => this.post(message), stale, askAgain);
     this.ruler = new Ruler();
     this.plot = new Plot(this);
+    this.codes = new Codes(this);
     this.hand = new Hand(this, this.plot);
     this.report = new Report(this);
     this.controls = new Controls(this);
     this.strip = new Strip(this);
     this.stepper = new Stepper(this);
     this.prototypes = new Prototypes(this);
-    this.present = new Present(this);
-    this.share = new Share(this);
+    Object.assign(this, { present: new Present(this), share: new Share(this), formula: new Formula(this) });
     this.build();
   }
 
@@ -70,7 +70,7 @@ class LiveFigure {
     hand.ends.append(this.present.button);
     this.stage = el("section", { class: "stage", "aria-label": "Figure" },
       hand.bar, plot.box, plot.keys, report.here, report.spoken, controls.scrubPlace, strip.canvas,
-      stepper.node, controls.methodPlace, report.legend, strip.legend,
+      stepper.node, controls.methodPlace, report.legend, strip.legend, this.formula.node,
       hand.flags, this.share.node);
     this.root.append(el("div", { class: "grid" }, this.stage, report.numbers, prototypes.node, report.twin));
     this.arrange(false);
@@ -88,6 +88,8 @@ class LiveFigure {
     document.addEventListener("click", ({ target }) => {
       if (target.closest?.("a[href]")) this.leaving = performance.now() + LEAVING_MS;
     }, { capture: true, signal: this.signal });
+    // Behind Back a message would take its place: Streamlit then forgets that it was Back.
+    window.addEventListener("popstate", () => (this.leaving = performance.now() + BACK_MS), { signal: this.signal });
     this.root.addEventListener("keydown", (event) => {
       // Letters typed into a field are not Streamlit's shortcuts.
       if (event.target.matches("input, select") && !event.ctrlKey && !event.metaKey) event.stopPropagation();
@@ -99,8 +101,7 @@ class LiveFigure {
     if (narrow === this.narrow) return;
     this.narrow = narrow;
     this.controls.arrange(narrow);
-    if (narrow) this.stage.append(this.controls.node);
-    else this.stage.after(this.controls.node);
+    this.stage[narrow ? "append" : "after"](this.controls.node);
   }
 
   /* -- what the server says -- */
@@ -130,18 +131,18 @@ class LiveFigure {
   }
 
   take(header) {
+    this.formula.take(header.terms);
     this.list = header.controls ?? this.list; // a refusal brings none: what was valid stands again
-    for (const knot of header.knots ?? []) this.keep(knot, knot.knot);
+    header.knots?.forEach((knot) => this.keep(knot, knot.knot));
     if (this.list) this.controls.update(this.list, (name) => this.touched.has(name));
     if (header.kind === "steps") return this.stepper.receive(header);
     if (header.picture || header.kind === "notice") this.stepper.close();
     if (header.kind === "notice") this.chain = this.shown?.chain;
-    if (header.picture) this.accept(header.picture);
+    if (header.picture) this.accept(header.picture, header.mark);
     const method = this.list?.find(({ name }) => name === "method")?.value;
     if (method !== this.method) this.ruler.reset();
     if (method !== this.method) this.strip.past = []; // another method's curve says nothing here
-    this.method = method;
-    // Too large a table for previews: a drag is answered with the controls alone.
+    this.method = method; // too large a table for previews: a drag is answered with the controls alone
     if (header.kind !== "knots") this.delay(header.kind !== "notice" && !header.picture && !header.job);
     if (header.kind === "knots") this.asked = header.knots.length ? null : this.asked;
     else this.job = header.job;
@@ -172,11 +173,12 @@ class LiveFigure {
   }
 
   /** Take an answer's picture, unless the scrub is already past it. */
-  accept(picture) {
+  accept(picture, mark) {
     const { scrub } = this.controls;
     if (picture.chain !== this.chain) this.forget(picture.chain);
     const index = this.path ? nearestIndex(this.path.values, picture.value) : -1;
     if (picture.canonical && this.path?.values[index] === picture.value) this.keep(picture, index);
+    this.plot.lesson.follow(this.scene, this.shown, picture, mark);
     const local = scrub?.active && this.knots.get(Number(scrub.range.value));
     this.shown = local || picture;
     this.settled = picture.canonical && !scrub?.active;
@@ -233,6 +235,7 @@ class LiveFigure {
     this.stepper.close(); // its states are those of the fit before
     this.asked = null; // the server drops a request for knots when something else comes
     for (const name of Object.keys(message.values ?? {})) this.touched.set(name, Infinity);
+    if (message.kind !== "set" || Object.keys(message.values).length) this.plot.lesson.ghost.clear();
     this.messenger.send(message);
   }
 
@@ -250,6 +253,7 @@ class LiveFigure {
 
   change(name, value, dragging) {
     if (name !== this.path?.param) this.forget();
+    this.formula.touch(name);
     this.send({ kind: "set", values: { [name]: value }, dragging });
   }
 
@@ -270,6 +274,7 @@ class LiveFigure {
   scrub(value, dragging) {
     const knot = this.knots.get(nearestIndex(this.path.values, value));
     this.stepper.close();
+    this.formula.touch(this.path.param);
     if (knot) {
       this.shown = knot;
       this.settled = !dragging;
@@ -280,8 +285,7 @@ class LiveFigure {
 
   /** Ask for the nearest missing knots while nothing else is going on. */
   fetchKnots() {
-    const { path, shown, messenger } = this;
-    const { scrub } = this.controls;
+    const { path, shown, messenger, controls: { scrub } } = this;
     if (!path || !this.chain || this.job || this.stepper.isOpen || messenger.flight || messenger.busy) return;
     if (!shown?.canonical || scrub?.active) return;
     if (this.asked?.length) return; // the server did not give these: it will not give them now
@@ -318,7 +322,10 @@ class LiveFigure {
   draw(shown, dirty) {
     if (this.lacksTies(shown)) this.fetchTies();
     const coarse = Boolean(this.controls.scrub?.active) || !shown.canonical;
-    if (dirty.has("picture") || dirty.has("view")) this.plot.paint(shown, coarse);
+    if (dirty.has("picture") || dirty.has("view")) {
+      this.plot.paint(shown, coarse);
+      this.codes.paint();
+    }
     this.strip.paint(shown);
     this.stepper.paint();
     if (dirty.has("picture")) {

@@ -1,18 +1,12 @@
 /** The visitor's hand on the figure: tools, pointer, touch, wheel, keyboard. */
 
-import { clamp, el, keepChildren, say, setText } from "./elements.js";
+import { button, clamp, el, keepChildren, say, setText } from "./elements.js";
 
-const TOOLS = { look: "Look", add: "Add", spray: "Spray", move: "Move", erase: "Erase" };
+const TOOLS = { look: "Look", add: "Add", spray: "Spray", outliers: "Outliers", move: "Move", erase: "Erase" };
 const BROOM = 9; // px: how near a sweep passes the points that it erases
 const CLOUD = 20; // px: how far around the pointer a spray reaches
+const BESIDE = 6; // px: how far two outliers lie from their middle
 const STEP = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-
-/** A button with a name. */
-function button(text, name, act) {
-  const node = el("button", { type: "button", "aria-label": name, title: name }, text);
-  node.addEventListener("click", act);
-  return node;
-}
 
 /** Turns gestures and keys into movements of the window, edits and readings. */
 export class Hand {
@@ -28,14 +22,15 @@ export class Hand {
   build() {
     const { plot } = this;
     this.tools = Object.entries(TOOLS).map(([tool, text]) => {
-      const node = button(text, `${text} (tool)`, () => this.take(tool));
+      const name = tool === "outliers" ? "Two outliers of the chosen class" : text;
+      const node = button(text, `${name} (tool)`, () => this.take(tool));
       node.dataset.tool = tool;
       return node;
     });
     this.classes = el("select", { "aria-label": "Class of added points" });
     this.classes.addEventListener("change", () => {
       this.label = this.classes.selectedIndex;
-      if (this.tool !== "spray") this.take("add");
+      if (!["spray", "outliers"].includes(this.tool)) this.take("add");
     });
     this.value = el("input", { type: "text", inputmode: "decimal", class: "value", "aria-label": "Value of added points", hidden: true });
     this.value.addEventListener("change", () => {
@@ -136,6 +131,12 @@ export class Hand {
     this.app.schedule("view");
   }
 
+  /** Two training rows beside each other, far from others of their class: one step to undo. */
+  outliers(place) {
+    const { area, view } = this.plot;
+    this.app.edit({ op: "outliers", ...place, ...this.answer(place), dx: (BESIDE / area.w) * (view.x1 - view.x0) });
+  }
+
   /** Add several points around each place; a stroke is one step to undo. */
   spray(places, dragging) {
     const { area, view } = this.plot;
@@ -207,8 +208,10 @@ export class Hand {
 
   /** What Enter or a click does at a place with the tool in hand. */
   act(place, index) {
-    if (this.dragged) this.drag(place, false);
+    if (this.plot.lesson.guess.isOpen) this.app.edit({ op: "mark", ...place });
+    else if (this.dragged) this.drag(place, false);
     else if (this.tool === "add") this.add(place);
+    else if (this.tool === "outliers") this.outliers(place);
     else if (this.tool === "spray") this.spray([[place.x, place.y]], false);
     else if (this.tool === "erase") this.erase(index);
     else if (this.tool === "move" && index >= 0) this.dragged = this.pointAt(index);
@@ -366,7 +369,7 @@ export class Hand {
     else if (key === "+" || key === "=") plot.zoom(1.5);
     else if (key === "-") plot.zoom(1 / 1.5);
     else if (key === "0") plot.resetView();
-    else if (!editable) return;
+    else if (!editable && !plot.lesson.guess.isOpen) return;
     else if (key === "Enter" || key === " ") this.act(plot.cursor ?? plot.middle, plot.underCursor(40));
     else if (key === "Delete" || key === "Backspace") this.erase(plot.underCursor(1e4));
     else return;

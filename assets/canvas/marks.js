@@ -80,15 +80,20 @@ const SHAPES = [
   ring(6, 1.2), // hexagon
 ];
 
+/** A shape as a path that also knows what it is made of, for a pen that is no canvas. */
+function shaped(text, radius, turn = 0) {
+  const path = new Path2D();
+  path.addPath(new Path2D(text), new DOMMatrix().scale(radius).rotate(turn));
+  return Object.assign(path, { text, radius, turn });
+}
+
 /**
  * Draw a mark at the pen's origin: outline = true class, fill = predicted class.
  * Part 0 (training) is plain, 1 (validation) has a centre dot, 2 (test) an outer ring.
  */
 export function drawMark(pen, theme, { label, fill, part = 0, hollow = false, radius = 5 }) {
-  const path = new Path2D();
   const shape = label === UNKNOWN ? 0 : label % SHAPES.length;
-  const turn = shape === 5 ? 45 : 0;
-  path.addPath(new Path2D(SHAPES[shape]), new DOMMatrix().scale(radius).rotate(turn));
+  const path = shaped(SHAPES[shape], radius, shape === 5 ? 45 : 0);
   const inside = hollow ? theme.back : classColour(fill, theme);
   const contour = theme.dark ? [0, 0, 0] : [35, 35, 45];
   pen.lineJoin = "round";
@@ -147,8 +152,7 @@ const EDGE = 0.664; // of a star of radius 1 whose inner radius is 0.5
 
 /** Draw a star at the pen's origin: an invented case, with gaps where it lies off the data. */
 function drawStar(pen, theme, { label, off = false, radius }) {
-  const star = new Path2D();
-  star.addPath(new Path2D(ring(10, [1, 0.5])), new DOMMatrix().scale(radius));
+  const star = shaped(ring(10, [1, 0.5]), radius);
   pen.lineJoin = "round";
   pen.lineCap = "butt";
   pen.fillStyle = css(theme.back, off ? 0.7 : 1);
@@ -307,6 +311,30 @@ function drawTieIcon(pen, theme, size) {
   pen.stroke();
 }
 
+/** The cross of a marked place, for legends. */
+function drawCross(pen, theme, size) {
+  const far = size * 0.28;
+  pen.beginPath();
+  pen.moveTo(-far, -far);
+  pen.lineTo(far, far);
+  pen.moveTo(-far, far);
+  pen.lineTo(far, -far);
+  pen.lineWidth = 2;
+  pen.strokeStyle = css(theme.text);
+  pen.stroke();
+}
+
+/** A dashed line, for legends. */
+function drawDashes(pen, theme, size) {
+  pen.setLineDash([size * 0.25, size * 0.15]);
+  pen.beginPath();
+  pen.moveTo(-size * 0.45, 0);
+  pen.lineTo(size * 0.45, 0);
+  pen.lineWidth = 1.6;
+  pen.strokeStyle = css(theme.text);
+  pen.stroke();
+}
+
 /** A mark as a small picture for legends and headings. */
 export function markIcon(theme, spec, size = 18) {
   const canvas = el("canvas", { class: "icon", "aria-hidden": "true" });
@@ -318,6 +346,8 @@ export function markIcon(theme, spec, size = 18) {
   else if (spec.draw) spec.draw(pen, theme, { radius: size * 0.24, ...spec });
   else if (spec.arrow) drawArrowIcon(pen, theme, size);
   else if (spec.tie) drawTieIcon(pen, theme, size);
+  else if (spec.cross) drawCross(pen, theme, size);
+  else if (spec.dashed) drawDashes(pen, theme, size);
   else if (spec.way) drawWay(pen, theme, -size * 0.35, size * 0.2, size * 0.4, -size * 0.2);
   else drawMark(pen, theme, { fill: spec.label, radius: size * 0.27, ...spec });
   return canvas;

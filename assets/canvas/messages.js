@@ -50,9 +50,11 @@ export class Messenger {
     this.post(this.flight);
   }
 
-  /** The answer to `seq` has been painted. */
+  /** The answer to `seq` has been painted; 0: the page began anew, perhaps on another server. */
   answered(seq) {
-    if (!this.flight || seq < this.flight.seq) return;
+    if (!this.flight) return;
+    if (seq === 0 && !BACKGROUND.has(this.flight.kind)) return this.resend();
+    if (seq < this.flight.seq) return;
     this.flight = null;
     this.timers.forEach(clearTimeout);
     this.onStale(false);

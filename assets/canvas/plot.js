@@ -2,8 +2,11 @@
 
 import { drawHubs, drawInnerBorders, drawTies } from "./assignments.js";
 import { clamp, el, newId, say, setText, sized, ticks } from "./elements.js";
+import { frameOf } from "./ghost.js";
+import { LessonLayer } from "./lesson.js";
 import { FLAT, TINTS, classColour, css, drawArrows, drawMark, drawStars, drawTargets, mix, starRadius, word } from "./marks.js";
 import { boundaries, locate, paintRegions } from "./regions.js";
+import { equalArea } from "./ruler.js";
 import { drawContours, drawCurve, drawLevels, drawSticks, drawValue, paintSurface, thickness, toneOf } from "./surface.js";
 
 const MAX_ZOOM = 40;
@@ -14,6 +17,7 @@ export class Plot {
   constructor(app) {
     this.app = app;
     this.sprites = new Map();
+    this.lesson = new LessonLayer();
     this.ghosts = []; // added points that the server has not confirmed
     this.gone = new Set(); // places of erased points that the server has not confirmed
     this.cursor = null;
@@ -30,16 +34,14 @@ export class Plot {
   /** @param {object} scene @param {object} [previous] @param {boolean} edited by the visitor's hand */
   setScene(scene, previous, edited) {
     const { view } = scene;
-    const frame = (v) => String([v.x, v.y, v.xlabel, v.ylabel]);
     this.points = scene.points;
-    if (!previous || (frame(previous.view) !== frame(view) && !edited)) {
+    if (!previous || (frameOf(previous) !== frameOf(scene) && !edited)) {
       this.view = { x0: view.x[0], x1: view.x[1], y0: view.y[0], y1: view.y[1] };
       this.cursor = null;
     }
     this.clampView();
-    const keys = "Arrow keys move a crosshair, [ and ] step through the points; plus, minus and 0 zoom. ";
     const more = "Enter adds, picks up or erases with the chosen tool, Delete erases the nearest point.";
-    setText(this.keys, keys + (scene.editable ? more : ""));
+    setText(this.keys, `Arrow keys move a crosshair, [ and ] step through the points; plus, minus and 0 zoom. ${scene.editable ? more : ""}`);
   }
 
   /* -- the window -- */
@@ -190,49 +192,55 @@ export class Plot {
     this.height = this.box.clientHeight;
     let [x, y] = [snap(2.9 * em), snap(1.5 * em)];
     let [w, h] = [snap(this.width - x - 0.6 * em), snap(this.height - y - 2.9 * em)];
-    this.area = this.show.equal ? this.equal({ x, y, w, h }, snap) : { x, y, w, h };
+    this.area = this.show.equal ? equalArea({ x, y, w, h }, this.app.scene.view, snap) : { x, y, w, h };
     ({ x, y, w, h } = this.area);
     Object.assign(this.raster.style, { left: `${x}px`, top: `${y}px`, width: `${w}px`, height: `${h}px` });
     this.sprites.clear();
   }
 
-  /** The largest part of an area in which a unit of x is as long as a unit of y. */
-  equal({ x, y, w, h }, snap) {
-    const { view } = this.app.scene;
-    const ratio = (view.y[1] - view.y[0]) / (view.x[1] - view.x[0]);
-    const [wide, high] = w * ratio > h ? [snap(h / ratio), h] : [w, snap(w * ratio)];
-    return { x: snap(x + (w - wide) / 2), y: snap(y + (h - high) / 2), w: Math.max(wide, 1), h: Math.max(high, 1) };
+  /** Draw fainter while a term of the formula shows what it moves, and it is not this. */
+  dim(pen, kind, draw) {
+    pen.globalAlpha = this.lit && this.lit !== kind ? 0.2 : 1;
+    draw();
+    pen.globalAlpha = 1;
   }
 
   paint(picture, coarse) {
     if (!this.area || this.area.w < 20) return;
-    const { theme } = this.app;
-    const { x, y, w, h } = this.area;
     this.paintRaster(picture, coarse);
-    const pen = sized(this.canvas, this.width, this.height, this.dpr);
+    this.paintMarks(sized(this.canvas, this.width, this.height, this.dpr), picture);
+    this.mark(picture, this.app.waits);
+    this.placeCursor();
+  }
+
+  /** Everything above the regions, with the pen of a canvas or of another kind. */
+  paintMarks(pen, picture) {
+    const [{ theme }, { x, y, w, h }] = [this.app, this.area];
     pen.font = theme.font;
     this.paintAxes(pen, theme);
     pen.save();
     pen.beginPath();
     pen.rect(x, y, w, h);
     pen.clip();
-    const tied = this.show.assignments && Boolean(picture.assignments);
+    const tied = this.show.assignments && picture.assignments;
     if (tied) drawInnerBorders(pen, theme, this, picture);
     if (picture.surface) this.paintPrediction(pen, theme, picture, true);
     else this.paintBoundaries(pen, theme, picture);
     if (tied) drawTies(pen, theme, this, picture);
-    if (this.show.points) this.paintPoints(pen, picture);
+    if (this.show.points) this.dim(pen, "rows", () => this.paintPoints(pen, picture));
     if (picture.surface) this.paintPrediction(pen, theme, picture, false);
-    if (this.show.arrows && picture.lines) drawArrows(pen, theme, this, picture);
-    if (this.show.arrows && picture.prototypes?.mark_size) drawStars(pen, theme, this, picture);
-    else if (this.show.arrows) drawTargets(pen, theme, this, picture.prototypes?.marks ?? []);
+    if (this.show.arrows) this.dim(pen, "prototypes", () => this.paintPrototypes(pen, theme, picture));
     if (tied) drawHubs(pen, theme, this, picture);
+    this.lesson.paint(pen, this);
     pen.restore();
-    pen.strokeStyle = css(theme.text, 0.45);
-    pen.lineWidth = 1;
+    Object.assign(pen, { strokeStyle: css(theme.text, 0.45), lineWidth: 1 });
     pen.strokeRect(x - 0.5, y - 0.5, w + 1, h + 1);
-    this.mark(picture, this.app.waits);
-    this.placeCursor();
+  }
+
+  paintPrototypes(pen, theme, picture) {
+    if (picture.lines) drawArrows(pen, theme, this, picture);
+    if (picture.prototypes?.mark_size) drawStars(pen, theme, this, picture);
+    else drawTargets(pen, theme, this, picture.prototypes?.marks ?? []);
   }
 
   /** What the picture is, where it is not the fit of what the controls say. */
@@ -287,12 +295,10 @@ export class Plot {
   paintAxes(pen, theme) {
     const { x, y, w, h } = this.area;
     const { view } = this.app.scene;
-    const { em } = theme;
-    const v = this.view;
+    const [v, { em }] = [this.view, theme];
     pen.fillStyle = pen.strokeStyle = css(theme.muted);
     pen.lineWidth = 1;
-    pen.textAlign = "center";
-    pen.textBaseline = "top";
+    Object.assign(pen, { textAlign: "center", textBaseline: "top" });
     pen.beginPath();
     for (const value of ticks(v.x0, v.x1, w / (6 * em))) {
       const at = Math.round(this.px(value)) + 0.5;
@@ -300,8 +306,7 @@ export class Plot {
       pen.lineTo(at, y + h + 4);
       pen.fillText(say(Number(value.toPrecision(6))), at, y + h + 6);
     }
-    pen.textAlign = "right";
-    pen.textBaseline = "middle";
+    Object.assign(pen, { textAlign: "right", textBaseline: "middle" });
     for (const value of ticks(v.y0, v.y1, h / (4 * em))) {
       const at = Math.round(this.py(value)) + 0.5;
       pen.moveTo(x - 4, at);
@@ -327,9 +332,7 @@ export class Plot {
 
   paintBoundaries(pen, theme, picture) {
     this.tracePath(pen, boundaries(picture), picture.grid);
-    pen.strokeStyle = css(theme.text, 0.8);
-    pen.lineWidth = 1.4;
-    pen.lineCap = "round";
+    Object.assign(pen, { strokeStyle: css(theme.text, 0.8), lineWidth: 1.4, lineCap: "round" });
     pen.stroke();
   }
 
@@ -348,8 +351,7 @@ export class Plot {
   /** A mark, drawn once per kind and then copied. */
   sprite(label, fill, part, hollow, radius) {
     const key = (((label * 256 + fill) * 4 + part) * 2 + hollow) * 16 + radius;
-    return this.stamp(key, radius, (pen) =>
-      drawMark(pen, this.app.theme, { label, fill, part, hollow: Boolean(hollow), radius }));
+    return this.stamp(key, radius, (pen) => drawMark(pen, this.app.theme, { label, fill, part, hollow: Boolean(hollow), radius }));
   }
 
   /** The mark of a row of a regression: 64 tones are enough for a disc. */
@@ -357,8 +359,8 @@ export class Plot {
     const { target } = this.app.scene;
     const tone = toneOf(value, target) & ~3;
     const thick = thickness(value, predicted, target);
-    return this.stamp(`v${[tone, thick, part, hollow, radius]}`, radius + 5, (pen) =>
-      drawValue(pen, this.app.theme, { tone, thick, part, hollow: Boolean(hollow), radius }));
+    const kind = { tone, thick, part, hollow: Boolean(hollow), radius };
+    return this.stamp(`v${Object.values(kind)}`, radius + 5, (pen) => drawValue(pen, this.app.theme, kind));
   }
 
   stamp(key, radius, draw) {
@@ -367,10 +369,9 @@ export class Plot {
       const size = Math.ceil((radius + 6) * this.dpr) * 2;
       image = new OffscreenCanvas(size, size);
       const pen = image.getContext("2d");
-      pen.translate(size / 2, size / 2);
-      pen.scale(this.dpr, this.dpr);
+      pen.setTransform(this.dpr, 0, 0, this.dpr, size / 2, size / 2);
       draw(pen);
-      this.sprites.set(key, image);
+      this.sprites.set(key, Object.assign(image, { draw }));
     }
     return image;
   }
@@ -379,9 +380,7 @@ export class Plot {
     const { x, y, label, part, value } = this.points;
     const radius = x.length > 500 ? 3 : x.length > 250 ? 4 : 5;
     const known = picture.predicted.length === x.length;
-    const { dpr } = this;
-    const stamp = (px, py, image) =>
-      pen.drawImage(image, Math.round(px * dpr - image.width / 2), Math.round(py * dpr - image.height / 2));
+    const stamp = (px, py, image) => pen.drawImage(image, Math.round(px * this.dpr - image.width / 2), Math.round(py * this.dpr - image.height / 2));
     pen.save();
     pen.setTransform(1, 0, 0, 1, 0, 0);
     for (let i = 0; i < x.length; i++) {

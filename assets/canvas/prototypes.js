@@ -1,7 +1,7 @@
 /** The panel of prototypes. */
 
 import { el, keepChildren, percent, say, setText, signed } from "./elements.js";
-import { classColour, css, divergingMap, markIcon } from "./marks.js";
+import { classColour, css, divergingMap, markIcon, mix, word } from "./marks.js";
 
 const MOST_TILES = 60;
 const MOST_BARS = 12;
@@ -11,6 +11,20 @@ export function casesOf({ row, share, label }, j) {
   const most = row.shape[1];
   const all = Array.from({ length: most }, (_, i) => j * most + i);
   return all.filter((at) => row[at] >= 0).map((at) => ({ at, row: row[at], share: share[at], label: label[at] }));
+}
+
+/** Paper, ink, and what a value below or above the training rows' range turns into. */
+const [PAPER, INK, BELOW, ABOVE] = [[255, 255, 255], [0, 0, 0], [214, 96, 0], [40, 130, 255]];
+const OUTSIDE = 0.75; // how far the legend goes beyond the range at each end
+
+/**
+ * Colour of a value in a picture: from paper to ink within a range, orange below, blue above.
+ * @param {number} share 0 at the low end of the range, 1 at the high one
+ */
+export function inkOf(share) {
+  if (share < 0) return mix(PAPER, BELOW, Math.min(1, -share));
+  if (share > 1) return mix(INK, ABOVE, Math.min(1, share - 1));
+  return mix(PAPER, INK, share);
 }
 
 /** A line with a name, a bar and a number. */
@@ -60,10 +74,19 @@ export class Prototypes {
     this.list.replaceChildren();
     this.orders = [];
     this.map = divergingMap(this.app.theme);
-    const pen = this.ramp.getContext("2d");
+    this.ranged = null;
+  }
+
+  /** The colours of pictures: signed weights around 0, or values beside their usual range. */
+  scale(range, most) {
+    const ends = range ? [`below ${say(range[0])}`, `${say(range[0])} to ${say(range[1])}`, `above ${say(range[1])}`] : ["−" + say(most), "0", "+" + say(most)];
+    ends.forEach((text, i) => setText(this.ends[i], text));
+    if (this.ranged === Boolean(range)) return;
+    this.ranged = Boolean(range);
+    const share = (i) => -OUTSIDE + ((1 + 2 * OUTSIDE) * i) / 254;
     const image = new ImageData(255, 1);
-    new Uint32Array(image.data.buffer).set(this.map);
-    pen.putImageData(image, 0, 0);
+    new Uint32Array(image.data.buffer).set(range ? this.map.map((_, i) => word(inkOf(share(i)))) : this.map);
+    this.ramp.getContext("2d").putImageData(image, 0, 0);
   }
 
   update(picture, settled) {
@@ -84,7 +107,7 @@ export class Prototypes {
     if (way !== this.way) this.list.replaceChildren();
     this.way = way;
     this.legend.hidden = !image;
-    ["−" + say(most), "0", "+" + say(most)].forEach((text, i) => setText(this.ends[i], text));
+    this.scale(prototypes.range, most);
     this.list.className = image ? "tiles" : weights || cases ? "cards" : "cards words";
     const cards = keepChildren(this.list, shown, () => this.card(image));
     for (let j = 0; j < shown; j++) {
@@ -136,17 +159,21 @@ export class Prototypes {
       el("span", {}, el("canvas", { width: w, height: h, role: "img" }), el("small")));
     own.forEach((one, r) => {
       const [canvas, small] = faces[r].children;
-      const grey = new ImageData(w, h);
-      for (let i = 0; i < h * w; i++) {
-        const ink = 255 - cases.pixels[one.at * h * w + i];
-        grey.data.set([ink, ink, ink, 255], 4 * i);
-      }
-      canvas.getContext("2d").putImageData(grey, 0, 0);
+      const pixels = cases.pixels.subarray(one.at * h * w, (one.at + 1) * h * w);
+      if (String(pixels) !== canvas.drawn) this.face(canvas, pixels, [h, w]);
       const words = `${name(one)}, ${percent(one.share)}`;
       canvas.setAttribute("aria-label", words);
       faces[r].title = words;
       setText(small, `${Math.round(100 * one.share)} %`);
     });
+  }
+
+  /** A training row as a grey picture; hundreds stay as they are from step to step. */
+  face(canvas, pixels, [h, w]) {
+    canvas.drawn = String(pixels);
+    const grey = new ImageData(w, h);
+    pixels.forEach((value, i) => grey.data.set([255 - value, 255 - value, 255 - value, 255], 4 * i));
+    canvas.getContext("2d").putImageData(grey, 0, 0);
   }
 
   card(image) {
@@ -156,7 +183,12 @@ export class Prototypes {
   }
 
   /** What a prototype is made of: short, and in full. */
-  facts({ weights, size, bias, cases, noun = "weight" }, j) {
+  facts({ weights, words, size, bias, cases, range, mark_weight: own, noun = "weight" }, j) {
+    if (range) {
+      const d = weights.shape[1];
+      const beyond = weights.slice(j * d, (j + 1) * d).filter((v) => v < range[0] || v > range[1]).length;
+      return [`weight ${say(own[j])}`, `weight ${say(own[j])}; ${beyond} of ${d} values outside the range of the training rows`];
+    }
     if (!weights && cases) {
       const more = size[j] - casesOf(cases, j).length;
       const short = `${size[j]} ${size[j] === 1 ? "case" : "cases"}${more > 0 ? `, ${more} not shown` : ""}`;
@@ -164,7 +196,7 @@ export class Prototypes {
     }
     if (!weights) {
       const long = bias?.some((b) => b !== 0) ? `, bias ${signed(bias[j])}` : "";
-      const made = size ? `made of ${size[j]} ${size[j] === 1 ? "part" : "parts"}` : "";
+      const made = size && !words ? `made of ${size[j]} ${size[j] === 1 ? "part" : "parts"}` : "";
       return [made + long, made ? `it is ${made}${long}` : "it has no feature weights"];
     }
     const d = weights.shape[1];
@@ -184,20 +216,24 @@ export class Prototypes {
       card.owner = owner[j];
       icon.replaceChildren(markIcon(this.app.theme, words ? { star: true } : { label: owner[j] }, 14));
     }
-    setText(title, `Prototype ${j + 1} (${words ? "" : "class "}${name})`);
+    setText(title, `Prototype ${j + 1} (${words ? "" : "class\u00a0"}${name})`);
     title.title = name;
     setText(facts, `${count[j] > 1 ? `×${count[j]}, ` : ""}${short}${away}`);
     card.title = `Prototype ${j + 1}${words ? "," : " of class"} ${name}: ${long}${away}`
       + (count[j] > 1 ? `, ${count[j]} merged into one` : "");
   }
 
-  tile(card, { weights }, j, most) {
+  tile(card, { weights, range }, j, most) {
     const canvas = card.querySelector(".tile");
     const [h, w] = this.app.scene.image;
     card.image ??= new ImageData(w, h);
     const words = new Uint32Array(card.image.data.buffer);
     const scale = most > 0 ? 127 / most : 0;
-    for (let i = 0; i < h * w; i++) words[i] = this.map[127 + Math.round(weights[j * h * w + i] * scale)];
+    const [low, high] = range ?? [];
+    for (let i = 0; i < h * w; i++) {
+      const value = weights[j * h * w + i];
+      words[i] = range ? word(inkOf((value - low) / (high - low))) : this.map[127 + Math.round(value * scale)];
+    }
     canvas.getContext("2d").putImageData(card.image, 0, 0);
     canvas.setAttribute("aria-label", card.title);
   }

@@ -30,7 +30,7 @@ export class Report {
     this.spoken = el("div", { class: "unseen", "aria-live": "polite" });
     this.legend = el("div", { class: "legend" });
     this.marks = el("div", { class: "entries" });
-    this.kinds = ["target", "star", "off", "way", "arrow", "tie"].map(() => el("span", { class: "entry kind", hidden: true }));
+    this.kinds = ["target", "star", "off", "way", "arrow", "tie", "code", "ghost", "guess"].map(() => el("span", { class: "entry kind", hidden: true }));
     this.bandScale = el("span", { class: "bands" });
     this.hint = el("span", { class: "hint" });
     this.ramp = el("span", { class: "tones", hidden: true }, el("span"), el("span"), el("canvas", { width: 256, height: 1, "aria-hidden": "true" }), el("span"));
@@ -67,7 +67,7 @@ export class Report {
     parts.forEach((name, part) => used.has(part) && entries.push(entry({ ...plain, part }, name)));
     if (target) entries.push(entry({ ...plain, thick: 3 }, "large error"));
     this.measure(target);
-    const icons = [{ target: true }, { star: true }, { star: true, off: true }, { way: true }, { arrow: true }, { tie: true }];
+    const icons = [{ target: true }, { star: true }, { star: true, off: true }, { way: true }, { arrow: true }, { tie: true }, { way: true }, { dashed: true }, { cross: true }];
     this.kinds.forEach((kind, i) => kind.replaceChildren(markIcon(theme, icons[i]), el("span", { class: "word" })));
     // The others come with the first stars, and with the layer of assignments.
     this.marks.replaceChildren(...entries, this.kinds[0], this.kinds[4]);
@@ -95,7 +95,9 @@ export class Report {
       (this.app.plot.show.arrows && picture.prototypes) || {};
     const words = [!stars && marks && label, stars && label, stars && off && "invented case far from all data", start && "path from its starting position",
       this.app.plot.show.arrows && picture.lines && "prototype: direction in which its score rises, from the data mean",
-      this.app.plot.show.assignments && picture.assignments && "row tied to its prototype; thin border: prototypes of one class"];
+      this.app.plot.show.assignments && picture.assignments && "row tied to its prototype; thin border: prototypes of one class",
+      picture.codes && "on pointing at a row: line to each training row of its code, as wide as its weight",
+      ...this.app.plot.lesson.words];
     this.kinds.forEach((kind, i) => {
       if (words[i] && !kind.isConnected) this.marks.append(kind);
       kind.hidden = !words[i];
@@ -154,10 +156,10 @@ export class Report {
 
   /** What the picture does not show: rows that are not drawn, and hollow ones. */
   remarks({ own_share: own }) {
-    const { view: { note }, target } = this.app.scene;
+    const { view: { note, alone }, target } = this.app.scene;
     const what = target ? "is within 5 % of the range of the model's prediction" : "matches the model's prediction";
     const hollow = `The picture ${what} for ${percent(own)} of the rows; the others are hollow.`;
-    const other = "For the whole model, see the prototypes or choose another picture under View.";
+    const other = `For the whole model, see the prototypes${alone ? "" : " or choose another picture under View"}.`;
     setText(this.note, [note, this.sampled, own < 1 ? hollow : "", own < 0.8 ? other : ""].filter(Boolean).join(" "));
     this.note.title = this.note.textContent;
   }
@@ -197,12 +199,14 @@ export class Report {
     const { shown, scene } = this.app;
     let lines = this.hintOf(this.app.hand.tool, scene?.target);
     const star = place ? this.app.plot.starAt(place, index) : -1;
+    this.app.codes.show(place && star < 0 && this.app.hand.tool === "look" ? index : -1);
     if (star >= 0) lines = this.starText(star, shown, scene);
     else if (place && shown) lines = index >= 0 ? this.pointText(index, shown, scene) : this.scoreText(place, shown, scene);
     setText(this.first, lines[0]);
     setText(this.second, lines[1]);
     this.here.title = lines.join("\n");
     clearTimeout(this.timer);
+    if (place === this.app.plot.cursor) this.tables(); // the table has the code of the row that is pinned
     if (speak) this.timer = setTimeout(() => setText(this.spoken, lines.join(" ")), 300);
   }
 
@@ -234,7 +238,7 @@ export class Report {
     const hollow = picture.hollow[index] ? " · the background colour differs from the prediction" : "";
     return [
       `Row ${points.number[index]}, ${parts[points.part[index]] ?? "drawn"} · true ${name(points.label[index])} · predicted ${name(predicted)} (${right})`,
-      `${view.xlabel} ${say(points.x[index])} · ${view.ylabel} ${say(points.y[index])}${hollow}`,
+      [this.app.codes.text, `${view.xlabel} ${say(points.x[index])}`, `${view.ylabel} ${say(points.y[index])}${hollow}`].filter(Boolean).join(" · "),
     ];
   }
 
@@ -307,7 +311,8 @@ export class Report {
       this.grid("Points drawn", scene.target ? ["Part", "Rows", "Mean error", "Largest error"] : ["Class", ...parts], drawn),
       this.grid("Metrics", ["Name", "Value", "Detail"], shown.readouts.map((r) => [r.name, String(r.value), r.detail ?? ""])),
       ...(shown.prototypes ? [this.prototypes(shown.prototypes)] : []),
-      ...(shown.bars ? [this.bars(shown.bars)] : []));
+      ...(shown.bars ? [this.bars(shown.bars)] : []),
+      ...(this.app.codes.cases.length ? [this.grid(...this.app.codes.table)] : []));
   }
 
   /** Errors of the drawn rows, by part. */
@@ -327,7 +332,7 @@ export class Report {
     return table;
   }
 
-  prototypes({ weights, owner, count, bias, size, cases, mark_off: off, words }) {
+  prototypes({ weights, owner, count, bias, size, cases, mark_off: off, words, noun }) {
     const { classes, features } = this.app.scene;
     const d = weights?.shape[1] ?? 0;
     const rows = Array.from(owner, (k, j) => {
@@ -337,7 +342,7 @@ export class Report {
       const more = [off && (off[j] ? "yes" : "no"), cases && casesOf(cases, j).map(({ row, share }) => `row ${row} ${percent(share)}`).join(", ")];
       return [`${j + 1}`, words?.[j] ?? classes[k], String(count[j]), signed(bias[j]), made, ...more.filter(Boolean)];
     });
-    const last = weights ? "Non-zero weights" : "Number of parts";
+    const last = weights ? (noun ? "Values other than 0" : "Non-zero weights") : "Number of parts";
     const more = [off && "Far from all data", cases && "Cases with the largest weights"].filter(Boolean);
     return this.grid("Prototypes", ["Prototype", words ? "Effect" : "Class", "Merged", "Bias", last, ...more], rows);
   }

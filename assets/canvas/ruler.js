@@ -20,3 +20,10 @@ export class Ruler {
     this.held.clear();
   }
 }
+
+/** The largest part of an area in which a unit of x is as long as a unit of y. */
+export function equalArea({ x, y, w, h }, view, snap) {
+  const ratio = (view.y[1] - view.y[0]) / (view.x[1] - view.x[0]);
+  const [wide, high] = w * ratio > h ? [snap(h / ratio), h] : [w, snap(w * ratio)];
+  return { x: snap(x + (w - wide) / 2), y: snap(y + (h - high) / 2), w: Math.max(wide, 1), h: Math.max(high, 1) };
+}

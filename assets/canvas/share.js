@@ -1,7 +1,8 @@
-/** The figure to take along: a PNG with legend and settings, and the link to what it shows. */
+/** The figure to take along: PNG or SVG with legend and settings, and the link to what it shows. */
 
 import { el, newId, say, setText } from "./elements.js";
 import { UNKNOWN, css, drawMark } from "./marks.js";
+import { SvgPen, plainFont } from "./svg.js";
 
 const SCALE = 3; // pixels of the image for each of the screen
 const SAID = 4_000; // ms that a button says what it did
@@ -40,10 +41,11 @@ export class Share {
       return node;
     };
     this.image = button("Save as PNG", () => this.save());
+    this.svg = button("Save as SVG", () => this.saveVector());
     this.copy = button("Copy link", () => this.copyLink());
     this.link = el("input", { type: "text", class: "value link", readonly: true, hidden: true, "aria-label": "Link to this figure", id: newId() });
     this.said = el("span", { class: "unseen", role: "status" });
-    this.node = el("div", { class: "share group" }, this.image, this.copy, this.link, this.said);
+    this.node = el("div", { class: "share group" }, this.image, this.svg, this.copy, this.link, this.said);
   }
 
   /** Say what was done, on the button and to those who hear the page. */
@@ -69,43 +71,78 @@ export class Share {
 
   save() {
     if (!this.app.shown) return;
-    this.draw().toBlob((blob) => {
-      const address = URL.createObjectURL(blob);
-      el("a", { href: address, download: `${fileName(this.app.scene.title)}.png` }).click();
-      setTimeout(() => URL.revokeObjectURL(address), SAID);
-      this.say(this.image, "Saved", "Save as PNG");
-    }, "image/png");
+    this.draw().toBlob((blob) => this.keep(blob, "png"), "image/png");
   }
 
-  /** The figure painted anew for paper, with legend and caption below it. */
+  saveVector() {
+    if (!this.app.shown) return;
+    this.keep(new Blob([this.vector()], { type: "image/svg+xml" }), "svg");
+  }
+
+  /** Hand a file to the browser. */
+  keep(blob, ending) {
+    const [button, usual] = ending === "png" ? [this.image, "Save as PNG"] : [this.svg, "Save as SVG"];
+    const address = URL.createObjectURL(blob);
+    el("a", { href: address, download: `${fileName(this.app.scene.title)}.${ending}` }).click();
+    setTimeout(() => URL.revokeObjectURL(address), SAID);
+    this.say(button, "Saved", usual);
+  }
+
+  /** Legend and caption below the figure, and how high all of it is. */
+  layout(font, share = 1) {
+    const { plot, theme } = this.app;
+    const measure = el("canvas", {}).getContext("2d");
+    measure.font = font;
+    const width = share * (plot.width - theme.em);
+    const lines = wrap(this.caption().split(" "), width, (text) => measure.measureText(text).width);
+    const legend = this.legend(measure, width);
+    const line = 1.5 * theme.em;
+    return { lines, legend, line, height: plot.height + (legend.at(-1).row + 1 + lines.length + 1) * line };
+  }
+
+  /** The figure painted anew for paper. */
   draw() {
     const { plot, shown, theme } = this.app;
-    plot.resize(SCALE);
-    plot.paint(shown, false);
-    const canvas = el("canvas", {});
-    const measure = canvas.getContext("2d");
-    measure.font = theme.font;
-    const line = 1.5 * theme.em;
-    const words = this.caption().split(" ");
-    const lines = wrap(words, plot.width - theme.em, (text) => measure.measureText(text).width);
-    const legend = this.legend(measure, plot.width - theme.em);
-    canvas.width = plot.width * SCALE;
-    canvas.height = (plot.height + (legend.at(-1).row + 1 + lines.length + 1) * line) * SCALE;
+    const layout = this.layout(theme.font);
+    const canvas = el("canvas", { width: plot.width * SCALE, height: layout.height * SCALE });
     const pen = canvas.getContext("2d");
     pen.scale(SCALE, SCALE);
+    plot.resize(SCALE);
+    plot.paint(shown, false);
+    this.compose(pen, layout, () => pen.drawImage(plot.canvas, 0, 0, plot.width, plot.height));
+    return canvas;
+  }
+
+  /** The same as SVG: marks, borders and text as shapes, the regions as an image. */
+  vector() {
+    const { plot, shown, scene, theme } = this.app;
+    const layout = this.layout(plainFont(theme.font), 0.9); // another machine's may be wider
+    const pen = new SvgPen();
+    plot.resize(SCALE);
+    plot.paintRaster(shown, false);
+    this.compose(pen, layout, () => {
+      plot.resize(1);
+      plot.paintMarks(pen, shown);
+    });
+    return pen.toString(plot.width, Math.ceil(layout.height), scene.title);
+  }
+
+  /** Regions, what is above them, legend and caption; then the screen's own again. */
+  compose(pen, { lines, legend, line, height }, drawMarks) {
+    const { plot, shown, theme } = this.app;
     pen.fillStyle = css(theme.back);
-    pen.fillRect(0, 0, canvas.width, canvas.height);
+    pen.fillRect(0, 0, plot.width, height);
     const { x, y, w, h } = plot.area;
     pen.drawImage(plot.raster, x, y, w, h);
-    pen.drawImage(plot.canvas, 0, 0, plot.width, plot.height);
+    drawMarks();
     pen.font = theme.font;
+    pen.textAlign = "left";
     pen.textBaseline = "middle";
     this.drawLegend(pen, legend, plot.height + line / 2, line);
     const top = plot.height + (legend.at(-1).row + 1.75) * line;
     lines.forEach((text, i) => pen.fillText(text, theme.em / 2, top + i * line));
     plot.resize();
     plot.paint(shown, false);
-    return canvas;
   }
 
   /** Classes, parts and whatever else the legend on the page names, in rows. */

@@ -1,7 +1,8 @@
 /** The fit step by step: recorded states of the solver, played without a message. */
 
 import { Comparison, stateAt, timeAxis } from "./compare.js";
-import { clamp, el, newId, say, setText, sized } from "./elements.js";
+import { isAsked } from "./ghost.js";
+import { button, clamp, el, newId, say, setText, sized } from "./elements.js";
 import { css } from "./marks.js";
 
 const CHUNK = 16; // states asked for at a time
@@ -24,12 +25,6 @@ export function missingStates(count, here, at) {
 
 /** States of one side: what all of them are, those that are here, and the one that is shown. */
 const nothing = () => ({ trace: null, states: new Map(), at: 0 });
-
-function button(text, name, act) {
-  const node = el("button", { type: "button", "aria-label": name, title: name }, text);
-  node.addEventListener("click", act);
-  return node;
-}
 
 /** The states of the fit on the screen, a player for them, and their curves. */
 export class Stepper {
@@ -292,7 +287,9 @@ export class Stepper {
 
   /** Objective and gap over the states, phases named, and a marker at the shown one. */
   paint() {
-    this.opener.disabled = !this.isOpen && !(this.app.shown?.canonical && !this.app.job);
+    const { shown, job } = this.app;
+    // Its curves and sentences would answer a lesson's question.
+    this.opener.disabled = isAsked(shown) || (!this.isOpen && !(shown?.canonical && !job));
     if (!this.isOpen || !this.count || !this.curve.clientWidth) return;
     const { theme } = this.app;
     const { em } = theme;

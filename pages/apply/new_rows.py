@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,14 +12,18 @@ from pages.state import session
 from pages.state.context import Context
 from pages.ui.elements import metric
 from pages.ui.elements import table as show_table
-from pages.ui.files import ENDINGS, OpenFile, like, open_file
+from pages.ui.files import OpenFile
 from pages.ui.quality import shortcomings
 from pages.ui.readouts import percent
 from pages.ui.text import escape_markdown, message, short_label
-from pages.work import cache, reading
+from pages.work import cache
 from pages.work.memo import pairs
 from smpcore import PrototypeModel, SmpcoreError
-from smpcore.datasets import Preparation, list_names, plain_number, read_frame
+from smpcore.datasets import (
+    Preparation,
+    list_names,
+    plain_number,
+)
 from smpcore.evaluation import (
     Matched,
     RegressionScores,
@@ -41,58 +44,6 @@ _EQUAL = {
     "left out": "in no part",
 }
 _CHOOSE, _MISSING = "choose …", "none: its values are missing"
-
-
-def expected(data: cache.Parts, used: Collection[str]) -> None:
-    """The columns that the file should have: those that the model uses."""
-    names = data.preparation.source_columns(used)
-    inputs = [column for column in data.preparation.inputs if column.name in names]
-    lines = [
-        {
-            "column": column.name,
-            "holds": "numbers" if column.kind == "number" else "a category",
-            "in training": f"{plain_number(column.low, 6)} to "
-            f"{plain_number(column.high, 6)} {column.unit}"
-            if column.kind == "number"
-            else ", ".join(column.levels[:6]),
-        }
-        for column in inputs[:200]
-    ]
-    rest = len(data.preparation.inputs) - len(inputs)
-    others = (
-        f" The model does not use the other {rest:,} columns; where the file has them, "
-        "they are compared with the training range."
-        if rest
-        else ""
-    )
-    carried = suggest_carried(data.dataset, data.dataset.frame.columns)
-    if carried:
-        names = escape_markdown(list_names(carried, 8))
-        others += f" Carried into the predictions, if the file has them: {names}."
-    st.caption(
-        f"It should have these {len(inputs):,} columns, in any order; "
-        f"with {escape_markdown(short_label(data.dataset.target))} as well, the "
-        f"predictions are scored.{others}"
-    )
-    if lines:
-        show_table(lines)
-
-
-def upload(data: cache.Parts) -> OpenFile | None:
-    """The file picker, and the file that is open."""
-
-    def read(file: Any) -> pd.DataFrame:
-        return reading.read(read_frame, file, file.name, **like(data.dataset))[0]
-
-    return open_file(
-        "new_rows",
-        data.dataset.digest,
-        read,
-        "New rows: a table with the same columns, with or without the target",
-        ENDINGS,
-        "They stay in memory until you leave or close them, are visible in your "
-        "browser only, and join neither the data set nor any export.",
-    )
 
 
 def matched(

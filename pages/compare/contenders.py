@@ -12,7 +12,6 @@ from pages.state import session, widget_state
 from pages.state.context import Context
 from pages.ui import pin
 from pages.ui.quality import quality
-from pages.ui.readouts import duration
 from pages.ui.text import message
 from pages.work import cache
 from pages.work.comparisons import (
@@ -22,7 +21,7 @@ from pages.work.comparisons import (
     settings_in_words,
 )
 from smpcore import BASELINES, METHODS, SmpcoreError
-from smpcore.datasets import plain_number
+from smpcore.datasets import plain_number, text_features
 from smpcore.evaluation import (
     BUDGET,
     LEVEL,
@@ -40,6 +39,14 @@ _SIZES = {
     "n_prototypes": "prototypes",
     "n_support_vectors": "support vectors",
     "flash_bytes": "flash bytes",
+}
+#: Scores of a task: attribute, and column with what it is multiplied by.
+_SCORES = {
+    "classification": {
+        "accuracy": ("accuracy %", 100),
+        "balanced_accuracy": ("balanced accuracy %", 100),
+    },
+    "regression": {"mae": ("mean absolute error", 1), "r2": ("R²", 1)},
 }
 
 
@@ -68,9 +75,10 @@ class Scored:
 def controls(context: Context) -> tuple[list[Entry], bool]:
     """Let the visitor choose who takes part, and whether they may search."""
     task = context.task
-    methods = [key for key, row in METHODS.items() if task in row.estimators]
+    methods = list(context.methods)
     rest = [key for key, row in BASELINES.items() if task in row.tasks]
-    usual = [key for key in rest if not BASELINES[key].folded]
+    rest = [] if text_features(context.dataset) else rest  # they need numbers
+    usual = [key for key in rest if BASELINES[key].group == "usual"]
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     chosen = left.multiselect(
         "Methods",
@@ -180,16 +188,35 @@ def _as_shown(
     return replace(contender, estimator=moved), context.operating
 
 
-def _cost(contender: ComparedModel) -> str:
-    """What is known of its size, and its time."""
-    words = [
-        f"{contender.sizes[name]:,.0f} {words}"
-        for name, words in _SIZES.items()
-        if np.isfinite(contender.sizes.get(name, np.nan))
-    ]
-    if contender.key in BASELINES and (remark := BASELINES[contender.key].remark):
-        words.append(remark)
-    return ", ".join([*words, duration(contender.seconds)])
+def overview(candidates: list[Scored], data: cache.Parts, part: str) -> pd.DataFrame:
+    """Scores, sizes and times of all models; and of prototypes, how readable they are.
+
+    Parameters
+    ----------
+    candidates : list of Scored
+    data : Parts
+    part : str
+        Whose rows the scores are of, and the use of the prototypes.
+
+    Returns
+    -------
+    DataFrame
+        A row for each; columns that no model has are left out.
+    """
+    (X, y), dataset, lines = data.of(part), data.dataset, []
+    for one in candidates:
+        of_scores = {
+            column: factor * getattr(one.scores, name)
+            for name, (column, factor) in _SCORES[dataset.task].items()
+        }
+        of_size = {
+            words: one.contender.sizes.get(name, np.nan)
+            for name, words in _SIZES.items()
+        }
+        of_prototypes = one.contender.prototype_measures(X, y, dataset.classes)
+        line = {"model": one.entry.title, **of_scores, **of_size, **of_prototypes}
+        lines.append(line | {"fit seconds": one.contender.seconds})
+    return pd.DataFrame(lines).dropna(axis="columns", how="all")
 
 
 def _settings(contender: ComparedModel) -> str:
@@ -204,12 +231,14 @@ def _settings(contender: ComparedModel) -> str:
 
 
 def summary(one: Scored, data: cache.Parts) -> str:
-    """Score, cost and settings in a line."""
-    words = (
-        f"{quality(one.scores, data)} {_cost(one.contender)}; "
-        f"{_settings(one.contender)}."
-    )
-    return f"{words} {one.operating}." if one.operating else words
+    """Score and settings in a line."""
+    words = [quality(one.scores, data), f"With {_settings(one.contender)}."]
+    baseline = BASELINES.get(one.contender.key)
+    if baseline and baseline.remark:
+        words.append(baseline.remark)
+    if one.operating:
+        words.append(f"{one.operating}.")
+    return " ".join(words)
 
 
 def _signed(value: float, data: cache.Parts) -> str:

@@ -18,7 +18,7 @@ def balance(dataset: Dataset, division: Split) -> None:
     st.plotly_chart(figure, key="balance", alt=f"Rows of {of} in each part")
 
 
-def missing(dataset: Dataset) -> None:
+def missing(dataset: Dataset, division: Split) -> None:
     """Which values are missing, and what becomes of them."""
     if dataset.frame[dataset.feature_columns].isna().any(axis=None):
         figure = figures.missing_values(dataset)

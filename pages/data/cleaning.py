@@ -43,6 +43,7 @@ _IMPUTED = {
         "most frequent": "most frequent level of the training rows",
         "own level": "a level of its own, “missing”",
     },
+    "text": {"": "an empty text"},
 }
 
 

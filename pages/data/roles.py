@@ -15,7 +15,7 @@ from smpcore import Dataset
 from smpcore.datasets import plain_number
 
 ROLES = ("feature", "target", "group", "time", "ignore")
-KINDS = ("number", "category")
+KINDS = ("number", "category", "text")
 
 
 def _cut(dataset: Dataset) -> None:

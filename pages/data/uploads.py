@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.data import editor
+from pages.data import editor, matrices
 from pages.state import session, table_record, table_store, user_tables
 from pages.state.choice import BUNDLED
 from pages.ui import files
@@ -24,6 +24,7 @@ from smpcore.datasets import (
     TABLE_FORMATS,
     long_roles,
     read_frame,
+    read_matrices,
 )
 
 _DETECT = "as detected"
@@ -35,8 +36,8 @@ def uploads() -> None:
     number = session.get().editions["uploads"]
     left, right = st.columns(2)
     file = left.file_uploader(
-        "Your table: CSV, ARFF or Parquet; series: also .ts",
-        files.ENDINGS,
+        "Your table: CSV, ARFF or Parquet; series: also .ts; matrices: .npz",
+        [*files.ENDINGS, matrices.ENDING],
         key=f"upload_{number}",
         help="It stays in the memory of this server for 30 minutes after your last "
         "visit, only your browser can see it, and Delete removes it at once.",
@@ -47,6 +48,14 @@ def uploads() -> None:
         key=f"upload_test_{number}",
         help="The same columns. These rows become the test part and stay closed.",
     )
+    if file is not None and _ends(file) == f".{matrices.ENDING}":
+        _once(
+            "read",
+            file,
+            matrices.settings(number),
+            lambda settings: _matrices(file, settings),
+        )
+        return
     series = _series(file, number)
     _once(
         "read",
@@ -57,6 +66,16 @@ def uploads() -> None:
         ),
     )
     _once("read_test", test, {}, lambda settings: _with_test(test, settings))
+
+
+def _matrices(file: Any, settings: Mapping[str, Any]) -> Dataset:
+    """Matrices of a file; settings of text tables are none of theirs."""
+    ours = {name: settings[name] for name in ("indefinite", "normalise")}
+    return reading.read(read_matrices, file, file.name, **ours)
+
+
+def _ends(file: Any) -> str:
+    return PurePath(file.name).suffix.lower()
 
 
 def _series(file: Any, number: int) -> dict[str, Any]:
@@ -110,9 +129,8 @@ def _long_columns(places: list[Any], file: Any, number: int) -> tuple[str, ...]:
 
 
 def _holds_series(file: Any) -> bool:
-    ending = PurePath(file.name).suffix.lower()
     rows = TABLE_FORMATS.values()
-    return any(ending in row.endings for row in rows if row.holds_series)
+    return any(_ends(file) in row.endings for row in rows if row.holds_series)
 
 
 def _guess(names: list[str]) -> tuple[str, str, str]:

@@ -25,6 +25,7 @@ LEAST_ROWS = 3
 STEPS = {
     "add": "the added point",
     "spray": "the sprayed points",
+    "outliers": "the two outliers",
     "move": "the move",
     "erase": "the erased points",
 }
@@ -127,7 +128,7 @@ def _changed(
         y = np.append(y, added[:, 1] if upright else _answers(data, message, added))
         X = np.vstack([X, added[:, : X.shape[1]]])
         division = division.with_rows(np.arange(len(data.y), len(y)))
-    elif op in ("add", "move"):
+    elif op in ("add", "outliers", "move"):
         xy = np.array([_number(message.get(name)) for name in ("x", "y")])
         if not (np.abs(xy) <= state_file.FAR).all():
             raise SmpcoreError(
@@ -140,11 +141,20 @@ def _changed(
             y[row] = xy[1] if upright else y[row]
         else:
             answer = xy[1] if upright else _answer(data, message)
-            X, y = np.vstack([X, xy[: X.shape[1]]]), np.append(y, answer)
-            division = division.with_row(len(y) - 1)
+            for place in _beside(xy, message) if op == "outliers" else (xy,):
+                X, y = np.vstack([X, place[: X.shape[1]]]), np.append(y, answer)
+                division = division.with_row(len(y) - 1)
     else:
         raise SmpcoreError(UNEXPECTED)
     return data.dataset.with_points(X, y), division
+
+
+def _beside(xy: np.ndarray, message: Mapping[str, Any]) -> np.ndarray:
+    """Two places beside one, (2, 2)."""
+    dx = _number(message.get("dx"))
+    if not abs(dx) <= state_file.FAR:
+        raise SmpcoreError(f"A point needs two coordinates up to {state_file.FAR:g}.")
+    return xy + np.array([[-dx, 0.0], [dx, 0.0]])
 
 
 def _answer(data: cache.Parts, message: Mapping[str, Any]) -> Any:

@@ -1,11 +1,20 @@
-"""What a lesson locks and hides on the live figure, decided on the server."""
+"""What a lesson locks and hides on the live figure, decided on the server.
+
+While a question is open its picture stays: regions, training and validation rows, and
+prototypes with their weights are what the question is about. Read-outs, strip, test
+rows and the steps of the fit are not sent, nothing but the view can be changed, and
+the other pages that show numbers of models are closed (`lesson_bar.closes`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from pages.state import lesson_run
+from pages.state.state_file import FAR
+from smpcore import SmpcoreError
 from smpcore.datasets import list_names
 
 #: In place of what the strip draws of a model while a question is open.
@@ -35,6 +44,8 @@ def let_through(
     run = lesson_run.current()
     if run is None or message is None or kind not in ("set", "reset", "edit"):
         return message, kind, []
+    if kind == "edit" and message.get("op") == "mark":
+        return _marked(run, message), "set", []
     values = message.get("values", {})
     asked = list(values) if kind == "set" else [lesson_run.POINTS]
     asked = ["*"] if kind == "reset" else asked
@@ -51,6 +62,26 @@ def let_through(
     return kept | {"kind": "set", "values": left}, "set", [text]
 
 
+def _marked(run: lesson_run.Run, message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Keep the place that the message marks; what is left of it changes nothing."""
+    place = [message.get("x"), message.get("y")]
+    is_place = all(isinstance(v, int | float) and abs(v) < FAR for v in place)
+    if run.is_open_question and run.asks_place and is_place:
+        run.mark = [float(value) for value in place]
+    kept = {name: message[name] for name in ("seq", "have") if name in message}
+    return kept | {"kind": "set", "values": {}, "dragging": False}
+
+
+def _mark(run: lesson_run.Run) -> dict[str, Any]:
+    """The visitor's mark, and after the answer the places that were asked for."""
+    if run.is_open_question:
+        return {"open": True, "at": run.mark, "found": []}
+    with suppress(SmpcoreError):  # the page shows why a fit has no result
+        run.readouts()
+    found = run.places.get(run.at, [])
+    return {"open": False, "at": run.answers[run.at], "found": found}
+
+
 def conceal(header: dict[str, Any]) -> dict[str, Any]:
     """The answer to a message without what is hidden until a question is answered."""
     run = lesson_run.current()
@@ -63,11 +94,14 @@ def conceal(header: dict[str, Any]) -> dict[str, Any]:
     path = header.get("path")
     if path and run.locks(path["param"]):  # its strip would scrub a locked control
         header = header | {"path": None}
+    if "picture" in header and run.asks_place:
+        header = header | {"mark": _mark(run)}
     if not run.is_open_question:
         return header
-    for name in ("knots", "steps"):
-        if name in header:
-            header = header | {name: [_without_numbers(p) for p in header[name]]}
+    if "knots" in header:
+        header = header | {"knots": [_without_numbers(p) for p in header["knots"]]}
+    if "trace" in header:  # its curves and sentences are full of numbers
+        header = header | {"trace": None, "steps": [], "job": None, "printed": None}
     if "picture" in header:
         header = header | {"picture": _without_numbers(header["picture"])}
     return header

@@ -69,7 +69,9 @@ def answer(message: Message) -> bytes:
     try:
         header["seq"], kind = _read(message)
         live.present = (message or {"present": live.present}).get("present", False)
-        if chosen != before:  # the message was about a table that is gone
+        # The message was about a table that is gone, or about what a lesson's step
+        # replaced in the same run.
+        if chosen != before or live.scene is None:
             message, kind = None, "full"
         if visit.lesson is not None:
             message, kind, locked = gate.let_through(message, kind)
@@ -196,7 +198,8 @@ def _respond(
         seconds = time.perf_counter() - started
         value = context.values.get(context.method.path)
         part = None if data is context.data else subsampled.words(data, context.data)
-        header["picture"] = picture(estimator, scene, data, tied) | {
+        painted = picture(estimator, scene, data, tied, coded=not dragging)
+        header["picture"] = painted | {
             "canonical": canonical,
             "coarse": part,
             "ms": 1000 * seconds,
@@ -208,6 +211,7 @@ def _respond(
     scrubs = live.quick and context.method.scrubs(context.values)
     header["path"] = path.grid(context.method, bounds) if scrubs else None
     header["controls"] = controls.live_controls(context, bounds, support, automatic)
+    header["terms"] = [term._asdict() for term in context.method.terms]
     full = {"kind": "full", "scene": scene.header | {"present": live.present}}
     known = message.get("have") == scene.header["id"]
     header |= {"kind": "picture"} if known else full
@@ -233,7 +237,8 @@ def _fitted(
     if not dragging:
         estimator, job, canonical = _canonical(context, live, kind == "stop")
     # The last canonical fit was a job, or this one is bound to be.
-    slow = context.once("slow", lambda: cache.is_slow(data, context.method.key))
+    key = context.method.key, context.values
+    slow = context.once("slow", lambda: cache.is_slow(data, *key))
     waits = job and kind in ("set", "reset", "edit", "full")
     if waits or (dragging and (slow or not live.quick)):
         estimator, data = previews.coarse(context, live.state if dragging else None)
@@ -274,7 +279,9 @@ def _canonical(
         live.seconds = fit.estimator.history_.seconds
         # What was chosen on folds beforehand takes its time once only.
         quick = live.seconds < fits.QUICK_SECONDS or not fit.compiled
-        live.quick = quick and not cache.is_large(context.data, method.key)
+        live.quick = quick and not cache.is_large(
+            context.data, method.key, context.values
+        )
         return context.with_threshold(fit.estimator), None, not fit.was_stopped
     doing = "Compiling and fitting" if method.key in uncompiled else "Fitting"
     others = ", kept running for another visitor" if stop else ""

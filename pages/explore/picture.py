@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 
 from pages.explore.assignments import assignments
+from pages.explore.codes import codes
 from pages.explore.scene import SHOWN_ROWS, Scene
 from pages.ui import readouts
+from pages.ui.text import prototype_texts
 from pages.work import cache
 from smpcore import PrototypeModel, figures
-from smpcore.datasets import in_place
+from smpcore.datasets import in_place, used_matrices
 from smpcore.evaluation import class_numbers
 from smpcore.explain import heaviest_cases, prototype_weights
+from smpcore.model import value_range
 
 #: Comparisons with anchors that the regions of one picture may take: above it they are
 #: painted more coarsely.
@@ -30,7 +33,11 @@ CURVE_NODES = 400
 
 
 def picture(
-    estimator: Any, scene: Scene, data: cache.Parts, tied: bool = False
+    estimator: Any,
+    scene: Scene,
+    data: cache.Parts,
+    tied: bool = False,
+    coded: bool = False,
 ) -> dict[str, Any]:
     """A fitted model as the live figure paints it.
 
@@ -41,6 +48,8 @@ def picture(
     data : Parts
     tied : bool
         Also say which prototype each row is tied to, and which decides where.
+    coded : bool
+        Also say what each row is reconstructed from, of a model with codes.
 
     Returns
     -------
@@ -54,6 +63,8 @@ def picture(
     texts, strip = readouts.readouts(estimator, data, scene.parts, winners)
     if tied:
         painted["assignments"] = assignments(estimator, scene, n_nodes)
+    if coded and (of_rows := codes(estimator, scene, data)):
+        painted["codes"] = of_rows
     return painted | {
         "own_share": float(1 - painted["hollow"].mean()),
         "prototypes": _prototypes(estimator, scene, data),
@@ -107,8 +118,10 @@ def _surface(
 def _prototypes(estimator: Any, scene: Scene, data: cache.Parts) -> dict[str, Any]:
     """What the figure shows of the prototypes themselves."""
     model, view = estimator.model_, scene.view
+    # Of similarities that were given, the real cases say more than their weights.
+    weighs = model.is_linear and estimator.anchor_rows_ is None
     shown = {
-        "weights": model.weights.astype(np.float32) if model.is_linear else None,
+        "weights": model.weights.astype(np.float32) if weighs else None,
         "owner": model.prototype_labels.astype(np.uint8),
         "count": model.counts.astype(np.int32),
         "bias": model.bias.astype(np.float32),
@@ -116,27 +129,60 @@ def _prototypes(estimator: Any, scene: Scene, data: cache.Parts) -> dict[str, An
         + readouts.RINGS.get(model.kind_of_prototype, ""),
     }
     if model.kind_of_prototype in readouts.MARKS:
-        marks = _on_view(model, view, model.prototypes[:SHOWN_ROWS])
+        marks = _on_view(model, view, _placed(estimator, data)[:SHOWN_ROWS])
         shown["marks"] = marks.astype(np.float32)
         shown["marks_label"] = readouts.MARKS[model.kind_of_prototype]
         shown["size"] = np.count_nonzero(model.mixing, axis=0).astype(np.int32)
     if model.classes is None:
         shown |= {"owner": np.full(model.n_prototypes, 255, np.uint8)}
         shown["words"] = [readouts.effect(voice) for voice in prototype_weights(model)]
-    if model.kind_of_prototype == "invented case":
-        shown |= {"weights": model.anchors.astype(np.float32), "noun": "value"}
+    if model.similarity.kind == "strings" and (texts := prototype_texts(model, data)):
+        sides = map(str, [""] if model.classes is None else model.classes)
+        sides = [*sides]
+        shown["words"] = [
+            f"{sides[k]!s:.24}: {text}" if sides[k] else text
+            for k, text in zip(model.prototype_labels, texts, strict=True)
+        ]
+        shown |= _stars(estimator, view)
+    elif model.kind_of_prototype == "invented case":
+        shown |= _values(model, scene.header["image"], shown["caption"])
         shown |= _stars(estimator, view)
     elif estimator.anchor_rows_ is not None:
         shown["cases"] = _cases(estimator, scene.header["image"], data)
     if scene.header["image"] and shown["weights"] is not None:
-        shown["weights"] = in_place(data.dataset, shown["weights"], 0.0)
+        blank = shown.get("range", [0.0])[0]
+        shown["weights"] = in_place(data.dataset, shown["weights"], blank)
     return shown
+
+
+def _placed(estimator: Any, data: cache.Parts) -> np.ndarray:
+    """Inputs at which prototypes stand; real cases are the training rows themselves."""
+    if estimator.anchor_rows_ is None:
+        return estimator.model_.prototypes
+    return data.of("train")[0][estimator.anchor_rows_]
 
 
 def _on_view(model: PrototypeModel, view: figures.View, X: np.ndarray) -> np.ndarray:
     """Where cases stand in the window; on the line, if it shows a curve."""
     xy = view.project(X)
     return view.places(X, model.predict(view.lift(xy))) if view.of_target else xy
+
+
+def _values(
+    model: PrototypeModel, image: list[int] | None, caption: str
+) -> dict[str, Any]:
+    """Values of invented cases; those of pictures in the data's own units."""
+    values = {"weights": model.anchors, "noun": "value"}
+    more = "Values are in standard deviations from the training mean."
+    if image:
+        limits = value_range(model)
+        values = values | {"weights": model.prototypes, "range": list(limits)}
+        more = (
+            f"Pictures show the values of the training rows, {limits[0]:g} (white) to "
+            f"{limits[1]:g} (black); a case may go below (orange) or above (blue)."
+        )
+    values["weights"] = values["weights"].astype(np.float32)
+    return values | {"caption": f"{caption} {more}"}
 
 
 def _stars(estimator: Any, view: figures.View) -> dict[str, Any]:
@@ -169,7 +215,7 @@ def _cases(
     label = class_numbers(data.y[row.ravel()], model.classes).reshape(row.shape)
     pixels = None
     if image is not None and row.size * data.X.shape[1] <= CASE_PIXELS:
-        low, high = model.low.min(), model.high.max()
+        low, high = value_range(model)
         pixels = 255 * (data.X[row.ravel()] - low) / max(high - low, 1e-300)
         pixels = in_place(data.dataset, np.clip(pixels, 0, 255), 0.0)
         pixels = pixels.reshape(*row.shape, -1).astype(np.uint8)
@@ -205,10 +251,14 @@ def _bars(model: PrototypeModel, data: cache.Parts) -> dict[str, Any] | None:
     if model.kind_of_prototype == "invented case":
         values, title = prototype_weights(model), "Weights of the cases"
         names, owner, note = _speakers(model)
-    elif len(model.similarity.weights) > 1:
+    elif len(model.similarity.weights) > 1 or (
+        data.dataset.matrices and len(used_matrices(data.dataset)) > 1
+    ):
         what, names, values = readouts.kernel_weights(model, data)
         title, names = f"Weights of the {what}", [name[:80] for name in names]
         note = "weight of each in the similarity of two cases; they sum to 1"
+        if data.dataset.matrices:
+            note = "share of each in what a row is compared by"
     else:
         return None
     shown = np.argsort(-np.abs(values), kind="stable")[:MOST_BARS]

@@ -17,7 +17,9 @@ def coarse(context: Context, state: Any) -> tuple[Any, cache.Parts | None]:
     """A quick fit on a part of the rows, and that part; None where there is none."""
     method = context.method.key
     part = subsampled.part_of(context.data, method)
-    if part is None:
+    n_features = context.data.X.shape[1]
+    aligned = context.method.comparison_cost(context.values, n_features) > 1
+    if part is None or aligned:  # where comparing rows is slow, so is a part of them
         return None, None
     try:
         problem = cache.problem(part, method, context.values)

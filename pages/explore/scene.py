@@ -15,7 +15,7 @@ from pages.state.session import Live
 from pages.work import cache
 from pages.work.parts import PARTS
 from smpcore import figures
-from smpcore.datasets import shorten_name
+from smpcore.datasets import only_compared, shorten_name
 from smpcore.evaluation import class_numbers
 
 #: Rows that are drawn, at most; scores always count all of them.
@@ -81,6 +81,7 @@ class Scene:
                 "xlabel": shorten_name(view.x_label, 80),
                 "ylabel": shorten_name(view.y_label, 80),
                 "note": view.note,
+                "alone": only_compared(data.dataset),
             },
             "image": _image_shape(data),
             "features": [shorten_name(n, 80) for n in data.preparation.feature_names],

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from pages.explore import printed
 from pages.explore.path import KNOT_SECONDS
 from pages.explore.picture import picture
 from pages.explore.scene import Scene
 from pages.state.context import Context
-from pages.work import fits
+from pages.work import fits, printed
 from smpcore.model import History, Step
 
 #: States that are shown at most, and of data with more training values than `LARGE`.
@@ -86,7 +85,7 @@ def steps(
             break  # the browser requests the others again
         at_step, entry = _step(context, states, index)
         tied = bool(message.get("assignments"))
-        painted = picture(at_step, scene, context.data, tied)
+        painted = picture(at_step, scene, context.data, tied, coded=True)
         pictures.append(painted | entry | {"chain": name})
     return {
         "trace": states.curves | {"chain": name},
@@ -136,7 +135,7 @@ def _printed(run: printed.PrintedRun) -> States:
         "objective": [state.objective for state in states],
         "gap": [None] * len(states),
         "phase": [state.phase for state in states],
-        "difference": printed.difference(states[-1], estimator.objective_),
+        "difference": run.difference,
     }
     at = states.__getitem__
     return States(estimator, len(states), at, curves, is_printed=True)

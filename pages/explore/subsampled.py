@@ -21,6 +21,8 @@ def part_of(data: cache.Parts, method: str) -> cache.Parts | None:
         None where no fit would be quick: rows too wide, or no machine code yet.
     """
     X, y = data.of("train")
+    if data.dataset.matrices:  # fewer rows have other columns, too
+        return None
     n_rows = min(MOST_ROWS, MOST_VALUES // max(X.shape[1], 1))
     if method in cache.uncompiled or min(n_rows, len(y)) < LEAST_ROWS:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import astuple
 from typing import Any
 
@@ -22,7 +23,7 @@ def _table_source(context: Context) -> dict[str, Any]:
     reading = dataset.reading
     if reading is None or drawn is not None or dataset.test_rows is not None:
         raise SmpcoreError(
-            "Drawn points and a separate test file have no short Python version; the "
+            "Drawn points, matrices and a test file have no short Python version; the "
             "JSON file of an export contains the whole model."
         )
     columns = {"roles": dict(dataset.roles), "kinds": dict(dataset.kinds)}
@@ -39,7 +40,8 @@ def python_of_choice(context: Context) -> str:
     """Python that fits the same model with the library."""
     choice, method = context.choice, context.method
     estimator = method.estimators[context.task]
-    defaults = method.defaults(context.task)
+    signature = inspect.signature(estimator).parameters
+    defaults = {name: param.default for name, param in signature.items()}
     if (number := openml_sets.number_of(choice.data)) is not None:
         source = {"openml": number}
     elif choice.data not in BUNDLED:

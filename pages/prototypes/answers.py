@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from pages.prototypes import edited_rows, sheets
+from pages.prototypes import edited_rows, reconstruction, sheets
 from pages.prototypes.context import ModelContext
 from pages.prototypes.portraits import draw
 from pages.state import widget_state
@@ -17,7 +17,7 @@ from pages.ui.glossary import define
 from pages.ui.readouts import TITLES
 from pages.ui.text import escape_markdown, message, short_label
 from smpcore import PrototypeModel, contributions, counterfactual
-from smpcore.datasets import list_names, plain_number
+from smpcore.datasets import list_names, only_compared, plain_number, text_features
 from smpcore.explain import (
     Contributions,
     changed_columns,
@@ -38,7 +38,9 @@ def why(context: ModelContext) -> None:
     """Pick a row, edit it, and see what its answer is made of."""
     model = context.model
     place, about, words = _picked(context)
-    row, frozen, changed = edited_rows.edit(context, place)
+    row, frozen, changed = context.data.dataset.frame.iloc[[place]], [], False
+    if not context.data.dataset.matrices:
+        row, frozen, changed = edited_rows.edit(context, place)
     truth = (
         "You edited this row; true value before editing" if changed else "True value"
     )
@@ -48,7 +50,15 @@ def why(context: ModelContext) -> None:
     draw(context, x[None], ["this row"], "this_row")
     result = contributions(model, x, None, context.data.preparation)
     _verdict(context, x, result)
+    if model.code_size:
+        reconstruction.section(context, x)
     _parts(context, x)
+    if only_compared(context.data.dataset):
+        st.caption(
+            "These rows are compared as wholes, not by features that could be changed: "
+            "there is no counterfactual here."
+        )
+        return
     if model.classes is None:
         _moves(context, x)
     else:
@@ -161,6 +171,7 @@ def _parts(context: ModelContext, x: np.ndarray) -> None:
     split = "prediction" if context.model.classes is None else "lead"
     preparation = context.data.preparation
     n_shown = len(_SPLITS) - (not preparation.has_level_features)
+    n_shown = 2 if text_features(context.data.dataset) else n_shown
     by = st.segmented_control(
         f"Contributions to the {split} by",
         list(_SPLITS)[:n_shown],

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pages.prototypes import notes
 from pages.state import session
 from pages.state.context import Context
 from pages.ui import readouts
+from pages.ui.text import prototype_texts
 from pages.work import cache
 from pages.work.memo import pairs
 from smpcore import PrototypeModel
-from smpcore.datasets import Input, in_place
+from smpcore.datasets import Input, in_place, list_names, plural
 from smpcore.evaluation import class_numbers
-from smpcore.explain import Oddities, facts_of_prototypes
+from smpcore.explain import Oddities, facts_of_prototypes, merged_from
 from smpcore.model import Portraits, portraits
 
 
@@ -65,12 +68,31 @@ class ModelContext(Context):
         return self.data.dataset.channels if len(self.shape) == 2 else []
 
     @cached_property
+    def texts(self) -> list[str]:
+        """The prototypes as texts, of data that are texts."""
+        return prototype_texts(self.model, self.data)
+
+    @cached_property
     def rows(self) -> tuple[np.ndarray, np.ndarray]:
         """Training inputs, and their class numbers (a regression: all 0)."""
         X, y = self.data.of("train")
         if self.model.classes is None:
             return X, np.zeros(len(X), dtype=np.int64)
         return X, class_numbers(y, self.model.classes)
+
+    def table_of(self, rows: np.ndarray, about: dict[str, Any]) -> pd.DataFrame:
+        """Columns about some rows of the data set, and then the rows themselves."""
+        dataset = self.data.dataset
+        numbers = pd.Index(dataset.row_numbers(rows), name="row")
+        frame = dataset.frame
+        if dataset.matrices:  # what is known of a row besides its similarities
+            frame = frame.drop(columns=dataset.sample_columns)
+        values = frame.iloc[rows, :200].set_axis(numbers)
+        # The data set may have columns of the same names.
+        taken = {name: f"{name} (column)" for name in about}
+        return pd.concat(
+            [pd.DataFrame(about, numbers), values.rename(columns=taken)], axis=1
+        )
 
     @cached_property
     def outputs(self) -> list[str]:
@@ -119,6 +141,18 @@ class ModelContext(Context):
     def portraits(self) -> Portraits:
         """A row per prototype: its weights, the case, or the mean of its cases."""
         return portraits(self.model)
+
+    @cached_property
+    def merged_from(self) -> list[str]:
+        """What each prototype was merged from; empty texts where it is only itself."""
+        if (self.model.counts == 1).all():
+            return [""] * self.model.n_prototypes
+        return [
+            list_names([f"{place + 1} ({plural(n, 'row')})" for place, n in parts], 20)
+            if len(parts) > 1
+            else ""
+            for parts in merged_from(self.fit().finished())
+        ]
 
     @cached_property
     def facts(self) -> list[Oddities]:

@@ -90,6 +90,8 @@ def _widgets(
     for column in inputs:
         if column.kind == "category":
             _category(column, values[column.name], typed, key)
+        if column.kind == "text":
+            _text(column, values[column.name], typed, key)
     numbers = [column for column in inputs if column.kind == "number"]
     if numbers:
         _numbers(numbers, values, typed, key, forbidden)
@@ -171,6 +173,14 @@ def _numbers(
 
 def _number(value: Any) -> float:
     return float(pd.to_numeric(value, errors="coerce"))
+
+
+def _text(column: Input, before: Any, typed: Typed, key: str) -> None:
+    """One text, to be typed."""
+    value, held = typed.get(column.name, (before, column.fixed))
+    name = escape_markdown(short_label(column.name))
+    value = st.text_input(name, value, column.width, key=f"text_{key}_{column.name}")
+    _remember(typed, column, before, value, held)
 
 
 def _category(column: Input, before: Any, typed: Typed, key: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from pages.prototypes import forbidden, notes
@@ -35,7 +34,9 @@ def single(context: ModelContext) -> None:
     else:
         shown, name = context.portraits, [context.name(j)]
         draw(context, shown.values[[j]], name, "portrait", shown.signed)
-        if len(context.shape) == 1:
+        if context.texts:
+            message(st.markdown, f"Text: **{context.texts[j]}**")
+        elif len(context.shape) == 1:
             _bars(context, j)
         _nearest(context, j)
     if has_classes:
@@ -83,6 +84,11 @@ def _notes(context: ModelContext, j: int) -> None:
 
 def _oddities(context: ModelContext, j: int) -> None:
     fact = context.facts[j]
+    if context.merged_from[j]:
+        st.write(
+            f"Merged from {context.model.counts[j]} equal prototypes of the fit, with "
+            f"the training rows tied to each: {context.merged_from[j]}."
+        )
     if np.isfinite(fact.distance):
         st.write(
             "Distance to the nearest training row: "
@@ -119,6 +125,8 @@ def _bars(context: ModelContext, j: int) -> None:
             _effects(context, j)
             return
     values, title = context.portraits.values[j], "weight per standard deviation"
+    if context.data.dataset.matrices:
+        title = "weight of the similarity"
     if not context.portraits.signed:
         values = (values - context.model.center) / context.model.scale
         title = "standard deviations from the training mean"
@@ -158,10 +166,9 @@ def _nearest(context: ModelContext, j: int) -> None:
     numbers = dataset.row_numbers(rows)
     titles = [f"row {n}: {dataset.y[r]}" for n, r in zip(numbers, rows, strict=True)]
     draw(context, X[places], titles, "nearest")
-    frame = dataset.frame.iloc[rows, :200].set_axis(pd.Index(numbers, name="row"))
-    frame.insert(0, "similarity", likeness(context.model, X[places])[:, j], True)
+    about = {"similarity": likeness(context.model, X[places])[:, j]}
     with st.container() if len(context.shape) == 1 else st.popover("Show as a table"):
-        table(frame, hide_index=False)
+        table(context.table_of(rows, about), hide_index=False)
 
 
 def _won(context: ModelContext, j: int) -> None:
@@ -206,6 +213,8 @@ def _densities(context: ModelContext, j: int) -> None:
 
 def _importance(context: ModelContext, j: int) -> np.ndarray:
     model = context.model
+    if context.texts:
+        return np.zeros(model.n_features)
     if context.portraits.signed:
         return model.weights[j]
     if len(model.similarity.weights) == model.n_features:

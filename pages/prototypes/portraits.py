@@ -18,6 +18,7 @@ from pages.work import slots
 from smpcore import figures
 from smpcore.datasets import plain_number
 from smpcore.explain import embedding, prototype_table, score_leads
+from smpcore.model import value_range
 
 #: Prototypes drawn beside each other; of series, whose lines share their axes, fewer.
 MOST_DRAWN, MOST_LINES = 20, 6
@@ -58,10 +59,9 @@ def draw(
         words = f"Channels of {', '.join(titles[:6])}"
         st.plotly_chart(figure, key=key, alt=short_label(words))
         return
-    low, high = float(np.nanmin(rows)), float(np.nanmax(rows))
-    top = max(abs(low), abs(high)) or 1.0
-    signed = signed and low < 0
-    limits = (-top, top) if signed else (low, high)
+    signed = signed and bool(np.nanmin(rows) < 0)
+    top = float(np.nanmax(np.abs(rows))) or 1.0
+    limits = (-top, top) if signed else value_range(context.model)
     width = _PICTURE if len(rows) > 1 else 2 * _PICTURE
     with st.container(horizontal=True, gap="xsmall"):
         for place, (row, title) in enumerate(zip(rows, titles, strict=True)):
@@ -74,16 +74,24 @@ def draw(
             )
     dark, bright = ("vermilion", "blue") if signed else ("black", "white")
     blank = " Forbidden pixels are crossed out." if np.isnan(rows).any() else ""
+    span = "" if signed else ", the range of the training rows"
+    beyond = figures.OUTSIDE * (limits[1] - limits[0])
+    if (rows < limits[0] - beyond).any() or (rows > limits[1] + beyond).any():
+        blank += " − marks values at least 10 % of the range below it, + above it."
     st.caption(
         f"From {plain_number(limits[0], 3)} ({dark}) to {plain_number(limits[1], 3)} "
-        f"({bright}).{blank}"
+        f"({bright}){span}.{blank}"
     )
 
 
 def lines(context: ModelContext) -> list[dict[str, Any]]:
     """The prototypes as lines of a table."""
+    merged, texts = context.merged_from, context.texts
     return [
-        {"prototype": context.name(j), context.side_title: context.side(j)} | numbers
+        {"prototype": context.name(j), context.side_title: context.side(j)}
+        | ({"text": texts[j]} if texts else {})
+        | numbers
+        | ({"merged from": merged[j]} if any(merged) else {})
         for j, numbers in enumerate(prototype_table(context.model, *context.rows))
     ]
 

@@ -33,6 +33,9 @@ _HIDDEN = (
 def section(context: ModelContext) -> None:
     """Say what the report will hold, and offer it."""
     dataset = context.data.dataset
+    if context.texts:
+        st.caption("There is no report about texts: All has every prototype.")
+        return
     real = st.checkbox(
         "Include the most similar training rows",
         value=not dataset.private,

@@ -20,6 +20,13 @@ def rule(context: ModelContext) -> Rule:
 
 def section(context: ModelContext) -> None:
     """Sentences, one per class; then what each prototype is made of."""
+    if context.texts:
+        st.caption(
+            "A score is the sum over prototypes of weight times exp(−γ edits), where "
+            "edits counts the letters that are added, left out or replaced between a "
+            "text and the prototype. Under All are the texts with their weights."
+        )
+        return
     result = rule(context)
     st.markdown("\n".join(f"- {escape_markdown(words)}" for words in result.sentences))
     for table in result.tables[:MOST_DRAWN]:

@@ -15,6 +15,7 @@ from pages.ui.progress import is_waiting
 from pages.work import study_pool
 from pages.work.tasks import Task
 from smpcore import SmpcoreError, figures, stability
+from smpcore.datasets import only_compared
 from smpcore.evaluation import FEWEST_REFITS, Stability, TrainingRows, refits
 
 N_REFITS = 100
@@ -23,6 +24,12 @@ _MOST_LINES = 50
 
 def section(context: ModelContext) -> None:
     """Offer the refits; show how they go, and what came."""
+    if only_compared(context.data.dataset):
+        st.caption(
+            "Prototypes of refits are compared by their features, and these data have "
+            "none: there is no stability here."
+        )
+        return
     pairs = "Prototypes" if context.model.classes is None else "Prototypes of a class"
     st.caption(
         f"{N_REFITS} refits, each on a bootstrap sample of the training rows "

@@ -14,6 +14,8 @@ from smpcore.datasets import FollowUp
 BUNDLED = {info.key: info for info in list_datasets()}
 #: What a choice of other data begins with: the question of their own target.
 NO_QUESTION: dict[str, Any] = {"two_classes": False, "follow_up": None}
+#: Parameters of a link that begins a lesson, beside those of a choice.
+LESSON_LINK = ("class", "lesson", "step")
 #: In place of a bundled key: the visitor's own table.
 MINE = "mine"
 
@@ -90,9 +92,11 @@ class Choice:
         """Which data: of two tables of the visitor's own also which one."""
         return self.data, self.token if self.data == MINE else ""
 
-    def view_of(self, n_features: int, task: str) -> dict[str, Any]:
+    def view_of(
+        self, n_features: int, task: str, by_similarity: bool = False
+    ) -> dict[str, Any]:
         """The view, made to fit data of so many features."""
-        kinds = view_kinds(n_features, task)
+        kinds = view_kinds(n_features, task, by_similarity)
         kind = self.view.get("kind")
         kind = kind if kind in kinds else next(iter(kinds))
         first = min(int(self.view.get("first", 0)), n_features - 1)
@@ -104,8 +108,15 @@ class Choice:
         return {"kind": kind, "first": first, "second": second, "at": tuple(fixed)}
 
 
-def view_kinds(n_features: int, task: str) -> dict[str, str]:
-    """Pictures that there are of so many features, with their names."""
+def view_kinds(
+    n_features: int, task: str, by_similarity: bool = False
+) -> dict[str, str]:
+    """Pictures that there are of so many features, with their names.
+
+    Of matrices, ``by_similarity``, there is one only.
+    """
+    if by_similarity:
+        return {"pca": "main plane of the similarities"}
     kinds = {}
     if n_features > 2:
         kinds["pca"] = "main plane (PCA)"

@@ -17,7 +17,7 @@ from pages.work import cache, fits, sources
 from pages.work.memo import pairs
 from pages.work.training_scores import TrainingScores, training_scores
 from smpcore import METHODS, Dataset, PrototypeModel
-from smpcore.datasets import Split, answered, plain_number
+from smpcore.datasets import Split, answered, only_compared, plain_number
 from smpcore.evaluation import at_threshold
 from smpcore.methods import Method
 from smpcore.parameters import Param
@@ -85,7 +85,7 @@ class Context:
     def methods(self) -> dict[str, Method]:
         """Methods that can learn these data: rows may have weights."""
         weighted = self.choice.follow_up and answered(self.whole)[1].any()
-        able = {k: m for k, m in METHODS.items() if self.task in m.estimators}
+        able = {k: m for k, m in METHODS.items() if m.learns(self.dataset, self.task)}
         return {k: m for k, m in able.items() if m.takes_weights or not weighted}
 
     @cached_property
@@ -105,14 +105,14 @@ class Context:
         for param in self.params:
             if param.scale == "class" and values[param.name] is not None:
                 values[param.name] = self._label(values[param.name])
-        return values
+        return {**values, **self.method.data_params(self.dataset, values)}
 
     @property
     def key(self) -> str:
         """Short text that is the same for the same model only."""
         chosen = self.choice
-        data = chosen.data, sorted(chosen.data_values.items()), chosen.token
-        data = (*data, chosen.two_classes, *chosen.forbidden)
+        source = chosen.data, sorted(chosen.data_values.items()), chosen.token
+        data = (*source, chosen.two_classes, *chosen.forbidden)
         data += (chosen.follow_up,) * (chosen.follow_up is not None)
         parts = chosen.validation, chosen.test, chosen.seed
         model = chosen.method, sorted(self.values.items())
@@ -154,8 +154,8 @@ class Context:
     @property
     def view(self) -> dict[str, Any]:
         """The view, made to fit these data."""
-        n_features = len(self.data.preparation.feature_names)
-        return self.choice.view_of(n_features, self.task)
+        n_features, alone = self.data.X.shape[1], only_compared(self.data.dataset)
+        return self.choice.view_of(n_features, self.task, alone)
 
     def fit(self) -> fits.Fit:
         """The canonical fit."""
@@ -195,7 +195,7 @@ class Context:
         if chosen.data not in BUNDLED:
             return sources.load(chosen.data), None
         values = {p.name: p.start for p in BUNDLED[chosen.data].params}
-        values.update(chosen.data_values)
+        values |= chosen.data_values
         return cache.bundled(chosen.data, pairs(values)), None
 
     def _label(self, text: Any) -> Any:
@@ -262,7 +262,7 @@ class Context:
         messages : list of str
             What was moved, in sentences.
         """
-        if cache.is_slow(self.data, self.method.key):
+        if cache.is_slow(self.data, self.method.key, self.values):
             return self, []
         values, messages = {}, []
         ranges = cache.bounds(self.data, self.method.key, self.values)

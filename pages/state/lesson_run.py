@@ -7,16 +7,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from pages.state import lesson_files, session, table_store, user_tables
 from pages.state.choice import MINE, Choice
-from pages.state.context import resolve
-from pages.state.lesson_files import PLACEHOLDER, POINTS, Lesson
+from pages.state.context import Context, resolve
+from pages.state.lesson_files import POINTS, Lesson
+from pages.state.lesson_readouts import holds, nearest, places
 from pages.state.session import Live
-from pages.work.lesson_measures import MEASURES, measured
+from pages.work import classes
+from pages.work.classes import Student
+from pages.work.lesson_measures import Fitted, measured
 
-__all__ = ["POINTS", "Run", "current", "go", "hides_numbers", "leave", "start"]
+__all__ = [
+    "POINTS",
+    "Run",
+    "current",
+    "go",
+    "hides_numbers",
+    "join",
+    "leave",
+    "start",
+]
 
 #: Read-outs that are shown before and after, where a question names none.
 _USUAL = ("validation_accuracy", "prototypes", "weights")
@@ -41,6 +51,14 @@ class Run:
         Step -> the table of its drawing.
     found : dict
         Step -> its read-outs: the visitor may change its drawing afterwards.
+    student : Student or None
+        The visitor's part in a class.
+    name : str
+        Of the lesson's file, if it is one that everybody finds on the server.
+    mark : [x, y] or None
+        The place in the figure that the visitor has marked for an open question.
+    places : dict
+        Step -> the places that its question asks for.
     """
 
     lesson: Lesson
@@ -50,6 +68,10 @@ class Run:
     reached: set[int] = field(default_factory=set)
     tokens: dict[int, str] = field(default_factory=dict)
     found: dict[int, dict[str, dict[str, float]]] = field(default_factory=dict)
+    student: Student | None = None
+    name: str = ""
+    mark: list[float] | None = None
+    places: dict[int, list[list[float]]] = field(default_factory=dict)
 
     @property
     def step(self) -> Mapping[str, Any]:
@@ -65,6 +87,18 @@ class Run:
     def is_open_question(self) -> bool:
         """Whether the step asks what was not answered yet."""
         return self.question is not None and self.at not in self.answers
+
+    @property
+    def asks_place(self) -> bool:
+        """Whether the question of the step asks for a place in the figure."""
+        return "point" in (self.question or {})
+
+    @property
+    def link(self) -> dict[str, str]:
+        """Parameters of a link to the class, or to this step of a listed lesson."""
+        if self.student and not self.student.classroom.has_ended:
+            return {"class": self.student.classroom.code}
+        return {"lesson": self.name, "step": str(self.at + 1)} if self.name else {}
 
     def locks(self, name: str) -> bool:
         """Whether a control stands still; all but the view's, while a question is open.
@@ -104,6 +138,12 @@ class Run:
             self.tokens[self.at] = token
         return token
 
+    def forget_drawings(self) -> None:
+        """Delete the tables of its steps."""
+        for token in self.tokens.values():
+            table_store.delete(token)
+        self.tokens.clear()
+
     def readouts(self) -> dict[str, dict[str, float]]:
         """Read-outs before and after the answer, and their change, of real fits.
 
@@ -113,14 +153,23 @@ class Run:
             If a fit goes on for long.
         """
         if self.at not in self.found:
-            found = {}
+            found, models = {}, []
             for moment in ("before", "after"):
                 context = resolve(self.choice_of(moment))
-                found[moment] = measured(context.fit().finished(), context.data)
+                estimator = context.fit().finished()
+                models.append(estimator.model_)
+                found[moment] = self.measured(context, estimator)
+            if self.asks_place:
+                self.places[self.at] = places(self.question, *models)
             after, before = found["after"], found["before"]
             found["change"] = {name: after[name] - before[name] for name in after}
             self.found[self.at] = found
         return self.found[self.at]
+
+    def measured(self, context: Context, estimator: Any) -> dict[str, float]:
+        """Read-outs of a fit, among them all that the step names."""
+        request = context.data, context.method.key, context.values
+        return measured(Fitted(*request, estimator), str(self.step))
 
     def shown(self) -> list[str]:
         """Read-outs that the reveal shows before and after."""
@@ -141,36 +190,11 @@ class Run:
         answer = self.answers[self.at]
         if "choices" in self.question:
             return answer in self.right_choices(found)
+        if self.asks_place:
+            far = nearest(answer, self.places[self.at])
+            return far <= self.question["point"]["within"]
         within = self.question["number"].get("within", 0.0)
         return bool(abs(answer - self.right_number(found)) <= within + 1e-9)
-
-
-def holds(
-    conditions: list[Mapping[str, Any]] | None, found: Mapping[str, Mapping[str, float]]
-) -> bool:
-    """Whether all conditions hold; None holds never."""
-    if conditions is None:
-        return False
-    values = [found[one.get("of", "after")][one["measure"]] for one in conditions]
-    limits = [
-        (one.get("at_least", -np.inf), one.get("at_most", np.inf)) for one in conditions
-    ]
-    # Shares are rounding errors away from the limits that they reach.
-    pairs = zip(values, limits, strict=True)
-    return all(low - 1e-9 <= value <= high + 1e-9 for value, (low, high) in pairs)
-
-
-def filled(text: str, found: Mapping[str, Mapping[str, float]]) -> str:
-    """A text with read-outs in place of its placeholders."""
-
-    def value(match: Any) -> str:
-        moment, name = match.groups()
-        if moment == "change":
-            row = MEASURES[name]
-            return row.change(found["before"][name], found["after"][name])
-        return MEASURES[name].text(found[moment][name])
-
-    return PLACEHOLDER.sub(value, text)
 
 
 def current() -> Run | None:
@@ -184,18 +208,34 @@ def hides_numbers() -> bool:
     return run is not None and run.is_open_question
 
 
-def start(lesson: Lesson) -> None:
-    """Begin a lesson; one that goes on is left."""
+def start(lesson: Lesson, student: Student | None = None, name: str = "") -> None:
+    """Begin a lesson, maybe with a class; one that goes on is left."""
     leave()
     visit = session.get()
-    visit.lesson = Run(lesson, visit.choice)
-    go(0)
+    visit.lesson = run = Run(lesson, visit.choice, student=student, name=name)
+    if student:  # a reload has lost what the visit remembered, the class has not
+        run.answers, run.reached = student.answers.copy(), student.reached.copy()
+    go(student.step if student else 0)
+
+
+def join(code: str) -> None:
+    """Begin the lesson of a class.
+
+    Raises
+    ------
+    SmpcoreError
+        If there is no such class, or it is full.
+    """
+    classroom = classes.find(code)
+    start(classroom.lesson, classroom.join(table_store.browser()))
 
 
 def go(index: int) -> None:
     """Show a step from its start, or with what its answer led to."""
     run = current()
-    run.at = min(max(index, 0), len(run.lesson.steps) - 1)
+    run.at, run.mark = min(max(index, 0), len(run.lesson.steps) - 1), None
+    if run.student:
+        run.student.step = run.at
     _show(run.choice_of("before" if run.is_open_question else "after"))
 
 
@@ -203,6 +243,8 @@ def answer(value: Any) -> None:
     """Take the visitor's answer to the question of the step, and show what follows."""
     run = current()
     run.answers[run.at] = value
+    if run.student:
+        run.student.answers[run.at] = value
     _show(run.choice_of("after"))
 
 
@@ -212,9 +254,10 @@ def leave() -> None:
     run, visit.lesson = visit.lesson, None
     if run is None:
         return
+    if run.student:
+        run.student.left = True
     opened = dict(Counter(run.home.opened) | Counter(visit.choice.opened))
-    for token in run.tokens.values():
-        table_store.delete(token)
+    run.forget_drawings()
     _show(replace(run.home, opened=opened))
 
 
@@ -231,7 +274,9 @@ def check_task() -> bool | None:
     fit = context.fit()
     if not fit.wait(0.0):
         return run.at in run.reached or None
-    found = measured(fit.estimator, context.data)
+    found = run.measured(context, fit.estimator)
     if holds(run.step["task"]["reach"], {"after": found, "before": found}):
         run.reached.add(run.at)
+        if run.student:
+            run.student.reached.add(run.at)
     return run.at in run.reached

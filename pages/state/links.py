@@ -68,9 +68,9 @@ def write_url(choice: Choice) -> dict[str, str]:
         query["method"] = choice.method
     for name in ("validation", "test", "seed"):
         if getattr(choice, name) != getattr(start, name):
-            query[name] = _text(getattr(choice, name))
+            query[name] = as_text(getattr(choice, name))
     for name, value in choice.data_values.items():
-        query[f"d.{name}"] = _text(value)
+        query[f"d.{name}"] = as_text(value)
     if times := context.times_opened:
         query["opened"] = str(times)
         if choice.open_test:
@@ -78,15 +78,15 @@ def write_url(choice: Choice) -> dict[str, str]:
     defaults = context.method.defaults(context.task)
     for name, value in choice.values.items():
         if value != defaults.get(name):
-            query[name] = _text(value)
+            query[name] = as_text(value)
     if context.operating:
         for name in ("threshold", "band"):
-            query[name] = _text(getattr(choice, name))
+            query[name] = as_text(getattr(choice, name))
     for name in ("kind", "first", "second"):
         if name in choice.view:
             query[f"v.{name}"] = str(choice.view[name])
     for index, value in choice.view.get("at", {}).items():
-        query[f"v.at{index}"] = _text(value)
+        query[f"v.at{index}"] = as_text(value)
     return query
 
 
@@ -112,7 +112,7 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
         choice = _within(choice, query["within"], notices)
     method = query.get("method", choice.method)
     if method not in METHODS:
-        notices.append("The link names an unknown method.")
+        notices.append(f"The link names an unknown method, not {', '.join(METHODS)}.")
         method = choice.method
     choice, changes = validated(replace(choice, method=method))
     notices += [changes] if changes and "method" in query else []
@@ -295,6 +295,6 @@ def _read_view(query: Mapping[str, str], notices: list) -> dict[str, Any]:
     return {**view, "at": at} if at else view
 
 
-def _text(value: Any) -> str:
-    """Every digit: a link gives the very same model."""
+def as_text(value: Any) -> str:
+    """A value as links have it, with every digit: a link gives the very same model."""
     return repr(float(value)) if isinstance(value, float) else str(value)

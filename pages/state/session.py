@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from pages.state import links, table_store
-from pages.state.choice import BUNDLED, MINE, Choice
+from pages.state.choice import BUNDLED, LESSON_LINK, MINE, Choice
 from pages.state.context import Context, SliderRanges, resolve
 from pages.state.validation import validated
 from pages.work import visitors
@@ -118,8 +118,8 @@ class Session:
         Token of the table that had not expired when last looked at.
     copy_wanted : bool
         Whether the shown table is to become the visitor's own.
-    workspace_wanted : bool
-        Whether the dialog that saves and opens is to be shown.
+    dialog : str
+        Name of the dialog that is to be shown; empty if none is.
     workspace_message : (str, str)
         Level and text of what the dialog that saves and opens shows.
     awaited : Saved or None
@@ -131,12 +131,14 @@ class Session:
         What a page found last: name -> what it is of, and what it is.
     lesson : Run or None
         The lesson that goes on.
+    lesson_link : dict
+        Class, or lesson and step, that the link names, until it is begun.
+    classroom : Classroom or None
+        The class that this visit teaches.
     lessons : dict of str to bytes
         Lesson files that were uploaded, by the name of the file.
-    lesson_steps : list of dict
-        Steps of the lesson that the visitor makes.
-    lesson_problem : str
-        Why the last one was not taken.
+    lesson_draft : Draft or None
+        The lesson that the visitor makes.
     """
 
     choice: Choice = field(default_factory=Choice)
@@ -156,16 +158,17 @@ class Session:
     editions: Counter[str] = field(default_factory=Counter)
     table_here: str = ""
     copy_wanted: bool = False
-    workspace_wanted: bool = False
+    dialog: str = ""
     workspace_message: tuple[str, str] = ("", "")
     awaited: Any = None
     openml_search: Any = None
     openml_wanted: int | None = None
     results: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     lesson: Any = None
+    lesson_link: dict[str, str] = field(default_factory=dict)
+    classroom: Any = None
     lessons: dict[str, bytes] = field(default_factory=dict)
-    lesson_steps: list[dict[str, Any]] = field(default_factory=list)
-    lesson_problem: str = ""
+    lesson_draft: Any = None
 
 
 def is_new() -> bool:
@@ -177,11 +180,12 @@ def get() -> Session:
     """What this visit remembers; at first what its link says."""
     if "session" not in st.session_state:
         query = st.query_params.to_dict()
-        present = query.pop("present", "") == "1"
+        live = Live(present=query.pop("present", "") == "1")
+        lesson = {name: query.pop(name)[:100] for name in LESSON_LINK if name in query}
         choice, notices = links.read_url(links.without_controls(query))
         changes = links.read_controls(query)
-        st.session_state["session"] = Session(choice, notices, changes)
-        st.session_state["session"].live.present = present
+        visit = Session(choice, notices, changes, live=live, lesson_link=lesson)
+        st.session_state["session"] = visit
         _put(choice)
     return st.session_state["session"]
 
@@ -193,10 +197,6 @@ def current(first_run: bool = True) -> Choice:
     ----------
     first_run : bool
         False for the message of a figure, which a run of the page has drawn before.
-
-    Returns
-    -------
-    Choice
     """
     if first_run:
         visitors.force_navigation()
@@ -274,6 +274,8 @@ def show_url(choice: Choice) -> None:
     """Write choice and controls into the address bar, where they differ from it."""
     wanted = links.write_url(choice) | links.write_controls(get().widget_texts)
     wanted |= {"present": "1"} if get().live.present else {}
+    if run := get().lesson:  # a reload comes back to it
+        wanted |= run.link
     if st.query_params.to_dict() != wanted:
         st.query_params.from_dict(wanted)
 

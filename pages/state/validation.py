@@ -43,6 +43,10 @@ def validated(choice: Choice) -> tuple[Choice, str]:
     method, wanted = context.method, ANSWERS[context.task]
     if choice.method not in context.methods:
         other = next(iter(context.methods.values()))
+        if reason := method.refusal(context.dataset):
+            words = f"{method.title} cannot learn these data: {reason}; "
+            words += f"{other.title} is used instead."
+            return replace(choice, method=other.key, values={}), words
         if context.task in method.estimators:
             wanted += " from rows with weights"
         words = f"{method.title} does not predict {wanted}, as this data set "

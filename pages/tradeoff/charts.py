@@ -20,6 +20,7 @@ from pages.ui.elements import download, table
 from pages.ui.glossary import define
 from pages.work import slots
 from smpcore import METHODS, figures
+from smpcore.baselines import GROUPS
 from smpcore.datasets import plain_number
 from smpcore.evaluation import baseline_paths, n_draws, title_of
 
@@ -94,7 +95,8 @@ def show(
     """The chart, and what it leaves out."""
     in_file = request.opened.keys if request.opened else set()
     methods = [key for key in METHODS if key in in_file or key in request.values]
-    baselines = [walk.key for walk in baseline_paths(request.task, bool(in_file))]
+    groups = GROUPS if in_file else request.groups
+    baselines = [walk.key for walk in baseline_paths(request.task, groups)]
     score, size = SCORE_TITLES[request.score], request.size
     figure = figures.tradeoff(
         result.points,
@@ -173,8 +175,8 @@ def unfinished(result: SweepResult, request: SweepRequest) -> str:
     remarks = {*result.points["method"], *failed}
     late = [title_of(key) for key in request.values if key not in remarks]
     filed = request.opened.keys if request.opened else set()
-    if request.baselines and filed <= set(METHODS):
-        walks = baseline_paths(request.task)
+    if filed <= set(METHODS):
+        walks = baseline_paths(request.task, request.groups)
         late += [title_of(walk.key) for walk in walks if walk.key not in remarks]
     return f"No points yet for {', '.join(late)}; Refine allows more time." * bool(late)
 

@@ -1,4 +1,4 @@
-"""Controls of Trade-off, its sweeps, and their points so far."""
+"""The sweeps of Trade-off, and their points so far."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 
-from pages.state import session, widget_state
+from pages.state import session
 from pages.state.context import Context
 from pages.tradeoff import batch
-from pages.ui.glossary import define
 from pages.work import cache, slots
 from pages.work.memo import pairs
-from pages.work.sweep_jobs import REFERENCE, SweepJob
+from pages.work.sweep_jobs import SweepJob
 from smpcore import BASELINES, METHODS
 from smpcore.datasets import plain_number
-from smpcore.evaluation import SCORES, pareto_front, smaller_and_as_good, title_of
+from smpcore.evaluation import (
+    SCORES,
+    pareto_front,
+    smaller_and_as_good,
+    title_of,
+)
 
 SIZE_TITLES = {
     "n_nonzeros": "Non-zeros",
@@ -55,7 +58,8 @@ class SweepRequest:
         Method -> its values, the swept one at its default.
     score, size : str
     n_folds : int
-    baselines : bool
+    groups : tuple of str
+        Those of `SWEPT_GROUPS` that are swept, too.
     opened : Opened, optional
         Results of a batch run.
     """
@@ -65,7 +69,7 @@ class SweepRequest:
     score: str
     size: str
     n_folds: int
-    baselines: bool
+    groups: tuple[str, ...]
     opened: batch.Opened | None = None
 
     @property
@@ -106,12 +110,11 @@ class SweepRequest:
     def _sweeps(self) -> dict[Any, tuple]:
         """Key of a sweep -> its arguments."""
         wanted = dict(self.values)
-        if self.baselines:
-            wanted[REFERENCE] = {}
+        wanted |= {group: {} for group in self.groups}
         there = self.opened.keys if self.opened else set()
         wanted = {key: v for key, v in wanted.items() if key not in there}
-        if there.intersection(BASELINES):
-            wanted.pop(REFERENCE, None)
+        for group in {BASELINES[key].group for key in there.intersection(BASELINES)}:
+            wanted.pop(group, None)
         of = self.data.dataset.digest, self.data.split.key, self.n_folds
         return {
             (*of, key, pairs(values)): (self.data, key, pairs(values), self.n_folds)
@@ -141,70 +144,6 @@ class SweepResult:
         """The points that can be opened, those worth it first."""
         of_methods = self.points[self.points["method"].isin(METHODS)]
         return of_methods.sort_values(["sparsest", "best", "front"], ascending=False)
-
-
-def controls(context: Context) -> SweepRequest:
-    """The page's controls."""
-    data, task = context.data, context.task
-    able = [key for key, method in METHODS.items() if task in method.estimators]
-    first = [context.method.key] if context.method.key in able else able[:1]
-    columns = st.columns([4, 2, 2, 1])
-    chosen = columns[0].multiselect(
-        "Methods",
-        able,
-        format_func=lambda key: METHODS[key].title,
-        **widget_state.for_multiselect(f"sweep_methods_{task}", able, first),
-    )
-    score = columns[1].selectbox(
-        "Score",
-        SCORES[task],
-        format_func=SCORE_TITLES.get,
-        **widget_state.for_selectbox(
-            f"sweep_score_{task}", SCORES[task], next(iter(SCORES[task]))
-        ),
-        help=define("Balanced accuracy" if task == "classification" else "R²"),
-    )
-    size = columns[2].selectbox(
-        "Against",
-        SIZE_TITLES,
-        format_func=SIZE_TITLES.get,
-        **widget_state.for_selectbox(
-            "sweep_size", SIZE_TITLES, next(iter(SIZE_TITLES))
-        ),
-        help="Flash and cycles of integer formats exclude the conversion of float "
-        "inputs, which Export includes.",
-    )
-    baselines = st.toggle(
-        "Baselines: l1 path, RBF-SVM, tree, forest, neighbours"
-        if task == "classification"
-        else "Baselines: lasso path, RBF-SVM, tree, forest, neighbours, ridge",
-        **widget_state.for_value("sweep_baselines", (False, True), True),
-    )
-    values = {key: _values(context, key) for key in chosen}
-    opened = batch.section(data)
-    n_folds = _folds(columns[3], opened)
-    return SweepRequest(data, values, score, size, n_folds, baselines, opened)
-
-
-def _folds(place: Any, opened: batch.Opened | None) -> int:
-    """The control of folds; scores of an opened file are beside those of its folds."""
-    if opened:
-        n_folds = opened.subject.n_folds
-        help_ = "As in the file that is open: only scores of the same folds compare."
-        place.number_input("Folds", value=n_folds, disabled=True, help=help_)
-        return n_folds
-    state = widget_state.for_value("sweep_folds", range(2, 11), 5)
-    return int(place.number_input("Folds", 2, 10, **state))
-
-
-def _values(context: Context, key: str) -> dict[str, Any]:
-    """A method's values, the swept one at its default: it is the same sweep."""
-    start = METHODS[key].defaults(context.task)
-    if key != context.method.key:
-        return start
-    chosen = {name: context.values.get(name, start[name]) for name in start}
-    swept = METHODS[key].sparsity
-    return chosen | {swept: start[swept]}
 
 
 def pace(pairs: list[Pair]) -> float | None:
@@ -259,14 +198,7 @@ def label(point: Any) -> str:
 
 
 def use(request: SweepRequest, point: Any) -> None:
-    """Make a point the model of every page, with the values that it was swept at.
-
-    Parameters
-    ----------
-    request : SweepRequest
-        Of the sweep: the visitor may have chosen another model since.
-    point : row of `SweepResult.points`
-    """
+    """Make a point the model of every page, with the values of its sweep's request."""
     method = METHODS[point.method]
     usual = method.defaults(request.task)
     swept = {} if point.usual else request.values.get(point.method, {})

@@ -14,7 +14,8 @@ from pages.state.context import Context, SliderRanges, resolve
 from pages.state.validation import ANSWERS
 from pages.work import sources
 from smpcore import METHODS, SmpcoreError
-from smpcore.datasets import FollowUp, horizons, shorten_name
+from smpcore.datasets import FollowUp, horizons, only_compared, shorten_name
+from smpcore.methods import refusals
 from smpcore.parameters import Param
 
 #: Name of the slider of a question of time to event.
@@ -186,10 +187,13 @@ def _data_rows(context: Context) -> list[dict[str, Any]]:
     if choice.follow_up is not None:
         param = _horizon_param(choice)
         rows.append(_control(param, WITHIN, "data", choice.follow_up.horizon))
-    able = context.methods
+    able, refused = context.methods, refusals(context.dataset)
     titles = [(key, method.title) for key, method in able.items()]
     rows.append(_picker("method", "Method", "method", choice.method, titles))
-    if missing := [m.title for key, m in METHODS.items() if key not in able]:
+    others = {k: m.title for k, m in METHODS.items() if k not in able}
+    if why := [f"{t}: {refused[k]}." for k, t in others.items() if k in refused]:
+        rows[-1]["remark"] = f"Not available for these data. {' '.join(why)}"
+    elif missing := list(others.values()):
         target = ANSWERS[task]
         if choice.follow_up is not None:
             target += " from rows with weights"
@@ -208,6 +212,9 @@ def _method_rows(context: Context) -> list[dict[str, Any]]:
     rows = []
     for param in context.params:
         name, (fewest, most) = param.name, param.n_classes
+        if not context.data.dataset.channels:
+            left = [o for o in param.options if o[0] not in param.series_options]
+            param = replace(param, options=tuple(left))
         if param.scale == "class":
             options = (("", "the last one"), *((label, label) for label in labels))
             param = replace(param, scale="choice", options=options)
@@ -224,7 +231,8 @@ def _view_rows(
     """What is shown in the window, and a slider for each feature that stands still."""
     data = context.data
     names = data.preparation.feature_names
-    kinds = view_kinds(len(names), data.dataset.task)
+    by_similarity = only_compared(data.dataset)
+    kinds = view_kinds(len(names), data.dataset.task, by_similarity)
     if len(kinds) == 1:
         return [], {}
     shown = context.view

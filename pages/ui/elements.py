@@ -39,6 +39,14 @@ def problems_shown(
             st.stop()
 
 
+def is_dialog_wanted(name: str) -> bool:
+    """Whether this dialog is to be shown; it is asked for once."""
+    visit = session.get()
+    wanted = visit.dialog == name
+    visit.dialog = "" if wanted else visit.dialog
+    return wanted
+
+
 def table(rows: Any, *, hide_index: bool = True, **options: Any) -> None:
     """Show a table whose numbers have four significant digits.
 

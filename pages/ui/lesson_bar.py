@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
-from pages.state import lesson_run
+from pages.state import lesson_files, lesson_readouts, lesson_run, session
+from pages.state.lesson_files import Lesson
 from pages.state.lesson_run import Run
 from pages.ui.elements import problems_shown
+from pages.ui.glossary import help_of
 from pages.ui.text import escape_markdown
 from pages.work.lesson_measures import MEASURES
+from smpcore import SmpcoreError
 from smpcore.datasets import plain_number
 
 #: A formula of a lesson; the signs that Markdown reads otherwise are in none.
@@ -41,9 +45,82 @@ def show(place: Any = st) -> None:
             (run.at + 1) / n_steps,
             text=f"{plain(run.lesson.title)} · step {run.at + 1} of {n_steps}",
         )
+        if run.student:
+            _class(run)
         with problems_shown():
             _texts(run)
         _way_on(run)
+
+
+#: The largest number that can be answered, as in a lesson's conditions.
+_MOST_NUMBER = 1e9
+#: Pages that stay open during a question. All others show numbers of models, or
+#: change what is locked.
+_OPEN_PAGES = ("Explore", "Lessons")
+
+
+def closes(title: str) -> bool:
+    """Whether a page is closed, as it would answer or replace an open question."""
+    if title in _OPEN_PAGES or not lesson_run.hides_numbers():
+        return False
+    st.info(f"{title} is closed until the question of the lesson is answered.")
+    st.page_link("pages/explore.py", label="Back to the lesson")
+    return True
+
+
+def _class(run: Run) -> None:
+    """Which class the visitor takes part in, and the way to its next lesson."""
+    classroom = run.student.classroom
+    if classroom.has_ended:
+        st.caption("The class has ended; you can go on alone.")
+    elif classroom.lesson is not run.lesson:
+        st.button(
+            f"Go on with the class: {plain(classroom.lesson.title)}",
+            key="class_next",
+            type="primary",
+            on_click=begin,
+            args=({"class": classroom.code},),
+        )
+    else:
+        st.caption(
+            f"Class {classroom.code}. Your teacher sees how many are at which step, "
+            "and all answers without names."
+        )
+
+
+def _open_link(link: Mapping[str, str]) -> None:
+    """Begin the lesson that a link names, at its step, or that of a class."""
+    if "class" in link:
+        lesson_run.join(link["class"])
+        return
+    name, step = link.get("lesson", ""), link.get("step", "1")
+    lesson = lesson_files.listed().get(name)
+    if not isinstance(lesson, Lesson):
+        raise SmpcoreError(
+            "The link names a lesson that is not on this server; choose one on Lessons."
+        )
+    if not (step.isdecimal() and 0 < int(step[:4]) <= len(lesson.steps)):
+        raise SmpcoreError(
+            f"The link's step should be from 1 to {len(lesson.steps)}; the lesson "
+            "begins with its first one."
+        )
+    lesson_run.start(lesson, name=name)
+    lesson_run.go(int(step) - 1)
+
+
+def begin(link: Mapping[str, str]) -> None:
+    """Begin what a link names; what is wrong with it is said above the page."""
+    try:
+        _open_link(link)
+    except SmpcoreError as problem:
+        session.get().notices.append(str(problem))
+
+
+def begin_by_link() -> None:
+    """Begin the lesson, or that of the class, that the visitor's link names."""
+    link, session.get().lesson_link = session.get().lesson_link, {}
+    if link:
+        begin(link)
 
 
 def _texts(run: Run) -> None:
@@ -51,7 +128,7 @@ def _texts(run: Run) -> None:
     texts = [run.step["text"], (run.question or run.step.get("task", {})).get("text")]
     is_filled = any("{before." in text for text in texts if text)
     found = run.readouts() if is_filled or run.at in run.answers else {}
-    texts = [lesson_run.filled(text, found) for text in texts if text]
+    texts = [lesson_readouts.filled(text, found) for text in texts if text]
     # Beside each other, so that the figure below stays on the screen.
     left, right = st.columns(2, gap="medium") if len(texts) > 1 else (st, st)
     left.markdown(f"**{plain(run.step['title'])}**\n\n{plain(texts[0])}")
@@ -78,6 +155,9 @@ def _task(text: str) -> None:
 def _question(run: Run, text: str) -> None:
     """The question as a form: Enter answers it."""
     question, key = run.question, f"lesson_answer_{run.at}"
+    if run.asks_place:
+        _place(run, text, key)
+        return
     with st.form(f"lesson_form_{run.at}", border=False):
         st.markdown(plain(text))
         if "choices" in question:
@@ -93,16 +173,40 @@ def _question(run: Run, text: str) -> None:
             row = MEASURES[question["number"]["measure"]]
             unit = f" ({row.unit})" if row.unit == "%" else ""
             label = f"Your prediction: {row.label.lower()}{unit}"
+            limits = {"min_value": -_MOST_NUMBER, "max_value": _MOST_NUMBER}
             options = {"value": None, "step": 1.0, "format": "%g", "width": 260}
-            st.number_input(label, key=key, **options)
+            help = help_of(row.label)
+            st.number_input(label, key=key, help=help, **limits, **options)
         st.form_submit_button(
             "Answer", key=f"{key}_sent", type="primary", on_click=_answer, args=(key,)
         )
 
 
+def _place(run: Run, text: str, key: str) -> None:
+    """A question whose answer is marked in the figure."""
+    st.markdown(plain(text))
+    where = (
+        "Click into the figure, or move its crosshair with the arrow keys and press "
+    )
+    where += "Enter; then answer."
+    if run.mark:
+        x, y = (plain_number(value, 3) for value in run.mark)
+        where = f"Your mark: ({x}, {y}). It can be moved until you answer."
+    st.caption(where)
+    st.button(
+        "Answer",
+        key=f"{key}_sent",
+        type="primary",
+        disabled=run.mark is None,
+        on_click=lesson_run.answer,
+        args=(run.mark,),
+    )
+
+
 def _answer(key: str) -> None:
     value = st.session_state.get(key)
-    if value is not None:
+    # What is sent by something else than the field may be any number.
+    if value is not None and abs(value) <= _MOST_NUMBER:
         with problems_shown():
             lesson_run.answer(value)
 
@@ -114,7 +218,7 @@ def _reveal(run: Run, found: Mapping[str, Mapping[str, float]], text: str) -> No
     right = run.is_right(found)
     show_answer = st.success if right else st.info
     show_answer(_verdict(run, found, right))
-    st.markdown(plain(lesson_run.filled(question["reveal"], found)))
+    st.markdown(plain(lesson_readouts.filled(question["reveal"], found)))
     if "then" not in question:
         return
     with st.container(horizontal=True):
@@ -123,6 +227,7 @@ def _reveal(run: Run, found: Mapping[str, Mapping[str, float]], text: str) -> No
             st.metric(
                 row.label,
                 row.text(after),
+                help=help_of(row.label),
                 delta=f"{row.change(before, after)} from {row.text(before)}",
                 delta_color="off",
                 delta_arrow="off",
@@ -141,6 +246,12 @@ def _verdict(run: Run, found: Mapping[str, Mapping[str, float]], right: bool) ->
         texts = [plain(choice["text"]) for choice in question["choices"]]
         said, true = texts[answer], [texts[i] for i in run.right_choices(found)]
         true = "; ".join(true) or "none of these"
+    elif run.asks_place:
+        far = lesson_readouts.nearest(answer, run.places[run.at])
+        within = plain_number(question["point"]["within"], 3)
+        if not math.isfinite(far):
+            return "Measured: no prototype has a place in this figure."
+        return f"Your mark is {plain_number(far, 2)} away; within {within} is right."
     else:
         row = MEASURES[question["number"]["measure"]]
         said, true = plain_number(answer), row.text(run.right_number(found))
@@ -173,7 +284,7 @@ def _way_on(run: Run) -> None:
     row.button(
         "Finish lesson" if last and not run.is_open_question else "Leave lesson",
         key="lesson_leave",
-        on_click=_leave,
+        on_click=lesson_run.leave,
         help="Your own settings from before the lesson come back.",
     )
     if run.is_open_question:
@@ -183,7 +294,3 @@ def _way_on(run: Run) -> None:
 def _go(index: int) -> None:
     with problems_shown():
         lesson_run.go(index)
-
-
-def _leave() -> None:
-    lesson_run.leave()

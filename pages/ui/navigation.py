@@ -23,6 +23,7 @@ def _pages() -> list[st.Page]:
         "Apply": "fact_check",
         "Export": "memory",
         "Lessons": "school",
+        "Papers": "article",
     }
     return [
         st.Page(
@@ -49,7 +50,8 @@ def run() -> None:
     _show_state(is_first_page=not page.url_path)
     if page.url_path and page.title != "Lessons":  # Explore shows it with its figure
         lesson_bar.show()
-    page.run()
+    if not lesson_bar.closes(page.title):
+        page.run()
     # Values set on this page are linked and kept too.
     session.show_url(session.current())
     workspace.keep(session.current())
@@ -57,7 +59,9 @@ def run() -> None:
 
 def _show_state(is_first_page: bool) -> None:
     """What every page shows above itself; the first page's figure shows notices."""
-    choice = workspace.current()
+    workspace.current()
+    lesson_bar.begin_by_link()
+    choice = session.current()
     session.show_url(choice)
     state_dialog.button(choice)
     if choice.data == MINE:

@@ -18,6 +18,7 @@ def entry(context: Context, key: str = "") -> Entry:
     if key not in ("", chosen.key):
         return Entry(key)
     start = chosen.defaults(context.task)
+    start |= chosen.data_params(context.dataset, context.values)  # nobody chose these
     mine = {n: v for n, v in context.values.items() if n in start and v != start[n]}
     return Entry(chosen.key, pairs(mine))
 

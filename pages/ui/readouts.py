@@ -10,7 +10,14 @@ from pages.ui import calibration
 from pages.ui.glossary import GLOSSARY, define
 from pages.work import cache
 from smpcore import PrototypeModel
-from smpcore.datasets import Preparation, forbiddable, list_names, plain_number, plural
+from smpcore.datasets import (
+    Preparation,
+    forbiddable,
+    list_names,
+    plain_number,
+    plural,
+    used_matrices,
+)
 from smpcore.evaluation import RegressionScores, Scores
 from smpcore.model import History
 
@@ -22,19 +29,20 @@ KINDS = {
     "whose prototype has the highest score is predicted.",
     "mix of real cases": "A prototype is a mix of real training rows: it sums the "
     "similarities of an input to each of them.",
-    "invented case": "A prototype is an invented case, in standard deviations from "
-    "the training mean: an input is scored by its similarity to each of them. The "
-    "model contains no training rows.",
+    "invented case": "A prototype is an invented case: an input is scored by its "
+    "similarity to each of them. The model contains no training rows.",
 }
+_REAL = "real case", "mix of real cases"
 #: What marks in the live figure stand for them.
-RINGS = {"mix of real cases": " Ringed points are these rows."}
+RINGS = dict.fromkeys(_REAL, " Ringed points are these rows.")
 #: What the points are that prototypes are made of.
 MARKS = {
     "mix of real cases": "training row used in prototypes",
+    "real case": "prototype (a training row)",
     "invented case": "prototype (invented case)",
 }
 #: Name of the count of those points.
-CASES = {"mix of real cases": "Real cases", "invented case": "Invented cases"}
+CASES = {**dict.fromkeys(_REAL, "Real cases"), "invented case": "Invented cases"}
 #: What their detail needs explained.
 _ACCURACY = define("95 % interval", "Balanced accuracy", "Majority-class baseline")
 _ERROR = define("95 % interval", "Training-median baseline")
@@ -241,6 +249,10 @@ def kernel_weights(
     model: PrototypeModel, data: cache.Parts
 ) -> tuple[str, list[str], np.ndarray]:
     """What a similarity's kernels belong to, its names, and the weight of each."""
+    if matrices := used_matrices(data.dataset):
+        shares = np.abs(model.anchors).sum(axis=0).reshape(len(matrices), -1)
+        weights = shares.sum(axis=1) / max(shares.sum(), 1e-300)
+        return "matrices", [matrix.name for matrix in matrices], weights
     weights = np.array(model.similarity.weights)
     if len(weights) == model.n_features:
         columns = [column.name for column in data.preparation.inputs]
@@ -254,7 +266,7 @@ def _solver(estimator: Any) -> list[dict[str, str]]:
     history, gap = estimator.history_, estimator.gap_
     certified = np.isfinite(gap)
     share = gap / max(abs(estimator.objective_), 1e-300)
-    percent_gap = f"{100 * share:.2g}" if share >= ROUNDING else "0"
+    percent_gap = plain_number(100 * share, 2) if share >= ROUNDING else "0"
     return [
         _text(
             "Optimality gap",

@@ -6,10 +6,10 @@ from typing import Any
 
 import streamlit as st
 
-from pages.state import session, state_file
+from pages.state import lesson_run, session, state_file
 from pages.state.choice import MINE, Choice
 from pages.ui import workspace
-from pages.ui.elements import download, problems_shown
+from pages.ui.elements import download, is_dialog_wanted, problems_shown
 from pages.ui.text import message
 from smpcore import SmpcoreError
 
@@ -23,15 +23,14 @@ def button(choice: Choice) -> None:
         on_click=_want_dialog,
         help="Save all settings and notes to a file, or open one.",
     )
-    if session.get().workspace_wanted:
-        session.get().workspace_wanted = False
+    if is_dialog_wanted("workspace"):
         _dialog(choice)
 
 
 def _want_dialog() -> None:
     """Ask for the dialog; a flag outlives a run that begins anew."""
     visit = session.get()
-    visit.workspace_wanted, visit.workspace_message = True, ("", "")
+    visit.dialog, visit.workspace_message = "workspace", ("", "")
 
 
 @st.dialog("Save and open", icon=":material/save:")
@@ -50,14 +49,16 @@ def _dialog(choice: Choice) -> None:
         key="workspace_file",
         max_upload_size=1,
     )
+    is_locked = lesson_run.hides_numbers()
     st.button(
         "Open",
         key="workspace_open",
         on_click=_open,
         args=(file, choice),
-        disabled=file is None,
+        disabled=file is None or is_locked,
     )
-    st.caption("Replaces the current settings; notes on other models are kept.")
+    usual = "Replaces the current settings; notes on other models are kept."
+    st.caption("Answer the lesson's question first." if is_locked else usual)
     if text:
         message(st.error if level == "error" else st.info, text)
 

@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from smpcore.datasets import shorten_name
+from pages.work.parts import Parts
+from smpcore import PrototypeModel
+from smpcore.datasets import shorten_name, text_features
 
 
 def escape_markdown(text: str) -> str:
@@ -22,3 +24,11 @@ def message(show: Callable[..., Any], text: str, **options: Any) -> None:
 def short_label(text: object) -> str:
     """A name that fits into a control."""
     return shorten_name(text, 50)
+
+
+def prototype_texts(model: PrototypeModel, data: Parts) -> list[str]:
+    """The prototypes as texts; empty of data that are no texts."""
+    if not text_features(data.dataset):
+        return []
+    (column,) = data.preparation.inputs
+    return [column.text(z) for z in model.prototypes]

@@ -22,6 +22,7 @@ from pages.state.choice import MINE, Choice
 from pages.state.session import Live
 from pages.state.state_file import Saved
 from pages.ui.text import message
+from pages.work import visitors
 from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import check_fit
 
@@ -40,6 +41,8 @@ def current() -> Choice:
     """The visitor's choice; after a reload with what was noted before it."""
     is_new = session.is_new()
     choice = session.current()
+    if not is_new and visitors.came_by_history():
+        choice = _follow_history(choice)
     with _lock:
         content = _files.get(table_store.browser(), b"")
     if is_new and content:
@@ -48,6 +51,33 @@ def current() -> Choice:
         choice = replace(choice, opened=_most(choice.opened, saved.opened))
         session.get().choice = choice
     return choice
+
+
+def _follow_history(choice: Choice) -> Choice:
+    """What the address says after Back or Forward; a lesson stays where it is."""
+    visit, query = session.get(), st.query_params.to_dict()
+    if "data" not in query or visit.lesson is not None:
+        return choice
+    visit.live.present = query.pop("present", "") == "1"
+    query.pop("class", None)
+    before, notices = links.read_url(links.without_controls(query))
+    visit.notices.extend(notices)
+    # How often a test part was opened is never taken back.
+    seen = user_tables.with_first(choice, before.token)
+    seen["opened"] = _most(choice.opened, before.opened)
+    visit.choice = before = replace(before, **seen)
+    steps = visit.live.undo
+    while steps and _is_same(steps[-1].choice, before):
+        steps.pop()
+    return before
+
+
+def _is_same(one: Choice, other: Choice) -> bool:
+    """Whether two choices have the same address."""
+    try:
+        return links.write_url(one) == links.write_url(other)
+    except SmpcoreError:  # the table of a step is gone
+        return False
 
 
 def keep(choice: Choice) -> None:
@@ -108,7 +138,8 @@ def is_drawn(choice: Choice) -> bool:
     if choice.data != MINE:
         return False
     dataset, division = table_store.visit(choice.token)
-    return division is not None and dataset.reading is None
+    few = len(dataset.feature_columns) <= 2  # a state file has no room for series
+    return few and division is not None and dataset.reading is None
 
 
 def put(saved: Saved, before: Choice) -> str:

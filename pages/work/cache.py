@@ -26,7 +26,9 @@ from smpcore.datasets import (
     check_fit,
     event_within,
     forbid,
+    text_features,
 )
+from smpcore.similarity import Similarity
 
 #: Tables with more numbers to go through are fitted in a job from the start.
 QUICK_VALUES = 1_000_000
@@ -77,7 +79,7 @@ def parts(dataset: Dataset, division: Split) -> Parts:
 
 @memo(32)
 def _problem(data: Parts, method: str, values: Mapping[str, Any]) -> Any:
-    estimator = METHODS[method].estimator(values, data.dataset.task)
+    estimator = METHODS[method].estimator_for(data.dataset, values)
     with errors.cautions() as caught:
         problem = estimator.problem(*data.named("train"), data.weights("train"))
     return problem, caught
@@ -97,7 +99,7 @@ def problem(data: Parts, method: str, values: Mapping[str, Any]) -> Any:
 
 def cautions(data: Parts, method: str, values: Mapping[str, Any]) -> list[str]:
     """What the method warned of: counts clipped to the data, say."""
-    return [] if is_slow(data, method) else _problem_of(data, method, values)[1]
+    return [] if is_slow(data, method, values) else _problem_of(data, method, values)[1]
 
 
 @memo(256)
@@ -115,20 +117,24 @@ def bounds(
     return _bounds(data, method, off_path, problem(data, method, values))
 
 
-def is_large(data: Parts, method: str) -> bool:
+def is_large(data: Parts, method: str, values: Mapping[str, Any]) -> bool:
     """Whether the training rows are too many for a quick fit of this method."""
-    return METHODS[method].effort(*data.of("train")[0].shape) > QUICK_VALUES
+    return METHODS[method].effort(*data.of("train")[0].shape, values) > QUICK_VALUES
 
 
-def is_slow(data: Parts, method: str) -> bool:
+def is_slow(data: Parts, method: str, values: Mapping[str, Any]) -> bool:
     """Whether even a start takes so long that only jobs touch the training rows."""
-    return is_large(data, method) or method in uncompiled
+    return is_large(data, method, values) or method in uncompiled
 
 
 @memo(128)
 def view(data: Parts, chosen: Mapping[str, Any]) -> figures.View:
     """The window that is painted."""
     X, y = data.of("train")
+    if data.dataset.matrices:
+        return figures.similarity_view(X)
+    if text_features(data.dataset):
+        return figures.nearest_view(X, Similarity("strings", gamma=0.3).values)
     if chosen["kind"] == "pca":
         return figures.pca_view(X)
     rest = np.median(X, axis=0)

@@ -47,7 +47,7 @@ class Fit:
         self.bounds: Any = None
         #: Whether its seconds are the solver's alone.
         self.compiled = method not in uncompiled
-        if not cache.is_slow(data, method):
+        if not cache.is_slow(data, method, values):
             problem = cache.problem(data, method, values)
             with slots.stopped_after(QUICK_SECONDS) as stop:
                 quick = self._unfitted().solve(problem, stop=stop)
@@ -78,7 +78,7 @@ class Fit:
             self.task.end()
 
     def _unfitted(self) -> Any:
-        return self._method.estimator(self._values, self._data.dataset.task)
+        return self._method.estimator_for(self._data.dataset, self._values)
 
     def _work(self, stop: np.ndarray, progress: np.ndarray) -> Any:
         estimator = self._unfitted()

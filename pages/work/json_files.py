@@ -77,4 +77,5 @@ def check(content: Any, schema: Any, name: str) -> None:
         own_words = error.validator in ("not", "const", "oneOf")
         why = (own_words and error.schema.get("$comment")) or error.message
         why = why if len(why) < 150 else f"…{why[-150:]}"
+        why += "; remove it" * (error.validator == "additionalProperties")
         refuse(name, f"is not valid at “{where[:60] or 'its top level'}”: {why}")

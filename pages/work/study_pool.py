@@ -13,14 +13,13 @@ import logging
 import multiprocessing
 import os
 import signal
-import threading
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 
 from pages.work import slots
 from smpcore import Dataset
-from smpcore.evaluation import engine
+from smpcore.evaluation import end_with_parent, engine
 
 log = logging.getLogger(__name__)
 
@@ -60,15 +59,10 @@ def _pool(n_workers: int) -> ProcessPoolExecutor:
 def _begin() -> None:
     """Make a process ready for its study."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     if hasattr(os, "nice"):
         os.nice(NICENESS)
     importlib.import_module(WARM)  # it is there, where processes branch off
-
-
-def _end_with_parent() -> None:
-    multiprocessing.parent_process().join()
-    os._exit(0)
 
 
 @contextmanager

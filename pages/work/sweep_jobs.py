@@ -24,8 +24,8 @@ from smpcore.evaluation import (
     sweep_table,
 )
 
-#: In place of a method's key: the baselines, all in one sweep.
-REFERENCE = "reference"
+#: In place of a method's key: a group of baselines, all in one sweep.
+SWEPT_GROUPS = ("usual", "selected")
 #: Points of a first sweep, and of a fine one.
 COARSE, FINE = 8, 30
 #: A first sweep takes at most this long; the rest of it waits for a fine one.
@@ -39,7 +39,7 @@ class SweepJob(Task):
     ----------
     data : Parts
     key : str
-        Of a method, or `REFERENCE`.
+        Of a method, or one of `SWEPT_GROUPS`.
     values : tuple of (str, value)
         Of the method's other parameters.
     n_folds : int
@@ -95,8 +95,8 @@ class SweepJob(Task):
         timer.cancel()
 
     def _walks(self) -> list[Any]:
-        if self.key == REFERENCE:
-            return baseline_paths(self._dataset.task)
+        if self.key in SWEPT_GROUPS:
+            return baseline_paths(self._dataset.task, (self.key,))
         points = FINE if self.fine else COARSE
         where = self._dataset, self._rows
         return [method_path(self.key, *where, self._values, points)]

@@ -41,8 +41,8 @@ class TrainingScores:
         """Fit on folds of the training rows; the work of a task."""
         if self.scores is None:
             data = self._data
-            method, task = METHODS[self._method], data.dataset.task
-            of = method.estimator(self._values, task), data.dataset, data.split
+            unfitted = METHODS[self._method].estimator_for(data.dataset, self._values)
+            of = unfitted, data.dataset, data.split
             with study_pool.executor_for(data.dataset) as executor:
                 options = {"stop": stop, "progress": progress, "executor": executor}
                 scores = out_of_fold(*of, **options)

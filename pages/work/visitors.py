@@ -63,6 +63,12 @@ def drop_files() -> None:
         get_instance().uploaded_file_mgr.remove_session_files(visitor())
 
 
+def came_by_history() -> bool:
+    """Whether the script runs because Back or Forward of the browser was pressed."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return bool(context and context.is_history_navigation)
+
+
 def force_navigation() -> None:
     """Run app.py first when a link straight to a page is the server's first request.
 

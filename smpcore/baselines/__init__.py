@@ -1,4 +1,4 @@
-"""What the methods are held against: scikit-learn's models, by name.
+"""What the methods are held against, by name: mostly scikit-learn's models.
 
 Each standardises the features first, as the methods do, and a regression its target
 too, so that penalties mean the same in any unit. The settings are usual ones; `grid`
@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-__all__ = ["BASELINES", "Baseline", "fit_weighted"]
+__all__ = ["BASELINES", "GROUPS", "Baseline", "fit_weighted"]
 
+#: What a baseline may belong to.
+GROUPS = ("usual", "more", "selected")
 _PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
 _DEPTHS = (2, 3, 4, 6, None)
 _NEIGHBOURS = (1, 3, 5, 9, 15)
@@ -23,7 +25,7 @@ _NEIGHBOURS = (1, 3, 5, 9, 15)
 
 @dataclass(frozen=True)
 class Baseline:
-    """One model of scikit-learn's.
+    """One model that the methods are held against.
 
     Parameters
     ----------
@@ -36,17 +38,18 @@ class Baseline:
     path : str
         A parameter of `grid` that makes the model sparse, if there is one: its
         values are a path to compare with.
-    folded : bool
-        Whether it is one of those that are shown only when asked for.
+    group : {"usual", "more", "selected"}
+        Usual ones are shown at first, the others when asked for; "selected": answers
+        come from few training rows, or few vectors of an SVM.
     remark : str
-        What its sizes do not say, in words.
+        What its sizes do not say: a sentence, or empty.
     """
 
     title: str
     models: Mapping[str, str]
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     path: str = ""
-    folded: bool = False
+    group: str = "usual"
     remark: str = ""
 
     @property
@@ -75,7 +78,14 @@ class Baseline:
 
 
 def _classifier(title: str, factory: str, **grid: tuple[Any, ...]) -> Baseline:
-    return Baseline(title, {"classification": factory}, grid, folded=True)
+    return Baseline(title, {"classification": factory}, grid, group="more")
+
+
+def _selected(title: str, *models: str) -> Baseline:
+    """Few vectors: a path over their number."""
+    tasks = dict(zip(("classification", "regression"), models, strict=False))
+    grid = {"n_prototypes": (2, 3, 5, 8, 12, 20, 30)}
+    return Baseline(title, tasks, grid, path="n_prototypes", group="selected")
 
 
 BASELINES: dict[str, Baseline] = {
@@ -116,8 +126,8 @@ BASELINES: dict[str, Baseline] = {
         "Linear SVM",
         {"classification": "linear_svc"},
         {"C": _PENALTIES},
-        folded=True,
-        remark="it keeps weights only, no support vectors",
+        group="more",
+        remark="It keeps weights only, no support vectors.",
     ),
     "poly_svm": _classifier("Polynomial SVM", "poly_svc", C=_PENALTIES),
     "sigmoid_svm": _classifier("Sigmoid SVM", "sigmoid_svc", C=_PENALTIES),
@@ -129,6 +139,14 @@ BASELINES: dict[str, Baseline] = {
     "quadratic": _classifier(
         "Quadratic discriminant", "quadratic", reg_param=(0.01, 0.1, 0.5)
     ),
+    "gmlvq": _classifier("GMLVQ", "gmlvq", n_prototypes=(1, 2, 3, 5)),
+    "ps_random": _selected("PS-random", "ps_random", "ps_random_of_numbers"),
+    "ps_border": _selected("PS-border", "ps_border", "ps_border_of_numbers"),
+    "ps_spanning": _selected("PS-spanning", "ps_spanning", "ps_spanning_of_numbers"),
+    "ps_kmedians": _selected("PS-k-medians", "ps_kmedians", "ps_kmedians_of_numbers"),
+    "ps_kcentres": _selected("PS-k-centres", "ps_kcentres", "ps_kcentres_of_numbers"),
+    "svm_sel": _selected("SVM-sel", "svm_sel"),
+    "svm_red": _selected("SVM-red", "svm_red"),
 }
 
 

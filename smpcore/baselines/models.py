@@ -27,6 +27,13 @@ from sklearn.svm import SVC, SVR, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import has_fit_parameter
 
+from smpcore.baselines.gmlvq import GMLVQ
+from smpcore.baselines.selected import (
+    WAYS,
+    FewVectorSVC,
+    SelectedClassifier,
+    SelectedRegressor,
+)
 from smpcore.errors import SmpcoreError
 
 #: liblinear draws from one generator in the whole process: of two fits at once, each
@@ -86,6 +93,11 @@ MODELS: dict[str, Callable[..., BaseEstimator]] = {
     "boosting": partial(GradientBoostingClassifier, random_state=0),
     "adaboost": partial(AdaBoostClassifier, random_state=0),
     "quadratic": partial(QuadraticDiscriminantAnalysis, reg_param=0.1),
+    "gmlvq": GMLVQ,
+    **{f"ps_{way}": partial(SelectedClassifier, way) for way in WAYS},
+    **{f"ps_{way}_of_numbers": partial(SelectedRegressor, way) for way in WAYS},
+    "svm_sel": partial(FewVectorSVC, "selected"),
+    "svm_red": partial(FewVectorSVC, "reduced"),
 }
 
 

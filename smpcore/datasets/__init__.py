@@ -28,6 +28,7 @@ from smpcore.datasets.cleaning_words import describe_steps
 from smpcore.datasets.columns import Kind, Role, Task, as_numbers, as_text
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.delimited import DECIMALS, DELIMITERS, ENCODINGS
+from smpcore.datasets.drawn_series import with_series
 from smpcore.datasets.follow_up import MOST_WEIGHT, FollowUp
 from smpcore.datasets.follow_up_columns import (
     event_values,
@@ -42,9 +43,16 @@ from smpcore.datasets.forbidding import (
     in_place,
 )
 from smpcore.datasets.inputs import Input
-from smpcore.datasets.kernels import KernelFile, read_kernels
+from smpcore.datasets.kernels import KernelFile, Matrix, read_kernels
 from smpcore.datasets.limits import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS
 from smpcore.datasets.long_tables import long_roles
+from smpcore.datasets.matrices import (
+    make_matrices,
+    matrix_of,
+    read_matrices,
+    read_similarities,
+    used_matrices,
+)
 from smpcore.datasets.missing_codes import Suggestion, suggest_codes
 from smpcore.datasets.openml_sets import fetch_openml, find_openml, search_openml
 from smpcore.datasets.preparation import Preparation, prepare
@@ -64,6 +72,7 @@ from smpcore.datasets.tables import (
     read_frame,
     read_table,
 )
+from smpcore.datasets.text_columns import only_compared, text_features
 from smpcore.datasets.time_to_event import event_within
 from smpcore.datasets.times import distinct_times, read_times
 from smpcore.datasets.written import TABLE_WRITERS
@@ -89,6 +98,7 @@ __all__ = [
     "Input",
     "KernelFile",
     "Kind",
+    "Matrix",
     "Origin",
     "Preparation",
     "Reading",
@@ -124,11 +134,16 @@ __all__ = [
     "load_dataset",
     "long_roles",
     "make_dataset",
+    "make_matrices",
+    "matrix_of",
+    "only_compared",
     "plain_number",
     "plural",
     "prepare",
     "read_frame",
     "read_kernels",
+    "read_matrices",
+    "read_similarities",
     "read_table",
     "read_times",
     "rows_of_known_groups",
@@ -140,6 +155,9 @@ __all__ = [
     "steps_from_json",
     "steps_to_json",
     "suggest_codes",
+    "text_features",
     "training_rows",
+    "used_matrices",
+    "with_series",
     "with_step",
 ]

@@ -12,6 +12,7 @@ from smpcore.datasets import synthetic
 from smpcore.datasets.columns import Task
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.limits import check_size
+from smpcore.datasets.matrices import make_matrices
 from smpcore.datasets.quoting import shown
 from smpcore.errors import SmpcoreError
 from smpcore.parameters import Param
@@ -91,6 +92,35 @@ _SERIES = (
     ),
     _SEED,
 )
+_SIMILARITIES = (
+    replace(_SIZE, low=30, high=600, start=120, help="Of every two the similarity."),
+    Param(
+        "noise",
+        "Noise",
+        "linear",
+        low=0.0,
+        high=1.0,
+        start=0.5,
+        help="How far places are from the middle of their class; and, in tenths, the "
+        "chance of each letter of a word to be another one.",
+    ),
+    _SEED,
+)
+_WORDS = (
+    replace(_SIZE, high=1000, start=150, help="Divided evenly among the classes."),
+    replace(_CLASSES, high=4, start=3, help="All but the first have a motif."),
+    Param("length", "Length", "int", 8, 18, 10, help="Mean letters of a word."),
+    Param(
+        "noise",
+        "Noise",
+        "linear",
+        low=0.0,
+        high=0.5,
+        start=0.05,
+        help="Chance of each letter to be another one.",
+    ),
+    _SEED,
+)
 _FRIEDMAN = (replace(_SIZE, low=50, high=1_000_000, start=1000), _FEATURES, _SEED)
 
 
@@ -158,6 +188,27 @@ def _series(
     return _dataset("Series, 9 channels", frame, **about)
 
 
+def _matrices(n_samples: int, noise: float, seed: int) -> Dataset:
+    made = synthetic.similarities(n_samples, noise, seed)
+    words = inspect.getdoc(synthetic.similarities).partition("Parameters\n")[0]
+    about = {"description": " ".join(words.split()), "source": "generated"}
+    options = {"row_names": np.array(made[2]), "open_test": True}
+    return make_matrices(*made[:2], "Similarities, 3 matrices", **options, **about)
+
+
+def _words(
+    n_samples: int, n_classes: int, length: int, noise: float, seed: int
+) -> Dataset:
+    sizes = synthetic.class_sizes(n_samples, n_classes, 0.0)
+    labels = np.repeat(np.arange(n_classes), sizes)
+    labels = np.random.default_rng(seed).permutation(labels)
+    texts = synthetic.words(labels, length, noise, seed)
+    frame = pd.DataFrame({"word": texts, "class": labels + 1})
+    words = inspect.getdoc(synthetic.words).partition("\n")[0]
+    kinds = {"word": "text", "class": "number"}
+    return _dataset("Words with motifs", frame, description=words, kinds=kinds)
+
+
 def _to_draw(n_classes: int) -> Dataset:
     words = (
         "A point of each class to begin with: take Spray or Add on Explore, pick a "
@@ -219,6 +270,14 @@ _INFOS = (
     ),
     DatasetInfo("friedman", "Friedman #1", "classification", _FRIEDMAN, _friedman),
     DatasetInfo("series", "Series, 9 channels", "classification", _SERIES, _series),
+    DatasetInfo("words", "Words with motifs", "classification", _WORDS, _words),
+    DatasetInfo(
+        "similarities",
+        "Similarities, 3 matrices",
+        "classification",
+        _SIMILARITIES,
+        _matrices,
+    ),
 )
 _DATASETS = {info.key: info for info in _INFOS}
 

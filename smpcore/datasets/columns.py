@@ -1,7 +1,8 @@
 """Columns of a table: how they are stored and read.
 
 A column is stored in one of two ways only: as numbers (int64 or float64) or as text.
-Its *kind* says how it is read: a "number" or a "category". Its *role* says what it is
+Its *kind* says how it is read: a "number", a "category" or a "text" that is compared
+letter by letter. Its *role* says what it is
 for: a "feature", the "target", a "group", the "time" or "ignore".
 """
 
@@ -18,7 +19,7 @@ from smpcore.datasets.cells import MAYBE_NUMBER, parse_cell
 from smpcore.datasets.quoting import listed, shown
 from smpcore.errors import DatasetError
 
-Kind = Literal["number", "category"]
+Kind = Literal["number", "category", "text"]
 Role = Literal["feature", "target", "group", "time", "ignore"]
 Task = Literal["classification", "regression"]
 
@@ -124,8 +125,8 @@ def converted(column: pd.Series, kind: Kind) -> tuple[pd.Series, list[str]]:
     ----------
     column : Series of shape (n_samples,)
         Stored as numbers or as text.
-    kind : {"number", "category"}
-        "number" gives int64 (all whole, none missing) or float64; "category" gives
+    kind : {"number", "category", "text"}
+        "number" gives int64 (all whole, none missing) or float64; the others give
         text.
 
     Returns
@@ -135,7 +136,7 @@ def converted(column: pd.Series, kind: Kind) -> tuple[pd.Series, list[str]]:
     list of str
         Which values became missing, with the first row of each sort.
     """
-    if kind == "category":
+    if kind != "number":
         return as_text(column), []
     if column.dtype == np.int64:
         return column, []

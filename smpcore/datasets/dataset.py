@@ -35,6 +35,7 @@ from smpcore.datasets.content import (
     stored,
 )
 from smpcore.datasets.follow_up import FollowUp
+from smpcore.datasets.kernels import Matrix
 from smpcore.datasets.quoting import shown
 from smpcore.datasets.reading import Reading
 from smpcore.datasets.synthetic import cells
@@ -86,6 +87,8 @@ class Dataset:
         The table before rows were left out; ``with_roles`` starts from it.
     follow_up : FollowUp, optional
         What the target asks about time to event: see `event_within`.
+    matrices : tuple of Matrix
+        Features are similarities to each row, matrix beside matrix: `make_matrices`.
     """
 
     name: str
@@ -106,6 +109,7 @@ class Dataset:
     reading: Reading | None = None
     origin: Origin | None = None
     follow_up: FollowUp | None = None
+    matrices: tuple[Matrix, ...] = ()
 
     def __post_init__(self):
         frame = stored(self.frame)
@@ -146,8 +150,8 @@ class Dataset:
                 digest.update(part)
         if self.test_rows is not None:
             digest.update(self.test_rows)
-        if self.follow_up is not None:
-            digest.update(repr(self.follow_up).encode())
+        for more in (self.follow_up, self.matrices):
+            digest.update(repr(more).encode() if more else b"")
         return digest.hexdigest()
 
     @property

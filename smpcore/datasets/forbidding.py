@@ -20,7 +20,7 @@ def forbiddable(dataset: Dataset) -> dict[str, list[str]]:
 
     Of a table each column, a category with all its levels; of an image each pixel; of
     series of several channels a whole channel, since a single moment of one means
-    little; of series of one channel each moment.
+    little; of series of one channel each moment; of matrices each matrix.
 
     Parameters
     ----------
@@ -33,14 +33,15 @@ def forbiddable(dataset: Dataset) -> dict[str, list[str]]:
         In the order of the columns; what is forbidden already is among them.
     """
     columns = dataset.sample_columns
-    channels = dataset.channels
-    if len(channels) < 2:
+    parts = dataset.channels if len(dataset.channels) > 1 else []
+    parts = [matrix.name for matrix in dataset.matrices] or parts
+    if not parts:
         return {name: [name] for name in columns}
-    n_times = dataset.sample_shape[1]
-    starts = range(0, len(columns), n_times)
+    width = len(columns) // len(parts)
+    starts = range(0, len(columns), width)
     return {
-        name: columns[first : first + n_times]
-        for name, first in zip(channels, starts, strict=True)
+        name: columns[first : first + width]
+        for name, first in zip(parts, starts, strict=True)
     }
 
 

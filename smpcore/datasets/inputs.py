@@ -22,9 +22,9 @@ class Input:
     ----------
     name : str
         Name of the raw column.
-    kind : {"number", "category"}
+    kind : {"number", "category", "text"}
         A number is one model feature; a category is one feature of 0 or 1 per level,
-        but for the level ``dropped``.
+        but for the level ``dropped``; a text is one per letter, see `learn_text`.
     fill : float
         What a missing number becomes: the median of the training rows, or their most
         frequent value. Of a category the position in ``levels`` of the level that a
@@ -32,7 +32,7 @@ class Input:
     levels : tuple of str
         Sorted values of a category in the training rows. Any other value, and a
         missing one without a ``fill``, makes all its features 0: of two levels it
-        counts as the commoner.
+        counts as the commoner. Of a text its letters.
     low, high : float
         Range of the model features in the training rows.
     integer : bool
@@ -85,6 +85,9 @@ class Input:
 
         A number that needs more digits than the column's own has all of its digits.
         """
+        if self.kind == "text":
+            codes = [int(code) for code in x[self.features] if code >= 0]
+            return "".join([*self.levels, "?"][code] for code in codes)
         if self.kind == "category":
             places = [*np.array(self.feature_levels)[x[self.features] != 0]]
             places += [self.dropped] * (not places and self.dropped >= 0)

@@ -15,8 +15,8 @@ from smpcore.errors import DatasetError
 MAX_KERNEL_BYTES = 2**30
 #: Arrays in one file, at most.
 MAX_KERNELS = 1_000
-#: Name of the array that holds labels instead of a kernel.
-LABELS = "y"
+#: Names of the arrays that hold a label, or a name, of each row instead of a kernel.
+LABELS, ROW_NAMES = "y", "names"
 
 _PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError)
@@ -34,16 +34,38 @@ class KernelFile(NamedTuple):
         Of the kernels, in the order of the file.
     y : ndarray of shape (n_rows,), or None
         The array "y", if the file has one.
+    row_names : ndarray of shape (n_rows,), or None
+        The array "names", if the file has one.
     """
 
     X: np.ndarray
     names: tuple[str, ...]
     y: np.ndarray | None
+    row_names: np.ndarray | None = None
+
+
+class Matrix(NamedTuple):
+    """One of the matrices that a data set is made of, with what a method must know.
+
+    Attributes
+    ----------
+    name : str
+        As in the file.
+    least : float
+        Its smallest eigenvalue; 0 of a matrix without negative ones.
+    even : bool
+        The same positive number stands everywhere on its diagonal.
+    """
+
+    name: str
+    least: float = 0.0
+    even: bool = True
 
 
 def read_kernels(source: bytes | BinaryIO, n_samples: int | None = None) -> KernelFile:
     """Read kernels from an .npz file: an array for each kernel, and labels as "y".
 
+    The array "names" may hold a name for each row.
     Sizes are checked before anything is unpacked; pickled objects are refused unread.
     What makes a square table a kernel (symmetry, diagonal, eigenvalues) is checked by
     the fit.
@@ -98,11 +120,11 @@ def read_kernels(source: bytes | BinaryIO, n_samples: int | None = None) -> Kern
             "The .npz file cannot be read, it seems to be cut off, damaged or of "
             f"another kind; {_REMEDY}."
         ) from error
-    y = arrays.pop(LABELS, None)
+    y, row_names = arrays.pop(LABELS, None), arrays.pop(ROW_NAMES, None)
     for name, kernel in arrays.items():
         _check_finite(name, kernel)
     X = np.hstack([kernel.astype(np.float64) for kernel in arrays.values()])
-    return KernelFile(X, tuple(arrays), y)
+    return KernelFile(X, tuple(arrays), y, row_names)
 
 
 class _Header(NamedTuple):
@@ -161,7 +183,8 @@ def _header(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> _Header:
 
 def _check_headers(headers: dict[str, _Header], n_samples: int | None) -> None:
     """Refuse objects and wrong shapes, before any value is read."""
-    kernels = {name: head for name, head in headers.items() if name != LABELS}
+    of_rows = LABELS, ROW_NAMES
+    kernels = {name: head for name, head in headers.items() if name not in of_rows}
     if not kernels:
         raise DatasetError("The .npz file holds no kernel; save at least one array.")
     for name, head in headers.items():
@@ -193,14 +216,16 @@ def _check_headers(headers: dict[str, _Header], n_samples: int | None) -> None:
                 f"{kernels[first].shape}, and all should be of one size; compute them "
                 "on the same rows."
             )
-    _check_labels(headers.get(LABELS), kernels[first].shape[0])
+    for name in of_rows:
+        _check_labels(name, headers.get(name), kernels[first].shape[0])
 
 
-def _check_labels(head: _Header | None, n_rows: int) -> None:
+def _check_labels(name: str, head: _Header | None, n_rows: int) -> None:
     if head is not None and (head.shape != (n_rows,) or head.dtype.kind not in "biufU"):
         raise DatasetError(
-            f"y has the shape {head.shape} of {shown(str(head.dtype))} and should hold "
-            f"one label for each of the {n_rows} rows, numbers or text."
+            f"{name} has the shape {head.shape} of {shown(str(head.dtype))} and should "
+            f"hold one {'label' if name == LABELS else 'name'} for each of the "
+            f"{n_rows} rows, numbers or text."
         )
 
 

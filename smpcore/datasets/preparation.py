@@ -14,6 +14,7 @@ from smpcore.datasets.columns import LARGEST, as_numbers, as_text
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.inputs import Input, learn_category, learn_number
 from smpcore.datasets.quoting import listed, plain_number, shorten_name
+from smpcore.datasets.text_columns import learn_text, letter_codes
 from smpcore.errors import DatasetError
 
 MAX_FEATURES = 20_000
@@ -78,13 +79,15 @@ class Preparation:
 
     @cached_property
     def feature_names(self) -> tuple[str, ...]:
-        """Name of each model feature: the column's, or "column = level"."""
+        """Name of each model feature: the column's, "column = level", or its letter."""
         return tuple(
             name
             for spec in self.inputs
             for name in (
                 [spec.name]
                 if spec.kind == "number"
+                else [f"{spec.name} letter {i + 1}" for i in range(spec.width)]
+                if spec.kind == "text"
                 else [f"{spec.name} = {spec.levels[i]}" for i in spec.feature_levels]
             )
         )
@@ -97,7 +100,7 @@ class Preparation:
     @cached_property
     def has_level_features(self) -> bool:
         """Whether a column is several features."""
-        return any(spec.width > 1 for spec in self.inputs)
+        return any(s.width > 1 and s.kind == "category" for s in self.inputs)
 
     def sum_by_column(self, values: np.ndarray) -> np.ndarray:
         """Sum what belongs to features over the features of each column.
@@ -162,6 +165,8 @@ class Preparation:
             np.copyto(values, fill, where=np.isnan(values))
             X[:, [spec.first for spec in numbers]] = values
         for spec in self.inputs:
+            if spec.kind == "text":
+                X[:, spec.features] = letter_codes(frame[spec.name], spec)
             if spec.kind == "category":
                 levels = _level_codes(frame[spec.name], spec)
                 X[:, spec.features] = levels[:, None] == np.array(spec.feature_levels)
@@ -226,10 +231,14 @@ class Preparation:
             )
             named["range"].add(
                 out,
-                lambda some, name=name, column=column, limits=limits: [
-                    f"{name} = {plain_number(value, 6)} ({limits})"
-                    for value in as_numbers(column.iloc[some])
-                ],
+                lambda some, name=name, column=column, limits=limits, spec=spec: (
+                    [
+                        f"{name} = {plain_number(value, 6)} ({limits})"
+                        for value in as_numbers(column.iloc[some])
+                    ]
+                    if spec.kind == "number"
+                    else [f"{name} is cut off"] * len(some)
+                ),
             )
         whats = {"out of range": "range", "missing": "missing", "unseen": "unseen"}
         return {title: named[what].texts() for title, what in whats.items()}
@@ -251,7 +260,8 @@ def prepare(dataset: Dataset, rows: np.ndarray) -> Preparation:
     dataset : Dataset
         Whose feature columns become inputs.
     rows : ndarray of int
-        The training rows (of the fold).
+        The training rows (of the fold). Of matrices the similarities to these become
+        inputs, in this order, and no others.
 
     Returns
     -------
@@ -263,12 +273,16 @@ def prepare(dataset: Dataset, rows: np.ndarray) -> Preparation:
     DatasetError
         If the columns make more features or values than memory should hold.
     """
-    frame = dataset.frame[dataset.feature_columns].iloc[rows]
+    frame = dataset.frame[_columns(dataset, rows)].iloc[rows]
     inputs, first, added = [], 0, added_columns(dataset.cleaning)
     for name in frame:
-        learn = learn_number if dataset.kinds[name] == "number" else learn_category
         step = step_of(dataset.cleaning, name)
-        spec = learn(frame[name], first, step.impute)
+        if dataset.kinds[name] == "text":
+            spec = learn_text(frame[name], first)
+        elif dataset.kinds[name] == "number":
+            spec = learn_number(frame[name], first, step.impute)
+        else:
+            spec = learn_category(frame[name], first, step.impute)
         fixed = step.fixed or name in added
         inputs.append(replace(spec, unit=step.unit, fixed=fixed))
         first += spec.width
@@ -284,6 +298,15 @@ def prepare(dataset: Dataset, rows: np.ndarray) -> Preparation:
             "categories the role ignore, or use fewer rows."
         )
     return Preparation(tuple(inputs), dataset.name, dataset.cleaning)
+
+
+def _columns(dataset: Dataset, rows: np.ndarray) -> list[str]:
+    """Columns that a model of these rows may use: of matrices, those to these rows."""
+    names = dataset.feature_columns
+    if not dataset.matrices:
+        return names
+    of_matrix = np.array(names, dtype=object).reshape(-1, dataset.n_samples)
+    return of_matrix[:, rows].ravel().tolist()
 
 
 def _numbers(frame: pd.DataFrame, names: list[str]) -> np.ndarray:
@@ -332,6 +355,11 @@ def _mended(
     if spec.kind == "category":
         missing = column.isna().to_numpy()
         return missing, ~missing & (_level_codes(column, spec) < 0), nowhere
+    if spec.kind == "text":
+        missing = column.isna().to_numpy()
+        strange = (letter_codes(column, spec) == len(spec.levels)).any(axis=1)
+        lengths = as_text(column).fillna("").str.len().to_numpy()
+        return missing, strange, lengths > spec.width
     values = as_numbers(column)
     outside = (values < spec.low) | (values > spec.high)
     return np.isnan(values), nowhere, outside

@@ -234,6 +234,86 @@ def series(
     return frame
 
 
+#: What is planted into the words of each class but the first.
+_MOTIFS = ("GATTAC", "CCGCGG", "TTAGGG")
+
+
+def words(labels: np.ndarray, length: int, noise: float, seed: int) -> list[str]:
+    """Words of A, C, G and T; each class but the first has a motif somewhere inside.
+
+    Parameters
+    ----------
+    labels : ndarray of int, shape (n_samples,)
+        From 0 to 3.
+    length : int
+        Mean length of a word; it varies by two.
+    noise : float
+        Chance of each letter to be another one.
+    seed : int
+        Of the generator.
+
+    Returns
+    -------
+    list of str
+    """
+    rng, letters = np.random.default_rng(seed), np.array(list("ACGT"))
+    made = []
+    for label in labels:
+        word = rng.choice(letters, length + rng.integers(-2, 3))
+        if label:
+            motif = list(_MOTIFS[label - 1])
+            first = rng.integers(0, len(word) - len(motif) + 1)
+            word[first : first + len(motif)] = motif
+        changed = rng.random(len(word)) < noise
+        word[changed] = rng.choice(letters, int(changed.sum()))
+        made.append("".join(word))
+    return made
+
+
+def similarities(
+    n_samples: int, noise: float, seed: int
+) -> tuple[dict[str, np.ndarray], np.ndarray, list[str]]:
+    """Three matrices of things that are known by their similarities alone.
+
+    "place" tells class 1 from the others, "word" class 3 (its words share a motif);
+    "chance" tells nothing. No matrix is enough for all three classes.
+
+    Parameters
+    ----------
+    n_samples : int
+        Shared evenly among three classes.
+    noise : float
+        How far places are from the middle of their class, and the chance of each
+        letter to be another one, in tenths.
+    seed : int
+        Of the generator.
+
+    Returns
+    -------
+    matrices : dict of str to ndarray of shape (n_samples, n_samples)
+        Kernels with 1 on the diagonal.
+    y : ndarray of int, shape (n_samples,)
+        Class, from 1 to 3.
+    words : list of str
+        Name of each thing.
+    """
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.repeat(np.arange(3), class_sizes(n_samples, 3, 0.0)))
+    places = rng.normal(0, noise, (n_samples, 2)) + np.where(y == 0, 1.0, -1.0)[:, None]
+    chance = rng.normal(size=(n_samples, 2))
+    names = words(np.where(y == 2, 1, 0), 9, noise / 10, seed)
+    pairs = [a + b for a in "ACGT" for b in "ACGT"]
+    counts = np.array([[name.count(pair) for pair in pairs] for name in names], float)
+    lengths = np.linalg.norm(counts, axis=1)
+    apart = [((X[:, None] - X) ** 2).sum(axis=2) for X in (places, chance)]
+    matrices = {
+        "place": np.exp(-apart[0] / 4),
+        "word": counts @ counts.T / np.outer(lengths, lengths),
+        "chance": np.exp(-apart[1] / 4),
+    }
+    return matrices, y + 1, names
+
+
 def corners(n_classes: int) -> pd.DataFrame:
     """One point for each of up to five classes, to draw more of them around.
 

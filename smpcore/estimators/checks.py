@@ -108,43 +108,52 @@ def sample_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
     return weights / weights.sum()
 
 
-def class_weights(
-    class_weight: Any, classes: np.ndarray, totals: np.ndarray
+def class_values(
+    name: str,
+    setting: Any,
+    classes: np.ndarray,
+    balanced: np.ndarray,
+    usual: float = 1.0,
+    allowed: Number = Number(0.0, 1e12, above=True),
 ) -> np.ndarray:
-    """Factor of each class.
+    """Number of each class.
 
     Parameters
     ----------
-    class_weight : None, "balanced" or dict
-        A dict maps a class to its factor; classes that it leaves out have 1.
+    name : str
+        Of the parameter.
+    setting : None, "balanced" or dict
+        A dict maps a class to its number; classes that it leaves out have the usual
+        one, and None is a dict of none.
     classes : ndarray of shape (n_classes,)
-    totals : ndarray of shape (n_classes,)
-        Sum of the sample weights of each class.
+    balanced : ndarray of shape (n_classes,)
+        What "balanced" stands for.
+    usual : float
+    allowed : Number
+        What a dict may hold.
 
     Returns
     -------
     ndarray of shape (n_classes,)
     """
-    if class_weight is None:
-        return np.ones(len(classes))
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        return 1.0 / totals
-    if not isinstance(class_weight, dict):
+    if isinstance(setting, str) and setting == "balanced":
+        return balanced
+    if setting is not None and not isinstance(setting, dict):
         raise SmpcoreError(
-            f"class_weight={class_weight!r} should be None, 'balanced' or a dict from "
-            "class to weight; choose one."
+            f"{name}={setting!r} should be None, 'balanced' or a dict from class to "
+            "number; choose one."
         )
     known = classes.tolist()
-    factors = np.ones(len(classes))
-    for label, factor in class_weight.items():
+    numbers = np.full(len(classes), usual)
+    for label, number in (setting or {}).items():
         if label not in known:
             raise SmpcoreError(
-                f"class_weight names the class {label!r}, which y does not hold; its "
+                f"{name} names the class {label!r}, which y does not hold; its "
                 "keys should be classes of y."
             )
-        Number(0.0, 1e12, above=True).check(f"class_weight[{label!r}]", factor)
-        factors[known.index(label)] = factor
-    return factors
+        allowed.check(f"{name}[{label!r}]", number)
+        numbers[known.index(label)] = number
+    return numbers
 
 
 def weigh_classes(
@@ -157,7 +166,7 @@ def weigh_classes(
     weights : ndarray of shape (n_samples,)
         Changed in place.
     class_weight : None, "balanced" or dict
-        As in `class_weights`.
+        As in `class_values`.
     classes : ndarray of shape (n_classes,)
     y_encoded : ndarray of int, shape (n_samples,)
         Index of each row's class.
@@ -168,5 +177,6 @@ def weigh_classes(
         Sum 1.
     """
     totals = np.bincount(y_encoded, weights, len(classes))
-    weights *= class_weights(class_weight, classes, totals)[y_encoded]
+    factors = class_values("class_weight", class_weight, classes, 1.0 / totals)
+    weights *= factors[y_encoded]
     return weights / weights.sum()

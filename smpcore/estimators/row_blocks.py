@@ -153,7 +153,7 @@ class RowBlocks:
         return np.empty((N + 1) * rows), np.empty(N * rows), np.empty((3, rows))
 
     def loss_and_gradient(
-        self, W: np.ndarray, smooth: bool, T: float, G: np.ndarray
+        self, W: np.ndarray, kind: int, T: float, G: np.ndarray
     ) -> tuple[float, ...]:
         """Loss and entropy at W; the gradient in G.
 
@@ -161,8 +161,8 @@ class RowBlocks:
         ----------
         W : ndarray of shape (n_prototypes, n_columns)
             Prototypes at which the loss is taken.
-        smooth : bool
-            Whether the loss is the smooth one; the max loss otherwise.
+        kind : int
+            Of the loss: SMOOTH, MAX or HINGE of `smpcore.solvers.losses`.
         T : float
             Temperature of the annealed loss; 1 for the smooth one.
         G : ndarray of shape (n_prototypes, n_columns)
@@ -183,7 +183,7 @@ class RowBlocks:
             total += softmax_block(
                 S[: (N + 1) * k], E[: N * k], E[: N * k].view(np.int64),
                 self.y_encoded[part], self.assignment[part], self.prototype_labels,
-                self.offsets, self.weights[part], smooth, T, triple[0], triple[1],
+                self.offsets, self.weights[part], kind, T, triple[0], triple[1],
                 triple[2], self.miss[part],
             )  # fmt: skip
             G += scores @ block
@@ -192,7 +192,7 @@ class RowBlocks:
 
 def solve_by_blocks(
     rows: RowBlocks,
-    smooth: bool,
+    kind: int,
     work: np.ndarray,
     at: tuple[Any, ...],
     solve: Callable[..., tuple[Any, ...]],
@@ -203,8 +203,8 @@ def solve_by_blocks(
     ----------
     rows : RowBlocks
         Training rows.
-    smooth : bool
-        Whether the loss is the smooth one; the max loss otherwise.
+    kind : int
+        Of the loss, as in `RowBlocks.loss_and_gradient`.
     work : ndarray of shape (5, n_prototypes, n_columns)
         Its work arrays: the next point first, and in the third place the gradient.
     at : tuple
@@ -220,6 +220,6 @@ def solve_by_blocks(
     """
     found: list[Any] = []
     while at[0]:
-        losses = rows.loss_and_gradient(work[0], smooth, at[1], work[2])
+        losses = rows.loss_and_gradient(work[0], kind, at[1], work[2])
         *found, at = solve(losses, at)
     return *found, at

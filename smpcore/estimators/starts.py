@@ -47,13 +47,13 @@ def cluster_rows(
     X: np.ndarray,
     y_encoded: np.ndarray,
     weights: np.ndarray,
-    n_clusters: int,
+    n_clusters: int | np.ndarray,
     seed: Any,
     only: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """k-means in every class, the best of five starts.
 
-    A class with fewer distinct rows than `n_clusters` gets one cluster for each.
+    A class with fewer distinct rows than its `n_clusters` gets one cluster for each.
 
     Parameters
     ----------
@@ -62,7 +62,8 @@ def cluster_rows(
         Class of each row.
     weights : ndarray of shape (n_samples,)
         A whole weight counts as that many equal rows.
-    n_clusters : int
+    n_clusters : int, or ndarray of int, shape (n_classes,)
+        Of every class, or of each.
     seed : int, RandomState or None
     only : int, optional
         Only this class is clustered; the rows of others are tied to prototype 0.
@@ -76,12 +77,13 @@ def cluster_rows(
     random = check_random_state(seed)
     assignment = np.zeros(len(y_encoded), dtype=np.int64)
     prototype_labels: list[int] = []
-    for code in range(y_encoded.max() + 1) if only is None else [only]:
+    wanted = np.broadcast_to(n_clusters, y_encoded.max() + 1).tolist()
+    for code in range(len(wanted)) if only is None else [only]:
         rows = np.flatnonzero(y_encoded == code)
         counted = rows[weights[rows] > 0]
         if len(counted) > MOST_ROWS:
             counted = np.sort(random.choice(counted, MOST_ROWS, replace=False))
-        centers = _centers(X[counted], weights[counted], n_clusters, random)
+        centers = _centers(X[counted], weights[counted], wanted[code], random)
         for part in np.array_split(rows, len(rows) // MOST_ROWS + 1):
             # From the middle of the centres: squares of large offsets would cancel.
             middle = 0.0 if issparse(X) else centers.mean(axis=0)
@@ -206,22 +208,25 @@ def seeding(weights: np.ndarray, n_trials: int = 1) -> Callable[..., np.ndarray]
 
 
 def warn_if_fewer(
-    requested: int, prototype_labels: np.ndarray, classes: np.ndarray
+    requested: int | np.ndarray, prototype_labels: np.ndarray, classes: np.ndarray
 ) -> None:
     """Warn if a class has fewer distinct rows than prototypes asked for.
 
     Parameters
     ----------
-    requested : int
+    requested : int, or ndarray of int, shape (n_classes,)
+        Of every class, or of each.
     prototype_labels : ndarray of int, shape (n_prototypes,)
         Class of each prototype.
     classes : ndarray of shape (n_classes,)
     """
     present, sizes = np.unique(prototype_labels, return_counts=True)
-    short = np.flatnonzero(sizes < requested)
+    wanted = np.broadcast_to(requested, len(classes))[present]
+    short = np.flatnonzero(sizes < wanted)
     if len(short):
         least = short[sizes[short].argmin()]
         caution(
-            f"n_prototypes={requested} is more than the distinct rows of {len(short)} "
-            f"of the classes; class {classes[present[least]]!s} gets {sizes[least]}."
+            f"n_prototypes={wanted[least]} is more than the distinct rows of "
+            f"{len(short)} of the classes; class {classes[present[least]]!s} gets "
+            f"{sizes[least]}."
         )

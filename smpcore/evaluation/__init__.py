@@ -61,6 +61,7 @@ from smpcore.evaluation.probabilities import (
     interval_coverage,
     reliability,
 )
+from smpcore.evaluation.processes import end_with_parent
 from smpcore.evaluation.rates import (
     Rate,
     class_rates,
@@ -140,6 +141,7 @@ __all__ = [
     "count_answers",
     "decision_curve",
     "edition",
+    "end_with_parent",
     "engine",
     "evaluate",
     "event",

@@ -18,6 +18,7 @@ import joblib
 import numpy as np
 from tqdm import tqdm
 
+from smpcore.baselines import GROUPS
 from smpcore.datasets import (
     Dataset,
     Split,
@@ -217,7 +218,7 @@ def _roles(args: argparse.Namespace) -> dict[str, str]:
 def _walks(
     args: argparse.Namespace, dataset: Dataset, parts: Split
 ) -> list[ParameterPath]:
-    able = [key for key, row in METHODS.items() if dataset.task in row.estimators]
+    able = [key for key, row in METHODS.items() if row.learns(dataset, dataset.task)]
     named = able if args.methods == "all" else args.methods.split(",")
     named = list(dict.fromkeys(name.strip() for name in named))
     for key in named:
@@ -228,7 +229,7 @@ def _walks(
             )
     where = dataset, parts.with_censored
     paths = [method_path(key, *where, n_points=args.points) for key in named]
-    return paths + (baseline_paths(dataset.task, True) if args.baselines else [])
+    return paths + (baseline_paths(dataset.task, GROUPS) if args.baselines else [])
 
 
 if __name__ == "__main__":

@@ -16,8 +16,10 @@ from smpcore.errors import SmpcoreError
 from smpcore.evaluation.folds import Fold
 from smpcore.evaluation.pareto import summary
 from smpcore.evaluation.paths import ParameterPath, method_path
+from smpcore.evaluation.scores import class_numbers
 from smpcore.evaluation.sizes import measure, measure_baseline
 from smpcore.evaluation.sweep import SCORES, sweep, sweep_table
+from smpcore.explain import measures_of_prototypes
 from smpcore.methods import METHODS
 
 #: Settings that a search tries of each.
@@ -57,6 +59,36 @@ class ComparedModel:
     def answers(self, X: np.ndarray) -> np.ndarray:
         """Labels, or numbers, for rows of shape (n_samples, n_features)."""
         return self.estimator.predict(X)
+
+    def prototype_measures(
+        self, X: np.ndarray, y: np.ndarray, classes: np.ndarray | None
+    ) -> dict[str, float]:
+        """Means over prototypes of what `measures_of_prototypes` gives.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Prepared rows.
+        y : ndarray of shape (n_samples,)
+            Their labels.
+        classes : ndarray of shape (n_classes,), or None
+            None for a regression.
+
+        Returns
+        -------
+        dict of str to float
+            Empty for a baseline, a regression or a model without a code. Prototypes
+            that no row uses have no discrimination and do not count in its mean.
+        """
+        if self.key not in METHODS or classes is None:
+            return {}
+        model = self.estimator.model_
+        measured = measures_of_prototypes(model, X, class_numbers(y, classes))
+        return {
+            name: float(np.mean(values[np.isfinite(values)]))
+            for name, values in measured.items()
+            if np.isfinite(values).any()
+        }
 
 
 def title_of(key: str) -> str:
@@ -118,9 +150,7 @@ def fit_compared(
     rows, weights = training_rows(dataset, rows)
     preparation = prepare(dataset, rows)
     X = preparation.transform(dataset.frame.iloc[rows])
-    estimator = (METHODS.get(key) or BASELINES[key]).estimator(
-        _all_values(key, values, dataset.task), dataset.task
-    )
+    estimator = _unfitted(key, dataset, values)
     try:
         seconds = _timed(estimator, X, dataset.y[rows], weights)
         if seconds < SOON:  # the first fit of a process also loads machine code
@@ -147,8 +177,11 @@ def _timed(
     return time.perf_counter() - started
 
 
-def _all_values(key: str, values: dict[str, Any], task: str) -> dict[str, Any]:
-    return {**METHODS[key].defaults(task), **values} if key in METHODS else values
+def _unfitted(key: str, dataset: Dataset, values: dict[str, Any]) -> Any:
+    if key not in METHODS:
+        return BASELINES[key].estimator(values, dataset.task)
+    method = METHODS[key]
+    return method.estimator_for(dataset, {**method.defaults(dataset.task), **values})
 
 
 def _sizes(key: str, estimator: Any, preparation: Preparation) -> dict[str, float]:

@@ -89,7 +89,7 @@ class Journal:
         """Open the journal, unless another process has it."""
         try:
             self._file = self._beside.open(mode)
-            _lock(self._file)
+            lock(self._file)
         except (FileExistsError, BlockingIOError) as error:
             raise SmpcoreError(
                 f"Another run is writing to {shown(self.path.name)}: wait for its end, "
@@ -182,7 +182,7 @@ class Journal:
             write_results(self.path, self.subject, self.rows.values())
 
 
-def _lock(file: Any) -> None:
+def lock(file: Any) -> None:
     """Have a file for this process alone, or raise BlockingIOError."""
     with suppress(ImportError):  # Windows has other locks, and no such habit
         import fcntl

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +44,8 @@ def method_path(
 ) -> ParameterPath:
     """Values of a method's sparsity parameter, spread over its range.
 
+    Only one where it means nothing at the other parameters' values.
+
     Parameters
     ----------
     key : str
@@ -67,10 +69,13 @@ def method_path(
     rows, weights = training_rows(dataset, rows)
     preparation = prepare(dataset, rows)
     X = preparation.transform(dataset.frame.iloc[rows])
-    estimator = method.estimator(values, dataset.task)
+    estimator = method.estimator_for(dataset, values)
     problem = estimator.problem(X, dataset.y[rows], weights)
     slider_ranges = method.bounds(problem, values)
     grid = _spread(method, slider_ranges[method.sparsity], n_points)
+    meaningful = method.param(method.sparsity).shown_if
+    if meaningful is not None and not meaningful(values):
+        grid = grid[:1]  # all of them would be the same model
     return ParameterPath(key, values, method.sparsity, grid)
 
 
@@ -94,15 +99,17 @@ def _spread(method: Method, limits: tuple[float, float], n_points: int) -> tuple
     return tuple(grid_values[::-1] if method.from_right else grid_values)
 
 
-def baseline_paths(task: str, folded: bool = False) -> list[ParameterPath]:
+def baseline_paths(
+    task: str, groups: Collection[str] = ("usual",)
+) -> list[ParameterPath]:
     """Paths of the baselines: several values where these make sparse models.
 
     Parameters
     ----------
     task : str
         "classification" or "regression".
-    folded : bool
-        Whether to take those too that are shown only when asked for.
+    groups : collection of str
+        Those of `Baseline.group` that are wanted.
 
     Returns
     -------
@@ -110,7 +117,7 @@ def baseline_paths(task: str, folded: bool = False) -> list[ParameterPath]:
     """
     paths = []
     for key, row in BASELINES.items():
-        if task in row.tasks and (folded or not row.folded):
+        if task in row.tasks and row.group in groups:
             grid = row.grid[row.path] if row.path else (None,)
             paths.append(ParameterPath(key, {}, row.path, grid))
     return paths

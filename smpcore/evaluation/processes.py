@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import io
 import logging
+import multiprocessing
+import os
 import pickle
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -129,3 +132,13 @@ def _sendable(error: Exception) -> Exception:
     except Exception:
         return RuntimeError(repr(error))
     return error
+
+
+def end_with_parent() -> None:
+    """End this process of a pool when its parent ends, be it killed."""
+    threading.Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
+    multiprocessing.parent_process().join()
+    os._exit(0)

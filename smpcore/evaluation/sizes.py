@@ -87,9 +87,18 @@ def measure_baseline(estimator: Any, preparation: Preparation) -> dict[str, floa
     Returns
     -------
     dict
-        ``n_features`` by table column, and ``n_nonzeros`` of a linear one.
+        ``n_features`` by table column, ``n_nonzeros`` of a linear one, and
+        ``n_prototypes`` of one with few vectors.
     """
     last = getattr(estimator, "regressor_", estimator)[-1]
+    if hasattr(last, "Z_"):  # few vectors: their places, and coefficients or distance
+        n_features = int(preparation.used_columns(last.Z_.any(axis=0)).sum())
+        other = last.B_ if hasattr(last, "B_") else last.omega_
+        numbers = np.count_nonzero(last.Z_) + np.count_nonzero(other)
+        sizes = int(numbers), n_features, len(last.Z_)
+        return dict(
+            zip(("n_nonzeros", "n_features", "n_prototypes"), sizes, strict=True)
+        )
     parts = getattr(last, "estimators_", [last])
     weights = [np.atleast_2d(p.coef_) for p in parts if hasattr(p, "coef_")]
     if len(weights) == len(parts):

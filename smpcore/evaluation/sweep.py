@@ -249,7 +249,7 @@ def _fit_method(
     )
     X, X_held_out = fold_cache.rows
     values = {**path.values, path.parameter: value}
-    estimator = METHODS[path.key].estimator(values, dataset.task, preview=context.quick)
+    estimator = METHODS[path.key].estimator_for(dataset, values, context.quick)
     problem = fold_cache.problem
     if problem is None or path.parameter in estimator.problem_params:
         weights = censoring_weights(dataset, fold.with_censored, fold.train)

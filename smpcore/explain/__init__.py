@@ -10,6 +10,7 @@ from smpcore.explain.cases import (
     nearest_examples,
     wins,
 )
+from smpcore.explain.codes import CodeState, code_states
 from smpcore.explain.contributions import (
     Contributions,
     contributions,
@@ -27,6 +28,7 @@ from smpcore.explain.points import (
 from smpcore.explain.score_card import ScoreCard, score_card
 from smpcore.explain.tables import (
     heaviest_cases,
+    merged_from,
     prototype_table,
     prototype_weights,
     score_leads,
@@ -36,6 +38,7 @@ from smpcore.explain.words import rule_in_words
 __all__ = [
     "Case",
     "CaseExplainer",
+    "CodeState",
     "Contributions",
     "Counterfactual",
     "Oddities",
@@ -43,6 +46,7 @@ __all__ = [
     "Rule",
     "ScoreCard",
     "changed_columns",
+    "code_states",
     "column_effects",
     "contrasts",
     "contributions",
@@ -53,6 +57,7 @@ __all__ = [
     "heaviest_cases",
     "likeness",
     "measures_of_prototypes",
+    "merged_from",
     "nearest_examples",
     "points_rule",
     "prototype_table",

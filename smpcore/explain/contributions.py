@@ -48,7 +48,8 @@ class Contributions:
     rule: str
 
 
-def _one_row(model: PrototypeModel, x: np.ndarray) -> np.ndarray:
+def one_row(model: PrototypeModel, x: np.ndarray) -> np.ndarray:
+    """An input as a table of one row; refused if it has another length."""
     x = np.asarray(x, dtype=np.float64)
     if x.shape != (model.n_features,):
         raise SmpcoreError(f"x should have shape ({model.n_features},), not {x.shape}.")
@@ -131,7 +132,7 @@ def contributions(
     SmpcoreError
         If the model cannot be split by `by`.
     """
-    rows = _one_row(model, x)
+    rows = one_row(model, x)
     activations = model.activations(rows)
     vote, constant, winner, runner = _vote(model, activations)
     lead = model.pool(activations)[0]

@@ -84,6 +84,28 @@ def score_leads(
     return true_scores - scores.max(axis=1)
 
 
+def merged_from(estimator: Any) -> list[list[tuple[int, int]]]:
+    """Find which prototypes of a fit were merged into each one of its model.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        Its `merged_` and `assignment_` refer to the prototypes as solved.
+
+    Returns
+    -------
+    list of list of (int, int)
+        For each prototype of the model, those it was merged from: their place among
+        the prototypes as solved, and how many training rows are tied to each.
+    """
+    merged = estimator.merged_
+    rows = np.bincount(estimator.assignment_, minlength=len(merged)).tolist()
+    return [
+        [(int(i), rows[i]) for i in np.flatnonzero(merged == j)]
+        for j in range(estimator.model_.n_prototypes)
+    ]
+
+
 def prototype_table(
     model: PrototypeModel, X: np.ndarray, y_encoded: np.ndarray
 ) -> list[dict[str, Any]]:

@@ -13,10 +13,17 @@ from smpcore.figures.maps import (
     answer_map,
     class_legend,
     difference_map,
+    similarity_map,
     window_points,
 )
-from smpcore.figures.performance import group_values, predicted_actual
+from smpcore.figures.performance import (
+    answer_counts,
+    answer_places,
+    group_values,
+    predicted_actual,
+)
 from smpcore.figures.portraits import (
+    OUTSIDE,
     channels,
     densities,
     embeddings,
@@ -24,6 +31,11 @@ from smpcore.figures.portraits import (
     signed_bars,
 )
 from smpcore.figures.probabilities import decision_curve, reliability
+from smpcore.figures.reported import (
+    accuracy_size,
+    critical_difference,
+    reported_measured,
+)
 from smpcore.figures.series import series
 from smpcore.figures.surfaces import curve_view, prediction_raster
 from smpcore.figures.tradeoff import coverage, precision_recall, roc, tradeoff
@@ -32,17 +44,23 @@ from smpcore.figures.views import (
     View,
     axis_view,
     decision_raster,
+    nearest_view,
     pca_view,
+    similarity_view,
     view_lines,
 )
 
 __all__ = [
     "OKABE_ITO",
+    "OUTSIDE",
     "SYMBOLS",
     "MarkedModel",
     "Raster",
     "View",
+    "accuracy_size",
+    "answer_counts",
     "answer_map",
+    "answer_places",
     "axis_view",
     "channels",
     "chip_peers",
@@ -50,6 +68,7 @@ __all__ = [
     "class_legend",
     "convergence",
     "coverage",
+    "critical_difference",
     "curve_view",
     "decision_curve",
     "decision_raster",
@@ -58,16 +77,20 @@ __all__ = [
     "embeddings",
     "group_values",
     "missing_values",
+    "nearest_view",
     "pca_view",
     "picture",
     "precision_recall",
     "predicted_actual",
     "prediction_raster",
     "reliability",
+    "reported_measured",
     "roc",
     "scatter",
     "series",
     "signed_bars",
+    "similarity_map",
+    "similarity_view",
     "tradeoff",
     "view_lines",
     "window_points",

@@ -223,3 +223,40 @@ def _window(figure: go.Figure, view: View) -> go.Figure:
     return figure.update_layout(
         height=_HEIGHT, showlegend=False, margin={"l": 45, "r": 5, "t": 5, "b": 40}
     )
+
+
+def similarity_map(K: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> go.Figure:
+    """A matrix of similarities as a map, rows of one label beside each other.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_rows, n_rows)
+        Similarity of each row to each.
+    labels : ndarray of shape (n_rows,)
+        They sort the rows; lines part those of different ones.
+    rows : ndarray of int, shape (n_rows,)
+        Numbers of the rows, for the read-out.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    order = np.argsort(labels, kind="stable")
+    names = [f"row {rows[i]} ({words(labels[i])})" for i in order]
+    heat = go.Heatmap(
+        z=K[np.ix_(order, order)],
+        colorscale="Cividis",
+        colorbar={"title": "similarity"},
+        customdata=np.broadcast_to(names, K.shape),
+        hovertemplate="%{z:.4g}<br>%{customdata}<extra></extra>",
+    )
+    figure = go.Figure(heat)
+    breaks = np.flatnonzero(labels[order][1:] != labels[order][:-1]) + 0.5
+    for place in breaks if len(breaks) < len(K) / 4 else ():
+        figure.add_hline(place, line={"color": _GREY, "width": 1})
+        figure.add_vline(place, line={"color": _GREY, "width": 1})
+    axis = {"showticklabels": False, "constrain": "domain", "title": "row"}
+    figure.update_xaxes(**axis)
+    figure.update_yaxes(**axis, autorange="reversed", scaleanchor="x")
+    figure.update_layout(height=420, margin={"l": 10, "r": 10, "t": 10, "b": 10})
+    return figure

@@ -1,6 +1,8 @@
-"""Charts of where a model is right and wrong."""
+"""Charts of where a model, or a class, is right and wrong."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -118,4 +120,65 @@ def group_values(
     )
     return figure.update_xaxes(tickformat=".0%" if percent else None).update_layout(
         dragmode=False
+    )
+
+
+def answer_counts(
+    names: Sequence[str], counts: Sequence[int], marked: Sequence[int]
+) -> go.Figure:
+    """How often each answer was given; right ones in another colour, with a tick.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Answers, the first one on top.
+    counts : sequence of int
+        How often each was given.
+    marked : sequence of int
+        Places of the right ones.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    figure = go.Figure()
+    figure.add_bar(
+        x=list(counts),
+        y=[f"✓ {n}" if i in marked else n for i, n in enumerate(names)],
+        text=list(counts),
+        textangle=0,
+        orientation="h",
+        marker_color=[OKABE_ITO[2 if i in marked else 0] for i in range(len(names))],
+        hoverinfo="skip",
+    )
+    figure.update_xaxes(visible=False, rangemode="tozero")
+    figure.update_yaxes(autorange="reversed", type="category", title="answer")
+    return figure.update_layout(
+        height=60 + 34 * len(names), margin={"l": 10, "r": 10, "t": 10, "b": 10}
+    )
+
+
+def answer_places(
+    marked: Sequence[Sequence[float]], right: Sequence[Sequence[float]]
+) -> go.Figure:
+    """Places that a class has marked, and stars where the right ones are.
+
+    Parameters
+    ----------
+    marked, right : sequence of (x, y)
+        In the units of the axes; either may be empty.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    figure = go.Figure()
+    kinds = (("marked", marked, "x", 9, 0), ("right", right, "star", 15, 2))
+    for name, places, symbol, size, colour in kinds:
+        x, y = np.array([*places]).reshape(-1, 2).T
+        style = {"symbol": symbol, "size": size, "color": OKABE_ITO[colour]}
+        figure.add_scatter(x=x, y=y, mode="markers", name=name, marker=style)
+    figure.update_layout(xaxis_title="across, as on Explore", yaxis_title="up")
+    return figure.update_layout(
+        height=340, margin={"l": 10, "r": 10, "t": 10, "b": 10}, showlegend=True
     )

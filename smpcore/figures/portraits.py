@@ -16,8 +16,38 @@ _FOR, _AGAINST = OKABE_ITO[0], OKABE_ITO[5]
 _SIGNED = [[0.0, _AGAINST], [0.5, "#E6E6E6"], [1.0, _FOR]]
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 _NODES = 160
-#: Crosses that are seen on either theme.
-_GONE = "#808080"
+#: Pixels further outside the range of the colours than this share of it are marked.
+OUTSIDE = 0.1
+#: Crosses are seen on either theme, dashes on black, pluses on white.
+_GONE, _BELOW, _ABOVE = "#808080", "#FF9D4D", "#0072B2"
+
+
+def _mark_pixels(
+    figure: go.Figure, image: np.ndarray, limits: tuple[float, float], width: int
+) -> None:
+    """Cross out what is not used; mark what is darker or brighter than the colours."""
+    low, high = limits
+    beyond = OUTSIDE * (high - low)
+    size = max(3.0, 0.5 * width / max(image.shape))
+    for where, symbol, color, text in (
+        (np.isnan(image), "x-thin", _GONE, "forbidden"),
+        (image < low - beyond, "line-ew", _BELOW, f"below {low:.3g}"),
+        (image > high + beyond, "cross-thin", _ABOVE, f"above {high:.3g}"),
+    ):
+        if not where.any():
+            continue
+        y, x = np.nonzero(where)
+        line = {"width": 1 if symbol == "x-thin" else 2, "color": color}
+        value = "" if symbol == "x-thin" else "%{customdata:.3~r}, "
+        figure.add_scatter(
+            x=x,
+            y=y,
+            customdata=image[where],
+            mode="markers",
+            marker={"symbol": symbol, "size": size, "line": line},
+            hovertemplate=f"row %{{y}}, column %{{x}}: {value}{text}<extra></extra>",
+            showlegend=False,
+        )
 
 
 def picture(
@@ -40,7 +70,7 @@ def picture(
         Heading above the picture; may be empty.
     color_range : (float, float)
         Values of the darkest and the brightest colour, the same for all pictures that
-        stand together.
+        stand together. Pixels far below are marked with a dash, far above with a plus.
     signed : bool
         Weights: blue speaks for, vermilion against.
     width : int
@@ -61,26 +91,12 @@ def picture(
             hovertemplate="row %{y}, column %{x}: %{z:.3~r}<extra></extra>",
         )
     )
-    gone = np.argwhere(np.isnan(image))
-    if len(gone):
-        size = max(3.0, 0.5 * width / max(image.shape))
-        cross = {"symbol": "x-thin", "size": size, "line": {"width": 1, "color": _GONE}}
-        figure.add_scatter(
-            x=gone[:, 1],
-            y=gone[:, 0],
-            mode="markers",
-            marker=cross,
-            hovertemplate="row %{y}, column %{x}: forbidden<extra></extra>",
-            showlegend=False,
-        )
-    figure.update_xaxes(visible=False, automargin=False, constrain="domain")
-    figure.update_yaxes(  # square pixels
-        visible=False,
-        automargin=False,
-        autorange="reversed",
-        constrain="domain",
-        scaleanchor="x",
-    )
+    _mark_pixels(figure, image, color_range, width)
+    # Marks at the rim would widen the axes: the picture fills its place.
+    h, w = image.shape
+    usual = {"visible": False, "automargin": False, "constrain": "domain"}
+    figure.update_xaxes(range=(-0.5, w - 0.5), **usual)
+    figure.update_yaxes(range=(h - 0.5, -0.5), scaleanchor="x", **usual)  # square
     tall = width * min(3.0, image.shape[0] / image.shape[1])
     heading, top = words(title), 24
     if 6.5 * len(heading) > width:  # about what it takes; the class gets its own line

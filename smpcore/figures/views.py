@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from smpcore.errors import SmpcoreError
 from smpcore.model import PrototypeModel
+
+#: Rows of a plane that is made of their similarities, at most.
+MOST_SIMILAR = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,6 +181,125 @@ def pca_view(X: np.ndarray) -> View:
     return replace(view, x=edges(points[:, 0]), y=edges(points[:, 1]))
 
 
+def similarity_view(X: np.ndarray) -> View:
+    """Show the plane in which training rows spread most, by their similarities alone.
+
+    It is the plane of kernel PCA, or of classical scaling where the similarities are no
+    kernel. Of several matrices it belongs to their mean, each with a mean of 1 on its
+    diagonal. A point of the window has the similarities of the mix of training rows
+    that lies there.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_samples * n_matrices)
+        Training rows, similar to themselves and each other, matrix beside matrix.
+
+    Returns
+    -------
+    View
+    """
+    n = len(X)
+    blocks = np.split(X, X.shape[1] // n, axis=1)
+    units = [max(abs(K.diagonal().mean()), 1e-300) * len(blocks) for K in blocks]
+    mean = sum(K / unit for K, unit in zip(blocks, units, strict=True))
+    centred = mean - mean.mean(axis=0)
+    centred -= centred.mean(axis=1, keepdims=True)
+    values, vectors = np.linalg.eigh((centred + centred.T) / 2)
+    vectors = vectors[:, [-1, -2]]
+    # A fixed sign, so that the picture does not flip between machines.
+    vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), [0, 1]])
+    positive = np.maximum(values, 0.0).sum()
+    share = values[[-1, -2]] / max(positive, 1e-300)
+    mixes = vectors / np.sqrt(np.maximum(values[[-1, -2]], 1e-12 * positive + 1e-300))
+    mixes = mixes - mixes.mean(axis=0)
+    view = View(
+        np.hstack([K.mean(axis=1) for K in blocks]),
+        np.hstack([mixes.T @ K for K in blocks]),
+        np.vstack([mixes / unit for unit in units]),
+        (0.0, 1.0),
+        (0.0, 1.0),
+        f"first component ({share[0]:.1%} of the variance)",
+        f"second component ({share[1]:.1%})",
+        "The first two principal components of the similarities (kernel PCA).",
+    )
+    points = view.project(X)
+    return replace(view, x=edges(points[:, 0]), y=edges(points[:, 1]))
+
+
+@dataclass(frozen=True, eq=False)
+class NearestView(View):
+    """A window of similarities, for inputs that no mix is one of, as of texts.
+
+    A point of the window stands for the row that is nearest to it.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_features)
+        Rows whose similarities to each other make the window.
+    alike : callable
+        Inputs and rows -> their similarities, (n_samples, n_rows).
+    plane : View
+        The same window for inputs that are given by these similarities.
+    """
+
+    rows: np.ndarray | None = None
+    alike: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    plane: View | None = None
+
+    def project(self, X: np.ndarray) -> np.ndarray:
+        """Where rows lie in the window, by their similarities.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+        """
+        return self.plane.project(self.alike(X, self.rows))
+
+    def lift(self, points: np.ndarray) -> np.ndarray:
+        """The rows that are nearest to points of the window.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n_points, 2)
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_features)
+        """
+        there = self.project(self.rows)
+        sizes = np.einsum("ij,ij->i", there, there)
+        chunks = np.array_split(points, -(-len(points) // 1000) or 1)
+        nearest = [(sizes - 2 * chunk @ there.T).argmin(axis=1) for chunk in chunks]
+        return self.rows[np.concatenate(nearest)]
+
+
+def nearest_view(
+    X: np.ndarray, alike: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> NearestView:
+    """Show the plane of the similarities of rows that have no other one.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Training rows; of more than a thousand, so many spread evenly are used.
+    alike : callable
+        Inputs and rows -> their similarities, (n_samples, n_rows).
+
+    Returns
+    -------
+    NearestView
+    """
+    rows = X[np.linspace(0, len(X) - 1, min(len(X), MOST_SIMILAR)).astype(int)]
+    plane, none = similarity_view(alike(rows, rows)), np.zeros((2, X.shape[1]))
+    note = f"{plane.note} A place shows the prediction for the nearest training row."
+    window = plane.x, plane.y, plane.x_label, plane.y_label, note
+    return NearestView(none[0], none, none.T, *window, False, rows, alike, plane)
+
+
 @dataclass(frozen=True, eq=False)
 class Raster:
     """A model painted on a window, as small whole numbers.
@@ -227,7 +350,7 @@ def decision_raster(model: PrototypeModel, view: View, n_nodes: int = 100) -> Ra
     x, y = np.linspace(*view.x, n_nodes), np.linspace(*view.y, n_nodes)
     points = np.column_stack([np.tile(x, n_nodes), np.repeat(y, n_nodes)])
     lines = None
-    if model.is_linear:
+    if model.is_linear and not model.code_size:
         lines = view_lines(model, view)
         activations = points @ lines[:, :2].T + lines[:, 2]
         scores = model.pool(activations)

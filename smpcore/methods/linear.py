@@ -5,12 +5,24 @@ from __future__ import annotations
 import math
 
 from smpcore.estimators import SMaLLClassifier, SMPClassifier
-from smpcore.methods.method import CLASS_WEIGHT, Method
+from smpcore.methods.method import CLASS_WEIGHT, START_SEED, Method, Term
 from smpcore.parameters import Param, Values
 
 
 def _from_kmeans(values: Values) -> bool:
     return values["start"] == "kmeans"
+
+
+#: The losses of SMP and of SMaLL.
+LOSS = Param(
+    "loss",
+    "Loss",
+    "choice",
+    options=(("smooth", "smooth"), ("max", "max"), ("hinge", "hinge")),
+    help="Smooth adds up all rivals of a row; max looks at the strongest only, and "
+    "hinge no further than a lead of 1.",
+    advanced=True,
+)
 
 
 SMP = Method(
@@ -67,14 +79,7 @@ SMP = Method(
             "weights or a threshold on Performance get them predicted.",
             advanced=True,
         ),
-        Param(
-            "loss",
-            "Loss",
-            "choice",
-            options=(("smooth", "smooth"), ("max", "max (the paper's tables)")),
-            help="Smooth adds up all rivals of a row; max looks at the strongest only.",
-            advanced=True,
-        ),
+        LOSS,
         Param(
             "start",
             "Start",
@@ -86,12 +91,32 @@ SMP = Method(
             help="Which training rows share a prototype before fusion.",
             advanced=True,
         ),
+        START_SEED,
         Param(
             "reassign",
             "Reassign",
             "flag",
             help="After the fit each row may move to a prototype that fits it "
             "better, and the fit is repeated.",
+            advanced=True,
+        ),
+        Param(
+            "class_prototypes",
+            "Prototypes of classes",
+            "choice",
+            options=((None, "the same number"), ("balanced", "by their rows")),
+            help="By their rows: larger classes get more prototypes than the number "
+            "above, smaller ones fewer.",
+            advanced=True,
+            shown_if=_from_kmeans,
+        ),
+        Param(
+            "class_lam",
+            "λ of classes",
+            "choice",
+            options=((None, "the same"), ("balanced", "by their rows")),
+            help="By their rows: λ of a class is in proportion to its rows, so that "
+            "rare classes are not fused sooner than others.",
             advanced=True,
         ),
         CLASS_WEIGHT,
@@ -110,6 +135,11 @@ SMP = Method(
     path="lam",
     sparsity="mu",
     reference="Garg, Dekel, Xiao: Sparse Multi-Prototype Classification. UAI 2018.",
+    terms=(
+        Term("∑_i u_i ℓ(w_{a_i}·x_i, w_j·x_i)", "loss", "rows"),
+        Term("λ ∑_{i<j} ‖w_i − w_j‖_∞", "fusion", "prototypes", ("lam",)),
+        Term("μ (‖W‖_1 + η/2 ‖W‖_2^2)", "sparsity", "weights", ("mu", "eta")),
+    ),
 )
 
 
@@ -162,6 +192,7 @@ SMALLK = Method(
             help="A threshold for each prototype; it is not counted in k.",
             advanced=True,
         ),
+        LOSS,
         Param(
             "multiclass",
             "Several classes",
@@ -189,6 +220,7 @@ SMALLK = Method(
             help="Fits at most with one feature of the best set exchanged for another.",
             advanced=True,
         ),
+        START_SEED,
         CLASS_WEIGHT,
         Param(
             "solver",
@@ -207,4 +239,10 @@ SMALLK = Method(
     from_right=False,
     preview={"n_draws": 0, "n_swaps": 0},
     reference="Garg, Dekel, Xiao: Learning SMaLL Predictors. NeurIPS 2018.",
+    terms=(
+        Term("∑_i u_i ℓ(w_{a_i}·x_i, w_j·x_i)", "loss", "rows"),
+        Term(
+            "λ/2 ∑_j ‖w_j‖_2^2, ‖w_j‖_0 ≤ k", "k weights each", "weights", ("lam", "k")
+        ),
+    ),
 )

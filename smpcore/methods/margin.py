@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from smpcore.estimators import MultiPrototypeSVC
-from smpcore.methods.method import CLASS_WEIGHT, Method
+from smpcore.methods.kinds_of_data import matrix_as_kernel, needs_one_kernel
+from smpcore.methods.method import CLASS_WEIGHT, START_SEED, Method, Term
 from smpcore.parameters import Param, Values
 
 
@@ -12,7 +13,15 @@ def _annealed(values: Values) -> bool:
 
 
 def _kernelised(values: Values) -> bool:
-    return values["kernel"] != "linear"
+    return values["kernel"] not in ("linear", "precomputed")
+
+
+def _on_features(values: Values) -> bool:
+    return values["kernel"] != "precomputed"
+
+
+def _reassigned(values: Values) -> bool:
+    return values["n_prototypes"] > 1
 
 
 def _polynomial(values: Values) -> bool:
@@ -55,6 +64,7 @@ MPROTSVM = Method(
                 ("poly", "polynomial"),
             ),
             help="With RBF and polynomial a prototype is a mix of training rows.",
+            shown_if=_on_features,
         ),
         Param(
             "gamma",
@@ -112,6 +122,7 @@ MPROTSVM = Method(
             help="Which rows share a prototype at first.",
             advanced=True,
         ),
+        START_SEED,
         Param(
             "n_init",
             "New starts",
@@ -131,9 +142,33 @@ MPROTSVM = Method(
             help="The same problem; the paper's way takes more steps.",
             advanced=True,
         ),
+        Param(
+            "restore",
+            "Rows that move",
+            "choice",
+            options=(
+                ("transfer", "keep their dual variables"),
+                ("zero", "start at 0, as the paper"),
+            ),
+            help="A row that changes its prototype keeps its dual variables, or they "
+            "are set to 0. The problem is the same; the way to a solution differs.",
+            advanced=True,
+            shown_if=_reassigned,
+        ),
     ),
     path=None,
     sparsity="n_prototypes",
+    refusal=needs_one_kernel,
+    data_params=matrix_as_kernel,
     preview={"temperature": 0.0, "tol": 3e-2, "n_init": 1},
     reference="Aiolli, Sperduti: Multi-prototype Support Vector Machine. IJCAI 2003.",
+    terms=(
+        Term("1/2 ∑_r ‖M_r‖^2", "short prototypes", "prototypes"),
+        Term(
+            "C ∑_i [1 − M_{π(i)}·x_i + max_r M_r·x_i]_+",
+            "rows in the margin",
+            "rows",
+            ("C",),
+        ),
+    ),
 )

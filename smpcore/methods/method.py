@@ -4,13 +4,37 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from smpcore.datasets import Dataset
+from smpcore.methods.kinds_of_data import as_chosen, needs_features, no_slower
 from smpcore.parameters import TASKS, Param, Values
+
+
+class Term(NamedTuple):
+    """A term of what a method minimises, and what it moves in the figure.
+
+    Attributes
+    ----------
+    formula : str
+        The term with ``_`` and ``^`` before what stands below and above:
+        ``"λ ∑_{i<j} ‖w_i − w_j‖_∞"``.
+    words : str
+        Its name.
+    marks : {"rows", "prototypes", "weights"}
+        What it moves.
+    params : tuple of str
+        Controls that weigh it.
+    """
+
+    formula: str
+    words: str
+    marks: Literal["rows", "prototypes", "weights"]
+    params: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -35,6 +59,8 @@ class Method:
         The parameter that a sweep walks.
     reference : str
         Paper that the method is from.
+    terms : tuple of Term
+        What it minimises, a sum.
     from_right : bool
         Whether a path is solved from its large values to its small ones.
     preview : mapping
@@ -43,6 +69,14 @@ class Method:
     compares_rows : bool
         Whether a fit begins with a comparison of every two rows: the work grows with
         their square.
+    refusal : callable
+        Data set -> why it cannot learn from data of this kind, a clause; empty if it
+        can.
+    data_params : callable
+        Data set and values -> parameters that follow from the kind of the data.
+    comparison_cost : callable
+        Values and number of features -> how much longer comparing two rows takes than
+        going through their features.
     """
 
     key: str
@@ -53,17 +87,24 @@ class Method:
     path: str | None
     sparsity: str
     reference: str
+    terms: tuple[Term, ...]
     from_right: bool = True
     preview: Values = field(default_factory=dict)
     compares_rows: bool = False
+    refusal: Callable[[Dataset], str] = needs_features
+    data_params: Callable[[Dataset, Values], Values] = as_chosen
+    comparison_cost: Callable[[Values, int], float] = no_slower
 
-    def effort(self, n_rows: int, n_features: int) -> float:
+    def effort(
+        self, n_rows: int, n_features: int, values: Values | None = None
+    ) -> float:
         """Numbers that the start of a fit, which cannot be stopped, works through.
 
         Comparing a number with a hundred others counts as much as a number of a table
         that is gone through several times.
         """
-        return n_features * n_rows * (n_rows / 100 if self.compares_rows else 1.0)
+        cost = self.comparison_cost(values or {}, n_features)
+        return n_features * n_rows * (cost * n_rows / 100 if self.compares_rows else 1)
 
     def defaults(self, task: str = "classification") -> dict[str, Any]:
         """Values of the controls as the estimator's signature gives them."""
@@ -135,6 +176,17 @@ class Method:
         """A new estimator at these values, or at those of its quick preview."""
         return self.estimators[task](**{**values, **(self.preview if preview else {})})
 
+    def learns(self, dataset: Dataset, task: str) -> bool:
+        """Whether it can learn a task from data of this kind."""
+        return task in self.estimators and not self.refusal(dataset)
+
+    def estimator_for(
+        self, dataset: Dataset, values: Values, preview: bool = False
+    ) -> Any:
+        """A new estimator at these values, and at those that the data decide."""
+        values = {**values, **self.data_params(dataset, values)}
+        return self.estimator(values, dataset.task, preview)
+
     def warm_up(self, every_option: bool = False) -> None:
         """Compile or load this method's machine code by fitting a tiny data set.
 
@@ -152,7 +204,12 @@ class Method:
             settings: list[dict[str, Any]] = [{}]
             if every_option:
                 choices = [p for p in self.controls(task) if p.scale == "choice"]
-                settings = [{p.name: value} for p in choices for value, _ in p.options]
+                settings = [
+                    {p.name: value}
+                    for p in choices
+                    for value, _ in p.options
+                    if value not in p.series_options
+                ]
             for setting in settings:
                 for y in targets:
                     estimator(**setting).fit(X, y)
@@ -226,6 +283,22 @@ def solve_path(
         state = estimator.state_
         yield value, estimator
 
+
+def _is_drawn(values: Values) -> bool:
+    """Whether a fit begins with a draw; what has no other start always does."""
+    return values.get("start", "random") in ("kmeans", "random")
+
+
+START_SEED = Param(
+    "random_state",
+    "Seed of the start",
+    "int",
+    0,
+    99,
+    help="Restart on the same rows: another seed draws another start.",
+    advanced=True,
+    shown_if=_is_drawn,
+)
 
 CLASS_WEIGHT = Param(
     "class_weight",

@@ -7,7 +7,14 @@ from smpcore.estimators import (
     SuperSparseClassifier,
     SuperSparseRegressor,
 )
-from smpcore.methods.method import CLASS_WEIGHT, Method
+from smpcore.methods.kinds_of_data import (
+    alignment_cost,
+    by_similarity,
+    matrices_as_kernels,
+    needs_kernels,
+    takes_one_text,
+)
+from smpcore.methods.method import CLASS_WEIGHT, START_SEED, Method, Term
 from smpcore.parameters import Param, Values
 from smpcore.similarity import SIMILARITIES
 
@@ -22,6 +29,22 @@ def _has_degree(values: Values) -> bool:
 
 def _paper(values: Values) -> bool:
     return values["solver"] == "paper"
+
+
+def _svm_teaches(values: Values) -> bool:
+    return values["target"] in ("teacher", "svr")
+
+
+def _regression_teaches(values: Values) -> bool:
+    return values["target"] in ("ridge", "lasso")
+
+
+def _has_free_errors(values: Values) -> bool:
+    return values["loss"] != "squared" or values["target"] == "svr"
+
+
+def _on_features(values: Values) -> bool:
+    return values["similarity"] not in ("precomputed", "strings")
 
 
 SUPERSPARSE = Method(
@@ -71,6 +94,7 @@ SUPERSPARSE = Method(
             ),
             help="How the similarity of two cases is measured.",
             advanced=True,
+            shown_if=_on_features,
         ),
         Param(
             "degree",
@@ -89,6 +113,7 @@ SUPERSPARSE = Method(
             options=(("labels", "the labels"), ("teacher", "an SVM's decisions")),
             help="What the few cases imitate; a teacher helps with five or fewer.",
             advanced=True,
+            shown_if=_on_features,
             tasks=("classification",),
         ),
         Param(
@@ -99,10 +124,60 @@ SUPERSPARSE = Method(
                 ("labels", "the given numbers"),
                 ("ridge", "a ridge regression"),
                 ("lasso", "a LASSO regression"),
+                ("svr", "an SVM regression"),
             ),
             help="What the few cases imitate: the numbers themselves, or what a "
             "regression on the similarities to all rows predicts.",
             advanced=True,
+            shown_if=_on_features,
+            tasks=("regression",),
+        ),
+        Param(
+            "teacher_C",
+            "C of the SVM",
+            "log",
+            0.01,
+            1000.0,
+            help="Weight of the errors of the SVM that is imitated; larger follows the "
+            "training rows more closely.",
+            advanced=True,
+            shown_if=_svm_teaches,
+        ),
+        Param(
+            "teacher_alpha",
+            "α of the teacher",
+            "log",
+            1e-4,
+            100.0,
+            help="Penalty of the ridge or LASSO that is imitated; at first it "
+            "is chosen on folds of the training rows.",
+            advanced=True,
+            shown_if=_regression_teaches,
+            tasks=("regression",),
+        ),
+        Param(
+            "loss",
+            "Loss",
+            "choice",
+            options=(
+                ("squared", "squared error"),
+                ("epsilon-insensitive", "ε-insensitive, as in SVM regression"),
+            ),
+            help="ε-insensitive: small errors are free and large ones count by their "
+            "size, not by its square, so a few wrong targets matter less.",
+            advanced=True,
+            shown_if=_on_features,
+            tasks=("regression",),
+        ),
+        Param(
+            "epsilon",
+            "ε free errors",
+            "linear",
+            0.0,
+            2.0,
+            help="Errors up to this many standard deviations of the target are free.",
+            advanced=True,
+            shown_if=_has_free_errors,
             tasks=("regression",),
         ),
         Param(
@@ -113,10 +188,26 @@ SUPERSPARSE = Method(
                 ("auto", "the best of several"),
                 ("kmeans", "k-means"),
                 ("greedy", "greedy choice of rows"),
+                ("random", "random rows, as printed"),
             ),
-            help="Initial positions of the cases.",
+            help="Initial positions of the cases; the algorithm as printed starts from "
+            "the same ones.",
             advanced=True,
+            shown_if=_on_features,
         ),
+        Param(
+            "removal",
+            "Left out first",
+            "choice",
+            options=(
+                ("rise", "the case that costs least"),
+                ("coefficient", "the smallest weight, as printed"),
+            ),
+            help="Which case goes where the path, or a sweep, takes fewer of them.",
+            advanced=True,
+            shown_if=_on_features,
+        ),
+        START_SEED,
         CLASS_WEIGHT,
         Param(
             "solver",
@@ -125,6 +216,7 @@ SUPERSPARSE = Method(
             options=(("lbfgs", "all at once"), ("paper", "the paper's Algorithm 1")),
             help="The paper's way moves one case at a time and needs many more steps.",
             advanced=True,
+            shown_if=_on_features,
         ),
         Param(
             "eta",
@@ -142,11 +234,25 @@ SUPERSPARSE = Method(
     preview={"max_iter": 20, "tol": 1e-4},
     reference="Demontis, Melis, Biggio, Fumera, Roli: Super-sparse learning in "
     "similarity spaces. IEEE Computational Intelligence Magazine 11(4), 2016.",
+    refusal=takes_one_text,
+    data_params=by_similarity,
+    terms=(
+        Term("∑_i u_i ℓ(b + ∑_j β_j s(x_i, z_j) − y_i)", "loss", "rows"),
+        Term("λ ∑_j ‖β_j‖^2", "small coefficients", "prototypes", ("lam",)),
+    ),
 )
 
 
-def _weighs_features(values: Values) -> bool:
-    return values["kernels"] == "features"
+def _weighs_kernels(values: Values) -> bool:
+    return values["kernels"] in ("features", "precomputed", "gak")
+
+
+def _chooses_kernels(values: Values) -> bool:
+    return values["kernels"] != "precomputed"
+
+
+def _kappa_decides(values: Values) -> bool:
+    return _weighs_kernels(values) and values["kernel_weights"] == "ridge"
 
 
 IMKPL = Method(
@@ -166,7 +272,7 @@ IMKPL = Method(
             100.0,
             help="Small: few features are kept. Large: equal weights. By default it is "
             "chosen on folds of the training rows.",
-            shown_if=_weighs_features,
+            shown_if=_kappa_decides,
         ),
         Param(
             "code_size",
@@ -175,6 +281,16 @@ IMKPL = Method(
             1,
             20,
             help="Cases in a prototype, and prototypes in an input's code, at most.",
+        ),
+        Param(
+            "row_code_size",
+            "Prototypes in a code",
+            "int",
+            1,
+            20,
+            help="Prototypes that describe an input, at most; at first as many as "
+            "cases in a mix.",
+            advanced=True,
         ),
         Param(
             "n_prototypes",
@@ -217,9 +333,26 @@ IMKPL = Method(
                 ("features", "a weight per feature"),
                 ("rbf", "one RBF"),
                 ("linear", "cosine"),
+                ("gak", "alignment, a weight per channel"),
             ),
+            series_options=("gak",),
             help="How the similarity of two cases is measured.",
             advanced=True,
+            shown_if=_chooses_kernels,
+        ),
+        Param(
+            "kernel_weights",
+            "Feature weights",
+            "choice",
+            options=(
+                ("ridge", "as even as κ"),
+                ("lp", "the paper's equation (10): one feature"),
+                ("even", "all alike (ISKPL)"),
+            ),
+            help="How features are weighed. The paper's linear program always keeps a "
+            "single one.",
+            advanced=True,
+            shown_if=_weighs_kernels,
         ),
         Param(
             "solver",
@@ -236,7 +369,17 @@ IMKPL = Method(
     path="kappa",
     sparsity="kappa",
     preview={"max_iter": 3},
+    refusal=needs_kernels,
+    data_params=matrices_as_kernels,
+    comparison_cost=alignment_cost,
     compares_rows=True,
     reference="Hosseini, Hammer: Interpretable Multiple-Kernel Prototype Learning for "
     "Discriminative Representation and Feature Selection. CIKM 2019.",
+    terms=(
+        Term("tr K(I − H)(I − H)^T", "cases are reconstructed", "rows"),
+        Term("λ ⟨1 − S∘K, H⟩", "by cases of their class", "prototypes", ("lam",)),
+        Term("μ J_{ls}(β)", "neighbours", "rows", ("mu",)),
+        Term("τ ∑ U", "alike cases", "prototypes", ("tau",)),
+        Term("ρ/2 ‖β‖^2", "even weights β", "weights", ("kappa",)),
+    ),
 )

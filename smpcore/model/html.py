@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from smpcore.datasets.quoting import plain_number, shorten_name
-from smpcore.model.portraits import as_image, portraits
+from smpcore.model.portraits import as_image, portraits, value_range
 
 if TYPE_CHECKING:
     from smpcore.model import PrototypeModel
@@ -182,26 +182,29 @@ def portrait(
         Inline SVG.
     """
     if len(shape) > 1:
-        return _picture(values, shape, signed, name)
+        return _picture(values, shape, None if signed else value_range(model), name)
     spread = values if signed else (values - model.center) / model.scale
     return _bars(spread, values, model.feature_names, name, most_bars)
 
 
 def _picture(
-    values: np.ndarray, shape: tuple[int, ...], signed: bool, name: str
+    values: np.ndarray,
+    shape: tuple[int, ...],
+    limits: tuple[float, float] | None,
+    name: str,
 ) -> str:
+    """Values from black to white within limits; without them, signed weights."""
     image = as_image(values, shape)
     height, width = image.shape
     side = max(1, 240 // max(height, width))
-    low, high = float(np.nanmin(image)), float(np.nanmax(image))
-    top = max(abs(low), abs(high)) or 1.0
+    top = float(np.nanmax(np.abs(image))) or 1.0
     cells = []
     for y, line in enumerate(image):
         for x, value in enumerate(line):
             if np.isnan(value):
                 cells.append(_cross(x * side, y * side, side))
                 continue
-            color = _signed_color(value / top) if signed else _grey(value, low, high)
+            color = _grey(value, *limits) if limits else _signed_color(value / top)
             cells.append(
                 f'<rect x="{x * side}" y="{y * side}" width="{side}" height="{side}" '
                 f'fill="{color}"/>'
@@ -223,7 +226,7 @@ def _signed_color(share: float) -> str:
 
 
 def _grey(value: float, low: float, high: float) -> str:
-    level = round(255 * (value - low) / ((high - low) or 1.0))
+    level = round(255 * min(max((value - low) / ((high - low) or 1.0), 0.0), 1.0))
     return f"rgb({level},{level},{level})"
 
 

@@ -31,7 +31,11 @@ class Portraits:
 
 
 def holds_cases(model: PrototypeModel) -> bool:
-    """Whether each prototype is one case, real or invented."""
+    """Whether each prototype is one case, real or invented, that has features."""
+    if model.similarity.kind == "strings":
+        return False  # its features are letters
+    if model.is_linear and model.kind_of_prototype == "real case":
+        return False  # its anchors pick similarities to cases out of an input
     single = (model.mixing != 0).sum(axis=0) == 1
     return model.kind_of_prototype.endswith(" case") and bool(single.all())
 
@@ -58,6 +62,22 @@ def portraits(model: PrototypeModel) -> Portraits:
         return Portraits(values, False, "Values of the case.")
     what = "The mean of the cases it is mixed from, by their weights."
     return Portraits(values, False, what)
+
+
+def value_range(model: PrototypeModel) -> tuple[float, float]:
+    """Smallest and largest value of all features in the training rows.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+        Model of pictures, whose features share one scale.
+
+    Returns
+    -------
+    (float, float)
+        User's units.
+    """
+    return float(model.low.min()), float(model.high.max())
 
 
 def as_image(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

@@ -31,7 +31,8 @@ class PrintedStep:
     phase : str
         What the iteration has just done, in words.
     objective : float
-        Value of the objective that our solver of the family minimises.
+        Value of the objective that our solver of the family minimises; IMKPL's may
+        have a term less, since the paper has none for even weights.
     arrays : mapping of str to ndarray
         Variables of the algorithm, under the names of the file's table of symbols.
     assignment : ndarray of int, shape (n_samples,)

@@ -2,9 +2,11 @@
 
 The score s_j of rivals (prototypes of the other classes) against the own prototype a:
 
-    smooth (eq. 4)    log(1 + sum_j c_j exp(s_j - s_a))
-    max (eq. 2)       log(1 + exp(max_j s_j - s_a))
-    annealed          log(1 + exp(T log sum_j exp(s_j / T) - s_a)), between the two
+    SMOOTH (eq. 4)    log(1 + sum_j c_j exp(s_j - s_a))
+    MAX (eq. 2)       log(1 + exp(max_j s_j - s_a))
+        annealed      log(1 + exp(T log sum_j exp(s_j / T) - s_a)), between the two
+    HINGE             max(0, 1 + max_j s_j - s_a)
+        annealed      T log(1 + sum_j exp((1 + s_j - s_a) / T)), which is above it
 
 ========  ================  ==========  ================================================
 symbol    name              shape       meaning
@@ -17,7 +19,8 @@ W         W                 (N, n)      rows = prototypes
 pc        prototype_labels  (N,) int    class of each prototype
 log c_j   offsets           (N,)        added to a rival's score: it stands for c_j
                                         rivals
-T         temperature       number      1: the smooth loss; to 0: the max loss
+          kind              int         SMOOTH, MAX or HINGE
+T         temperature       number      1: the smooth loss; to 0: the max or hinge loss
 S         S                 (N + 1, k)  scores of a block of k rows; last row: own
                                         prototype
 E         E                 (N, k)      exponentials of the scores
@@ -35,6 +38,10 @@ import numpy as np
 from . import kernel
 
 FAR = -1e200
+
+#: Kinds of losses.
+SMOOTH, MAX, HINGE = 0, 1, 2
+LOSSES = {"smooth": SMOOTH, "max": MAX, "hinge": HINGE}
 
 
 @kernel
@@ -66,14 +73,15 @@ def exponentials(x, e, bits):
 
 @kernel
 def softmax_block(
-    S, E, bits, y_encoded, assign, prototype_labels, offsets, weights, smooth, T, best,
+    S, E, bits, y_encoded, assign, prototype_labels, offsets, weights, kind, T, best,
     mass, spread, miss,
 ):  # fmt: skip
     """Losses of one block of k examples; its scores S become D.
 
     S and E are flat: the k scores of prototype 0, of prototype 1, ..., and in S room
     for those of the own prototypes. Returns the annealed loss and its entropy, the true
-    loss and its entropy (the same if `smooth`, where T is 1; else of the max loss).
+    loss and its entropy: the same if `kind` is SMOOTH, where T is 1. The entropy is
+    the convex function of Q that the dual has; for HINGE it has the term -(1 - Q_ia).
     """
     N, k = prototype_labels.size, y_encoded.size
     own = S[N * k :]
@@ -98,21 +106,26 @@ def softmax_block(
         for i in range(k):
             mass[i] += e[i]
             spread[i] += e[i] * (s[i] - offsets[j])
-    loss, entropy, max_loss, max_entropy = 0.0, 0.0, 0.0, 0.0
+    loss, entropy, true_loss, true_entropy = 0.0, 0.0, 0.0, 0.0
+    outer, shift = (T, 1.0) if kind == HINGE else (1.0, 0.0)
     for i in range(k):
         log_mass = math.log(mass[i])
-        margin = best[i] - own[i]
-        r = margin + T * log_mass
+        margin = best[i] - own[i] + shift
+        r = (margin + T * log_mass) / outer
         small = math.exp(-abs(r))
         tail = math.log1p(small)
         q = (1.0 if r >= 0.0 else small) / (1.0 + small)
         binary = q * min(r, 0.0) - (1.0 - q) * max(r, 0.0) - tail
-        loss += weights[i] * (max(r, 0.0) + tail)
-        entropy += weights[i] * (binary + q * T * (spread[i] / mass[i] - log_mass))
-        if not smooth:
+        among = q * T * (spread[i] / mass[i] - log_mass)
+        loss += weights[i] * outer * (max(r, 0.0) + tail)
+        entropy += weights[i] * (outer * binary + among - shift * q)
+        if kind == MAX:
             tail = math.log1p(math.exp(-abs(margin)))
-            max_loss += weights[i] * (max(margin, 0.0) + tail)
-            max_entropy += weights[i] * binary
+            true_loss += weights[i] * (max(margin, 0.0) + tail)
+            true_entropy += weights[i] * binary
+        elif kind == HINGE:
+            true_loss += weights[i] * max(margin, 0.0)
+            true_entropy -= weights[i] * q
         miss[i] = q
         spread[i] = weights[i] * q
         mass[i] = spread[i] / mass[i]
@@ -120,14 +133,14 @@ def softmax_block(
         s, e = S[j * k : (j + 1) * k], E[j * k : (j + 1) * k]
         for i in range(k):
             s[i] = e[i] * mass[i] if assign[i] != j else -spread[i]
-    if smooth:
+    if kind == SMOOTH:
         return loss, entropy, loss, entropy
-    return loss, entropy, max_loss, max_entropy
+    return loss, entropy, true_loss, true_entropy
 
 
 @kernel
 def loss_and_gradient(
-    X, y_encoded, assign, weights, prototype_labels, offsets, smooth, T, W, G, miss, S,
+    X, y_encoded, assign, weights, prototype_labels, offsets, kind, T, W, G, miss, S,
     E, bits, triple, part,
 ):  # fmt: skip
     """Annealed and true loss with their entropies at W; gradient of the former in G.
@@ -149,7 +162,7 @@ def loss_and_gradient(
         np.dot(W, Xk.T, scores)
         f, h, true_f, true_h = softmax_block(
             S[: (N + 1) * k], E[: N * k], bits[: N * k], y_encoded[first:last],
-            assign[first:last], prototype_labels, offsets, weights[first:last], smooth,
+            assign[first:last], prototype_labels, offsets, weights[first:last], kind,
             T, triple[0], triple[1], triple[2], miss[first:last],
         )  # fmt: skip
         loss += f

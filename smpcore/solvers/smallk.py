@@ -5,8 +5,8 @@ for) is, over the prototypes W,
 
     P(W) = f(W) + sum_j ( lam ||w_j||_k^2 + lam_b bias_j^2 ) / 2
 
-where f is the smooth loss of `losses` and ||.||_k the norm of `support_norm`. On a
-given support the norm is a plain ridge.
+where f is a loss of `losses` and ||.||_k the norm of `support_norm`. On a given support
+the norm is a plain ridge.
 
 ========  ================  ========  ==================================================
 symbol    name              shape     meaning
@@ -27,7 +27,8 @@ L_f       lipschitz         number    curvature bound of f: lambda_max(X' diag(u
 Q                           (m, N)    probabilities; Q_ij of rivals are the paper's
                                       -s_ij
 G, Z      G                 (N, n)    gradient of f, sum_i u_i (Q_i - e_i) x_i'
-D                           number    dual value: -sum_i u_i sum_j Q_ij log Q_ij
+T         T                 number    temperature of the annealed loss; 1 for the smooth
+D                           number    dual value: minus the entropy of `losses`
                                       - sum_j sum of the k largest Z_jr^2 / (2 lam)
                                       - Z_bias^2 / (2 lam_b), below every k-sparse model
 ========  ================  ========  ==================================================
@@ -38,7 +39,7 @@ import math
 import numpy as np
 
 from . import kernel
-from .losses import loss_and_gradient
+from .losses import SMOOTH, loss_and_gradient
 from .smp import ITERATION_LIMIT, copy_rows, note_step, used_history
 from .support_norm import squared_support_norm, sum_largest_squares, support_norm_prox
 
@@ -121,7 +122,7 @@ def extrapolate(W, W_old, Y, first, t):
 @kernel
 def solve_smallk(
     X, y_encoded, assign, weights, prototype_labels, first, n_features, k, fixed,
-    support, ridge, lipschitz, W, ceiling, tol, max_iter, record, stop, progress,
+    support, ridge, lipschitz, kind, W, ceiling, tol, max_iter, record, stop, progress,
     losses, at, miss, spaces, history,
 ):  # fmt: skip
     """Solve the relaxation, or the ridge on a fixed support, to a gap of ``tol * P``.
@@ -129,6 +130,10 @@ def solve_smallk(
     FISTA with backtracking and restarts. Every gradient gives a dual point; the best
     bound so far is kept. A refit gives up once its bound reaches `ceiling`: a better
     model is known. W is the start and is overwritten.
+
+    The max loss and the hinge are approached by annealing: whenever the annealed
+    problem is solved well enough, its temperature falls, and FISTA begins again from W.
+    P and its bound are those of the true loss throughout.
 
     The last line of arguments and `at` among the results are as for `smp.solve_smp`:
     without rows in X one step is made. A step ends at the next point to look at, a new
@@ -140,41 +145,55 @@ def solve_smallk(
     rows, in_memory = max(16, min(96, 262144 // (N * n))), X.shape[0] > 0
     S, E, triple = np.empty((N + 1) * rows), np.empty(N * rows), np.empty((3, rows))
     part, bits, offsets = np.empty((N, n)), E.view(np.int64), np.zeros(N)
-    smooth = W.size > 0  # true; a literal would be a type of its own: compiled twice
-    loss_new, entropy, _, _ = losses
+    smooth = kind == SMOOTH
+    loss_new, entropy, true_loss, true_entropy = losses
     going, T, status, n_iter, extrapolated, L, t, bound, loss, rise = at
     work, v, sizes, shares = spaces
     point, G, G_new, Y, W_old = work[0], work[1], work[2], work[3], work[4]
     objectives, gaps, steps = history
     while going:
         if in_memory:
-            loss_new, entropy, _, _ = loss_and_gradient(
-                X, y_encoded, assign, weights, prototype_labels, offsets, smooth, T,
+            loss_new, entropy, true_loss, true_entropy = loss_and_gradient(
+                X, y_encoded, assign, weights, prototype_labels, offsets, kind, T,
                 point, G_new, miss, S, E, bits, triple, part,
             )  # fmt: skip
-        dual = -entropy - relaxed_conjugate(
+        limit = lipschitz if smooth else 2.0 * lipschitz / T
+        conjugate = relaxed_conjugate(
             G_new, first, n_features, k, fixed, support, ridge, sizes
         )
-        bound = max(bound, dual)
+        bound = max(bound, -true_entropy - conjugate)
         slack, look_at_Y = 1e-14 * (1.0 + abs(loss)), False
-        if not extrapolated and L < lipschitz and loss_new > loss + rise + slack:
-            L = min(2.0 * L, lipschitz)
+        if not extrapolated and L < limit and loss_new > loss + rise + slack:
+            L = min(2.0 * L, limit)
         else:
             if not extrapolated:
                 n_iter += 1
                 copy_rows(W, W_old)
                 copy_rows(point, W)
-                P = loss_new + relaxed_penalty(
+                costs = relaxed_penalty(
                     W, first, n_features, k, fixed, ridge, shares, sizes
                 )
+                P = true_loss + costs
+                gap = P - bound
                 status = note_step(
-                    n_iter, record, P, P - bound, tol, W, history, stop, progress
+                    n_iter, record, P, gap, tol, W, history, stop, progress
                 )
                 if status != ITERATION_LIMIT or n_iter == max_iter or bound >= ceiling:
                     going = False
                     break
-                beta, t = extrapolate(W, W_old, Y, first, t)
-                look_at_Y = beta > 0.0
+                colder = T
+                if not smooth and n_iter == 0:  # smoothing may cost a tenth of the gap
+                    colder = min(1.0, 0.1 * gap / max(loss_new - true_loss, 1e-300))
+                elif (
+                    not smooth and 3.0 * (loss_new + costs + entropy + conjugate) <= gap
+                ):
+                    colder = T / 3.0
+                if colder < T:
+                    L, t, T, look_at_Y = L * T / colder, 1.0, colder, True
+                    copy_rows(W, Y)
+                else:
+                    beta, t = extrapolate(W, W_old, Y, first, t)
+                    look_at_Y = beta > 0.0
             if not look_at_Y:
                 loss = loss_new
                 copy_rows(G_new, G)

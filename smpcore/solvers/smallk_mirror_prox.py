@@ -26,7 +26,7 @@ import math
 import numpy as np
 
 from . import kernel
-from .losses import loss_and_gradient
+from .losses import SMOOTH, loss_and_gradient
 from .prox import project_l1_ball
 from .smallk import relaxed_conjugate, relaxed_penalty
 from .smp import ITERATION_LIMIT, note_step, used_history
@@ -154,7 +154,7 @@ def solve_smallk_mirror_prox(
     Z, Z_mid, slope, slope_mid = G.copy(), G.copy(), D.copy(), D.copy()
     e_mean, A_mean, M = np.ones((N, n)), np.zeros((m, N)), np.empty((N, n))
     T, n_iter, gamma, total, bound = 1.0, -1, 1.0, 0.0, -math.inf
-    smooth = W.size > 0  # true, see solve_smallk
+    kind = SMOOTH * W.size  # see solve_smallk
     least, fixed = math.inf, k <= 0
     start_probabilities(X, y_encoded, assign, prototype_labels, W, slope, A)
     blend(total + 1.0, A, A_mean)
@@ -172,7 +172,7 @@ def solve_smallk_mirror_prox(
         )
         bound = max(bound, dual)
         P, _, _, _ = loss_and_gradient(
-            X, y_encoded, assign, weights, prototype_labels, offsets, smooth, T, M, G,
+            X, y_encoded, assign, weights, prototype_labels, offsets, kind, T, M, G,
             miss, S, E, bits, triple, part,
         )  # fmt: skip
         P += relaxed_penalty(M, first, n_features, k, fixed, ridge, shares, sizes)

@@ -15,14 +15,15 @@ u_i       weights           (m,)      weight of each example, sum 1
 W         W                 (N, n)    rows = prototypes, those of one class side by side
 pc        prototype_labels  (N,) int  class of each prototype: 0, 0, 1, 1, ...
           starts            (C + 1,)  first prototype of each class, and N at the end
-c_j       copies            (N,)      how many equal prototypes row j stands for
-log c_j   offsets           (N,)      for the smooth loss; zeros for the max loss
+c_j       copies            (N,)      how many equal prototypes row j stands for; times
+                                      the root of its class's factor on lambda
+log c_j   offsets           (N,)      for the smooth loss, without factors; else zeros
 lambda    lam               number    fusion
 l1, l2    l1, l2            (N, n)    elastic net per entry (times c_j), l2 > 0
 L_f       lipschitz         number    curvature bound of f: lambda_max(X' diag(u) X) / 2
 lambda V  Y                 (b, n)    dual of the fusion, pairs i < j class by class;
                                       feasible: row sums of abs(Y) at most lam c_i c_j
-f         loss              number    smooth or max loss, see `losses`
+f         loss              number    smooth, max or hinge loss, see `losses`
 G         G                 (N, n)    gradient of f
 Z         Z                 (N, n)    G + B' Y, (B' Y)_j = sum of Y over the pairs of j
 ========  ================  ========  ==================================================
@@ -33,7 +34,7 @@ import math
 import numpy as np
 
 from . import kernel
-from .losses import loss_and_gradient
+from .losses import HINGE, SMOOTH, loss_and_gradient
 from .prox import fusion_prox
 
 CONVERGED, ITERATION_LIMIT, STOPPED, DIVERGED = 0, 1, 2, 3
@@ -95,8 +96,11 @@ def net_conjugate(Z, s, l1, l2):
 
 
 @kernel
-def scaled_entropy(s, entropy, smooth, miss, weights):
+def scaled_entropy(s, entropy, kind, miss, weights):
     """Entropy term of s Q + (1 - s) e, from that of Q."""
+    if kind == HINGE:
+        return s * entropy
+    smooth = kind == SMOOTH
     scaled = s * entropy if smooth else 0.0
     for i in range(miss.size):
         q, stay = miss[i], 1.0 - s * miss[i]
@@ -193,15 +197,15 @@ def used_history(n_iter, record, W, history, progress):
 @kernel
 def solve_smp(
     X, y_encoded, assign, weights, prototype_labels, starts, copies, offsets, lam,
-    l1, l2, lipschitz, smooth, W, Y, E, bits, tol, max_iter, record, stop, progress,
+    l1, l2, lipschitz, kind, W, Y, E, bits, tol, max_iter, record, stop, progress,
     losses, at, miss, spaces, history,
 ):  # fmt: skip
     """Solve SMP until the certified gap is at most ``tol * P``.
 
     Proximal gradient with Barzilai-Borwein steps (SPG), the prox solved in its dual.
-    The max loss is approached by annealing: whenever the annealed problem is solved
-    well enough, its temperature T falls. P and its bound are those of the max loss
-    throughout.
+    The max loss and the hinge are approached by annealing: whenever the annealed
+    problem is solved well enough, its temperature T falls. P and its bound are those
+    of the true loss throughout.
     W and the feasible Y are the start (overwritten); E and its integer view `bits` are
     room for the exponentials of a block of ``E.size // N`` rows; `stop` is looked at
     once per step; `progress` rises from 0 to 1.
@@ -218,6 +222,7 @@ def solve_smp(
     """
     N, n = W.shape
     rows, in_memory = E.size // N, X.shape[0] > 0
+    smooth = kind == SMOOTH
     S, triple, part = np.empty((N + 1) * rows), np.empty((3, rows)), np.empty((N, n))
     loss, entropy, true_loss, true_entropy = losses
     going, T, status, n_iter, L, limit, worst, bound = at
@@ -227,7 +232,7 @@ def solve_smp(
     while going:
         if in_memory:
             loss, entropy, true_loss, true_entropy = loss_and_gradient(
-                X, y_encoded, assign, weights, prototype_labels, offsets, smooth, T,
+                X, y_encoded, assign, weights, prototype_labels, offsets, kind, T,
                 point, G_new, miss, S, E, bits, triple, part,
             )  # fmt: skip
         costs = penalty(point, starts, lam, l1, l2, copies)
@@ -246,7 +251,7 @@ def solve_smp(
             # The entropy is concave in s; for the smooth loss its slope at s = 1 is
             # loss + entropy. Most trials of the scaled point are hopeless.
             if s < 1.0 and not (smooth and (1.0 - s) * loss - s * entropy <= bound):
-                scaled = scaled_entropy(s, true_entropy, smooth, miss, weights)
+                scaled = scaled_entropy(s, true_entropy, kind, miss, weights)
                 bound = max(bound, -scaled - net_conjugate(Z, s, l1, l2))
             gap = P - bound
             status = note_step(n_iter, record, P, gap, tol, W, history, stop, progress)

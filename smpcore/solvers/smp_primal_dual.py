@@ -20,7 +20,7 @@ import math
 import numpy as np
 
 from . import kernel
-from .losses import loss_and_gradient
+from .losses import SMOOTH, loss_and_gradient
 from .prox import project_l1_ball, soft_threshold
 from .smp import (
     ITERATION_LIMIT,
@@ -60,14 +60,15 @@ def primal_step(Z, tau, l1, l2, W, U):
 @kernel
 def solve_smp_primal_dual(
     X, y_encoded, assign, weights, prototype_labels, starts, copies, offsets, lam, l1,
-    l2, lipschitz, smooth, W, Y, E, bits, tol, max_iter, record, stop, progress,
+    l2, lipschitz, kind, W, Y, E, bits, tol, max_iter, record, stop, progress,
     history,
 ):  # fmt: skip
     """Solve SMP by primal-dual steps until the certified gap is at most ``tol * P``.
 
-    The bound is taken at the weighted average of the duals so far: with the max loss G
-    is a subgradient, and a single one leaves the bound far below the optimum. Arguments
-    and results are those of `smp.solve_smp`, but for what goes from step to step.
+    The bound is taken at the weighted average of the duals so far: with the max loss
+    or the hinge G is a subgradient, and a single one leaves the bound far below the
+    optimum. Arguments and results are those of `smp.solve_smp`, but for what goes from
+    step to step.
     """
     N, n = W.shape
     rows = E.size // N
@@ -80,7 +81,7 @@ def solve_smp_primal_dual(
     for c in range(starts.size - 1):
         largest = max(largest, starts[c + 1] - starts[c])
     s = lam * math.sqrt(largest)
-    T = 1.0 if smooth else 1e-9
+    T = 1.0 if kind == SMOOTH else 1e-9
     entropy_mean, bound, n_iter, status = 0.0, -math.inf, -1, ITERATION_LIMIT
     for j in range(N):
         for r in range(n):
@@ -88,7 +89,7 @@ def solve_smp_primal_dual(
     while True:
         n_iter += 1
         _, _, loss, entropy = loss_and_gradient(
-            X, y_encoded, assign, weights, prototype_labels, offsets, smooth, T, W, G,
+            X, y_encoded, assign, weights, prototype_labels, offsets, kind, T, W, G,
             miss, S, E, bits, triple, part,
         )  # fmt: skip
         if lam > 0.0:

@@ -3,7 +3,9 @@
 Minimises, over the virtual prototypes Z with the best coefficients for them (Demontis
 et al. 2016, equations 2 to 4),
 
-    F(Z) = min_{B,b} sum_i u_i |S_i B + b - Y_i|^2 + lam |B|^2
+    F(Z) = min_{B,b} sum_i u_i l(S_i B + b - Y_i) + lam |B|^2
+
+with l the square, or the loss of `coefficients` that is 0 up to epsilon.
 
 ========  ==========  ==========  ====================================================
 symbol    name        shape       meaning
@@ -15,9 +17,8 @@ Z         Z           (m, d)      rows = virtual prototypes
 lambda    lam         number      ridge on the coefficients
 B'        B           (c, m)      coefficients (the paper's beta)
 b         b           (c,)        intercepts
-R'        R           (c, n)      residuals S B + b - Y, then u R
-W'        W           (m, n)      2 u R B'; before that u (S - mean)
-A         A           (m, m)      (S - mean)' U (S - mean) + lam I, then its factor
+          epsilon     number      errors that are free; below 0: squared errors
+R, W, A                           room of `coefficients`; W: u l'(R) B' of each row
 G         G           (m, d)      gradient of F
 lo, hi    low, high   (d,)        box of the prototypes
           radius      number      of the ball they stay in; 0: no ball
@@ -30,74 +31,11 @@ import math
 import numpy as np
 
 from . import kernel
+from .coefficients import fit_coefficients
 from .similarity import pull_back, write_values
 from .smp import keep_step, kept_steps
 
 CONVERGED, ITERATION_LIMIT, STOPPED, DIVERGED = 0, 1, 2, 3
-
-#: A pivot is at least this share of the mean diagonal: for lam = 0.
-LEAST_PIVOT = 1e-14
-
-
-@kernel
-def solve_spd(A, B):
-    """Write A^-1 B' into B' (B has a row for each right side); A becomes its factor."""
-    m = A.shape[0]
-    floor = 0.0
-    for j in range(m):
-        floor += LEAST_PIVOT * A[j, j] / m
-    for j in range(m):
-        for k in range(j, m):
-            total = A[k, j]
-            for l in range(j):
-                total -= A[k, l] * A[j, l]
-            A[k, j] = (
-                math.sqrt(max(total, floor, 1e-300)) if k == j else total / A[j, j]
-            )
-    for e in range(B.shape[0]):
-        for j in range(m):
-            total = B[e, j]
-            for l in range(j):
-                total -= A[j, l] * B[e, l]
-            B[e, j] = total / A[j, j]
-        for j in range(m - 1, -1, -1):
-            total = B[e, j]
-            for l in range(j + 1, m):
-                total -= A[l, j] * B[e, l]
-            B[e, j] = total / A[j, j]
-
-
-@kernel
-def fit_coefficients(S, Y, u, lam, B, b, R, W, A):
-    """Write the best B and b for these similarities, u R and W; return F."""
-    m, n = S.shape
-    for j in range(m):
-        mean = 0.0
-        for i in range(n):
-            mean += u[i] * S[j, i]
-        for i in range(n):
-            W[j, i] = u[i] * (S[j, i] - mean)
-    np.dot(W, S.T, A)
-    np.dot(Y, W.T, B)
-    for j in range(m):
-        A[j, j] += lam
-    solve_spd(A, B)
-    np.dot(B, S, R)
-    F = 0.0
-    for e in range(B.shape[0]):
-        mean = 0.0
-        for i in range(n):
-            R[e, i] -= Y[e, i]
-            mean += u[i] * R[e, i]
-        b[e] = -mean
-        for i in range(n):
-            R[e, i] -= mean
-            F += u[i] * R[e, i] * R[e, i]
-            R[e, i] *= 2.0 * u[i]
-        for j in range(m):
-            F += lam * B[e, j] * B[e, j]
-    np.dot(B.T, R, W)
-    return F
 
 
 @kernel
@@ -205,7 +143,7 @@ def note_step(k, F, recent, stop, progress, max_iter):
 
 @kernel
 def solve_supersparse(
-    kind, gamma, degree, coef0, X, sx, Y, u, lam, Z, low, high, radius, spread,
+    kind, gamma, degree, coef0, X, sx, Y, u, lam, epsilon, Z, low, high, radius, spread,
     S, D, W, bits, tol, max_iter, record, stop, progress, steps,
 ):  # fmt: skip
     """L-BFGS over all prototypes at once, until F falls by `tol` at most three times.
@@ -218,7 +156,7 @@ def solve_supersparse(
     """
     m, d = Z.shape
     c, n = Y.shape
-    B, b, R, A = np.empty((c, m)), np.empty(c), np.empty((c, n)), np.empty((m, m))
+    B, b, R, A = np.zeros((c, m)), np.zeros(c), np.empty((c, n)), np.empty((m, m))
     sz, share, rho = np.empty(m), np.empty(10), np.empty(10)
     V, Q = np.empty((10, m, d)), np.empty((10, m, d))
     G, G_new, P, P_new = (
@@ -228,7 +166,7 @@ def solve_supersparse(
     objectives = np.empty(max_iter + 1)
     clip(Z, low, high, radius)
     write_values(kind, gamma, degree, coef0, X, sx, Z, sz, S, D, bits)
-    F = fit_coefficients(S, Y, u, lam, B, b, R, W, A)
+    F = fit_coefficients(S, Y, u, lam, epsilon, B, b, R, W, A)
     pull_back(kind, X, Z, sz, S, D, W, G)
     # Plain zeros would be literals: their own types, compiled a second time.
     n_pairs, recent, k, t = np.int64(0), np.int64(0), np.int64(0), 1.0
@@ -268,7 +206,7 @@ def solve_supersparse(
                 for r in range(d):
                     slope += G[j, r] * (Z_new[j, r] - Z[j, r])
             write_values(kind, gamma, degree, coef0, X, sx, Z_new, sz, S, D, bits)
-            F_new = fit_coefficients(S, Y, u, lam, B, b, R, W, A)
+            F_new = fit_coefficients(S, Y, u, lam, epsilon, B, b, R, W, A)
             if F_new <= F + 1e-4 * min(slope, 0.0):
                 break
             shorter = 0.5 * -slope / (F_new - F - slope)
@@ -300,7 +238,7 @@ def solve_supersparse(
         k += 1
         keep_step(k, record, Z, steps)
     write_values(kind, gamma, degree, coef0, X, sx, Z, sz, S, D, bits)
-    fit_coefficients(S, Y, u, lam, B, b, R, W, A)
+    fit_coefficients(S, Y, u, lam, epsilon, B, b, R, W, A)
     progress[0] = 1.0
     kept = kept_steps(k, record, Z, steps)
     return Z, B, b, status, k, objectives[: k + 1], steps[:kept]

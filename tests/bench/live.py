@@ -193,7 +193,7 @@ def main() -> None:
             page = browser.new_page(viewport={"width": 1280, "height": 900})
             page.goto(f"http://127.0.0.1:{port}/")
             page.wait_for_timeout(10_000)
-            while page.get_by_text("Still being compiled").count():
+            while page.get_by_text("Still compiling").count():
                 page.wait_for_timeout(1000)
                 page.reload()
                 page.locator("canvas[data-paint-count]").first.wait_for()

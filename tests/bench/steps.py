@@ -1,7 +1,8 @@
-"""What recording costs the solvers: ``python -m tests.bench.steps``.
+"""What recording costs the solvers, and sends: ``python -m tests.bench.steps``.
 
 Fits with and without ``record=1`` take turns; medians of 15 in milliseconds on one
-thread, first calls not timed. The budget is 10 %.
+thread, first calls not timed. The budget is 10 %. Traces are those that the figure asks
+for: their budget is 3 MB compressed.
 """
 
 from __future__ import annotations
@@ -9,14 +10,21 @@ from __future__ import annotations
 import statistics
 import time
 import warnings
+import zlib
 from collections.abc import Iterator
 
 from threadpoolctl import threadpool_limits
 
+from pages.explore.canvas import pack
+from pages.work import fits
 from smpcore import METHODS, load_dataset
 from tests.bench.solvers import show
+from tests.test_live import Browser
+from tests.test_live_steps import all_steps
 
-REPEATS = 15
+REPEATS, FEW = 15, 5
+#: Fits of several seconds are repeated a few times only.
+SLOW = {("imkpl", "digits")}
 DATA = {
     "classification": ("wine", "breast_cancer", "digits"),
     "regression": ("diabetes",),
@@ -30,7 +38,8 @@ def costs(method: str, task: str, data: str) -> list[str]:
     estimators = [METHODS[method].estimators[task](record=k) for k in (0, 1)]
     problem = estimators[0].problem(X, y)
     times: list[list[float]] = [[], []]
-    for turn in range(REPEATS + 1):
+    repeats = FEW if (method, data) in SLOW else REPEATS
+    for turn in range(repeats + 1):
         for estimator, taken in zip(estimators, times, strict=True):
             start = time.process_time()
             estimator.solve(problem)
@@ -47,8 +56,19 @@ def lines() -> Iterator[list[str]]:
     for key, method in METHODS.items():
         for task in method.estimators:
             for data in DATA[task]:
-                if (key, data) != ("imkpl", "digits"):  # half a minute a fit
-                    yield costs(key, task, data)
+                yield costs(key, task, data)
+
+
+def sizes() -> Iterator[list[str]]:
+    """A line for the trace of each method on digits: states, bytes and seconds."""
+    for key in METHODS:
+        browser = Browser(method=key, data="digits")
+        start = time.perf_counter()
+        _, pictures = all_steps(browser)
+        seconds = time.perf_counter() - start
+        whole = pack({"steps": pictures})
+        size = len(zlib.compress(whole))
+        yield [key, str(len(pictures)), str(len(whole)), str(size), f"{seconds:.1f}"]
 
 
 if __name__ == "__main__":
@@ -56,3 +76,7 @@ if __name__ == "__main__":
     head = ["method", "data", "plain", "record=1", "cost", "states"]
     with threadpool_limits(1):
         show("Recording every step (ms of processor time)", head, lines())
+    # A fit that takes long would be answered as a job.
+    fits.QUICK_SECONDS = 600.0
+    head = ["method", "states", "bytes", "compressed", "s"]
+    show("Traces of digits, as sent", head, sizes())

@@ -28,6 +28,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
+from smpcore.baselines.selected import WAYS
 from smpcore.estimators.supersparse import SuperSparseClassifier
 from smpcore.estimators.supersparse.paper import solve_paper
 from smpcore.estimators.supersparse.problem import (
@@ -39,11 +40,7 @@ from smpcore.estimators.supersparse.starts import choose_start
 from smpcore.estimators.supersparse.strings import decode_strings, encode_strings
 from smpcore.similarity import SMOOTH
 from tests.bench.solvers import show, timed
-from tests.bench.supersparse_baselines import (
-    WAYS,
-    fit_fewer_vectors,
-    fit_selected,
-)
+from tests.bench.supersparse_baselines import fit_fewer_vectors, fit_selected
 from tests.smpcore.solvers.test_supersparse import REAL, limits, real
 
 #: One move of a slider.

@@ -26,14 +26,11 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
+from smpcore.baselines.selected import WAYS
 from smpcore.estimators.supersparse import SuperSparseClassifier, SuperSparseRegressor
 from tests.bench.solvers import show
 from tests.bench.supersparse import chosen
-from tests.bench.supersparse_baselines import (
-    WAYS,
-    fit_fewer_vectors,
-    fit_selected,
-)
+from tests.bench.supersparse_baselines import fit_fewer_vectors, fit_selected
 
 #: Clients, images of each, and features of an image.
 CLIENTS, IMAGES, FEATURES = 60, 10, 56

@@ -33,6 +33,7 @@ PAGES = (
     "apply",
     "export",
     "lessons",
+    "papers",
 )
 #: Addresses of what a page makes itself.
 OWN = ("data:", "blob:", "about:")

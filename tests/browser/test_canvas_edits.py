@@ -226,3 +226,34 @@ def test_where_a_number_is_predicted_sprayed_points_have_a_value() -> None:
     curve.send("edit", **spray)
     assert (np.abs(values(curve, n) - 0.25) <= 0.1).all()
     assert "value up to" in browser.send("edit", **spray)["notices"][0]["text"]
+
+
+def test_two_outliers_are_training_rows_and_one_step_to_undo() -> None:
+    browser = Browser()
+    before = standing(browser)
+    n = len(browser.scene["points"]["x"])
+    place = {"x": 1.5, "y": 1.0, "dx": 0.05, "label": 0}
+    browser.send("edit", op="outliers", **place)
+    points = browser.scene["points"]
+    new = points["row"] >= n
+    np.testing.assert_allclose(sorted(points["x"][new]), [1.45, 1.55], rtol=1e-6)
+    assert points["label"][new].tolist() == [0, 0]
+    assert points["part"][new].tolist() == [0, 0]
+    assert "two outliers" in browser.last["undo"]
+    browser.send("edit", op="undo")
+    assert standing(browser) == before
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"dx": None}, "two coordinates"),
+        ({"x": 1e300}, "two coordinates"),
+        ({"label": 9}, "one of the classes"),
+    ],
+)
+def test_outliers_of_nonsense_are_answered_in_words(wrong, words) -> None:
+    browser = Browser()
+    place = {"x": 0.0, "y": 0.0, "dx": 0.1, "label": 0} | wrong
+    answer = browser.send("edit", op="outliers", **place)
+    assert words in answer["notices"][0]["text"]

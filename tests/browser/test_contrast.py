@@ -55,6 +55,23 @@ def test_text_stands_out(visit, path, theme):  # noqa: F811
     assert faint == []
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_button_that_waits_and_a_locked_choice_are_legible(visit, theme):  # noqa: F811
+    """A lesson asks for a mark: Answer waits for it, the controls are locked."""
+    link = "?lesson=06-invented-cases.json&step=2"
+    page = visit(link, color_scheme=theme)
+    waiting = page.get_by_role("button", name="Answer")
+    expect(waiting).to_be_disabled(timeout=60_000)
+    text = waiting.locator("p").evaluate("e => getComputedStyle(e).color")
+    ground = page.locator(".stApp").evaluate("e => getComputedStyle(e).backgroundColor")
+    assert text != ground
+    # What is drawn of a locked choice is its words, not the browser's own circle.
+    expect(page.locator(".row.locked").first).to_be_visible()
+    shown = "(all) => all.map((e) => getComputedStyle(e).opacity)"
+    found = page.locator(".row.locked .segments input").evaluate_all(shown)
+    assert {*found} == {"0"}
+
+
 def test_the_keyboard_shows_where_it_is_and_passes_maps_by(visit):  # noqa: F811
     page = visit("compare?data=moons")
     expect(page.get_by_text("6 of 6 models fitted")).to_be_visible(timeout=60_000)

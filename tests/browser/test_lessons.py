@@ -5,6 +5,7 @@ from playwright.sync_api import expect
 
 from pages.state import lesson_files
 from pages.work.lesson_measures import MEASURES
+from tests.browser.canvas_page import wait_until
 from tests.browser.test_app import visit
 
 fixtures = (visit,)
@@ -18,7 +19,7 @@ LESSONS = {n: one for n, one in enumerate(lesson_files.listed().values())}
 
 def tab_to(page, name):
     """Press Tab until the control of this name has the focus."""
-    for _ in range(60):
+    for _ in range(90):
         page.keyboard.press("Tab")
         focused = page.evaluate(FOCUSED)
         if (focused or "").strip() == name:
@@ -40,23 +41,55 @@ def test_a_lesson_is_walked_by_keyboard_alone(visit, width):
     expect(page.locator(".row.locked").first).to_be_visible()
     # Predict first: no number of the model is on the screen.
     expect(page.get_by_text("Validation accuracy")).to_have_count(0)
+    ghost = page.get_by_text("dashed: border before the answer")
+    expect(ghost).to_be_hidden()
+    expect(page.get_by_role("button", name="Step through the fit")).to_be_disabled()
     tab_to(page, "Your prediction: prototypes")
     page.keyboard.type("6")
     page.keyboard.press("Enter")
     expect(bar).to_contain_text("Measured: 5 (your prediction: 6).")
+    expect(ghost).to_be_visible()
     expect(bar).to_contain_text("−3 from 8")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     tab_to(page, "Next")
     page.keyboard.press("Enter")
     expect(bar).to_contain_text("step 2 of 3")
+    expect(ghost).to_be_hidden()
     tab_to(page, "Leave lesson")
     page.keyboard.press("Enter")
     expect(bar).to_have_count(0)
 
 
+#: Whether the figure itself has the focus.
+ON_FIGURE = """() => {
+  let e = document.activeElement;
+  while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement;
+  return e.matches('canvas.marks');
+}"""
+
+
+def mark_a_place(page):
+    """Go to the figure, move its crosshair, and mark where it is."""
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        if page.evaluate(ON_FIGURE):
+            break
+    page.keyboard.press("ArrowLeft")
+
+    def is_marked():
+        page.keyboard.press("Enter")  # again where the step's picture was not there yet
+        page.wait_for_timeout(500)
+        return page.get_by_text("Your mark: (").count() > 0
+
+    wait_until(page, is_marked)
+
+
 def answer(page, question):
     """Answer a question without the mouse, rightly or not."""
-    if "choices" in question:
+    if "point" in question:
+        mark_a_place(page)
+        tab_to(page, "Answer")
+    elif "choices" in question:
         tab_to(page, "radio")
         page.keyboard.press("Space")
         tab_to(page, "Answer")
@@ -83,9 +116,12 @@ def test_every_lesson_is_walked_by_keyboard_alone(visit, number):
         expect(bar).to_contain_text(step["title"])
         if "question" in step:
             answer(page, step["question"])
-            expect(bar).to_contain_text("Measured: ")
+            said = "Your mark is" if "point" in step["question"] else "Measured: "
+            expect(bar).to_contain_text(said)
         if at < len(steps):
-            tab_to(page, "Skip this task" if "task" in step else "Next")
+            name = "Skip this task" if "task" in step else "Next"
+            if page.evaluate(FOCUSED).strip() != name:  # as after the step before
+                tab_to(page, name)
             page.keyboard.press("Enter")
     tab_to(page, "Finish lesson")
     page.keyboard.press("Enter")

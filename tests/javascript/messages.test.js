@@ -105,3 +105,16 @@ for (const kind of ["knots", "steps"]) test(`${kind} that do not come are said t
   assert.equal(heard.lost, 1);
   assert.equal(heard.sent.length, 1);
 });
+
+test("what was on its way when the page began anew goes again at once", (t) => {
+  const { line, heard } = messenger(t);
+  line.send(set({ mu: 1 }));
+  line.send(set({ mu: 2 }, false));
+  line.answered(0);
+  assert.deepEqual(heard.sent[1], { ...set({ mu: 2 }, false), seq: 2 });
+  line.answered(2);
+  assert.ok(!line.busy);
+  line.send({ kind: "knots", want: 4 });
+  line.answered(0);
+  assert.equal(heard.sent.length, 3);
+});

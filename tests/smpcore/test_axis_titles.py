@@ -41,7 +41,18 @@ def _series():
     return figures.series(dataset, np.arange(20))
 
 
+RESULTS = pd.DataFrame({"data": ["d"], "model": ["m"], "at": [1.0]})
+RESULTS = RESULTS.assign(reported=0.9, reported_sd=0.1, measured=0.8, measured_sd=0.1)
+SIZES = pd.DataFrame({"accuracy": [0.9, 0.8], "bytes": [99.0, 9.0]}, index=["a", "b"])
+SIZES = SIZES.assign(**{"front, bytes": True})
 MAKERS = {
+    "accuracy_size": lambda: figures.accuracy_size(SIZES, "accuracy", "bytes", ["a"]),
+    "answer_counts": lambda: figures.answer_counts(["a", "b"], [1, 2], [1]),
+    "answer_places": lambda: figures.answer_places([(0, 1)], [(1, 1)]),
+    "critical_difference": lambda: figures.critical_difference(
+        ["a", "b"], [1.2, 1.8], [["a", "b"]], 0.9
+    ),
+    "reported_measured": lambda: figures.reported_measured(RESULTS, "accuracy"),
     "answer_map": lambda: figures.answer_map(
         VIEW, np.zeros((4, 4)), XY, CODES, CODES > 1, CLASSES
     ),
@@ -72,6 +83,7 @@ MAKERS = {
     "roc": lambda: figures.roc(CURVES, 0.5),
     "scatter": lambda: figures.scatter(IRIS, ALL, *IRIS.feature_columns[:2]),
     "series": _series,
+    "similarity_map": lambda: figures.similarity_map(np.eye(3), CODES, np.arange(3)),
     "signed_bars": lambda: figures.signed_bars(np.ones(2), ["a", "b"], "weight"),
     "tradeoff": lambda: figures.tradeoff(
         POINTS.assign(sparsest=True), "n_nonzeros", {"a": "A"}, ("size", "score")

@@ -11,6 +11,8 @@ from smpcore.figures import (
     decision_raster,
     pca_view,
     prediction_raster,
+    similarity_map,
+    similarity_view,
 )
 from smpcore.model import History
 
@@ -150,3 +152,38 @@ def test_a_picture_of_the_other_task_is_refused(iris, diabetes):
     X, _, model = diabetes
     with pytest.raises(SmpcoreError, match="should be a classifier"):
         decision_raster(model, pca_view(X))
+
+
+def test_the_plane_of_linear_kernels_is_that_of_the_rows():
+    """Two matrices that are products of the rows: principal components of the rows."""
+    rows = np.random.default_rng(1).normal(size=(30, 4)) * [3, 2, 1, 0.1]
+    rows -= rows.mean(axis=0)
+    K = rows @ rows.T
+    K /= K.diagonal().mean()
+    view = similarity_view(np.hstack([K, 5 * K]))
+    _, sizes, axes = np.linalg.svd(rows / np.sqrt((rows**2).sum(axis=1).mean()))
+    xy = view.project(np.hstack([K, 5 * K]))
+    np.testing.assert_allclose(np.abs(xy.T @ xy), np.diag(sizes[:2] ** 2), atol=1e-9)
+    np.testing.assert_allclose(view.project(view.lift(xy)), xy, atol=1e-9)
+    # A point of the window has the similarities of the input that lies there.
+    unit = np.sqrt((rows**2).sum(axis=1).mean())
+    signs = np.sign(xy[0]) * np.sign(rows[0] @ axes[:2].T)
+    there = (xy * signs) @ axes[:2] * unit
+    np.testing.assert_allclose(
+        view.lift(xy)[:, :30] * unit**2, there @ rows.T, atol=1e-9
+    )
+
+
+def test_similarities_that_are_no_kernel_have_a_plane_too():
+    apart = np.abs(np.subtract.outer(np.arange(12.0), np.arange(12.0))) ** 1.5
+    view = similarity_view(-apart)
+    assert np.isfinite(view.axes).all() and np.isfinite(view.reading).all()
+    order = view.project(-apart)[:, 0]
+    assert (np.diff(order) > 0).all() or (np.diff(order) < 0).all()
+
+
+def test_a_map_of_similarities_is_sorted_by_label():
+    K = np.arange(9.0).reshape(3, 3)
+    figure = similarity_map(K, np.array(["b", "<i>a", "b"]), np.array([4, 5, 6]))
+    assert figure.data[0].z.tolist() == [[4, 3, 5], [1, 0, 2], [7, 6, 8]]
+    assert figure.data[0].customdata[0][0] == "row 5 (&lt;i>a)"

@@ -24,6 +24,20 @@ def test_a_row_of_any_shape_is_a_picture(shape, size):
     assert "<img" not in figure.to_json().replace("\\u003c", "<")
 
 
+def test_pixels_far_outside_the_range_are_marked():
+    row = np.array([0.0, 16, -1.5, -1.7, 17.5, 17.7, np.nan, 40])
+    figure = figures.picture(row, (2, 4), "", (0.0, 16.0), False, 120)
+    marks = {
+        trace.marker.symbol: np.c_[trace.y, trace.x].tolist()
+        for trace in figure.data[1:]
+    }
+    assert marks == {
+        "x-thin": [[1, 2]],
+        "line-ew": [[0, 3]],
+        "cross-thin": [[1, 1], [1, 3]],
+    }
+
+
 def test_bars_are_sorted_and_names_are_text():
     values = np.array([0.5, -2.0, 0.0, 1.0])
     figure = figures.signed_bars(values, [NASTY, "b", "c", "b"], "weight", [1])

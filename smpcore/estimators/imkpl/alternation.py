@@ -26,7 +26,7 @@ class Alternation:
 
     Every step after the first of beta lowers the objective, or leaves it. Invariants:
     beta >= 0 with sum 1; u' K u = 1 for every prototype u; at most `code_size` entries
-    in a prototype and in a code, none below 0.
+    in a prototype and `most_in_code` in a code, none below 0.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class Alternation:
             (self.parameters.lam * self.across(self.U) - 2 * self.KU).T
         )
         new_codes, values = np.zeros_like(C), np.empty(len(C))
-        nqp_rows(Q, C, self.parameters.code_size, new_codes, values)
+        nqp_rows(Q, C, self.parameters.most_in_code, new_codes, values)
         old = self.codes.T
         before = np.einsum("ij,ij->i", 0.5 * (old @ Q) + C, old)
         rejected = before < values - 1e-12 * np.abs(values)
@@ -287,7 +287,7 @@ class Alternation:
         """Codes of the rows as of new inputs, shape (n_samples, n_prototypes)."""
         C = np.ascontiguousarray(-self.KU.T)
         codes, values = np.zeros_like(C), np.empty(len(C))
-        nqp_rows(self.gram, C, self.parameters.code_size, codes, values)
+        nqp_rows(self.gram, C, self.parameters.most_in_code, codes, values)
         return codes
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from smpcore.errors import SmpcoreError, caution
+from smpcore.errors import SmpcoreError
+from smpcore.estimators.gram import ROUNDING, make_semidefinite
 from smpcore.estimators.imkpl.kernels import (
     FeatureKernels,
     Kernels,
@@ -15,9 +16,6 @@ from smpcore.estimators.imkpl.kernels import (
     refuse_large,
 )
 from smpcore.similarity import Similarity, alignment_kernel
-
-#: Asymmetry, and spread of the diagonal, that counts as rounding.
-ROUNDING = 1e-6
 
 
 def base_kernels(
@@ -168,20 +166,7 @@ def _unit_diagonal(K: np.ndarray, number: int) -> float:
             "have the same positive number there; divide its entries, and those of "
             "new rows, by sqrt(k(x, x) k(z, z))."
         )
-    if np.abs(K - K.T).max() > ROUNDING * high:
-        raise SmpcoreError(
-            f"kernel {number} differs from its transpose by "
-            f"{np.abs(K - K.T).max():.3g} and should be symmetric; use (K + K.T) / 2."
-        )
-    K += K.T.copy()
-    K *= 0.5
-    least = float(np.linalg.eigvalsh(K)[0])
-    shift = max(-least, 0.0) if least < -1e-8 * high * len(K) else 0.0
-    if shift:
-        caution(
-            f"kernel {number} has an eigenvalue of {least:.3g} and should have none "
-            "below 0; its diagonal is raised by as much."
-        )
+    shift = make_semidefinite(K, f"kernel {number}")
     factor = 1.0 / (high + shift)
     K *= factor
     np.fill_diagonal(K, 1.0)

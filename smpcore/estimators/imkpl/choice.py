@@ -23,6 +23,8 @@ COUNTS = (1, 2, 5, 10)
 #: The other parameters of the fits that are compared, which are short.
 SETTINGS = {"lam": 0.2, "mu": 0.2, "tau": 0.2, "code_size": 10, "path": True}
 MOST_STEPS = 3
+#: Ways to weigh kernels that leave no evenness to choose, and what they are of it.
+KERNEL_WEIGHTS = {"lp": 0.0, "even": math.inf}
 #: Parameters of the estimator that matter to the choice.
 KERNEL_PARAMETERS = "kernels", "n_channels", "random_state"
 #: Folds, and rows in all of them at most.
@@ -153,7 +155,8 @@ def choose(
     -------
     Choice
     """
-    kappa, count = estimator.kappa, estimator.n_prototypes
+    kappa = KERNEL_WEIGHTS.get(estimator.kernel_weights, estimator.kappa)
+    count = estimator.n_prototypes
     if kappa is None and problem.active.sum() == 1:
         kappa = math.inf
     if kappa is not None and count is not None:

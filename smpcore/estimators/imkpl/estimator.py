@@ -14,9 +14,10 @@ from smpcore.errors import SmpcoreError
 from smpcore.estimators.base import TOO_LARGE, Fitted
 from smpcore.estimators.checks import Number, OneOf
 from smpcore.estimators.classifier import PrototypeClassifier
+from smpcore.estimators.gram import refuse_standardised
 from smpcore.estimators.imkpl.alternation import Alternation
 from smpcore.estimators.imkpl.base_kernels import base_kernels
-from smpcore.estimators.imkpl.choice import COUNTS, choose
+from smpcore.estimators.imkpl.choice import COUNTS, KERNEL_WEIGHTS, choose
 from smpcore.estimators.imkpl.kernels import refuse_large
 from smpcore.estimators.imkpl.measures import (
     discrimination,
@@ -56,6 +57,9 @@ class IMKPLClassifier(PrototypeClassifier):
     code_size : int, default=10
         Most cases in a prototype, and most prototypes that describe an input. Smaller
         is easier to read.
+    row_code_size : int or None, default=None
+        Another limit for the prototypes that describe an input, in training and for
+        new rows; None for `code_size`.
     n_prototypes : int or None, default=None
         Prototypes of each class; a class of fewer rows gets fewer. None chooses 1, 2,
         5 or 10 on folds of the training rows, like `kappa`.
@@ -66,6 +70,10 @@ class IMKPLClassifier(PrototypeClassifier):
         Weight of the term that prefers kernels in which neighbours are of one class.
     tau : float, default=0.2
         Weight of the term that makes the cases of a prototype alike, and fewer.
+    kernel_weights : {"ridge", "lp", "even"}, default="ridge"
+        "ridge": as even as `kappa` says. "lp": the linear programme (10) of the paper,
+        whose optimum is one kernel, as with kappa 0. "even": all alike, the paper's
+        ISKPL, as with kappa infinity.
     kappa : float or None, default=None
         Evenness of the kernel weights: 0 keeps one kernel, infinity weighs all alike;
         None chooses it on folds of the training rows. What is chosen depends on the
@@ -161,6 +169,8 @@ class IMKPLClassifier(PrototypeClassifier):
     state_class: ClassVar[type] = IMKPLState
     allowed: ClassVar[Mapping[str, Number | OneOf]] = {
         "code_size": Number(1, 1000, integer=True),
+        "row_code_size": Number(1, 1000, integer=True, optional=True),
+        "kernel_weights": OneOf((*KERNEL_WEIGHTS, "ridge")),
         "n_prototypes": Number(1, 10_000, integer=True, optional=True),
         "n_neighbors": Number(1, 10_000, integer=True, optional=True),
         "lam": Number(0.0, 1e6),
@@ -191,6 +201,8 @@ class IMKPLClassifier(PrototypeClassifier):
         solver: str = "path",
         record: int = 0,
         warm_start: bool = False,
+        row_code_size: int | None = None,
+        kernel_weights: str = "ridge",
     ) -> None:
         self.code_size = code_size
         self.n_prototypes = n_prototypes
@@ -209,6 +221,8 @@ class IMKPLClassifier(PrototypeClassifier):
         self.solver = solver
         self.record = record
         self.warm_start = warm_start
+        self.row_code_size = row_code_size
+        self.kernel_weights = kernel_weights
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from rows with labels.
@@ -291,7 +305,8 @@ class IMKPLClassifier(PrototypeClassifier):
         options = replace(options, started=time.perf_counter())
         numbers = map(float, (self.lam, self.mu, self.tau, choice.kappa))
         path = self.solver == "path"
-        parameters = IMKPLParameters(*numbers, int(self.code_size), path)
+        sizes = int(self.code_size), path, self.row_code_size
+        parameters = IMKPLParameters(*numbers, *sizes)
         alternation, run, start = best_run(problem, parameters, options, state)
         unsettled = "was reached before the objective changed by less than"
         remedy = f"tol={self.tol:g}; raise max_iter or tol."
@@ -311,7 +326,10 @@ class IMKPLClassifier(PrototypeClassifier):
         fitted = self._measured(problem, alternation, fitted, codes)
         started = {"Start": start} if start else {}
         measures = fitted.measures | choice.measures | started
-        return replace(fitted, measures=measures, automatic=choice.automatic)
+        automatic = choice.automatic
+        if self.row_code_size is None:
+            automatic = automatic | {"row_code_size": float(self.code_size)}
+        return replace(fitted, measures=measures, automatic=automatic)
 
     def _measured(
         self,
@@ -342,9 +360,6 @@ class IMKPLClassifier(PrototypeClassifier):
                 f"class_weight={self.class_weight!r} should be None: IMKPL has no "
                 "class weights; repeat rows of a class that should count more."
             )
-        if self.kernels in ("precomputed", "gak") and self.standardize:
+        if self.kernels in ("precomputed", "gak"):
             what = "time of a series" if self.kernels == "gak" else "column of kernels"
-            raise SmpcoreError(
-                f"standardize=True would scale each {what} on its own, with kernels="
-                f"{self.kernels!r}; set standardize=False."
-            )
+            refuse_standardised(f"kernels={self.kernels!r}", self.standardize, what)

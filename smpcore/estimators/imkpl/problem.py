@@ -92,6 +92,8 @@ class IMKPLParameters:
     code_size : int
     path : bool
         Whether every number of cases of a prototype is tried.
+    row_code_size : int or None
+        Most entries of a code; None for `code_size`.
     """
 
     lam: float
@@ -100,11 +102,18 @@ class IMKPLParameters:
     kappa: float
     code_size: int
     path: bool
+    row_code_size: int | None = None
+
+    @property
+    def most_in_code(self) -> int:
+        """Most prototypes that describe a row."""
+        return int(self.row_code_size or self.code_size)
 
     @property
     def key(self) -> tuple[float, ...]:
         """What the scale of `kappa` depends on."""
-        return self.lam, self.mu, self.tau, self.code_size, self.path
+        sizes = self.code_size, self.most_in_code
+        return self.lam, self.mu, self.tau, *sizes, self.path
 
 
 @dataclass(frozen=True, eq=False)

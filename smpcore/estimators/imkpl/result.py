@@ -102,7 +102,7 @@ def fitted_state(
         sample_shape=sample_shape,
         kind_of_prototype="mix of real cases",
         fallback=int(np.bincount(problem.y_encoded).argmax()),
-        code_size=int(alternation.parameters.code_size),
+        code_size=alternation.parameters.most_in_code,
         gram=alternation.gram,
     )
     return Fitted(

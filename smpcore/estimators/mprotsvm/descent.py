@@ -8,7 +8,12 @@ import numpy as np
 from scipy.sparse import issparse
 
 from smpcore.estimators.mprotsvm.monitor import Certificate
-from smpcore.estimators.mprotsvm.problem import ROWS_AT_ONCE, SVMProblem, SVMState
+from smpcore.estimators.mprotsvm.problem import (
+    ROWS_AT_ONCE,
+    SVMParameters,
+    SVMProblem,
+    SVMState,
+)
 from smpcore.solvers.mprotsvm import evaluate_rows, gather, sweep
 from smpcore.solvers.mprotsvm_kernel import gather_gram, sweep_gram
 from smpcore.solvers.mprotsvm_sparse import gather_sparse, sweep_sparse
@@ -27,10 +32,8 @@ class Descent:
     Parameters
     ----------
     problem : SVMProblem
-    C : float
+    parameters : SVMParameters
     tol : float
-    pairwise : bool
-        The paper's steps instead of exact ones.
     state : SVMState or None
         Start; zeros otherwise.
     stop : ndarray of int64, shape (1,)
@@ -39,16 +42,16 @@ class Descent:
     def __init__(
         self,
         problem: SVMProblem,
-        C: float,
+        parameters: SVMParameters,
         tol: float,
-        pairwise: bool,
         state: SVMState | None,
         stop: np.ndarray,
     ) -> None:
-        self.problem, self.C, self.tol, self.stop = problem, C, tol, stop
-        self.pairwise = pairwise
-        self.skip = min(1e-4, 0.01 * tol) if pairwise else 1e-9
-        self.limits = C * problem.shares
+        self.problem, self.tol, self.stop = problem, tol, stop
+        self.C = float(parameters.C)
+        self.pairwise, self.restore = parameters.pairwise, parameters.restore
+        self.skip = min(1e-4, 0.01 * tol) if self.pairwise else 1e-9
+        self.limits = self.C * problem.shares
         self.rows, self.kernels = _compiled(problem)
         self.starts = problem.starts
         n, n_prototypes = len(problem.y_encoded), len(problem.prototype_labels)
@@ -229,12 +232,17 @@ class Descent:
         return Certificate(0.5 * norm + loss, 0.5 * norm + free, norm + loss - mass)
 
     def tie(self, assign: np.ndarray) -> None:
-        """Tie rows to other prototypes of their class; their mass goes along.
+        """Tie rows to other prototypes of their class.
+
+        The mass of a row goes along, or it is set to 0, as the paper has it: both meet
+        the conditions of the new assignment.
 
         Parameters
         ----------
         assign : ndarray of int, shape (n_distinct,)
         """
+        if self.restore == "zero":
+            self.count[assign != self.assign] = 0
         self.assign = assign.copy()
         self.renew()
 

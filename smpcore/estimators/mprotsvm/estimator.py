@@ -8,18 +8,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.base import Fitted
 from smpcore.estimators.checks import Number, OneOf
 from smpcore.estimators.classifier import PrototypeClassifier
+from smpcore.estimators.gram import refuse_standardised
 from smpcore.estimators.mprotsvm.problem import (
     SVMParameters,
     SVMProblem,
     SVMState,
     compared_rows,
     distinct_rows,
+    refuse_oblong,
 )
 from smpcore.estimators.mprotsvm.result import fitted_state, recorded_trace
 from smpcore.estimators.mprotsvm.starts import (
@@ -57,9 +59,11 @@ class MultiPrototypeSVC(PrototypeClassifier):
     C : float, default=0.1
         Price of a row's slack, times its weight, against half the squared norm of the
         prototypes. Larger follows the training rows closer.
-    kernel : {"linear", "rbf", "poly"}, default="linear"
+    kernel : {"linear", "rbf", "poly", "precomputed"}, default="linear"
         Similarity of two rows. Unless it is linear, prototypes are mixes of training
-        rows, and memory grows with the square of their number.
+        rows, and memory grows with the square of their number. With "precomputed",
+        and `standardize` off, X holds the similarities: (n, n) of all training rows
+        to fit, (n_samples, n) of new rows to those to predict.
     gamma : float or None, default=None
         Factor of "rbf" and "poly", per squared scaled unit; None is 1 / n_features.
         Larger makes an RBF more local.
@@ -94,6 +98,9 @@ class MultiPrototypeSVC(PrototypeClassifier):
     solver : {"block", "pairwise"}, default="block"
         How a row is updated: exactly, or by the paper's steps between two of its
         variables.
+    restore : {"transfer", "zero"}, default="transfer"
+        What becomes of the dual variables of a row that moves to another prototype:
+        they go along, or they are set to 0, as in the paper.
     record : int, default=0
         Keep the state at every `record`-th certificate and the last, for
         ``history_.step``; rarer ones if there are more than 200.
@@ -105,7 +112,8 @@ class MultiPrototypeSVC(PrototypeClassifier):
     Attributes
     ----------
     model_ : PrototypeModel
-        Without dead prototypes, those that no row is tied to.
+        Without dead prototypes, those that no row is tied to. Of given similarities
+        it is linear in them: its anchors pick those to the rows `anchor_rows_`.
     classes_ : ndarray of shape (n_classes,)
         Labels, sorted; the order of scores and probabilities.
     n_features_in_ : int
@@ -162,7 +170,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
     allowed: ClassVar[Mapping[str, Number | OneOf]] = {
         "n_prototypes": Number(1, 1000, integer=True),
         "C": Number(0.0, 1e6, above=True),
-        "kernel": OneOf(("linear", "rbf", "poly")),
+        "kernel": OneOf(("linear", "rbf", "poly", "precomputed")),
         "gamma": Number(0.0, 1e6, above=True, optional=True),
         "degree": Number(1, 20, integer=True),
         "coef0": Number(0.0, 1e6),
@@ -171,6 +179,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         "start": OneOf(("random", "kmeans")),
         "n_init": Number(1, 1000, integer=True, optional=True),
         "solver": OneOf(("block", "pairwise")),
+        "restore": OneOf(("transfer", "zero")),
     }
 
     def __init__(
@@ -191,6 +200,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         standardize: bool = True,
         class_weight: Any = None,
         solver: str = "block",
+        restore: str = "transfer",
         record: int = 0,
         warm_start: bool = False,
     ) -> None:
@@ -210,6 +220,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         self.standardize = standardize
         self.class_weight = class_weight
         self.solver = solver
+        self.restore = restore
         self.record = record
         self.warm_start = warm_start
 
@@ -238,6 +249,19 @@ class MultiPrototypeSVC(PrototypeClassifier):
         """Whether X may be sparse: only the linear kernel keeps the prototypes."""
         return self.kernel == "linear"
 
+    def __sklearn_tags__(self) -> Tags:
+        """What scikit-learn may give to `fit`, and how it takes folds of it."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that are out of their range."""
+        super()._check_parameters()
+        if self.kernel == "precomputed":
+            what = "column of similarities"
+            refuse_standardised("kernel='precomputed'", self.standardize, what)
+
     def _similarity(self, n_features: int) -> Similarity:
         """The similarity of these parameters."""
         gamma = 1.0 / n_features if self.gamma is None else float(self.gamma)
@@ -251,6 +275,8 @@ class MultiPrototypeSVC(PrototypeClassifier):
         """Tie each distinct row to a prototype, and compare them all with a kernel."""
         linear, rbf = self.kernel == "linear", self.kernel == "rbf"
         entries = self._scaled_rows(X, y, sample_weight, bias=linear, distances=rbf)
+        if self.kernel == "precomputed":
+            refuse_oblong(entries["X"])
         total = len(entries["y_encoded"])
         if sample_weight is not None:
             total = np.asarray(sample_weight, dtype=np.float64).sum()
@@ -263,7 +289,8 @@ class MultiPrototypeSVC(PrototypeClassifier):
         rows = rows if issparse(rows) else np.ascontiguousarray(rows)
         entries |= {"X": rows, "y_encoded": labels[chosen], "weights": weights}
         similarity = self._similarity(len(entries["center"]))
-        gram, squares = compared_rows(rows, similarity)
+        columns = chosen if self.kernel == "precomputed" else None
+        gram, squares = compared_rows(rows, similarity, columns)
         seed = int(random.randint(2**31 - 1))
         assignment, prototype_labels = drawn_start(
             rows, labels[chosen], weights, self.n_prototypes, self.start, seed
@@ -278,6 +305,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
             similarity=similarity,
             gram=gram,
             squares=squares,
+            chosen=chosen,
             seed=seed,
         )
 
@@ -288,7 +316,8 @@ class MultiPrototypeSVC(PrototypeClassifier):
         self._refuse_price(problem)
         n_init = int(self.n_init or affordable_inits(problem))
         search = self.temperature, self.cooling, self.start, n_init
-        parameters = SVMParameters(self.C, *search, self.solver == "pairwise")
+        pairwise = self.solver == "pairwise"
+        parameters = SVMParameters(self.C, *search, pairwise, self.restore)
         found = best_fit(problem, parameters, options, state)
         options.progress[0] = 1.0
         status = STOPPED if options.stopped else ITERATION_LIMIT
@@ -301,7 +330,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         self._report(history.status, lambda: self._shortfall(history))
         self.free_objective_ = found.certificate.free
         usual = {"n_init": n_init}
-        if problem.gram is not None:
+        if problem.similarity.kind != "linear":
             usual["gamma"] = 1.0 / problem.n_features
         automatic = {
             name: value for name, value in usual.items() if getattr(self, name) is None

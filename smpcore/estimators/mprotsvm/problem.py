@@ -10,6 +10,7 @@ from scipy.sparse import issparse
 
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.distinct import sorted_by_projection
+from smpcore.estimators.gram import make_semidefinite
 from smpcore.estimators.problem import ClassificationProblem
 from smpcore.similarity import Similarity
 
@@ -46,6 +47,8 @@ class SVMProblem(ClassificationProblem):
         None for the linear similarity, whose prototypes are kept themselves.
     squares : ndarray of shape (n_distinct,)
         Similarity of each row to itself; above 0.
+    chosen : ndarray of int, shape (n_distinct,)
+        A training row that is each distinct one.
     seed : int
         Of the draws while solving.
     """
@@ -57,7 +60,30 @@ class SVMProblem(ClassificationProblem):
     similarity: Similarity
     gram: np.ndarray | None
     squares: np.ndarray
+    chosen: np.ndarray
     seed: int
+
+    @property
+    def precomputed(self) -> bool:
+        """Whether the features are the similarities to the training rows."""
+        return self.gram is not None and self.similarity.kind == "linear"
+
+    def anchors(self, rows: np.ndarray) -> np.ndarray:
+        """Points whose similarity to an input is that of distinct rows.
+
+        Parameters
+        ----------
+        rows : ndarray of int, shape (n_anchors,)
+
+        Returns
+        -------
+        ndarray of shape (n_anchors, n_features)
+        """
+        if not self.precomputed:
+            return self.X[rows]
+        picked = np.zeros((len(rows), self.n_features))
+        picked[np.arange(len(rows)), self.chosen[rows]] = 1.0
+        return picked
 
     @property
     def starts(self) -> np.ndarray:
@@ -82,6 +108,8 @@ class SVMParameters:
         New starts, at numbers of prototypes that have any.
     pairwise : bool
         Whether to take the paper's steps instead of exact ones.
+    restore : {"transfer", "zero"}
+        What becomes of the mass of a row that is tied to another prototype.
     """
 
     C: float
@@ -89,7 +117,8 @@ class SVMParameters:
     cooling: float
     start: str
     n_init: int
-    pairwise: bool
+    pairwise: bool = False
+    restore: str = "transfer"
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +192,7 @@ def distinct_rows(
 
 
 def compared_rows(
-    X: np.ndarray, similarity: Similarity
+    X: np.ndarray, similarity: Similarity, columns: np.ndarray | None = None
 ) -> tuple[np.ndarray | None, np.ndarray]:
     """Similarity of every row to every row, and of each row to itself.
 
@@ -171,6 +200,8 @@ def compared_rows(
     ----------
     X : ndarray of shape (n_distinct, n_columns)
     similarity : Similarity
+    columns : ndarray of int, shape (n_distinct,), optional
+        Where X holds similarities already: those to the rows themselves.
 
     Returns
     -------
@@ -178,11 +209,32 @@ def compared_rows(
         None for the linear similarity.
     squares : ndarray of shape (n_distinct,)
     """
-    squares = squared_lengths(X)
-    if similarity.kind == "linear":
-        return None, squares
-    gram = gram_matrix(X, similarity)
+    if columns is not None:
+        gram = _checked_gram(X, columns)
+    elif similarity.kind == "linear":
+        return None, squared_lengths(X)
+    else:
+        gram = gram_matrix(X, similarity)
     return gram, np.maximum(gram.diagonal().astype(np.float64), 1e-12)
+
+
+def refuse_oblong(X: np.ndarray) -> None:
+    """Refuse similarities of training rows that are not of each to each."""
+    if X.shape[0] != X.shape[1]:
+        raise SmpcoreError(
+            f"X has {X.shape[1]} columns for {X.shape[0]} rows and should have a "
+            "column for each row; with kernel='precomputed' X holds the similarity "
+            "of every two training rows."
+        )
+
+
+def _checked_gram(X: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Similarities that the user has computed, semidefinite."""
+    _refuse_large("precomputed", len(X))
+    _refuse_values("precomputed", np.abs(X).max())
+    gram = X[:, columns]
+    make_semidefinite(gram, "X")
+    return gram.astype(np.float32, order="C")
 
 
 def gram_matrix(X: np.ndarray, similarity: Similarity) -> np.ndarray:
@@ -203,27 +255,39 @@ def gram_matrix(X: np.ndarray, similarity: Similarity) -> np.ndarray:
         If it would be too large, or its entries are.
     """
     n_rows = len(X)
-    if 4 * n_rows**2 > MOST_GRAM_BYTES:
-        raise SmpcoreError(
-            f"kernel={similarity.kind!r} with {n_rows} different rows takes a matrix "
-            f"of {4e-6 * n_rows**2:.0f} MB and should take at most "
-            f"{MOST_GRAM_BYTES // 10**6} MB; use kernel='linear', or at most "
-            f"{int((MOST_GRAM_BYTES / 4) ** 0.5)} rows."
-        )
+    _refuse_large(similarity.kind, n_rows)
     gram = np.empty((n_rows, n_rows), dtype=np.float32)
     for first in range(0, n_rows, ROWS_AT_ONCE):
         part = slice(first, first + ROWS_AT_ONCE)
         with np.errstate(over="ignore", invalid="ignore"):
             values = similarity.values(X[part], X)
             top = np.abs(values).max()
-        if not top <= MOST_SIMILAR:
-            raise SmpcoreError(
-                f"kernel={similarity.kind!r} gives values as large as {top:.3g} and "
-                f"should give at most {MOST_SIMILAR:g}; lower degree, gamma or coef0, "
-                "or use standardize=True."
-            )
+        _refuse_values(similarity.kind, top)
         gram[part] = values
     return gram
+
+
+def _refuse_large(kernel: str, n_rows: int) -> None:
+    """Refuse a Gram matrix that is too large for memory."""
+    if 4 * n_rows**2 > MOST_GRAM_BYTES:
+        raise SmpcoreError(
+            f"kernel={kernel!r} with {n_rows} different rows takes a matrix "
+            f"of {4e-6 * n_rows**2:.0f} MB and should take at most "
+            f"{MOST_GRAM_BYTES // 10**6} MB; use kernel='linear', or at most "
+            f"{int((MOST_GRAM_BYTES / 4) ** 0.5)} rows."
+        )
+
+
+def _refuse_values(kernel: str, top: float) -> None:
+    """Refuse similarities that leave no digits for the margin."""
+    if not top <= MOST_SIMILAR:
+        remedy = "lower degree, gamma or coef0, or use standardize=True."
+        if kernel == "precomputed":
+            remedy = "divide X, to fit and to predict, by a power of ten."
+        raise SmpcoreError(
+            f"kernel={kernel!r} gives values as large as {top:.3g} and "
+            f"should give at most {MOST_SIMILAR:g}; {remedy}"
+        )
 
 
 def squared_lengths(X: np.ndarray) -> np.ndarray:
@@ -269,7 +333,7 @@ def support_rows(
 
     Returns
     -------
-    anchors : ndarray of shape (n_anchors, n_features)
+    heavy : ndarray of int, shape (n_anchors,)
     mixing : ndarray of shape (n_anchors, n_kept)
     """
     heavy = np.flatnonzero(final.count)
@@ -278,7 +342,7 @@ def support_rows(
     np.subtract.at(mixing, (row, final.index), final.value)
     mass = np.bincount(row, final.value, len(heavy))
     mixing[np.arange(len(heavy)), final.assignment[heavy]] += mass
-    return problem.X[heavy], np.ascontiguousarray(mixing[:, kept])
+    return heavy, np.ascontiguousarray(mixing[:, kept])
 
 
 def best_of_class(

@@ -70,6 +70,10 @@ def fitted_state(
         assignment=np.where(rows >= 0, final.assignment[rows], kept[0]),
         n_asked=len(problem.prototype_labels),
         merged=merged,
+        # A prediction compares with these rows: the user has to know which they are.
+        anchor_rows=problem.chosen[np.flatnonzero(final.count)]
+        if problem.precomputed
+        else None,
         wins=np.bincount(best[rows[rows >= 0]], minlength=len(prototype_labels)),
         scores=None if problem.gram is None else model.pool(alive.T),
     )
@@ -97,6 +101,7 @@ def _model(
         alive, n = scores[:, kept].T, problem.n_features
         anchors, bias = np.ascontiguousarray(alive[:, :n]), alive[:, n].copy()
         return problem.model(anchors, votes, history, bias=bias), alive
-    anchors, mixing = support_rows(problem, state, kept)
+    heavy, mixing = support_rows(problem, state, kept)
+    anchors = problem.anchors(heavy)
     mix = {"kind_of_prototype": "mix of real cases", "similarity": problem.similarity}
     return problem.model(anchors, votes, history, mixing, **mix), scores[kept]

@@ -246,7 +246,7 @@ def best_fit(
     def descend(part: SVMProblem, start: SVMState | None, temperature: float) -> None:
         nonlocal kept, n_sweeps
         at = replace(parameters, temperature=temperature)
-        found = _descend(part, at, options, start, span)
+        found = descend_from(part, at, options, start, span)
         n_sweeps += found.n_sweeps
         kept = found if found.beats(kept) else kept
 
@@ -287,7 +287,7 @@ def _new_start(problem: SVMProblem, count: int, start: str, trial: int) -> SVMPr
     )
 
 
-def _descend(
+def descend_from(
     problem: SVMProblem,
     parameters: SVMParameters,
     options: SolverOptions,
@@ -297,8 +297,8 @@ def _descend(
     """Anneal from one start, then tie every row to its best prototype."""
     if state is not None:
         problem = replace(problem, prototype_labels=state.prototype_labels)
-    C, tol, temperature = float(parameters.C), options.tol, parameters.temperature
-    descent = Descent(problem, C, tol, parameters.pairwise, state, options.stop)
+    temperature = parameters.temperature
+    descent = Descent(problem, parameters, options.tol, state, options.stop)
     monitor = Monitor(options, span)
     if descent.single:
         if state is None and not options.stopped:

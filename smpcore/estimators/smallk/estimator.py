@@ -28,6 +28,7 @@ from smpcore.estimators.smallk.problem import (
 from smpcore.estimators.smallk.result import fitted_state, joined_history
 from smpcore.estimators.smallk.rounding import relax_all, round_all
 from smpcore.estimators.starts import cluster_rows, warn_if_fewer
+from smpcore.solvers.losses import LOSSES
 from smpcore.solvers.smp import DIVERGED
 
 #: Curvature of the loss at least: rows that are all zero have none to step by.
@@ -57,6 +58,10 @@ class SMaLLClassifier(PrototypeClassifier):
     lam : float, default=0.03
         Ridge on the weights, in units of the mean loss. Larger gives smaller weights
         and a tighter bound on how good the choice of features is.
+    loss : {"smooth", "max", "hinge"}, default="smooth"
+        Equation (5) or (2) of the paper: all prototypes count for a row of the negative
+        class, or only the strongest. "hinge": (2) with the hinge loss, 0 from a lead of
+        1 on.
     bias : bool, default=True
         Whether prototypes have an intercept; without it all borders meet at the mean
         of the rows.
@@ -86,7 +91,8 @@ class SMaLLClassifier(PrototypeClassifier):
         "balanced": classes count alike, so that rare ones are predicted more often.
     solver : {"fista", "mirror-prox"}, default="fista"
         How the relaxation is solved: accelerated proximal gradient, or the paper's
-        Mirror-Prox with adaptive steps, a baseline that rarely reaches a small `tol`.
+        Mirror-Prox with adaptive steps, a baseline that rarely reaches a small `tol`,
+        for the smooth loss.
     record : int, default=0
         Keep every `record`-th step and the last, for ``history_.step``; rarer ones if
         there are more than 200.
@@ -156,6 +162,7 @@ class SMaLLClassifier(PrototypeClassifier):
         "n_draws": Number(0, 10**4, integer=True),
         "n_swaps": Number(0, 10**6, integer=True),
         "multiclass": OneOf(("joint", "ovr")),
+        "loss": OneOf(tuple(LOSSES)),
         "solver": OneOf(("fista", "mirror-prox")),
         "bias": FLAG,
     }
@@ -165,6 +172,7 @@ class SMaLLClassifier(PrototypeClassifier):
         n_prototypes: int = 2,
         k: int = 3,
         lam: float = 0.03,
+        loss: str = "smooth",
         bias: bool = True,
         multiclass: str = "joint",
         positive_class: Any = None,
@@ -182,6 +190,7 @@ class SMaLLClassifier(PrototypeClassifier):
         self.n_prototypes = n_prototypes
         self.k = k
         self.lam = lam
+        self.loss = loss
         self.bias = bias
         self.multiclass = multiclass
         self.positive_class = positive_class
@@ -230,8 +239,10 @@ class SMaLLClassifier(PrototypeClassifier):
         self, problem: SMaLLProblem, state: SMaLLState | None, options: SolverOptions
     ) -> Fitted:
         """Solve the relaxation, round it to k weights, and refit."""
-        k, search = self._clipped_k(problem.n_features), (self.n_draws, self.n_swaps)
-        parameters = SMaLLParameters(k, self.lam, self.solver, *search)
+        k = self._clipped_k(problem.n_features)
+        parameters = SMaLLParameters(
+            k, self.lam, self.solver, self.n_draws, self.n_swaps, self.loss
+        )
         relaxed = relax_all(problem, parameters, options, state)
         status = max(solution.status for solution in relaxed)
         self._report(status, lambda: self._shortfall(relaxed))

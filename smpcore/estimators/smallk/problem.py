@@ -88,6 +88,7 @@ class SMaLLParameters:
         Random supports tried besides the largest shares.
     n_swaps : int
         Supports tried that differ from the best one in one feature.
+    loss : {"smooth", "max", "hinge"}
     """
 
     k: int
@@ -95,6 +96,7 @@ class SMaLLParameters:
     solver: str = "fista"
     n_draws: int = 0
     n_swaps: int = 0
+    loss: str = "smooth"
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from smpcore.estimators.smallk.problem import (
     Task,
 )
 from smpcore.estimators.smallk.swaps import swap_changes
+from smpcore.solvers.losses import LOSSES
 from smpcore.solvers.smallk import solve_smallk
 from smpcore.solvers.smallk_mirror_prox import solve_smallk_mirror_prox
 from smpcore.solvers.smp import ITERATION_LIMIT, STOPPED
@@ -96,6 +97,10 @@ def _relax(
         raise SmpcoreError(
             "solver='mirror-prox' takes dense rows only; use solver='fista'."
         )
+    if parameters.solver == "mirror-prox" and parameters.loss != "smooth":
+        raise SmpcoreError(
+            "solver='mirror-prox' is for loss='smooth' only; use solver='fista'."
+        )
     if parameters.solver == "mirror-prox" and 0 < k < n:
         limits, history = options.for_kernel(W)
         found = solve_smallk_mirror_prox(
@@ -164,11 +169,12 @@ def _run(
     n_features, k = X.shape[1] - problem.n_bias, parameters.k
     ridge = problem.ridge(parameters.lam)[problem.n_features - n_features :]
     tied = task.y_encoded, task.assignment, problem.weights, task.prototype_labels
-    W, fixed = start.W, k in (0, problem.n_features)
+    W, fixed, kind = start.W, k in (0, problem.n_features), LOSSES[parameters.loss]
     limits, history = options.for_kernel(W)
     common = (
         np.empty((0, X.shape[1])) if issparse(X) else X, *tied, task.first, n_features,
-        k, fixed, support, ridge, problem.lipschitz, W, float(start.ceiling), *limits,
+        k, fixed, support, ridge, problem.lipschitz, kind, W, float(start.ceiling),
+        *limits,
     )  # fmt: skip
     # What the kernel hands from step to step: whether to go on, T (always 1), status,
     # steps, whether the next point is the extrapolated one, L, t, the bound, the loss
@@ -187,7 +193,7 @@ def _run(
     more = rows.miss, spaces, history
     return Solution(
         *solve_by_blocks(
-            rows, True, work, at, lambda *now: solve_smallk(*common, *now, *more)
+            rows, kind, work, at, lambda *now: solve_smallk(*common, *now, *more)
         )[:-1]
     )
 

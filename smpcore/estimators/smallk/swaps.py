@@ -16,8 +16,9 @@ def swap_changes(
 ) -> tuple[np.ndarray, np.ndarray]:
     """How a swap of two features of a prototype changes the objective, nearly.
 
-    The loss is replaced by its second-order expansion at W, in the weights of one
-    prototype; that minimum is known in closed form.
+    The smooth loss is replaced by its second-order expansion at W, in the weights of
+    one prototype; that minimum is known in closed form. For the other losses, which
+    have no second derivatives, this is a guess of which swaps are worth a refit.
 
     Parameters
     ----------

@@ -42,8 +42,8 @@ def lam_max(problem: SMPProblem, mu: float, eta: float) -> float:
     """Smallest lambda for which all prototypes of a class are certainly equal.
 
     At the solution tied within classes, with gradient G, the duals
-    ``(G_j - G_i) / |J_c|`` certify that it is optimal for every lambda that is at
-    least the largest of their l1 norms.
+    ``(G_j - G_i) / |J_c|`` certify that it is optimal for every lambda that, times the
+    class's factor, is at least the largest of their l1 norms.
 
     Parameters
     ----------
@@ -61,14 +61,16 @@ def lam_max(problem: SMPProblem, mu: float, eta: float) -> float:
         assignment=problem.y_encoded,
         prototype_labels=np.arange(len(sizes)),
         copies=sizes,
+        fusion=np.ones(len(sizes)),
     )
     W = solve_problem(tied, SMPParameters(0.0, mu, eta), SolverOptions(tol=1e-5)).W
     gradient = loss_gradient(problem, W[problem.prototype_labels])
     largest = 0.0
     for code, size in enumerate(sizes):
-        own = gradient[problem.prototype_labels == code]
+        of_class = problem.prototype_labels == code
+        own, shrunk = gradient[of_class], size * problem.fusion[of_class][0]
         for i in range(len(own) - 1):
-            apart = np.abs(own[i + 1 :] - own[i]).sum(axis=1).max() / size
+            apart = np.abs(own[i + 1 :] - own[i]).sum(axis=1).max() / shrunk
             largest = max(largest, float(apart))
     return largest
 
@@ -130,6 +132,10 @@ def slider_ranges(
 ) -> dict[str, tuple[float, float]]:
     """Useful ranges of `lam` and `mu`, up to `lam_max` and `mu_max`.
 
+    At prototypes of 0 the hinge pulls a row away from its rivals with weight 1, where
+    the smooth loss does with 1 - 1 / |K| of its |K| prototypes, at least 1 / 2: the
+    range of `mu` is twice as long.
+
     Parameters
     ----------
     problem : SMPProblem
@@ -143,7 +149,8 @@ def slider_ranges(
     """
     highest = {
         "lam": lam_max(problem, parameters.mu, parameters.eta),
-        "mu": mu_max(problem, parameters.lam, parameters.eta),
+        "mu": mu_max(problem, parameters.lam, parameters.eta)
+        * (2.0 if parameters.loss == "hinge" else 1.0),
     }
     lowest = {"lam": 1e-6 if start == "each" else 1e-4, "mu": 1e-4}
     return {

@@ -11,7 +11,7 @@ import numpy as np
 
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.base import TOO_LARGE, Fitted
-from smpcore.estimators.checks import FLAG, Number, OneOf
+from smpcore.estimators.checks import FLAG, Number, OneOf, class_values
 from smpcore.estimators.classifier import PrototypeClassifier
 from smpcore.estimators.linear import count_wins, largest_eigenvalue
 from smpcore.estimators.problem import SolverOptions
@@ -33,6 +33,7 @@ from smpcore.estimators.smp.problem import (
 )
 from smpcore.estimators.starts import cluster_rows, each_row, warn_if_fewer
 from smpcore.model import History, Trace
+from smpcore.solvers.losses import LOSSES
 from smpcore.solvers.smp import DIVERGED, STOPPED
 
 #: Times that rows may move to better prototypes.
@@ -62,9 +63,9 @@ class SMPClassifier(PrototypeClassifier):
     eta : float, default=1.0
         Ridge of the elastic net relative to `mu`. Larger spreads weight over features
         that carry the same information.
-    loss : {"smooth", "max"}, default="smooth"
+    loss : {"smooth", "max", "hinge"}, default="smooth"
         Equation (4) or (2) of the paper: all rivals of a row count, or only the
-        strongest.
+        strongest. "hinge": (2) with the hinge loss, 0 from a lead of 1 on.
     bias : bool, default=True
         Whether prototypes have an intercept. It has no l1 penalty, but a ridge of
         ``max(mu * eta, 1e-3)``, which the duality gap needs: the larger it is, the
@@ -92,6 +93,12 @@ class SMPClassifier(PrototypeClassifier):
     class_weight : None, "balanced" or dict, default=None
         Factor on the weights of each class's rows. None: rows count alike;
         "balanced": classes count alike, so that rare ones are predicted more often.
+    class_prototypes : None, "balanced" or dict, default=None
+        Prototypes of each class before fusion, if not `n_prototypes`; for the start
+        "kmeans". "balanced": in proportion to the weight of its rows, at least 1.
+    class_lam : None, "balanced" or dict, default=None
+        Factor on `lam` of each class, if not 1. "balanced": in proportion to the weight
+        of its rows, 1 on average, so that rare classes are not fused sooner.
     solver : {"spg", "primal-dual"}, default="spg"
         How the problem is solved: proximal gradient with Barzilai-Borwein steps, or
         the paper's Algorithm 2 with larger steps that are as safe.
@@ -152,6 +159,8 @@ class SMPClassifier(PrototypeClassifier):
         "random_state",
         "standardize",
         "class_weight",
+        "class_prototypes",
+        "class_lam",
     )
     state_class: ClassVar[type] = SMPState
     allowed: ClassVar[Mapping[str, Number | OneOf]] = {
@@ -159,7 +168,7 @@ class SMPClassifier(PrototypeClassifier):
         "lam": Number(0.0, 1e12),
         "mu": Number(0.0, 1e12),
         "eta": Number(0.0, 1e12),
-        "loss": OneOf(("smooth", "max")),
+        "loss": OneOf(tuple(LOSSES)),
         "start": OneOf(("kmeans", "each")),
         "solver": OneOf(SOLVERS),
         "bias": FLAG,
@@ -181,6 +190,8 @@ class SMPClassifier(PrototypeClassifier):
         random_state: Any = 0,
         standardize: bool = True,
         class_weight: Any = None,
+        class_prototypes: Any = None,
+        class_lam: Any = None,
         solver: str = "spg",
         record: int = 0,
         warm_start: bool = False,
@@ -198,6 +209,8 @@ class SMPClassifier(PrototypeClassifier):
         self.random_state = random_state
         self.standardize = standardize
         self.class_weight = class_weight
+        self.class_prototypes = class_prototypes
+        self.class_lam = class_lam
         self.solver = solver
         self.record = record
         self.warm_start = warm_start
@@ -208,7 +221,7 @@ class SMPClassifier(PrototypeClassifier):
         From the upper end of `lam` on, all prototypes of a class are equal at the
         optimum, given the current `mu` and `eta`; from that of `mu` on, all feature
         weights are zero there, given the current `lam` and `eta`. Both are proved for
-        the smooth loss, and a guide for the max loss. A solution within its gap may
+        the smooth loss, and a guide for the other losses. A solution within its gap may
         still differ: Algorithm 2's prototypes may stay apart.
 
         Parameters
@@ -242,20 +255,37 @@ class SMPClassifier(PrototypeClassifier):
         lipschitz = 0.5 * largest_eigenvalue(scaled, weights)
         if not np.isfinite(lipschitz):
             raise SmpcoreError(TOO_LARGE)
+        sizes, fusion = self._of_classes(entries)
         if self.start == "each":
             assignment, prototype_labels = each_row(y_encoded, weights)
         else:
             assignment, prototype_labels = cluster_rows(
-                scaled, y_encoded, weights, self.n_prototypes, self.random_state
+                scaled, y_encoded, weights, sizes, self.random_state
             )
-            warn_if_fewer(self.n_prototypes, prototype_labels, entries["classes"])
+            warn_if_fewer(sizes, prototype_labels, entries["classes"])
         return SMPProblem(
             **entries,
             assignment=assignment,
             prototype_labels=prototype_labels,
             copies=np.ones(len(prototype_labels)),
+            fusion=fusion[prototype_labels],
             lipschitz=lipschitz,
         )
+
+    def _of_classes(self, entries: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+        """Prototypes that each class is to have, and its factor on lambda."""
+        classes = entries["classes"]
+        shares = np.bincount(entries["y_encoded"], entries["weights"]) * len(classes)
+        sizes = class_values(
+            "class_prototypes",
+            self.class_prototypes,
+            classes,
+            np.maximum(np.rint(self.n_prototypes * shares), 1),
+            self.n_prototypes,
+            Number(1, integer=True),
+        )
+        fusion = class_values("class_lam", self.class_lam, classes, shares)
+        return sizes.astype(np.int64), fusion
 
     def _solve(
         self, problem: SMPProblem, state: SMPState | None, options: SolverOptions
@@ -337,19 +367,19 @@ def _joined_history(
 
     Each round starts at the iteration where the one before ended.
     """
-    solutions = [solution for solution, _ in rounds]
-    starts = np.cumsum([0] + [solution.n_iter for solution in solutions])
-    iterations = [
-        np.arange(len(solution.objective)) + start
-        for solution, start in zip(solutions, starts[:-1], strict=True)
-    ]
+    iteration, objective, gap, n_iter = [], [], [], 0
+    for solution, _ in rounds:
+        iteration.append(n_iter + np.arange(len(solution.objective)))
+        objective.append(solution.objective)
+        gap.append(solution.gap)
+        n_iter += solution.n_iter
     return History(
-        iteration=np.concatenate(iterations).astype(np.float64),
-        objective=np.concatenate([solution.objective for solution in solutions]),
-        gap=np.concatenate([solution.gap for solution in solutions]),
+        iteration=np.concatenate(iteration).astype(np.float64),
+        objective=np.concatenate(objective),
+        gap=np.concatenate(gap),
         steps=_trace(problem, rounds, options) if options.record else Trace(),
-        status=solutions[-1].status,
-        n_iter=int(starts[-1]),
+        status=rounds[-1][0].status,
+        n_iter=n_iter,
         seconds=options.seconds,
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.problem import ClassificationProblem, SolverOptions
 from smpcore.estimators.row_blocks import NO_LOSSES, RowBlocks, solve_by_blocks
+from smpcore.solvers.losses import LOSSES, SMOOTH
 from smpcore.solvers.smp import ITERATION_LIMIT, solve_smp
 from smpcore.solvers.smp_primal_dual import solve_smp_primal_dual
 
@@ -31,6 +32,8 @@ class SMPProblem(ClassificationProblem):
         Class of each prototype, ascending.
     copies : ndarray of shape (n_prototypes,)
         How many equal prototypes each one stands for, in loss and penalties.
+    fusion : ndarray of shape (n_prototypes,)
+        Factor on lambda of each one's class.
     lipschitz : float
         Bound on the curvature of the loss.
     """
@@ -38,6 +41,7 @@ class SMPProblem(ClassificationProblem):
     assignment: np.ndarray
     prototype_labels: np.ndarray
     copies: np.ndarray
+    fusion: np.ndarray
     lipschitz: float
 
     @property
@@ -50,6 +54,11 @@ class SMPProblem(ClassificationProblem):
         """Pairs of prototypes of the same class."""
         sizes = np.bincount(self.prototype_labels)
         return int((sizes * (sizes - 1) // 2).sum())
+
+    @property
+    def pair_factors(self) -> np.ndarray:
+        """Of each prototype: those of a pair, multiplied, weigh its fusion penalty."""
+        return self.copies * np.sqrt(self.fusion)
 
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """First and second prototype of each pair, class by class.
@@ -95,7 +104,7 @@ class SMPParameters:
     Parameters
     ----------
     lam, mu, eta : float
-    loss : {"smooth", "max"}
+    loss : {"smooth", "max", "hinge"}
     solver : {"spg", "primal-dual"}
     """
 
@@ -200,8 +209,8 @@ def solve_problem(
     W, Y = np.zeros(shape), np.zeros((problem.n_pairs, shape[1]))
     if state is not None:
         W, Y = state.W.copy(), _feasible(problem, state.Y, parameters.lam)
-    smooth, labels = parameters.loss == "smooth", problem.prototype_labels
-    offsets = np.log(problem.copies) if smooth else np.zeros(len(W))
+    kind, labels = LOSSES[parameters.loss], problem.prototype_labels
+    offsets = np.log(problem.copies) if kind == SMOOTH else np.zeros(len(W))
     starts = np.searchsorted(labels, np.arange(labels[-1] + 2))
     l1, l2 = elastic_net(problem, float(parameters.mu), float(parameters.eta))
     block = max(16, min(96, 262144 // W.size))  # rows; fastest for BLAS on one thread
@@ -210,9 +219,9 @@ def solve_problem(
     limits, history = options.for_kernel(W)
     common = (
         problem.X if in_memory else np.empty((0, shape[1])), problem.y_encoded,
-        problem.assignment, problem.weights, labels, starts, problem.copies, offsets,
-        lam, l1, l2, problem.lipschitz, smooth, W, Y, powers, powers.view(np.int64),
-        *limits,
+        problem.assignment, problem.weights, labels, starts, problem.pair_factors,
+        offsets, lam, l1, l2, problem.lipschitz, kind, W, Y, powers,
+        powers.view(np.int64), *limits,
     )  # fmt: skip
     if parameters.solver == "primal-dual":
         if not in_memory:
@@ -229,7 +238,7 @@ def solve_problem(
     rows = RowBlocks(problem.X, *tied, offsets)
     more = rows.miss, spaces, history
     *found, _ = solve_by_blocks(
-        rows, smooth, spaces[0], at, lambda *now: solve_smp(*common, *now, *more)
+        rows, kind, spaces[0], at, lambda *now: solve_smp(*common, *now, *more)
     )
     return Solution(*found)
 
@@ -262,6 +271,7 @@ def smp_start(
 def _feasible(problem: SMPProblem, Y: np.ndarray, lam: float) -> np.ndarray:
     """Shrink the duals of another lambda into the balls of this one."""
     first, second = problem.pairs()
-    radius = lam * problem.copies[first] * problem.copies[second]
+    factors = problem.pair_factors
+    radius = lam * factors[first] * factors[second]
     size = np.abs(Y).sum(axis=1)
     return Y * np.minimum(1.0, radius / np.where(size > 0, size, 1.0))[:, None]

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
+from smpcore.errors import SmpcoreError
 from smpcore.estimators.base import Fitted, PrototypeEstimator
 from smpcore.estimators.checks import Number, OneOf, sample_weights
 from smpcore.estimators.problem import SolverOptions
@@ -30,20 +31,19 @@ from smpcore.estimators.supersparse.fit import (
     warn_if_unfinished,
 )
 from smpcore.estimators.supersparse.problem import (
+    AnyProblem,
     Objective,
     Solution,
-    SuperSparseProblem,
-    SuperSparseRegression,
     SuperSparseState,
 )
+from smpcore.estimators.supersparse.removal import REMOVALS
 from smpcore.estimators.supersparse.result import fitted_state
 from smpcore.estimators.supersparse.rows import Rows, joined_rows
+from smpcore.estimators.supersparse.selection import refuse_oblong
 from smpcore.estimators.supersparse.strings import refuse_non_strings
-from smpcore.estimators.supersparse.teachers import teacher_targets
+from smpcore.estimators.supersparse.teachers import Teacher
 from smpcore.model import History, Trace
 from smpcore.similarity import SIMILARITIES, SMOOTH, Similarity
-
-AnyProblem = SuperSparseProblem | SuperSparseRegression
 
 
 class SuperSparseEstimator(PrototypeEstimator):
@@ -57,7 +57,9 @@ class SuperSparseEstimator(PrototypeEstimator):
         "degree": Number(1, 20, integer=True),
         "coef0": Number(0.0, 1e12),
         "eta": Number(0.0, 1e12, above=True),
-        "start": OneOf(("auto", "kmeans", "greedy")),
+        "start": OneOf(("auto", "kmeans", "greedy", "random")),
+        "removal": OneOf(REMOVALS),
+        "teacher_C": Number(0.0, 1e12, above=True),
         "solver": OneOf(("lbfgs", "paper")),
     }
 
@@ -69,7 +71,7 @@ class SuperSparseEstimator(PrototypeEstimator):
         gamma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
-        target: str = "labels",
+        target: Any = "labels",
         box: Any = None,
         start: str = "auto",
         tol: float = 1e-5,
@@ -80,6 +82,8 @@ class SuperSparseEstimator(PrototypeEstimator):
         record: int = 0,
         eta: float = 0.5,
         warm_start: bool = False,
+        removal: str = "rise",
+        teacher_C: float = 1.0,
     ) -> None:
         self.n_prototypes = n_prototypes
         self.lam = lam
@@ -98,6 +102,8 @@ class SuperSparseEstimator(PrototypeEstimator):
         self.record = record
         self.eta = eta
         self.warm_start = warm_start
+        self.removal = removal
+        self.teacher_C = teacher_C
 
     def bounds(self, problem: AnyProblem) -> dict[str, tuple[float, float]]:
         """Useful ranges of `n_prototypes`, `gamma` and `lam` for these rows.
@@ -141,8 +147,16 @@ class SuperSparseEstimator(PrototypeEstimator):
         Objective
         """
         similarity = self._similarity(problem.rows)
-        rows = teacher_targets(problem, similarity, self.target)
-        return Objective(rows, similarity, self.lam)
+        rows = self._teacher().targets(problem, similarity)
+        return Objective(rows, similarity, self.lam, self._free_errors())
+
+    def _teacher(self) -> Teacher:
+        """Whose decisions are imitated."""
+        return Teacher(self.target, float(self.teacher_C))
+
+    def _free_errors(self) -> float | None:
+        """Errors that cost nothing; None: errors are squared."""
+        return None
 
     def _solve(
         self,
@@ -153,13 +167,19 @@ class SuperSparseEstimator(PrototypeEstimator):
         """Start, solve, and merge prototypes at the same place."""
         objective = self.objective(problem)
         n_prototypes = clipped_count(objective.rows, self._n_asked(problem))
-        recipe = Recipe(n_prototypes, self.start, self.solver, float(self.eta))
+        recipe = Recipe(
+            n_prototypes, self.start, self.solver, float(self.eta), self.removal
+        )
         kind, center = objective.similarity.kind, problem.center
         box = scaled_box(self._box(problem), kind, center, problem.scale)
         random = check_random_state(self.random_state)
         solution, Z = fit_rows(objective, recipe, box, options, random, state)
         warn_if_unfinished(solution, self.max_iter)
-        return self.fitted(problem, objective, solution, Z, options.seconds)
+        invented = kind != "precomputed"
+        kind_of_prototype = "invented case" if invented else "real case"
+        return self.fitted(
+            problem, objective, solution, Z, options.seconds, kind_of_prototype
+        )
 
     def fitted(
         self,
@@ -246,6 +266,8 @@ class SuperSparseEstimator(PrototypeEstimator):
         """
         if self._kind == "strings":
             refuse_non_strings(X)
+        if self._kind == "precomputed":
+            refuse_oblong(X)
         if self._kind == "callable":
             CheckedFunction(self.similarity).refuse_asymmetric(X)
         first, masses = joined_rows(X, labels, sample_weight)
@@ -260,6 +282,13 @@ class SuperSparseEstimator(PrototypeEstimator):
     def _check_parameters(self) -> None:
         """Refuse parameters that are out of their range."""
         super()._check_parameters()
-        OneOf(self.targets).check("target", self.target)
+        if not (hasattr(self.target, "fit") and hasattr(self.target, "get_params")):
+            OneOf(self.targets).check("target", self.target)
         if not callable(self.similarity):
-            OneOf((*SMOOTH, "strings")).check("similarity", self.similarity)
+            kinds = (*SMOOTH, "strings", "precomputed")
+            OneOf(kinds).check("similarity", self.similarity)
+        if self._kind == "precomputed" and self.target != "labels":
+            raise SmpcoreError(
+                f"target={self.target!r} should be 'labels' with "
+                "similarity='precomputed': a teacher needs features; change target."
+            )

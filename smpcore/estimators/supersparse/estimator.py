@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
-from smpcore.estimators.checks import weigh_classes
+from smpcore.errors import SmpcoreError
+from smpcore.estimators.checks import Number, OneOf, weigh_classes
 from smpcore.estimators.classifier import PrototypeClassifier
 from smpcore.estimators.regressor import PrototypeRegressor
 from smpcore.estimators.supersparse.base import SuperSparseEstimator
@@ -16,6 +17,7 @@ from smpcore.estimators.supersparse.problem import (
     SuperSparseRegression,
 )
 from smpcore.estimators.supersparse.rows import standard_rows
+from smpcore.estimators.supersparse.teachers import Teacher
 
 
 class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
@@ -37,7 +39,9 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
         smaller coefficients, and prototypes that fall together.
     similarity : str or callable, default="rbf"
         "rbf", "laplacian", "linear", "poly", "cosine", "ncc", "intersection",
-        "strings" (rows made by `encode_strings`), or a symmetric function
+        "strings" (rows made by `encode_strings`), "precomputed" (X holds the
+        similarities to the training rows, ``(n, n * n_matrices)`` to fit: prototypes
+        are some of these rows), or a symmetric function
         ``(X, Z) -> (n_samples, n_prototypes)`` of rows in your units.
     gamma : float or None, default=None
         Factor of RBF, Laplacian, polynomial and strings; None: as wide as the data.
@@ -46,14 +50,16 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
         Degree of the polynomial.
     coef0 : float, default=1.0
         Constant of the polynomial; larger gives lower degrees more weight.
-    target : {"labels", "teacher"}, default="labels"
-        What is imitated: the labels, or the decisions of an SVM (C = 1) on all rows.
+    target : {"labels", "teacher"} or estimator, default="labels"
+        What is imitated: the labels, or the decisions of an SVM on all rows. Or an
+        estimator of your own: a copy of it learns from the rows in your units, and its
+        `decision_function`, or else `predict_proba`, is imitated.
     box : (low, high), default=None
         Where prototypes may be, in your units: numbers, or arrays of shape
         (n_features,).
-    start : {"auto", "kmeans", "greedy"}, default="auto"
-        Cluster centres of rows and targets, rows chosen greedily, or for small data
-        the best of several starts.
+    start : {"auto", "kmeans", "greedy", "random"}, default="auto"
+        Cluster centres of rows and targets, rows chosen greedily, rows drawn at random
+        as in the paper, or for small data the best of several starts.
     tol : float, default=1e-5
         Stop after three steps that each lower the objective by less, relatively.
     max_iter : int, default=200
@@ -78,6 +84,11 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
         Start a fit from the last one, if rows and starts allow it: for a sequence of
         penalties. The result agrees with a cold fit's to `tol` where the problem is
         convex.
+    removal : {"rise", "coefficient"}, default="rise"
+        What a warm start with fewer prototypes leaves out: those without which the
+        objective rises least, or the smallest coefficients, as in the paper.
+    teacher_C : float, default=1.0
+        C of the SVM that is imitated; larger makes fewer errors on training rows.
 
     Attributes
     ----------
@@ -150,7 +161,7 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
         gamma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
-        target: str = "labels",
+        target: Any = "labels",
         box: Any = None,
         start: str = "auto",
         tol: float = 1e-5,
@@ -162,10 +173,13 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
         record: int = 0,
         eta: float = 0.5,
         warm_start: bool = False,
+        removal: str = "rise",
+        teacher_C: float = 1.0,
     ) -> None:
         super().__init__(
             n_prototypes, lam, similarity, gamma, degree, coef0, target, box, start,
             tol, max_iter, random_state, standardize, solver, record, eta, warm_start,
+            removal, teacher_C,
         )  # fmt: skip
         self.class_weight = class_weight
 
@@ -199,12 +213,25 @@ class SuperSparseRegressor(SuperSparseEstimator, PrototypeRegressor):
     ----------
     n_prototypes : int or None, default=None
         Cases of the model; None: 10. More fit closer and cost more to store.
-    target : {"labels", "ridge", "lasso"}, default="labels"
+    target : {"labels", "ridge", "lasso", "svr"} or estimator, default="labels"
         What is imitated: the given numbers, or the predictions of a ridge or LASSO
-        regression on the similarities to all rows.
+        regression on the similarities to all rows, or of SVM regression. Or an
+        estimator of your own: a copy of it learns from the rows in your units.
     lam, similarity, gamma, degree, coef0, box, start, tol, max_iter, random_state, \
-            standardize, solver, record, eta, warm_start
+            standardize, solver, record, eta, warm_start, removal
         As of `SuperSparseClassifier`.
+    loss : {"squared", "epsilon-insensitive"}, default="squared"
+        Errors are squared; or errors up to `epsilon` are free and larger ones count by
+        their size, so that few wrong targets matter less. Its kink is rounded over a
+        tenth of the targets' standard deviation. Not with "strings".
+    epsilon : float, default=0.1
+        Free errors of that loss and of the SVM that is imitated, in standard
+        deviations of the targets.
+    teacher_C : float, default=1.0
+        C of the SVM that is imitated; larger makes fewer errors on training rows.
+    teacher_alpha : float or None, default=None
+        Penalty of the ridge or LASSO that is imitated, with targets of variance 1;
+        None: chosen by folds.
 
     Attributes
     ----------
@@ -227,7 +254,85 @@ class SuperSparseRegressor(SuperSparseEstimator, PrototypeRegressor):
     """
 
     problem_params: ClassVar[tuple[str, ...]] = ("similarity", "standardize")
-    targets: ClassVar[tuple[str, ...]] = ("labels", "ridge", "lasso")
+    targets: ClassVar[tuple[str, ...]] = ("labels", "ridge", "lasso", "svr")
+    allowed: ClassVar[Mapping[str, Number | OneOf]] = {
+        **SuperSparseEstimator.allowed,
+        "loss": OneOf(("squared", "epsilon-insensitive")),
+        "epsilon": Number(0.0, 1e12),
+        "teacher_alpha": Number(0.0, 1e12, above=True, optional=True),
+    }
+
+    def __init__(
+        self,
+        n_prototypes: int | None = None,
+        lam: float = 1e-4,
+        similarity: str | Callable[[np.ndarray, np.ndarray], np.ndarray] = "rbf",
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        target: Any = "labels",
+        box: Any = None,
+        start: str = "auto",
+        tol: float = 1e-5,
+        max_iter: int = 200,
+        random_state: Any = 0,
+        standardize: bool = True,
+        solver: str = "lbfgs",
+        record: int = 0,
+        eta: float = 0.5,
+        warm_start: bool = False,
+        removal: str = "rise",
+        loss: str = "squared",
+        epsilon: float = 0.1,
+        teacher_C: float = 1.0,
+        teacher_alpha: float | None = None,
+    ) -> None:
+        super().__init__(
+            n_prototypes, lam, similarity, gamma, degree, coef0, target, box, start,
+            tol, max_iter, random_state, standardize, solver, record, eta, warm_start,
+            removal, teacher_C,
+        )  # fmt: skip
+        self.loss = loss
+        self.epsilon = epsilon
+        self.teacher_alpha = teacher_alpha
+
+    def resolve_defaults(self, problem: SuperSparseRegression) -> dict[str, float]:
+        """Values that None stands for, for these rows.
+
+        Parameters
+        ----------
+        problem : SuperSparseRegression
+            Training rows, made by `problem`.
+
+        Returns
+        -------
+        dict
+            Name -> value.
+        """
+        defaults = super().resolve_defaults(problem)
+        if isinstance(self.target, str) and self.target in ("ridge", "lasso"):
+            similarity = self._similarity(problem.rows)
+            alpha = self._teacher().penalty(problem, similarity)
+            defaults["teacher_alpha"] = alpha
+        return defaults
+
+    def _teacher(self) -> Teacher:
+        """Whose decisions are imitated."""
+        options = self.teacher_alpha, float(self.epsilon)
+        return Teacher(self.target, float(self.teacher_C), *options)
+
+    def _free_errors(self) -> float | None:
+        """Errors that cost nothing; None: errors are squared."""
+        return None if self.loss == "squared" else float(self.epsilon)
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that are out of their range, or do not go together."""
+        super()._check_parameters()
+        if self.loss != "squared" and self._kind in ("strings", "precomputed"):
+            raise SmpcoreError(
+                f"loss={self.loss!r} cannot be combined with similarity="
+                f"{self._kind!r}; use loss='squared'."
+            )
 
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> SuperSparseRegression:
         """Scale the distinct rows and bring their targets to standard units."""

@@ -21,6 +21,7 @@ from smpcore.estimators.supersparse.problem import (
     solve_lbfgs,
 )
 from smpcore.estimators.supersparse.removal import without_dead, without_idle
+from smpcore.estimators.supersparse.selection import fit_columns
 from smpcore.estimators.supersparse.starts import choose_start, resized
 from smpcore.estimators.supersparse.strings import solve_strings
 from smpcore.similarity import SMOOTH
@@ -37,16 +38,19 @@ class Recipe:
     Parameters
     ----------
     n_prototypes : int
-    start : {"auto", "kmeans", "greedy"}
+    start : {"auto", "kmeans", "greedy", "random"}
     solver : {"lbfgs", "paper"}
     eta : float
         Step of the paper's algorithm.
+    removal : {"rise", "coefficient"}
+        Which prototypes a warm start leaves out.
     """
 
     n_prototypes: int
     start: str
     solver: str
     eta: float
+    removal: str = "rise"
 
 
 def fit_rows(
@@ -75,6 +79,8 @@ def fit_rows(
     Z : ndarray of shape (n_prototypes, n_features)
         Where the prototypes started.
     """
+    if objective.similarity.kind == "precomputed":
+        return fit_columns(objective, recipe.n_prototypes, options, state)
     Z, rows = _start(objective, recipe, box, options, random, state), objective.rows
     if rows.constant:
         recorded = ([Z], [0]) if options.record else ()
@@ -103,7 +109,7 @@ def _start(
     """Prototypes to start from, inside the box."""
     m = recipe.n_prototypes
     if state is not None:
-        Z = resized(objective, state.Z, m, random)
+        Z = resized(objective, state.Z, m, random, recipe.removal)
     else:
         Z = choose_start(objective, m, recipe.start, box, options, random)
         if box.radius > 0:

@@ -18,6 +18,10 @@ from smpcore.estimators.supersparse.rows import Rows, standard_rows
 from smpcore.similarity import SIMILARITIES, SMOOTH, Similarity
 from smpcore.solvers import similarity as forms
 from smpcore.solvers import supersparse as solvers
+from smpcore.solvers.coefficients import LEAST_PIVOT, fit_coefficients
+
+#: Errors that cost nothing, where errors are squared: as the kernels want it.
+SQUARED = -1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +48,9 @@ class SuperSparseRegression(RegressionProblem):
     mass: float
 
 
+AnyProblem = SuperSparseProblem | SuperSparseRegression
+
+
 @dataclass(frozen=True, eq=False)
 class SuperSparseState:
     """Where a solver ended: the warm start of the next.
@@ -55,14 +62,14 @@ class SuperSparseState:
 
     Z: np.ndarray
 
-    def fits(self, problem: SuperSparseProblem | SuperSparseRegression) -> bool:
+    def fits(self, problem: AnyProblem) -> bool:
         """Whether it has the features of this problem."""
         return self.Z.shape[1] == problem.rows.cases.shape[1]
 
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """What is minimised: squared errors of sums of similarities, and a ridge.
+    """What is minimised: errors of sums of similarities, and a ridge.
 
     Parameters
     ----------
@@ -70,11 +77,20 @@ class Objective:
     similarity : Similarity
     lam : float
         Ridge on the coefficients.
+    epsilon : float, optional
+        Errors of one output that cost nothing, larger ones by their size; None: errors
+        are squared.
     """
 
     rows: Rows
     similarity: Similarity
     lam: float
+    epsilon: float | None = None
+
+    @property
+    def free(self) -> float:
+        """`epsilon` as the kernels want it."""
+        return SQUARED if self.epsilon is None else float(self.epsilon)
 
     def similarities(self, Z: np.ndarray) -> np.ndarray:
         """Similarity of each row to each prototype, (n_samples, n_prototypes)."""
@@ -82,7 +98,9 @@ class Objective:
 
     def refit(self, S: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
         """Best coefficients for these similarities, as `refit` returns them."""
-        return refit(S, self.rows, self.lam)
+        if self.epsilon is None:
+            return refit(S, self.rows, self.lam)
+        return refit_insensitive(S, self)
 
     def coefficients(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Best coefficients of prototypes, as their solver computes them.
@@ -193,8 +211,8 @@ def solve_lbfgs(
     limits, history = options.for_kernel(Z)
     Z, B, intercept, *rest = solvers.solve_supersparse(
         *kernel_similarity(similarity), rows.X, rows.sizes, rows.Y, rows.weights,
-        float(objective.lam), Z, box.low, box.high, box.radius, first, S, D, W,
-        S.reshape(-1).view(np.int64), *limits, history[-1],
+        float(objective.lam), objective.free, Z, box.low, box.high, box.radius, first,
+        S, D, W, S.reshape(-1).view(np.int64), *limits, history[-1],
     )  # fmt: skip
     places = ()
     if options.record:
@@ -223,12 +241,13 @@ def evaluate(
     Z = np.array(Z, dtype=np.float64, order="C")
     (m, n), c = (len(Z), len(rows.X)), len(rows.Y)
     S, D, W = np.empty((3, m, n))
-    sz, B, b, G = np.empty(m), np.empty((c, m)), np.empty(c), np.empty(Z.shape)
+    sz, B, b, G = np.empty(m), np.zeros((c, m)), np.zeros(c), np.empty(Z.shape)
     R, A = np.empty((c, n)), np.empty((m, m))
     call = kernel_similarity(objective.similarity)
     bits = S.reshape(-1).view(np.int64)
     forms.write_values(*call, rows.X, rows.sizes, Z, sz, S, D, bits)
-    F = solvers.fit_coefficients(S, rows.Y, rows.weights, float(lam), B, b, R, W, A)
+    loss = rows.Y, rows.weights, float(lam), objective.free
+    F = fit_coefficients(S, *loss, B, b, R, W, A)
     forms.pull_back(call[0], rows.X, Z, sz, S, D, W, G)
     return F, G, np.ascontiguousarray(B.T), b
 
@@ -286,6 +305,30 @@ def refit(
     return F, B, middle - means @ B, residuals
 
 
+def refit_insensitive(
+    S: np.ndarray, objective: Objective
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """As `refit`, where errors up to epsilon cost nothing.
+
+    Parameters
+    ----------
+    S : ndarray of shape (n_samples, n_prototypes)
+    objective : Objective
+
+    Returns
+    -------
+    F, B, intercept
+    residuals : ndarray of shape (n_samples, 1)
+        Half the slope of each row's loss, as a squared error's is the residual.
+    """
+    rows, (n, m) = objective.rows, S.shape
+    B, b, R = np.zeros((1, m)), np.zeros(1), np.empty((1, n))
+    loss = rows.Y, rows.weights, float(objective.lam), objective.free
+    S = np.array(S.T, order="C")
+    F = fit_coefficients(S, *loss, B, b, R, np.empty((m, n)), np.empty((m, m)))
+    return F, np.ascontiguousarray(B.T), b, (R / (2.0 * rows.weights)).T
+
+
 def normal_matrix(
     S: np.ndarray, weights: np.ndarray, lam: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -306,6 +349,6 @@ def normal_matrix(
     means = weights @ S
     S_centred = S - means
     A = S_centred.T @ (weights[:, None] * S_centred)
-    floor = solvers.LEAST_PIVOT * np.trace(A) / len(A) + 1e-300
+    floor = LEAST_PIVOT * np.trace(A) / len(A) + 1e-300
     A[np.diag_indices(len(A))] += max(lam, floor)
     return A, means, S_centred

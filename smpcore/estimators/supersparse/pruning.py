@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from smpcore.errors import SmpcoreError
-from smpcore.estimators.supersparse.base import AnyProblem, SuperSparseEstimator
+from smpcore.estimators.supersparse.base import SuperSparseEstimator
+from smpcore.estimators.supersparse.problem import AnyProblem
 from smpcore.estimators.supersparse.removal import removal_increases
 
 #: What a prototype costs: in error rate, or in standard deviations of the target.

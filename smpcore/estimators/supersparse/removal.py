@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from smpcore.estimators.supersparse.problem import Objective, normal_matrix
-from smpcore.estimators.supersparse.rows import Rows
 from smpcore.similarity import SIMILARITIES
+
+#: Ways to leave prototypes out.
+REMOVALS = ("rise", "coefficient")
 
 #: Mean similarity below which a prototype is dead: nothing is like it.
 DEAD = 1e-6
@@ -50,24 +52,36 @@ def without_idle(objective: Objective, Z: np.ndarray) -> np.ndarray:
     return np.delete(Z, costs.argmin(), axis=0)
 
 
-def kept_columns(S: np.ndarray, rows: Rows, lam: float, n_kept: int) -> np.ndarray:
-    """Drop prototypes one by one, each time the one whose loss costs least.
+def kept_columns(
+    objective: Objective, S: np.ndarray, n_kept: int, removal: str = "rise"
+) -> np.ndarray:
+    """Drop prototypes until so many remain.
 
     Parameters
     ----------
+    objective : Objective
     S : ndarray of shape (n_samples, n_prototypes)
-    rows : Rows
-    lam : float
+        Their similarities to the rows.
     n_kept : int
+    removal : {"rise", "coefficient"}
+        One by one, each time the one without which the objective rises least; or the
+        ones with the smallest coefficients, at once: the paper's way.
 
     Returns
     -------
     ndarray of int, shape (n_kept,)
         Columns that remain, ascending.
     """
-    A, _, S_centred = normal_matrix(S, rows.weights, lam)
-    C = S_centred.T @ (rows.weights[:, None] * rows.Y.T)
-    remaining = np.arange(len(A))
+    remaining = np.arange(S.shape[1])
+    if removal == "coefficient":
+        sizes = np.linalg.norm(objective.refit(S)[1], axis=1)
+        return np.sort(np.argsort(-sizes, kind="stable")[:n_kept])
+    if objective.epsilon is not None:
+        while len(remaining) > n_kept:
+            costs = _costs_by_refits(objective, S[:, remaining])
+            remaining = np.delete(remaining, costs.argmin())
+        return remaining
+    A, C = _equations(objective, S)
     while len(remaining) > n_kept:
         costs = column_costs(A[np.ix_(remaining, remaining)], C[remaining])
         remaining = np.delete(remaining, costs.argmin())
@@ -86,10 +100,24 @@ def removal_increases(objective: Objective, Z: np.ndarray) -> np.ndarray:
     -------
     ndarray of shape (n_prototypes,)
     """
-    rows = objective.rows
     S = objective.similarities(Z)
+    if objective.epsilon is not None:
+        return _costs_by_refits(objective, S)
+    return column_costs(*_equations(objective, S))
+
+
+def _equations(objective: Objective, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Matrix and right side of the equations for the coefficients."""
+    rows = objective.rows
     A, _, S_centred = normal_matrix(S, rows.weights, objective.lam)
-    return column_costs(A, S_centred.T @ (rows.weights[:, None] * rows.Y.T))
+    return A, S_centred.T @ (rows.weights[:, None] * rows.Y.T)
+
+
+def _costs_by_refits(objective: Objective, S: np.ndarray) -> np.ndarray:
+    """As `column_costs`, for a loss without equations: by as many fits."""
+    columns = range(S.shape[1])
+    left = [objective.refit(np.delete(S, j, axis=1))[0] for j in columns]
+    return np.array(left) - objective.refit(S)[0]
 
 
 def column_costs(A: np.ndarray, C: np.ndarray) -> np.ndarray:

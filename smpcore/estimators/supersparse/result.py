@@ -12,8 +12,9 @@ from smpcore.estimators.supersparse.problem import (
     SuperSparseRegression,
 )
 from smpcore.estimators.supersparse.rows import off_the_data
+from smpcore.estimators.supersparse.selection import chosen_columns
 from smpcore.model import History
-from smpcore.similarity import SIMILARITIES
+from smpcore.similarity import SIMILARITIES, Similarity
 
 
 def fitted_state(
@@ -48,7 +49,8 @@ def fitted_state(
     similarity, rows = objective.similarity, objective.rows
     B, intercept = coefficients or objective.coefficients(Z)
     same = np.zeros(len(Z), dtype=np.int64)
-    merged = equal_groups(Z, rows.spread, "euclidean", same)
+    by_column = similarity.kind == "precomputed"
+    merged = equal_groups(Z, 1.0 if by_column else rows.spread, "euclidean", same)
     counts = np.bincount(merged)
     anchors = np.zeros((len(counts), problem.n_features))
     votes = np.zeros((len(counts), len(rows.Y)))
@@ -61,7 +63,7 @@ def fitted_state(
         anchors / counts[:, None],
         votes,
         history,
-        similarity=similarity,
+        similarity=Similarity() if by_column else similarity,
         pooling="sum",
         intercept=intercept,
         counts=counts,
@@ -82,6 +84,9 @@ def fitted_state(
         assignment=similarity.values(problem.X, Z).argmax(axis=1),
         n_asked=len(Z),
         merged=merged,
+        anchor_rows=chosen_columns(model.anchors) % len(problem.X)
+        if by_column
+        else None,
         start=start,
         off_data=off_data,
         measures=measures,

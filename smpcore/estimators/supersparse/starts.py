@@ -153,9 +153,10 @@ def choose_start(
     ----------
     objective : Objective
     n_prototypes : int
-    start : {"auto", "kmeans", "greedy"}
+    start : {"auto", "kmeans", "greedy", "random"}
         "auto" is k-means; for small problems also the greedy and five random starts,
-        of which the one that is best after a few steps remains.
+        of which the one that is best after a few steps remains. "random" are rows, as
+        the paper draws them.
     box : Box
     options : SolverOptions
     random : RandomState
@@ -184,6 +185,9 @@ def _ways(
     """The starts to try, which may hold too few or equal rows."""
     if start == "greedy" or objective.similarity.kind == "strings":
         yield greedy_start(objective, n, random)
+        return
+    if start == "random":
+        yield draw_rows(objective.rows, n, random)
         return
     yield cluster_start(objective.rows, n, random)
     if (
@@ -233,10 +237,11 @@ def resized(
     Z: np.ndarray,
     n_prototypes: int,
     random: np.random.RandomState,
+    removal: str = "rise",
 ) -> np.ndarray:
     """Make a warm start of another number of prototypes out of solved ones.
 
-    Dead ones go first, then the cheapest; missing ones are chosen greedily.
+    Dead ones go first, then those of `kept_columns`; missing ones are chosen greedily.
 
     Parameters
     ----------
@@ -244,6 +249,7 @@ def resized(
     Z : ndarray of shape (any number, n_features)
     n_prototypes : int
     random : RandomState
+    removal : {"rise", "coefficient"}
 
     Returns
     -------
@@ -252,5 +258,5 @@ def resized(
     Z = without_dead(objective, Z)
     if len(Z) > n_prototypes:
         S = objective.similarities(Z)
-        Z = Z[kept_columns(S, objective.rows, objective.lam, n_prototypes)]
+        Z = Z[kept_columns(objective, S, n_prototypes, removal)]
     return separated(objective, Z, n_prototypes, random)

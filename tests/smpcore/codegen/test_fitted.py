@@ -14,6 +14,7 @@ from smpcore import (
     split,
 )
 from smpcore.codegen import agreement, emit_python
+from smpcore.methods import refusals
 from tests.bench.export import (
     PLAIN,
     fitted,
@@ -25,7 +26,12 @@ from tests.bench.export import (
 )
 from tests.smpcore.codegen.toolchain import answers_in_c
 
-CLASSIFICATION = [d.key for d in list_datasets() if d.task == "classification"]
+#: Data that every method learns: features, and not similarities or texts.
+CLASSIFICATION = [
+    info.key
+    for info in list_datasets()
+    if info.task == "classification" and not refusals(load_dataset(info.key))
+]
 
 
 #: Methods whose models have a code: other tests, as rounding proves less of them.

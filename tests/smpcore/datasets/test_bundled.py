@@ -10,6 +10,7 @@ from smpcore.datasets import (
     load_dataset,
     prepare,
     split,
+    text_features,
 )
 from smpcore.errors import DatasetError, SmpcoreError
 
@@ -36,7 +37,10 @@ def test_every_set_loads_splits_and_prepares(key):
     check_fit(data, division)
     X = prepare(data, division.train).transform(data.frame)
     assert X.shape[0] == data.n_samples
-    assert np.prod(data.sample_shape) == X.shape[1]
+    # Of matrices the similarities to the training rows only.
+    share = len(division.train) / data.n_samples if data.matrices else 1
+    width = X.shape[1] if not text_features(data) else 1  # a feature for each letter
+    assert np.prod(data.sample_shape) * share == width
     assert np.isfinite(X).all()
     assert load_dataset(key).digest == data.digest
 
@@ -48,11 +52,14 @@ def test_every_end_of_every_parameter(key, name, end):
     }
     data = load_dataset(key, **{**params, name: end})
     assert data.n_samples == ({**params, name: end})["n_samples"]
-    assert np.isfinite(data.frame.drop(columns=data.target).to_numpy()).all()
+    X = prepare(data, np.arange(data.n_samples)).transform(data.frame)
+    assert np.isfinite(X).all()
     if data.task == "regression":
         assert np.isfinite(data.y).all() and np.ptp(data.y) > 0
         return
-    assert len(data.classes) == {**params, name: end}.get("n_classes", 2)
+    assert len(data.classes) == {**params, name: end}.get(
+        "n_classes", 3 if data.matrices else 2
+    )
     assert np.bincount(data.y_encoded).min() >= 2
 
 

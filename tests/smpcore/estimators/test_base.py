@@ -6,7 +6,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from smpcore import METHODS, SMPClassifier, SmpcoreError
-from smpcore.estimators.checks import class_weights, sample_weights
+from smpcore.estimators.checks import Number, class_values, sample_weights
 from smpcore.estimators.scaling import scaled_copy
 
 X, Y = load_iris(return_X_y=True)
@@ -24,7 +24,7 @@ BAD_PARAMETERS = {
     "tol": (0, -1e-3, 2.0, np.nan),
     "max_iter": (0, -5, 1.5),
     "record": (-1, 0.5),
-    "loss": ("hinge", None, 3),
+    "loss": ("squared", None, 3),
     "start": ("random", "<script>"),
     "solver": ("cp", ""),
     "bias": ("yes", 1, None),
@@ -91,12 +91,18 @@ def test_bad_class_weights(weight, words):
         fit(class_weight=weight)
 
 
-def test_class_weights():
-    classes, totals = np.array(["a", "b"]), np.array([0.8, 0.2])
-    np.testing.assert_array_equal(class_weights(None, classes, totals), [1, 1])
-    balanced = class_weights("balanced", classes, totals) * totals
-    np.testing.assert_allclose(balanced, balanced[0])
-    np.testing.assert_array_equal(class_weights({"b": 7}, classes, totals), [1, 7])
+def test_numbers_of_classes():
+    classes, shares = np.array(["a", "b"]), np.array([0.8, 0.2])
+
+    def numbers(given, **options):
+        return class_values("weights", given, classes, shares, **options).tolist()
+
+    assert numbers(None) == [1, 1] and numbers("balanced") == [0.8, 0.2]
+    assert numbers({"b": 7}) == [1, 7] and numbers({"b": 7}, usual=3) == [3, 7]
+    with pytest.raises(SmpcoreError, match="None, 'balanced' or a dict"):
+        numbers([1, 2])
+    with pytest.raises(SmpcoreError, match=r"weights\['b'\]=0.5 should be a whole"):
+        numbers({"b": 0.5}, allowed=Number(1, integer=True))
 
 
 def test_sample_weights_sum_to_one():

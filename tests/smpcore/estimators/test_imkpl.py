@@ -161,6 +161,19 @@ def test_model_is_made_of_real_cases():
     assert np.isnan(fitted.gap_) and np.isnan(fitted.history_.gap).all()
 
 
+def test_codes_may_have_fewer_entries_than_prototypes_have_cases():
+    X, y = WINE
+    usual = IMKPLClassifier(n_prototypes=4, kappa=2.0).fit(X, y)
+    assert usual.automatic_["row_code_size"] == 10
+    assert (usual.model_.activations(X) > 0).sum(axis=1).max() > 1
+    single = IMKPLClassifier(n_prototypes=4, kappa=2.0, row_code_size=1).fit(X, y)
+    assert single.model_.code_size == 1 and "row_code_size" not in single.automatic_
+    assert ((single.model_.activations(X) > 0).sum(axis=1) == 1).all()
+    assert (single.model_.mixing > 0).sum(axis=0).max() > 1
+    # Codes of training are as short: a row is of one prototype, so of one class.
+    assert single.dr_ > usual.dr_
+
+
 def test_measures_by_their_definitions():
     X, y = WINE
     fitted = IMKPLClassifier(lam=0.0, tau=0.0).fit(X, y)
@@ -255,6 +268,7 @@ def test_a_problem_depends_on_the_parameters_it_names():
     named = IMKPLClassifier.problem_params
     others = {"lam": 1.0, "mu": 1.0, "tau": 3.0, "kappa": 1.0, "tol": 0.1}
     others |= {"max_iter": 3, "solver": "paper", "record": 2, "warm_start": True}
+    others |= {"row_code_size": 2, "kernel_weights": "lp"}
     assert set(named) | set(others) == set(IMKPLClassifier().get_params())
     first = IMKPLClassifier().problem(*IRIS)
     second = IMKPLClassifier(**others).problem(*IRIS)
@@ -307,6 +321,8 @@ def test_recorded_states_are_those_of_a_shorter_fit():
         ({"n_channels": 0}, "n_channels=0 should be"),
         ({"code_size": 0}, "code_size=0 should be a whole number of at least 1"),
         ({"n_prototypes": 0}, "n_prototypes=0 should be"),
+        ({"row_code_size": 0}, "row_code_size=0 should be a whole number"),
+        ({"kernel_weights": "all"}, "kernel_weights='all' should be one of"),
         ({"n_neighbors": 2.5}, "n_neighbors=2.5 should be a whole number"),
         ({"lam": -1}, "lam=-1 should be"),
         ({"kappa": -0.1}, "kappa=-0.1 should be"),

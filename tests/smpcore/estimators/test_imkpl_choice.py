@@ -43,6 +43,10 @@ def test_noise_is_left_out():
     assert not fitted.kernel_weights_[13:].any()
 
 
+def _limit(fitted):
+    return {"row_code_size": float(fitted.code_size)}
+
+
 def test_the_choice_and_its_reason_are_said_and_depend_on_the_rows_only():
     X, y = WINE
     chosen = IMKPLClassifier().fit(X, y)
@@ -53,16 +57,16 @@ def test_the_choice_and_its_reason_are_said_and_depend_on_the_rows_only():
     assert why.startswith("chosen on 5 folds of 178 training rows: ")
     assert len(chosen.model_.votes) == 3 * chosen.n_prototypes_
     both = {"kappa": chosen.kappa_, "n_prototypes": chosen.n_prototypes_}
-    assert chosen.automatic_ == both
+    assert chosen.automatic_ == both | _limit(chosen)
     assert reason.startswith("chosen on 5 folds of 178 training rows: ")
     other = IMKPLClassifier(tau=1.0, n_prototypes=3, code_size=5).fit(X, y)
     assert other.kappa_ == chosen.kappa_ and other.n_prototypes_ == 3
-    assert other.automatic_ == {"kappa": chosen.kappa_}
+    assert other.automatic_ == {"kappa": chosen.kappa_} | _limit(other)
     given = IMKPLClassifier(kappa=chosen.kappa_).fit(X, y)
-    assert given.automatic_ == {"n_prototypes": chosen.n_prototypes_}
+    assert given.automatic_ == {"n_prototypes": chosen.n_prototypes_} | _limit(given)
     given = IMKPLClassifier(**both).fit(X, y)
     np.testing.assert_array_equal(given.kernel_weights_, chosen.kernel_weights_)
-    assert given.automatic_ == {} and "κ" not in given.measures_
+    assert given.automatic_ == _limit(given) and "κ" not in given.measures_
 
 
 def test_rows_too_few_for_folds_and_a_stopped_fit_weigh_nearly_alike():
@@ -92,7 +96,7 @@ def test_a_warm_start_keeps_the_choices_of_its_start():
 def test_one_kernel_has_no_evenness():
     fitted = IMKPLClassifier(kernels="rbf").fit(*WINE)
     assert fitted.kappa_ == np.inf and "κ" not in fitted.measures_
-    assert fitted.automatic_ == {"n_prototypes": fitted.n_prototypes_}
+    assert fitted.automatic_ == {"n_prototypes": fitted.n_prototypes_} | _limit(fitted)
     reason = fitted.measures_["Prototypes per class"][1]
     assert reason.startswith("chosen on 5 folds of 178 training rows: ")
 

@@ -4,11 +4,14 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 from sklearn.datasets import load_iris, load_wine
 
 from smpcore import PrototypeModel, SmpcoreError
 from smpcore.estimators.imkpl import IMKPLClassifier
-from smpcore.estimators.imkpl.alternation import ridge_weights
+from smpcore.estimators.imkpl.alternation import Alternation, ridge_weights
+from smpcore.estimators.imkpl.problem import IMKPLParameters
+from smpcore.papers.imkpl.printed import terms_of
 from tests.smpcore.solvers.test_nqp import slow_nqp
 
 IRIS = load_iris(return_X_y=True)
@@ -31,6 +34,28 @@ def test_kappa_goes_from_one_kernel_to_all_alike():
     np.testing.assert_array_equal(weights, 1 / 13)
     nearly = IMKPLClassifier(kappa=1e6).fit(*WINE).kernel_weights_
     np.testing.assert_allclose(nearly, 1 / 13, atol=3e-7)
+
+
+def test_the_papers_linear_program_and_iskpl_by_name():
+    problem = IMKPLClassifier(n_prototypes=3).problem(*WINE)
+    parameters = IMKPLParameters(0.2, 0.3, 0.1, 0.0, 10, True)
+    alternation = Alternation(problem, parameters, np.zeros(1, dtype=np.int64))
+    alternation.update_prototypes()
+    H = alternation.U.T @ alternation.codes
+    alternation.update_kernels()
+    # The costs (11), written out for the algorithm as printed, and their program (10).
+    costs = terms_of(IMKPLClassifier(mu=0.3, tau=0.1), problem).costs(
+        [problem.kernels.mixed(one) for one in np.eye(13)], H
+    )
+    corner = linprog(costs, A_eq=np.ones((1, 13)), b_eq=[1.0]).x
+    np.testing.assert_allclose(alternation.beta, corner, atol=1e-12)
+    for name, kappa, n_kept in (("lp", 0.0, 1), ("even", np.inf, 13)):
+        named = IMKPLClassifier(n_prototypes=3, kernel_weights=name).fit(*WINE)
+        plain = IMKPLClassifier(n_prototypes=3, kappa=kappa).fit(*WINE)
+        assert named.kappa_ == kappa and "kappa" not in named.automatic_
+        assert np.count_nonzero(named.kernel_weights_) == n_kept
+        np.testing.assert_array_equal(named.kernel_weights_, plain.kernel_weights_)
+        np.testing.assert_array_equal(named.model_.mixing, plain.model_.mixing)
 
 
 def test_equal_features_have_equal_weights():

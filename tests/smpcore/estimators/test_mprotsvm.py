@@ -17,7 +17,7 @@ from smpcore.estimators.mprotsvm.descent import Descent
 from smpcore.estimators.mprotsvm.monitor import Certificate, Monitor
 from smpcore.estimators.mprotsvm.starts import split_state
 from smpcore.estimators.problem import SolverOptions
-from tests.smpcore.solvers.mprotsvm_oracle import judge_slowly
+from tests.smpcore.solvers.mprotsvm_oracle import judge_slowly, svc_parameters
 
 IRIS = load_iris(return_X_y=True)
 WINE = load_wine(return_X_y=True)
@@ -29,10 +29,16 @@ VARIANTS = [
     MultiPrototypeSVC(kernel="rbf", class_weight="balanced"),
     MultiPrototypeSVC(kernel="poly", degree=2, solver="pairwise"),
     MultiPrototypeSVC(start="kmeans", temperature=0.0, standardize=False),
+    MultiPrototypeSVC(kernel="precomputed", standardize=False),
 ]
 
 
 def reasons(estimator):
+    if estimator.kernel == "precomputed":
+        why = "the check gives rows of features, or values less a mean: no similarities"
+        checks = ("positive_only_tag_during_fit", "estimators_nan_inf")
+        names = (*checks, "decision_proba_consistency")
+        return {f"check_{name}": why for name in names}
     if estimator.solver != "pairwise":
         return {}
     return {
@@ -81,6 +87,7 @@ SETTINGS = {
     "rbf": {"kernel": "rbf", "C": 1.0},
     "poly": {"kernel": "poly", "degree": 2},
     "pairwise": {"solver": "pairwise"},
+    "zero": {"restore": "zero", "temperature": 0.0},
     "balanced": {"class_weight": "balanced"},
 }
 
@@ -256,7 +263,7 @@ def test_a_problem_depends_on_the_parameters_it_names():
     named = set(MultiPrototypeSVC.problem_params)
     others = {"C": 2.0, "temperature": 0.0, "cooling": 0.5, "tol": 0.1}
     others |= {"max_iter": 3, "solver": "pairwise", "record": 2, "n_init": 2}
-    others |= {"warm_start": True}
+    others |= {"warm_start": True, "restore": "zero"}
     assert named | set(others) == set(MultiPrototypeSVC().get_params())
     first = MultiPrototypeSVC().problem(*IRIS)
     second = MultiPrototypeSVC(**others).problem(*IRIS)
@@ -339,6 +346,7 @@ REFUSED = {
     "tol=0 should": {"tol": 0},
     "max_iter=0 should": {"max_iter": 0},
     "solver='smo' should be one of": {"solver": "smo"},
+    "restore='keep' should be one of": {"restore": "keep"},
     "poly.* values as large as .* lower degree": {
         "kernel": "poly", "degree": 20, "gamma": 100.0,
     },
@@ -407,7 +415,8 @@ def test_what_is_kept_gets_better_until_no_move_pays(kernel):
     X, y = load_wine(return_X_y=True)
     estimator = MultiPrototypeSVC(3, C=1.0, kernel=kernel)
     problem = estimator.problem(X, y)
-    descent = Descent(problem, 1.0, 1e-3, False, None, np.zeros(1, dtype=np.int64))
+    parameters = svc_parameters(1.0)
+    descent = Descent(problem, parameters, 1e-3, None, np.zeros(1, dtype=np.int64))
     seen = []
     monitor = Monitor(SolverOptions(), (0.0, 1.0))
     monitor.add = lambda look, sweeps, scores: seen.append(look)
@@ -417,7 +426,7 @@ def test_what_is_kept_gets_better_until_no_move_pays(kernel):
     certified = [s.free for s in seen if s.gap <= 1e-3 * s.objective]
     assert look.free == min(certified)
     assert look.free <= (1 + 1e-3) * min(s.free for s in seen)
-    again = Descent(problem, 1.0, 1e-3, False, state, np.zeros(1, dtype=np.int64))
+    again = Descent(problem, parameters, 1e-3, state, np.zeros(1, dtype=np.int64))
     there = again.certify()
     assert there.objective == pytest.approx(look.objective, rel=1e-9)
     stays = np.array_equal(best_assignment(again), state.assignment)

@@ -230,13 +230,19 @@ def test_a_warm_start_is_sooner_done():
     ("estimator", "data", "others"),
     [
         (SuperSparseClassifier, IRIS, {"target": "teacher"}),
-        (SuperSparseRegressor, DIABETES, {"target": "ridge"}),
+        (
+            SuperSparseRegressor,
+            DIABETES,
+            {"target": "ridge", "teacher_alpha": 1.0}
+            | {"loss": "epsilon-insensitive", "epsilon": 0.5},
+        ),
     ],
 )
 def test_a_problem_depends_on_the_parameters_it_names(estimator, data, others):
     others |= {"n_prototypes": 3, "lam": 1.0, "gamma": 2.0, "degree": 2, "coef0": 0.5}
     others |= {"box": (-1, 1), "start": "greedy", "tol": 0.1, "max_iter": 3, "eta": 1.0}
     others |= {"random_state": 7, "solver": "paper", "record": 2, "warm_start": True}
+    others |= {"removal": "coefficient", "teacher_C": 2.0}
     assert set(estimator.problem_params) | set(others) == set(estimator().get_params())
     first, second = estimator().problem(*data), estimator(**others).problem(*data)
     for name, value in vars(first).items():
@@ -324,7 +330,8 @@ BAD = [
     ({"coef0": -1.0}, "coef0=-1.0 should be a number"),
     ({"similarity": "gaussian"}, "similarity='gaussian' should be one of 'rbf'"),
     ({"target": "ridge"}, "target='ridge' should be one of 'labels', 'teacher'"),
-    ({"start": "random"}, "start='random' should be one of"),
+    ({"start": "first"}, "start='first' should be one of"),
+    ({"removal": "last"}, "removal='last' should be one of 'rise', 'coefficient'"),
     ({"solver": "newton"}, "solver='newton' should be one of"),
     ({"tol": 0.0}, "tol=0.0 should be a number above 0"),
     ({"max_iter": 0}, "max_iter=0 should be a whole number"),

@@ -5,23 +5,21 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
+from scipy.special import huber
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.svm import SVC
 
 from smpcore import SmpcoreError
+from smpcore.baselines.selected import WAYS, fewer_vectors, select_rows
 from smpcore.estimators import fit_smallest, prune_path, removal_costs
 from smpcore.estimators.supersparse import SuperSparseClassifier, SuperSparseRegressor
-from smpcore.estimators.supersparse.problem import refit
+from smpcore.estimators.supersparse.problem import Objective, refit
 from smpcore.estimators.supersparse.pruning import choose_size
 from smpcore.estimators.supersparse.removal import kept_columns
-from tests.bench.supersparse_baselines import (
-    WAYS,
-    fewer_vectors,
-    fit_fewer_vectors,
-    fit_selected,
-    select_rows,
-)
+from smpcore.similarity import Similarity
+from smpcore.solvers.coefficients import WIDTH
+from tests.bench.supersparse_baselines import fit_fewer_vectors, fit_selected
 
 IRIS = load_iris(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)
@@ -46,12 +44,47 @@ def test_the_cheapest_is_dropped_first_and_it_need_not_have_the_smallest_weight(
     S = rng.normal(size=(len(rows.cases), 4)) * [1.0, 0.01, 1.0, 1.0]
     S[:, 1] += 0.01 * rows.Y[0]
     S[:, 3] = S[:, 2] + 1e-3 * rng.normal(size=len(S))
-    kept = kept_columns(S, rows, lam, 3)
+    objective = Objective(rows, Similarity("rbf"), lam)
+    kept = kept_columns(objective, S, 3)
     after = [refit(np.delete(S, j, axis=1), rows, lam)[0] for j in range(4)]
     assert set(range(4)) - set(kept.tolist()) == {int(np.argmin(after))}
     _, B, _, _ = refit(S, rows, lam)
-    assert np.abs(B[:, 0]).argmin() != np.argmin(after)
-    assert kept_columns(S, rows, lam, 1).shape == (1,)
+    sizes = np.abs(B[:, 0])
+    assert sizes.argmin() != np.argmin(after)
+    assert kept_columns(objective, S, 1).shape == (1,)
+    by_size = kept_columns(objective, S, 2, "coefficient")
+    assert by_size.tolist() == sorted(np.argsort(-sizes)[:2].tolist())
+
+
+def test_a_path_leaves_out_the_smallest_coefficients_where_it_is_asked_to():
+    X, y = CANCER
+    for removal, costs in (
+        ("rise", removal_costs),
+        ("coefficient", lambda fitted, _: np.abs(fitted.dual_coef_[:, 0])),
+    ):
+        estimator = SuperSparseClassifier(lam=1e-3, removal=removal)
+        problem = estimator.problem(X, y)
+        six, five = prune_path(estimator, problem, [6, 5])
+        out = costs(six, problem).argmin()
+        np.testing.assert_array_equal(five.start_, np.delete(six.state_.Z, out, axis=0))
+
+
+def test_removal_costs_of_free_errors_are_exact():
+    estimator = SuperSparseRegressor(5, lam=1e-3, loss="epsilon-insensitive")
+    problem = estimator.problem(*DIABETES)
+    fitted = estimator.solve(problem)
+    objective = fitted.objective(problem)
+    costs = removal_costs(fitted, problem)
+    for j, cost in enumerate(costs):
+        left = objective.coefficients(np.delete(fitted.state_.Z, j, axis=0))
+        S = objective.similarities(np.delete(fitted.state_.Z, j, axis=0))
+        errors = np.abs(S @ left[0][:, 0] + left[1] - problem.rows.Y[0])
+        loss = WIDTH * huber(1.0, np.maximum(errors - 0.1, 0.0) / WIDTH)
+        F = problem.rows.weights @ loss + 1e-3 * (left[0] ** 2).sum()
+        assert F - fitted.objective_ == pytest.approx(cost, rel=1e-6)
+    S = objective.similarities(fitted.state_.Z)
+    kept = kept_columns(objective, S, 4)
+    assert set(range(5)) - set(kept.tolist()) == {int(costs.argmin())}
 
 
 def test_a_path_falls_from_fit_to_fit():

@@ -86,13 +86,14 @@ def test_a_journal_goes_on_where_it_was_cut(found, tmp_path):
     beside = _journaled(path, found)
     path.unlink()
     whole = beside.read_bytes()
-    within = whole.index(b"\n", len(whole) // 2) - 9  # of a line: its end is no cut
-    for length in (0, 10, within, len(whole) - 1, len(whole)):
+    drawn = np.random.default_rng(0).integers(1, len(whole), 50).tolist()
+    for length in (0, 10, *drawn, len(whole) - 1, len(whole)):
         beside.write_bytes(whole[:length])
         with Journal(path, subject) as again:
             n = whole[:length].count(b"\n") - 1
             assert len(again.rows) == max(0, n)
-            assert bool(again.notices) == (length not in (0, len(whole)))
+            at_an_end = not length or whole[length - 1 : length] == b"\n"
+            assert bool(again.notices) != at_an_end
             for row in rows:
                 again.add(row)
             assert len(again.rows) == len(rows)
@@ -312,6 +313,31 @@ def test_a_killed_run_does_only_what_is_missing(tmp_path):
     pd.testing.assert_frame_equal(table, expected, check_dtype=False, check_exact=True)
     third = _batch(out, *options, data="breast_cancer")
     assert "0 new fits" in third.stdout
+
+
+@pytest.mark.exhaustive
+@pytest.mark.timeout(1800)
+def test_a_run_that_is_killed_fifty_times_ends_as_one_that_is_not(tmp_path):
+    out, seconds = tmp_path / "r.parquet", np.random.default_rng(0).uniform(0, 2, 50)
+    options = "--methods", "smp,smallk,supersparse", "--points", "30"
+    own = "--data", "breast_cancer", "--out", str(out), "--folds", "3", *options
+    # The result file is written after every fit: a death may come in between.
+    always = "import smpcore.evaluation.__main__ as m; m.WRITE = 0.0; m.main()"
+    command = [sys.executable, "-c", always, *own]
+    for pause in seconds:
+        run = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE)
+        for line in run.stderr:  # what it says first comes before its first fit
+            if b"breast_cancer" in line or b"Breast" in line:
+                break
+        time.sleep(pause)
+        run.kill()
+        run.communicate()
+        assert run.returncode in (-signal.SIGKILL, 0)
+    assert _batch(out, *options, data="breast_cancer").returncode == 0
+    whole = tmp_path / "whole.parquet"
+    assert _batch(whole, *options, data="breast_cancer").returncode == 0
+    tables = [_content(path)[1].drop(columns="seconds") for path in (out, whole)]
+    pd.testing.assert_frame_equal(*tables, check_exact=True)
 
 
 @pytest.mark.slow

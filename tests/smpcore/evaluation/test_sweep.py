@@ -46,6 +46,18 @@ def _wine():
     return dataset, rows, [fold for fold in folds(dataset, rows) if fold.repeat == 0]
 
 
+def test_a_parameter_that_means_nothing_is_not_walked():
+    dataset, rows, _ = _wine()
+    for values, n_points in (
+        ({"kernel_weights": "ridge"}, 4),
+        ({"kernel_weights": "lp"}, 1),
+        ({"kernel_weights": "even"}, 1),
+        ({"kernels": "rbf"}, 1),
+    ):
+        path = method_path("imkpl", dataset, rows, values, n_points=4)
+        assert len(path.grid) == n_points
+
+
 @pytest.mark.parametrize("key", METHODS)
 def test_a_sweep_is_the_serial_chain_exactly(key):
     dataset, rows, drawn = _wine()

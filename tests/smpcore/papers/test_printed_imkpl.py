@@ -10,7 +10,14 @@ from sklearn.datasets import load_iris, load_wine
 from smpcore import IMKPLClassifier
 from smpcore.estimators.imkpl.alternation import Alternation
 from smpcore.estimators.imkpl.problem import IMKPLParameters, neighbour_pairs
-from smpcore.papers.imkpl import Terms, algorithm_1, printed_imkpl, pursuit, terms_of
+from smpcore.papers.imkpl.printed import (
+    Terms,
+    algorithm_1,
+    other_objective,
+    printed_imkpl,
+    pursuit,
+    terms_of,
+)
 
 LABELS = np.array([0, 0, 0, 1, 1, 1])
 SAME = (LABELS[:, None] == LABELS).astype(float)
@@ -50,7 +57,7 @@ def test_an_iteration_by_hand(six):
     H, root = prototypes[2].T @ prototypes[3], np.sqrt(2)
     first = 6 - 17 / 2 / root + 113 / 64
     second = 6 - 9 / 2 / root + 113 / 64 + 0.5 * 2 / root + 0.25 * 12
-    costs = [terms.costs(kernel, H) for kernel in terms.kernels]
+    costs = terms.costs(terms.kernels, H)
     np.testing.assert_allclose(costs, [first, second])
     # (10): the corner of the cheaper kernel
     np.testing.assert_allclose(weights[4], [1, 0], atol=1e-12)
@@ -85,7 +92,7 @@ def test_costs_are_the_printed_sums(six):
     first, second, weights = terms.near
     pairs = zip(first, second, weights, strict=True)
     ls = sum(2 - 2 * K[i, s] if weight < 0 else K[i, s] for i, s, weight in pairs)
-    assert terms.costs(K, H) == pytest.approx(rec + 0.5 * dis + 0.25 * ls)
+    assert terms.costs([K], H) == pytest.approx([rec + 0.5 * dis + 0.25 * ls])
 
 
 def test_pursuit_by_hand():
@@ -191,6 +198,12 @@ def test_a_state_is_a_model_and_keeps_the_rows_in_their_order():
     assert (votes[step.assignment].argmax(axis=1) == y).mean() > 0.7
     scores = step.model.scores(X)[problem.order]
     np.testing.assert_allclose(scores, codes @ votes, atol=1e-9)
+
+
+def test_only_the_ridge_on_weights_is_not_in_the_paper():
+    assert "no term for even weights" in other_objective(IMKPLClassifier())
+    for same in ({"kernel_weights": "lp"}, {"kappa": np.inf}):
+        assert other_objective(IMKPLClassifier(**same)) == ""
 
 
 def test_it_is_deterministic():

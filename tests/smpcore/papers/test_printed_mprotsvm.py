@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_iris, make_moons
 
 from smpcore import MultiPrototypeSVC, SmpcoreError
-from smpcore.papers.mprotsvm import (
+from smpcore.papers.mprotsvm.printed import (
     Dual,
     draw_assignment,
     dual_of,

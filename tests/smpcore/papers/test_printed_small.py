@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from smpcore import SMaLLClassifier, SmpcoreError
-from smpcore.papers.small import (
+from smpcore.papers.small.printed import (
     best_shares,
     largest_shares,
     printed_small,
@@ -170,7 +170,9 @@ def test_fixed_steps_diverge_for_a_small_lambda(flowers):
 
 
 def test_either_class_may_be_the_positive_one():
-    swapped = SMaLLClassifier(1, 1, 0.5, False, standardize=False, positive_class=0)
+    swapped = SMaLLClassifier(
+        1, 1, 0.5, bias=False, standardize=False, positive_class=0
+    )
     problem = swapped.problem(ROWS, LABELS)
     last = printed_small(swapped, problem, n_steps=2)[2]
     assert last.model.prototype_labels.tolist() == [0, 1]

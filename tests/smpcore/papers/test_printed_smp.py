@@ -7,16 +7,18 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from smpcore import SMPClassifier
-from smpcore.papers.smp import (
+from smpcore import SMPClassifier, SmpcoreError
+from smpcore.papers.smp.printed import (
     algorithm_1,
     algorithm_2,
     cluster_centres,
     difference_matrix,
     loss_and_gradient,
     objective,
+    printed_norm,
     printed_smp,
     project_rows,
+    safe_steps,
     step_lengths,
 )
 
@@ -97,7 +99,7 @@ def test_the_max_loss_looks_at_one_rival(six):
 
 def test_the_gradient_is_that_of_the_loss(six):
     W = np.random.RandomState(0).normal(size=(4, 2))
-    for loss in ("smooth", "max"):
+    for loss in ("smooth", "max", "hinge"):
         slope = loss_and_gradient(six[1], W, loss)[1]
         for at in np.ndindex(W.shape):
             step = np.zeros_like(W)
@@ -111,7 +113,10 @@ def test_the_gradient_is_that_of_the_loss(six):
 def test_algorithm_2_is_algorithm_1_with_stacked_rows(six):
     """Equation (10): K = lambda B x I, of prototypes row after row."""
     estimator, problem = six
-    B, steps = difference_matrix(problem), step_lengths(problem, estimator.lam)
+    B, steps = (
+        difference_matrix(problem),
+        step_lengths(problem, estimator.lam, "printed"),
+    )
     run = algorithm_1(
         lambda w: loss_and_gradient(problem, w.reshape(4, 2), "smooth")[1].ravel(),
         lambda w, tau: np.sign(w) * np.maximum(abs(w) - tau / 8, 0) / (1 + tau),
@@ -163,3 +168,39 @@ def test_the_papers_start_is_the_cluster_centres(six):
     np.testing.assert_allclose(W, [[2, 0], [0, 2], [-2, 0], [0, -2]])
     step = printed_smp(*six, n_steps=0, start=W)[0]
     np.testing.assert_array_equal(step.arrays["W"], W)
+
+
+def test_the_hinge_looks_at_one_rival_within_the_margin(six):
+    # max(0, 1 + 0) at W = 0, and each row pulls at its first rival with 1/6.
+    f, slope = loss_and_gradient(six[1], np.zeros((4, 2)), "hinge")
+    assert f == pytest.approx(1)
+    expected = np.array([[-6, -2], [0, -4], [6, 4], [0, 2]]) / 6
+    np.testing.assert_allclose(slope, expected)
+    far = 10 * cluster_centres(six[1])
+    f, slope = loss_and_gradient(six[1], far, "hinge")
+    assert f == 0 and not slope.any()
+
+
+def test_step_lengths_are_a_choice():
+    X, y = load_iris(return_X_y=True)
+    estimator = SMPClassifier(lam=0.05, class_prototypes={1: 3}, class_lam={2: 4.0})
+    problem = estimator.problem(X, y)
+    W = np.linalg.svd(difference_matrix(problem), compute_uv=False)
+    # Proposition 2; 4 sqrt(2) of class 2 is more than sqrt(3) of class 1
+    assert W[0] == pytest.approx(printed_norm(problem)) == pytest.approx(4 * 2**0.5)
+    estimator.tol = 1e-8
+    best = estimator.solve(problem).objective_
+
+    def end(steps):
+        found = printed_smp(estimator, problem, 300, steps=steps)[-1].objective
+        return found / best - 1
+
+    tight = step_lengths(problem, 0.05, "tight")
+    for steps in ("printed", "tight"):
+        assert safe_steps(problem, 0.05, step_lengths(problem, 0.05, steps))
+    assert not safe_steps(problem, 0.05, (3 * tight[0], tight[1]))
+    # measured: .66 and 2e-3 after 300 steps
+    assert end("printed") > 0.1 > 0.01 > end("tight") == end(tight) > -1e-8
+    for wrong in ("longest", (1.0,), (0.1, -1.0)):
+        with pytest.raises(SmpcoreError, match="should be"):
+            end(wrong)

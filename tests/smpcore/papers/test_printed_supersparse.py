@@ -9,7 +9,12 @@ from sklearn.datasets import load_diabetes, load_iris, make_moons
 from smpcore import SmpcoreError, SuperSparseClassifier, SuperSparseRegressor
 from smpcore.estimators.supersparse import encode_strings
 from smpcore.estimators.supersparse.problem import SuperSparseState
-from smpcore.papers.supersparse import Ridge, algorithm_1, printed_supersparse, slopes
+from smpcore.papers.supersparse.printed import (
+    Ridge,
+    algorithm_1,
+    printed_supersparse,
+    slopes,
+)
 from smpcore.similarity import Similarity
 
 #: s(x, z) = 2^-(x - z)^2

@@ -7,6 +7,7 @@ import numpy as np
 
 from smpcore.estimators.mprotsvm import MultiPrototypeSVC
 from smpcore.estimators.mprotsvm.descent import Descent
+from smpcore.estimators.mprotsvm.problem import SVMParameters
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,11 @@ def solve_exactly(X, y_encoded, assign, prototype_labels, limits):
     return problem.value
 
 
+def svc_parameters(C, **more):
+    """A hard search from one start."""
+    return SVMParameters(C, 0.0, 0.8, "random", 1, **more)
+
+
 def make_descent(seed=0, n=60, q=2, C=0.3, kernel="linear", pairwise=False, **more):
     """Three classes of two hills each, ready for sweeps."""
     rng = np.random.default_rng(seed)
@@ -89,4 +95,5 @@ def make_descent(seed=0, n=60, q=2, C=0.3, kernel="linear", pairwise=False, **mo
     svc = MultiPrototypeSVC(q, C, kernel=kernel, random_state=seed, **more)
     problem = svc.problem(X, hill % 3, weights)
     stop = np.zeros(1, dtype=np.int64)
-    return Descent(problem, C, 1e-2, pairwise, None, stop)
+    parameters = svc_parameters(C, pairwise=pairwise)
+    return Descent(problem, parameters, 1e-2, None, stop)

@@ -5,9 +5,11 @@ from itertools import combinations
 
 import cvxpy as cp
 import numpy as np
+from scipy.special import expit
 
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.smp.problem import smp_start
+from smpcore.solvers.losses import LOSSES
 from smpcore.solvers.smp import solve_smp
 from smpcore.solvers.smp_primal_dual import solve_smp_primal_dual
 
@@ -25,7 +27,21 @@ class Case:
     lam: float
     l1: np.ndarray
     l2: np.ndarray
-    smooth: bool = True
+    loss_name: str = "smooth"
+    #: Factor on lambda of each prototype's class.
+    fusion_factors: np.ndarray | float = 1.0
+
+    @property
+    def smooth(self):
+        return self.loss_name == "smooth"
+
+    @property
+    def kind(self):
+        return LOSSES[self.loss_name]
+
+    @property
+    def offsets(self):
+        return np.log(self.copies) * self.smooth
 
     @property
     def shape(self):
@@ -41,8 +57,10 @@ class Case:
 
     @property
     def radius(self):
-        copies = self.copies
-        return np.array([self.lam * copies[i] * copies[j] for i, j in self.pairs])
+        copies, factors = self.copies, self.fusion_factors * np.ones(self.shape[0])
+        return np.array(
+            [self.lam * factors[i] * copies[i] * copies[j] for i, j in self.pairs]
+        )
 
     @property
     def lipschitz(self):
@@ -59,12 +77,15 @@ class Case:
             top = s.max()
             powers = np.exp((s - top) / T)
             soft = top + T * np.log(powers.sum())
-            margin = soft - W[a] @ x
-            miss = 1.0 / (1.0 + np.exp(-margin))
-            yield np.logaddexp(0.0, margin), rivals, miss * powers / powers.sum(), miss
+            margin, outer = soft - W[a] @ x, 1.0
+            if self.loss_name == "hinge":
+                margin, outer = margin + 1.0, T
+            miss = expit(margin / outer)
+            loss = outer * np.logaddexp(0.0, margin / outer)
+            yield loss, rivals, miss * powers / powers.sum(), miss
 
     def loss(self, W, T=None):
-        """Loss (4), or (2) if not smooth; with T the annealed one."""
+        """Loss (4), (2) or the hinge of (2); with T the annealed one."""
         T = (1.0 if self.smooth else 1e-12) if T is None else T
         losses = [entry[0] for entry in self.per_example(W, T)]
         return float(self.weights @ losses)
@@ -99,6 +120,8 @@ class Case:
             rival = self.prototype_labels[None, :] != self.y_encoded[:, None]
             base = np.where(rival, self.copies[None, :], 1.0)
             entropy = _xlogx(share) - share * np.log(base)
+        elif self.loss_name == "hinge":
+            entropy = -share * (1.0 - tied)
         else:
             own = (share * tied).sum(axis=1, keepdims=True)
             entropy = np.hstack([_xlogx(own), _xlogx(1.0 - own)])
@@ -129,13 +152,13 @@ class Case:
             np.searchsorted(
                 self.prototype_labels, np.arange(self.prototype_labels[-1] + 2)
             ),
-            self.copies,
-            np.log(self.copies) * self.smooth,
+            self.copies * np.sqrt(self.fusion_factors),
+            self.offsets,
             self.lam,
             self.l1,
             self.l2,
             self.lipschitz,
-            self.smooth,
+            self.kind,
             W,
             Y,
             powers,
@@ -164,7 +187,10 @@ class Case:
                 loss += self.weights[rows] @ (cp.log_sum_exp(every, axis=1) - own)
             else:
                 best = cp.max(scores[rows][:, rivals], axis=1)
-                loss += self.weights[rows] @ cp.logistic(best - own)
+                lead = best - own
+                hinge = self.loss_name == "hinge"
+                each = cp.pos(1.0 + lead) if hinge else cp.logistic(lead)
+                loss += self.weights[rows] @ each
         net = cp.sum(cp.multiply(self.l1, cp.abs(W)))
         net += 0.5 * cp.sum(cp.multiply(self.l2, cp.square(W)))
         fusion = sum(
@@ -189,7 +215,7 @@ def make_case(
     mu=0.01,
     eta=1.0,
     bias=True,
-    smooth=True,
+    loss_name="smooth",
     weighted=False,
     copies=False,
 ):
@@ -218,7 +244,7 @@ def make_case(
         lam=lam,
         l1=np.empty(0),
         l2=np.empty(0),
-        smooth=smooth,
+        loss_name=loss_name,
     )
     return with_net(case, mu, eta, bias)
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from smpcore.estimators.problem import SolverOptions
+from smpcore.solvers.losses import LOSSES
 from smpcore.solvers.smallk import ITERATION_LIMIT, solve_smallk
 from smpcore.solvers.smallk_mirror_prox import solve_smallk_mirror_prox
 
@@ -25,6 +26,7 @@ class SparseCase:
     n_features: int
     k: int
     lam: float
+    loss_name: str = "smooth"
 
     @property
     def shape(self):
@@ -57,10 +59,20 @@ class SparseCase:
         return powers / powers.sum(axis=1, keepdims=True)
 
     def loss(self, W):
+        if self.loss_name != "smooth":
+            return float(self.weights @ self._of_the_strongest(W))
         scores = np.where(self.allowed, self.X @ W.T, -np.inf)
         top = scores.max(axis=1)
         total = top + np.log(np.exp(scores - top[:, None]).sum(axis=1))
         return float(self.weights @ (total - scores[self.tied > 0]))
+
+    def _of_the_strongest(self, W):
+        """Max loss or hinge of each row, equation (2)."""
+        scores = self.X @ W.T
+        rivals = np.where(self.allowed & (self.tied == 0), scores, -np.inf).max(axis=1)
+        lead = scores[self.tied > 0] - rivals
+        hinge = self.loss_name == "hinge"
+        return np.maximum(0.0, 1.0 - lead) if hinge else np.log1p(np.exp(-lead))
 
     def paper_loss(self, W, positive=1):
         """The paper's h(W) / m, sign by sign; two classes only."""
@@ -132,8 +144,8 @@ class SparseCase:
         found = solve_smallk(
             self.X, self.y_encoded, self.assign, self.weights, self.prototype_labels,
             self.first, self.n_features, self.k, support is not None, mask, self.ridge,
-            self.lipschitz, W, *settings.values(), (0.0,) * 4, at,
-            np.empty(len(self.X)), spaces, history,
+            self.lipschitz, LOSSES[self.loss_name], W, *settings.values(), (0.0,) * 4,
+            at, np.empty(len(self.X)), spaces, history,
         )  # fmt: skip
         return found[:7]
 
@@ -155,8 +167,15 @@ class SparseCase:
         scores = self.X @ W.T
         loss = 0
         for i, allowed in enumerate(self.allowed):
-            rivals = cp.log_sum_exp(scores[i, np.flatnonzero(allowed)])
-            loss += self.weights[i] * (rivals - scores[i, self.assign[i]])
+            own = scores[i, self.assign[i]]
+            if self.loss_name == "smooth":
+                row = cp.log_sum_exp(scores[i, np.flatnonzero(allowed)]) - own
+            else:
+                others = np.setdiff1d(np.flatnonzero(allowed), self.assign[i])
+                behind = cp.max(scores[i, others]) - own
+                hinge = self.loss_name == "hinge"
+                row = cp.pos(1.0 + behind) if hinge else cp.logistic(behind)
+            loss += self.weights[i] * row
         flat = [cp.vec(part, order="F") for part in (cost + e, 2 * W[:, :n], cost - e)]
         cone = cp.SOC(flat[0], cp.vstack(flat[1:]), axis=0)
         limits = [e <= 1, cp.sum(e, axis=1) <= self.k, cone]

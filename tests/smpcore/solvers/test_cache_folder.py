@@ -62,8 +62,8 @@ def test_a_link_planted_in_the_shared_temporary_folder_is_not_followed(no_settin
 SCRIPT = """
 from dataclasses import replace
 from tests.smpcore.solvers.oracle import make_case
-for smooth in (True, False):
-    case = make_case(0, m=12, lam=0.02, smooth=smooth)
+for loss in ("smooth", "max", "hinge"):
+    case = make_case(0, m=12, lam=0.02, loss_name=loss)
     print(case.solve(1e-2)[4][-1], case.solve_primal_dual(1e-2, max_iter=30)[4][-1])
 """
 
@@ -81,5 +81,5 @@ def test_kernels_run_without_the_compiler():
             check=True,
         )
         outputs.append([float(number) for number in done.stdout.split()])
-    assert len(outputs[0]) == 4
+    assert len(outputs[0]) == 6
     assert outputs[1] == pytest.approx(outputs[0], rel=1e-6)

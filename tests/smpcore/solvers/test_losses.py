@@ -18,7 +18,8 @@ CASES = {
     "weights": make_case(2, weighted=True),
     "copies": make_case(3, sizes=(1, 2, 3), copies=True),
     "blocks": make_case(4, m=300, n=7, sizes=(2, 2)),
-    "max": make_case(5, smooth=False, weighted=True),
+    "max": make_case(5, loss_name="max", weighted=True),
+    "hinge": make_case(6, loss_name="hinge", weighted=True),
 }
 
 
@@ -28,7 +29,7 @@ def evaluate(case, W, T=1.0, rows=96):
     G, miss, powers = np.empty((N, n)), np.empty(len(case.X)), np.empty(N * rows)
     numbers = loss_and_gradient(
         case.X, case.y_encoded, case.assign, case.weights, case.prototype_labels,
-        np.log(case.copies) * case.smooth, case.smooth, T, W, G, miss,
+        case.offsets, case.kind, T, W, G, miss,
         np.empty((N + 1) * rows), powers, powers.view(np.int64), np.empty((3, rows)),
         np.empty((N, n)),
     )  # fmt: skip
@@ -83,12 +84,29 @@ def test_gradient_is_the_slope(name):
 
 @given(st.integers(0, 10**6), st.floats(0.01, 30))
 def test_smooth_loss_lies_above_the_max_loss(seed, size):
-    smooth, hard = make_case(seed, m=25), make_case(seed, m=25, smooth=False)
+    smooth, hard = make_case(seed, m=25), make_case(seed, m=25, loss_name="max")
     W = size * np.random.default_rng(seed).normal(size=smooth.shape)
     above, below = evaluate(smooth, W)[2], evaluate(hard, W)[2]
     rivals = 4
     assert below <= above * (1 + 1e-12)
     assert above <= below + np.log(rivals) + 1e-12
+
+
+def test_the_hinge_by_hand():
+    """Leads of 2, 1/2 and -1 over the strongest rival cost 0, 1/2 and 2."""
+    case = replace(
+        make_case(m=3, n=1, sizes=(1, 1, 1), bias=False, loss_name="hinge"),
+        X=np.array([[2.0], [0.5], [-1.0]]),
+        y_encoded=np.zeros(3, np.int64),
+        assign=np.zeros(3, np.int64),
+    )
+    W = np.array([[1.0], [0.0], [0.0]])
+    _, _, loss, entropy, G, miss = evaluate(case, W, T=1e-9)
+    assert loss == pytest.approx(2.5 / 3)
+    np.testing.assert_allclose(miss, [0, 1, 1])
+    assert entropy == pytest.approx(-2 / 3)
+    # The rows within the margin pull: 1/3 (0.5 - 1) away from the own prototype.
+    np.testing.assert_allclose(G[0], 0.5 / 3)
 
 
 def test_without_rivals_there_is_no_loss():

@@ -165,6 +165,18 @@ def test_relaxation_is_the_interior_point_optimum(name):
     assert not W[: case.first].any()
 
 
+@pytest.mark.parametrize("loss", ["max", "hinge"])
+@pytest.mark.parametrize("name", EXACT)
+def test_other_losses_are_certified_too(name, loss):
+    case = replace(EXACT[name], loss_name=loss)
+    W, status, _, objectives, gaps, _, _ = case.solve(1e-4, max_iter=20_000)
+    _, primal = case.solve_primal()
+    assert status == CONVERGED
+    assert objectives[-1] == pytest.approx(case.relaxed(W), rel=1e-10)
+    assert primal * (1 - 1e-7) <= objectives[-1] <= primal * (1 + 1.01e-4)
+    assert ((objectives - gaps) <= primal * (1 + 1e-7)).all()
+
+
 @pytest.mark.parametrize("name", ["k=2, p=2", "three classes", "few positives"])
 def test_mirror_prox_comes_to_the_same_relaxation(name):
     case = replace(EXACT[name], lam=0.2)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from smpcore.solvers.losses import LOSSES
 from smpcore.solvers.smp import (
     CONVERGED,
     DIVERGED,
@@ -33,6 +34,10 @@ EXACT = {
     "weights": make_case(8, weighted=True),
     "copies": make_case(9, sizes=(1, 2, 3), copies=True),
     "each": make_case(10, m=24, sizes=(8, 8, 8), lam=0.002),
+    "factors": replace(
+        make_case(17, sizes=(2, 3), copies=True),
+        fusion_factors=np.repeat([0.3, 4.0], (2, 3)),
+    ),
     "all fused": make_case(11, lam=3.0),
     "all zero": make_case(12, mu=2.0),
 }
@@ -52,9 +57,10 @@ def test_smooth_objective_is_the_interior_point_optimum(name):
     assert (np.abs(Y).sum(axis=1) <= case.radius * (1 + 1e-12)).all()
 
 
+@pytest.mark.parametrize("loss", ["max", "hinge"])
 @pytest.mark.parametrize("name", EXACT)
-def test_max_objective_is_within_a_thousandth(name):
-    case = replace(EXACT[name], smooth=False)
+def test_annealed_objective_is_within_a_thousandth(name, loss):
+    case = replace(EXACT[name], loss_name=loss)
     _, optimum = case.solve_exactly()
     W, _, status, _, objectives, gaps, _ = case.solve(9e-4, max_iter=20000)
     assert status == CONVERGED
@@ -63,15 +69,16 @@ def test_max_objective_is_within_a_thousandth(name):
     assert objectives[-1] - gaps[-1] <= optimum * (1 + 1e-7)
 
 
-@pytest.mark.parametrize("name", ["p=2", "unequal classes", "weights", "copies"])
-def test_max_loss_by_the_papers_algorithm(name):
+@pytest.mark.parametrize(("loss", "farthest"), [("max", 1.03), ("hinge", 1.1)])
+@pytest.mark.parametrize("name", ["p=2", "unequal classes", "weights"])
+def test_max_losses_by_the_papers_algorithm(name, loss, farthest):
     """It takes steps along subgradients: near the optimum, and not much nearer."""
-    case = replace(EXACT[name], smooth=False)
+    case = replace(EXACT[name], loss_name=loss)
     _, optimum = case.solve_exactly()
     W, _, _, _, objectives, gaps, _ = case.solve_primal_dual(1e-3, max_iter=3000)
     assert objectives[-1] == pytest.approx(case.objective(W), rel=1e-9)
     assert objectives[-1] - gaps[-1] <= optimum * (1 + 1e-7)
-    assert objectives[-1] <= optimum * 1.03
+    assert objectives[-1] <= optimum * farthest
 
 
 @pytest.mark.parametrize("name", ["p=2", "p=5", "weights", "copies", "no bias"])
@@ -83,19 +90,19 @@ def test_the_two_solvers_agree(name):
     np.testing.assert_allclose(fast[0], slow[0], atol=0.02)
 
 
-@given(st.integers(0, 10**6), st.booleans(), st.booleans())
+@given(st.integers(0, 10**6), st.sampled_from([*LOSSES]), st.booleans())
 @settings(max_examples=60)
-def test_every_bound_lies_below_every_objective(seed, smooth, copies):
-    case = make_case(seed, m=25, smooth=smooth, copies=copies, weighted=True)
+def test_every_bound_lies_below_every_objective(seed, loss, copies):
+    case = make_case(seed, m=25, loss_name=loss, copies=copies, weighted=True)
     W, share, Y = random_point(case, np.random.default_rng(seed))
     assert case.dual(share, Y) <= case.objective(W)
     assert case.dual(share, Y) <= case.solve(1e-2)[4][-1]
 
 
-@given(st.integers(0, 10**6), st.floats(1e-3, 1.0), st.booleans())
+@given(st.integers(0, 10**6), st.floats(1e-3, 1.0), st.sampled_from([*LOSSES]))
 @settings(max_examples=60)
-def test_pieces_of_the_bound(seed, s, smooth):
-    case = make_case(seed, m=20, sizes=(2, 3), smooth=smooth, weighted=True)
+def test_pieces_of_the_bound(seed, s, loss):
+    case = make_case(seed, m=20, sizes=(2, 3), loss_name=loss, weighted=True)
     W, share, Y = random_point(case, np.random.default_rng(seed))
     starts = np.array([0, 2, 5])
     rows = np.arange(len(case.X))
@@ -111,7 +118,7 @@ def test_pieces_of_the_bound(seed, s, smooth):
     features = case.l1 > 0
     assert (free * np.abs(Z)[features] <= case.l1[features] * (1 + 1e-12)).all()
     mixed = s * share + (1 - s) * tied
-    scaled = scaled_entropy(s, entropy, smooth, miss, case.weights)
+    scaled = scaled_entropy(s, entropy, case.kind, miss, case.weights)
     assert -scaled == pytest.approx(no_net.dual(mixed, s * Y), rel=1e-8, abs=1e-12)
     at_s = -scaled - net_conjugate(Z, s, case.l1, case.l2)
     assert at_s == pytest.approx(case.dual(mixed, s * Y), rel=1e-8, abs=1e-9)
@@ -161,7 +168,7 @@ def test_a_warm_start_nearby_saves_steps(name):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_twice_the_same_to_the_last_bit(kernel):
-    for case in (EXACT["p=5"], replace(EXACT["p=2"], smooth=False)):
+    for case in (EXACT["p=5"], replace(EXACT["p=2"], loss_name="max")):
         first, second = (getattr(case, KERNELS[kernel])(1e-3) for _ in "ab")
         for a, b in zip(first, second, strict=True):
             np.testing.assert_array_equal(a, b)
@@ -250,8 +257,8 @@ def test_whole_weights_are_repeated_rows():
     )
     W = np.random.default_rng(1).normal(size=case.shape)
     assert weighted.objective(W) == pytest.approx(repeated.objective(W), rel=1e-12)
-    for smooth, tol in ((True, 1e-9), (False, 1e-4)):
-        pair = [replace(c, smooth=smooth).solve(tol) for c in (weighted, repeated)]
+    for loss, tol in (("smooth", 1e-9), ("max", 1e-4), ("hinge", 1e-4)):
+        pair = [replace(c, loss_name=loss).solve(tol) for c in (weighted, repeated)]
         assert pair[0][4][0] == pytest.approx(pair[1][4][0], rel=1e-13)
         assert pair[0][4][-1] == pytest.approx(pair[1][4][-1], rel=tol)
         np.testing.assert_allclose(pair[0][0], pair[1][0], atol=30 * tol**0.5)

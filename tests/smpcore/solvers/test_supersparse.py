@@ -29,13 +29,12 @@ from smpcore.estimators.supersparse.removal import column_costs
 from smpcore.estimators.supersparse.rows import standard_rows
 from smpcore.estimators.supersparse.starts import choose_start
 from smpcore.similarity import SMOOTH, Similarity
+from smpcore.solvers.coefficients import LEAST_PIVOT, solve_spd
 from smpcore.solvers.supersparse import (
     CONVERGED,
     DIVERGED,
     ITERATION_LIMIT,
-    LEAST_PIVOT,
     STOPPED,
-    solve_spd,
 )
 
 N, D, M, C = 40, 5, 4, 3

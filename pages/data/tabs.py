@@ -1,0 +1,66 @@
+"""The table of the Data page from several sides, each on a tab."""
+
+import streamlit as st
+
+from pages.data import charts, cleaning, matrices, roles, time_to_event, uploads
+from pages.ui.elements import table as show_table
+from pages.ui.text import message, short_label
+from smpcore import Dataset
+from smpcore.datasets import Split
+
+_CHARTS = {
+    "Classes": charts.balance,
+    "Missing values": charts.missing,
+    "Two columns": charts.scatter,
+    "Series": charts.series,
+    "Map": matrices.map_of,
+}
+
+
+def show(dataset: Dataset, division: Split, table: Dataset) -> None:
+    """Columns or matrices, the first rows, and charts.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        With the question that is asked of it.
+    division : Split
+    table : Dataset
+        As its columns have their roles.
+    """
+    names = ["Columns", "Table", "Classes", "Missing values", "Two columns"]
+    names += ["Series"] if dataset.channels else []
+    if dataset.matrices:
+        names = ["Matrices", "Table", "Classes", "Map"]
+    tabs = dict(zip(names, st.tabs(names), strict=True))
+    with tabs[names[0]]:
+        _columns(table)
+    some = time_to_event.answered_frame(dataset).iloc[:200, :200]
+    with tabs["Table"]:
+        show_table(some, hide_index=False, key="table")
+        st.caption("At most the first 200 rows and columns.")
+    for name in names[2:]:
+        with tabs[name]:
+            _CHARTS[name](dataset, division)
+
+
+def _columns(dataset: Dataset) -> None:
+    if dataset.matrices:
+        roles.task(dataset)
+        matrices.used(dataset)
+        return
+    uploads.reading_settings(dataset)
+    if dataset.private:
+        message(
+            st.caption,
+            f"Target: {short_label(dataset.target)}. If that is not right, "
+            'give another column the role "target". A column that says which '
+            'rows belong together (a patient, a machine) gets the role "group".',
+        )
+    roles.task(dataset)
+    time_to_event.section(dataset)
+    roles.roles(dataset)
+    cleaning.clean(dataset)
+    if not dataset.private:
+        st.caption("Roles can be changed in uploaded tables.")
+        uploads.copy(dataset)

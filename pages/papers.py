@@ -1,0 +1,52 @@
+"""What did the papers report, and what is measured here? Every table and figure."""
+
+import streamlit as st
+
+from pages.papers import runs
+from pages.state import session, widget_state
+from pages.ui.elements import table
+from pages.ui.text import message
+from pages.work import paper_runs
+from smpcore import METHODS
+from smpcore.papers import EXPERIMENTS, by_name, overview
+
+#: Of experiments that are of no single paper.
+OWN = "Our own comparisons"
+
+st.subheader("Papers")
+st.caption(
+    "Numbers that the papers of the five methods print, beside those that this program "
+    "measures. Reproduced: both means are within the tolerance of the experiment, or "
+    "within two standard deviations."
+)
+titles = {key: method.title for key, method in METHODS.items()} | {"all": OWN}
+papers = [key for key in titles if any(one.paper == key for one in EXPERIMENTS)]
+here = session.current().method
+paper = st.segmented_control(
+    "Paper",
+    papers,
+    format_func=titles.get,
+    required=True,
+    **widget_state.for_buttons(
+        "papers_paper", papers, here if here in papers else papers[0]
+    ),
+)
+if paper in METHODS:
+    st.caption(METHODS[paper].reference)
+chosen = [one for one in EXPERIMENTS if one.paper == paper]
+lines = overview([(one, paper_runs.table(one)) for one in chosen])
+lines.insert(1, "title", [one.title for one in chosen])
+shown = lines[["title", "where", "status", "reported", "measured"]]
+table(shown.loc[:, (shown != "").any()])
+names = {one.name: f"{one.where}: {one.title}" for one in chosen}
+name = st.selectbox(
+    "Experiment",
+    names,
+    format_func=names.get,
+    **widget_state.for_selectbox("papers_experiment", names, next(iter(names))),
+)
+experiment = by_name(EXPERIMENTS, name)
+st.markdown(f"**{experiment.where}: {experiment.title}**")
+message(st.markdown, experiment.protocol or experiment.impossible)
+if not experiment.impossible:
+    runs.show(experiment)

@@ -1,0 +1,69 @@
+"""What a lesson says and asks about read-outs of fits: moment -> name -> value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pages.state.lesson_files import PLACEHOLDER
+from pages.work.lesson_measures import MEASURES
+
+
+def holds(
+    conditions: list[Mapping[str, Any]] | None, found: Mapping[str, Mapping[str, float]]
+) -> bool:
+    """Whether all conditions hold; None holds never."""
+    if conditions is None:
+        return False
+    values = [found[one.get("of", "after")][one["measure"]] for one in conditions]
+    limits = [
+        (one.get("at_least", -np.inf), one.get("at_most", np.inf)) for one in conditions
+    ]
+    # Shares are rounding errors away from the limits that they reach.
+    pairs = zip(values, limits, strict=True)
+    return all(low - 1e-9 <= value <= high + 1e-9 for value, (low, high) in pairs)
+
+
+def filled(text: str, found: Mapping[str, Mapping[str, float]]) -> str:
+    """A text with read-outs in place of its placeholders."""
+
+    def value(match: Any) -> str:
+        moment, name = match.groups()
+        if moment == "change":
+            row = MEASURES[name]
+            return row.change(found["before"][name], found["after"][name])
+        return MEASURES[name].text(found[moment][name])
+
+    return PLACEHOLDER.sub(value, text)
+
+
+def places(question: Mapping[str, Any], before: Any, after: Any) -> list[list[float]]:
+    """Where the prototypes are that a question about a place asks for.
+
+    Parameters
+    ----------
+    question : mapping
+        With ``point``; ``of`` is ``"after"`` (all prototypes after the answer) or
+        ``"change"`` (the one that is farthest from all before it).
+    before, after : PrototypeModel
+
+    Returns
+    -------
+    list of [x, y]
+        Empty where prototypes are directions, or rows have other than two features.
+    """
+    old, new = before.prototypes, after.prototypes
+    if after.kind_of_prototype == "direction" or new.shape[1] != 2:
+        return []
+    if question["point"].get("of") == "change":
+        far = np.linalg.norm(new[:, None] - old[None], axis=2).min(axis=1)
+        new = new[[int(far.argmax())]]
+    return new.tolist()
+
+
+def nearest(mark: list[float], found: list[list[float]]) -> float:
+    """Distance of a mark to the nearest place; infinite if there is none."""
+    away = np.array(found or [[np.inf, np.inf]]) - np.array(mark)
+    return float(np.hypot(*away.T).min())

@@ -1,0 +1,92 @@
+"""QR codes of addresses of this app, for a room that reads them from a screen."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import segno
+import streamlit as st
+
+from pages.state import links, session
+from pages.state.choice import MINE
+from pages.ui.elements import is_dialog_wanted, problems_shown
+from smpcore import SmpcoreError
+
+#: Pixels of a module of the code, and modules around it; dark on white in any theme.
+_SCALE, _BORDER = 10, 3
+
+
+def address(query: Mapping[str, str], page: str = "") -> str:
+    """The address of Explore with these parameters, as this browser reaches it.
+
+    Parameters
+    ----------
+    query : mapping of str to str
+    page : str
+        Path of the page that runs; empty: Explore.
+    """
+    here = str(st.context.url or "").split("?")[0].rstrip("/")
+    return f"{here.removesuffix('/' + page)}/?{urlencode(query)}"
+
+
+def warn_of_local(link: str) -> None:
+    """Say that a link leads nowhere but on this machine, if it does."""
+    if urlsplit(link).hostname in ("localhost", "127.0.0.1", "::1"):
+        st.info(
+            "This link works on this machine only. For others, start the server with "
+            "`--server.address 0.0.0.0`, and open this page by the machine's name or "
+            "network address."
+        )
+
+
+@lru_cache(50)
+def image(text: str) -> bytes:
+    """A QR code as PNG.
+
+    Raises
+    ------
+    SmpcoreError
+        If the text is too long for one.
+    """
+    try:
+        code = segno.make_qr(text, error="l", boost_error=True)
+    except segno.DataOverflowError as error:
+        raise SmpcoreError(
+            "This link is too long for a QR code; use Copy link, or save the state as "
+            "a file."
+        ) from error
+    file = io.BytesIO()
+    code.save(file, kind="png", scale=_SCALE, border=_BORDER)
+    return file.getvalue()
+
+
+def button(place: Any) -> None:
+    """A button that shows the code of the model on the screen."""
+    help = "The link to this model as a code that a room can read from the screen"
+    place.button("QR code", key="qr", on_click=_want_dialog, help=help)
+    if is_dialog_wanted("qr"):
+        _dialog()
+
+
+def _want_dialog() -> None:
+    """Ask for the dialog; a flag outlives a run that begins anew."""
+    session.get().dialog = "qr"
+
+
+@st.dialog("QR code", width="medium")
+def _dialog() -> None:
+    choice = session.released()
+    if choice.data == MINE:
+        st.info(
+            "Your own table stays in this browser: its link opens nowhere else, and "
+            "has no QR code."
+        )
+        return
+    text = address(links.write_url(choice))
+    with problems_shown():
+        st.image(image(text), caption=text, width="stretch")
+        warn_of_local(text)

@@ -1,0 +1,94 @@
+"""Experiments of the papers: one run of each for all visitors, kept on the server."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pages.work import study_pool
+from pages.work.tasks import Task
+from smpcore.papers import (
+    SHIPPED,
+    Experiment,
+    Measured,
+    Place,
+    missing_data,
+    path_of,
+    read_measured,
+    run_experiment,
+    table_of,
+)
+
+_runs: dict[str, Task] = {}
+#: Name -> state of the files, and what was made of them.
+_tables: dict[str, tuple[object, pd.DataFrame]] = {}
+_lock = threading.Lock()
+
+
+def place() -> Place:
+    """Where the server has data files; nothing is downloaded for a visitor."""
+    folder = os.environ.get("SPE_DATA", "")
+    return Place(data=Path(folder) if folder else None)
+
+
+class ExperimentRun(Task):
+    """Measure the trials of an experiment that are missing.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    """
+
+    def __init__(self, experiment: Experiment) -> None:
+        self._experiment = experiment
+        where = place()
+        missing = missing_data(experiment, where)
+        here = next(one for key, one in experiment.data.items() if key not in missing)
+        # Of a public data set: a cluster may do the trials.
+        super().__init__(self._measure, study=here.load(where.data))
+
+    def _measure(self, stop: np.ndarray, progress: np.ndarray) -> None:
+        n_trials, where = len(self._experiment.trials()), place()
+        n_done = len(read_measured(self._experiment, where.out))
+        with study_pool.executor_for(self._study) as executor:
+            for _ in run_experiment(self._experiment, where, executor, stop):
+                n_done += 1
+                progress[0] = n_done / n_trials
+
+
+def start(experiment: Experiment) -> None:
+    """Run an experiment, or join its run."""
+    with _lock:
+        if experiment.name in _runs:
+            _runs[experiment.name].start()
+        else:
+            _runs[experiment.name] = ExperimentRun(experiment)
+
+
+def run_of(experiment: Experiment) -> Task | None:
+    """The last run of an experiment in this process."""
+    return _runs.get(experiment.name)
+
+
+def table(experiment: Experiment) -> pd.DataFrame:
+    """The numbers of an experiment: read anew where its files have changed."""
+    where = place()
+    files = [path_of(experiment.name, folder) for folder in (SHIPPED, where.out)]
+    states = [
+        (f.stat().st_mtime_ns, f.stat().st_size) if f.is_file() else 0 for f in files
+    ]
+    key = states, [*missing_data(experiment, where)]
+    if _tables.get(experiment.name, (None,))[0] != key:
+        _tables[experiment.name] = key, table_of(experiment, where)
+    return _tables[experiment.name][1]
+
+
+def measured(experiment: Experiment) -> list[Measured]:
+    """Trials that were measured here, or else by the makers of this program."""
+    where = place()
+    shipped = read_measured(experiment, SHIPPED)
+    return [*(shipped | read_measured(experiment, where.out)).values()]

@@ -1,0 +1,360 @@
+"""Data that are no table: how similar every two samples are, in one or more matrices.
+
+A `Dataset` of matrices has a column for each row of each matrix, matrix beside matrix.
+`prepare` makes inputs of the similarities to its training rows only, so that a fit gets
+``K[train][:, train]`` and a prediction ``K[rows][:, train]``, in every fold.
+"""
+
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import BinaryIO, Literal
+
+import numpy as np
+import pandas as pd
+
+from smpcore.datasets.columns import as_text, framed, is_numeric
+from smpcore.datasets.dataset import Dataset
+from smpcore.datasets.guessing import guess_task
+from smpcore.datasets.kernels import Matrix, read_kernels
+from smpcore.datasets.limits import MAX_CELLS, MAX_COLUMNS
+from smpcore.datasets.names import clean_names
+from smpcore.datasets.quoting import plain_number, shown
+from smpcore.errors import DatasetError
+
+#: What is done with a matrix that has negative eigenvalues.
+Indefinite = Literal["refuse", "shift", "keep"]
+
+#: Asymmetry, and spread of the diagonal, that counts as rounding.
+ROUNDING = 1e-6
+#: Negative eigenvalue, for each row, that counts as rounding.
+_EIGENVALUE_ROUNDING = 1e-8
+#: Columns of the labels and of the rows' names.
+_TARGET, _NAME = "y", "name"
+
+
+def make_matrices(
+    matrices: Mapping[str, np.ndarray],
+    y: np.ndarray,
+    name: str,
+    *,
+    row_names: np.ndarray | None = None,
+    indefinite: Indefinite = "refuse",
+    normalise: bool = False,
+    **about,
+) -> Dataset:
+    """Make a data set of matrices that say how similar every two samples are.
+
+    Parameters
+    ----------
+    matrices : mapping of str to ndarray of shape (n_samples, n_samples)
+        Symmetric; where they differ from their transpose by rounding only, the mean
+        of both is taken, and a notice says so.
+    y : ndarray of shape (n_samples,)
+        Class or number of each sample.
+    name : str
+        Short name for titles.
+    row_names : ndarray of shape (n_samples,), optional
+        Name of each sample.
+    indefinite : {"refuse", "shift", "keep"}
+        What is done with a matrix that has negative eigenvalues: it is refused, its
+        diagonal is raised by the smallest, or it is kept for the methods that need no
+        semidefinite one.
+    normalise : bool
+        Divide each entry by the root of both samples' similarities to themselves.
+    **about
+        Further fields of `Dataset` (source, description, private, ...).
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    DatasetError
+        If a matrix is too large, not symmetric, or indefinite and refused; or a label
+        is missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(6.0)
+    >>> near = np.exp(-((x[:, None] - x) ** 2))
+    >>> make_matrices({"near": near}, x > 2, "Six numbers")
+    <Dataset 'Six numbers': 6 rows, 6 features, classification>
+    """
+    n = len(y)
+    _check_size(len(matrices), n)
+    names, renamed = clean_names(matrices)
+    kinds, blocks, notices = [], [], [*renamed]
+    for title, K in zip(names, matrices.values(), strict=True):
+        K = _symmetric(title, np.array(K, dtype=np.float64), notices)
+        K = _normalised(title, K, notices) if normalise else K
+        K, kind = _definite(title, K, indefinite, notices)
+        blocks.append(K)
+        kinds.append(kind)
+    labels = _labels(y)
+    columns = [column for K in blocks for column in K.T]  # symmetric: rows as well
+    titles = [similarity_column(title, row) for title in names for row in range(n)]
+    roles = dict.fromkeys(titles, "feature")
+    if row_names is not None:
+        columns.append(as_text(pd.Series(row_names)).array)
+        titles.append(_NAME)
+        roles[_NAME] = "ignore"
+    frame = framed([*columns, labels.array], [*titles, _TARGET])
+    kind = "number" if is_numeric(labels) else "category"
+    return Dataset(
+        name=name,
+        frame=frame,
+        roles=roles | {_TARGET: "target"},
+        task=guess_task(frame[_TARGET], kind),
+        notices=tuple(notices),
+        matrices=tuple(kinds),
+        **about,
+    )
+
+
+def read_matrices(
+    source: bytes | BinaryIO,
+    filename: str,
+    *,
+    indefinite: Indefinite = "refuse",
+    normalise: bool = False,
+) -> Dataset:
+    """Read a data set from an .npz file of square matrices, with labels as "y".
+
+    Nothing in the file is run, see `read_kernels`. The array "names" may hold a name
+    for each row.
+
+    Parameters
+    ----------
+    source : bytes or binary file
+        The content of the file.
+    filename : str
+        Its name, which names the data set.
+    indefinite : {"refuse", "shift", "keep"}
+        See `make_matrices`.
+    normalise : bool
+        See `make_matrices`.
+
+    Returns
+    -------
+    Dataset
+        ``private``.
+
+    Raises
+    ------
+    DatasetError
+        If the file cannot be read, or its arrays are no matrices with labels.
+    """
+    kernels = read_kernels(source)
+    if kernels.y is None:
+        raise DatasetError(
+            "The .npz file has no labels; save them as y, one for each row of the "
+            "matrices."
+        )
+    blocks = np.split(kernels.X, len(kernels.names), axis=1)
+    path = PurePath(filename)
+    return make_matrices(
+        dict(zip(kernels.names, blocks, strict=True)),
+        kernels.y,
+        path.stem,
+        row_names=kernels.row_names,
+        indefinite=indefinite,
+        normalise=normalise,
+        source=path.name,
+        private=True,
+    )
+
+
+def read_similarities(source: bytes | BinaryIO, dataset: Dataset) -> pd.DataFrame:
+    """Read the similarities of new samples to those of a data set of matrices.
+
+    Parameters
+    ----------
+    source : bytes or binary file
+        An .npz file with an array (n_new, n_samples) for each matrix, under its name;
+        "y" and "names" as in `read_matrices`.
+    dataset : Dataset
+        The data set, whose rows the columns of the arrays stand for.
+
+    Returns
+    -------
+    DataFrame of shape (n_new, n_columns)
+        Columns as those of the data set.
+
+    Raises
+    ------
+    DatasetError
+        If the file cannot be read, or lacks a matrix of the data set.
+    """
+    kernels = read_kernels(source, dataset.n_samples)
+    arrays = dict(
+        zip(kernels.names, np.split(kernels.X, len(kernels.names), 1), strict=True)
+    )
+    used = [matrix.name for matrix in used_matrices(dataset)]
+    for name in used:
+        if name not in arrays:
+            raise DatasetError(
+                f"The .npz file has no array {shown(name)}; it should hold the "
+                "similarity of each new row to each row of the data, under the names "
+                f"of the matrices: {', '.join(map(shown, used))}."
+            )
+    columns = [column for name in used for column in arrays[name].T]
+    rows = range(dataset.n_samples)
+    titles = [similarity_column(name, row) for name in used for row in rows]
+    for title, values in ((_NAME, kernels.row_names), (_TARGET, kernels.y)):
+        if values is not None and title in dataset.roles:
+            columns.append(pd.Series(values).array)
+            titles.append(title)
+    return framed(columns, titles)
+
+
+def similarity_column(matrix: str, row: int) -> str:
+    """Name of the column that holds the similarities to a row.
+
+    Parameters
+    ----------
+    matrix : str
+        Name of the matrix.
+    row : int
+        Place of the row, from 0.
+
+    Returns
+    -------
+    str
+    """
+    return f"{matrix} to row {row + 1}"
+
+
+def used_matrices(dataset: Dataset) -> tuple[Matrix, ...]:
+    """Matrices that models may use: those that are not forbidden.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Of matrices, or a table.
+
+    Returns
+    -------
+    tuple of Matrix
+        Empty if the data set is a table.
+    """
+    return tuple(
+        matrix
+        for matrix in dataset.matrices
+        if dataset.roles[similarity_column(matrix.name, 0)] == "feature"
+    )
+
+
+def matrix_of(dataset: Dataset, name: str) -> np.ndarray:
+    """One matrix of a data set.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        A data set of matrices.
+    name : str
+        Name of one of its matrices.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_samples)
+    """
+    columns = [similarity_column(name, row) for row in range(dataset.n_samples)]
+    return dataset.frame[columns].to_numpy(np.float64)
+
+
+def _check_size(n_matrices: int, n: int) -> None:
+    width = n * n_matrices
+    if width > MAX_COLUMNS or n * width > MAX_CELLS:
+        raise DatasetError(
+            f"{n_matrices:,} matrices of {n:,} x {n:,} have {n * width:,} numbers, and "
+            f"{width:,} in a row; at most {MAX_CELLS:,} and {MAX_COLUMNS:,} are read; "
+            "leave out rows or matrices."
+        )
+
+
+def _symmetric(name: str, K: np.ndarray, notices: list[str]) -> np.ndarray:
+    """The matrix, symmetric to the last bit."""
+    apart = np.abs(K - K.T)
+    worst = float(apart.max())
+    if worst > ROUNDING * np.abs(K).max():
+        row, column = np.unravel_index(apart.argmax(), apart.shape)
+        raise DatasetError(
+            f"{shown(name)} differs from its transpose by {worst:.3g} (row {row + 1}, "
+            f"column {column + 1}) and should be symmetric; save (K + K.T) / 2."
+        )
+    if worst > 0:
+        notices.append(
+            f"{shown(name)} differed from its transpose by up to {worst:.2g}, which is "
+            "rounding: the mean of both is used."
+        )
+    return (K + K.T) / 2
+
+
+def _normalised(name: str, K: np.ndarray, notices: list[str]) -> np.ndarray:
+    """The matrix with 1 on its diagonal."""
+    diagonal = K.diagonal()
+    if diagonal.min() <= 0:
+        row = int(diagonal.argmin())
+        raise DatasetError(
+            f"{shown(name)} has {diagonal[row]:.3g} on its diagonal (row {row + 1}), "
+            "so that row cannot be normalised; turn that off, or leave the row out."
+        )
+    notices.append(
+        f"{shown(name)} was divided by √(k(x, x) k(z, z)); new rows need the same."
+    )
+    K = K / np.sqrt(np.outer(diagonal, diagonal))
+    np.fill_diagonal(K, 1.0)
+    return K
+
+
+def _definite(
+    name: str, K: np.ndarray, indefinite: Indefinite, notices: list[str]
+) -> tuple[np.ndarray, Matrix]:
+    """The matrix, made semidefinite if that is wanted, and what is known of it."""
+    least = float(np.linalg.eigvalsh(K)[0])
+    if least >= -_EIGENVALUE_ROUNDING * np.abs(K).max() * len(K):
+        return K, Matrix(name, 0.0, _is_even(K))
+    value = plain_number(least, 3)
+    if indefinite == "refuse":
+        raise DatasetError(
+            f"{shown(name)} is no kernel: it has the eigenvalue {value}, and none "
+            "should be below 0. Raise its diagonal by as much, or keep it for methods "
+            "that need similarities only: choose so under Negative eigenvalues."
+        )
+    if indefinite == "keep":
+        notices.append(
+            f"{shown(name)} has the eigenvalue {value}, so it is no kernel: methods "
+            "that need one cannot use it."
+        )
+        return K, Matrix(name, least, _is_even(K))
+    K = K.copy()
+    K[np.diag_indices(len(K))] -= least
+    notices.append(
+        f"{shown(name)} had the eigenvalue {value}: its diagonal was raised by "
+        f"{plain_number(-least, 3)}. Similarities of different rows stay."
+    )
+    return K, Matrix(name, 0.0, _is_even(K))
+
+
+def _is_even(K: np.ndarray) -> bool:
+    diagonal = K.diagonal()
+    return bool(diagonal.min() > 0 and np.ptp(diagonal) <= ROUNDING * diagonal.max())
+
+
+def _labels(y: np.ndarray) -> pd.Series:
+    """Labels as a column; none is missing."""
+    labels = pd.Series(y)
+    if labels.dtype.kind == "b" or labels.dtype.kind not in "iuf":
+        labels = as_text(labels)
+    missing = labels.isna() | (labels == "")
+    if missing.any():
+        row = int(missing.to_numpy().argmax()) + 1
+        raise DatasetError(
+            f"y has no label in row {row}; give one to every row, or leave the row out "
+            "of the matrices."
+        )
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise DatasetError("y holds an infinite number; correct it.")
+    return labels

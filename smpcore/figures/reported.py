@@ -1,0 +1,195 @@
+"""Numbers that a paper prints beside those that were measured here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from smpcore.figures.charts import CLASS_COLORS, SYMBOLS
+from smpcore.figures.tradeoff import GREY
+
+#: Pixels of a line of numbers, and of what is around all of them.
+_LINE, _AROUND = 22, 130
+
+
+def reported_measured(table: pd.DataFrame, measure: str, axis: str = "") -> go.Figure:
+    """Reported numbers as open marks, measured ones filled; bars: standard deviations.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``data``, ``model``, ``at``, ``reported``, ``reported_sd``, ``measured``
+        and ``measured_sd``, of one measure.
+    measure : str
+        Title of the axis of values.
+    axis : str
+        What ``at`` is, with its unit; empty: a line for each data set.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    figure = go.Figure()
+    several = table["data"].nunique() > 1
+    groups = ["data", "model"] if axis and several else ["model"]
+    for place, (names, part) in enumerate(table.groupby(groups, sort=False)):
+        style = CLASS_COLORS[place % len(CLASS_COLORS)], SYMBOLS[place % len(SYMBOLS)]
+        for kind in ("reported", "measured"):
+            shown = part[np.isfinite(part[kind])]
+            if len(shown):
+                title = f"{', '.join(names)}, {kind}"
+                _series(figure, shown, (kind, title, bool(axis)), style)
+    if axis:
+        figure.update_layout(xaxis_title=axis, yaxis_title=measure, height=420)
+    else:
+        figure.update_layout(xaxis_title=measure)
+        figure.update_yaxes(title="data set", autorange="reversed")
+        figure.update_layout(height=_AROUND + _LINE * table["data"].nunique())
+    return figure.update_layout(
+        margin={"l": 10, "r": 10, "t": 10, "b": 10},
+        legend={"orientation": "h", "y": -0.2, "yanchor": "top"},
+    )
+
+
+def _series(
+    figure: go.Figure,
+    part: pd.DataFrame,
+    what: tuple[str, str, bool],
+    style: tuple[str, str],
+) -> None:
+    """Numbers of one model of one kind, on an axis or a line for each data set."""
+    (kind, title, on_axis), (color, symbol) = what, style
+    is_open = kind == "reported"
+    bars = {"array": part[f"{kind}_sd"].fillna(0.0), "thickness": 1, "width": 2}
+    places = {"x": part["at"], "y": part[kind], "error_y": bars}
+    if not on_axis:
+        places = {"x": part[kind], "y": part["data"], "error_x": bars}
+    figure.add_scatter(
+        **places,
+        mode="lines+markers" if on_axis else "markers",
+        name=title,
+        line={"dash": "dot" if is_open else "solid"},
+        marker={
+            "color": color,
+            "symbol": f"{symbol}-open" if is_open else symbol,
+            "size": 9,
+        },
+    )
+
+
+def critical_difference(
+    names: Sequence[str],
+    ranks: Sequence[float],
+    groups: Sequence[Sequence[str]],
+    critical: float,
+) -> go.Figure:
+    """Mean ranks of models, and bars over those that do not clearly differ.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Models, the best first.
+    ranks : sequence of float
+        Their mean ranks, 1 for the best.
+    groups : sequence of sequence of str
+        Sets of models whose ranks are within the critical difference.
+    critical : float
+        That difference.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    figure = go.Figure()
+    of = dict(zip(names, ranks, strict=True))
+    for group in groups:
+        limits = of[group[0]], of[group[-1]]
+        figure.add_scatter(
+            x=[limits[0], limits[0], limits[1]],
+            y=[group[0], group[-1], group[-1]],
+            mode="lines",
+            line={"width": 4, "color": CLASS_COLORS[4]},
+            opacity=0.5,
+            name=f"no clear difference: less than {critical:.2f}",
+            showlegend=group is groups[0],
+            hoverinfo="skip",
+        )
+    figure.add_scatter(
+        x=list(ranks),
+        y=list(names),
+        mode="markers+text",
+        text=[f"{rank:.2f}" for rank in ranks],
+        textposition="middle right",
+        marker={"size": 10, "color": CLASS_COLORS[0]},
+        name="mean rank",
+    )
+    low, high = min(ranks), max(ranks)
+    edge = 0.1 * (high - low)  # the numbers stand at the right of their marks
+    limits = [low - edge, high + 3 * edge]
+    figure.update_xaxes(title="mean rank (1 is best)", range=limits)
+    # The bars come first, and would give the names their order.
+    order = {"categoryorder": "array", "categoryarray": list(names)}
+    figure.update_yaxes(title="model", autorange="reversed", **order)
+    return figure.update_layout(
+        height=_AROUND + _LINE * len(names),
+        margin={"l": 10, "r": 30, "t": 10, "b": 10},
+        legend={"orientation": "h", "y": -0.2, "yanchor": "top"},
+    )
+
+
+def accuracy_size(
+    means: pd.DataFrame, score: str, size: str, ours: Collection[str]
+) -> go.Figure:
+    """Mean scores of models against their mean sizes, with the Pareto front.
+
+    Parameters
+    ----------
+    means : DataFrame
+        From `smpcore.papers.model_means`: their order gives them numbers.
+    score, size : str
+        Columns of `means`, and titles of the axes.
+    ours : collection of str
+        Models that are drawn filled, the others open.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        A number and a symbol for each model, which the legend names.
+    """
+    figure = go.Figure()
+    front = means[means[f"front, {size}"]].sort_values(size)
+    figure.add_scatter(
+        x=front[size],
+        y=front[score],
+        mode="lines",
+        line={"color": GREY, "dash": "dot", "shape": "hv"},
+        name="Pareto front",
+        hoverinfo="skip",
+    )
+    for place, name in enumerate(means.index):
+        symbol = SYMBOLS[place % len(SYMBOLS)]
+        figure.add_scatter(
+            x=means.loc[[name], size],
+            y=means.loc[[name], score],
+            mode="markers+text",
+            text=str(place + 1),
+            textposition="top right",
+            hovertemplate="%{x:,.0f}, %{y:.3f}",
+            marker={
+                "color": CLASS_COLORS[place % len(CLASS_COLORS)],
+                "symbol": symbol if name in ours else f"{symbol}-open",
+                "size": 11,
+            },
+            name=f"{place + 1} {name}",
+        )
+    title = f"{size} (geometric mean over data sets)"
+    figure.update_xaxes(type="log", dtick=1, tickformat=",", title=title)
+    figure.update_yaxes(title=f"{score} (mean over data sets)", tickformat=".3f")
+    return figure.update_layout(
+        height=560,
+        margin={"l": 10, "r": 30, "t": 20, "b": 10},
+        legend={"orientation": "h", "y": -0.2, "yanchor": "top"},
+    )

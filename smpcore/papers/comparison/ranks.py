@@ -1,0 +1,127 @@
+"""Ranks of models over data sets: Friedman's test and Nemenyi's critical difference.
+
+Demšar: Statistical Comparisons of Classifiers over Multiple Data Sets. JMLR 7, 2006.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from smpcore.errors import SmpcoreError
+
+#: Of Friedman's test and of the critical difference.
+LEVEL = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """Mean ranks of models, 1 for the best.
+
+    Parameters
+    ----------
+    mean : Series
+        Model -> mean rank over data sets, the best first.
+    n_sets : int
+        Data sets on which all models were measured.
+    p_value : float
+        Of Friedman's test that all models are alike.
+    critical : float
+        Nemenyi's critical difference: mean ranks that are nearer are no clear
+        difference at the level of 5 %.
+    """
+
+    mean: pd.Series
+    n_sets: int
+    p_value: float
+    critical: float
+
+    @property
+    def groups(self) -> list[list[str]]:
+        """Largest sets of models, by rank, that do not clearly differ."""
+        names, values = list(self.mean.index), self.mean.to_numpy()
+        limits = np.searchsorted(values, values + self.critical, side="right")
+        spans = [names[i:end] for i, end in enumerate(limits)]
+        return [
+            one for i, one in enumerate(spans) if not i or limits[i] > limits[i - 1]
+        ]
+
+
+def mean_ranks(table: pd.DataFrame, measure: str, larger: bool = True) -> Ranks:
+    """Rank the models on every data set that all of them were measured on.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `smpcore.papers.compare` returns it.
+    measure : str
+        What they are ranked by; equal values share their ranks.
+    larger : bool
+        Whether larger is better.
+
+    Returns
+    -------
+    Ranks
+
+    Raises
+    ------
+    SmpcoreError
+        With fewer than three models, or fewer than five such data sets.
+    """
+    rows = table[(table["measure"] == measure) & table["measured"].notna()]
+    # Files hold six digits: equal accuracies are equal in fewer.
+    values = rows.pivot_table("measured", "data", "model").dropna().round(5)
+    n_sets, n_models = values.shape
+    if n_models < 3 or n_sets < 5:
+        raise SmpcoreError(
+            f"{n_models} models on {n_sets} data sets are too few to rank: measure "
+            "three on five at least."
+        )
+    ranks = values.rank(axis="columns", ascending=not larger)
+    p_value = stats.friedmanchisquare(*values.to_numpy().T).pvalue
+    spread = np.sqrt(n_models * (n_models + 1) / (6.0 * n_sets))
+    quantile = stats.studentized_range.ppf(1 - LEVEL, n_models, np.inf) / np.sqrt(2)
+    mean = ranks.mean().sort_values(kind="stable")
+    return Ranks(mean, n_sets, float(p_value), float(quantile * spread))
+
+
+def conclusion(ranks: Ranks, ours: set[str]) -> str:
+    """What the ranks say, in sentences.
+
+    Parameters
+    ----------
+    ranks : Ranks
+        Of all models that were measured.
+    ours : set of str
+        Names of the models that this program is about.
+
+    Returns
+    -------
+    str
+    """
+    names = list(ranks.mean.index)
+    best = names[0]
+    near = ranks.groups[0]
+    text = (
+        f"On {ranks.n_sets} data sets {best} has the best mean rank, "
+        f"{ranks.mean.iloc[0]:.2f} of {len(names)}. "
+    )
+    if ranks.p_value >= LEVEL:
+        return text + (
+            f"Friedman's test finds no difference between the models "
+            f"(p = {ranks.p_value:.2g})."
+        )
+    text += (
+        f"Friedman's test finds differences (p = {ranks.p_value:.2g}); mean ranks "
+        f"within {ranks.critical:.2f} do not clearly differ. "
+    )
+    level = [name for name in near[1:] if name in ours or best in ours]
+    lost = [name for name in names if name in ours and name not in near]
+    if level:
+        text += f"Not clearly behind {best}: {', '.join(level)}. "
+    if lost:
+        text += f"Clearly behind it: {', '.join(lost)}."
+    return text.strip()

@@ -1,0 +1,197 @@
+"""What the papers' experiments share: random halves, grids and how one is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import StratifiedKFold, train_test_split
+
+from smpcore.baselines import BASELINES
+from smpcore.datasets import Dataset, prepare
+
+#: Parameters of a model.
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Halves:
+    """Training and test rows of one repetition, prepared on training rows only.
+
+    Parameters
+    ----------
+    X, X_test : ndarray of shape (n_samples, n_features)
+    y, y_test : ndarray of shape (n_samples,)
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+
+
+def halves(dataset: Dataset, repetition: int, test: float = 0.5) -> Halves:
+    """Divide the rows at random, stratified where there are classes.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    repetition : int
+        Seed.
+    test : float
+        Share of the test rows.
+
+    Returns
+    -------
+    Halves
+    """
+    classes = dataset.y if dataset.task == "classification" else None
+    train, rest = train_test_split(
+        np.arange(dataset.n_samples),
+        test_size=test,
+        random_state=repetition,
+        stratify=classes,
+    )
+    preparation = prepare(dataset, train)
+    X, X_test = (preparation.transform(dataset.frame.iloc[r]) for r in (train, rest))
+    return Halves(X, dataset.y[train], X_test, dataset.y[rest])
+
+
+def standardised(rows: Halves) -> Halves:
+    """The rows with mean 0 and standard deviation 1 in the training half."""
+    center, scale = rows.X.mean(axis=0), rows.X.std(axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    X, X_test = ((part - center) / scale for part in (rows.X, rows.X_test))
+    return Halves(X, rows.y, X_test, rows.y_test)
+
+
+def with_codes(dataset: Dataset) -> Dataset:
+    """The same rows, each nominal column as the numbers of its sorted levels.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        A table.
+
+    Returns
+    -------
+    Dataset
+        Missing values stay missing.
+    """
+    nominal = [c for c in dataset.feature_columns if dataset.kinds[c] == "category"]
+    codes = {}
+    for column in nominal:
+        number, _ = pd.factorize(dataset.frame[column], sort=True)
+        codes[column] = np.where(number < 0, np.nan, number)
+    kinds = {**dataset.kinds, **dict.fromkeys(nominal, "number")}
+    frame = dataset.frame.assign(**codes)
+    return replace(dataset, frame=frame, kinds=kinds, origin=None)
+
+
+def accuracy(fitted: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """Share of the rows that get their own class."""
+    return float(np.mean(fitted.predict(X) == y))
+
+
+def scikit_learns(key: str, **values: Any) -> Any:
+    """A standardising classifier of `BASELINES`, unfitted."""
+    return BASELINES[key].estimator(values)
+
+
+def all_values(key: str, **grid: tuple[Any, ...]) -> list[Values]:
+    """All combinations of a baseline's values, with its key for `scikit_learns`."""
+    return [
+        {"key": key, **dict(zip(grid, values, strict=True))}
+        for values in product(*grid.values())
+    ]
+
+
+def best_by_folds(
+    make: Callable[..., Any],
+    grid: Sequence[Values],
+    X: np.ndarray,
+    y: np.ndarray,
+    *,
+    n_folds: int = 5,
+    seed: int = 0,
+) -> Values:
+    """Choose parameters by cross-validation on training rows.
+
+    Parameters
+    ----------
+    make : callable
+        ``make(**values)`` returns an unfitted classifier.
+    grid : sequence of mapping
+        The first of the best ones is taken.
+    X : ndarray of shape (n_samples, n_features)
+    y : ndarray of shape (n_samples,)
+    n_folds : int
+        Fewer where the smallest class has fewer rows.
+    seed : int
+
+    Returns
+    -------
+    mapping
+    """
+    smallest = int(np.unique(y, return_counts=True)[1].min())
+    n_folds = max(2, min(n_folds, smallest))
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    drawn = list(folds.split(X, y))
+
+    def mean(values: Values) -> float:
+        fits = ((make(**values).fit(X[a], y[a]), b) for a, b in drawn)
+        return float(np.mean([accuracy(fit, X[b], y[b]) for fit, b in fits]))
+
+    return max(grid, key=mean)
+
+
+def chosen_by_folds(
+    make: Callable[..., Any], grid: Sequence[Values], rows: Halves, seed: int = 0
+) -> tuple[Values, Any]:
+    """Choose parameters by five folds of the training rows, and fit.
+
+    Parameters
+    ----------
+    make : callable
+    grid : sequence of mapping
+        If there is one only, nothing is chosen.
+    rows : Halves
+    seed : int
+
+    Returns
+    -------
+    values : mapping
+    estimator : fitted estimator
+    """
+    values = grid[0]
+    if len(grid) > 1:
+        values = best_by_folds(make, grid, rows.X, rows.y, seed=seed)
+    return values, make(**values).fit(rows.X, rows.y)
+
+
+def best_on_test(
+    make: Callable[..., Any], grid: Iterable[Values], rows: Halves
+) -> tuple[Values, float]:
+    """Choose parameters on test rows: too good, and what some papers have done.
+
+    Only an experiment whose name says so uses it, beside the same one with
+    `best_by_folds`.
+
+    Parameters
+    ----------
+    make : callable
+    grid : iterable of mapping
+    rows : Halves
+
+    Returns
+    -------
+    (mapping, float)
+        Parameters, and the accuracy on the test rows they were chosen by.
+    """
+    fits = ((values, make(**values).fit(rows.X, rows.y)) for values in grid)
+    scored = [(values, accuracy(fit, rows.X_test, rows.y_test)) for values, fit in fits]
+    return max(scored, key=lambda pair: pair[1])

@@ -1,0 +1,310 @@
+"""Measured trials: a file for each experiment, a line of JSON for each trial.
+
+A line is written as soon as its trial is measured, so that a run which is stopped, or
+killed, goes on where it was. A last line that was cut off is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+import warnings
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from smpcore.errors import SmpcoreError
+from smpcore.evaluation import edition, end_with_parent
+from smpcore.evaluation.journal import lock
+from smpcore.evaluation.tasks import running
+from smpcore.papers.experiment import Experiment, Outcome, Trial
+from smpcore.papers.sources import MissingDataError
+
+#: Measured by the makers of this program; ``run NAME --again --out`` this folder.
+SHIPPED = Path(__file__).with_name("measured")
+#: How a need begins that differs in a number only.
+_OPENML = "needs OpenML ID "
+#: Where the command and the app keep what is measured here.
+MEASURED_HERE = Path(".cache/papers")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A trial and what it has measured, as a line of the file.
+
+    Parameters
+    ----------
+    trial : Trial
+        Which one it is.
+    outcome : Outcome
+        What was measured.
+    seconds : float
+        What the trial took.
+    edition : str
+        Of the program that measured it.
+    """
+
+    trial: Trial
+    outcome: Outcome
+    seconds: float
+    edition: str
+
+    def line(self) -> bytes:
+        """The line; numbers that are not finite are null."""
+        entry = {
+            **self.trial._asdict(),
+            "measures": {n: _written(v) for n, v in self.outcome.measures.items()},
+            "curves": {
+                name: [[_written(at), _written(value)] for at, value in points]
+                for name, points in self.outcome.curves.items()
+            },
+            "method": self.outcome.method,
+            "values": dict(self.outcome.values),
+            "seconds": round(self.seconds, 3),
+            "edition": self.edition,
+        }
+        return json.dumps(entry, default=_plain).encode() + b"\n"
+
+
+def _written(value: float) -> float | None:
+    return float(f"{value:.6g}") if np.isfinite(value) else None
+
+
+def _plain(value: Any) -> Any:
+    return value.item()
+
+
+def _read_line(line: bytes) -> Measured | None:
+    """A line of a file; None if it is none."""
+    try:
+        entry = json.loads(line)
+        trial = Trial(*(entry[name] for name in Trial._fields))
+        curves = {
+            name: [(_read(at), _read(value)) for at, value in points]
+            for name, points in entry["curves"].items()
+        }
+        measures = {name: _read(value) for name, value in entry["measures"].items()}
+        outcome = Outcome(measures, curves, entry["method"], entry["values"])
+        return Measured(trial, outcome, float(entry["seconds"]), entry["edition"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _read(value: float | None) -> float:
+    return float("nan") if value is None else float(value)
+
+
+def path_of(name: str, folder: Path) -> Path:
+    """Name the file with an experiment's trials.
+
+    Parameters
+    ----------
+    name : str
+        Of the experiment.
+    folder : Path
+        Where results are kept.
+
+    Returns
+    -------
+    Path
+    """
+    return folder / f"{name}.jsonl"
+
+
+def read_measured(experiment: Experiment, folder: Path) -> dict[Trial, Measured]:
+    """The trials that a folder has of an experiment.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        Whose trials are wanted.
+    folder : Path
+        A folder with a file for each experiment.
+
+    Returns
+    -------
+    dict of Trial to Measured
+        Empty if there is no file. Trials that the experiment no longer has, and lines
+        that are damaged, are left out.
+    """
+    path, wanted = path_of(experiment.name, folder), {*experiment.trials()}
+    content = path.read_bytes() if path.is_file() else b""
+    whole = filter(None, map(_read_line, content.splitlines()))
+    return {one.trial: one for one in whole if one.trial in wanted}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run finds its data and keeps what it measures.
+
+    Parameters
+    ----------
+    out : Path
+        Folder with a file for each experiment.
+    data : Path, optional
+        Folder with data files.
+    download : bool
+        Whether OpenML may be asked.
+    """
+
+    out: Path = MEASURED_HERE
+    data: Path | None = None
+    download: bool = False
+
+
+def missing_data(experiment: Experiment, place: Place) -> dict[str, str]:
+    """Find data sets that are not here; nothing is read or downloaded.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        Whose data are needed.
+    place : Place
+        Where they are looked for.
+
+    Returns
+    -------
+    dict of str to str
+        Key of a data set -> what it needs, in words.
+    """
+    sources = experiment.data.items()
+    where = place.data, place.download
+    return {key: one.needs for key, one in sources if not one.is_here(*where)}
+
+
+def together(needs: Iterable[str]) -> str:
+    """Say once what several data sets need.
+
+    Parameters
+    ----------
+    needs : iterable of str
+        From `missing_data`.
+
+    Returns
+    -------
+    str
+    """
+    texts = list(dict.fromkeys(needs))
+    numbers = [text for text in texts if text.startswith(_OPENML)]
+    ids = ", ".join(text.removeprefix(_OPENML) for text in numbers)
+    others = [text for text in texts if text not in numbers]
+    return "; ".join([f"{_OPENML}{ids}"] * bool(ids) + others)
+
+
+def _not_loaded(experiment: Experiment, place: Place) -> dict[str, str]:
+    """Data sets that are not here, or that OpenML does not give."""
+    missing = missing_data(experiment, place)
+    for key in experiment.data.keys() - missing.keys():
+        try:
+            _loaded(experiment, key, place)
+        except MissingDataError as error:
+            missing[key] = str(error)
+    return missing
+
+
+def run_experiment(
+    experiment: Experiment,
+    place: Place,
+    executor: Executor | None = None,
+    stop: np.ndarray | None = None,
+    again: bool = False,
+) -> Iterator[Measured]:
+    """Measure the trials that are missing, and keep each at once.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What is to be measured.
+    place : Place
+        Where its data are, and where results are kept.
+    executor : Executor, optional
+        As in `smpcore.evaluation.sweep`.
+    stop : ndarray of int64, shape (1,), optional
+        Nothing is begun after it is not 0.
+    again : bool
+        Forget what was measured before.
+
+    Yields
+    ------
+    Measured
+        Each as it is ready.
+
+    Raises
+    ------
+    SmpcoreError
+        If the experiment is impossible, none of its data is here, or another run
+        writes to the same file.
+    """
+    if experiment.impossible:
+        raise SmpcoreError(f"{experiment.name}: {experiment.impossible}")
+    stop = np.zeros(1, dtype=np.int64) if stop is None else stop
+    missing = _not_loaded(experiment, place)
+    if len(missing) == len(experiment.data):
+        raise SmpcoreError(
+            f"{experiment.name}: its data are not here ({together(missing.values())}). "
+            f"{experiment.command} is the command that has them."
+        )
+    place.out.mkdir(parents=True, exist_ok=True)
+    with path_of(experiment.name, place.out).open("ab") as file:
+        _hold(file, experiment.name)
+        if again:
+            file.truncate(0)
+        done = read_measured(experiment, place.out)
+        _end_line(file, path_of(experiment.name, place.out))
+        left = [trial for trial in experiment.trials() if trial not in done]
+        left = [trial for trial in left if trial.data not in missing]
+        with running(_measure, (experiment, place), stop, executor) as run:
+            for measured in run((trial,) for trial in left):
+                if measured is None:
+                    continue
+                file.write(measured.line())
+                file.flush()
+                yield measured
+
+
+def _hold(file: Any, name: str) -> None:
+    try:
+        lock(file)
+    except BlockingIOError as error:
+        raise SmpcoreError(
+            f"Another run measures {name} into the same folder: wait for its end, or "
+            "choose another --out."
+        ) from error
+
+
+def _end_line(file: Any, path: Path) -> None:
+    """Begin on a new line after one that was cut off."""
+    content = path.read_bytes()
+    if content and not content.endswith(b"\n"):
+        file.write(b"\n")
+
+
+def begin_process() -> None:
+    """Make a process of the command's pool ready; its parent decides when to stop."""
+    end_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    warnings.simplefilter("ignore", UserWarning)  # a fit's status says the same
+
+
+@lru_cache(4)
+def _load(source: Any, data: Path | None, download: bool) -> Any:
+    return source.load(data, download)
+
+
+def _loaded(experiment: Experiment, key: str, place: Place) -> Any:
+    return _load(experiment.data[key], place.data, place.download)
+
+
+def _measure(shared: tuple[Experiment, Place], task: tuple[Trial]) -> Measured | None:
+    """Measure one trial, in whatever process this is."""
+    (experiment, place), (trial,) = shared, task
+    dataset = _loaded(experiment, trial.data, place)
+    started = time.perf_counter()
+    outcome = experiment.run(trial, dataset)
+    return Measured(trial, outcome, time.perf_counter() - started, edition())

@@ -1,0 +1,5 @@
+"""Garg, Dekel, Xiao: Learning SMaLL Predictors. NeurIPS 2018."""
+
+from smpcore.papers.small.experiments import EXPERIMENTS
+
+__all__ = ["EXPERIMENTS"]

@@ -1,0 +1,112 @@
+"""What ProtoNN and Bonsai share: gradient steps under a limit on what is not zero.
+
+Both papers take three thirds of the steps: with all weights, then with hard
+thresholding after every step, then on the support that has come out of it. Theirs are
+stochastic gradients; here all rows are looked at, with Adam's step lengths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+#: Arrays of a model by name.
+Arrays = dict[str, np.ndarray]
+#: Bytes of a weight, and of its place where only weights that are not zero are stored.
+WEIGHT, PLACE = 4, 2
+
+
+def keep_largest(array: np.ndarray, n_kept: int) -> np.ndarray:
+    """Whether each entry is among the largest in size.
+
+    Parameters
+    ----------
+    array : ndarray
+    n_kept : int
+
+    Returns
+    -------
+    ndarray of bool
+    """
+    order = np.argsort(-np.abs(array), axis=None, kind="stable")
+    chosen = np.zeros(array.size, dtype=bool)
+    chosen[order[:n_kept]] = True
+    return chosen.reshape(array.shape)
+
+
+def keep_columns(array: np.ndarray, n_kept: int) -> np.ndarray:
+    """Whether each entry is in one of the columns with the largest norms.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n_rows, n_columns)
+    n_kept : int
+
+    Returns
+    -------
+    ndarray of bool, shape (n_rows, n_columns)
+    """
+    chosen = keep_largest(np.linalg.norm(array, axis=0), n_kept)
+    return np.broadcast_to(chosen, array.shape)
+
+
+def minimise(
+    gradients: Callable[[Arrays, float], Arrays],
+    start: Arrays,
+    limits: Mapping[str, Callable[[np.ndarray], np.ndarray]],
+    n_steps: int = 600,
+    rate: float = 0.03,
+) -> Arrays:
+    """Take gradient steps; some arrays keep only a part of their entries.
+
+    Parameters
+    ----------
+    gradients : callable
+        ``gradients(arrays, progress)``; progress rises from 0 to 1.
+    start : dict of str to ndarray
+    limits : mapping of str to callable
+        Of an array: which entries may be other than 0.
+    n_steps : int
+    rate : float
+        Length of a step in each entry, at first; it falls to a tenth.
+
+    Returns
+    -------
+    dict of str to ndarray
+    """
+    arrays = {name: array.copy() for name, array in start.items()}
+    first = {name: np.zeros_like(array) for name, array in start.items()}
+    second = {name: np.zeros_like(array) for name, array in start.items()}
+    support: Arrays = {}
+    for t in range(n_steps):
+        slopes = gradients(arrays, t / n_steps)
+        for name, slope in slopes.items():
+            first[name] += 0.1 * (slope - first[name])
+            second[name] += 0.001 * (slope**2 - second[name])
+            mean = first[name] / (1.0 - 0.9 ** (t + 1))
+            size = np.sqrt(second[name] / (1.0 - 0.999 ** (t + 1)))
+            arrays[name] -= rate * 0.1 ** (t / n_steps) * mean / (size + 1e-12)
+        for name, chosen in limits.items():
+            if 3 * t >= n_steps and (3 * t < 2 * n_steps or name not in support):
+                support[name] = chosen(arrays[name])
+            if name in support:
+                arrays[name] *= support[name]
+    return arrays
+
+
+def n_bytes(arrays: Arrays) -> int:
+    """Bytes of a model: each array with all weights, or with places, if that is less.
+
+    Parameters
+    ----------
+    arrays : dict of str to ndarray
+
+    Returns
+    -------
+    int
+    """
+    return sum(
+        min(WEIGHT * array.size, (WEIGHT + PLACE) * int(np.count_nonzero(array)))
+        for array in arrays.values()
+    )

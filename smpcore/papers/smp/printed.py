@@ -1,0 +1,375 @@
+r"""SMP as printed: Algorithm 1 (Chambolle and Pock), and Algorithm 2, its form for SMP.
+
+Garg, Dekel, Xiao: Sparse Multi-Prototype Classification. UAI 2018.
+
+========  ===========  ========  =======================================================
+symbol    name         shape     meaning
+========  ===========  ========  =======================================================
+x_i       X            (m, n)    rows, and a column of ones if there is a bias
+j(i)      assignment   (m,)      prototype that a row is tied to
+W         W            (N, n)    prototypes, one a row
+V         V            (b, n)    dual of the fusion penalty, a row for each pair
+W-bar     W_bar        (N, n)    extrapolation, 2 W_new - W
+B         B            (b, N)    difference matrix: 1 and -1 at the two of a pair
+f         loss         number    equation (4), or (2): the mean loss of the rows
+R         R            number    longest row
+p         p            number    prototypes of the largest class
+tau       tau          number    step of W, printed 1 / (2 p R^2 |Y|) = 1 / (2 N R^2)
+sigma     sigma        number    step of V, printed 1 / (2 lambda^2 p tau)
+========  ===========  ========  =======================================================
+
+The objective is (6). The step lengths are those below Proposition 2. They follow from
+L_f <= N R^2 (Proposition 1), which holds but is hundreds of times too large, so that
+200 iterations, as in the paper's experiments, end far from the optimum. The paper
+expects "some trial-and-error for tuning the step sizes": `STEPS` has longer ones that
+condition (8) allows, too, and any others can be given.
+
+Where the print is mended: line 8 of Algorithm 2 has the gradient of h_y, which would
+leave out the data; Proposition 3 has that of f, as here. Equation (10) stacks W by rows
+though the text says columns. The unit ball of V is that of each row (Proposition 4),
+not of each class.
+
+The ridge of at least 1e-6 and the bias are ours: they belong to the objective.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from smpcore.errors import SmpcoreError
+from smpcore.estimators.checks import Number, OneOf
+from smpcore.estimators.smp.problem import SMPProblem, elastic_net
+from smpcore.papers.simplex import nearest_mass
+from smpcore.papers.steps import (
+    PrintedStep,
+    check_request,
+    checked_start,
+    history_at,
+    until,
+)
+
+
+def algorithm_1(
+    gradient: Callable[[np.ndarray], np.ndarray],
+    prox_h: Callable[[np.ndarray, float], np.ndarray],
+    prox_g: Callable[[np.ndarray, float], np.ndarray],
+    K: np.ndarray,
+    start: tuple[np.ndarray, np.ndarray],
+    steps: tuple[float, float],
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Run Algorithm 1: min over w, max over v of f(w) + h(w) + <K w, v> - g*(v).
+
+    Parameters
+    ----------
+    gradient : callable
+        Gradient of f.
+    prox_h, prox_g : callable
+        ``prox_h(w, tau)`` and ``prox_g(v, sigma)``: proximal maps of h and of g*.
+    K : ndarray of shape (n_v, n_w)
+    start : (ndarray, ndarray)
+        The first w and v.
+    steps : (float, float)
+        tau and sigma.
+
+    Yields
+    ------
+    w, v : ndarray
+        First the start, then what each iteration gives.
+    """
+    (w, v), (tau, sigma) = start, steps
+    w_bar = w
+    while True:
+        yield w, v
+        v = prox_g(v + sigma * (K @ w_bar), sigma)
+        w_new = prox_h(w - tau * (gradient(w) + K.T @ v), tau)
+        w_bar = 2.0 * w_new - w
+        w = w_new
+
+
+def algorithm_2(
+    problem: SMPProblem, estimator: Any, W: np.ndarray, steps: Steps = "printed"
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Run Algorithm 2 from V = 0.
+
+    Parameters
+    ----------
+    problem : SMPProblem
+    estimator : SMPClassifier
+        Its `lam`, `mu`, `eta` and `loss` are the objective.
+    W : ndarray of shape (n_prototypes, n_columns)
+        Start.
+    steps : {"printed", "tight"} or (float, float)
+        As in `printed_smp`.
+
+    Yields
+    ------
+    W, V : ndarray
+        First the start, then what each iteration gives.
+    """
+    lam, B = estimator.lam, difference_matrix(problem)
+    l1, l2 = elastic_net(problem, estimator.mu, estimator.eta)
+    tau, sigma = step_lengths(problem, lam, steps)
+    V, W_bar = np.zeros((len(B), W.shape[1])), W
+    while True:
+        yield W, V
+        Z = V + sigma * lam * (B @ W_bar)
+        V = project_rows(Z)
+        slope = loss_and_gradient(problem, W, estimator.loss)[1]
+        U = W - tau * (slope + lam * (B.T @ V))
+        W_new = np.sign(U) * np.maximum(np.abs(U) - tau * l1, 0.0) / (1.0 + tau * l2)
+        W_bar = 2.0 * W_new - W
+        W = W_new
+
+
+def printed_steps(problem: SMPProblem, lam: float) -> tuple[float, float]:
+    """The tau and sigma below Proposition 2; sigma is 0 without pairs.
+
+    Parameters
+    ----------
+    problem : SMPProblem
+    lam : float
+
+    Returns
+    -------
+    tau, sigma : float
+    """
+    L = lam * printed_norm(problem)
+    tau = 1.0 / (2.0 * max(printed_curvature(problem), 1e-12))
+    return tau, 1.0 / (2.0 * L**2 * tau) if L > 0.0 else 0.0
+
+
+def printed_norm(problem: SMPProblem) -> float:
+    """Spectral norm of B by Proposition 2: sqrt(p) of the largest class with pairs."""
+    sizes = np.bincount(problem.prototype_labels)
+    norms = (
+        np.sqrt(sizes)
+        * problem.fusion[
+            np.searchsorted(problem.prototype_labels, np.arange(len(sizes)))
+        ]
+    )
+    return float(norms[sizes > 1].max(initial=0.0))
+
+
+def printed_curvature(problem: SMPProblem) -> float:
+    """N R^2, the bound of Proposition 1 on L_f."""
+    return problem.n_prototypes * float((problem.X**2).sum(axis=1).max())
+
+
+def tight_steps(problem: SMPProblem, lam: float) -> tuple[float, float]:
+    """The steps that (8) allows with a bound on L_f that does not grow with N.
+
+    The Hessian of a row is (diag q - q q') x x' with q in a simplex, and diag q - q q'
+    has no eigenvalue above 1/2: L_f is at most half the largest one of X' diag(u) X.
+
+    Parameters
+    ----------
+    problem : SMPProblem
+    lam : float
+
+    Returns
+    -------
+    tau, sigma : float
+        1 / tau = L_f + L and sigma = 1 / L with L = lambda sqrt(p).
+    """
+    L = lam * printed_norm(problem)
+    return 1.0 / max(problem.lipschitz + L, 1e-12), 1.0 / L if L > 0.0 else 0.0
+
+
+#: Name -> step lengths of a problem and its lambda.
+STEPS = {"printed": printed_steps, "tight": tight_steps}
+#: A name of `STEPS`, or tau and sigma.
+Steps = str | tuple[float, float]
+
+
+def step_lengths(
+    problem: SMPProblem, lam: float, steps: Steps = "printed"
+) -> tuple[float, float]:
+    """The tau and sigma that are asked for.
+
+    Parameters
+    ----------
+    problem : SMPProblem
+    lam : float
+    steps : {"printed", "tight"} or (float, float)
+
+    Returns
+    -------
+    tau, sigma : float
+
+    Raises
+    ------
+    SmpcoreError
+        If they are neither a name nor two positive numbers.
+    """
+    if isinstance(steps, str):
+        OneOf(tuple(STEPS)).check("steps", steps)
+        return STEPS[steps](problem, lam)
+    if len(steps) != 2:
+        raise SmpcoreError(f"steps={steps!r} should be a name, or tau and sigma.")
+    for name, value in zip(("tau", "sigma"), steps, strict=True):
+        Number(0.0, above=True).check(name, value)
+    return float(steps[0]), float(steps[1])
+
+
+def safe_steps(problem: SMPProblem, lam: float, steps: tuple[float, float]) -> bool:
+    """Whether step lengths satisfy condition (8), (1 / tau - L_f) / sigma >= L^2.
+
+    Parameters
+    ----------
+    problem : SMPProblem
+    lam : float
+    steps : (float, float)
+        tau and sigma.
+
+    Returns
+    -------
+    bool
+    """
+    (tau, sigma), L = steps, lam * printed_norm(problem)
+    return bool(1.0 / tau - problem.lipschitz >= sigma * L**2 * (1.0 - 1e-12))
+
+
+def difference_matrix(problem: SMPProblem) -> np.ndarray:
+    """B: (B W)_e = w_i - w_j for each pair e of a class, shape (n_pairs, N).
+
+    Times the class's factor on lambda, which the paper does not have.
+    """
+    first, second = problem.pairs()
+    one = np.eye(problem.n_prototypes)
+    return problem.fusion[first, None] * (one[first] - one[second])
+
+
+def project_rows(Z: np.ndarray) -> np.ndarray:
+    """Each row's nearest point in the l1 ball of radius 1."""
+    return np.array([np.sign(z) * nearest_mass(np.abs(z)) for z in Z]).reshape(Z.shape)
+
+
+def loss_and_gradient(
+    problem: SMPProblem, W: np.ndarray, loss: str
+) -> tuple[float, np.ndarray]:
+    """The loss f at W, equation (4), (2) or (2) with the hinge; and its (sub)gradient.
+
+    Parameters
+    ----------
+    problem : SMPProblem
+    W : ndarray of shape (n_prototypes, n_columns)
+    loss : {"smooth", "max", "hinge"}
+
+    Returns
+    -------
+    f : float
+    gradient : ndarray of shape (n_prototypes, n_columns)
+    """
+    S = problem.X @ W.T
+    rows, tied = np.arange(len(S)), problem.assignment
+    rival = problem.prototype_labels != problem.y_encoded[:, None]
+    lead = np.where(rival, S - S[rows, tied][:, None], -np.inf)
+    if loss != "smooth":
+        best = lead.argmax(axis=1)
+        only = np.arange(len(W)) == best[:, None]
+        lead = np.where(only, lead, -np.inf)
+    if loss == "hinge":
+        each = np.maximum(1.0 + lead.max(axis=1), 0.0)
+        Q = np.where(np.isfinite(lead) & (each > 0.0)[:, None], 1.0, 0.0)
+    else:
+        top = np.maximum(lead.max(axis=1), 0.0)
+        powers = np.exp(lead - top[:, None])
+        total = np.exp(-top) + powers.sum(axis=1)
+        Q, each = powers / total[:, None], top + np.log(total)
+    Q[rows, tied] = -Q.sum(axis=1)
+    return float(problem.weights @ each), (problem.weights[:, None] * Q).T @ problem.X
+
+
+def objective(problem: SMPProblem, estimator: Any, W: np.ndarray) -> float:
+    """The objective (6) at W.
+
+    Parameters
+    ----------
+    problem : SMPProblem
+    estimator : SMPClassifier
+    W : ndarray of shape (n_prototypes, n_columns)
+
+    Returns
+    -------
+    float
+    """
+    l1, l2 = elastic_net(problem, estimator.mu, estimator.eta)
+    fusion = np.abs(difference_matrix(problem) @ W).max(axis=1, initial=0.0).sum()
+    net = (l1 * np.abs(W) + 0.5 * l2 * W**2).sum()
+    return loss_and_gradient(problem, W, estimator.loss)[0] + float(
+        estimator.lam * fusion + net
+    )
+
+
+def cluster_centres(problem: SMPProblem) -> np.ndarray:
+    """Mean of the rows tied to each prototype: where the paper's experiments start.
+
+    Parameters
+    ----------
+    problem : SMPProblem
+
+    Returns
+    -------
+    ndarray of shape (n_prototypes, n_columns)
+    """
+    share = np.eye(problem.n_prototypes)[problem.assignment] * problem.weights[:, None]
+    W = share.T @ problem.X / share.sum(axis=0)[:, None]
+    W[:, problem.n_features :] = 0.0
+    return W
+
+
+def printed_smp(
+    estimator: Any,
+    problem: SMPProblem,
+    n_steps: int = 200,
+    start: Any = None,
+    stop: np.ndarray | None = None,
+    steps: Steps = "printed",
+) -> tuple[PrintedStep, ...]:
+    """Algorithm 2 on the rows and the objective of an estimator.
+
+    Parameters
+    ----------
+    estimator : SMPClassifier
+        Its `lam`, `mu`, `eta` and `loss` are the objective.
+    problem : SMPProblem
+        Made by `problem` of this estimator.
+    n_steps : int, default=200
+        Iterations, as many as in the paper's experiments.
+    start : array-like of shape (n_prototypes, n_columns), optional
+        First W. None: 0, where our solver starts, too; `cluster_centres` is what the
+        paper's experiments start from.
+    stop : ndarray of int64, shape (1,), optional
+        A flag that another thread may raise: the states until then are returned.
+    steps : {"printed", "tight"} or (float, float), default="printed"
+        tau and sigma: those below Proposition 2, longer ones that are as safe, or any.
+
+    Returns
+    -------
+    tuple of PrintedStep
+        The start and each iteration; arrays W and V.
+    """
+    check_request(problem, SMPProblem, n_steps)
+    W = checked_start(start, np.zeros((problem.n_prototypes, problem.X.shape[1])))
+    run = algorithm_2(problem, estimator, W, steps)
+    states = until(islice(run, n_steps + 1), stop)
+    return tuple(_step(problem, estimator, t, W, V) for t, (W, V) in enumerate(states))
+
+
+def _step(
+    problem: SMPProblem, estimator: Any, t: int, W: np.ndarray, V: np.ndarray
+) -> PrintedStep:
+    """A state with its objective and its model."""
+    value, n = objective(problem, estimator, W), problem.n_features
+    model = problem.model(
+        np.ascontiguousarray(W[:, :n]),
+        problem.class_votes(problem.prototype_labels),
+        history_at(t, value),
+        bias=W[:, n:].sum(axis=1),
+    )
+    phase = "primal-dual step" if t else "start"
+    return PrintedStep(t, phase, value, {"W": W, "V": V}, problem.assignment, model)

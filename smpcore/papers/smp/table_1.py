@@ -1,0 +1,241 @@
+"""Table 1: test accuracy of eleven classifiers, and of three more linear ones.
+
+Garg, Dekel, Xiao: Sparse Multi-Prototype Classification. UAI 2018.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import islice, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from smpcore.datasets import Dataset
+from smpcore.estimators.smp import SMPClassifier
+from smpcore.papers.experiment import (
+    Experiment,
+    Outcome,
+    Reported,
+    Trial,
+    read_accuracies,
+)
+from smpcore.papers.protocols import (
+    Halves,
+    Values,
+    accuracy,
+    all_values,
+    best_on_test,
+    chosen_by_folds,
+    halves,
+    scikit_learns,
+    with_codes,
+)
+from smpcore.papers.smp.printed import algorithm_2, cluster_centres
+from smpcore.papers.sources import Source
+from smpcore.papers.table_1 import TABLE_1
+
+#: lambda and mu that are tried.
+GRID: list[Values] = [
+    {"lam": lam, "mu": mu}
+    for lam, mu in product((0.0, 0.003, 0.03), (0.001, 0.01, 0.05))
+]
+SMP, PRINTED = "SMP", "SMP, Algorithm 2 as printed"
+ON_TEST = ", chosen on test rows"
+
+
+class AsPrinted:
+    """SMP as in the paper's experiments: 200 steps of Algorithm 2 on the max loss.
+
+    Parameters
+    ----------
+    lam, mu : float
+    """
+
+    def __init__(self, lam: float, mu: float) -> None:
+        self.estimator = SMPClassifier(lam=lam, mu=mu, loss="max", bias=False)
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> AsPrinted:
+        """Run from the cluster centres; the rows are scaled."""
+        self.problem = self.estimator.problem(X, y)
+        run = algorithm_2(self.problem, self.estimator, cluster_centres(self.problem))
+        self.W = next(islice(run, 200, None))[0]
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Class of the prototype with the highest score."""
+        scores = (X - self.problem.center) / self.problem.scale @ self.W.T
+        labels = self.problem.prototype_labels[scores.argmax(axis=1)]
+        return self.problem.classes[labels]
+
+
+_C = (0.01, 0.1, 1.0, 10.0, 100.0)
+#: Model of the table -> what makes it, and the values that are tried.
+MODELS: dict[str, tuple[Any, list[Values]]] = {
+    "LSVM": (scikit_learns, all_values("linear_svm", C=_C)),
+    "RF": (scikit_learns, all_values("forest", max_depth=(3, None))),
+    "AB": (scikit_learns, all_values("adaboost", n_estimators=(10, 50))),
+    "LR": (scikit_learns, all_values("logistic", C=_C)),
+    "DT": (scikit_learns, all_values("tree", max_depth=(2, 3, 4, 6, None))),
+    "kNN": (scikit_learns, all_values("knn", n_neighbors=(1, 3, 5, 9, 15))),
+    "RSVM": (
+        scikit_learns,
+        [
+            *all_values("rbf_svm", C=_C),
+            *all_values("poly_svm", C=_C),
+            *all_values("sigmoid_svm", C=_C),
+        ],
+    ),
+    "GB": (scikit_learns, all_values("boosting", max_depth=(1, 3))),
+    # The usual solver refuses classes of fewer rows than features.
+    "QDA": (
+        scikit_learns,
+        all_values("quadratic", solver=("eigen",), shrinkage=(0.01, 0.1, 0.5)),
+    ),
+    "GP": (scikit_learns, all_values("gaussian_process")),
+    SMP: (SMPClassifier, GRID),
+    PRINTED: (AsPrinted, GRID),
+    "l1 LR": (scikit_learns, all_values("l1_logistic", C=_C)),
+    "elastic net LR": (scikit_learns, all_values("elastic_net", C=_C)),
+}
+#: Models that are measured with selection on test rows, too.
+_ALSO_ON_TEST = (SMP, PRINTED, "LR", "RSVM")
+
+
+def fitted(model: str, rows: Halves, seed: int) -> tuple[Values, Any]:
+    """Choose parameters by five folds of the training rows, and fit.
+
+    Parameters
+    ----------
+    model : str
+        One of `MODELS`.
+    rows : Halves
+    seed : int
+
+    Returns
+    -------
+    values : mapping
+    estimator : fitted estimator
+    """
+    return chosen_by_folds(*MODELS[model], rows, seed)
+
+
+def _run(trial: Trial, dataset: Dataset) -> Outcome:
+    rows = halves(dataset, trial.repetition)
+    model = trial.model.removesuffix(ON_TEST)
+    if model != trial.model:
+        values, share = best_on_test(*MODELS[model], rows)
+    else:
+        try:
+            values, estimator = fitted(model, rows, trial.repetition)
+        except np.linalg.LinAlgError:  # QDA, where a class has hardly any rows
+            return Outcome({"accuracy": np.nan})
+        share = accuracy(estimator, rows.X_test, rows.y_test)
+    method = "smp" if model == SMP else ""
+    return Outcome({"accuracy": share}, method=method, values=values if method else {})
+
+
+def _run_with_codes(trial: Trial, dataset: Dataset) -> Outcome:
+    return _run(trial, with_codes(dataset))
+
+
+_REPORTED = read_accuracies(Path(__file__).with_name("table_1.csv"))
+
+
+def _reported_of(data: Mapping[str, Source], *models: str) -> tuple[Reported, ...]:
+    """The numbers of some data sets and models; all of the table's without models.
+
+    A number of a model stands beside its other protocols, too.
+    """
+    return tuple(
+        replace(one, model=model)
+        for model in models or _PAPER
+        for one in _REPORTED
+        if one.data in data and one.model == model.split(",")[0]
+    )
+
+
+_MINDCAVE2 = Source(file="MindCave2.arff", two_classes=True)
+#: Data sets of the table, in its order.
+_DATA = {
+    name: TABLE_1.get(name, _MINDCAVE2)
+    for name in dict.fromkeys(one.data for one in _REPORTED)
+}
+#: Those with columns of more than two levels, where the coding matters.
+_NOMINAL = {
+    name: _DATA[name]
+    for name in (
+        "rmftsa_ctoarrivals",
+        "hutsof99_logis",
+        "elusage",
+        "analcatdata_michiganacc",
+        "analcatdata_cyyoung9302",
+    )
+}
+_PAPER = (SMP, *tuple(MODELS)[:10])
+_OTHERS = (PRINTED, *(model + ON_TEST for model in _ALSO_ON_TEST))
+_WITH_CODES = ("LSVM", "LR", "RSVM", "GP", SMP, SMP + ON_TEST)
+_SAME = (
+    "Five random halves, stratified, features standardised, two clusters per class for "
+    "SMP; parameters by five folds of the training half. The grids are ours, the "
+    "paper's stand in a supplement that is not at hand. SMP is our solver: smooth "
+    "loss, with a bias. LR has the ridge. The data sets are those of StatLib, numbers "
+    "to predict cut at their mean."
+)
+_LEVELS = (
+    "Nominal columns have a column for each level. The target of asbestos is not the "
+    "one of the paper, whose accuracies it exceeds"
+)
+EXPERIMENTS = (
+    Experiment(
+        name="smp-table-1",
+        paper="smp",
+        where="Table 1",
+        title="Test accuracy on small data sets, two prototypes per class",
+        protocol=(
+            f"{_SAME} {_LEVELS}, and QDA cannot be fitted to its rarest class in some "
+            "divisions. rmftsa differs because of its months: as numbers "
+            "(smp-table-1-codes) linear models come to the printed accuracy."
+        ),
+        data=_DATA,
+        models=_PAPER,
+        run=_run,
+        repetitions=5,
+        reported=_reported_of(_DATA),
+    ),
+    Experiment(
+        name="smp-table-1-protocols",
+        paper="smp",
+        where="Table 1",
+        title="Other protocols, and linear models that the table lacks",
+        protocol=(
+            f"{_SAME} {_LEVELS}. Where the name says so, parameters are chosen on the "
+            "test half. Algorithm 2 as printed is the max loss without a bias, 200 "
+            "steps of the printed lengths from the cluster centres. Each is set beside "
+            "the paper's numbers of the same model; l1 LR and elastic net LR have none."
+        ),
+        data=_DATA,
+        models=(*_OTHERS, "l1 LR", "elastic net LR"),
+        run=_run,
+        repetitions=5,
+        reported=_reported_of(_DATA, *_OTHERS),
+    ),
+    Experiment(
+        name="smp-table-1-codes",
+        paper="smp",
+        where="Table 1",
+        title="Nominal columns as numbers",
+        protocol=(
+            f"{_SAME} Nominal columns are the numbers of their sorted levels; only the "
+            "data sets where that matters. Where the name says so, parameters are "
+            "chosen on the test half."
+        ),
+        data=_NOMINAL,
+        models=_WITH_CODES,
+        run=_run_with_codes,
+        repetitions=5,
+        reported=_reported_of(_NOMINAL, *_WITH_CODES),
+    ),
+)

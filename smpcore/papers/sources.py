@@ -1,0 +1,135 @@
+"""Where the data of the papers' experiments come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from smpcore.datasets import Dataset, Role, fetch_openml, read_table, shown
+from smpcore.datasets.columns import is_numeric
+from smpcore.errors import DatasetError, SmpcoreError
+
+
+class MissingDataError(SmpcoreError):
+    """The data are not on this machine; the text says what they need."""
+
+
+def _in_letters(name: str) -> str:
+    """A name without what separates its words, which differs between places."""
+    return "".join(filter(str.isalnum, name.casefold()))
+
+
+@dataclass(frozen=True)
+class Source:
+    """A data set of a paper.
+
+    Parameters
+    ----------
+    make : callable, optional
+        Returns it where it is bundled or generated; in that case nothing else is
+        needed.
+    file : str
+        Its name in the folder of ``--data``.
+    openml : int, optional
+        Its number at OpenML, for ``--download``.
+    target : str
+        Its target, where the usual guess takes another column.
+    dropped : tuple of str
+        Columns that are left out.
+    two_classes : bool
+        A number to predict is cut at its mean.
+    bundled : str
+        Key of the bundled data set that Explore shows it as; empty if there is none.
+    unavailable : str
+        Why nobody else can have it; empty if it can be had.
+    """
+
+    make: Callable[[], Dataset] | None = None
+    file: str = ""
+    openml: int | None = None
+    target: str = ""
+    dropped: tuple[str, ...] = ()
+    two_classes: bool = False
+    bundled: str = ""
+    unavailable: str = ""
+
+    @property
+    def option(self) -> str:
+        """What the command needs for it."""
+        if self.make or self.unavailable:
+            return ""
+        return " --data FOLDER" if self.file and not self.openml else " --download"
+
+    @property
+    def needs(self) -> str:
+        """What is missing where it is not here, in words."""
+        if self.unavailable:
+            return f"not possible here: {self.unavailable}"
+        if self.openml:
+            return f"needs OpenML ID {self.openml}"
+        return f"needs the file {self.file} in the folder of --data"
+
+    def _path(self, folder: Path | None) -> Path | None:
+        """The file in a folder, if it is there."""
+        path = folder / self.file if folder and self.file else None
+        return path if path is not None and path.is_file() else None
+
+    def is_here(self, folder: Path | None = None, download: bool = False) -> bool:
+        """Whether `load` need not refuse at once; nothing is read."""
+        can_download = bool(self.openml) and download
+        return bool(self.make or self._path(folder) or can_download)
+
+    def load(self, folder: Path | None = None, download: bool = False) -> Dataset:
+        """Read or make the data.
+
+        Parameters
+        ----------
+        folder : Path, optional
+            Where files are looked for first.
+        download : bool
+            Whether OpenML may be asked.
+
+        Returns
+        -------
+        Dataset
+
+        Raises
+        ------
+        MissingDataError
+            If they are not here.
+        """
+        if self.make is not None:
+            return self.make()
+        if path := self._path(folder):
+            with path.open("rb") as file:
+                return self._prepared(read_table(file, path.name))
+        if self.openml is None or not download:
+            raise MissingDataError(self.needs)
+        try:
+            dataset = fetch_openml(self.openml)
+        except DatasetError as error:
+            raise MissingDataError(f"{self.needs}: {error}") from error
+        if _in_letters(Path(self.file).stem) not in _in_letters(dataset.name):
+            raise MissingDataError(
+                f"{self.needs}, but OpenML's is {shown(dataset.name)}; use --data with "
+                f"the file {self.file}."
+            )
+        return self._prepared(dataset)
+
+    def _prepared(self, dataset: Dataset) -> Dataset:
+        """The columns that the paper used, and its classes."""
+        # OpenML's versions with two classes name their targets otherwise.
+        target = self.target if self.target in dataset.roles else dataset.target
+        # What is read as a row number is a feature in the papers: a rank, say.
+        roles: dict[str, Role] = dict.fromkeys(dataset.roles, "feature")
+        dropped = [name for name in self.dropped if name in dataset.roles]
+        roles |= dict.fromkeys(dropped, "ignore")
+        roles[target] = "target"
+        dataset = dataset.with_roles(roles)
+        values = dataset.frame[target]
+        if not self.two_classes or values.nunique() == 2 or not is_numeric(values):
+            return dataset
+        # Few distinct numbers are taken for classes elsewhere.
+        kinds = {target: "number"}
+        return dataset.with_roles(kinds=kinds, task="regression").two_classes()

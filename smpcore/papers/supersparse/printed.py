@@ -1,0 +1,341 @@
+r"""Super-sparse learning as printed: Algorithm 1, one prototype after the other.
+
+Demontis, Melis, Biggio, Fumera, Roli: Super-sparse learning in similarity spaces. IEEE
+Computational Intelligence Magazine 11(4), 2016.
+
+========  ===========  ========  =======================================================
+symbol    name         shape     meaning
+========  ===========  ========  =======================================================
+x_i       X            (n, d)    rows
+y         Y            (n, c)    targets in standard units, a column for each output
+u_i       u            (n,)      weight of each row in the loss
+z_j       Z            (m, d)    virtual prototypes; at first m rows drawn at random
+S_xz      S            (n, m)    similarity of each row to each prototype
+beta, b   beta, b      (m, c),   coefficients and intercept, equation (4)
+                       (c,)
+g         S beta + b   (n, c)    predictions, equation (1)
+M         M            (m + 1,   matrix of equation (4)
+                       m + 1)
+Omega     omega        number    the objective (3)
+eta       eta          number    gradient step, printed .5
+t         t            int       iteration; prototypes repel each other by 1 / t^2
+========  ===========  ========  =======================================================
+
+The gradient is (5) with all its terms. Those with the derivatives (6) of beta and b
+cancel at the best coefficients, where every iteration is; they are computed here as
+printed. (6) needs S' and 1' of all prototypes where the text prints those of z_j.
+
+The slope of the similarity is the RBF's own; for every other similarity it is the
+heuristic s(x, z) (x - z) of equation (7), which asks nothing but values. Several
+outputs, which the paper leaves to another one, share the prototypes: their gradients
+are added.
+
+The paper does not say how u is scaled. ``loss="sum"`` has weights that sum to the
+number of rows, so 1 for equal ones; with the step of .5 it diverges on some hundred
+rows. ``loss="mean"`` has weights that sum to 1 and lambda n times smaller: the same
+minimiser, with a step that is n times shorter. Objectives are those of the mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from smpcore.errors import SmpcoreError
+from smpcore.estimators.checks import OneOf
+from smpcore.estimators.supersparse.bounds import scaled_box
+from smpcore.estimators.supersparse.problem import (
+    Objective,
+    SuperSparseProblem,
+    SuperSparseRegression,
+)
+from smpcore.model import History, PrototypeModel
+from smpcore.papers.steps import (
+    PrintedStep,
+    check_request,
+    checked_start,
+    history_at,
+    until,
+)
+from smpcore.similarity import Similarity
+
+LOSSES = ("sum", "mean")
+
+#: Beyond this an objective has diverged.
+LARGEST = 1e100
+
+
+@dataclass(frozen=True, eq=False)
+class Ridge:
+    """What Algorithm 1 minimises.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    Y : ndarray of shape (n, c)
+    u : ndarray of shape (n,)
+    lam : float
+        Ridge that goes with these weights.
+    similarity : Similarity
+    """
+
+    X: np.ndarray
+    Y: np.ndarray
+    u: np.ndarray
+    lam: float
+    similarity: Similarity
+
+    def matrix(self, S: np.ndarray) -> np.ndarray:
+        """M of equation (4)."""
+        ones = np.ones((len(S), 1))
+        T = np.hstack([S, ones])
+        M = T.T @ (self.u[:, None] * T)
+        M[np.diag_indices(S.shape[1])] += self.lam
+        return M
+
+    def coefficients(self, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients and intercept of equation (4)."""
+        T = np.hstack([S, np.ones((len(S), 1))])
+        right = T.T @ (self.u[:, None] * self.Y)
+        solution = np.linalg.lstsq(self.matrix(S), right, rcond=None)[0]
+        return solution[:-1], solution[-1]
+
+    def omega(self, Z: np.ndarray) -> float:
+        """The objective (3) at the best coefficients."""
+        S = self.similarity.values(self.X, Z)
+        beta, b = self.coefficients(S)
+        errors = S @ beta + b - self.Y
+        return float(self.u @ (errors**2).sum(axis=1) + self.lam * (beta**2).sum())
+
+    def changes(self, Z: np.ndarray, j: int) -> np.ndarray:
+        """Derivatives (6) of beta and b along z_j, shape (m + 1, c, d)."""
+        S = self.similarity.values(self.X, Z)
+        beta, b = self.coefficients(S)
+        slope = self.u[:, None] * slopes(self.similarity, self.X, Z[j])
+        M, T = self.matrix(S), np.hstack([S, np.ones((len(S), 1))])
+        V = np.zeros_like(T)
+        parts = []
+        for output, error in enumerate((S @ beta + b - self.Y).T):
+            V[:, j] = error
+            right = (beta[j, output] * T + V).T @ slope
+            parts.append(-np.linalg.lstsq(M, right, rcond=None)[0])
+        return np.stack(parts, axis=1)
+
+    def gradient(self, Z: np.ndarray, j: int) -> np.ndarray:
+        """The gradient (5) in z_j, shape (d,)."""
+        S = self.similarity.values(self.X, Z)
+        beta, b = self.coefficients(S)
+        slope = slopes(self.similarity, self.X, Z[j])
+        changes, total = self.changes(Z, j), np.zeros(Z.shape[1])
+        for output, error in enumerate((S @ beta + b - self.Y).T):
+            of_beta, of_b = changes[:-1, output], changes[-1, output]
+            inner = beta[j, output] * slope + S @ of_beta + of_b
+            total += 2.0 * (error * self.u) @ inner
+            total += 2.0 * self.lam * beta[:, output] @ of_beta
+        return total
+
+
+def slopes(similarity: Similarity, X: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Derivative of s(x_i, z) along z: the RBF's, or the heuristic (7) for others.
+
+    Parameters
+    ----------
+    similarity : Similarity
+    X : ndarray of shape (n, d)
+    z : ndarray of shape (d,)
+
+    Returns
+    -------
+    ndarray of shape (n, d)
+    """
+    factor = 2.0 * similarity.gamma if similarity.kind == "rbf" else 1.0
+    return factor * similarity.values(X, z[None]) * (X - z)
+
+
+def algorithm_1(
+    ridge: Ridge,
+    Z: np.ndarray,
+    eta: float,
+    epsilon: float,
+    box: tuple[np.ndarray, np.ndarray],
+    repulsion: bool = True,
+) -> Iterator[tuple[np.ndarray, float]]:
+    """Run Algorithm 1 until an iteration changes the objective by less than epsilon.
+
+    Parameters
+    ----------
+    ridge : Ridge
+    Z : ndarray of shape (m, d)
+        Start.
+    eta : float
+    epsilon : float
+    box : (ndarray, ndarray)
+        Least and largest value of each feature, line 6.
+    repulsion : bool
+        Whether prototypes push each other away, as printed.
+
+    Yields
+    ------
+    Z : ndarray of shape (m, d)
+    omega : float
+        First the start, then what each iteration gives.
+    """
+    m, t = len(Z), 0
+    Z = np.clip(Z, *box)
+    omega = ridge.omega(Z)
+    yield Z, omega
+    while True:
+        j = t % m
+        t += 1
+        step = eta * ridge.gradient(Z, j)
+        if repulsion:
+            others = np.delete(Z, j, axis=0)
+            step += slopes(ridge.similarity, others, Z[j]).sum(axis=0) / t**2
+        Z = Z.copy()
+        Z[j] = np.clip(Z[j] - step, *box)
+        before, omega = omega, ridge.omega(Z)
+        yield Z, omega
+        if not omega < LARGEST or abs(omega - before) < epsilon:
+            return
+
+
+def printed_supersparse(
+    estimator: Any,
+    problem: SuperSparseProblem | SuperSparseRegression,
+    n_steps: int = 200,
+    start: Any = None,
+    loss: str = "sum",
+    stop: np.ndarray | None = None,
+    repulsion: bool = True,
+) -> tuple[PrintedStep, ...]:
+    """Algorithm 1 on the rows of an estimator.
+
+    Parameters
+    ----------
+    estimator : SuperSparseClassifier or SuperSparseRegressor
+        Its `n_prototypes`, similarity, `lam`, `target`, `box`, `eta`, `tol` (epsilon)
+        and `random_state` are used.
+    problem : SuperSparseProblem or SuperSparseRegression
+        Made by `problem` of this estimator.
+    n_steps : int, default=200
+        Iterations at most; each moves one prototype.
+    start : array-like of shape (n_prototypes, n_features), optional
+        First prototypes, scaled units. None: rows drawn at random, as printed. Our
+        solver starts there, too, from ``SuperSparseState(steps[0].arrays["Z"])``.
+    loss : {"sum", "mean"}
+        What the weights of the rows sum to: their number, or 1.
+    stop : ndarray of int64, shape (1,), optional
+        A flag that another thread may raise: the states until then are returned.
+    repulsion : bool, default=True
+        Whether prototypes push each other away, as printed.
+
+    Returns
+    -------
+    tuple of PrintedStep
+        The start and each iteration; arrays Z, beta and b.
+
+    Raises
+    ------
+    SmpcoreError
+        With strings, which have no gradient, and with another loss than squares.
+    """
+    check_request(problem, SuperSparseProblem | SuperSparseRegression, n_steps)
+    OneOf(LOSSES).check("loss", loss)
+    objective = estimator.objective(problem)
+    if objective.similarity.kind == "strings":
+        raise SmpcoreError(
+            "similarity='strings' has no gradient, and Algorithm 1 needs one; use "
+            "another similarity."
+        )
+    if objective.epsilon is not None:
+        raise SmpcoreError(
+            "loss='epsilon-insensitive' is not the paper's, whose equation (4) solves "
+            "squared errors; use loss='squared'."
+        )
+    rows, total = objective.rows, len(objective.rows.cases) if loss == "sum" else 1
+    ridge = Ridge(
+        X=rows.cases,
+        Y=rows.Y.T,
+        u=total * rows.weights,
+        lam=total * float(objective.lam),
+        similarity=objective.similarity,
+    )
+    m = min(int(estimator.resolve_defaults(problem)["n_prototypes"]), len(rows.cases))
+    random = check_random_state(estimator.random_state)
+    drawn = rows.cases[random.choice(len(rows.cases), m, replace=False)]
+    kind, center = objective.similarity.kind, problem.center
+    box = scaled_box(estimator.box, kind, center, problem.scale)
+    run = algorithm_1(
+        ridge,
+        checked_start(start, drawn),
+        float(estimator.eta),
+        total * float(estimator.tol),
+        (box.low, box.high),
+        repulsion,
+    )
+    steps = []
+    for t, (Z, omega) in enumerate(until(run, stop)):
+        steps.append(_step(problem, objective, ridge, t, Z, omega / total))
+        if t == n_steps:
+            break
+    return tuple(steps)
+
+
+def _step(
+    problem: SuperSparseProblem | SuperSparseRegression,
+    objective: Objective,
+    ridge: Ridge,
+    t: int,
+    Z: np.ndarray,
+    value: float,
+) -> PrintedStep:
+    """A state with its coefficients and its model."""
+    beta, b = ridge.coefficients(ridge.similarity.values(ridge.X, Z))
+    rows = objective.rows
+    outputs = beta * rows.unit, b * rows.unit + rows.middle
+    model = wrapped(problem, objective.similarity, Z, outputs, history_at(t, value))
+    phase = f"prototype {(t - 1) % len(Z) + 1} moved" if t else "start"
+    assignment = ridge.similarity.values(problem.X, Z).argmax(axis=1)
+    return PrintedStep(
+        t, phase, value, {"Z": Z, "beta": beta, "b": b}, assignment, model
+    )
+
+
+def wrapped(
+    problem: SuperSparseProblem | SuperSparseRegression,
+    similarity: Similarity,
+    Z: np.ndarray,
+    outputs: tuple[np.ndarray, np.ndarray],
+    history: History,
+) -> PrototypeModel:
+    """A sum of similarities as a model; of two classes each gets half of the output.
+
+    Parameters
+    ----------
+    problem : SuperSparseProblem or SuperSparseRegression
+    similarity : Similarity
+    Z : ndarray of shape (m, d), scaled units
+    outputs : (ndarray of shape (m, c), ndarray of shape (c,))
+        Coefficients and intercepts, in the units of the targets.
+    history : History
+
+    Returns
+    -------
+    PrototypeModel
+    """
+    votes, intercept = outputs
+    if problem.classes is not None and len(problem.classes) == 2:
+        votes, intercept = votes * [-0.5, 0.5], intercept * [-0.5, 0.5]
+    return problem.model(
+        Z.copy(),
+        votes,
+        history,
+        similarity=similarity,
+        pooling="sum",
+        intercept=intercept,
+        kind_of_prototype="invented case",
+    )

@@ -1,0 +1,68 @@
+"""The small data sets of OpenML that both Table 1 of SMP and that of SMaLL are about.
+
+Numbers to predict are cut at their mean, as in OpenML's binary versions. The target is
+the last column.
+"""
+
+from __future__ import annotations
+
+from smpcore.papers.sources import Source
+
+#: Columns that only name the rows.
+_NAMES = {
+    "analcatdata_bankruptcy": ("Company",),
+    "sleuth_case1201": ("state",),
+    "humandevel": ("country",),
+    "analcatdata_election2000": ("County",),
+    "analcatdata_cyyoung9302": ("Pitcher",),
+    "chscase_funds": ("col_1",),
+    "vineyard": ("row_number",),
+}
+#: Name -> its number at OpenML: with a number to predict, or cut at its mean there.
+_OPENML = {
+    "analcatdata_asbestos": 459,
+    "analcatdata_bankruptcy": 476,
+    "analcatdata_cyyoung9302": 479,
+    "analcatdata_election2000": 527,
+    "analcatdata_michiganacc": 551,
+    "baskball": 214,
+    "chscase_funds": 801,
+    "diggle_table_a1": 817,
+    "elusage": 228,
+    "humandevel": 924,
+    "hutsof99_logis": 804,
+    "prnn_synth": 464,
+    "rabe_148": 894,
+    "rabe_265": 780,
+    "rabe_266": 663,
+    "rmftsa_ctoarrivals": 686,
+    "sleuth_case1201": 892,
+    "sleuth_case2002": 665,
+    "sleuth_ex1605": 687,
+    "sleuth_ex1714": 659,
+    "sleuth_ex2016": 682,
+    "vineyard": 192,
+    "visualizing_environmental": 678,
+}
+
+#: Targets of those whose last column is not the usual guess.
+_TARGETS = {
+    "analcatdata_michiganacc": "Accidents",
+    "elusage": "average_electricity_usage",
+    "hutsof99_logis": "Quality",
+    "rmftsa_ctoarrivals": "arrivals",
+    "sleuth_case2002": "CD",
+    "sleuth_ex2016": "kl",
+}
+
+#: Name -> where it comes from.
+TABLE_1 = {
+    name: Source(
+        file=f"{name}.arff",
+        openml=number,
+        target=_TARGETS.get(name, ""),
+        dropped=_NAMES.get(name, ()),
+        two_classes=True,
+    )
+    for name, number in _OPENML.items()
+}

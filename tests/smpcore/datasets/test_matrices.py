@@ -1,0 +1,227 @@
+"""Matrices as data: what a fit gets of them, and which are refused."""
+
+import io
+import pickle
+
+import numpy as np
+import pytest
+
+from smpcore import METHODS, IMKPLClassifier, load_dataset, prepare, split
+from smpcore.datasets import (
+    forbid,
+    forbiddable,
+    make_matrices,
+    matrices,
+    matrix_of,
+    read_matrices,
+    read_similarities,
+    used_matrices,
+)
+from smpcore.errors import DatasetError
+from smpcore.evaluation import folds, out_of_fold
+
+RNG = np.random.default_rng(0)
+POINTS = RNG.normal(size=(40, 2))
+LABELS = np.where(POINTS[:, 0] > 0, "a", "b")
+APART = ((POINTS[:, None] - POINTS) ** 2).sum(axis=2)
+NEAR, LINEAR = np.exp(-APART), POINTS @ POINTS.T
+#: A distance is no kernel: its eigenvalues sum to 0.
+DISTANCE = -np.sqrt(APART)
+
+
+def npz(**arrays):
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
+
+
+def both(**options):
+    return make_matrices({"near": NEAR, "flat": LINEAR}, LABELS, "Both", **options)
+
+
+def test_a_model_gets_the_similarities_to_its_training_rows_only():
+    dataset = both()
+    parts = split(dataset)
+    for rows in (parts.train, folds(dataset, parts.train)[0].train):
+        X = prepare(dataset, rows).transform(dataset.frame)
+        assert X.shape == (40, 2 * len(rows))
+        np.testing.assert_array_equal(X[:, : len(rows)], NEAR[:, rows])
+        np.testing.assert_array_equal(
+            X[:, len(rows) :], matrix_of(dataset, "flat")[:, rows]
+        )
+    assert prepare(dataset, parts.train).feature_names[0] == (
+        f"near to row {parts.train[0] + 1}"
+    )
+
+
+@pytest.mark.parametrize("key", METHODS)
+def test_what_a_fold_holds_out_is_in_no_fit(key):
+    """Scores of folds are those of fits that never see the other rows' columns."""
+    dataset, method = make_matrices({"near": NEAR}, LABELS, "Near"), METHODS[key]
+    if method.refusal(dataset):
+        return
+    parts = split(dataset)
+    estimator = method.estimator_for(dataset, {"n_prototypes": 2})
+    scores = out_of_fold(estimator, dataset, parts, n_folds=2)
+    for fold in folds(dataset, parts.train, 2):
+        if fold.repeat:
+            continue
+        K = NEAR[np.ix_(fold.train, fold.train)]
+        again = method.estimator_for(dataset, {"n_prototypes": 2})
+        model = again.fit(K, LABELS[fold.train]).model_
+        places = np.searchsorted(parts.train, fold.held_out)
+        alone = model.scores(NEAR[np.ix_(fold.held_out, fold.train)])
+        np.testing.assert_allclose(scores[places], alone, atol=1e-9)
+
+
+def test_rounding_is_mended_and_said():
+    rough = NEAR.copy()
+    rough[0, 1] += 1e-9
+    dataset = make_matrices({"rough": rough}, LABELS, "Rough")
+    K = matrix_of(dataset, "rough")
+    np.testing.assert_array_equal(K, K.T)
+    assert "differed from its transpose by up to 1e-09" in dataset.notices[0]
+    assert make_matrices({"near": NEAR}, LABELS, "Near").notices == ()
+
+
+def test_negative_eigenvalues_are_refused_raised_or_kept():
+    least = np.linalg.eigvalsh(DISTANCE)[0]
+    with pytest.raises(
+        DatasetError, match=f"'far' is no kernel.*eigenvalue {least:.3g}"
+    ):
+        make_matrices({"far": DISTANCE}, LABELS, "Far")
+    raised = make_matrices({"far": DISTANCE}, LABELS, "Far", indefinite="shift")
+    K = matrix_of(raised, "far")
+    assert abs(np.linalg.eigvalsh(K)[0]) < 1e-9
+    np.testing.assert_array_equal(K - np.diag(K.diagonal()), DISTANCE)
+    assert "its diagonal was raised by" in raised.notices[0]
+    kept = make_matrices({"far": DISTANCE}, LABELS, "Far", indefinite="keep")
+    assert kept.matrices[0].least == pytest.approx(least)
+    able = {key for key, row in METHODS.items() if not row.refusal(kept)}
+    assert able and able < {k for k, row in METHODS.items() if not row.refusal(raised)}
+
+
+def test_each_method_takes_a_kind_of_matrix_or_says_why_not():
+    table, kernel = load_dataset("moons"), make_matrices({"near": NEAR}, LABELS, "Near")
+    uneven, two = make_matrices({"flat": LINEAR}, LABELS, "Flat"), both(normalise=True)
+    assert not any(row.refusal(table) for row in METHODS.values())
+    reasons = [
+        {m.refusal(one) for m in METHODS.values()} for one in (kernel, uneven, two)
+    ]
+    assert reasons[0] == {"", "it weighs features, and a matrix has none"}
+    assert "it needs 1 on the diagonal: normalise flat" in reasons[1]
+    assert "it takes one matrix: choose one on Data" in reasons[2]
+    assert not any(
+        m.refusal(forbid(two, ["flat"]))
+        for m in METHODS.values()
+        if (not m.refusal(kernel))
+    )
+
+
+def test_normalised_matrices_have_one_on_the_diagonal():
+    dataset = both(normalise=True)
+    K = matrix_of(dataset, "flat")
+    np.testing.assert_array_equal(K.diagonal(), 1.0)
+    lengths = np.linalg.norm(POINTS, axis=1)
+    np.testing.assert_allclose(K, LINEAR / np.outer(lengths, lengths), atol=1e-12)
+    assert [matrix.even for matrix in dataset.matrices] == [True, True]
+    assert [matrix.even for matrix in both().matrices] == [True, False]
+
+
+def test_a_matrix_is_forbidden_as_a_whole():
+    dataset = both()
+    assert list(forbiddable(dataset)) == ["near", "flat"]
+    less = forbid(dataset, ["near"])
+    assert [matrix.name for matrix in used_matrices(less)] == ["flat"]
+    rows = np.arange(30)
+    X = prepare(less, rows).transform(less.frame)
+    np.testing.assert_array_equal(X, matrix_of(dataset, "flat")[:, rows])
+    assert used_matrices(forbid(less, [])) == dataset.matrices
+
+
+def test_the_digest_counts_every_number():
+    dataset, other = both(), NEAR.copy()
+    other[3, 5] = other[5, 3] = 0.123
+    changed = make_matrices(
+        {"near": other, "flat": LINEAR}, LABELS, "Both", indefinite="shift"
+    )
+    assert changed.digest != dataset.digest == both().digest
+    assert pickle.loads(pickle.dumps(dataset)).digest == dataset.digest
+
+
+def test_an_npz_file_becomes_a_private_data_set():
+    file = npz(near=NEAR, y=LABELS, names=np.arange(40))
+    dataset = read_matrices(file, "shapes.npz")
+    assert (dataset.name, dataset.private, dataset.n_samples) == ("shapes", True, 40)
+    assert dataset.y.tolist() == LABELS.tolist() and dataset.task == "classification"
+    assert dataset.frame["name"].tolist() == [str(i) for i in range(40)]
+    assert dataset.roles["name"] == "ignore"
+    numbers = read_matrices(npz(near=NEAR, y=POINTS[:, 0]), "n.npz")
+    assert numbers.task == "regression"
+
+
+HOLE = LABELS.copy()
+HOLE[7] = ""
+SKEW = NEAR.copy()
+SKEW[2, 9] += 0.5
+
+
+@pytest.mark.parametrize(
+    ("arrays", "options", "words"),
+    [
+        ({"near": NEAR}, {}, "has no labels; save them as y"),
+        ({"near": NEAR, "y": HOLE}, {}, "y has no label in row 8"),
+        ({"near": NEAR, "y": np.full(40, np.inf)}, {}, "infinite number"),
+        ({"near": SKEW, "y": LABELS}, {}, r"by 0.5 \(row 3, column 10\).*symmetric"),
+        ({"far": DISTANCE, "y": LABELS}, {}, "'far' is no kernel"),
+        ({"far": DISTANCE, "y": LABELS}, {"normalise": True}, "0 on its diagonal"),
+        ({"near": NEAR[:5], "y": LABELS}, {}, "should be square"),
+        ({"near": NEAR, "y": LABELS[:5]}, {}, "y has the shape"),
+        ({"near": NEAR, "y": LABELS, "names": LABELS[:5]}, {}, "names has the shape"),
+    ],
+)
+def test_what_is_no_data_set_is_refused_with_a_sentence(arrays, options, words):
+    with pytest.raises(DatasetError, match=words):
+        read_matrices(npz(**arrays), "t.npz", **options)
+
+
+def test_too_many_numbers_are_refused_before_they_are_looked_at(monkeypatch):
+    monkeypatch.setattr(matrices, "MAX_CELLS", 3000)
+    with pytest.raises(DatasetError, match="2 matrices of 40 x 40 have 3,200 numbers"):
+        both()
+
+
+def test_similarities_of_new_rows_find_their_columns():
+    dataset = read_matrices(npz(near=NEAR, flat=LINEAR, y=LABELS), "t.npz")
+    new = RNG.normal(size=(3, 2))
+    near = np.exp(-((new[:, None] - POINTS) ** 2).sum(axis=2))
+    frame = read_similarities(
+        npz(flat=new @ POINTS.T, near=near, y=["a", "b", "a"]), dataset
+    )
+    rows = split(dataset).train
+    X = prepare(dataset, rows).transform(frame)
+    np.testing.assert_array_equal(
+        X, np.hstack([near[:, rows], (new @ POINTS.T)[:, rows]])
+    )
+    assert frame["y"].tolist() == ["a", "b", "a"]
+    with pytest.raises(DatasetError, match=r"no array 'flat'.*'near', 'flat'"):
+        read_similarities(npz(near=near), dataset)
+    with pytest.raises(DatasetError, match="should have 40 columns"):
+        read_similarities(npz(near=near[:, :9], flat=near[:, :9]), dataset)
+
+
+def test_the_bundled_matrices_need_two_of_three():
+    dataset = load_dataset("similarities", n_samples=90)
+    assert [matrix.name for matrix in dataset.matrices] == ["place", "word", "chance"]
+    parts = split(dataset)
+
+    def score(names):
+        less = forbid(dataset, [n for n in forbiddable(dataset) if n not in names])
+        X = prepare(less, parts.train).transform(less.frame)
+        options = {"kernels": "precomputed", "standardize": False, "kappa": 3.0}
+        fitted = IMKPLClassifier(**options, n_prototypes=3)
+        fitted.fit(X[parts.train], less.y[parts.train])
+        return fitted.score(X, less.y)
+
+    assert score(["place", "word"]) > max(score(["place"]), score(["word"])) + 0.1
+    assert score(["chance"]) < 0.75

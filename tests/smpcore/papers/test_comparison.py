@@ -1,0 +1,178 @@
+"""Our own comparison: ranks, their critical difference, and what is concluded."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from smpcore import SmpcoreError, load_dataset
+from smpcore.papers import EXPERIMENTS, Trial, by_name, compared
+from smpcore.papers.comparison.experiments import KEYS, OTHERS
+from smpcore.papers.comparison.means import (
+    best_in_words,
+    front_in_words,
+    model_means,
+)
+from smpcore.papers.comparison.ranks import conclusion, mean_ranks
+
+#: Accuracies of three models on six data sets; the last one was not measured by all.
+VALUES = {
+    "a": [0.9, 0.8, 0.9, 0.7, 0.8, np.nan],
+    "b": [0.8, 0.8, 0.7, 0.6, 0.7, 0.9],
+    "c": [0.6, 0.5, 0.6, 0.5, 0.6, 0.9],
+}
+
+
+def table(values):
+    return pd.DataFrame(
+        {"data": f"set {i}", "model": name, "measure": "accuracy", "measured": value}
+        for name, column in values.items()
+        for i, value in enumerate(column)
+    )
+
+
+def test_ranks_of_equal_values_are_shared_and_the_best_is_first():
+    ranks = mean_ranks(table(VALUES), "accuracy")
+    # By hand: a is first four times and shares once, c is always last.
+    assert ranks.n_sets == 5
+    assert ranks.mean.to_dict() == {"a": 1.1, "b": 1.9, "c": 3.0}
+    columns = [column[:5] for column in VALUES.values()]
+    assert ranks.p_value == stats.friedmanchisquare(*columns).pvalue
+    turned = mean_ranks(table(VALUES), "accuracy", larger=False)
+    assert turned.mean.index[0] == "c"
+
+
+def test_values_that_differ_in_what_files_round_are_equal():
+    near = {"a": [0.7999995] * 5, "b": [0.8000001] * 5, "c": [0.5] * 5}
+    assert mean_ranks(table(near), "accuracy").mean.to_dict()["a"] == 1.5
+
+
+@pytest.mark.parametrize(("n_models", "q"), [(3, 2.343), (6, 2.850), (10, 3.164)])
+def test_the_critical_difference_is_demsars(n_models, q):
+    """Table 5 of Demšar: q of the Nemenyi test; CD = q sqrt(k(k+1)/6N)."""
+    values = {str(i): [i + n for n in range(5)] for i in range(n_models)}
+    ranks = mean_ranks(table(values), "accuracy")
+    expected = q * np.sqrt(n_models * (n_models + 1) / (6 * 5))
+    assert ranks.critical == pytest.approx(expected, rel=1e-3)
+
+
+def test_groups_are_models_that_do_not_clearly_differ():
+    ranks = mean_ranks(table(VALUES), "accuracy")
+    assert ranks.groups == [["a", "b"], ["b", "c"]]
+
+
+def test_too_few_to_rank_is_said():
+    with pytest.raises(SmpcoreError, match="3 models on 2 data sets are too few"):
+        mean_ranks(table({n: v[:2] for n, v in VALUES.items()}), "accuracy")
+
+
+def test_the_conclusion_follows_the_numbers():
+    ranks = mean_ranks(table(VALUES), "accuracy")
+    text = conclusion(ranks, {"c"})
+    assert "On 5 data sets a has the best mean rank, 1.10 of 3" in text
+    assert "Clearly behind it: c." in text
+    same = mean_ranks(table(dict.fromkeys("abc", VALUES["c"])), "accuracy")
+    assert "finds no difference" in conclusion(same, {"c"}) or np.isnan(same.p_value)
+
+
+def sized(rows):
+    """A table of (model, data set, accuracy, bytes)."""
+    return pd.concat(
+        pd.DataFrame({"model": [model], "data": data, "measured": value, "at": np.nan})
+        .assign(measure=measure)
+        .reset_index(drop=True)
+        for model, data, accuracy, size in rows
+        for measure, value in (("accuracy", accuracy), ("bytes", size))
+    )
+
+
+SIZED = sized(
+    [
+        *(("small", "s", 0.6, 10.0), ("small", "t", 0.8, 1000.0)),
+        *(("large", "s", 0.8, 100.0), ("large", "t", 1.0, 10000.0)),
+        *(("poor", "s", 0.6, 40.0), ("poor", "t", 0.6, 4000.0)),
+        ("large", "of one model only", 0.1, 1.0),
+    ]
+)
+
+
+def test_means_are_over_the_sets_that_all_have_and_sizes_by_ratio():
+    means = model_means(SIZED, "accuracy", ["bytes"])
+    assert means.index.tolist() == ["large", "small", "poor"]
+    assert means["accuracy"].tolist() == pytest.approx([0.9, 0.7, 0.6])
+    assert means["bytes"].tolist() == pytest.approx([1000, 100, 400])
+    assert means["front, bytes"].tolist() == [True, True, False]
+
+
+def test_the_front_in_words_says_which_of_ours_are_beaten():
+    means = model_means(SIZED, "accuracy", ["bytes"])
+    text = front_in_words(means, "accuracy", "bytes", {"poor", "large"})
+    assert "than small (100, 0.700), large (1,000, 0.900)." in text
+    assert text.endswith("Of ours, beaten in both: poor (by small).")
+    assert "Of ours" not in front_in_words(means, "accuracy", "bytes", {"large"})
+
+
+def test_the_best_mean_is_said_beside_the_best_of_ours():
+    means = model_means(SIZED, "accuracy", ["bytes"])
+    text = best_in_words(means, "accuracy", {"small", "poor"})
+    assert text == "large has the best mean accuracy, 0.900; of ours small has, 0.700."
+    text = best_in_words(means, "accuracy", {"large"})
+    assert text == "large has the best mean accuracy, 0.900."
+
+
+def test_a_summary_names_methods_shortly_and_has_a_row_for_each_model():
+    """The numbers are made up: what counts is that all parts agree."""
+    experiment = by_name(EXPERIMENTS, "comparison")
+    names = "SMP: sparse multi-prototype", "RBF-SVM", "Decision tree"
+    rows = [
+        (name, f"set {n}", 0.9 - 0.1 * place - 0.01 * n, 10.0 * (place + 1))
+        for place, name in enumerate(names)
+        for n in range(6)
+    ]
+    experiment = replace(experiment, sizes=("bytes",))
+    found = compared(experiment, sized(rows))
+    assert found.means.index.tolist() == ["SMP", "RBF-SVM", "Decision tree"]
+    assert found.means["mean rank"].tolist() == [1, 2, 3]
+    assert "SMP has the best mean rank, 1.00 of 3" in found.conclusion
+    assert found.fronts["bytes"].endswith("than SMP (10, 0.875).")
+
+
+@pytest.mark.parametrize("key", ["smallk", "tree"])
+def test_a_trial_is_nested_and_measures_what_the_table_has(key):
+    experiment = by_name(EXPERIMENTS, "comparison")
+    title = next(title for title in KEYS if KEYS[title] == key)
+    outcome = experiment.run(Trial("iris", title, 0), load_dataset("iris"))
+    assert 0.8 < outcome.measures["accuracy"] <= 1
+    assert outcome.measures["columns"] >= 1
+    assert outcome.method == (key if key == "smallk" else "")
+    measures = {"accuracy", "balanced accuracy", *experiment.sizes, "fit seconds"}
+    assert {*outcome.measures} == measures
+
+
+def test_a_model_of_the_comparison_alone_is_chosen_by_folds(monkeypatch):
+    """The inner folds decide; no value sees a row of the outer fold's other side."""
+    seen = []
+
+    class Watched(OTHERS["Nearest of condensed rows"].make):
+        def fit(self, X, y):
+            seen.append((self.editing, len(X)))
+            return super().fit(X, y)
+
+    name = "Nearest of condensed rows"
+    other = OTHERS[name]._replace(make=Watched, values=(0, 9))
+    monkeypatch.setitem(OTHERS, name, other)
+    experiment, iris = by_name(EXPERIMENTS, "comparison"), load_dataset("iris")
+    outcome = experiment.run(Trial("iris", name, 0), iris)
+    # Five folds for each value, then twice the whole: the second fit is timed.
+    n_train = 120
+    assert [n for _, n in seen] == 10 * [96] + 2 * [n_train]
+    assert outcome.values == {"editing": seen[-1][0]}
+    assert outcome.measures["numbers"] < 0.5 * n_train * 4
+
+
+def test_it_has_twenty_data_sets_at_least_and_the_models_that_readers_expect():
+    experiment = by_name(EXPERIMENTS, "comparison")
+    assert len(experiment.data) >= 20
+    assert len({*experiment.models}) == len(experiment.models) == 13

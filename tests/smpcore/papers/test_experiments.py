@@ -1,0 +1,348 @@
+"""Running an experiment: what is kept, what goes on, and reported beside measured."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from io import BytesIO
+
+import numpy as np
+import pytest
+
+from smpcore import METHODS, SmpcoreError
+from smpcore.datasets import read_table
+from smpcore.papers import (
+    EXPERIMENTS,
+    Measured,
+    MissingDataError,
+    Outcome,
+    Place,
+    Reported,
+    Source,
+    Trial,
+    by_name,
+    compare,
+    missing_data,
+    overview,
+    read_measured,
+    run_experiment,
+)
+from smpcore.papers.__main__ import main
+from tests.clusters import ROOT, Cluster
+from tests.smpcore.papers.toy import GONE, MOONS, TOY
+
+
+def measured(folder, **options):
+    return list(run_experiment(TOY, Place(folder), **options))
+
+
+def test_each_number_stands_beside_what_was_measured(tmp_path):
+    assert len(measured(tmp_path)) == 6
+    found = read_measured(TOY, tmp_path).values()
+    table = compare(TOY, found, missing_data(TOY, Place(tmp_path)))
+    rows = {tuple(row[:4]): row[4:] for row in table.fillna(-1).values.tolist()}
+    share = rows["moons", "one", "share", -1]
+    # Shares .5, 1.5 and 2.5 over the three repetitions.
+    assert share[0] == 1.5 and share[2:5] == [1.5, 1.0, 3]
+    assert share[-1] == "reproduced"
+    assert rows["moons", "one", "along", 1.0][-1] == "differs"
+    assert rows["moons", "two", "along", 2.0][-1] == "measured, not printed"
+    assert rows["moons", "one", "seconds", -1][-1] == "measured on another machine"
+    assert rows["gone", "one", "share", -1][-1] == "needs OpenML ID 31"
+    assert table["data"].tolist() == ["moons"] * (len(table) - 1) + ["gone"]
+
+
+def test_numbers_within_two_standard_deviations_are_the_same(tmp_path):
+    def status(**reported):
+        experiment = replace(TOY, reported=(Reported("moons", "one", **reported),))
+        table = compare(experiment, found)
+        return table.loc[(table.measure == "share") & (table.model == "one")].iloc[0]
+
+    measured(tmp_path)
+    found = [*read_measured(TOY, tmp_path).values()]
+    assert status(measure="share", value=3.4).status == "reproduced"
+    assert status(measure="share", value=3.6).status == "differs"
+    assert status(measure="share", value=3.6, spread=1.0).status == "reproduced"
+
+
+def test_a_claim_that_fails_once_is_not_reproduced(tmp_path):
+    measured(tmp_path)
+    claim = replace(TOY, tolerance=0.0)  # shares .5, 1.5 and 2.5: 1.5 on average
+    found = read_measured(TOY, tmp_path).values()
+    for value, status in ((1.5, "reproduced"), (1.0, "differs")):
+        claim = replace(claim, reported=(Reported("moons", "one", "share", value),))
+        statuses = compare(claim, found)["status"].tolist()
+        assert [one for one in statuses if "not printed" not in one] == [status]
+
+
+def test_the_overview_has_a_line_for_each_experiment(tmp_path):
+    measured(tmp_path)
+    table = compare(TOY, read_measured(TOY, tmp_path).values())
+    never = replace(TOY, impossible="not possible here: the data are lost")
+    line, other = overview([(TOY, table), (never, compare(never, ()))]).itertuples()
+    assert line.command == "python -m smpcore.papers run toy --download"
+    assert "1 reproduced" in line.status and "1 not measured" in line.status
+    assert line.measured.startswith("share 1.5")
+    assert other.status == "not possible here: the data are lost"
+
+
+def test_a_status_counts_numbers_and_says_together_what_the_others_need(tmp_path):
+    def status(*numbers):
+        reported = tuple(Reported(*number) for number in numbers)
+        data = {"moons": MOONS, "gone": GONE, "lost": Source(openml=7)}
+        data["file"] = Source(file="it.csv")
+        experiment = replace(TOY, data=data, reported=reported)
+        missing = missing_data(experiment, Place(tmp_path))
+        found = read_measured(TOY, tmp_path).values()
+        table = compare(experiment, found, missing)
+        return overview([(experiment, table)])["status"][0]
+
+    measured(tmp_path)
+    share, other = ("moons", "one", "share"), ("moons", "two", "share")
+    away = [(name, "one", "share", 1.0) for name in ("gone", "lost", "file")]
+    assert status((*share, 9.0)).startswith("1 differs; ")
+    both = status((*share, 9.0), (*other, 9.0))
+    assert both == "2 differ; 6 measured, not printed"
+    assert status((*share, 1.5)) == "1 reproduced; 7 measured, not printed"
+    assert status() == "8 measured"
+    assert status(away[0]).endswith("; 1 needs OpenML ID 31")
+    assert status(*away).endswith("; 3 need OpenML ID 31, 7; need --data FOLDER")
+
+
+def test_a_model_that_is_not_fitted_says_why():
+    reported = (Reported("moons", "three", "share", 1.0),)
+    experiment = replace(TOY, reported=reported, omitted={"three": "not possible here"})
+    assert compare(experiment, ())["status"].tolist() == ["not possible here"]
+
+
+def test_what_has_diverged_was_measured(tmp_path):
+    trial = Trial("moons", "one", 0)
+    diverged = Measured(trial, Outcome({"share": float("nan")}), 0.1, "")
+    statuses = compare(replace(TOY, reported=()), [diverged])["status"].tolist()
+    assert statuses == ["measured: no finite value"]
+
+
+def test_a_run_goes_on_after_a_line_that_was_cut_off(tmp_path):
+    first = measured(tmp_path)
+    path = tmp_path / "toy.jsonl"
+    path.write_bytes(path.read_bytes()[:-30])
+    assert len(measured(tmp_path)) == 1
+    again = read_measured(TOY, tmp_path)
+    assert {one.trial for one in first} == {*again}
+    assert measured(tmp_path) == []
+    assert len(measured(tmp_path, again=True)) == 6
+
+
+def test_a_trial_that_the_experiment_no_longer_has_is_left_out(tmp_path):
+    measured(tmp_path)
+    fewer = replace(TOY, models=("one",))
+    assert {trial.model for trial in read_measured(fewer, tmp_path)} == {"one"}
+
+
+def test_stop_keeps_what_was_measured(tmp_path):
+    stop = np.zeros(1, dtype=np.int64)
+    for _ in run_experiment(TOY, Place(tmp_path), stop=stop):
+        stop[0] = 1
+    assert len(read_measured(TOY, tmp_path)) == 1
+
+
+def test_two_runs_do_not_write_to_one_file(tmp_path):
+    running = run_experiment(TOY, Place(tmp_path))
+    next(running)
+    with pytest.raises(SmpcoreError, match="Another run measures toy"):
+        measured(tmp_path)
+    running.close()
+    assert len(measured(tmp_path)) == 5
+
+
+def test_what_is_not_here_is_said(tmp_path):
+    with pytest.raises(MissingDataError, match="needs OpenML ID 31"):
+        GONE.load()
+    file = Source(file="it.arff")
+    with pytest.raises(MissingDataError, match=r"needs the file it\.arff"):
+        file.load(tmp_path)
+    lost = Source(unavailable="its numbers are lost")
+    with pytest.raises(MissingDataError, match="not possible here: its numbers"):
+        lost.load(tmp_path)
+    nothing = replace(TOY, data={"gone": GONE})
+    with pytest.raises(SmpcoreError, match=r"here \(needs OpenML ID 31\)\. python"):
+        list(run_experiment(nothing, Place(tmp_path)))
+    never = replace(TOY, impossible="not possible here: lost")
+    with pytest.raises(SmpcoreError, match="toy: not possible here: lost"):
+        list(run_experiment(never, Place(tmp_path)))
+    with pytest.raises(SmpcoreError, match="no experiment 'toy'"):
+        by_name(EXPERIMENTS, "toy")
+
+
+def test_a_file_gives_the_columns_and_classes_of_the_paper(tmp_path):
+    lines = ["who,a,b", *(f"n{i},{i},{i * i}" for i in range(12))]
+    (tmp_path / "it.csv").write_text("\n".join(lines))
+    source = Source(file="it.csv", dropped=("who",), target="a", two_classes=True)
+    dataset = source.load(tmp_path)
+    assert dataset.feature_columns == ["b"] and dataset.target == "a"
+    assert dataset.y.tolist() == ["P"] * 6 + ["N"] * 6
+    kept = replace(source, dropped=()).load(tmp_path)
+    assert kept.feature_columns == ["who", "b"]
+    few = [f"n{i},{i % 3},{i * i}" for i in range(12)]
+    (tmp_path / "it.csv").write_text("\n".join([lines[0], *few]))
+    assert source.load(tmp_path).classes.tolist() == ["N", "P"]
+
+
+FUNDS = """@relation funds
+@attribute who string
+@attribute a numeric
+@attribute binaryClass {P,N}
+@data
+""" + "".join(f"n{i},{i},{'PN'[i > 5]}\n" for i in range(12))
+
+
+def test_what_openml_sends_has_other_names_for_targets_and_must_be_the_same(
+    monkeypatch,
+):
+    sent = read_table(BytesIO(FUNDS.encode()), "funds.arff")
+    named = replace(sent, name="Chscase-Funds")
+    monkeypatch.setattr("smpcore.papers.sources.fetch_openml", lambda number: named)
+    source = Source(
+        openml=801,
+        file="chscase_funds.arff",
+        target="value",
+        dropped=("who", "gone"),
+        two_classes=True,
+    )
+    dataset = source.load(download=True)
+    assert dataset.feature_columns == ["a"] and dataset.target == "binaryClass"
+    other = replace(source, file="vineyard.arff")
+    with pytest.raises(MissingDataError, match=r"ID 801, but OpenML's is 'Chscase-Fu"):
+        other.load(download=True)
+
+
+def test_every_experiment_is_whole():
+    names = [one.name for one in EXPERIMENTS]
+    assert len(names) == len({*names})
+    for one in EXPERIMENTS:
+        assert one.paper in {*METHODS, "all"} and one.where and one.title
+        if one.impossible:
+            assert one.impossible.startswith("not possible here: "), one.name
+            continue
+        assert one.data and one.models and one.protocol and one.repetitions >= 1
+        for reason in one.omitted.values():
+            assert reason.startswith("not possible here: "), one.name
+        for reported in one.reported:
+            assert reported.data in one.data, (one.name, reported)
+            models = {*one.models, *one.omitted}
+            assert reported.model in models, (one.name, reported)
+            assert np.isnan(reported.at) or one.axis, (one.name, reported)
+
+
+def test_list_prints_a_line_of_csv_for_each_experiment(capsys):
+    assert main(["list", "--format", "csv"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    head = "paper,experiment,where,command,reported,measured,status"
+    assert lines[0] == head and len(lines) == len(EXPERIMENTS) + 1
+
+
+def test_list_names_each_experiment_under_its_paper(capsys):
+    assert main(["list"]) == 0
+    text = capsys.readouterr().out
+    for one in EXPERIMENTS:
+        assert f"  {one.name}  {one.where}: {one.title}\n" in text
+    for method in METHODS.values():
+        assert text.count(f"\n{method.reference}\n") + text.startswith(method.reference)
+
+
+def test_the_command_refuses_in_a_sentence(tmp_path, capsys):
+    assert main(["run", "no-such"]) == 2
+    assert "There is no experiment 'no-such'" in capsys.readouterr().err
+    assert main(["list", "--data", str(tmp_path / "none")]) == 2
+    assert "there is no such folder" in capsys.readouterr().err
+
+
+COMMAND = """
+import sys
+from smpcore.papers import __main__ as command
+from tests.clusters import ROOT, Cluster
+from tests.smpcore.papers.toy import TOY
+command.EXPERIMENTS = (TOY,)
+sys.exit(command.main(["run", "toy", "--jobs", "2", "--out", sys.argv[1]]))
+"""
+
+
+def test_the_command_measures_in_processes_and_prints_the_table(tmp_path):
+    command = [sys.executable, "-c", COMMAND, str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "Shares (Table 9)" in done.stdout and "needs OpenML ID 31" in done.stdout
+    assert len(read_measured(TOY, tmp_path)) == 6
+
+
+def test_the_command_measures_on_a_cluster(tmp_path):
+    cluster = Cluster(1)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", COMMAND, str(tmp_path)],
+            cwd=ROOT,
+            env=os.environ | {"SPE_DASK": cluster.address},
+            capture_output=True,
+            text=True,
+        )
+    finally:
+        cluster.close()
+    assert done.returncode == 0, done.stderr
+    assert "cluster of 1 worker" in done.stderr and "Shares" in done.stdout
+    assert len(read_measured(TOY, tmp_path)) == 6
+
+
+PARENT = """
+import multiprocessing, os, sys, time
+from concurrent.futures import ProcessPoolExecutor
+from smpcore.papers import begin_process
+if __name__ == "__main__":
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, context, begin_process) as pool:
+        print(pool.submit(os.getpid).result(), flush=True)
+        time.sleep(60)
+"""
+
+
+def test_the_processes_of_a_killed_run_end_with_it(tmp_path):
+    (tmp_path / "parent.py").write_text(PARENT)
+    command = [sys.executable, str(tmp_path / "parent.py")]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as process:
+        child = int(process.stdout.readline())
+        os.kill(process.pid, signal.SIGKILL)
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        try:
+            os.kill(child, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    os.kill(child, signal.SIGKILL)
+    pytest.fail("the process goes on without its parent")
+
+
+SLOW = """
+import sys, time
+from pathlib import Path
+from tests.clusters import ROOT, Cluster
+from tests.smpcore.papers.toy import TOY
+from smpcore.papers import Place, run_experiment
+for one in run_experiment(TOY, Place(Path(sys.argv[1]))):
+    print("one", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_killed_run_goes_on(tmp_path):
+    command = [sys.executable, "-c", SLOW, str(tmp_path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"one\n"
+        os.kill(process.pid, signal.SIGKILL)
+    assert len(read_measured(TOY, tmp_path)) == 1
+    assert len(measured(tmp_path)) == 5
+    for line in (tmp_path / "toy.jsonl").read_text().splitlines():
+        assert Trial(*list(json.loads(line).values())[:3]) in TOY.trials()

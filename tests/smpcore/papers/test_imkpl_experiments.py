@@ -1,0 +1,168 @@
+"""IMKPL's experiments, and the two baselines that no library has."""
+
+import numpy as np
+import pytest
+
+from smpcore.datasets import load_dataset
+from smpcore.estimators.imkpl import IMKPLClassifier
+from smpcore.estimators.imkpl.measures import interpretability
+from smpcore.methods import METHODS
+from smpcore.papers.experiment import Trial
+from smpcore.papers.imkpl import figures, tables
+from smpcore.papers.imkpl.akglvq import AKGLVQ, cost_and_gradient, descend
+from smpcore.papers.imkpl.averaged import (
+    AveragedKernel,
+    KernelNeighbours,
+    interpretability_of,
+)
+from smpcore.papers.imkpl.set_cover import SetCoverPrototypes, cover
+from smpcore.papers.protocols import accuracy, halves
+
+RANDOM = np.random.default_rng(0)
+#: Four rows on a line; the kernel is that of their places, as unit vectors.
+ANGLES = np.radians([0.0, 60.0, 90.0, 150.0])
+K4 = np.cos(ANGLES[:, None] - ANGLES)
+LABELS = np.array([0, 0, 1, 1])
+
+
+def test_cost_of_glvq_by_hand():
+    U = np.eye(4)[[0, 3]]
+    same_class = LABELS[:, None] == LABELS[[0, 3]]
+    value, _ = cost_and_gradient(U, K4, same_class)
+    # Squared distances 2 - 2 cos: at 60 degrees 1, at 90 degrees 2, at 150 2 + sqrt 3.
+    far = 2 + np.sqrt(3)
+    shares = [-1.0, (1 - 2) / 3, (1 - 2) / 3, -1.0]
+    assert value == pytest.approx(np.mean(shares))
+    assert 2 - 2 * K4[0, 3] == pytest.approx(far)
+
+
+def test_gradient_of_glvq_is_its_slope():
+    X = RANDOM.normal(size=(12, 3))
+    K = AveragedKernel.of(X).K
+    y = np.arange(12) % 3
+    same_class = y[:, None] == np.array([0, 0, 1, 2])
+    U = RANDOM.dirichlet(np.ones(12), 4)
+    _, gradient = cost_and_gradient(U, K, same_class)
+    step = RANDOM.normal(size=U.shape)
+    ahead, behind = (
+        cost_and_gradient(U + h * step, K, same_class)[0] for h in (1e-6, -1e-6)
+    )
+    slope = (ahead - behind) / 2e-6
+    assert (gradient * step).sum() == pytest.approx(slope, rel=1e-5)
+    lower = descend(U, K, same_class, np.ones(U.shape, dtype=bool))
+    assert (
+        cost_and_gradient(lower, K, same_class)[0]
+        < cost_and_gradient(U, K, same_class)[0]
+    )
+    assert lower.min() >= 0 and lower.sum(axis=1) == pytest.approx(1)
+
+
+def test_prototypes_of_akglvq_have_few_rows_of_length_1():
+    rows = halves(load_dataset("circles"), 0)
+    fitted = AKGLVQ(n_prototypes=10, size=4).fit(rows.X, rows.y)
+    assert accuracy(fitted, rows.X_test, rows.y_test) > 0.9
+    assert np.count_nonzero(fitted.U_, axis=1).max() <= 4
+    lengths = np.einsum("is,st,it->i", fitted.U_, fitted.kernel_.K, fitted.U_)
+    assert lengths == pytest.approx(1.0)
+
+
+def test_balls_by_hand():
+    # Rows at 0, 1, 2 of class 0, at 3 and 4 of class 1; balls reach one place.
+    places = np.arange(5.0)
+    D = np.abs(places[:, None] - places)
+    y = np.array([0, 0, 0, 1, 1])
+    # The ball around 1 covers all three of class 0. Of class 1 the ball around 4
+    # covers both, the one around 3 also the row at 2.
+    assert cover(D, y, 1.5) == [(1, 0), (4, 1)]
+    # Smaller balls cover their middle only, and each saves 1 for 1 / 5.
+    assert cover(D, y, 0.5) == [(0, 0), (1, 0), (2, 0), (3, 1), (4, 1)]
+
+
+def test_selected_rows_answer_and_their_balls_are_measured():
+    rows = halves(load_dataset("circles"), 0)
+    fitted = SetCoverPrototypes(share=0.1).fit(rows.X, rows.y)
+    assert accuracy(fitted, rows.X_test, rows.y_test) > 0.95
+    K, y = fitted.kernel_.K, fitted.y_encoded_
+    ip = interpretability_of(fitted.U_, K, y)
+    weights = fitted.U_[0]
+    members = np.flatnonzero(weights)
+    assert weights[members] == pytest.approx(1 / np.sqrt(K[members][:, members].sum()))
+    purity = max(np.mean(y[members] == label) for label in (0, 1))
+    size = weights.sum()
+    assert ip[0] == pytest.approx(100 * purity * np.exp(-2 * (size**2 - 1)))
+
+
+def test_interpretability_by_its_formula_is_that_of_the_model():
+    rows = halves(load_dataset("wine"), 0)
+    fitted = IMKPLClassifier(kernel_weights="even", n_prototypes=3).fit(rows.X, rows.y)
+    kernel = AveragedKernel.of(rows.X)
+    U = np.zeros((len(fitted.model_.votes), len(rows.y)))
+    U[:, fitted.anchor_rows_] = fitted.model_.mixing.T
+    codes = np.searchsorted(fitted.classes_, rows.y)
+    np.testing.assert_allclose(
+        interpretability_of(U, kernel.K, codes), interpretability(fitted.model_)
+    )
+
+
+def test_neighbours_are_the_most_alike_rows():
+    rows = halves(load_dataset("wine"), 0)
+    fitted = KernelNeighbours(n_neighbors=3).fit(rows.X, rows.y)
+    K = fitted.kernel_.values(rows.X_test[:1])[0]
+    labels = sorted(rows.y[np.argsort(-K)[:3]])
+    assert fitted.predict(rows.X_test[:1]) == [max(labels, key=labels.count)]
+    assert fitted.kernel_.values(rows.X) == pytest.approx(fitted.kernel_.K)
+
+
+def test_a_table_entry_is_the_model_that_explore_opens(monkeypatch):
+    for model, (make, grid) in tables.MODELS.items():
+        monkeypatch.setitem(tables.MODELS, model, (make, grid[-2:]))
+    dataset, method = load_dataset("wine"), METHODS["imkpl"]
+    rows = tables.drawn_halves(dataset, 0)
+    assert np.unique([*rows.y, *rows.y_test], return_counts=True)[1].max() == 60
+    for model in tables.OF_PAPER:
+        outcome = tables._run(Trial("wine", model, 0), dataset)
+        values = {**method.defaults(), **outcome.values}
+        opened = method.estimator(values).fit(rows.X, rows.y)
+        assert tables.quality(opened, rows) == pytest.approx(outcome.measures)
+    assert outcome.measures[tables.KERNELS] == 13
+    for model in ("AKGLVQ", "PS"):
+        outcome = tables._run(Trial("wine", model, 0), dataset)
+        assert 80 < outcome.measures[tables.ACC] <= 100
+        assert tables.DR not in outcome.measures and not outcome.method
+
+
+def test_series_have_a_kernel_of_each_channel():
+    series = load_dataset("series", n_samples=40, n_classes=2, n_times=12)
+    outcome = tables._run(Trial("series", tables.ISKPL, 0), series)
+    assert outcome.measures[tables.ACC] == 100
+    assert outcome.measures[tables.KERNELS] > 1 and not outcome.method
+    numbers = tables._chosen(Trial("series", tables.OURS, 0), series).measures
+    assert [numbers[n] for n in ("size", "features", "classes")] == [40, 9, 2]
+
+
+def test_the_papers_numbers_are_all_there():
+    one, both, times = tables.EXPERIMENTS
+    assert len(one.reported) == 7 * 7 and len(times.reported) == 3 * 6 + 6
+    # 7 models in 4 columns: three of them have all four measures, IMKPL too, ISKPL no
+    # kernels, AKGLVQ and PS neither kernels nor DR.
+    assert len(both.reported) == 4 * (4 * 4 + 3 + 2 + 2)
+    assert next(n for n in one.reported if n.measure == "T0").value == 15
+
+
+def test_what_is_proved_holds_for_our_solver_and_not_as_printed():
+    outcome = figures._propositions(Trial("iris", "", 0), load_dataset("iris"))
+    measures = outcome.measures
+    assert measures[figures._CONVEX] == 1.0 and measures[figures._OF_OURS] == 1.0
+    assert measures[figures._FALLS] == 0.0 and measures[figures._LOCAL] == 0.0
+
+
+def test_noise_is_what_learned_weights_leave_out():
+    dataset = figures.noisy_wine()
+    measured = {
+        model: figures._overlap(Trial("", model, 0), dataset).measures
+        for model in figures.OVERLAP
+    }
+    others = "neighbours of other classes %"
+    assert measured["learned weights"][others] < measured["average kernel"][others]
+    claims = figures._overlap(Trial("", figures.CLAIMS, 0), dataset).measures
+    assert claims[figures._LESS] == 1.0

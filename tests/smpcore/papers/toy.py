@@ -1,0 +1,40 @@
+"""An experiment that takes no time, in a module that other processes can import."""
+
+from functools import partial
+
+import numpy as np
+
+from smpcore import load_dataset
+from smpcore.papers import Experiment, Outcome, Reported, Source
+
+MOONS = Source(make=partial(load_dataset, "moons", n_samples=40))
+GONE = Source(openml=31)
+
+
+def share_of_first_class(trial, dataset):
+    """A trial that takes no time: its numbers are known beforehand."""
+    share = float(np.mean(dataset.y == dataset.classes[0]))
+    curve = [(1.0, share), (2.0, share + trial.repetition)]
+    measures = {"share": share + trial.repetition, "seconds": 7.0}
+    return Outcome(measures, {"along": curve}, "smp", {"lam": 0.01})
+
+
+TOY = Experiment(
+    name="toy",
+    paper="smp",
+    where="Table 9",
+    title="Shares",
+    protocol="None.",
+    data={"moons": MOONS, "gone": GONE},
+    models=("one", "two"),
+    run=share_of_first_class,
+    repetitions=3,
+    reported=(
+        Reported("moons", "one", "share", 1.5),
+        Reported("moons", "one", "along", 0.9, at=1.0),
+        Reported("moons", "one", "seconds", 0.5),
+        Reported("gone", "one", "share", 0.5),
+    ),
+    axis="places",
+    elsewhere=("seconds",),
+)

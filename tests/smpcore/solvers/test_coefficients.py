@@ -1,0 +1,116 @@
+"""Best coefficients where errors up to epsilon are free, held to slow peers."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.supersparse.problem import (
+    Box,
+    Objective,
+    evaluate,
+    refit,
+    refit_insensitive,
+    solve_lbfgs,
+)
+from smpcore.estimators.supersparse.rows import standard_rows
+from smpcore.similarity import SMOOTH, Similarity
+from smpcore.solvers.coefficients import WIDTH
+
+N, D, M = 60, 4, 5
+
+
+def case(seed=0, kind="rbf", epsilon=0.2, lam=1e-3):
+    """An objective with weights and outliers, and prototypes."""
+    rng = np.random.default_rng(seed)
+    X, weights = rng.uniform(0.1, 1.0, size=(N, D)), rng.uniform(0.2, 1.0, size=N)
+    y = np.sin(4 * X[:, :1]) + 0.3 * rng.standard_t(1.5, size=(N, 1))
+    rows = standard_rows(X, y, weights / weights.sum(), kind)
+    how = Similarity(kind, gamma=2.0, degree=3, coef0=0.7)
+    return Objective(rows, how, lam, epsilon), rng.uniform(0.1, 1.0, size=(M, D))
+
+
+def exact(objective, Z, rounded):
+    """What an interior-point method gives, with the kink or with it rounded."""
+    S, beta, b = objective.similarities(Z), cp.Variable(len(Z)), cp.Variable()
+    errors = cp.abs(S @ beta + b - objective.rows.Y[0]) - objective.epsilon
+    beyond = cp.pos(errors)
+    loss = WIDTH / 2 * cp.huber(beyond / WIDTH, 1) if rounded else beyond
+    ridge = objective.lam * cp.sum_squares(beta)
+    problem = cp.Problem(cp.Minimize(objective.rows.weights @ loss + ridge))
+    problem.solve(solver="CLARABEL")
+    return problem.value
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.7])
+def test_coefficients_are_the_best_and_the_rounded_kink_costs_little(epsilon):
+    objective, Z = case(epsilon=epsilon)
+    F = evaluate(objective, Z)[0]
+    assert F == pytest.approx(exact(objective, Z, rounded=True), rel=1e-7)
+    assert 0 <= exact(objective, Z, rounded=False) - F <= WIDTH / 2
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    epsilon=st.floats(0.0, 3.0),
+    lam=st.floats(-8, 0).map(lambda power: 10.0**power),
+)
+def test_nothing_pulls_at_the_best_coefficients(seed, epsilon, lam):
+    objective, Z = case(seed, epsilon=epsilon, lam=lam)
+    S = objective.similarities(Z)
+    _, B, b, residuals = refit_insensitive(S, objective)
+    errors = S @ B[:, 0] + b - objective.rows.Y[0]
+    beyond = np.clip((np.abs(errors) - epsilon) / WIDTH, 0, 1) * np.sign(errors)
+    np.testing.assert_allclose(2 * residuals[:, 0], beyond, atol=1e-12)
+    pulls = objective.rows.weights * beyond
+    assert abs(pulls.sum()) < 1e-6
+    np.testing.assert_allclose(S.T @ pulls + 2 * lam * B[:, 0], 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", SMOOTH)
+def test_the_gradient_is_the_slope_of_the_objective(kind):
+    objective, Z = case(1, kind)
+    rng = np.random.default_rng(2)
+    G = evaluate(objective, Z)[1]
+    for _ in range(3):
+        along = rng.normal(size=Z.shape)
+        ends = (evaluate(objective, Z + t * along)[0] for t in (1e-5, -1e-5))
+        slope = np.subtract(*ends) / 2e-5
+        assert (G * along).sum() == pytest.approx(slope, rel=1e-3, abs=1e-7)
+
+
+def test_a_wide_parabola_is_least_squares():
+    """With all errors on the parabola the loss is their square, 1 / (2 WIDTH) of it."""
+    rng = np.random.default_rng(0)
+    X, u = rng.normal(size=(N, 2)), np.full(N, 1 / N)
+    rows = standard_rows(X, 1e-3 * rng.normal(size=(N, 1)), u, "rbf")
+    small = Objective(rows, Similarity("rbf", gamma=1.0), 1e-3, 0.0)
+    small.rows.Y[:] *= 0.01
+    S = small.similarities(X[:4])
+    B = refit_insensitive(S, small)[1]
+    wanted = refit(S, rows, 2 * WIDTH * 1e-3)[1]
+    np.testing.assert_allclose(B, wanted, rtol=1e-8)
+
+
+def test_the_search_falls_and_ends_where_nothing_pulls():
+    objective, Z = case(3)
+    free = Box(np.full(D, -np.inf), np.full(D, np.inf))
+    options = SolverOptions(tol=1e-12, max_iter=2000)
+    solution = solve_lbfgs(objective, Z, free, options)
+    assert (np.diff(solution.objective) <= 0).all() and solution.status == 0
+    F, G, B, b = evaluate(objective, solution.Z)
+    assert solution.objective[-1] == pytest.approx(F, rel=1e-9)
+    np.testing.assert_allclose(solution.B, B, atol=1e-6)
+    np.testing.assert_allclose(solution.intercept, b, atol=1e-6)
+    assert np.abs(G).max() < 1e-3 * np.abs(evaluate(objective, Z)[1]).max()
+
+
+def test_squared_errors_stay_as_they_were():
+    objective, Z = case(epsilon=None)
+    F, _, B, b = evaluate(objective, Z)
+    wanted = refit(objective.similarities(Z), objective.rows, objective.lam)
+    assert F == pytest.approx(wanted[0], rel=1e-10)
+    np.testing.assert_allclose(B, wanted[1], rtol=1e-7)
+    np.testing.assert_allclose(b, wanted[2], rtol=1e-7)

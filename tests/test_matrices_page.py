@@ -1,0 +1,162 @@
+"""Matrices of similarities on the pages: brought, learned from, and refused."""
+
+import io
+
+import numpy as np
+import pytest
+
+from pages.state import table_store
+from pages.state.choice import MINE, Choice
+from pages.state.context import resolve
+from pages.work import cache, reading
+from smpcore import METHODS, load_dataset
+from smpcore.datasets import matrix_of
+from tests.app import kernels, opened, said, session_of, sound
+from tests.test_live import Browser
+
+pytestmark = pytest.mark.usefixtures(kernels.__name__)
+POINTS = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[-1], [1]], 30, 0)
+LABELS = np.repeat(["<b>a", "b"], 30)
+APART = ((POINTS[:, None] - POINTS) ** 2).sum(axis=2)
+NEAR, FAR = np.exp(-APART / 4), -np.sqrt(APART)
+ABLE = [k for k, m in METHODS.items() if not m.refusal(load_dataset("similarities"))]
+
+
+def npz(**arrays):
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
+
+
+def bring(page, data, name="my.npz"):
+    return sound(page.file_uploader[0].set_value((name, data, "")).run())
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch):
+    """Files are read in this process."""
+    call = lambda reader, file, *args, **options: reader(file, *args, **options)  # noqa: E731
+    monkeypatch.setattr(reading, "read", call)
+
+
+def test_a_file_of_matrices_becomes_the_visitors_data():
+    page = bring(opened({}, "data.py"), npz(near=NEAR, y=LABELS, names=np.arange(60)))
+    choice = session_of(page).choice
+    dataset = resolve(choice).dataset
+    assert choice.data == MINE and dataset.private
+    facts = {metric.label: metric.value for metric in page.metric}
+    assert (facts["Rows"], facts["Matrices"], facts["Training"]) == ("60", "1", "36")
+    assert [tab.label for tab in page.tabs] == ["Matrices", "Table", "Classes", "Map"]
+    np.testing.assert_array_equal(matrix_of(dataset, "near"), (NEAR + NEAR.T) / 2)
+    assert not page.data_editor
+    page.switch_page("pages/prototypes.py").run()
+    assert "is used instead" in said(page) or choice.method in resolve(choice).methods
+
+
+@pytest.mark.parametrize(
+    ("arrays", "words"),
+    [
+        ({"near": NEAR}, "has no labels; save them as y"),
+        ({"near": NEAR[:9], "y": LABELS}, "should be square"),
+        ({"near": np.triu(NEAR), "y": LABELS}, "should be symmetric"),
+        ({"near": FAR, "y": LABELS}, "is no kernel: it has the eigenvalue -"),
+        ({"near": NEAR.astype(object), "y": LABELS}, "holds pickled Python objects"),
+        ({"near": NEAR * np.nan, "y": LABELS}, "no finite numbers"),
+        ({"near": NEAR, "y": np.full(60, "x")}, "one class only"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_one_sentence(arrays, words):
+    page = bring(opened({}, "data.py"), npz(**arrays))
+    assert words in said(page)
+    assert session_of(page).choice.data == "moons"
+
+
+def test_what_is_no_kernel_can_be_raised_or_kept():
+    page = bring(opened({}, "data.py"), npz(far=FAR, y=LABELS))
+    sound(page.selectbox(key="indefinite_0").select("shift").run())
+    raised = resolve(session_of(page).choice)
+    able = raised.methods
+    assert raised.dataset.matrices[0].least == 0.0
+    sound(page.selectbox(key="indefinite_0").select("keep").run())
+    kept = resolve(session_of(page).choice)
+    assert kept.dataset.matrices[0].least < -1
+    assert set(kept.methods) < set(able)
+    assert "so it is no kernel" in said(page)
+
+
+def test_one_of_several_matrices_is_chosen_on_data():
+    page = opened({"data": "similarities"}, "data.py")
+    chosen = page.multiselect[0]
+    assert chosen.value == ["place", "word", "chance"]
+    sound(chosen.set_value(["word"]).run())
+    choice = session_of(page).choice
+    assert choice.forbidden == ("place", "chance")
+    context = resolve(choice)
+    assert len(context.methods) > len(resolve(Choice(data="similarities")).methods)
+    n_train = len(context.data.split.train)
+    assert context.data.X.shape == (120, n_train)
+    sound(page.multiselect[0].set_value([]).run())
+    assert "Choose at least one matrix" in said(page)
+    assert session_of(page).choice.forbidden == ("place", "chance")
+
+
+def test_what_a_visitor_brings_is_in_no_cache_of_others():
+    page = bring(opened({}, "data.py"), npz(near=NEAR, y=LABELS))
+    choice = session_of(page).choice
+    before = resolve(choice).data
+    assert cache.parts(before.dataset, before.split) is before
+    again = table_store.visit(choice.token)[0]
+    table_store.delete(choice.token)
+    assert cache.parts(again, before.split) is not before
+
+
+@pytest.mark.parametrize("method", ABLE)
+def test_the_figure_shows_a_plane_of_the_similarities(method):
+    header = Browser(data="similarities", method=method).last
+    picture, scene = header["picture"], header["scene"]
+    assert "kernel PCA" in scene["view"]["note"] and scene["view"]["alone"]
+    assert not scene["editable"] and scene["image"] is None
+    assert picture["canonical"] and 0.4 < picture["own_share"] <= 1.0
+    context = resolve(Choice(data="similarities", method=method))
+    model = context.model()
+    predicted = model.classes[picture["predicted"]]
+    X = context.data.X[scene["points"]["row"]]
+    np.testing.assert_array_equal(predicted, model.predict(X))
+    marks = picture["prototypes"]["marks"]
+    xy = np.column_stack([scene["points"]["x"], scene["points"]["y"]])
+    assert all((np.abs(xy - mark).max(axis=1) < 1e-5).any() for mark in marks)
+    assert {row["name"] for row in header["controls"]} >= {"data", "method"}
+    hidden = {row["name"]: row["shown"] for row in header["controls"]}
+    assert not hidden.get("kernels") and not hidden.get("similarity")
+    (picker,) = [row for row in header["controls"] if row["name"] == "method"]
+    assert "it weighs features, and a matrix has none" in picker["remark"]
+
+
+@pytest.mark.parametrize("method", ABLE)
+def test_every_page_works_with_matrices(method):
+    for name in ("prototypes", "compare", "tradeoff", "performance", "export"):
+        page = opened({"data": "similarities", "method": method}, f"{name}.py")
+        assert session_of(page).choice.method == method
+        assert not page.error, name
+    page = opened({"data": "similarities", "method": method}, "prototypes.py")
+    sections = page.segmented_control(key="prototypes_section")
+    for section in ("One by one", "Why this prediction", "Stability", "Report"):
+        sound(sections.set_value(section).run())
+        assert not page.error, section
+    assert "outside the training range" not in said(page)
+
+
+def test_new_rows_come_with_their_similarities():
+    page = bring(opened({}, "data.py"), npz(near=NEAR, y=LABELS))
+    page.switch_page("pages/apply.py").run()
+    assert "60 columns, how similar it is to the samples" in said(page)
+    new = POINTS[:5] + 0.01  # four of them are on the side of their class
+    near = np.exp(-((new[:, None] - POINTS) ** 2).sum(axis=2) / 4)
+    bring(page, npz(near=near[:, :50]))
+    assert "should have 60 columns" in said(page)
+    bring(page, npz(near=near, y=LABELS[:5]))
+    shown = {metric.label: metric.value for metric in page.metric}
+    assert (shown["Rows"], shown["Correct rows"]) == ("5", "4 of 5")
+    context = resolve(session_of(page).choice)
+    answers = context.model().predict(near[:, context.data.split.train])
+    assert page.dataframe[-1].value["answer"].tolist() == answers.tolist()

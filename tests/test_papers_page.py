@@ -1,0 +1,49 @@
+"""The page Papers without a browser: numbers, a run, and the way to Explore."""
+
+from dataclasses import replace
+
+import pytest
+
+from pages.work import paper_runs
+from smpcore.papers import Place, compare, read_measured
+from tests.app import kernels, opened, said, session_of, sound, until
+from tests.smpcore.papers.toy import MOONS, TOY
+
+pytestmark = pytest.mark.usefixtures(kernels.__name__)
+
+
+@pytest.fixture(autouse=True)
+def toy(monkeypatch, tmp_path):
+    """Only the toy experiment, on bundled data, measured into a folder of its own."""
+    experiment = replace(
+        TOY, data={**TOY.data, "moons": replace(MOONS, bundled="moons")}
+    )
+    monkeypatch.setattr("smpcore.papers.EXPERIMENTS", (experiment,))
+    monkeypatch.setattr(paper_runs, "place", lambda: Place(tmp_path))
+    monkeypatch.setattr(paper_runs, "_runs", {})
+    monkeypatch.setattr(paper_runs, "_tables", {})
+    return experiment
+
+
+def test_the_page_says_what_each_experiment_needs(toy):
+    page = opened({}, "papers.py")
+    overview, numbers = (frame.value for frame in page.dataframe)
+    assert "3 not measured; 1 needs OpenML ID 31" in overview["status"].tolist()
+    assert "needs OpenML ID 31" in numbers["status"].tolist()
+    assert "1 of 2 data sets are here" in said(page)
+    assert page.get("code")[0].value == toy.command
+
+
+def test_a_run_fills_the_table_and_a_measured_model_opens_on_explore(toy, tmp_path):
+    page = opened({}, "papers.py")
+    page.button(key="papers_run").click().run()
+    until(page, lambda page: len(read_measured(toy, tmp_path)) == 6)
+    until(page, lambda page: page.button(key="papers_use"))
+    expected = compare(toy, read_measured(toy, tmp_path).values())
+    share = expected.loc[expected["measure"] == "share", "measured"].dropna()
+    numbers = page.dataframe[1].value
+    assert numbers["measured"].dropna().tolist() == share.tolist() == [1.5, 1.5]
+    page.button(key="papers_use").click().run()
+    choice = session_of(sound(page)).choice
+    assert (choice.data, choice.method) == ("moons", "smp")
+    assert choice.values["lam"] == 0.01

@@ -1,0 +1,142 @@
+"""Texts on the pages: read as such, compared letter by letter, prototypes invented."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pages.state.choice import Choice
+from pages.state.context import resolve
+from smpcore import METHODS, SmpcoreError, SuperSparseClassifier, load_dataset, prepare
+from smpcore.datasets import make_dataset
+from smpcore.datasets.text_columns import MAX_LENGTH
+from smpcore.estimators.supersparse import encode_strings
+from smpcore.figures import nearest_view
+from smpcore.similarity import Similarity
+from tests.app import kernels, opened, said, session_of, sound
+from tests.test_live import Browser
+
+pytestmark = pytest.mark.usefixtures(kernels.__name__)
+WORDS = load_dataset("words")
+ABLE = [k for k, m in METHODS.items() if m.learns(WORDS, WORDS.task)]
+KIND = {"word": "text"}
+
+
+def with_words(texts, **more):
+    frame = pd.DataFrame({"word": texts, **more, "y": [0, 1] * (len(texts) // 2)})
+    roles = dict.fromkeys(["word", *more], "feature")
+    return make_dataset(frame, "t", kinds=KIND, roles=roles)
+
+
+def test_a_text_is_a_feature_for_each_letter():
+    rows = np.arange(60)
+    preparation = prepare(WORDS, rows)
+    X = preparation.transform(WORDS.frame)
+    texts = WORDS.frame["word"].tolist()
+    codes, letters = encode_strings(texts[:60])
+    np.testing.assert_array_equal(X[:60], codes)
+    (spec,) = preparation.inputs
+    assert "".join(spec.levels) == letters == "ACGT"
+    assert [spec.text(x) for x in X[:60]] == texts[:60]
+    assert preparation.feature_names[1] == "word letter 2"
+
+
+def test_letters_and_lengths_that_training_lacks_are_reported():
+    preparation = prepare(with_words(["ab", "ba", "b", "aab"]), np.arange(4))
+    new = pd.DataFrame({"word": ["abz", "aabb", None, "ab"]})
+    X = preparation.transform(new)
+    assert X.tolist() == [[0, 1, 2], [0, 0, 1], [-1, -1, -1], [0, 1, -1]]
+    assert preparation.inputs[0].text(X[0]) == "ab?"
+    assert preparation.report(new).loc["word"].tolist() == [1, 1, 1]
+    named = preparation.report_rows(new)
+    assert named["out of range"].tolist() == ["", "word is cut off", "", ""]
+    assert named["unseen"].tolist()[0] == "word = abz"
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        (["a" * (MAX_LENGTH + 1), "b"], "has 101 letters in a text, at most 100"),
+        ([chr(500 + i) for i in range(70)], "has 70 different letters, at most 64"),
+    ],
+)
+def test_too_long_texts_are_refused(texts, words):
+    with pytest.raises(SmpcoreError, match=words):
+        prepare(with_words(texts), np.arange(len(texts)))
+
+
+def test_one_text_alone_can_be_learned():
+    beside = with_words(["ab", "ba", "b", "aab"], x=[1.0, 2.0, 3.5, 4.0])
+    assert ABLE == [
+        k
+        for k, m in METHODS.items()
+        if "cases" in m.title and m.learns(WORDS, "classification")
+    ]
+    for key, row in METHODS.items():
+        words = "ignore all but word" if key in ABLE else "word is text"
+        assert words in row.refusal(beside)
+
+
+def test_a_window_of_texts_shows_their_nearest_rows():
+    X = encode_strings(["aaaa", "aaab", "aabb", "bbbb", "bbba"])[0]
+    view = nearest_view(X, Similarity("strings", gamma=0.3).values)
+    xy = view.project(X)
+    assert np.linalg.norm(xy[0] - xy[1]) < np.linalg.norm(xy[0] - xy[3])
+    np.testing.assert_array_equal(view.lift(xy + 1e-6), X)
+
+
+@pytest.mark.parametrize("method", ABLE)
+def test_the_figure_says_the_prototypes_as_words(method):
+    header = Browser(data="words", method=method).last
+    picture, prototypes = header["picture"], header["picture"]["prototypes"]
+    assert "nearest training row" in header["scene"]["view"]["note"]
+    context = resolve(Choice(data="words", method=method))
+    model = context.model()
+    texts = [w.partition(": ")[2] for w in prototypes["words"]]
+    assert prototypes["weights"] is None and len(set(texts)) == model.n_prototypes
+    assert all(set(text) <= set("ACGT") and text for text in texts)
+    training = set(WORDS.frame["word"].iloc[context.data.split.train])
+    assert any("GATTAC" in text or "CCGCGG" in text for text in texts)
+    assert not set(texts) <= training  # some are invented
+    x, y = header["scene"]["points"]["row"], picture["predicted"]
+    np.testing.assert_array_equal(model.classes[y], model.predict(context.data.X[x]))
+    direct = SuperSparseClassifier(similarity="strings")
+    direct.fit(*context.data.of("train"))
+    np.testing.assert_array_equal(direct.model_.anchors, model.anchors)
+
+
+@pytest.mark.parametrize("method", ABLE)
+def test_every_page_works_with_texts(method):
+    for name in ("compare", "tradeoff", "performance", "export", "apply", "prototypes"):
+        page = opened({"data": "words", "method": method}, f"{name}.py")
+        assert not page.error, name
+    sections = page.segmented_control(key="prototypes_section")
+    for section in ("One by one", "Rule in words", "Stability", "Report"):
+        sound(sections.set_value(section).run())
+        assert not page.error, section
+    sound(sections.set_value("Why this prediction").run())
+    (typed,) = [one for one in page.text_input if one.label == "word"]
+    sound(typed.set_value("ACGATTACA").run())
+    assert "You edited this row" in said(page)
+    assert any("Prediction: **2**" in text.value for text in page.markdown)
+    assert "cannot be exported" in said(opened({"data": "words"}, "export.py"))
+
+
+def test_a_column_of_a_file_is_read_as_text():
+    page = opened({}, "data.py")
+    csv = WORDS.frame.to_csv(index=False).encode()
+    sound(page.file_uploader[0].set_value(("w.csv", csv, "text/csv")).run())
+    edited = {"edited_rows": {0: {"role": "feature", "read as": "text"}}}
+    edited |= {"added_rows": [], "deleted_rows": []}
+    page.session_state[page.data_editor[0].key] = edited
+    sound(page.run())
+    choice = session_of(page).choice
+    context = resolve(choice)
+    assert context.dataset.kinds["word"] == "text" and context.dataset.private
+    assert list(context.methods) == ABLE
+    sound(page.selectbox(key="clean_column").select("word").run())
+    sound(page.switch_page("pages/apply.py").run())
+    new = WORDS.frame.head(6).assign(word=lambda f: f["word"] + "A")
+    data = new.to_csv(index=False).encode()
+    sound(page.file_uploader[0].set_value(("n.csv", data, "text/csv")).run())
+    shown = {metric.label: metric.value for metric in page.metric}
+    assert shown["Rows"] == "6" and not page.error
