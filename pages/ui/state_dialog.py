@@ -31,6 +31,7 @@ def _want_dialog() -> None:
     """Ask for the dialog; a flag outlives a run that begins anew."""
     visit = session.get()
     visit.dialog, visit.workspace_message = "workspace", ("", "")
+    visit.editions["workspace"] += 1  # else the last file is sent once more
 
 
 @st.dialog("Save and open", icon=":material/save:")
@@ -46,7 +47,7 @@ def _dialog(choice: Choice) -> None:
     file = st.file_uploader(
         "Open a saved state",
         "json",
-        key="workspace_file",
+        key=f"workspace_file_{visit.editions['workspace']}",
         max_upload_size=1,
     )
     is_locked = lesson_run.hides_numbers()
