@@ -298,7 +298,9 @@ def test_the_file_is_saved_and_opened_on_every_page(page):
     assert not app.exception
     content = state_file.write(Saved({"data": "wine", "seed": "7"}))
     session_of(app).dialog = "workspace"  # a run of the fragment alone, as it were
-    app.file_uploader(key="workspace_file_1").set_value(("s.json", content, "json")).run()
+    app.file_uploader(key="workspace_file_1").set_value(
+        ("s.json", content, "json")
+    ).run()
     session_of(app).dialog = "workspace"
     app.button(key="workspace_open").click().run()
     assert not app.exception, [e.value for e in app.exception]

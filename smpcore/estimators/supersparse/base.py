@@ -31,6 +31,7 @@ from smpcore.estimators.supersparse.fit import (
     warn_if_unfinished,
 )
 from smpcore.estimators.supersparse.problem import (
+    SQUARED,
     AnyProblem,
     Objective,
     Solution,
@@ -132,8 +133,11 @@ class SuperSparseEstimator(PrototypeEstimator):
             Name -> value.
         """
         n_prototypes = count_distinct(problem.rows.cases, self._n_asked(problem))
-        gamma = self._similarity(problem.rows).gamma
-        return {"n_prototypes": n_prototypes, "gamma": gamma}
+        gamma = natural_gamma(problem.rows, self._kind)
+        return {
+            "n_prototypes": n_prototypes,
+            "gamma": gamma if self.gamma is None else float(self.gamma),
+        }
 
     def objective(self, problem: AnyProblem) -> Objective:
         """What is minimised for these rows, with a teacher's targets if there is one.
@@ -154,9 +158,9 @@ class SuperSparseEstimator(PrototypeEstimator):
         """Whose decisions are imitated."""
         return Teacher(self.target, float(self.teacher_C))
 
-    def _free_errors(self) -> float | None:
-        """Errors that cost nothing; None: errors are squared."""
-        return None
+    def _free_errors(self) -> float:
+        """Errors that cost nothing, or SQUARED."""
+        return SQUARED
 
     def _solve(
         self,

@@ -56,6 +56,8 @@ def natural_gamma(rows: Rows, kind: str) -> float:
     """
     if kind == "strings":
         return STRING_GAMMA
+    if kind == "callable":
+        return 1.0  # it is not asked for
     if kind == "laplacian":
         return 1.0 / (rows.spread * math.sqrt(rows.cases.shape[1]))
     return 1.0 / rows.spread**2

@@ -13,6 +13,7 @@ from smpcore.estimators.classifier import PrototypeClassifier
 from smpcore.estimators.regressor import PrototypeRegressor
 from smpcore.estimators.supersparse.base import SuperSparseEstimator
 from smpcore.estimators.supersparse.problem import (
+    SQUARED,
     SuperSparseProblem,
     SuperSparseRegression,
 )
@@ -321,9 +322,9 @@ class SuperSparseRegressor(SuperSparseEstimator, PrototypeRegressor):
         options = self.teacher_alpha, float(self.epsilon)
         return Teacher(self.target, float(self.teacher_C), *options)
 
-    def _free_errors(self) -> float | None:
-        """Errors that cost nothing; None: errors are squared."""
-        return None if self.loss == "squared" else float(self.epsilon)
+    def _free_errors(self) -> float:
+        """Errors that cost nothing, or SQUARED."""
+        return SQUARED if self.loss == "squared" else float(self.epsilon)
 
     def _check_parameters(self) -> None:
         """Refuse parameters that are out of their range, or do not go together."""

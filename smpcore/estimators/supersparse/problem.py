@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -77,30 +78,50 @@ class Objective:
     similarity : Similarity
     lam : float
         Ridge on the coefficients.
-    epsilon : float, optional
-        Errors of one output that cost nothing, larger ones by their size; None: errors
-        are squared.
+    free : float, default=SQUARED
+        Errors of one output that cost nothing, larger ones by their size; SQUARED:
+        errors are squared.
     """
 
     rows: Rows
     similarity: Similarity
     lam: float
-    epsilon: float | None = None
+    free: float = SQUARED
 
-    @property
-    def free(self) -> float:
-        """`epsilon` as the kernels want it."""
-        return SQUARED if self.epsilon is None else float(self.epsilon)
+    @cached_property
+    def kernel(self) -> tuple[int, float, int, float]:
+        """The similarity as `kernel_similarity` gives it."""
+        return kernel_similarity(self.similarity)
 
     def similarities(self, Z: np.ndarray) -> np.ndarray:
         """Similarity of each row to each prototype, (n_samples, n_prototypes)."""
         return self.similarity.values(self.rows.cases, Z)
 
     def refit(self, S: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-        """Best coefficients for these similarities, as `refit` returns them."""
-        if self.epsilon is None:
-            return refit(S, self.rows, self.lam)
-        return refit_insensitive(S, self)
+        """Best coefficients for any similarities.
+
+        Parameters
+        ----------
+        S : ndarray of shape (n_samples, n_prototypes)
+
+        Returns
+        -------
+        F : float
+        B : ndarray of shape (n_prototypes, n_outputs)
+        intercept : ndarray of shape (n_outputs,)
+        residuals : ndarray of shape (n_samples, n_outputs)
+            Prediction less target.
+        """
+        if self.free != SQUARED:
+            return refit_insensitive(S, self)
+        u, targets = self.rows.weights, self.rows.Y
+        A, means, S_centred = normal_matrix(S, u, self.lam)
+        middle = targets @ u
+        Y = targets.T - middle
+        B = np.linalg.solve(A, S_centred.T @ (u[:, None] * Y))
+        residuals = S_centred @ B - Y
+        F = float(u @ (residuals**2).sum(axis=1) + self.lam * (B**2).sum())
+        return F, B, middle - means @ B, residuals
 
     def coefficients(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Best coefficients of prototypes, as their solver computes them.
@@ -210,7 +231,7 @@ def solve_lbfgs(
     Z = np.array(Z, dtype=np.float64, order="C")
     limits, history = options.for_kernel(Z)
     Z, B, intercept, *rest = solvers.solve_supersparse(
-        *kernel_similarity(similarity), rows.X, rows.sizes, rows.Y, rows.weights,
+        *objective.kernel, rows.X, rows.sizes, rows.Y, rows.weights,
         float(objective.lam), objective.free, Z, box.low, box.high, box.radius, first,
         S, D, W, S.reshape(-1).view(np.int64), *limits, history[-1],
     )  # fmt: skip
@@ -243,7 +264,7 @@ def evaluate(
     S, D, W = np.empty((3, m, n))
     sz, B, b, G = np.empty(m), np.zeros((c, m)), np.zeros(c), np.empty(Z.shape)
     R, A = np.empty((c, n)), np.empty((m, m))
-    call = kernel_similarity(objective.similarity)
+    call = objective.kernel
     bits = S.reshape(-1).view(np.int64)
     forms.write_values(*call, rows.X, rows.sizes, Z, sz, S, D, bits)
     loss = rows.Y, rows.weights, float(lam), objective.free
@@ -277,38 +298,10 @@ def pulled_back(similarity: Similarity, X: np.ndarray, Z: np.ndarray) -> np.ndar
     return G
 
 
-def refit(
-    S: np.ndarray, rows: Rows, lam: float
-) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """Best coefficients for any similarities.
-
-    Parameters
-    ----------
-    S : ndarray of shape (n_samples, n_prototypes)
-    rows : Rows
-    lam : float
-
-    Returns
-    -------
-    F : float
-    B : ndarray of shape (n_prototypes, n_outputs)
-    intercept : ndarray of shape (n_outputs,)
-    residuals : ndarray of shape (n_samples, n_outputs)
-        Prediction less target.
-    """
-    A, means, S_centred = normal_matrix(S, rows.weights, lam)
-    middle = rows.Y @ rows.weights
-    Y = rows.Y.T - middle
-    B = np.linalg.solve(A, S_centred.T @ (rows.weights[:, None] * Y))
-    residuals = S_centred @ B - Y
-    F = float(rows.weights @ (residuals**2).sum(axis=1) + lam * (B**2).sum())
-    return F, B, middle - means @ B, residuals
-
-
 def refit_insensitive(
     S: np.ndarray, objective: Objective
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """As `refit`, where errors up to epsilon cost nothing.
+    """As `Objective.refit`, where errors up to epsilon cost nothing.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from smpcore.estimators.supersparse.problem import Objective, normal_matrix
+from smpcore.estimators.supersparse.problem import SQUARED, Objective, normal_matrix
 from smpcore.similarity import SIMILARITIES
 
 #: Ways to leave prototypes out.
@@ -76,7 +76,7 @@ def kept_columns(
     if removal == "coefficient":
         sizes = np.linalg.norm(objective.refit(S)[1], axis=1)
         return np.sort(np.argsort(-sizes, kind="stable")[:n_kept])
-    if objective.epsilon is not None:
+    if objective.free != SQUARED:
         while len(remaining) > n_kept:
             costs = _costs_by_refits(objective, S[:, remaining])
             remaining = np.delete(remaining, costs.argmin())
@@ -101,7 +101,7 @@ def removal_increases(objective: Objective, Z: np.ndarray) -> np.ndarray:
     ndarray of shape (n_prototypes,)
     """
     S = objective.similarities(Z)
-    if objective.epsilon is not None:
+    if objective.free != SQUARED:
         return _costs_by_refits(objective, S)
     return column_costs(*_equations(objective, S))
 

@@ -111,7 +111,7 @@ def _exchanged(
 def _best_column(objective: Objective, chosen: np.ndarray) -> tuple[int, float]:
     """The column that helps most beside those chosen, and the objective with it."""
     X = objective.rows.cases
-    F = objectives_with(X[:, chosen], X, objective.rows, objective.lam)
+    F = objectives_with(objective, X[:, chosen], X)
     F[chosen] = np.inf
     best = int(F.argmin())
     return best, float(F[best])

@@ -13,9 +13,7 @@ from smpcore.estimators.supersparse.problem import (
     Objective,
     Solution,
     normal_matrix,
-    refit,
 )
-from smpcore.estimators.supersparse.rows import Rows
 from smpcore.estimators.supersparse.trace import Trace
 from smpcore.solvers.strings import neighbour_distances
 from smpcore.solvers.supersparse import CONVERGED, ITERATION_LIMIT, STOPPED
@@ -165,22 +163,21 @@ def neighbour_values(
 
 
 def objectives_with(
-    S: np.ndarray, columns: np.ndarray, rows: Rows, lam: float
+    objective: Objective, S: np.ndarray, columns: np.ndarray
 ) -> np.ndarray:
     """Exact objective with each of many columns beside those that stay.
 
     Parameters
     ----------
+    objective : Objective
     S : ndarray of shape (n_samples, n_others)
     columns : ndarray of shape (n_samples, n_columns)
-    rows : Rows
-    lam : float
 
     Returns
     -------
     ndarray of shape (n_columns,)
     """
-    u, Y = rows.weights, rows.Y.T
+    u, Y, lam = objective.rows.weights, objective.rows.Y.T, objective.lam
     centred = columns - u @ columns
     lengths = u @ centred**2 + lam
     correlation = centred.T @ (u[:, None] * Y)
@@ -192,7 +189,7 @@ def objectives_with(
     through = np.linalg.solve(A, H)
     lengths = lengths - (H * through).sum(axis=0)
     correlation = correlation - through.T @ C
-    alone = refit(S, rows, lam)[0]
+    alone = objective.refit(S)[0]
     return alone - (correlation**2).sum(axis=1) / np.maximum(lengths, 1e-12)
 
 
@@ -204,7 +201,7 @@ def _best_edit(
     values = neighbour_values(X, Z[j], letters, objective.similarity.gamma)
     others = np.delete(Z, j, axis=0)
     without = np.delete(S, j, axis=1)
-    F = objectives_with(without, values, objective.rows, objective.lam)
+    F = objectives_with(objective, without, values)
     n, longest = int((Z[j] >= 0).sum()), min(LONGEST, Z.shape[1])
     if n >= longest:
         F[n * letters : (2 * n + 1) * letters] = np.inf

@@ -49,6 +49,7 @@ from smpcore.errors import SmpcoreError
 from smpcore.estimators.checks import OneOf
 from smpcore.estimators.supersparse.bounds import scaled_box
 from smpcore.estimators.supersparse.problem import (
+    SQUARED,
     Objective,
     SuperSparseProblem,
     SuperSparseRegression,
@@ -251,7 +252,7 @@ def printed_supersparse(
             "similarity='strings' has no gradient, and Algorithm 1 needs one; use "
             "another similarity."
         )
-    if objective.epsilon is not None:
+    if objective.free != SQUARED:
         raise SmpcoreError(
             "loss='epsilon-insensitive' is not the paper's, whose equation (4) solves "
             "squared errors; use loss='squared'."

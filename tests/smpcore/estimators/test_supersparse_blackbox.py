@@ -6,7 +6,7 @@ from sklearn.datasets import load_diabetes, load_iris
 
 from smpcore import SmpcoreError
 from smpcore.estimators.supersparse import SuperSparseClassifier, SuperSparseRegressor
-from smpcore.estimators.supersparse.problem import Objective, evaluate, refit
+from smpcore.estimators.supersparse.problem import Objective, evaluate
 from smpcore.estimators.supersparse.strings import (
     decode_strings,
     edited,
@@ -36,10 +36,10 @@ def test_a_function_only_descends(function):
     history = fitted.history_.objective
     assert (np.diff(history) <= 0).all() and history[-1] < history[0]
     S = function(IRIS[0], fitted.state_.Z)
+    objective = fitted.objective(fitted.problem(*IRIS))
     assert fitted.objective_ == pytest.approx(
-        refit(function(fitted.problem(*IRIS).rows.cases, fitted.state_.Z),
-              fitted.problem(*IRIS).rows, fitted.lam)[0]
-    )  # fmt: skip
+        objective.refit(function(objective.rows.cases, fitted.state_.Z))[0]
+    )
     said = S @ fitted.model_.votes + fitted.model_.intercept
     np.testing.assert_allclose(fitted.decision_function(IRIS[0]), said, atol=1e-9)
     assert not fitted.model_.center.any()
@@ -57,7 +57,7 @@ def test_a_gaussian_function_comes_close_to_the_gradient():
     objective = Objective(rows, white.model_.similarity, 1e-4)
     _, G, _, _ = evaluate(objective, white.start_)
     S = gaussian(rows.cases, white.start_)
-    _, B, _, residuals = refit(S, rows, 1e-4)
+    _, B, _, residuals = Objective(rows, None, 1e-4).refit(S)
     pull = 2 * (rows.weights[:, None] * residuals) @ B.T * S
     seven = pull.T @ rows.cases - pull.sum(axis=0)[:, None] * white.start_
     np.testing.assert_allclose(2 * 0.3 * seven, G, rtol=1e-8, atol=1e-12)
@@ -176,12 +176,13 @@ def test_objectives_of_candidates_are_exact():
     rng = np.random.default_rng(0)
     rows = SuperSparseClassifier().problem(*IRIS).rows
     S, columns = rng.normal(size=(2, len(rows.cases), 3))
-    found = objectives_with(S, columns, rows, 1e-3)
-    alone = objectives_with(S[:, :0], columns, rows, 1e-3)
+    objective = Objective(rows, None, 1e-3)
+    found = objectives_with(objective, S, columns)
+    alone = objectives_with(objective, S[:, :0], columns)
     for k in range(3):
-        whole = refit(np.column_stack([S, columns[:, k]]), rows, 1e-3)[0]
+        whole = objective.refit(np.column_stack([S, columns[:, k]]))[0]
         assert found[k] == pytest.approx(whole, rel=1e-10)
-        assert alone[k] == pytest.approx(refit(columns[:, [k]], rows, 1e-3)[0])
+        assert alone[k] == pytest.approx(objective.refit(columns[:, [k]])[0])
 
 
 def test_strings_predict_numbers_stop_and_record():

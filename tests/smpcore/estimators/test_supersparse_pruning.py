@@ -14,7 +14,7 @@ from smpcore import SmpcoreError
 from smpcore.baselines.selected import WAYS, fewer_vectors, select_rows
 from smpcore.estimators import fit_smallest, prune_path, removal_costs
 from smpcore.estimators.supersparse import SuperSparseClassifier, SuperSparseRegressor
-from smpcore.estimators.supersparse.problem import Objective, refit
+from smpcore.estimators.supersparse.problem import Objective
 from smpcore.estimators.supersparse.pruning import choose_size
 from smpcore.estimators.supersparse.removal import kept_columns
 from smpcore.similarity import Similarity
@@ -33,7 +33,7 @@ def test_removal_costs_are_exact(data):
     fitted = estimator.solve(problem)
     S = fitted.model_.similarity.values(problem.rows.cases, fitted.state_.Z)
     for j, cost in enumerate(removal_costs(fitted, problem)):
-        left = refit(np.delete(S, j, axis=1), problem.rows, 1e-3)[0]
+        left = Objective(problem.rows, None, 1e-3).refit(np.delete(S, j, axis=1))[0]
         assert left - fitted.objective_ == pytest.approx(cost, rel=1e-7)
 
 
@@ -46,9 +46,11 @@ def test_the_cheapest_is_dropped_first_and_it_need_not_have_the_smallest_weight(
     S[:, 3] = S[:, 2] + 1e-3 * rng.normal(size=len(S))
     objective = Objective(rows, Similarity("rbf"), lam)
     kept = kept_columns(objective, S, 3)
-    after = [refit(np.delete(S, j, axis=1), rows, lam)[0] for j in range(4)]
+    after = [
+        Objective(rows, None, lam).refit(np.delete(S, j, axis=1))[0] for j in range(4)
+    ]
     assert set(range(4)) - set(kept.tolist()) == {int(np.argmin(after))}
-    _, B, _, _ = refit(S, rows, lam)
+    _, B, _, _ = Objective(rows, None, lam).refit(S)
     sizes = np.abs(B[:, 0])
     assert sizes.argmin() != np.argmin(after)
     assert kept_columns(objective, S, 1).shape == (1,)

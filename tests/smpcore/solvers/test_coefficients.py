@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.supersparse.problem import (
+    SQUARED,
     Box,
     Objective,
     evaluate,
-    refit,
     refit_insensitive,
     solve_lbfgs,
 )
@@ -35,7 +35,7 @@ def case(seed=0, kind="rbf", epsilon=0.2, lam=1e-3):
 def exact(objective, Z, rounded):
     """What an interior-point method gives, with the kink or with it rounded."""
     S, beta, b = objective.similarities(Z), cp.Variable(len(Z)), cp.Variable()
-    errors = cp.abs(S @ beta + b - objective.rows.Y[0]) - objective.epsilon
+    errors = cp.abs(S @ beta + b - objective.rows.Y[0]) - objective.free
     beyond = cp.pos(errors)
     loss = WIDTH / 2 * cp.huber(beyond / WIDTH, 1) if rounded else beyond
     ridge = objective.lam * cp.sum_squares(beta)
@@ -90,7 +90,7 @@ def test_a_wide_parabola_is_least_squares():
     small.rows.Y[:] *= 0.01
     S = small.similarities(X[:4])
     B = refit_insensitive(S, small)[1]
-    wanted = refit(S, rows, 2 * WIDTH * 1e-3)[1]
+    wanted = Objective(rows, None, 2 * WIDTH * 1e-3).refit(S)[1]
     np.testing.assert_allclose(B, wanted, rtol=1e-8)
 
 
@@ -108,9 +108,9 @@ def test_the_search_falls_and_ends_where_nothing_pulls():
 
 
 def test_squared_errors_stay_as_they_were():
-    objective, Z = case(epsilon=None)
+    objective, Z = case(epsilon=SQUARED)
     F, _, B, b = evaluate(objective, Z)
-    wanted = refit(objective.similarities(Z), objective.rows, objective.lam)
+    wanted = objective.refit(objective.similarities(Z))
     assert F == pytest.approx(wanted[0], rel=1e-10)
     np.testing.assert_allclose(B, wanted[1], rtol=1e-7)
     np.testing.assert_allclose(b, wanted[2], rtol=1e-7)

@@ -22,7 +22,6 @@ from smpcore.estimators.supersparse.problem import (
     Objective,
     evaluate,
     pulled_back,
-    refit,
     solve_lbfgs,
 )
 from smpcore.estimators.supersparse.removal import column_costs
@@ -137,7 +136,10 @@ def test_equation_4_is_the_centred_form(lam):
     rows, how, Z = case()
     S = how.values(rows.cases, Z)
     B, b = literal_equation_4(S, rows.Y.T, rows.weights, lam)
-    for found in (evaluate(Objective(rows, how, lam), Z)[2:], refit(S, rows, lam)[1:3]):
+    for found in (
+        evaluate(Objective(rows, how, lam), Z)[2:],
+        Objective(rows, None, lam).refit(S)[1:3],
+    ):
         np.testing.assert_allclose(found[0], B, rtol=1e-8, atol=1e-9)
         np.testing.assert_allclose(found[1], b, rtol=1e-8, atol=1e-9)
 
@@ -261,9 +263,9 @@ def test_cost_of_a_column_is_exact():
     centred = S - rows.weights @ S
     A = centred.T @ (rows.weights[:, None] * centred) + 1e-3 * np.eye(M)
     costs = column_costs(A, centred.T @ (rows.weights[:, None] * rows.Y.T))
-    whole = refit(S, rows, 1e-3)[0]
+    whole = Objective(rows, None, 1e-3).refit(S)[0]
     for j in range(M):
-        without = refit(np.delete(S, j, axis=1), rows, 1e-3)[0]
+        without = Objective(rows, None, 1e-3).refit(np.delete(S, j, axis=1))[0]
         assert costs[j] == pytest.approx(without - whole, rel=1e-9)
 
 
@@ -284,7 +286,7 @@ def test_all_rows_as_prototypes_are_kernel_ridge_with_the_squared_kernel():
     squared = centred @ centred.T
     y = rows.Y[0] - rows.Y[0].mean()
     wanted = squared @ np.linalg.solve(squared + 25 * 1e-3 * np.eye(25), y)
-    _, B, b, _ = refit(K, rows, 1e-3)
+    _, B, b, _ = Objective(rows, None, 1e-3).refit(K)
     np.testing.assert_allclose(K @ B[:, 0] + b - rows.Y[0].mean(), wanted, atol=1e-11)
     _, _, B, b = evaluate(Objective(rows, how, 1e-3), rows.cases)
     np.testing.assert_allclose(K @ B[:, 0] + b - rows.Y[0].mean(), wanted, atol=1e-11)
