@@ -87,7 +87,7 @@ def mean_cost(
         np.where(side, apart, np.inf).argmin(axis=1) for side in (is_own, ~is_own)
     ]
     plus, minus = (apart[rows, places] for places in nearest)
-    total = np.maximum(plus + minus, np.finfo(float).tiny)
+    total = np.maximum(plus + minus, 1e-30)  # of a row that lies on both, mu is 0
     # Derivatives of mu by both distances; those of a distance are linear in x - w.
     slopes = 2.0 * minus / total**2, -2.0 * plus / total**2
     for places, slope in zip(nearest, slopes, strict=True):

@@ -93,3 +93,10 @@ def test_sizes_count_prototypes_and_the_distance():
     fitted = BASELINES["gmlvq"].estimator({"n_prototypes": 2}).fit(X, dataset.y)
     sizes = measure_baseline(fitted, preparation)
     assert sizes == {"n_nonzeros": 6 * 4 + 16, "n_features": 4, "n_prototypes": 6}
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_row_on_two_equal_prototypes_pulls_nothing():
+    Z, own = np.ones((2, 2)), np.array([[True, False]])
+    cost, of_Z, of_omega = mean_cost(Z, np.eye(2), np.ones((1, 2)), own, np.ones(1))
+    assert cost == 0 and not of_Z.any() and not of_omega.any()
