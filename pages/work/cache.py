@@ -14,7 +14,7 @@ import numpy as np
 import streamlit as st
 
 from pages.work.comparisons import ContenderJob
-from pages.work.memo import Pairs, memo
+from pages.work.memo import Pairs, memo, memo_of_values
 from pages.work.parts import Parts
 from pages.work.sweep_jobs import SweepJob
 from pages.work.warmup import StartUp, uncompiled
@@ -34,7 +34,7 @@ from smpcore.similarity import Similarity
 QUICK_VALUES = 1_000_000
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@memo_of_values(64)
 def bundled(key: str, values: Pairs) -> Dataset:
     """A bundled or generated data set."""
     return load_dataset(key, **dict(values))

@@ -56,6 +56,11 @@ def _with_results(function: Callable, max_entries: int) -> Callable:
     return cachetools.cached(results, key, condition=threading.Condition())(function)
 
 
+def memo_of_values(max_entries: int) -> Callable[[Callable], Callable]:
+    """Remember the results of a function of plain values, for everybody."""
+    return functools.partial(_with_results, max_entries=max_entries)
+
+
 def memo(max_entries: int) -> Callable[[Callable], Callable]:
     """Remember the results of a function of (data set or parts, plain values, ...).
 

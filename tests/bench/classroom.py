@@ -5,6 +5,7 @@
     python -m tests.bench.classroom --jobs          two more run a sweep and refits
     python -m tests.bench.classroom --jobs sweep    one more runs a sweep
     python -m tests.bench.classroom --upload        one more brings 50 MB by a browser
+    python -m tests.bench.classroom --visitors 100 --data moons
 
 The visitors speak the app's own protocol, one message in flight each, as the live
 figure does: the time is from sending a slider value to its picture being received.
@@ -79,10 +80,12 @@ class Visitor:
     ----------
     number : int
     port : int
+    data : str
     """
 
     number: int
     port: int
+    data: str = DATA[0]
     times: list[float] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     busy: int = 0
@@ -97,7 +100,7 @@ class Visitor:
             url, subprotocols=["streamlit"], max_size=None, compression=None
         )
         start = BackMsg()
-        start.rerun_script.query_string = f"data={DATA[self.number % len(DATA)]}"
+        start.rerun_script.query_string = f"data={self.data}"
         await self.socket.send(start.SerializeToString())
         self.header = await self._picture(0)
 
@@ -165,7 +168,7 @@ async def _lesson(visitor: Visitor, seconds: float, at_once: bool) -> list[int]:
     pictures, end = [], time.perf_counter() + seconds
     try:
         if not at_once:
-            await asyncio.sleep(20 * visitor.number / 30)
+            await asyncio.sleep(20 * (visitor.number % 30) / 30)
         while time.perf_counter() < end:
             started = time.perf_counter()
             pictures.append(await visitor.drag(4))
@@ -217,17 +220,22 @@ async def _megabytes_at(pid: int, seconds: float) -> float:
 
 
 async def run(
-    n_visitors: int, seconds: float, at_once: bool, jobs: list[str], upload: bool
+    n_visitors: int,
+    seconds: float,
+    data: list[str],
+    at_once: bool,
+    jobs: list[str],
+    upload: bool,
 ) -> None:
     """Run the lesson and print its figures."""
     port = free_port()
     server = start_server(port)
     try:
-        first = Visitor(0, port)
+        first = Visitor(0, port, data[0])
         await first.open()
         await asyncio.sleep(20)  # the background compilation is done
         before = megabytes(server.pid)
-        visitors = [Visitor(i, port) for i in range(n_visitors)]
+        visitors = [Visitor(i, port, data[i % len(data)]) for i in range(n_visitors)]
         for visitor in visitors:
             await visitor.open()
         busy = workers(port, jobs)
@@ -276,10 +284,11 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--visitors", type=int, default=30)
     parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--data", nargs="+", default=DATA)
     parser.add_argument("--at-once", action="store_true")
     parser.add_argument("--jobs", nargs="*", choices=JOBS)
     parser.add_argument("--upload", action="store_true")
     chosen = parser.parse_args()
     given = [] if chosen.jobs is None else chosen.jobs or list(JOBS)
     how = chosen.at_once, given, chosen.upload
-    asyncio.run(run(chosen.visitors, chosen.seconds, *how))
+    asyncio.run(run(chosen.visitors, chosen.seconds, chosen.data, *how))
