@@ -93,14 +93,16 @@ def _growing_codes(
     support, blocked = np.empty(limit, np.int64), np.empty(n, np.int64)
     x, z, slope = np.empty(limit), np.empty(limit), np.empty(n)
     factor = np.empty((limit, limit))
+    place, diagonal = np.arange(n), Q.diagonal().copy()
     flat = start_slope(c, slope)
     size, value, n_blocked, more = 0, 0.0, 0, True
     steps: list[tuple[int, tuple[int, ...], np.ndarray]] = [(-1, (), np.zeros(n))]
     while more and len(steps) <= 4 * limit + 20:
         before = steps[-1][2]
         size, value, n_blocked, more = grow(
-            Q, c, flat, support, x, size, value, slope, factor, blocked, n_blocked, z
-        )
+            Q, place, diagonal, c, flat, support, x, size, value, slope, factor,
+            blocked, n_blocked, z,
+        )  # fmt: skip
         code = np.zeros(n)
         code[support[:size]] = x[:size]
         if np.array_equal(code, before):

@@ -9,7 +9,13 @@ Minimises over U, Gamma >= 0 with few entries a column, and beta on the simplex
 symbol    name        shape       meaning
 ========  ==========  ==========  ====================================================
 N, c, f                           rows, prototypes, kernels
-K         K           (N, N)      mixed kernel, 1 on the diagonal
+K         K           (m, N)      mixed kernel, 1 on the diagonal; the rows held of it
+          place       (N,) int    where row i of K is held, -1 if it is not; the next
+                                  is put at held[0]
+          levels      (p, N) int  level of each row in each pair of features that have
+                                  few values, the first's times n_second + the second's
+          tables      (2p, d, d)  weight times kernel of the values of each of them, of
+                                  which sizes (2p,) count
 K_l       Z, widths   (f, N)      exp(-(z_i - z_j)^2 / width) of feature l, never stored
 U         U           (c, N)      prototypes as mixes of rows, transposed: u' K u = 1
 U'K       KU          (c, N)
@@ -25,7 +31,7 @@ import numpy as np
 
 from . import kernel
 from .losses import exponentials
-from .nqp import ZERO, grow, start_slope
+from .nqp import ZERO, enter, entrant, start_slope
 
 #: Squared length of a row of codes that nothing uses.
 DEAD = 1e-14
@@ -92,6 +98,60 @@ def feature_products(Z, use, widths, rows, W, products, room, bits, stop):
 
 
 @kernel
+def mixed_row(i, row, levels, tables, sizes, Z, weights, widths, sums, room, bits):
+    """Write row i of the mixed kernel: of pairs of features with few values, and of Z.
+
+    A pair has a table of kernel values for each of its features; sums of their entries
+    are looked up by the level of each column.
+    """
+    for j in range(row.size):
+        row[j] = 0.0
+    for p in range(levels.shape[0]):
+        n_first, n_second, level = sizes[2 * p], sizes[2 * p + 1], levels[p]
+        first = tables[2 * p, level[i] // n_second]
+        second = tables[2 * p + 1, level[i] % n_second]
+        for a in range(n_first):
+            for b in range(n_second):
+                sums[a * n_second + b] = first[a] + second[b]
+        for j in range(row.size):
+            row[j] += sums[level[j]]
+    x, e = room[0], room[1]
+    for l in range(Z.shape[0]):
+        z, factor, weight = Z[l], -1.0 / widths[l], weights[l]
+        here = z[i]
+        for j in range(row.size):
+            apart = here - z[j]
+            x[j] = factor * apart * apart
+        exponentials(x, e, bits)
+        for j in range(row.size):
+            row[j] += weight * e[j]
+
+
+@kernel
+def hold_row(
+    i, K, place, held, levels, tables, sizes, Z, weights, widths, sums, room, bits
+):
+    """Compute row i of the mixed kernel where it is not held."""
+    if place[i] < 0:
+        place[i] = held[0]
+        held[0] += 1
+        mixed_row(
+            i, K[place[i]], levels, tables, sizes, Z, weights, widths, sums, room, bits
+        )
+
+
+@kernel
+def mix_rows(K, levels, tables, sizes, Z, weights, widths, stop):
+    """Write the mixed kernel into K, row by row."""
+    sums, room = np.empty(tables.shape[1] ** 2), np.empty((2, K.shape[1]))
+    bits = room[1].view(np.int64)
+    for i in range(K.shape[0]):
+        if stop[0] != 0:
+            return
+        mixed_row(i, K[i], levels, tables, sizes, Z, weights, widths, sums, room, bits)
+
+
+@kernel
 def prototype_objective(c, linear, support, x, size, curvature, tau):
     """Objective of a prototype x on a support after x is scaled to length 1.
 
@@ -108,13 +168,13 @@ def prototype_objective(c, linear, support, x, size, curvature, tau):
 
 
 @kernel
-def set_prototype(K, i, support, x, size, U, KU):
+def set_prototype(K, place, i, support, x, size, U, KU):
     """Make x, scaled to length 1, prototype i; return its length before."""
     for s in range(U.shape[1]):
         U[i, s] = 0.0
         KU[i, s] = 0.0
     for r in range(size):
-        row, v = K[support[r]], x[r]
+        row, v = K[place[support[r]]], x[r]
         for s in range(U.shape[1]):
             KU[i, s] += v * row[s]
     square = 0.0
@@ -130,7 +190,8 @@ def set_prototype(K, i, support, x, size, U, KU):
 
 @kernel
 def best_prototype(
-    K, linear, curvature, tau, least, path, c, support, x, slope, factor,
+    K, place, held, levels, tables, sizes, Z, weights, widths, sums, room, bits,
+    diagonal, linear, curvature, tau, least, path, c, support, x, slope, factor,
     blocked, z, best_support, best_x,
 ):  # fmt: skip
     """Find a prototype whose objective is below `least`; return its size, 0 if none.
@@ -146,10 +207,20 @@ def best_prototype(
         flat = start_slope(c, slope)
         size, value, n_blocked, more, steps = ZERO, 0.0, ZERO, True, 0
         while more and steps < 4 * support.size + 20:
-            size, value, n_blocked, more = grow(
-                K, c, flat, support, x, size, value, slope, factor, blocked, n_blocked,
-                z,
+            j, n_blocked = entrant(
+                K, place, diagonal, flat, support, size, slope, factor, blocked,
+                n_blocked,
             )  # fmt: skip
+            more = j >= 0
+            if more:
+                hold_row(
+                    j, K, place, held, levels, tables, sizes, Z, weights, widths, sums,
+                    room, bits,
+                )  # fmt: skip
+                size, value, more = enter(
+                    K, place, diagonal, j, c, support, x, size, value, slope, factor,
+                    blocked, n_blocked, z,
+                )  # fmt: skip
             steps += 1
             if attempt == 1 or not more:
                 found = prototype_objective(c, linear, support, x, size, curvature, tau)
@@ -161,14 +232,30 @@ def best_prototype(
 
 
 @kernel
-def update_prototypes(K, U, KU, codes, pull, overlap, worst, tau, limit, path):
+def rows_tried(limit):
+    """Most rows of K that one prototype asks for."""
+    return 2 * (4 * limit + 20)
+
+
+@kernel
+def update_prototypes(
+    K, place, held, levels, tables, sizes, Z, weights, widths, U, KU, codes, pull,
+    overlap, worst, tau, limit, path,
+):  # fmt: skip
     """Improve the prototypes one after the other; none gets worse.
 
     What a prototype's length loses its codes gain, so that H stays. One that no row
-    uses becomes the next of the `worst` rows. Returns how many changed.
+    uses becomes the next of the `worst` rows. Rows of K that are not held are computed;
+    where there may be no room for all that a prototype tries, what is held is
+    forgotten. Returns how many changed.
     """
     n_prototypes, N = U.shape
     limit = min(limit, N)
+    room, sums = np.empty((2, N)), np.empty(tables.shape[1] ** 2)
+    bits, diagonal = room[1].view(np.int64), np.ones(N)
+    if held[0] == N:
+        for s in range(N):
+            diagonal[s] = K[place[s], s]
     support, best_support = np.empty(limit, np.int64), np.empty(limit, np.int64)
     x, best_x, z = np.empty(limit), np.empty(limit), np.empty(limit)
     factor, blocked = np.empty((limit, limit)), np.empty(N, np.int64)
@@ -176,9 +263,17 @@ def update_prototypes(K, U, KU, codes, pull, overlap, worst, tau, limit, path):
     changed, n_dead = 0, 0
     for i in range(n_prototypes):
         curvature = overlap[i, i]
+        if K.shape[0] < min(N, held[0] + rows_tried(limit)):
+            held[0] = 0
+            for s in range(N):
+                place[s] = -1
         if curvature <= DEAD:
             best_support[0], best_x[0] = worst[n_dead], 1.0
-            set_prototype(K, i, best_support, best_x, ZERO + 1, U, KU)
+            hold_row(
+                worst[n_dead], K, place, held, levels, tables, sizes, Z, weights,
+                widths, sums, room, bits,
+            )  # fmt: skip
+            set_prototype(K, place, i, best_support, best_x, ZERO + 1, U, KU)
             n_dead += 1
             continue
         for s in range(N):
@@ -194,13 +289,14 @@ def update_prototypes(K, U, KU, codes, pull, overlap, worst, tau, limit, path):
                 length += U[i, s] * KU[i, s]
                 least += (linear[s] + tau) * U[i, s]
         size = best_prototype(
-            K, linear, curvature, tau, least + curvature * length, path, c,
+            K, place, held, levels, tables, sizes, Z, weights, widths, sums, room, bits,
+            diagonal, linear, curvature, tau, least + curvature * length, path, c,
             support, x, slope, factor, blocked, z, best_support, best_x,
         )  # fmt: skip
         if size == 0:
             continue
         changed += 1
-        length = set_prototype(K, i, best_support, best_x, size, U, KU)
+        length = set_prototype(K, place, i, best_support, best_x, size, U, KU)
         for s in range(N):
             codes[i, s] *= length
             pull[i, s] *= length

@@ -9,7 +9,9 @@ Lawson and Hanson do. The Cholesky factor of Q on the support grows by a row a s
 ========  ==========  ==========  ====================================================
 symbol    name        shape       meaning
 ========  ==========  ==========  ====================================================
-Q         Q           (n, n)      symmetric, positive semidefinite
+Q         Q           (m, n)      symmetric, positive semidefinite; the rows held of it
+          place       (n,)        where row i of Q is held; it has to be for the support
+          diagonal    (n,)        diagonal of Q
 c         c           (n,)        linear term
 I         support     (limit,)    indices of the entries, the first `size` count
 x_I       x           (limit,)    their values
@@ -75,11 +77,11 @@ def steepest(slope, flat):
 
 
 @kernel
-def append_row(Q, support, size, j, factor):
+def append_row(Q, place, diagonal, support, size, j, factor):
     """Write row `size` of the factor, for index j, up to its pivot, and return that."""
-    pivot = Q[j, j]
+    pivot = diagonal[j]
     for r in range(size):
-        v = Q[j, support[r]]
+        v = Q[place[support[r]], j]
         for t in range(r):
             v -= factor[r, t] * factor[size, t]
         v /= factor[r, r]
@@ -107,7 +109,7 @@ def solve_support(c, support, size, factor, z):
 
 
 @kernel
-def refit(Q, c, support, x, size, factor, z):
+def refit(Q, place, diagonal, c, support, x, size, factor, z):
     """Best x >= 0 on a support, dropping what turns negative; return the new size."""
     while size > 0:
         if solve_support(c, support, size, factor, z):
@@ -130,7 +132,7 @@ def refit(Q, c, support, x, size, factor, z):
             if r != first and not gone:
                 support[kept], x[kept] = support[r], x[r]
                 factor[kept, kept] = math.sqrt(
-                    append_row(Q, support, kept, support[kept], factor)
+                    append_row(Q, place, diagonal, support, kept, support[kept], factor)
                 )
                 kept += 1
         size = kept
@@ -138,7 +140,7 @@ def refit(Q, c, support, x, size, factor, z):
 
 
 @kernel
-def slopes(Q, c, support, x, size, slope):
+def slopes(Q, place, c, support, x, size, slope):
     """Write c + Q x.
 
     Four rows of Q at a time, or most of the time would go into reading and writing the
@@ -149,51 +151,83 @@ def slopes(Q, c, support, x, size, slope):
     whole = size - size % 4
     for r in range(0, whole, 4):
         p, q, s, t = (
-            Q[support[r]],
-            Q[support[r + 1]],
-            Q[support[r + 2]],
-            Q[support[r + 3]],
+            Q[place[support[r]]],
+            Q[place[support[r + 1]]],
+            Q[place[support[r + 2]]],
+            Q[place[support[r + 3]]],
         )
         u, v, w, z = x[r], x[r + 1], x[r + 2], x[r + 3]
         for i in range(slope.size):
             slope[i] = slope[i] + u * p[i] + v * q[i] + w * s[i] + z * t[i]
     for r in range(whole, size):
-        row, v = Q[support[r]], x[r]
+        row, v = Q[place[support[r]]], x[r]
         for i in range(slope.size):
             slope[i] += v * row[i]
 
 
 @kernel
-def grow(Q, c, flat, support, x, size, value, slope, factor, blocked, n_blocked, z):
-    """Let one entry in and solve again.
+def entrant(Q, place, diagonal, flat, support, size, slope, factor, blocked, n_blocked):
+    """Find the entry that enters, and write its row of the factor.
 
-    Returns the new size, objective and count of blocked indices, and whether to go on:
-    not if the support is full or the objective hardly fell.
+    Returns its index, -1 if none lowers the objective, and the count of blocked ones.
     """
     while True:
         j = steepest(slope, flat)
         if j < 0:
-            return size, value, n_blocked, False
-        pivot = append_row(Q, support, size, j, factor)
-        if pivot > DEPENDENT * Q[j, j]:
-            break
+            return j, n_blocked
+        pivot = append_row(Q, place, diagonal, support, size, j, factor)
+        if pivot > DEPENDENT * diagonal[j]:
+            factor[size, size] = math.sqrt(pivot)
+            return j, n_blocked
         blocked[n_blocked] = j
         n_blocked += 1
         slope[j] = 0.0
-    factor[size, size] = math.sqrt(pivot)
+
+
+@kernel
+def enter(
+    Q, place, diagonal, j, c, support, x, size, value, slope, factor, blocked,
+    n_blocked, z,
+):  # fmt: skip
+    """Let index j in, whose row is held by now, and solve again.
+
+    Returns the new size and objective, and whether to go on: not if the support is
+    full or the objective hardly fell.
+    """
     support[size], x[size] = j, 0.0
-    size = refit(Q, c, support, x, size + 1, factor, z)
+    size = refit(Q, place, diagonal, c, support, x, size + 1, factor, z)
     lower = 0.0
     for r in range(size):
         lower += 0.5 * c[support[r]] * x[r]
     if size == support.size or not value - lower > LITTLE * abs(lower):
-        return size, lower, n_blocked, False
-    slopes(Q, c, support, x, size, slope)
+        return size, lower, False
+    slopes(Q, place, c, support, x, size, slope)
     for r in range(size):
         slope[support[r]] = 0.0
     for r in range(n_blocked):
         slope[blocked[r]] = 0.0
-    return size, lower, n_blocked, True
+    return size, lower, True
+
+
+@kernel
+def grow(
+    Q, place, diagonal, c, flat, support, x, size, value, slope, factor, blocked,
+    n_blocked, z,
+):  # fmt: skip
+    """Let one entry in and solve again; every row of Q is held.
+
+    Returns the new size, objective and count of blocked indices, and whether to go on.
+    """
+    j, n_blocked = entrant(
+        Q, place, diagonal, flat, support, size, slope, factor, blocked, n_blocked
+    )
+    if j < 0:
+        return size, value, n_blocked, False
+    size, value, more = enter(
+        Q, place, diagonal, j, c, support, x, size, value, slope, factor, blocked,
+        n_blocked, z,
+    )  # fmt: skip
+    return size, value, n_blocked, more
 
 
 @kernel
@@ -214,6 +248,9 @@ def nqp_rows(Q, C, limit, X, values):
     support, blocked = np.empty(limit, np.int64), np.empty(n, np.int64)
     x, z, slope = np.empty(limit), np.empty(limit), np.empty(n)
     factor = np.empty((limit, limit))
+    place, diagonal = np.arange(n), np.empty(n)
+    for i in range(n):
+        diagonal[i] = Q[i, i]
     for i in range(C.shape[0]):
         c = C[i]
         flat = start_slope(c, slope)
@@ -221,8 +258,8 @@ def nqp_rows(Q, C, limit, X, values):
         # A step that drops entries may leave the size as it was, or smaller.
         while more and steps < 4 * limit + 20:
             size, value, n_blocked, more = grow(
-                Q, c, flat, support, x, size, value, slope, factor, blocked, n_blocked,
-                z,
+                Q, place, diagonal, c, flat, support, x, size, value, slope, factor,
+                blocked, n_blocked, z,
             )  # fmt: skip
             steps += 1
         for r in range(size):

@@ -7,6 +7,7 @@ nqp       codes beside brute force and a NumPy search, and their time
 choice    what is chosen on folds: toys, a balance, noise, and tables beside an SVM
 speed     problem, cold fit, warm moves of kappa, first answer; one thread
 memory    peak of a fit, and of compiling in a fresh process
+rows      digits, and tables of more and more rows: seconds and peak of a whole fit
 
 Further .arff files, of numbers with the class last, may follow: they join the tables.
 ``--data FOLDER``: the .arff tables there, of up to 1000 rows, join `choice`; a number
@@ -376,7 +377,50 @@ def memory() -> None:
     show("Memory (first line: nothing compiled)", [*head, "stored MiB"], lines())
 
 
-TABLES = {t.__name__: t for t in (accuracy, noise, choice, series, nqp, speed, memory)}
+ROWS = """
+import json, resource, sys, time
+import numpy as np
+from sklearn.datasets import load_digits
+from smpcore.estimators.imkpl import IMKPLClassifier
+n, f, params = json.loads(sys.argv[1])
+rng = np.random.default_rng(0)
+y = np.arange(n) % 5
+X = rng.normal(size=(n, f)) + 2 * rng.normal(size=(5, f))[y]
+if f == 64:
+    X, y = (part[:n] for part in load_digits(return_X_y=True))
+IMKPLClassifier().fit(X[:300], y[:300])
+begun = time.process_time()
+fitted = IMKPLClassifier(**params).fit(X, y)
+print(json.dumps([
+    time.process_time() - begun, fitted.objective_, fitted.n_iter_,
+    fitted.n_prototypes_, 100 * fitted.score(X, y),
+    resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+]))
+"""
+
+
+def rows() -> None:
+    """Print what a fit of many rows takes, with its choices and without."""
+    ten = '{"n_prototypes": 10, "kappa": 2.0}'
+
+    def lines() -> Iterator[list]:
+        for n, f in ((1797, 64), (2000, 20), (4000, 20), (8000, 20)):
+            for params in ("{}", ten):
+                found = run(ROWS, f"[{n}, {f}, {params}]")
+                seconds, objective, n_iter, count, right, peak = found
+                yield [
+                    "digits" if f == 64 else "clouds", n, f, params, f"{seconds:.2f}",
+                    f"{objective:.6g}", n_iter, count, f"{right:.1f}", f"{peak:.0f}",
+                ]  # fmt: skip
+
+    head = ["data", "rows", "features", "parameters", "s", "objective", "iterations"]
+    head += ["a class", "right %", "peak MiB"]
+    show("IMKPL, a whole fit of many rows", head, lines())
+
+
+TABLES = {
+    t.__name__: t for t in (accuracy, noise, choice, series, nqp, speed, memory, rows)
+}
 
 if __name__ == "__main__":
     chosen = [name for name in sys.argv[1:] if name in TABLES]

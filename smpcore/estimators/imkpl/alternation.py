@@ -9,6 +9,7 @@ from typing import Self
 
 import numpy as np
 
+from smpcore.estimators.imkpl.factors import FactoredMix, HeldRows, held_rows
 from smpcore.estimators.imkpl.problem import IMKPLParameters, IMKPLProblem, IMKPLState
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.recorded import Recorder
@@ -38,12 +39,14 @@ class Alternation:
     problem: IMKPLProblem
     parameters: IMKPLParameters
     stop: np.ndarray
-    K: np.ndarray = field(init=False)
+    K: np.ndarray | FactoredMix = field(init=False)
     U: np.ndarray = field(init=False)
     KU: np.ndarray = field(init=False)
     codes: np.ndarray = field(init=False)
     beta: np.ndarray = field(init=False)
     spread: float = 0.0
+    _across_U: np.ndarray | None = None
+    _held: HeldRows | None = None
 
     def __post_init__(self) -> None:
         self.K = self.problem.K
@@ -70,7 +73,8 @@ class Alternation:
         if (self.beta == self.problem.even_weights).all():
             self.K = self.problem.K
         else:
-            self.K = self.problem.kernels.mixed(self.beta, self.stop)
+            self.K = self.problem.kernels.mix(self.beta, self.stop)
+        self._across_U = self._held = None
         self.KU = self.U @ self.K
         length = np.sqrt(np.einsum("ij,ij->i", self.KU, self.U))[:, None]
         self.U /= length
@@ -100,11 +104,17 @@ class Alternation:
         """A (1 - S K): what of A reaches rows that are unlike, or of another class."""
         return A.sum(axis=1, keepdims=True) - self.problem.own_class(A, self.K)
 
+    def across_U(self) -> np.ndarray:
+        """`across` of the prototypes, computed once for them and the mixed kernel."""
+        if self._across_U is None:
+            self._across_U = self.across(self.U)
+        return self._across_U
+
     def update_codes(self) -> None:
         """Best code of every row; one that would get worse is kept."""
         Q = 2.0 * self.gram
         C = np.ascontiguousarray(
-            (self.parameters.lam * self.across(self.U) - 2 * self.KU).T
+            (self.parameters.lam * self.across_U() - 2 * self.KU).T
         )
         new_codes, values = np.zeros_like(C), np.empty(len(C))
         nqp_rows(Q, C, self.parameters.most_in_code, new_codes, values)
@@ -124,8 +134,11 @@ class Alternation:
         if n_dead:
             missing = ((self.gram @ codes - 2.0 * self.KU) * codes).sum(axis=0)
             worst = np.argsort(-missing, kind="stable")[:n_dead]
+        if self._held is None:
+            self._held = held_rows(self.K, self.parameters.code_size)
+        self._across_U = None
         update_prototypes(
-            self.K,
+            *self._held,
             self.U,
             self.KU,
             codes,
@@ -144,15 +157,24 @@ class Alternation:
         prototypes and the ridge. Only rows with weight in a prototype are looked at.
         """
         problem, parameters = self.problem, self.parameters
-        rows = np.flatnonzero(self.U.any(axis=0))
-        mix = np.ascontiguousarray(self.U[:, rows].T)
-        W = mix @ (self.codes @ self.codes.T @ self.U - 2.0 * self.codes)
-        shared = mix @ self.codes
-        shared[problem.y_sorted[rows][:, None] != problem.y_sorted] = 0.0
-        W -= parameters.lam * shared
-        products = problem.kernels.products(rows, W, problem.active, self.stop)
+        overlap = self.codes @ self.codes.T
+        if problem.kernels.low_rank is not None:
+            of_class = problem.votes(self.codes) * problem.votes(self.U)
+            across = of_class.sum()
+            products = problem.kernels.low_rank.products(
+                self.U, self.codes, overlap, parameters.lam, problem.blocks
+            )
+        else:
+            rows = np.flatnonzero(self.U.any(axis=0))
+            mix = np.ascontiguousarray(self.U[:, rows].T)
+            W = mix @ (overlap @ self.U - 2.0 * self.codes)
+            shared = mix @ self.codes
+            shared[problem.y_sorted[rows][:, None] != problem.y_sorted] = 0.0
+            W -= parameters.lam * shared
+            across = shared.sum()
+            products = problem.kernels.products(rows, W, problem.active, self.stop)
         pairs = problem.neighbours + 2.0 * problem.n_same
-        constant = len(problem.y_sorted) + parameters.lam * shared.sum()
+        constant = len(problem.y_sorted) + parameters.lam * across
         return constant + products + parameters.mu * pairs
 
     def update_kernels(self) -> None:
@@ -176,11 +198,11 @@ class Alternation:
         beta[active] = new
         if (new == old).all():
             return
-        K = self.problem.kernels.mixed(beta, self.stop)
+        K = self.problem.kernels.mix(beta, self.stop)
         if self.stop[0]:
             return
-        sizes = self.U.sum(axis=1)
-        squares = np.einsum("ij,ij->i", self.U @ K, self.U)
+        sizes, KU = self.U.sum(axis=1), self.U @ K
+        squares = np.einsum("ij,ij->i", KU, self.U)
 
         def value(share: float) -> float:
             at = old + share * (new - old)
@@ -199,10 +221,14 @@ class Alternation:
             return
         self.beta = beta if share == 1.0 else self.beta + share * (beta - self.beta)
         if share < 1.0:
-            K *= share
-            K += (1.0 - share) * self.K
-        self.K = K
-        self.KU = self.U @ K
+            if isinstance(K, FactoredMix):
+                K = self.problem.kernels.mix(self.beta, self.stop)
+            else:
+                K *= share
+                K += (1.0 - share) * self.K
+            KU = self.U @ K
+        self.K, self.KU = K, KU
+        self._across_U = self._held = None
         lengths = np.sqrt(np.einsum("ij,ij->i", self.KU, self.U))[:, None]
         self.U /= lengths
         self.KU /= lengths
@@ -214,7 +240,7 @@ class Alternation:
         rec = len(self.K) - 2.0 * (self.KU * self.codes).sum()
         return {
             "rec": float(rec + (self.gram * overlap).sum()),
-            "dis": float((self.across(self.U) * self.codes).sum()),
+            "dis": float((self.across_U() * self.codes).sum()),
             "ls": float(self.beta @ self.problem.neighbours + 2 * self.problem.n_same),
             "ip": float(self.U.sum()),
             "ridge": 0.5 * float(self.beta @ self.beta),
@@ -275,6 +301,7 @@ class Alternation:
         """Copy what a model is made of: not the mixed kernel, which is large."""
         state = copy.copy(self)
         state.U, state.KU, state.K = self.U.copy(), self.KU.copy(), np.empty((0, 0))
+        state._across_U = state._held = None
         return state
 
     @property

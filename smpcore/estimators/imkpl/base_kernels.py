@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.gram import ROUNDING, make_semidefinite
 from smpcore.estimators.imkpl.kernels import (
+    MIXED_TABLES,
     FeatureKernels,
     Kernels,
     ListedKernels,
@@ -42,6 +43,7 @@ def base_kernels(
         return precomputed_kernels(X, order)
     if name == "features":
         return FeatureKernels.of(X[order])
+    refuse_large(len(X), 1 + MIXED_TABLES)
     K = row_similarity(name, X).values(X[order], X[order])
     np.fill_diagonal(K, 1.0)  # a row of zeros, which has no cosine, is like itself
     return ListedKernels(K[None], np.ones(1))
@@ -72,7 +74,7 @@ def alignment_kernels(
             f"n_channels={n_channels} should divide the {X.shape[1]} columns of X, "
             "which holds the channels of a series side by side; change n_channels."
         )
-    refuse_large(len(X), n_channels)
+    refuse_large(len(X), n_channels + MIXED_TABLES)
     random = check_random_state(random_state)
     K = np.empty((n_channels, len(X), len(X)))
     widths = np.empty(n_channels)
@@ -148,7 +150,7 @@ def precomputed_kernels(X: np.ndarray, order: np.ndarray) -> ListedKernels:
             "values."
         )
     n_kernels = X.shape[1] // n
-    refuse_large(n, n_kernels)
+    refuse_large(n, n_kernels + MIXED_TABLES)
     K, factors = np.empty((n_kernels, n, n)), np.empty(n_kernels)
     for number in range(n_kernels):
         part = X[:, number * n : (number + 1) * n]

@@ -18,7 +18,11 @@ from smpcore.estimators.gram import refuse_standardised
 from smpcore.estimators.imkpl.alternation import Alternation
 from smpcore.estimators.imkpl.base_kernels import base_kernels
 from smpcore.estimators.imkpl.choice import COUNTS, KERNEL_WEIGHTS, choose
-from smpcore.estimators.imkpl.kernels import refuse_large
+from smpcore.estimators.imkpl.kernels import (
+    CLASS_TABLES,
+    MIXED_TABLES,
+    refuse_large,
+)
 from smpcore.estimators.imkpl.measures import (
     discrimination,
     interpretability,
@@ -268,13 +272,17 @@ class IMKPLClassifier(PrototypeClassifier):
         entries = self._scaled_rows(X, y, None, bias=False, distances=of_distances)
         order = np.argsort(entries["y_encoded"], kind="stable")
         y_sorted = entries["y_encoded"][order]
-        refuse_large(len(order), self.kernels in ("rbf", "linear"))
         with np.errstate(over="ignore", invalid="ignore"):
             if not np.isfinite(np.vdot(entries["X"], entries["X"])):
                 raise SmpcoreError(TOO_LARGE)
         kernels = base_kernels(
             self.kernels, entries["X"], order, self.n_channels, self.random_state
         )
+        if self.kernels == "features":
+            if kernels.is_thin:
+                refuse_large(int(np.bincount(y_sorted).max()), CLASS_TABLES)
+            else:
+                refuse_large(len(order), MIXED_TABLES)
         variance, active, K = screen(kernels)
         pairs = neighbour_pairs(K, y_sorted, self.n_neighbors or self.code_size)
         per_class = self.n_prototypes or COUNTS[-1]

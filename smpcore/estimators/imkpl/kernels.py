@@ -6,14 +6,27 @@ All kernels are 1 on the diagonal. Rows are in the order of the problem, by clas
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from smpcore.errors import SmpcoreError
-from smpcore.solvers.imkpl import feature_products, mix_features
+from smpcore.estimators.imkpl.factors import FactoredMix, FeatureFactors, FeatureLevels
+from smpcore.solvers.imkpl import feature_products, mix_features, mix_rows
 
 #: Memory that kernels may take, in bytes.
 MOST_BYTES = 2**30
+
+#: Tables of mixed kernels that a fit holds: of all rows; in place of them, where the
+#: mix is a product of factors, of the rows of a class.
+MIXED_TABLES, CLASS_TABLES = 3, 2
+
+#: Numbers in all kernels of features from which factors of them are made; these are at
+#: most as many numbers as one kernel, or as the second.
+FACTORED_NUMBERS, SMALL_FACTORS = 2 * 10**6, 2**18
+
+#: Rows from which a mix of kernels is a product of factors, if these are thin.
+FACTORED_ROWS, THIN = 1000, 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +55,36 @@ class FeatureKernels:
         widths[constant] = 1.0
         return cls(np.ascontiguousarray(X.T), widths, constant)
 
+    @cached_property
+    def low_rank(self) -> FeatureFactors | None:
+        """Factors of the kernels, where that is faster and takes little memory."""
+        f, n = self.Z.shape
+        if f * n * n < FACTORED_NUMBERS:
+            return None
+        if self.levels.most_columns * n > max(n * n, SMALL_FACTORS):
+            return None
+        return FeatureFactors.of(self.Z, self.widths)
+
+    @cached_property
+    def is_thin(self) -> bool:
+        """Whether a mix is a product of factors: no table of all pairs of rows."""
+        n = self.Z.shape[1]
+        few = self.levels.most_columns <= THIN * n
+        return n >= FACTORED_ROWS and few and self.low_rank is not None
+
+    @cached_property
+    def levels(self) -> FeatureLevels:
+        """Features that have few values, with their kernels."""
+        return FeatureLevels(self.Z, self.widths)
+
+    def mix(
+        self, weights: np.ndarray, stop: np.ndarray | None = None
+    ) -> np.ndarray | FactoredMix:
+        """Mix the kernels, of many rows as a product of factors."""
+        if self.is_thin:
+            return FactoredMix(self.low_rank, weights, self.levels)
+        return self.mixed(weights, stop)
+
     def mixed(self, weights: np.ndarray, stop: np.ndarray | None = None) -> np.ndarray:
         """Mix the kernels.
 
@@ -56,8 +99,12 @@ class FeatureKernels:
         """
         return self._mixed(weights, np.empty(0), stop)
 
-    def mixed_and_means(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def mix_and_means(
+        self, weights: np.ndarray
+    ) -> tuple[np.ndarray | FactoredMix, np.ndarray]:
         """Mix the kernels; and the mean entry of each that has a weight."""
+        if self.is_thin:
+            return self.mix(weights), self.low_rank.means
         sums = np.empty(len(weights))
         K = self._mixed(weights, sums, None)
         return K, sums / K.size
@@ -67,6 +114,9 @@ class FeatureKernels:
     ) -> np.ndarray:
         n = self.Z.shape[1]
         K, room = np.empty((n, n)), np.empty((3, n))
+        if not len(sums) and self.low_rank is not None and self.levels.is_most:
+            mix_rows(K, *self.levels.source(weights), _flag(stop))
+            return K
         bits = room[2].view(np.int64)
         mix_features(self.Z, weights, self.widths, K, sums, room, bits, _flag(stop))
         return K
@@ -138,7 +188,10 @@ class ListedKernels:
             K += weights[kernel] * self.K[kernel]
         return K
 
-    def mixed_and_means(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    mix = mixed
+    low_rank = None
+
+    def mix_and_means(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mix the kernels; and the mean entry of each."""
         return self.mixed(weights), self.K.mean(axis=(1, 2))
 
@@ -165,23 +218,22 @@ class ListedKernels:
 Kernels = FeatureKernels | ListedKernels
 
 
-def refuse_large(n_samples: int, n_stored: int) -> None:
-    """Refuse kernels that memory would not hold.
+def refuse_large(n_samples: int, n_tables: int) -> None:
+    """Refuse tables of kernel values that memory would not hold.
 
     Parameters
     ----------
     n_samples : int
-    n_stored : int
-        Kernels that are held besides the mixed ones.
+    n_tables : int
 
     Raises
     ------
     SmpcoreError
     """
-    needed = 8 * n_samples**2 * (n_stored + 3)
+    needed = 8 * n_samples**2 * n_tables
     if needed > MOST_BYTES:
         raise SmpcoreError(
-            f"{n_stored + 3} tables of {n_samples} x {n_samples} kernel values would "
+            f"{n_tables} tables of {n_samples} x {n_samples} kernel values would "
             f"take {needed / 2**30:.3g} GiB and should take at most "
             f"{MOST_BYTES / 2**30:g}; use fewer rows or kernels."
         )

@@ -9,7 +9,8 @@ from typing import Self
 import numpy as np
 
 from smpcore.errors import caution
-from smpcore.estimators.imkpl.kernels import Kernels
+from smpcore.estimators.imkpl.factors import WORK_BYTES, FactoredMix
+from smpcore.estimators.imkpl.kernels import FACTORED_ROWS, Kernels
 from smpcore.estimators.problem import ClassificationProblem
 
 #: A kernel needs this variance in its feature space, and this share of the median.
@@ -34,7 +35,7 @@ class IMKPLProblem(ClassificationProblem):
         Variance of the rows in the feature space of each kernel.
     active : ndarray of bool, shape (n_kernels,)
         Kernels that tell rows apart well enough to be mixed.
-    K : ndarray of shape (n_samples, n_samples)
+    K : ndarray of shape (n_samples, n_samples), or FactoredMix
         Mean of the active kernels.
     neighbours : ndarray of shape (n_kernels,)
         Similarity to neighbours of other classes less twice that to neighbours of the
@@ -50,7 +51,7 @@ class IMKPLProblem(ClassificationProblem):
     kernels: Kernels
     variance: np.ndarray
     active: np.ndarray
-    K: np.ndarray
+    K: np.ndarray | FactoredMix
     neighbours: np.ndarray
     n_same: int
     U: np.ndarray
@@ -74,7 +75,7 @@ class IMKPLProblem(ClassificationProblem):
         """Weight of each class in each prototype, shape (n_prototypes, n_classes)."""
         return np.stack([U[:, rows].sum(axis=1) for rows in self.blocks], axis=1)
 
-    def own_class(self, A: np.ndarray, K: np.ndarray) -> np.ndarray:
+    def own_class(self, A: np.ndarray, K: np.ndarray | FactoredMix) -> np.ndarray:
         """A K with only the entries of K within a class, shape (n_prototypes, N)."""
         product = np.empty_like(A)
         for rows in self.blocks:
@@ -161,7 +162,9 @@ def class_blocks(y_sorted: np.ndarray) -> list[slice]:
     ]
 
 
-def screen(kernels: Kernels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def screen(
+    kernels: Kernels,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | FactoredMix]:
     """Leave out kernels that see hardly a difference between rows.
 
     A constant kernel reconstructs everything without error and would be chosen.
@@ -174,11 +177,11 @@ def screen(kernels: Kernels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     -------
     variance : ndarray of shape (n_kernels,)
     active : ndarray of bool, shape (n_kernels,)
-    K : ndarray of shape (n_samples, n_samples)
+    K : ndarray of shape (n_samples, n_samples), or FactoredMix
         Mean of the active kernels.
     """
     constant = kernels.constant
-    K, means = kernels.mixed_and_means((~constant).astype(np.float64))
+    K, means = kernels.mix_and_means((~constant).astype(np.float64))
     variance = np.where(constant, 0.0, 1.0 - means)
     least = max(LEAST_VARIANCE, LEAST_SHARE * float(np.median(variance)))
     active = variance > least
@@ -188,13 +191,13 @@ def screen(kernels: Kernels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             f"is {variance.max():.2g} and should be above {least:.2g}; all are kept."
         )
         active = np.ones(len(active), dtype=bool)
-    if (active != ~constant).any():
-        return variance, active, kernels.mixed(active / active.sum())
+    if (active != ~constant).any() or isinstance(K, FactoredMix):
+        return variance, active, kernels.mix(active / active.sum())
     return variance, active, K / active.sum()
 
 
 def neighbour_pairs(
-    K: np.ndarray, y_sorted: np.ndarray, k: int
+    K: np.ndarray | FactoredMix, y_sorted: np.ndarray, k: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Pairs of each row with its k nearest of its own class and of the others.
 
@@ -213,23 +216,32 @@ def neighbour_pairs(
     """
     first, second, weights = [], [], []
     n = len(y_sorted)
+    at_once = n if n < FACTORED_ROWS else max(1, WORK_BYTES // (8 * n))
     for rows in class_blocks(y_sorted):
-        here = np.arange(rows.start, rows.stop)
-        for same_class, weight in ((True, -2.0), (False, 1.0)):
-            others = here if same_class else np.setdiff1d(np.arange(n), here)
-            likeness = K[rows][:, others]
-            if same_class:
-                np.fill_diagonal(likeness, -np.inf)
-            count = min(k, len(others) - same_class)
-            nearest = np.argsort(-likeness, axis=1, kind="stable")[:, :count]
-            first.append(np.repeat(here, count))
-            second.append(others[nearest].ravel())
-            weights.append(np.full(len(here) * count, weight))
+        own = np.arange(rows.start, rows.stop)
+        rest = np.setdiff1d(np.arange(n), own)
+        for start in range(rows.start, rows.stop, at_once):
+            here = np.arange(start, min(start + at_once, rows.stop))
+            values = K[here]
+            values[np.arange(len(here)), here] = -np.inf
+            for others, weight in ((own, -2.0), (rest, 1.0)):
+                count = min(k, len(others) - (others is own))
+                nearest = _largest(values[:, others], count)
+                first.append(np.repeat(here, count))
+                second.append(others[nearest].ravel())
+                weights.append(np.full(len(here) * count, weight))
     return np.concatenate(first), np.concatenate(second), np.concatenate(weights)
 
 
+def _largest(values: np.ndarray, count: int) -> np.ndarray:
+    """Places of the largest values of each row; sorted, where there are few."""
+    if values.shape[1] < FACTORED_ROWS:
+        return np.argsort(-values, axis=1, kind="stable")[:, :count]
+    return np.argpartition(values, -count, axis=1)[:, values.shape[1] - count :]
+
+
 def medoid_prototypes(
-    K: np.ndarray, y_sorted: np.ndarray, per_class: int, size: int
+    K: np.ndarray | FactoredMix, y_sorted: np.ndarray, per_class: int, size: int
 ) -> np.ndarray:
     """Prototypes to start from: medoids of each class with rows of their cluster.
 
@@ -252,7 +264,7 @@ def medoid_prototypes(
     """
     prototypes = []
     for rows in class_blocks(y_sorted):
-        diagonal = K[rows, rows]
+        diagonal = np.asarray(K[rows, rows])
         medoids = _medoids(diagonal, min(per_class, len(diagonal)))
         cluster = _nearest(diagonal, medoids)
         for number, medoid in enumerate(medoids):

@@ -3,7 +3,19 @@
 import numpy as np
 import pytest
 
-from smpcore.solvers.imkpl import feature_products, mix_features, update_prototypes
+from smpcore.estimators.imkpl.factors import (
+    FactoredMix,
+    FeatureFactors,
+    FeatureLevels,
+    held_rows,
+)
+from smpcore.solvers.imkpl import (
+    feature_products,
+    mix_features,
+    mix_rows,
+    rows_tried,
+    update_prototypes,
+)
 
 RUN, STOP = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
 
@@ -60,6 +72,23 @@ def test_both_stop_when_asked(features):
     np.testing.assert_array_equal(products, [0, -1, -1, -1, -1, -1])
 
 
+def test_rows_are_looked_up_where_features_have_few_values():
+    rng = np.random.default_rng(0)
+    # Two pairs of features with few values, one of them alone, and two with many.
+    Z = rng.integers(7, size=(7, 40)).astype(np.float64)
+    Z[[1, 4]] = rng.normal(size=(2, 40))
+    widths, weights = rng.uniform(2.0, 9.0, size=7), rng.uniform(size=7)
+    weights[3] = 0.0
+    kernels = np.exp(-((Z[:, :, None] - Z[:, None]) ** 2) / widths[:, None, None])
+    K, levels = np.empty((40, 40)), FeatureLevels(Z, widths)
+    for some in (weights, np.where(np.arange(7) < 3, weights, 0.0)):
+        mix_rows(K, *levels.source(some), RUN)
+        np.testing.assert_allclose(K, np.tensordot(some, kernels, 1), rtol=1e-14)
+        np.testing.assert_array_equal(K, K.T)
+    mix_rows(np.full((1, 40), np.nan), *levels.source(weights), STOP)
+    assert levels.most_columns <= 5 * 7 + 2 * 24 and levels.is_most
+
+
 class Step:
     """One sweep over random prototypes, and the part of the objective it lowers."""
 
@@ -84,12 +113,12 @@ class Step:
         quadratic = np.sum((self.K @ H) * H)
         return quadratic + np.sum(self.B * H) + self.tau * self.U.sum()
 
-    def sweep(self, worst=(), limit=5, path=True):
+    def sweep(self, worst=(), limit=5, path=True, held=None):
         pull, overlap = self.codes @ self.B, self.codes @ self.codes.T
         worst = np.array(worst, dtype=np.int64)
         return update_prototypes(
-            self.K, self.U, self.KU, self.codes, pull, overlap, worst, self.tau, limit,
-            path,
+            *(held or held_rows(self.K, limit)), self.U, self.KU, self.codes, pull,
+            overlap, worst, self.tau, limit, path,
         )  # fmt: skip
 
 
@@ -139,3 +168,26 @@ def test_a_prototype_that_no_row_uses_becomes_the_worst_row():
     np.testing.assert_array_equal(step.U[5], np.eye(60)[30])
     np.testing.assert_allclose(step.KU[5], step.K[30])
     assert step.value() - step.tau * step.U.sum() < before
+
+
+def test_rows_are_computed_when_asked_for_and_forgotten_for_want_of_room():
+    Z = np.random.default_rng(0).normal(size=(2, 1200))
+    widths, weights = np.array([2.0, 3.0]), np.array([0.3, 0.7])
+    levels = FeatureLevels(Z, widths)
+    mix = FactoredMix(FeatureFactors.of(Z, widths), weights, levels)
+    steps = [Step(1, n=1200, c=9, dead=(4,)) for _ in range(3)]
+    mix_rows(K := np.empty((1200, 1200)), *levels.source(weights), RUN)
+    for step in steps:
+        step.K = K
+        step.U /= np.sqrt(np.einsum("ij,ij->i", step.U @ K, step.U))[:, None]
+        step.KU = step.U @ K
+    steps[0].sweep(worst=[7])
+    held = held_rows(mix, 5)
+    steps[1].sweep(worst=[7], held=held)
+    assert 0 < held[2][0] < 1200 and (held[1] >= 0).sum() == held[2][0]
+    tight = (np.empty((rows_tried(5), 1200)), *held_rows(mix, 5)[1:])
+    steps[2].sweep(worst=[7], held=tight)
+    assert tight[2][0] < held[2][0]
+    for step in steps[1:]:
+        np.testing.assert_array_equal(step.U, steps[0].U)
+        np.testing.assert_array_equal(step.KU, steps[0].KU)

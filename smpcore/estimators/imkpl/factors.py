@@ -1,0 +1,307 @@
+"""A mix of kernels of features as a product of thin factors, for many rows.
+
+A Gaussian kernel of one feature has a low rank: to `ROUNDING` it is a product of N x r
+factors, r about 20, and no larger than the number of distinct values. So products with
+a mix of kernels cost N r per kernel, and no N x N numbers are ever held.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from smpcore.solvers.imkpl import rows_tried
+
+#: Largest error of an entry of a kernel.
+ROUNDING = 1e-10
+
+#: Rank of the kernel of a feature with many values, if these have no outliers.
+USUAL_RANK = 24
+
+#: Distinct values that a feature may have to be looked up in a table.
+MOST_LEVELS = 32
+
+#: Bytes of the kernel's rows that are held for the prototypes' updates, and of work.
+ROW_BYTES, WORK_BYTES = 2**28, 2**26
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureFactors:
+    """Kernels of features as products: ``K_l = L_l L_l'``.
+
+    Parameters
+    ----------
+    L : ndarray of shape (n_samples, n_columns)
+        The factors side by side.
+    feature : ndarray of int, shape (n_columns,)
+        Whose factor a column is part of, ascending.
+    n_kernels : int
+    """
+
+    L: np.ndarray
+    feature: np.ndarray
+    n_kernels: int
+
+    @classmethod
+    def of(cls, Z: np.ndarray, widths: np.ndarray) -> Self:
+        """Factors by Cholesky's elimination, the row of largest error first.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n_features, n_samples)
+        widths : ndarray of shape (n_features,)
+
+        Returns
+        -------
+        FeatureFactors
+        """
+        at_once = max(1, WORK_BYTES // (8 * Z.shape[1] * 32))
+        columns, feature = [], []
+        for start in range(0, len(Z), at_once):
+            part = slice(start, start + at_once)
+            steps = _eliminated(Z[part], widths[part])
+            for place in range(len(Z[part])):
+                kept = [step[place] for step in steps if step[place].any()]
+                columns += kept
+                feature += [start + place] * len(kept)
+        L = np.ascontiguousarray(np.array(columns).T)
+        return cls(L, np.array(feature, dtype=np.int64), len(Z))
+
+    def sums(self, columns: np.ndarray) -> np.ndarray:
+        """Sum over the columns of each kernel, shape (n_kernels,)."""
+        return np.bincount(self.feature, columns, self.n_kernels)
+
+    @property
+    def means(self) -> np.ndarray:
+        """Mean entry of each kernel, shape (n_kernels,)."""
+        return self.sums(self.L.mean(axis=0) ** 2)
+
+    def products(
+        self,
+        U: np.ndarray,
+        codes: np.ndarray,
+        overlap: np.ndarray,
+        lam: float,
+        blocks: list[slice],
+    ) -> np.ndarray:
+        """Sum of ``K_l * (U' overlap U - 2 U' codes - lam S * (U' codes))``.
+
+        Parameters
+        ----------
+        U, codes : ndarray of shape (n_prototypes, n_samples)
+        overlap : ndarray of shape (n_prototypes, n_prototypes)
+        lam : float
+        blocks : list of slice
+            Rows of each class: S is 1 within one.
+
+        Returns
+        -------
+        ndarray of shape (n_kernels,)
+        """
+        shape = len(U), self.L.shape[1]
+        UL, codes_L, total = np.zeros(shape), np.zeros(shape), np.zeros(shape[1])
+        for rows in blocks:
+            parts = [thin_product(A[:, rows], self.L[rows]) for A in (U, codes)]
+            total -= lam * np.einsum("ij,ij->j", *parts)
+            UL += parts[0]
+            codes_L += parts[1]
+        total += np.einsum("ij,ij->j", UL, overlap @ UL - 2.0 * codes_L)
+        return self.sums(total)
+
+
+@dataclass(frozen=True, eq=False)
+class FactoredMix:
+    """A mix of kernels of features that acts as the array of its values would.
+
+    ``A @ K`` and ``K[rows]`` are arrays; ``K[rows, rows]`` is such a mix again.
+
+    Parameters
+    ----------
+    factors : FeatureFactors
+    weights : ndarray of shape (n_kernels,)
+    levels : FeatureLevels
+    """
+
+    factors: FeatureFactors
+    weights: np.ndarray
+    levels: FeatureLevels
+
+    #: So that ``array @ mix`` is left to `__rmatmul__`.
+    __array_ufunc__ = None
+
+    @cached_property
+    def used(self) -> tuple[np.ndarray, np.ndarray]:
+        """Columns of the factors that have a weight, and their weights."""
+        weights = self.weights[self.factors.feature]
+        kept = weights > 0.0
+        L = self.factors.L
+        return (L if kept.all() else L[:, kept]), weights[kept]
+
+    def __len__(self) -> int:
+        return len(self.factors.L)
+
+    def __rmatmul__(self, A: np.ndarray) -> np.ndarray:
+        L, weights = self.used
+        product = np.zeros(A.shape)
+        some = A.any(axis=1)
+        product[some] = (thin_product(A[some], L) * weights) @ L.T
+        return product
+
+    def __getitem__(self, rows: slice | tuple[slice, slice]) -> np.ndarray | Self:
+        L, weights = self.used
+        if isinstance(rows, tuple):
+            part = FactoredMix(self.factors, self.weights, self.levels)
+            part.__dict__["used"] = L[rows[0]], weights
+            return part
+        return (L[rows] * weights) @ L.T
+
+    def __array__(self, dtype: type | None = None, copy: bool | None = None):
+        return self[:].astype(dtype or np.float64)
+
+
+class RowSource(NamedTuple):
+    """What a row of a mixed kernel is computed of; see `smpcore.solvers.imkpl`.
+
+    Parameters
+    ----------
+    levels : ndarray of uint16, shape (n_pairs, n_samples)
+    tables : ndarray of shape (2 * n_pairs, most_levels, most_levels)
+    sizes : ndarray of int64, shape (2 * n_pairs,)
+    Z : ndarray of shape (n_others, n_samples)
+        Features that have too many values for a table.
+    weights, widths : ndarray of shape (n_others,)
+    """
+
+    levels: np.ndarray
+    tables: np.ndarray
+    sizes: np.ndarray
+    Z: np.ndarray
+    weights: np.ndarray
+    widths: np.ndarray
+
+
+class FeatureLevels:
+    """Features with few distinct values, and the kernels of these.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_features, n_samples)
+    widths : ndarray of shape (n_features,)
+
+    Attributes
+    ----------
+    most_columns : int
+        Columns that the factors of all features will have, or a little more.
+    """
+
+    def __init__(self, Z: np.ndarray, widths: np.ndarray) -> None:
+        self._Z, self._widths, self.most_columns = Z, widths, 0
+        self._few = np.zeros(len(Z), dtype=bool)
+        self._levels = np.zeros(Z.shape, dtype=np.uint16)
+        self._sizes = np.ones(len(Z), dtype=np.int64)
+        self._tables = np.zeros((len(Z), MOST_LEVELS, MOST_LEVELS))
+        for l, z in enumerate(Z):  # noqa: E741
+            values, levels = np.unique(z, return_inverse=True)
+            size = len(values)
+            self.most_columns += min(size, USUAL_RANK)
+            if size <= MOST_LEVELS:
+                apart = values[:, None] - values
+                self._few[l], self._levels[l], self._sizes[l] = True, levels, size
+                kernel = np.exp(-apart * apart / widths[l])
+                self._tables[l, :size, :size] = kernel
+
+    @property
+    def is_most(self) -> bool:
+        """Whether at least half of the features have few values."""
+        return self._few.mean() >= 0.5
+
+    def source(self, weights: np.ndarray) -> RowSource:
+        """Where rows of the kernels' mix come from.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_features,)
+
+        Returns
+        -------
+        RowSource
+        """
+        used = weights > 0.0
+        few, others = np.flatnonzero(used & self._few), used & ~self._few
+        n_pairs = (len(few) + 1) // 2
+        sizes = np.ones(2 * n_pairs, dtype=np.int64)
+        levels = np.zeros((2 * n_pairs, self._Z.shape[1]), dtype=np.uint16)
+        most = int(self._sizes.max(initial=1))
+        tables = np.zeros((2 * n_pairs, most, most))
+        sizes[: len(few)] = self._sizes[few]
+        levels[: len(few)] = self._levels[few]
+        kernels = self._tables[few, :most, :most]
+        tables[: len(few)] = weights[few, None, None] * kernels
+        pairs = levels[::2] * sizes[1::2, None].astype(np.uint16) + levels[1::2]
+        rest = self._Z[others], weights[others], self._widths[others]
+        return RowSource(pairs, tables, sizes, *rest)
+
+
+#: The source where all rows are held.
+NO_SOURCE = FeatureLevels(np.empty((0, 0)), np.empty(0)).source(np.empty(0))
+
+#: Rows of a mixed kernel that are held, where each is and how many, and the source of
+#: the others: what `smpcore.solvers.imkpl.update_prototypes` begins with.
+HeldRows = tuple[np.ndarray, ...]
+
+
+def held_rows(K: np.ndarray | FactoredMix, size: int) -> HeldRows:
+    """All rows of a mix that is an array; of a product of factors none yet.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_samples, n_samples), or FactoredMix
+    size : int
+        Most rows in a prototype.
+
+    Returns
+    -------
+    tuple of ndarray
+    """
+    n = len(K)
+    if not isinstance(K, FactoredMix):
+        return K, np.arange(n), np.array([n]), *NO_SOURCE
+    room = min(n, max(rows_tried(min(size, n)), ROW_BYTES // (8 * n)))
+    held = np.empty((room, n)), np.full(n, -1), np.zeros(1, dtype=np.int64)
+    return *held, *K.levels.source(K.weights)
+
+
+def thin_product(A: np.ndarray, L: np.ndarray) -> np.ndarray:
+    """``A @ L``, of an array with many rows and columns of zeros."""
+    rows, columns = A.any(axis=1), A.any(axis=0)
+    if columns.mean() < 0.5:
+        A, L = A[:, columns], L[columns]
+    if rows.mean() > 0.7:
+        return A @ L
+    product = np.zeros((len(A), L.shape[1]))
+    product[rows] = A[rows] @ L
+    return product
+
+
+def _eliminated(Z: np.ndarray, widths: np.ndarray) -> list[np.ndarray]:
+    """Columns of the factors of all features, one of each, until all are exact."""
+    features = np.arange(len(Z))
+    residual, steps = np.ones(Z.shape), []
+    while True:
+        pivot = residual.argmax(axis=1)
+        largest = residual[features, pivot]
+        inexact = largest > ROUNDING
+        if not inexact.any():
+            return steps
+        apart = Z - Z[features, pivot][:, None]
+        column = np.exp(-apart * apart / widths[:, None])
+        for step in steps:
+            column -= step[features, pivot][:, None] * step
+        column /= np.sqrt(np.where(inexact, largest, 1.0))[:, None]
+        column[~inexact] = 0.0
+        residual -= column * column
+        residual[features, pivot] = 0.0
+        steps.append(column)
