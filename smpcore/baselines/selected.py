@@ -216,6 +216,18 @@ class _OnSimilarities(BaseEstimator):
         u = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight)
         return u / u.sum()
 
+
+class _ChosenByPlaces(_OnSimilarities):
+    def __init__(
+        self,
+        way: str = "kmedians",
+        n_prototypes: int = 10,
+        lam: float = 1e-4,
+        random_state: int = 0,
+    ) -> None:
+        self.way, self.n_prototypes, self.lam = way, n_prototypes, lam
+        self.random_state = random_state
+
     def _select(self, X: np.ndarray, Y: np.ndarray, u: np.ndarray) -> None:
         """Ridge regression on the similarities to selected rows."""
         self.Z_ = X[select_rows(X, self.n_prototypes, self.way, self.random_state)]
@@ -242,7 +254,7 @@ class _OfClasses(ClassifierMixin, _OnSimilarities):
         return self.classes_[code]
 
 
-class SelectedClassifier(_OfClasses):
+class SelectedClassifier(_OfClasses, _ChosenByPlaces):
     """Classifier on the similarities to training rows that are chosen by their places.
 
     Parameters
@@ -254,16 +266,6 @@ class SelectedClassifier(_OfClasses):
     random_state : int
     """
 
-    def __init__(
-        self,
-        way: str = "kmedians",
-        n_prototypes: int = 10,
-        lam: float = 1e-4,
-        random_state: int = 0,
-    ) -> None:
-        self.way, self.n_prototypes, self.lam = way, n_prototypes, lam
-        self.random_state = random_state
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SelectedClassifier:
         """Choose rows and fit their coefficients."""
         X = np.asarray(X)
@@ -271,7 +273,7 @@ class SelectedClassifier(_OfClasses):
         return self
 
 
-class SelectedRegressor(RegressorMixin, _OnSimilarities):
+class SelectedRegressor(RegressorMixin, _ChosenByPlaces):
     """Regression on the similarities to training rows, chosen by their places.
 
     Parameters
@@ -282,16 +284,6 @@ class SelectedRegressor(RegressorMixin, _OnSimilarities):
         Ridge, in units of the mean squared error.
     random_state : int
     """
-
-    def __init__(
-        self,
-        way: str = "kmedians",
-        n_prototypes: int = 10,
-        lam: float = 1e-4,
-        random_state: int = 0,
-    ) -> None:
-        self.way, self.n_prototypes, self.lam = way, n_prototypes, lam
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SelectedRegressor:
         """Choose rows and fit their coefficients."""
