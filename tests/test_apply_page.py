@@ -286,3 +286,15 @@ def test_predictions_have_probabilities_once_the_model_is_calibrated():
     until(page, lambda page: "probability" in page.dataframe[-1].value)
     shares = page.dataframe[-1].value.filter(like="probability of ")
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+
+
+def test_new_texts_are_answered():
+    page = opened({"data": "words"}, "apply.py")
+    assert "It should have this column" in said(page)
+    (column,) = page.dataframe[0].value.to_dict("records")
+    assert column["holds"] == "texts"
+    assert column["in training"] == "letters A, C, G, T; at most 12 of them"
+    frame = load_dataset("words").frame
+    bring(page, frame.assign(word=frame["word"].str[::-1]))
+    assert shown(page)["Rows"] == "150"
+    assert shown(page)["Correct rows"].endswith(" of 150")

@@ -13,6 +13,7 @@ from pages.ui.files import ENDINGS, OpenFile, like, open_file
 from pages.ui.text import escape_markdown, message, short_label
 from pages.work import cache, reading
 from smpcore.datasets import (
+    Input,
     list_names,
     plain_number,
     read_frame,
@@ -20,6 +21,24 @@ from smpcore.datasets import (
     used_matrices,
 )
 from smpcore.evaluation import suggest_carried
+
+_HOLDS = {"number": "numbers", "category": "a category", "text": "texts"}
+
+
+def _these(n_columns: int) -> str:
+    return (
+        f"these {n_columns:,} columns, in any order" if n_columns > 1 else "this column"
+    )
+
+
+def _seen(column: Input) -> str:
+    """What the training rows have in a column."""
+    if column.kind == "number":
+        ends = plain_number(column.low, 6), plain_number(column.high, 6)
+        return f"{' to '.join(ends)} {column.unit}"
+    if column.kind == "text":
+        return f"letters {', '.join(column.levels)}; at most {column.width} of them"
+    return ", ".join(column.levels[:6])
 
 
 def expected(data: cache.Parts, used: Collection[str]) -> None:
@@ -32,11 +51,8 @@ def expected(data: cache.Parts, used: Collection[str]) -> None:
     lines = [
         {
             "column": column.name,
-            "holds": "numbers" if column.kind == "number" else "a category",
-            "in training": f"{plain_number(column.low, 6)} to "
-            f"{plain_number(column.high, 6)} {column.unit}"
-            if column.kind == "number"
-            else ", ".join(column.levels[:6]),
+            "holds": _HOLDS[column.kind],
+            "in training": _seen(column),
         }
         for column in inputs[:200]
     ]
@@ -52,7 +68,7 @@ def expected(data: cache.Parts, used: Collection[str]) -> None:
         names = escape_markdown(list_names(carried, 8))
         others += f" Carried into the predictions, if the file has them: {names}."
     st.caption(
-        f"It should have these {len(inputs):,} columns, in any order; "
+        f"It should have {_these(len(inputs))}; "
         f"with {escape_markdown(short_label(data.dataset.target))} as well, the "
         f"predictions are scored.{others}"
     )
