@@ -5,6 +5,8 @@ letter     test error, training time and memory of LETTER for several q, two see
 seeds      its test error over eight seeds
 peers      beside SVC-RBF and a GLVQ with as many prototypes
 toy        whole fits and warm previews of small data
+landmarks  RBF on 5000 rows of LETTER: objective and error beside mixes of all rows;
+           seconds and peak memory of 100,000 rows
 digits     objective and held-out error of scikit-learn's digits against q, five folds
 
 LETTER is read from the ARFF file that the environment variable LETTER_ARFF names; the
@@ -33,7 +35,7 @@ from threadpoolctl import threadpool_limits
 
 from smpcore.estimators.mprotsvm import MultiPrototypeSVC
 from smpcore.estimators.starts import cluster_rows
-from tests.bench.solvers import show, timed
+from tests.bench.solvers import run, show, timed
 
 
 def letter() -> tuple[np.ndarray, ...]:
@@ -265,7 +267,63 @@ def digits() -> None:
     show("Digits, mean of five folds", head, lines())
 
 
+MANY = """
+import json, resource, sys, time, warnings
+import numpy as np
+from sklearn.datasets import make_classification
+from smpcore.estimators.mprotsvm import MultiPrototypeSVC
+warnings.simplefilter("ignore")
+n, count = json.loads(sys.argv[1])
+X, y = make_classification(
+    n + 5000, 20, n_informative=8, n_redundant=4, n_classes=5, n_clusters_per_class=3,
+    random_state=0,
+)
+MultiPrototypeSVC(kernel="rbf", landmarks=20).fit(X[:300], y[:300])
+begun = time.process_time()
+fitted = MultiPrototypeSVC(kernel="rbf", landmarks=count).fit(X[:n], y[:n])
+print(json.dumps([
+    time.process_time() - begun,
+    resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    100 * fitted.score(X[n:], y[n:]),
+]))
+"""
+
+
+def landmarks() -> None:
+    """Print what prototypes of landmarks lose, and what they cost."""
+    X, y, X_test, y_test = letter()
+    X, y = X[:5000], y[:5000]
+
+    def losses() -> Iterator[list]:
+        for q in (1, 3):
+            exact = 0.0
+            for count in (0, 250, 500, 1000, 2000):
+                estimator = MultiPrototypeSVC(
+                    q, C=1.0, kernel="rbf", landmarks=count, tol=2e-3
+                )
+                spent, _ = seconds(lambda e=estimator: e.fit(X, y))
+                exact = exact or estimator.objective_
+                loss = 100 * (estimator.objective_ / exact - 1)
+                error = 100 * (1 - estimator.score(X_test, y_test))
+                yield [
+                    q, count or "all rows", f"{estimator.objective_:.1f}",
+                    f"{loss:+.2f}", f"{error:.2f}", f"{spent:.1f}",
+                ]  # fmt: skip
+
+    def costs() -> Iterator[list]:
+        for n, count in ((10_000, 0), (10_000, 500), (100_000, 200), (100_000, 500)):
+            spent, peak, right = run(MANY, f"[{n}, {count}]")
+            line = [n, count or "all rows", f"{spent:.1f}", f"{peak:.0f}"]
+            yield [*line, f"{right:.1f}"]
+
+    head = ["q", "landmarks", "objective", "loss %", "test error %", "s"]
+    show("RBF, C=1, 5000 rows of LETTER", head, losses())
+    head = ["rows", "landmarks", "s", "peak MiB", "test right %"]
+    show("RBF, 20 features, 5 classes, q=3", head, costs())
+
+
 TABLES = {
+    "landmarks": landmarks,
     "liblinear": liblinear,
     "letter": errors,
     "seeds": seeds,

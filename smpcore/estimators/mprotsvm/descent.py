@@ -60,7 +60,7 @@ class Descent:
         self.orders = np.random.default_rng([problem.seed, 0])
         self.draws = np.random.default_rng([problem.seed, 1])
         self.n_sweeps = 0
-        width = problem.X.shape[1] if problem.gram is None else n_prototypes
+        width = problem.linear_rows.shape[1] if problem.gram is None else n_prototypes
         height = n_prototypes if problem.gram is None else n
         self.scores = np.zeros((width, height))
         if state is None:
@@ -221,7 +221,7 @@ class Descent:
         for first in range(0, len(self.assign), ROWS_AT_ONCE):
             part = slice(first, first + ROWS_AT_ONCE)
             if problem.gram is None:
-                F = problem.X[part] @ self.scores
+                F = problem.linear_rows[part] @ self.scores
             else:
                 F = self.scores[:, part].T.copy()
             found += evaluate_rows(
@@ -262,7 +262,7 @@ class Descent:
 
 def _compiled(problem: SVMProblem) -> tuple[tuple[np.ndarray, ...], tuple[Any, Any]]:
     """Rows as the kernels take them, and the kernels: sweep, and gather."""
-    X = problem.X
+    X = problem.linear_rows
     if problem.gram is not None:
         return (problem.gram,), (sweep_gram, gather_gram)
     if not issparse(X):

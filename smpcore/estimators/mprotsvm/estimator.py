@@ -10,18 +10,21 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import Tags, check_random_state
 
-from smpcore.errors import SmpcoreError
+from smpcore.errors import SmpcoreError, caution
 from smpcore.estimators.base import Fitted
 from smpcore.estimators.checks import Number, OneOf
 from smpcore.estimators.classifier import PrototypeClassifier
 from smpcore.estimators.gram import refuse_standardised
+from smpcore.estimators.mprotsvm.landmarks import Landmarks
 from smpcore.estimators.mprotsvm.problem import (
     SVMParameters,
     SVMProblem,
     SVMState,
     compared_rows,
     distinct_rows,
+    fills_memory,
     refuse_oblong,
+    squared_lengths,
 )
 from smpcore.estimators.mprotsvm.result import fitted_state, recorded_trace
 from smpcore.estimators.mprotsvm.starts import (
@@ -64,6 +67,11 @@ class MultiPrototypeSVC(PrototypeClassifier):
         rows, and memory grows with the square of their number. With "precomputed",
         and `standardize` off, X holds the similarities: (n, n) of all training rows
         to fit, (n_samples, n) of new rows to those to predict.
+    landmarks : int or None, default=None
+        With "rbf" and "poly", so many training rows, chosen by k-means, of which all
+        prototypes are mixes; time and memory grow with rows times landmarks only.
+        0: every row may be part of a prototype. None: 0, or 500 where there are more
+        than 11,180 different rows.
     gamma : float or None, default=None
         Factor of "rbf" and "poly", per squared scaled unit; None is 1 / n_features.
         Larger makes an RBF more local.
@@ -159,6 +167,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         "gamma",
         "degree",
         "coef0",
+        "landmarks",
         "start",
         "random_state",
         "standardize",
@@ -174,6 +183,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         "gamma": Number(0.0, 1e6, above=True, optional=True),
         "degree": Number(1, 20, integer=True),
         "coef0": Number(0.0, 1e6),
+        "landmarks": Number(0, 10_000, integer=True, optional=True),
         "temperature": Number(0.0, 1e6),
         "cooling": Number(0.0, 0.99, above=True),
         "start": OneOf(("random", "kmeans")),
@@ -203,6 +213,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         restore: str = "transfer",
         record: int = 0,
         warm_start: bool = False,
+        landmarks: int | None = None,
     ) -> None:
         self.n_prototypes = n_prototypes
         self.C = C
@@ -223,6 +234,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         self.restore = restore
         self.record = record
         self.warm_start = warm_start
+        self.landmarks = landmarks
 
     def bounds(self, problem: SVMProblem) -> dict[str, tuple[float, float]]:
         """Useful ranges of `C`, `gamma` and `n_prototypes` for these rows.
@@ -239,7 +251,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         """
         largest = int(np.bincount(problem.y_encoded).max())
         return {
-            "C": (1e-3, 10.0 if problem.gram is None else 100.0),
+            "C": (1e-3, 10.0 if self.kernel == "linear" else 100.0),
             "gamma": gamma_range(1.0 / problem.n_features),
             "n_prototypes": (1, max(2, min(20, largest))),
         }
@@ -290,11 +302,16 @@ class MultiPrototypeSVC(PrototypeClassifier):
         entries |= {"X": rows, "y_encoded": labels[chosen], "weights": weights}
         similarity = self._similarity(len(entries["center"]))
         columns = chosen if self.kernel == "precomputed" else None
-        gram, squares = compared_rows(rows, similarity, columns)
+        landmarks = self._landmarks(rows, weights, similarity)
         seed = int(random.randint(2**31 - 1))
         assignment, prototype_labels = drawn_start(
             rows, labels[chosen], weights, self.n_prototypes, self.start, seed
         )
+        if landmarks is None:
+            mapped, (gram, squares) = None, compared_rows(rows, similarity, columns)
+        else:
+            mapped, gram = landmarks.mapped(rows, similarity), None
+            squares = np.maximum(squared_lengths(mapped), 1e-12)
         warn_if_fewer(self.n_prototypes, prototype_labels, entries["classes"])
         return SVMProblem(
             **entries,
@@ -303,11 +320,32 @@ class MultiPrototypeSVC(PrototypeClassifier):
             assignment=assignment,
             prototype_labels=prototype_labels,
             similarity=similarity,
+            landmarks=landmarks,
+            mapped=mapped,
             gram=gram,
             squares=squares,
             chosen=chosen,
             seed=seed,
         )
+
+    def _landmarks(
+        self, rows: np.ndarray, weights: np.ndarray, similarity: Similarity
+    ) -> Landmarks | None:
+        """Landmarks, where they are asked for or memory is short."""
+        if self.kernel not in ("rbf", "poly"):
+            return None
+        many = self.landmarks is None and fills_memory(len(rows))
+        if not many and not self.landmarks:
+            return None
+        random = check_random_state(self.random_state)
+        landmarks = Landmarks.of(rows, weights, similarity, self.landmarks, random)
+        if many:
+            caution(
+                f"kernel={self.kernel!r} with {len(rows)} different rows: prototypes "
+                f"are mixes of {len(landmarks.points)} landmarks; raise landmarks to "
+                "come closer to mixes of all rows."
+            )
+        return landmarks
 
     def _solve(
         self, problem: SVMProblem, state: SVMState | None, options: SolverOptions
@@ -329,7 +367,9 @@ class MultiPrototypeSVC(PrototypeClassifier):
         )
         self._report(history.status, lambda: self._shortfall(history))
         self.free_objective_ = found.certificate.free
-        usual = {"n_init": n_init}
+        usual: dict[str, float] = {"n_init": n_init}
+        if problem.landmarks is not None:
+            usual["landmarks"] = len(problem.landmarks.points)
         if problem.similarity.kind != "linear":
             usual["gamma"] = 1.0 / problem.n_features
         automatic = {

@@ -11,6 +11,7 @@ from scipy.sparse import issparse
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.distinct import sorted_by_projection
 from smpcore.estimators.gram import make_semidefinite
+from smpcore.estimators.mprotsvm.landmarks import ROWS_AT_ONCE, Landmarks
 from smpcore.estimators.problem import ClassificationProblem
 from smpcore.similarity import Similarity
 
@@ -19,9 +20,6 @@ MOST_GRAM_BYTES = 500 * 10**6
 
 #: Similarities beyond this leave no digits for the margin of 1.
 MOST_SIMILAR = 1e12
-
-#: Rows whose similarities are computed at once.
-ROWS_AT_ONCE = 2048
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +49,10 @@ class SVMProblem(ClassificationProblem):
         A training row that is each distinct one.
     seed : int
         Of the draws while solving.
+    landmarks : Landmarks or None
+        Without a Gram matrix, for a similarity that is not linear.
+    mapped : ndarray of shape (n_distinct, n_landmarks), or None
+        The rows as the landmarks map them.
     """
 
     shares: np.ndarray
@@ -62,6 +64,13 @@ class SVMProblem(ClassificationProblem):
     squares: np.ndarray
     chosen: np.ndarray
     seed: int
+    landmarks: Landmarks | None = None
+    mapped: np.ndarray | None = None
+
+    @property
+    def linear_rows(self) -> np.ndarray:
+        """What scores are linear in, without a Gram matrix; may be sparse."""
+        return self.X if self.mapped is None else self.mapped
 
     @property
     def precomputed(self) -> bool:
@@ -218,6 +227,11 @@ def compared_rows(
     return gram, np.maximum(gram.diagonal().astype(np.float64), 1e-12)
 
 
+def fills_memory(n_rows: int) -> bool:
+    """Whether a Gram matrix of so many rows is too large."""
+    return 4 * n_rows**2 > MOST_GRAM_BYTES
+
+
 def refuse_oblong(X: np.ndarray) -> None:
     """Refuse similarities of training rows that are not of each to each."""
     if X.shape[0] != X.shape[1]:
@@ -269,12 +283,12 @@ def gram_matrix(X: np.ndarray, similarity: Similarity) -> np.ndarray:
 
 def _refuse_large(kernel: str, n_rows: int) -> None:
     """Refuse a Gram matrix that is too large for memory."""
-    if 4 * n_rows**2 > MOST_GRAM_BYTES:
+    if fills_memory(n_rows):
         raise SmpcoreError(
             f"kernel={kernel!r} with {n_rows} different rows takes a matrix "
             f"of {4e-6 * n_rows**2:.0f} MB and should take at most "
-            f"{MOST_GRAM_BYTES // 10**6} MB; use kernel='linear', or at most "
-            f"{int((MOST_GRAM_BYTES / 4) ** 0.5)} rows."
+            f"{MOST_GRAM_BYTES // 10**6} MB; use landmarks, kernel='linear', or at "
+            f"most {int((MOST_GRAM_BYTES / 4) ** 0.5)} rows."
         )
 
 
@@ -366,7 +380,7 @@ def best_of_class(
         rows = np.flatnonzero(problem.y_encoded == code)
         own = np.flatnonzero(prototype_labels == code)
         if problem.gram is None:
-            scores = problem.X[rows] @ alive[own].T
+            scores = problem.linear_rows[rows] @ alive[own].T
         else:
             scores = alive[np.ix_(own, rows)].T
         best[rows] = own[scores.argmax(axis=1)]

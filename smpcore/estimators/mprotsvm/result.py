@@ -75,8 +75,17 @@ def fitted_state(
         if problem.precomputed
         else None,
         wins=np.bincount(best[rows[rows >= 0]], minlength=len(prototype_labels)),
-        scores=None if problem.gram is None else model.pool(alive.T),
+        scores=_pooled(problem, model, alive),
     )
+
+
+def _pooled(
+    problem: SVMProblem, model: PrototypeModel, alive: np.ndarray
+) -> np.ndarray | None:
+    """Scores of the distinct rows, where the model would have to compare rows."""
+    if problem.mapped is not None:
+        return model.pool(problem.mapped @ alive.T)
+    return None if problem.gram is None else model.pool(alive.T)
 
 
 def _scores(problem: SVMProblem, state: SVMState) -> np.ndarray:
@@ -97,11 +106,15 @@ def _model(
     """Wrap the prototypes that are kept; also them, or their scores beside a Gram."""
     state, scores = solved
     votes = problem.class_votes(state.prototype_labels[kept])
+    mix = {"kind_of_prototype": "mix of real cases", "similarity": problem.similarity}
     if problem.gram is None:
         alive, n = scores[:, kept].T, problem.n_features
+        if problem.landmarks is not None:
+            points, root = problem.landmarks
+            mixing = np.ascontiguousarray(root.T @ alive.T)
+            return problem.model(points, votes, history, mixing, **mix), alive
         anchors, bias = np.ascontiguousarray(alive[:, :n]), alive[:, n].copy()
         return problem.model(anchors, votes, history, bias=bias), alive
     heavy, mixing = support_rows(problem, state, kept)
     anchors = problem.anchors(heavy)
-    mix = {"kind_of_prototype": "mix of real cases", "similarity": problem.similarity}
     return problem.model(anchors, votes, history, mixing, **mix), scores[kept]

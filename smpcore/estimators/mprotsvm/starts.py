@@ -77,7 +77,7 @@ def affordable_inits(problem: SVMProblem) -> int:
     -------
     int
     """
-    rows, columns = problem.X.shape
+    rows, columns = problem.linear_rows.shape
     width = columns if problem.gram is None else rows / 10
     work = rows * width * len(problem.classes)
     return int(np.clip(BUDGET / work, 1, MOST_INITS))
@@ -200,7 +200,7 @@ def principal_scores(problem: SVMProblem, rows: np.ndarray) -> np.ndarray:
     """
     mass = problem.shares[rows] / problem.shares[rows].sum()
     if problem.gram is None:
-        X = problem.X[rows]
+        X = problem.linear_rows[rows]
         first = X[[0]].toarray()[0] if issparse(X) else X[0]
         scores = X @ first
     else:

@@ -30,6 +30,7 @@ VARIANTS = [
     MultiPrototypeSVC(kernel="poly", degree=2, solver="pairwise"),
     MultiPrototypeSVC(start="kmeans", temperature=0.0, standardize=False),
     MultiPrototypeSVC(kernel="precomputed", standardize=False),
+    MultiPrototypeSVC(kernel="rbf", landmarks=8),
 ]
 
 
@@ -369,7 +370,7 @@ def test_data_that_are_refused(monkeypatch):
         MultiPrototypeSVC().fit(X, y, np.full(150, 1e20))
     monkeypatch.setattr(mprotsvm_problem, "MOST_GRAM_BYTES", 10_000)
     with pytest.raises(SmpcoreError, match=r"different rows .* MB .*kernel='linear'"):
-        MultiPrototypeSVC(kernel="rbf").fit(X, y)
+        MultiPrototypeSVC(kernel="rbf", landmarks=0).fit(X, y)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

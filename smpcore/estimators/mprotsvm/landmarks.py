@@ -1,0 +1,113 @@
+"""An explicit map of many rows for a kernel: similarities to a few landmarks.
+
+Nyström's approximation, of scikit-learn: with k the similarities to the landmarks and W
+the symmetric root of the inverse of those among them, ``phi(x) = W k(x)``, and
+``phi(x) . phi(z)`` is the kernel itself where x is a landmark. A prototype M of the
+mapped rows is the mix ``W M`` of landmarks, whose norm and scores under the kernel are
+those of M: its objective is that of a model of the kernel.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from smpcore.errors import SmpcoreError
+from smpcore.estimators.starts import kmeans_centers
+from smpcore.similarity import Similarity
+
+#: Rows whose similarities are computed at once.
+ROWS_AT_ONCE = 2048
+
+#: Landmarks where no number is asked for.
+USUAL = 500
+
+#: Rows for each landmark that are clustered, and steps of k-means.
+CLUSTERED, MOST_STEPS = 20, 10
+
+#: Memory that mapped rows may take, in bytes.
+MOST_MAP_BYTES = 2**31
+
+
+class Landmarks(NamedTuple):
+    """Training rows whose similarities to an input are its features.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_landmarks, n_features), scaled units
+    root : ndarray of shape (n_landmarks, n_landmarks)
+        Turns the similarities into the map.
+    """
+
+    points: np.ndarray
+    root: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        X: np.ndarray,
+        weights: np.ndarray,
+        similarity: Similarity,
+        count: int | None,
+        random: Any,
+    ) -> Self:
+        """The rows nearest to the centres of k-means.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_distinct, n_features)
+        weights : ndarray of shape (n_distinct,)
+        similarity : Similarity
+            "rbf" or "poly".
+        count : int or None
+            At most as many as there are rows; None for `USUAL`.
+        random : RandomState
+
+        Returns
+        -------
+        Landmarks
+        """
+        from sklearn.kernel_approximation import Nystroem
+        from sklearn.metrics import pairwise_distances_argmin
+
+        count, some = min(count or USUAL, len(X)), np.arange(len(X))
+        if len(X) > CLUSTERED * count:
+            some = random.choice(len(X), CLUSTERED * count, replace=False)
+        rows = X[some]
+        centres = kmeans_centers(
+            rows.copy(), weights[some], count, random, max_iter=MOST_STEPS, tol=1e-12
+        )
+        points = rows[np.unique(pairwise_distances_argmin(centres, rows))]
+        kernel = {"gamma": similarity.gamma}
+        if similarity.kind == "poly":
+            kernel |= {"degree": similarity.degree, "coef0": similarity.coef0}
+        map_ = Nystroem(similarity.kind, n_components=len(points), **kernel)
+        map_.set_params(random_state=0).fit(points)
+        root = np.ascontiguousarray(map_.normalization_)
+        return cls(np.ascontiguousarray(map_.components_), root)
+
+    def mapped(self, X: np.ndarray, similarity: Similarity) -> np.ndarray:
+        """Map rows.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_distinct, n_features)
+        similarity : Similarity
+
+        Returns
+        -------
+        ndarray of shape (n_distinct, n_landmarks)
+        """
+        needed = 8 * len(X) * len(self.points)
+        if needed > MOST_MAP_BYTES:
+            raise SmpcoreError(
+                f"landmarks={len(self.points)} with {len(X)} different rows take "
+                f"{needed / 2**30:.3g} GiB and should take at most "
+                f"{MOST_MAP_BYTES / 2**30:g}; use fewer landmarks or rows."
+            )
+        rows = np.empty((len(X), len(self.points)))
+        for first in range(0, len(X), ROWS_AT_ONCE):
+            part = slice(first, first + ROWS_AT_ONCE)
+            rows[part] = similarity.values(X[part], self.points) @ self.root.T
+        return rows

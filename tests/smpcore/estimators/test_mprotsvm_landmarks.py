@@ -1,0 +1,90 @@
+"""MultiPrototypeSVC of a kernel on many rows: prototypes are mixes of landmarks."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, load_iris, load_wine
+
+from smpcore import PrototypeModel, SmpcoreError
+from smpcore.codegen import compile_model
+from smpcore.errors import Caution
+from smpcore.estimators.mprotsvm import MultiPrototypeSVC, landmarks
+from smpcore.estimators.mprotsvm import problem as mprotsvm_problem
+
+IRIS, WINE = load_iris(return_X_y=True), load_wine(return_X_y=True)
+DIGITS = tuple(part[:600] for part in load_digits(return_X_y=True))
+EXACT = {"tol": 1e-7, "max_iter": 50_000}
+KERNELS = [{"kernel": "rbf"}, {"kernel": "poly", "degree": 2}]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_landmarks_that_are_all_rows_are_the_kernel(kernel):
+    X, y = WINE
+    whole = MultiPrototypeSVC(1, C=1.0, **kernel, **EXACT).fit(X, y)
+    fitted = MultiPrototypeSVC(1, C=1.0, landmarks=len(X), **kernel, **EXACT)
+    fitted.fit(X, y)
+    assert fitted.objective_ == pytest.approx(whole.objective_, rel=1e-4)
+    apart = fitted.decision_function(X) - whole.decision_function(X)
+    assert np.abs(apart).max() < 2e-2
+    assert len(fitted.model_.anchors) == len(X)
+    assert "landmarks" not in fitted.automatic_
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_the_objective_is_that_of_the_model_under_the_kernel(kernel):
+    X, y = WINE
+    fitted = MultiPrototypeSVC(2, C=0.5, landmarks=20, **kernel, tol=1e-6).fit(X, y)
+    model = fitted.model_
+    assert model.anchors.shape == (20, 13)
+    assert model.kind_of_prototype == "mix of real cases"
+    scaled = (X - model.center) / model.scale
+    nearest = np.abs(scaled[:, None] - model.anchors).sum(axis=2).min(axis=0)
+    np.testing.assert_allclose(nearest, 0.0, atol=1e-12)
+    K = model.similarity.values(model.anchors, model.anchors)
+    norm = np.einsum("ir,ij,jr->", model.mixing, K, model.mixing)
+    scores, rows = model.activations(X), np.arange(len(y))
+    own = scores[rows, fitted.merged_[fitted.assignment_]]
+    rivals = np.where(model.prototype_labels == y[:, None], -np.inf, scores)
+    slack = np.maximum(1.0 - own + rivals.max(axis=1), 0.0)
+    value = 0.5 * norm + 0.5 * slack.sum()
+    assert fitted.objective_ == pytest.approx(value, rel=1e-6)
+
+
+def test_more_landmarks_come_closer_to_the_kernel():
+    params = {"n_prototypes": 1, "C": 1.0, "kernel": "rbf", "tol": 1e-4}
+    objectives = [
+        MultiPrototypeSVC(**params, landmarks=count).fit(*DIGITS).objective_
+        for count in (50, 150, 400, 0)
+    ]
+    assert (np.diff(objectives) < 0).all()
+    assert objectives[2] < 1.1 * objectives[3] < objectives[1]
+
+
+def test_many_rows_get_landmarks_and_a_caution(monkeypatch):
+    X, y = IRIS
+    monkeypatch.setattr(mprotsvm_problem, "MOST_GRAM_BYTES", 10_000)
+    monkeypatch.setattr(landmarks, "USUAL", 30)
+    with pytest.warns(Caution, match="mixes of 30 landmarks; raise landmarks to come"):
+        fitted = MultiPrototypeSVC(kernel="rbf").fit(X, y)
+    assert fitted.automatic_["landmarks"] == 30 and fitted.score(X, y) > 0.9
+    assert "landmarks" not in MultiPrototypeSVC().fit(X, y).automatic_
+    monkeypatch.setattr(landmarks, "MOST_MAP_BYTES", 10_000)
+    with pytest.raises(SmpcoreError, match=r"landmarks=30 with 149 different .*fewer"):
+        MultiPrototypeSVC(kernel="rbf", landmarks=30).fit(X, y)
+
+
+def test_many_rows_are_clustered_in_part(monkeypatch):
+    monkeypatch.setattr(landmarks, "CLUSTERED", 2)
+    fitted = MultiPrototypeSVC(kernel="rbf", landmarks=40).fit(*DIGITS)
+    assert 30 <= len(fitted.model_.anchors) <= 40
+    assert fitted.score(*DIGITS) > 0.85
+
+
+def test_a_model_of_landmarks_is_like_any_other():
+    fitted = MultiPrototypeSVC(kernel="rbf", landmarks=25, record=2).fit(*WINE)
+    model = PrototypeModel.from_json(fitted.model_.to_json())
+    np.testing.assert_array_equal(model.predict(WINE[0]), fitted.predict(WINE[0]))
+    assert compile_model(model) is not None
+    assert fitted.history_.step(0).anchors.shape == (25, 13)
+    warm = MultiPrototypeSVC(kernel="rbf", landmarks=25, C=0.2)
+    warm.solve(warm.problem(*WINE), fitted.state_)
+    assert warm.score(*WINE) > 0.95
