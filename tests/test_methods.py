@@ -256,8 +256,8 @@ def test_another_seed_restarts_the_fit_on_the_same_rows(task):
             values["start"] = "kmeans"
         ends = [
             method.estimator(values | {"random_state": seed}, task).fit(*rows_of(task))
-            for seed in range(4)
+            for seed in range(8)
         ]
-        differ = {end.objective_ for end in ends}
+        differ = {f"{end.objective_:.9g}" for end in ends}  # beyond rounding
         has_seed = any(p.name == "random_state" for p in method.controls(task))
         assert (len(differ) > 1) == has_seed, method.key

@@ -39,6 +39,9 @@ from . import kernel
 
 FAR = -1e200
 
+#: Prototypes up to which products of a matrix with a vector are faster.
+FEW = 4
+
 #: Kinds of losses.
 SMOOTH, MAX, HINGE = 0, 1, 2
 LOSSES = {"smooth": SMOOTH, "max": MAX, "hinge": HINGE}
@@ -69,6 +72,21 @@ def exponentials(x, e, bits):
         s = 1 / 24 + r * (1 / 120 + r * s)
         s = 1.0 + r * (1.0 + r * (0.5 + r * (1 / 6 + r * s)))
         e[i] = s * e[i] if x[i] >= -700.0 else 0.0
+
+
+@kernel
+def log_one_plus(z):
+    """log(1 + z), 0 <= z <= 1, as 2 artanh(z / (2 + z)); a loop over it is vectorised.
+
+    The series ends where its terms, at most 9**-k / (2 k + 1), are below rounding.
+    """
+    s = z / (2.0 + z)
+    t = s * s
+    p = 1 / 27 + t * (1 / 29 + t * (1 / 31 + t * (1 / 33 + t * (1 / 35))))
+    p = 1 / 19 + t * (1 / 21 + t * (1 / 23 + t * (1 / 25 + t * p)))
+    p = 1 / 11 + t * (1 / 13 + t * (1 / 15 + t * (1 / 17 + t * p)))
+    p = 1 / 3 + t * (1 / 5 + t * (1 / 7 + t * (1 / 9 + t * p)))
+    return 2.0 * s * (1.0 + t * p)
 
 
 @kernel
@@ -106,29 +124,44 @@ def softmax_block(
         for i in range(k):
             mass[i] += e[i]
             spread[i] += e[i] * (s[i] - offsets[j])
-    loss, entropy, true_loss, true_entropy = 0.0, 0.0, 0.0, 0.0
     outer, shift = (T, 1.0) if kind == HINGE else (1.0, 0.0)
+    # Loops over few arrays are vectorised; those that sum, or call log, are not.
+    lead, among, tail, small = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
+    for i in range(k):  # of a single rival it is 0, and log is slow
+        among[i] = math.log(mass[i]) if mass[i] != 1.0 else 0.0
     for i in range(k):
-        log_mass = math.log(mass[i])
-        margin = best[i] - own[i] + shift
-        r = (margin + T * log_mass) / outer
-        small = math.exp(-abs(r))
-        tail = math.log1p(small)
-        q = (1.0 if r >= 0.0 else small) / (1.0 + small)
-        binary = q * min(r, 0.0) - (1.0 - q) * max(r, 0.0) - tail
-        among = q * T * (spread[i] / mass[i] - log_mass)
-        loss += weights[i] * outer * (max(r, 0.0) + tail)
-        entropy += weights[i] * (outer * binary + among - shift * q)
-        if kind == MAX:
-            tail = math.log1p(math.exp(-abs(margin)))
-            true_loss += weights[i] * (max(margin, 0.0) + tail)
-            true_entropy += weights[i] * binary
-        elif kind == HINGE:
-            true_loss += weights[i] * max(margin, 0.0)
-            true_entropy -= weights[i] * q
-        miss[i] = q
-        spread[i] = weights[i] * q
+        own[i] = best[i] - own[i] + shift
+    for i in range(k):
+        lead[i] = (own[i] + T * among[i]) / outer
+        tail[i] = -abs(lead[i])
+    exponentials(tail, small, small.view(np.int64))
+    for i in range(k):
+        tail[i] = log_one_plus(small[i])
+    for i in range(k):
+        q = 1.0 / (1.0 + small[i])
+        miss[i] = q if lead[i] >= 0.0 else small[i] * q
+    for i in range(k):
+        r, q = lead[i], miss[i]
+        small[i] = q * min(r, 0.0) - (1.0 - q) * max(r, 0.0) - tail[i]
+    for i in range(k):
+        among[i] = miss[i] * T * (spread[i] / mass[i] - among[i])
+    for i in range(k):
+        spread[i] = weights[i] * miss[i]
+    for i in range(k):
         mass[i] = spread[i] / mass[i]
+    loss, entropy, true_loss, true_entropy = 0.0, 0.0, 0.0, 0.0
+    for i in range(k):
+        loss += weights[i] * outer * (max(lead[i], 0.0) + tail[i])
+        entropy += weights[i] * (outer * small[i] + among[i] - shift * miss[i])
+    for i in range(k if kind != SMOOTH else 0):
+        margin = own[i]
+        if kind == MAX:
+            rest = math.log1p(math.exp(-abs(margin)))
+            true_loss += weights[i] * (max(margin, 0.0) + rest)
+            true_entropy += weights[i] * small[i]
+        else:
+            true_loss += weights[i] * max(margin, 0.0)
+            true_entropy -= weights[i] * miss[i]
     for j in range(N):
         s, e = S[j * k : (j + 1) * k], E[j * k : (j + 1) * k]
         for i in range(k):
@@ -159,7 +192,10 @@ def loss_and_gradient(
         last = min(first + rows, y_encoded.size)
         k = last - first
         Xk, scores = X[first:last], S[: N * k].reshape(N, k)
-        np.dot(W, Xk.T, scores)
+        if N > FEW:
+            np.dot(W, Xk.T, scores)
+        for j in range(N if N <= FEW else 0):
+            np.dot(Xk, W[j], scores[j])
         f, h, true_f, true_h = softmax_block(
             S[: (N + 1) * k], E[: N * k], bits[: N * k], y_encoded[first:last],
             assign[first:last], prototype_labels, offsets, weights[first:last], kind,
@@ -169,7 +205,10 @@ def loss_and_gradient(
         entropy += h
         true_loss += true_f
         true_entropy += true_h
-        np.dot(scores, Xk, part)
+        if N > FEW:
+            np.dot(scores, Xk, part)
+        for j in range(N if N <= FEW else 0):
+            np.dot(scores[j], Xk, part[j])
         for j in range(N):
             for r in range(G.shape[1]):
                 G[j, r] += part[j, r]

@@ -35,7 +35,11 @@ import numpy as np
 
 from . import kernel
 from .losses import HINGE, SMOOTH, loss_and_gradient
+from .newton import active_columns, newton_step, row_metric
 from .prox import fusion_prox
+
+#: Columns up to which proximal Newton steps pay.
+MOST_COLUMNS = 256
 
 CONVERGED, ITERATION_LIMIT, STOPPED, DIVERGED = 0, 1, 2, 3
 
@@ -202,7 +206,9 @@ def solve_smp(
 ):  # fmt: skip
     """Solve SMP until the certified gap is at most ``tol * P``.
 
-    Proximal gradient with Barzilai-Borwein steps (SPG), the prox solved in its dual.
+    Proximal gradient with Barzilai-Borwein steps (SPG), the prox solved in its dual;
+    of two prototypes, the smooth loss has steps of `newton`, and one of SPG instead of
+    each that does not lower P enough.
     The max loss and the hinge are approached by annealing: whenever the annealed
     problem is solved well enough, its temperature T falls. P and its bound are those
     of the true loss throughout.
@@ -229,6 +235,9 @@ def solve_smp(
     work, move, level, row, recent = spaces
     point, G, G_new, U, Z = work[0], work[1], work[2], work[3], work[4]
     objectives, gaps, steps = history
+    newton, bent = in_memory and smooth and N == 2 and n <= MOST_COLUMNS, False
+    H, active = np.empty((2, n * n if newton else 0)), np.empty(n, np.int64)
+    room = np.empty(256 * n if newton else 0)
     while going:
         if in_memory:
             loss, entropy, true_loss, true_entropy = loss_and_gradient(
@@ -237,9 +246,11 @@ def solve_smp(
             )  # fmt: skip
         costs = penalty(point, starts, lam, l1, l2, copies)
         curvature, dd = step_curvature(W, point, G, G_new, n_iter % 2 == 0)
-        if loss + costs > worst - 0.5e-4 * L * dd and L < limit:
-            L = min(2.0 * L, limit)
+        if loss + costs > worst - 0.5e-4 * L * dd and (bent or L < limit):
+            L = L if bent else min(2.0 * L, limit)
+            bent = False
         else:
+            bent = newton
             if n_iter >= 0:
                 L = min(max(curvature, 1e-4 * lipschitz), limit)
             copy_rows(point, W)
@@ -268,6 +279,12 @@ def solve_smp(
             worst = 0.0
             for e in range(recent.size):
                 worst = max(worst, recent[e])
+        if bent:
+            k = active_columns(W, G, l1, active)
+            metric, block = H[0, : k * k].reshape(k, k), H[1, : k * k].reshape(k, k)
+            row_metric(X, weights, miss, active[:k], room, block, metric)
+            newton_step(W, G, metric, l1, l2, active[:k], row, point)
+            continue
         for j in range(N):
             for r in range(n):
                 U[j, r] = W[j, r] - G[j, r] / L

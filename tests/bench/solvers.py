@@ -1,6 +1,7 @@
-"""Speed of the solvers: ``python -m tests.bench.solvers [speed exact rows compile]``.
+"""Speed of the solvers: ``python -m tests.bench.solvers [table ...]``.
 
 speed    cold and warm solves and whole fits, on one thread
+path     a path of l1 penalties beside skglm, where that is installed
 exact    beside cvxpy with Clarabel, to the same objective, in the same run
 rows     cost and memory against the number of rows and of features
 compile  compiling every kernel, and loading them, in fresh processes
@@ -11,6 +12,7 @@ First calls are not timed. Times are medians of 25 in milliseconds, wall / proce
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import statistics
@@ -28,6 +30,7 @@ from smpcore import SMPClassifier
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.smp.problem import (
     SMPParameters,
+    SMPProblem,
     SMPState,
     elastic_net,
     solve_problem,
@@ -130,6 +133,105 @@ def speed() -> None:
 
     head = ["data", "loss", "solver", "steps", "cold ms", "steps", "warm x1.25 ms"]
     show("Other losses and solvers, to a gap of 1e-3, first setting", head, others())
+
+
+def binary() -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Name -> rows, two labels."""
+    rows, target = datasets.make_friedman1(1000, 50, noise=1.0, random_state=0)
+    digits = datasets.load_digits(return_X_y=True)
+    return {
+        "breast cancer 569x30": datasets.load_breast_cancer(return_X_y=True),
+        "fri 1000x50": (rows, target > target.mean()),
+        "digits 0-4 or 5-9 1797x64": (digits[0], digits[1] > 4),
+    }
+
+
+def smp_path(problem: SMPProblem, mus: np.ndarray, tol: float = 1e-3) -> list[float]:
+    """Objectives of a path without ridge, each fit from where the last one ended."""
+    state, objectives = None, []
+    for mu in mus:
+        at = SMPParameters(0.0, float(mu), 0.0)
+        found = solve_problem(problem, at, SolverOptions(tol), state)
+        state = SMPState(found.W, found.Y)
+        objectives.append(found.objective[-1])
+    return objectives
+
+
+def skglm_path(X: np.ndarray, y: np.ndarray, mus: np.ndarray, tol: float) -> list:
+    """The same path by skglm's proximal Newton with working sets; its coefficients."""
+    from skglm.datafits import Logistic
+    from skglm.penalties import L1
+    from skglm.solvers import ProxNewton
+
+    solver = ProxNewton(tol=tol, fit_intercept=False, warm_start=True)
+    w, scores, found = np.zeros(X.shape[1]), np.zeros(len(X)), []
+    for mu in mus:
+        w, *_ = solver.solve(X, y, Logistic(), L1(mu), w, scores)
+        found.append(w.copy())
+    return found
+
+
+def skglm_tolerance(X: np.ndarray, y: np.ndarray, mus: np.ndarray, best: list) -> float:
+    """The largest at which all of skglm's objectives are within 1e-3 of the optimum."""
+    for tol in (3e-3, 2e-3, 1e-3, 7e-4, 5e-4, 3e-4, 2e-4, 1e-4, 3e-5, 1e-5):
+        found = np.array(skglm_path(X, y, mus, tol))
+        losses = np.logaddexp(0.0, -y[:, None] * (X @ found.T)).mean(axis=0)
+        objectives = losses + mus * np.abs(found).sum(axis=1)
+        if (objectives <= 1.001 * np.array(best)).all():
+            return tol
+    raise ValueError("skglm does not reach the objective.")
+
+
+def path() -> None:
+    """Print paths of 20 and of 50 penalties, from the largest to a hundredth of it.
+
+    One prototype a class, no fusion, bias nor ridge: l1 logistic regression. Ours is
+    certified to a gap of 1e-3 at each penalty; skglm has no gap, and is given the
+    largest tolerance that reaches that. Turn by turn, processor time.
+    """
+    there = importlib.util.find_spec("skglm") is not None
+
+    def lines() -> Iterator[list]:
+        for name, (X, y) in binary().items():
+            problem = SMPClassifier(1, 0.0, bias=False).problem(X, y)
+            columns, signs = np.asfortranarray(problem.X), 2.0 * (y == y.max()) - 1.0
+            largest = np.abs(columns.T @ signs).max() / (2 * len(y))
+            for number in (20, 50):
+                mus = largest * np.geomspace(1.0, 0.01, number)
+                best = smp_path(problem, mus, 1e-7)
+                reached = max(np.array(smp_path(problem, mus)) / best) - 1
+                rivals = [lambda p=problem, m=mus: smp_path(p, m)]
+                if there:
+                    call = columns, signs, mus
+                    tol = skglm_tolerance(*call, best)
+                    rivals.append(lambda c=call, t=tol: skglm_path(*c, t))
+                ours, *theirs = turn_by_turn(rivals)
+                yield [
+                    name, number, f"{reached:.0e}", f"{1000 * np.median(ours):.1f}",
+                    *against(ours, *theirs),
+                ]  # fmt: skip
+
+    head = ["data", "penalties", "ours above the optimum", "ours ms", "skglm ms"]
+    show("Path of l1 logistic regression", [*head, "ratio (quartiles)"], lines())
+
+
+def turn_by_turn(rivals: list[Callable[[], object]], repeats: int = 15) -> np.ndarray:
+    """Processor times of calls that take turns, a row for each of them."""
+    seconds = np.empty((len(rivals), repeats))
+    for turn in range(repeats):
+        for row, call in zip(seconds, rivals, strict=True):
+            start = time.process_time()
+            call()
+            row[turn] = time.process_time() - start
+    return seconds
+
+
+def against(ours: np.ndarray, theirs: np.ndarray | None = None) -> list[str]:
+    """Median of a peer in milliseconds, and the ratio of ours to it with quartiles."""
+    if theirs is None:
+        return ["not installed", ""]
+    low, middle, high = np.quantile(ours / theirs, (0.25, 0.5, 0.75))
+    return [f"{1000 * np.median(theirs):.1f}", f"{middle:.2f} ({low:.2f}-{high:.2f})"]
 
 
 def exact() -> None:
@@ -251,7 +353,13 @@ def run(script: str, *arguments: str, cache: str | None = None) -> list[float]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-TABLES = {"speed": speed, "exact": exact, "rows": rows, "compile": compile_all}
+TABLES = {
+    "speed": speed,
+    "path": path,
+    "exact": exact,
+    "rows": rows,
+    "compile": compile_all,
+}
 
 if __name__ == "__main__":
     with threadpool_limits(1):

@@ -10,7 +10,7 @@ import numpy as np
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.problem import ClassificationProblem, SolverOptions
 from smpcore.estimators.row_blocks import NO_LOSSES, RowBlocks, solve_by_blocks
-from smpcore.solvers.losses import LOSSES, SMOOTH
+from smpcore.solvers.losses import FEW, LOSSES, SMOOTH
 from smpcore.solvers.smp import ITERATION_LIMIT, solve_smp
 from smpcore.solvers.smp_primal_dual import solve_smp_primal_dual
 
@@ -213,7 +213,8 @@ def solve_problem(
     offsets = np.log(problem.copies) if kind == SMOOTH else np.zeros(len(W))
     starts = np.searchsorted(labels, np.arange(labels[-1] + 2))
     l1, l2 = elastic_net(problem, float(parameters.mu), float(parameters.eta))
-    block = max(16, min(96, 262144 // W.size))  # rows; fastest for BLAS on one thread
+    most = 256 if len(W) <= FEW else 96  # rows; fastest for BLAS on one thread
+    block = max(16, min(most, 262144 // W.size))
     powers = np.empty(len(W) * block)
     in_memory = isinstance(problem.X, np.ndarray)
     limits, history = options.for_kernel(W)
@@ -270,6 +271,8 @@ def smp_start(
 
 def _feasible(problem: SMPProblem, Y: np.ndarray, lam: float) -> np.ndarray:
     """Shrink the duals of another lambda into the balls of this one."""
+    if not len(Y):  # a path of many short fits would wait for the pairs
+        return Y
     first, second = problem.pairs()
     factors = problem.pair_factors
     radius = lam * factors[first] * factors[second]

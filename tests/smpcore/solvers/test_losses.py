@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from smpcore.solvers.losses import exponentials, loss_and_gradient
+from smpcore.solvers.losses import exponentials, log_one_plus, loss_and_gradient
 from tests.smpcore.solvers.oracle import make_case
 
 #: Different shapes, among them one that needs several blocks of rows.
@@ -42,6 +42,11 @@ def test_exponentials(x):
     exponentials(x, e, e.view(np.int64))
     expected = np.where(x >= -700, np.exp(x), 0.0)
     np.testing.assert_allclose(e, expected, rtol=5e-16, atol=0)
+
+
+@given(st.floats(0, 1))
+def test_logarithm(z):
+    np.testing.assert_allclose(log_one_plus(z), np.log1p(z), rtol=1e-15, atol=1e-300)
 
 
 @pytest.mark.parametrize("name", CASES)

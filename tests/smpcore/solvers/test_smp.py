@@ -38,6 +38,10 @@ EXACT = {
         make_case(17, sizes=(2, 3), copies=True),
         fusion_factors=np.repeat([0.3, 4.0], (2, 3)),
     ),
+    "two": make_case(18, sizes=(1, 1), weighted=True, lam=0.0),
+    "two, eta=0": make_case(19, sizes=(1, 1), mu=0.02, eta=0.0),
+    "two, mu=0": make_case(20, m=80, n=3, sizes=(1, 1), mu=0.0, eta=0.0),
+    "two, copies": make_case(21, sizes=(1, 1), copies=True),
     "all fused": make_case(11, lam=3.0),
     "all zero": make_case(12, mu=2.0),
 }

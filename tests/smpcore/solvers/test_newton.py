@@ -1,0 +1,65 @@
+"""Proximal Newton steps of two prototypes, against the formulas."""
+
+import numpy as np
+import pytest
+
+from smpcore.solvers.newton import active_columns, newton_step, row_metric
+from smpcore.solvers.smp import CONVERGED
+from tests.smpcore.solvers.oracle import make_case
+
+
+def columns(W, G, l1):
+    """Columns that the kernel calls active."""
+    active = np.empty(W.shape[1], np.int64)
+    return active[: active_columns(W, G, l1, active)]
+
+
+def metric(case, miss, active):
+    """The kernel's metric, from blocks of seven rows."""
+    k = len(active)
+    H, part = np.empty((k, k)), np.empty((k, k))
+    row_metric(case.X, case.weights, miss, active, np.empty(7 * k), part, H)
+    return H
+
+
+def test_columns_of_zeros_with_a_small_gradient_stay_out():
+    W = np.array([[0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    G = np.array([[0.1, 0.0, 0.1, 0.0], [-0.1, 0.0, -0.95, 0.0]])
+    l1 = np.array([[1.0, 1.0, 1.0, 0.0]] * 2)
+    assert columns(W, G, l1).tolist() == [1, 2, 3]
+
+
+def test_metric_is_the_curvature_of_opposite_moves():
+    case = make_case(m=60, sizes=(1, 1), weighted=True)
+    rng = np.random.default_rng(0)
+    W, d = rng.normal(size=(2, *case.shape))
+    d[1] = -d[0]
+    miss = np.array([p for *_, p in case.per_example(W)])
+    H, h = metric(case, miss, np.arange(case.shape[1])), 1e-5
+    up, down = (case.gradient(W + t * d) for t in (h, -h))
+    np.testing.assert_allclose((up - down) / (2 * h), d @ H, atol=1e-8)
+    few = np.array([0, 2])
+    np.testing.assert_allclose(metric(case, miss, few), H[np.ix_(few, few)])
+
+
+def test_step_minimises_the_model():
+    case = make_case(m=60, n=6, sizes=(1, 1), mu=0.05, eta=0.5)
+    W, n = np.zeros(case.shape), case.shape[1]
+    G, active = case.gradient(W), np.arange(case.shape[1])
+    H, moved = metric(case, np.full(60, 0.5), active), np.empty(case.shape)
+    newton_step(W, G, H, case.l1, case.l2, active, np.empty(n), moved)
+    slope = G + moved @ H + case.l2 * moved
+    at = moved != 0
+    assert at.any() and not at.all()
+    np.testing.assert_allclose(slope[at], (-case.l1 * np.sign(moved))[at], atol=1e-4)
+    assert (np.abs(slope[~at]) <= case.l1[~at] + 1e-4).all()
+
+
+@pytest.mark.parametrize("mu", [0.1, 0.01, 0.001])
+def test_few_steps_solve_l1_logistic_regression_of_correlated_columns(mu):
+    case = make_case(1, m=200, n=8, sizes=(1, 1), mu=mu, eta=0.0)
+    case.X[:, 1] = case.X[:, 0] + 0.01 * case.X[:, 1]
+    *_, status, n_iter, objectives, gaps, _ = case.solve(1e-6)
+    assert status == CONVERGED
+    assert n_iter <= 12
+    assert gaps[-1] <= 1e-6 * objectives[-1]
