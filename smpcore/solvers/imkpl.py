@@ -38,11 +38,23 @@ DEAD = 1e-14
 
 
 @kernel
-def mix_features(Z, weights, widths, K, sums, room, bits, stop):
+def pair_sums(i, level, first, second, n_first, n_second, sums):
+    """Write the kernel values of row i with each pair of levels of two features."""
+    row, column = first[level[i] // n_second], second[level[i] % n_second]
+    for a in range(n_first):
+        for b in range(n_second):
+            sums[a * n_second + b] = row[a] + column[b]
+
+
+@kernel
+def mix_features(
+    levels, tables, sizes, Z, weights, widths, K, sums, room, bits, looked_up, stop
+):
     """Write sum_l weights_l K_l into K, and into sums the sum of each K_l with weight.
 
-    Sums of length 0 are not asked for. `room` is (3, N) numbers, `bits` its last row
-    seen as integers.
+    Sums of length 0 are not asked for; otherwise there are no levels. `room` is (3, N)
+    numbers, `bits` its last row seen as integers, `looked_up` room for a pair of
+    features.
     """
     f, N = Z.shape
     x, total, e = room[0], room[1], room[2]
@@ -53,6 +65,14 @@ def mix_features(Z, weights, widths, K, sums, room, bits, stop):
             return
         for j in range(i + 1):
             total[j] = 0.0
+        for p in range(levels.shape[0]):
+            level = levels[p]
+            pair_sums(
+                i, level, tables[2 * p], tables[2 * p + 1], sizes[2 * p],
+                sizes[2 * p + 1], looked_up,
+            )  # fmt: skip
+            for j in range(i + 1):
+                total[j] += looked_up[level[j]]
         for l in range(f):
             if weights[l] > 0.0:
                 z, here, factor = Z[l], Z[l, i], -1.0 / widths[l]
@@ -107,12 +127,11 @@ def mixed_row(i, row, levels, tables, sizes, Z, weights, widths, sums, room, bit
     for j in range(row.size):
         row[j] = 0.0
     for p in range(levels.shape[0]):
-        n_first, n_second, level = sizes[2 * p], sizes[2 * p + 1], levels[p]
-        first = tables[2 * p, level[i] // n_second]
-        second = tables[2 * p + 1, level[i] % n_second]
-        for a in range(n_first):
-            for b in range(n_second):
-                sums[a * n_second + b] = first[a] + second[b]
+        level = levels[p]
+        pair_sums(
+            i, level, tables[2 * p], tables[2 * p + 1], sizes[2 * p], sizes[2 * p + 1],
+            sums,
+        )  # fmt: skip
         for j in range(row.size):
             row[j] += sums[level[j]]
     x, e = room[0], room[1]
@@ -138,17 +157,6 @@ def hold_row(
         mixed_row(
             i, K[place[i]], levels, tables, sizes, Z, weights, widths, sums, room, bits
         )
-
-
-@kernel
-def mix_rows(K, levels, tables, sizes, Z, weights, widths, stop):
-    """Write the mixed kernel into K, row by row."""
-    sums, room = np.empty(tables.shape[1] ** 2), np.empty((2, K.shape[1]))
-    bits = room[1].view(np.int64)
-    for i in range(K.shape[0]):
-        if stop[0] != 0:
-            return
-        mixed_row(i, K[i], levels, tables, sizes, Z, weights, widths, sums, room, bits)
 
 
 @kernel

@@ -8,6 +8,7 @@ choice    what is chosen on folds: toys, a balance, noise, and tables beside an 
 speed     problem, cold fit, warm moves of kappa, first answer; one thread
 memory    peak of a fit, and of compiling in a fresh process
 rows      digits, and tables of more and more rows: seconds and peak of a whole fit
+landmarks objective of 5000 rows beside the fit without; 100,000 rows
 
 Further .arff files, of numbers with the class last, may follow: they join the tables.
 ``--data FOLDER``: the .arff tables there, of up to 1000 rows, join `choice`; a number
@@ -22,6 +23,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -39,7 +41,9 @@ from threadpoolctl import threadpool_limits
 from smpcore import load_dataset, prepare, read_table, split
 from smpcore.datasets import forbid
 from smpcore.estimators.imkpl import IMKPLClassifier
+from smpcore.estimators.imkpl.alternation import Alternation
 from smpcore.estimators.imkpl.measures import discrimination
+from smpcore.estimators.imkpl.problem import IMKPLParameters
 from smpcore.solvers.nqp import nqp_rows
 from tests.bench.solvers import run, show
 from tests.smpcore.estimators.test_imkpl_choice import balance
@@ -418,8 +422,54 @@ def rows() -> None:
     show("IMKPL, a whole fit of many rows", head, lines())
 
 
+def overlapping(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of five classes of three clusters each, and 8 features of noise."""
+    return datasets.make_classification(
+        n, 20, n_informative=8, n_redundant=4, n_classes=5, n_clusters_per_class=3,
+        random_state=0,
+    )  # fmt: skip
+
+
+def landmarks() -> None:
+    """Print what a start of landmarks changes, and what many rows take."""
+    ten = {"n_prototypes": 10, "kappa": 2.0}
+
+    def losses() -> Iterator[list]:
+        X, y = overlapping(10_000)
+        train, test = slice(0, 5000), slice(5000, None)
+        whole = IMKPLClassifier(**ten, landmarks=0)
+        problem = whole.problem(X[train], y[train])
+        parameters = IMKPLParameters(0.2, 0.2, 0.2, 2.0, 10, True)
+        exact = spread = 0.0
+        for count in (0, 500, 1000, 2000):
+            estimator = IMKPLClassifier(**ten, landmarks=count)
+            _, spent = processor_seconds(estimator.fit, X[train], y[train])
+            # The objective of all rows' neighbours, in the units of the fit without.
+            spread = spread or estimator.state_.spread
+            alternation = Alternation(problem, parameters, np.zeros(1, np.int64))
+            alternation.resume(replace(estimator.state_, spread=spread))
+            value = alternation.objective()
+            exact = exact or value
+            right = 100 * estimator.score(X[test], y[test])
+            yield [
+                count or "none", f"{value:.1f}", f"{100 * (value / exact - 1):+.2f}",
+                f"{right:.1f}", estimator.n_iter_, f"{spent:.1f}",
+            ]  # fmt: skip
+
+    def costs() -> Iterator[list]:
+        for n in (10_000, 100_000):
+            found = run(ROWS, f'[{n}, 20, {{"n_prototypes": 10, "kappa": 2.0}}]')
+            yield [n, f"{found[0]:.1f}", found[2], f"{found[5]:.0f}"]
+
+    head = ["landmarks", "objective", "loss %", "test right %", "iterations", "s"]
+    show("5000 rows of 20 features, 50 prototypes", head, losses())
+    head = ["rows", "s", "iterations on all rows", "peak MiB"]
+    show("Many rows, landmarks chosen", head, costs())
+
+
 TABLES = {
-    t.__name__: t for t in (accuracy, noise, choice, series, nqp, speed, memory, rows)
+    t.__name__: t
+    for t in (accuracy, noise, choice, series, nqp, speed, memory, rows, landmarks)
 }
 
 if __name__ == "__main__":

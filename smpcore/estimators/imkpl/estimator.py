@@ -18,11 +18,7 @@ from smpcore.estimators.gram import refuse_standardised
 from smpcore.estimators.imkpl.alternation import Alternation
 from smpcore.estimators.imkpl.base_kernels import base_kernels
 from smpcore.estimators.imkpl.choice import COUNTS, KERNEL_WEIGHTS, choose
-from smpcore.estimators.imkpl.kernels import (
-    CLASS_TABLES,
-    MIXED_TABLES,
-    refuse_large,
-)
+from smpcore.estimators.imkpl.landmarks import landmark_rows
 from smpcore.estimators.imkpl.measures import (
     discrimination,
     interpretability,
@@ -32,12 +28,12 @@ from smpcore.estimators.imkpl.problem import (
     IMKPLParameters,
     IMKPLProblem,
     IMKPLState,
-    medoid_prototypes,
+    first_prototypes,
     neighbour_pairs,
     screen,
 )
 from smpcore.estimators.imkpl.result import fitted_state, plain_codes, run_history
-from smpcore.estimators.imkpl.starts import best_run
+from smpcore.estimators.imkpl.starts import best_run, landmark_start
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.recorded import spread_trace
 from smpcore.estimators.starts import warn_if_fewer
@@ -91,6 +87,10 @@ class IMKPLClassifier(PrototypeClassifier):
         For "gak": channels of equal length that stand side by side in X.
     n_neighbors : int or None, default=None
         Neighbours that count in `mu`'s term; None for `code_size`.
+    landmarks : int or None, default=None
+        With "features" and many rows: so many rows, spread over the classes, that are
+        fitted first and stand for all in `mu`'s term; then all rows are fitted from
+        there. 0: none. None: 0, or 2000 where a class has more than 8192 rows.
     tol : float, default=1e-4
         Relative change of the objective that ends the fit.
     max_iter : int, default=30
@@ -166,6 +166,7 @@ class IMKPLClassifier(PrototypeClassifier):
         "kernels",
         "n_channels",
         "n_neighbors",
+        "landmarks",
         "random_state",
         "standardize",
         "class_weight",
@@ -177,6 +178,7 @@ class IMKPLClassifier(PrototypeClassifier):
         "kernel_weights": OneOf((*KERNEL_WEIGHTS, "ridge")),
         "n_prototypes": Number(1, 10_000, integer=True, optional=True),
         "n_neighbors": Number(1, 10_000, integer=True, optional=True),
+        "landmarks": Number(0, 1_000_000, integer=True, optional=True),
         "lam": Number(0.0, 1e6),
         "mu": Number(0.0, 1e6),
         "tau": Number(0.0, 1e6),
@@ -207,6 +209,7 @@ class IMKPLClassifier(PrototypeClassifier):
         warm_start: bool = False,
         row_code_size: int | None = None,
         kernel_weights: str = "ridge",
+        landmarks: int | None = None,
     ) -> None:
         self.code_size = code_size
         self.n_prototypes = n_prototypes
@@ -227,6 +230,7 @@ class IMKPLClassifier(PrototypeClassifier):
         self.warm_start = warm_start
         self.row_code_size = row_code_size
         self.kernel_weights = kernel_weights
+        self.landmarks = landmarks
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from rows with labels.
@@ -278,13 +282,12 @@ class IMKPLClassifier(PrototypeClassifier):
         kernels = base_kernels(
             self.kernels, entries["X"], order, self.n_channels, self.random_state
         )
+        landmarks = None
         if self.kernels == "features":
-            if kernels.is_thin:
-                refuse_large(int(np.bincount(y_sorted).max()), CLASS_TABLES)
-            else:
-                refuse_large(len(order), MIXED_TABLES)
+            landmarks = landmark_rows(kernels, y_sorted, self.landmarks)
         variance, active, K = screen(kernels)
-        pairs = neighbour_pairs(K, y_sorted, self.n_neighbors or self.code_size)
+        k = self.n_neighbors or self.code_size
+        pairs = neighbour_pairs(K, y_sorted, k, landmarks)
         per_class = self.n_prototypes or COUNTS[-1]
         if self.n_prototypes is not None:
             sizes = np.minimum(np.bincount(y_sorted), per_class)
@@ -299,8 +302,9 @@ class IMKPLClassifier(PrototypeClassifier):
             active=active,
             K=K,
             neighbours=kernels.pair_sums(*pairs),
-            n_same=int((pairs[2] < 0).sum()),
-            U=medoid_prototypes(K, y_sorted, per_class, self.code_size),
+            n_same=round(-0.5 * pairs[2][pairs[2] < 0.0].sum()),
+            U=first_prototypes(K, y_sorted, landmarks, (per_class, self.code_size)),
+            landmarks=landmarks,
         )
 
     def _solve(
@@ -315,6 +319,8 @@ class IMKPLClassifier(PrototypeClassifier):
         path = self.solver == "path"
         sizes = int(self.code_size), path, self.row_code_size
         parameters = IMKPLParameters(*numbers, *sizes)
+        if problem.landmarks is not None and state is None:
+            state = landmark_start(problem, parameters, options)
         alternation, run, start = best_run(problem, parameters, options, state)
         unsettled = "was reached before the objective changed by less than"
         remedy = f"tol={self.tol:g}; raise max_iter or tol."

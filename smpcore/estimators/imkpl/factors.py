@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -116,7 +116,7 @@ class FeatureFactors:
 class FactoredMix:
     """A mix of kernels of features that acts as the array of its values would.
 
-    ``A @ K`` and ``K[rows]`` are arrays; ``K[rows, rows]`` is such a mix again.
+    ``A @ K`` and ``K[rows]`` are arrays; ``K[rows, rows]`` is a mix of these rows.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class FactoredMix:
         return (L if kept.all() else L[:, kept]), weights[kept]
 
     def __len__(self) -> int:
-        return len(self.factors.L)
+        return len(self.used[0])
 
     def __rmatmul__(self, A: np.ndarray) -> np.ndarray:
         L, weights = self.used
@@ -150,7 +150,7 @@ class FactoredMix:
         product[some] = (thin_product(A[some], L) * weights) @ L.T
         return product
 
-    def __getitem__(self, rows: slice | tuple[slice, slice]) -> np.ndarray | Self:
+    def __getitem__(self, rows: Any) -> np.ndarray | Self:
         L, weights = self.used
         if isinstance(rows, tuple):
             part = FactoredMix(self.factors, self.weights, self.levels)
@@ -247,6 +247,9 @@ class FeatureLevels:
 
 #: The source where all rows are held.
 NO_SOURCE = FeatureLevels(np.empty((0, 0)), np.empty(0)).source(np.empty(0))
+
+#: The part of it that is looked up.
+NO_LEVELS = NO_SOURCE[:3]
 
 #: Rows of a mixed kernel that are held, where each is and how many, and the source of
 #: the others: what `smpcore.solvers.imkpl.update_prototypes` begins with.

@@ -11,8 +11,13 @@ from functools import cached_property
 import numpy as np
 
 from smpcore.errors import SmpcoreError
-from smpcore.estimators.imkpl.factors import FactoredMix, FeatureFactors, FeatureLevels
-from smpcore.solvers.imkpl import feature_products, mix_features, mix_rows
+from smpcore.estimators.imkpl.factors import (
+    NO_LEVELS,
+    FactoredMix,
+    FeatureFactors,
+    FeatureLevels,
+)
+from smpcore.solvers.imkpl import feature_products, mix_features
 
 #: Memory that kernels may take, in bytes.
 MOST_BYTES = 2**30
@@ -65,12 +70,17 @@ class FeatureKernels:
             return None
         return FeatureFactors.of(self.Z, self.widths)
 
-    @cached_property
+    @property
     def is_thin(self) -> bool:
         """Whether a mix is a product of factors: no table of all pairs of rows."""
-        n = self.Z.shape[1]
-        few = self.levels.most_columns <= THIN * n
-        return n >= FACTORED_ROWS and few and self.low_rank is not None
+        f, n = self.Z.shape
+        large = n >= FACTORED_ROWS and f * n * n >= FACTORED_NUMBERS
+        return large and self.levels.most_columns <= THIN * n
+
+    def of_rows(self, rows: np.ndarray) -> FeatureKernels:
+        """The same kernels of some of the rows."""
+        Z = np.ascontiguousarray(self.Z[:, rows])
+        return FeatureKernels(Z, self.widths, self.constant)
 
     @cached_property
     def levels(self) -> FeatureLevels:
@@ -114,11 +124,11 @@ class FeatureKernels:
     ) -> np.ndarray:
         n = self.Z.shape[1]
         K, room = np.empty((n, n)), np.empty((3, n))
+        source: tuple[np.ndarray, ...] = (*NO_LEVELS, self.Z, weights, self.widths)
         if not len(sums) and self.low_rank is not None and self.levels.is_most:
-            mix_rows(K, *self.levels.source(weights), _flag(stop))
-            return K
-        bits = room[2].view(np.int64)
-        mix_features(self.Z, weights, self.widths, K, sums, room, bits, _flag(stop))
+            source = self.levels.source(weights)
+        work = room, room[2].view(np.int64), np.empty(source[1].shape[1] ** 2)
+        mix_features(*source, K, sums, *work, _flag(stop))
         return K
 
     def products(
@@ -218,6 +228,31 @@ class ListedKernels:
 Kernels = FeatureKernels | ListedKernels
 
 
+def refuse_thick(n_samples: int, n_columns: int) -> None:
+    """Refuse factors of kernels that memory would not hold, and a copy of them.
+
+    Parameters
+    ----------
+    n_samples, n_columns : int
+
+    Raises
+    ------
+    SmpcoreError
+    """
+    needed = 16 * n_samples * n_columns
+    if needed > MOST_BYTES:
+        raise SmpcoreError(
+            f"kernels of {n_samples} rows, with {n_columns} columns of factors, would "
+            f"take {needed / 2**30:.3g} GiB and should take at most "
+            f"{MOST_BYTES / 2**30:g}; use fewer rows or features."
+        )
+
+
+def fits_memory(n_samples: int, n_tables: int) -> bool:
+    """Whether memory holds so many tables of kernel values of so many rows."""
+    return 8 * n_samples**2 * n_tables <= MOST_BYTES
+
+
 def refuse_large(n_samples: int, n_tables: int) -> None:
     """Refuse tables of kernel values that memory would not hold.
 
@@ -230,8 +265,8 @@ def refuse_large(n_samples: int, n_tables: int) -> None:
     ------
     SmpcoreError
     """
-    needed = 8 * n_samples**2 * n_tables
-    if needed > MOST_BYTES:
+    if not fits_memory(n_samples, n_tables):
+        needed = 8 * n_samples**2 * n_tables
         raise SmpcoreError(
             f"{n_tables} tables of {n_samples} x {n_samples} kernel values would "
             f"take {needed / 2**30:.3g} GiB and should take at most "

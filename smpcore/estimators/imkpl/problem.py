@@ -44,6 +44,8 @@ class IMKPLProblem(ClassificationProblem):
         Pairs of same-class neighbours.
     U : ndarray of shape (n_prototypes, n_samples)
         First prototypes.
+    landmarks : ndarray of int, shape (n_landmarks,), or None
+        Rows that the first prototypes, the neighbours and the start are of.
     """
 
     order: np.ndarray
@@ -55,6 +57,7 @@ class IMKPLProblem(ClassificationProblem):
     neighbours: np.ndarray
     n_same: int
     U: np.ndarray
+    landmarks: np.ndarray | None = None
 
     @cached_property
     def blocks(self) -> list[slice]:
@@ -68,8 +71,26 @@ class IMKPLProblem(ClassificationProblem):
 
     def with_prototypes(self, per_class: int, size: int) -> Self:
         """The same rows with other first prototypes; see `medoid_prototypes`."""
-        U = medoid_prototypes(self.K, self.y_sorted, per_class, size)
+        sizes = per_class, size
+        U = first_prototypes(self.K, self.y_sorted, self.landmarks, sizes)
         return replace(self, U=U)
+
+    def of_landmarks(self) -> Self:
+        """The problem of the landmarks alone."""
+        rows = self.landmarks
+        share = len(rows) / len(self.y_sorted)
+        kernels = self.kernels.of_rows(rows)
+        return replace(
+            self,
+            order=self.order[rows],
+            y_sorted=self.y_sorted[rows],
+            kernels=kernels,
+            K=kernels.mix(self.even_weights),
+            neighbours=share * self.neighbours,
+            n_same=round(share * self.n_same),
+            U=np.ascontiguousarray(self.U[:, rows]),
+            landmarks=None,
+        )
 
     def votes(self, U: np.ndarray) -> np.ndarray:
         """Weight of each class in each prototype, shape (n_prototypes, n_classes)."""
@@ -197,7 +218,10 @@ def screen(
 
 
 def neighbour_pairs(
-    K: np.ndarray | FactoredMix, y_sorted: np.ndarray, k: int
+    K: np.ndarray | FactoredMix,
+    y_sorted: np.ndarray,
+    k: int,
+    landmarks: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Pairs of each row with its k nearest of its own class and of the others.
 
@@ -207,6 +231,8 @@ def neighbour_pairs(
     y_sorted : ndarray of int, shape (n_samples,), ascending
     k : int
         A smaller class gives as many as it has.
+    landmarks : ndarray of int, optional
+        Pairs are of these rows with all, and weigh more: as much as those of all rows.
 
     Returns
     -------
@@ -217,11 +243,14 @@ def neighbour_pairs(
     first, second, weights = [], [], []
     n = len(y_sorted)
     at_once = n if n < FACTORED_ROWS else max(1, WORK_BYTES // (8 * n))
+    paired = np.arange(n) if landmarks is None else landmarks
     for rows in class_blocks(y_sorted):
         own = np.arange(rows.start, rows.stop)
         rest = np.setdiff1d(np.arange(n), own)
-        for start in range(rows.start, rows.stop, at_once):
-            here = np.arange(start, min(start + at_once, rows.stop))
+        of_class = paired[(paired >= rows.start) & (paired < rows.stop)]
+        more = len(own) / len(of_class)
+        for start in range(0, len(of_class), at_once):
+            here = of_class[start : start + at_once]
             values = K[here]
             values[np.arange(len(here)), here] = -np.inf
             for others, weight in ((own, -2.0), (rest, 1.0)):
@@ -229,7 +258,7 @@ def neighbour_pairs(
                 nearest = _largest(values[:, others], count)
                 first.append(np.repeat(here, count))
                 second.append(others[nearest].ravel())
-                weights.append(np.full(len(here) * count, weight))
+                weights.append(np.full(len(here) * count, more * weight))
     return np.concatenate(first), np.concatenate(second), np.concatenate(weights)
 
 
@@ -238,6 +267,34 @@ def _largest(values: np.ndarray, count: int) -> np.ndarray:
     if values.shape[1] < FACTORED_ROWS:
         return np.argsort(-values, axis=1, kind="stable")[:, :count]
     return np.argpartition(values, -count, axis=1)[:, values.shape[1] - count :]
+
+
+def first_prototypes(
+    K: np.ndarray | FactoredMix,
+    y_sorted: np.ndarray,
+    landmarks: np.ndarray | None,
+    sizes: tuple[int, int],
+) -> np.ndarray:
+    """Prototypes to start from, of all rows or of landmarks: see `medoid_prototypes`.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_samples, n_samples), or FactoredMix
+    y_sorted : ndarray of int, shape (n_samples,), ascending
+    landmarks : ndarray of int, shape (n_landmarks,), or None
+    sizes : (int, int)
+        Prototypes of a class, and rows in each.
+
+    Returns
+    -------
+    ndarray of shape (n_prototypes, n_samples)
+    """
+    if landmarks is None:
+        return medoid_prototypes(K, y_sorted, *sizes)
+    part = medoid_prototypes(K[landmarks, landmarks], y_sorted[landmarks], *sizes)
+    U = np.zeros((len(part), len(y_sorted)))
+    U[:, landmarks] = part
+    return U
 
 
 def medoid_prototypes(

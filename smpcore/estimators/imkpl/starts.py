@@ -60,3 +60,28 @@ def best_run(
     if final[1] < final[0]:
         return along, other, ("path from even weights", words)
     return cold, run, ("central cases of each class", words)
+
+
+def landmark_start(
+    problem: IMKPLProblem, parameters: IMKPLParameters, options: SolverOptions
+) -> IMKPLState:
+    """Where a fit of the landmarks alone ends, as a start for all rows.
+
+    Parameters
+    ----------
+    problem : IMKPLProblem
+        With landmarks.
+    parameters : IMKPLParameters
+    options : SolverOptions
+
+    Returns
+    -------
+    IMKPLState
+    """
+    rows, part = problem.landmarks, problem.of_landmarks()
+    found = best_run(part, parameters, replace(options, record=0), None)[0]
+    U = np.zeros(problem.U.shape)
+    U[:, rows] = found.U
+    # Errors of the kernels, whose spread is the unit of kappa, are sums over rows.
+    spread = found.spread * len(problem.y_sorted) / len(rows)
+    return replace(found.state, U=U, codes=U, spread=spread)

@@ -275,6 +275,11 @@ def dual_of(problem: SVMProblem, C: float) -> Dual:
     -------
     Dual
     """
+    if problem.landmarks is not None:
+        raise SmpcoreError(
+            f"The algorithm as printed compares all {len(problem.X)} rows and takes no "
+            "landmarks; use fewer rows, or kernel='linear'."
+        )
     K = problem.X @ problem.X.T if problem.gram is None else problem.gram
     return Dual(
         K=np.asarray(K, dtype=np.float64),

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from smpcore.estimators.imkpl import IMKPLClassifier, kernels
+from smpcore import SmpcoreError
+from smpcore.errors import Caution
+from smpcore.estimators.imkpl import IMKPLClassifier, kernels, landmarks
 from smpcore.estimators.imkpl.alternation import Alternation
 from smpcore.estimators.imkpl.factors import FactoredMix, thin_product
 from smpcore.estimators.imkpl.kernels import FeatureKernels
-from smpcore.estimators.imkpl.problem import IMKPLParameters
+from smpcore.estimators.imkpl.landmarks import spread_rows
+from smpcore.estimators.imkpl.problem import IMKPLParameters, neighbour_pairs
 
 
 def clouds(n, n_features=6, seed=0):
@@ -101,3 +104,60 @@ def test_no_step_raises_the_objective_of_many_rows():
     np.testing.assert_allclose(lengths, 1.0, atol=1e-8)
     exact = problem.kernels.mixed(alternation.beta)
     np.testing.assert_allclose(alternation.KU, alternation.U @ exact, atol=1e-8)
+
+
+def test_landmarks_are_spread_over_the_classes():
+    y_sorted = np.repeat([0, 1, 2], [900, 60, 1200])
+    rows = spread_rows(y_sorted, 216)
+    assert (np.diff(rows) > 0).all()
+    np.testing.assert_array_equal(np.bincount(y_sorted[rows]), [90, 50, 120])
+    np.testing.assert_array_equal(spread_rows(y_sorted, 10**6), np.arange(2160))
+    assert rows[0] == 0 and rows[-1] == 2159
+
+
+def test_neighbours_of_landmarks_stand_for_all():
+    X, y = clouds(1500)
+    order = np.argsort(y, kind="stable")
+    found, y = FeatureKernels.of(X[order]), y[order]
+    K, rows = found.mix(np.full(6, 1 / 6)), spread_rows(y, 600)
+    whole = found.pair_sums(*neighbour_pairs(K, y, 5))
+    first, second, weights = neighbour_pairs(K, y, 5, rows)
+    assert np.isin(first, rows).all() and not np.isin(second, rows).all()
+    part = found.pair_sums(first, second, weights)
+    np.testing.assert_allclose(part, whole, rtol=0.05)
+    assert -weights[weights < 0].sum() == pytest.approx(2 * 5 * 1500)
+
+
+def test_a_fit_that_starts_from_landmarks_is_as_good():
+    X, y = clouds(2400)
+    params = {"n_prototypes": 3, "kappa": 2.0}
+    whole = IMKPLClassifier(**params).fit(X, y)
+    problem = IMKPLClassifier(**params, landmarks=600).problem(X, y)
+    assert problem.landmarks.shape == (600,) and problem.U.shape == (9, 2400)
+    assert not np.delete(problem.U, problem.landmarks, axis=1).any()
+    fitted = IMKPLClassifier(**params, landmarks=600)
+    fitted.solve(problem)
+    assert fitted.objective_ < 1.01 * whole.objective_
+    assert fitted.score(X, y) > whole.score(X, y) - 0.01
+    again = IMKPLClassifier(**params, landmarks=600).solve(problem, fitted.state_)
+    assert again.objective_ <= fitted.objective_ * (1 + 1e-9)
+
+
+def test_many_rows_get_landmarks_and_a_caution(monkeypatch):
+    X, y = clouds(1500)
+    assert IMKPLClassifier(landmarks=50).problem(X[:300], y[:300]).landmarks is None
+    # Tables of 300 rows of a class.
+    monkeypatch.setattr(kernels, "MOST_BYTES", 16 * 300**2)
+    monkeypatch.setattr(landmarks, "refuse_thick", lambda *_: None)
+    monkeypatch.setattr(landmarks, "USUAL", 400)
+    with pytest.raises(SmpcoreError, match="2 tables of 500 x 500"):
+        IMKPLClassifier(landmarks=0).problem(X, y)
+    with pytest.raises(SmpcoreError, match="2 tables of 400 x 400"):
+        IMKPLClassifier(landmarks=1200).problem(X, y)
+    with pytest.warns(Caution, match="Of 1500 rows, about 400 landmarks are fitted"):
+        problem = IMKPLClassifier().problem(X, y)
+    assert len(problem.landmarks) in range(399, 402)
+    monkeypatch.undo()
+    monkeypatch.setattr(kernels, "MOST_BYTES", 10**6)
+    with pytest.raises(SmpcoreError, match=r"kernels of 1500 rows, with .* features"):
+        IMKPLClassifier().problem(X, y)

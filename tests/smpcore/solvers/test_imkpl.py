@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from smpcore.estimators.imkpl.factors import (
+    NO_LEVELS,
     FactoredMix,
     FeatureFactors,
     FeatureLevels,
@@ -12,7 +13,6 @@ from smpcore.estimators.imkpl.factors import (
 from smpcore.solvers.imkpl import (
     feature_products,
     mix_features,
-    mix_rows,
     rows_tried,
     update_prototypes,
 )
@@ -32,22 +32,28 @@ def features():
     )
 
 
-def room(n):
+def room(n, levels=1):
     numbers = np.empty((3, n))
-    return numbers, numbers[2].view(np.int64)
+    return numbers, numbers[2].view(np.int64), np.empty(levels**2)
+
+
+def mix_rows(K, *source):
+    """The mixed kernel of features with few values and of others."""
+    work = room(len(K), source[1].shape[1])
+    mix_features(*source[:-1], K, np.empty(0), *work, source[-1])
 
 
 def test_a_mix_is_the_sum_of_the_kernels(features):
     Z, widths, kernels = features
     weights = np.array([0.1, 0.0, 0.4, 0.2, 0.0, 0.3])
     K, sums = np.empty((37, 37)), np.empty(6)
-    mix_features(Z, weights, widths, K, sums, *room(37), RUN)
+    mix_features(*NO_LEVELS, Z, weights, widths, K, sums, *room(37), RUN)
     np.testing.assert_allclose(K, np.tensordot(weights, kernels, 1), rtol=1e-14)
     np.testing.assert_array_equal(K, K.T)
     expected = np.where(weights > 0, kernels.sum(axis=(1, 2)), 0.0)
     np.testing.assert_allclose(sums, expected, rtol=1e-14)
     alone = np.empty_like(K)
-    mix_features(Z, weights, widths, alone, np.empty(0), *room(37), RUN)
+    mix_features(*NO_LEVELS, Z, weights, widths, alone, np.empty(0), *room(37), RUN)
     np.testing.assert_array_equal(alone, K)
 
 
@@ -56,7 +62,7 @@ def test_products_are_those_with_the_kernels(features):
     rng = np.random.default_rng(1)
     rows, W = np.array([3, 4, 20]), rng.normal(size=(3, 37))
     use, products = np.array([1, 1, 0, 1, 1, 1], dtype=bool), np.empty(6)
-    feature_products(Z, use, widths, rows, W, products, *room(37), RUN)
+    feature_products(Z, use, widths, rows, W, products, *room(37)[:2], RUN)
     expected = np.einsum("lij,ij->l", kernels[:, rows], W)
     np.testing.assert_allclose(products, np.where(use, expected, 0.0), rtol=1e-12)
 
@@ -64,11 +70,11 @@ def test_products_are_those_with_the_kernels(features):
 def test_both_stop_when_asked(features):
     Z, widths, _ = features
     K, products = np.full((37, 37), -1.0), np.full(6, -1.0)
-    mix_features(Z, np.ones(6), widths, K, np.empty(0), *room(37), STOP)
+    mix_features(*NO_LEVELS, Z, np.ones(6), widths, K, np.empty(0), *room(37), STOP)
     assert (K == -1.0).all()
     rows, use = np.arange(2), np.ones(6, dtype=bool)
     W = np.ones((2, 37))
-    feature_products(Z, use, widths, rows, W, products, *room(37), STOP)
+    feature_products(Z, use, widths, rows, W, products, *room(37)[:2], STOP)
     np.testing.assert_array_equal(products, [0, -1, -1, -1, -1, -1])
 
 
@@ -85,7 +91,8 @@ def test_rows_are_looked_up_where_features_have_few_values():
         mix_rows(K, *levels.source(some), RUN)
         np.testing.assert_allclose(K, np.tensordot(some, kernels, 1), rtol=1e-14)
         np.testing.assert_array_equal(K, K.T)
-    mix_rows(np.full((1, 40), np.nan), *levels.source(weights), STOP)
+    mix_rows(before := np.full((40, 40), -1.0), *levels.source(weights), STOP)
+    assert (before == -1.0).all()
     assert levels.most_columns <= 5 * 7 + 2 * 24 and levels.is_most
 
 
