@@ -41,7 +41,7 @@ REQUIRED |= {
     "openpyxl",
 }
 #: Only who has a cluster installs it.
-REQUIRED |= {"distributed"}
+REQUIRED |= {"dask", "distributed"}
 ALLOWED = {
     "smpcore/solvers": {"numba", "numpy", "math"},
     "smpcore/figures": {"plotly", "numpy", "pandas"},

@@ -14,6 +14,8 @@ from smpcore.errors import SmpcoreError, checked
 from smpcore.estimators import scaling
 from smpcore.estimators.base import Fitted, PrototypeEstimator
 from smpcore.estimators.checks import sample_weights, weigh_classes
+from smpcore.estimators.dask_problem import dask_entries
+from smpcore.estimators.dask_rows import is_dask
 from smpcore.estimators.features import feature_entries
 from smpcore.estimators.problem import Problem
 from smpcore.estimators.recorded import with_tie
@@ -115,6 +117,8 @@ class PrototypeClassifier(ClassifierMixin, PrototypeEstimator):
         With `by_blocks`, rows that are too large for a copy are scaled as they are
         read.
         """
+        if is_dask(X):
+            return dask_entries(self, X, y, sample_weight, bias)
         X, entries = self._labelled_rows(X, y, sample_weight)
         weights, y_encoded = entries["weights"], entries["y_encoded"]
         if issparse(X):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from smpcore.estimators.problem import Problem
+from smpcore.estimators.dask_rows import is_dask, over_rows
 from smpcore.estimators.row_blocks import row_blocks, weighted_product
 
 
@@ -27,18 +28,12 @@ def largest_eigenvalue(X: Any, weights: np.ndarray) -> float:
     n_columns = X.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
         if n_columns <= 500:
-            gram = sum(
-                weighted_product(block, weights[part], block)
-                for part, block in row_blocks(X)
-            )
+            gram = over_rows(_gram, X, weights)
             finite = np.isfinite(gram).all()
             return float(np.linalg.eigvalsh(gram)[-1]) if finite else np.inf
         vector = np.ones(n_columns)
         for _ in range(20):
-            vector = sum(
-                (weights[part] * (block @ vector)) @ block
-                for part, block in row_blocks(X)
-            )
+            vector = over_rows(_gram_times, X, weights, vector=vector)
             value = float(np.linalg.norm(vector))
             if value == 0.0 or not np.isfinite(value):
                 return np.inf if value else 0.0
@@ -46,19 +41,51 @@ def largest_eigenvalue(X: Any, weights: np.ndarray) -> float:
     return 1.05 * value
 
 
-def count_wins(problem: Problem, W: np.ndarray) -> np.ndarray:
+def _gram(X: Any, weights: np.ndarray) -> np.ndarray:
+    """X' diag(weights) X."""
+    return sum(
+        weighted_product(block, weights[part], block) for part, block in row_blocks(X)
+    )
+
+
+def _gram_times(X: Any, weights: np.ndarray, *, vector: np.ndarray) -> np.ndarray:
+    """X' diag(weights) X times a vector."""
+    return sum(
+        (weights[part] * (block @ vector)) @ block for part, block in row_blocks(X)
+    )
+
+
+def class_totals(entries: Mapping[str, Any]) -> np.ndarray:
+    """Weight of the rows of each class.
+
+    Parameters
+    ----------
+    entries : mapping
+        Of a problem: `y_encoded`, `weights` and `classes`.
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+    """
+    tied = entries["y_encoded"], entries["weights"]
+    return over_rows(np.bincount, *tied, minlength=len(entries["classes"]))
+
+
+def count_wins(X: Any, W: np.ndarray) -> np.ndarray:
     """Count the rows that each prototype decides.
 
     Parameters
     ----------
-    problem : Problem
+    X : ndarray, csr_array, ScaledRows or dask.array.Array, (n_samples, n_columns)
     W : ndarray of shape (n_prototypes, n_columns)
 
     Returns
     -------
     ndarray of int, shape (n_prototypes,)
     """
+    if not isinstance(X, np.ndarray) and is_dask(X):
+        return over_rows(count_wins, X, W=W)
     wins = np.zeros(len(W), dtype=np.int64)
-    for _, block in row_blocks(problem.X):
+    for _, block in row_blocks(X):
         wins += np.bincount((block @ W.T).argmax(axis=1), minlength=len(W))
     return wins

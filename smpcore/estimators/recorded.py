@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from smpcore.estimators.dask_rows import futures, is_dask, map_chunks
 from smpcore.estimators.problem import MOST_STEPS, Problem, SolverOptions
 from smpcore.estimators.row_blocks import row_blocks
-from smpcore.model import History, Trace, training_tie
+from smpcore.model import History, PrototypeModel, Trace, training_tie
 from smpcore.solvers.smp import recorded_every
 
 if TYPE_CHECKING:
@@ -139,10 +140,17 @@ def with_tie(problem: Problem, fitted: Fitted) -> Fitted:
     elif scores is None:
         weights = np.zeros((model.n_prototypes, problem.X.shape[1]))
         weights[:, : problem.n_features] = model.weights
-        scores = np.concatenate(
-            [
-                model.pool(block @ weights.T + model.bias)
-                for _, block in row_blocks(problem.X)
-            ]
-        )
-    return replace(fitted, model=replace(model, tie=training_tie(scores)))
+        one = {"weights": weights, "model": model}
+        if is_dask(problem.X):
+            scores = map_chunks(_largest_score, futures(problem.X), **one)
+        else:
+            scores = _largest_score(problem.X, **one)
+    return replace(fitted, model=replace(model, tie=training_tie(np.asarray(scores))))
+
+
+def _largest_score(X: Any, *, weights: np.ndarray, model: PrototypeModel) -> float:
+    """The largest absolute score of rows that are read in blocks."""
+    return max(
+        np.abs(model.pool(block @ weights.T + model.bias)).max()
+        for _, block in row_blocks(X)
+    )

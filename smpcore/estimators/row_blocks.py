@@ -3,7 +3,7 @@
 A row table is an array, a sparse matrix, or `ScaledRows` around anything else that
 gives rows by slice: a memory-mapped array, or a file that is read piece by piece. Only
 `RowBlocks` touches the rows while a problem is solved, by two products with each block;
-the sums that it returns could as well be added up by the workers of a cluster.
+`dask_rows.DaskBlocks` does the same on the workers of a cluster.
 """
 
 from __future__ import annotations
@@ -140,6 +140,11 @@ class RowBlocks:
     weights: np.ndarray
     prototype_labels: np.ndarray
     offsets: np.ndarray
+
+    @property
+    def for_kernel(self) -> tuple[np.ndarray, ...]:
+        """Classes, assignment and weights of the rows that a solver adds up itself."""
+        return self.y_encoded, self.assignment, self.weights
 
     @cached_property
     def miss(self) -> np.ndarray:

@@ -8,13 +8,20 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import check_random_state
+from sklearn.utils.random import sample_without_replacement
 
-from smpcore.errors import caution
+from smpcore.errors import SmpcoreError, caution
+from smpcore.estimators.dask_problem import dask_sample
+from smpcore.estimators.dask_rows import is_dask, row_values
 from smpcore.estimators.sparse_rows import count_distinct_sparse, sparse_seeding
 from smpcore.threads import one_core
 
 #: Rows of a class that k-means looks at; the others join the nearest centre.
 MOST_ROWS = 10_000
+
+#: Rows of a class of which all numbers are permuted to draw some; of more they are
+#: drawn one at a time.
+MOST_PERMUTED = 10**8
 
 
 def each_row(
@@ -35,6 +42,11 @@ def each_row(
     prototype_labels : ndarray of int, shape (n_prototypes,)
         Class of each prototype, ascending.
     """
+    if is_dask(y_encoded):
+        raise SmpcoreError(
+            "start='each' gives every row a prototype, and the rows of a Dask array "
+            "are too many for that; use start='kmeans'."
+        )
     counted = np.flatnonzero(weights > 0)
     counted = counted[np.argsort(y_encoded[counted], kind="stable")]
     prototype_labels = y_encoded[counted]
@@ -75,24 +87,54 @@ def cluster_rows(
         Class of each prototype, ascending.
     """
     random = check_random_state(seed)
-    assignment = np.zeros(len(y_encoded), dtype=np.int64)
-    prototype_labels: list[int] = []
-    wanted = np.broadcast_to(n_clusters, y_encoded.max() + 1).tolist()
-    for code in range(len(wanted)) if only is None else [only]:
+    wanted = np.broadcast_to(n_clusters, int(y_encoded.max()) + 1).tolist()
+    codes = range(len(wanted)) if only is None else [only]
+    centers = []
+    for code in codes:
+        rows, masses = _sample(X, y_encoded, weights, code, random)
+        centers.append(_centers(rows, masses, wanted[code], random))
+    of_code = dict(zip(codes, centers, strict=True))
+    assignment = row_values(_nearest_centers, X, y_encoded, centers=of_code)
+    return assignment, np.repeat(codes, [len(of_class) for of_class in centers])
+
+
+def _sample(
+    X: Any, y_encoded: Any, weights: Any, code: int, random: np.random.RandomState
+) -> tuple[Any, np.ndarray]:
+    """Rows of a class that count, and their weights: at most `MOST_ROWS`."""
+
+    def draw(n_rows: int) -> np.ndarray:
+        if n_rows <= MOST_ROWS:
+            return np.arange(n_rows)
+        if n_rows > MOST_PERMUTED:
+            return np.sort(
+                sample_without_replacement(n_rows, MOST_ROWS, random_state=random)
+            )
+        return np.sort(random.choice(n_rows, MOST_ROWS, replace=False))
+
+    if is_dask(X):
+        return dask_sample(X, y_encoded, weights, code, draw)
+    counted = np.flatnonzero((y_encoded == code) & (weights > 0))
+    counted = counted[draw(len(counted))]
+    return X[counted], weights[counted]
+
+
+def _nearest_centers(
+    X: Any, y_encoded: np.ndarray, *, centers: dict[int, np.ndarray]
+) -> np.ndarray:
+    """The nearest centre of each row's class, all centres numbered in their order."""
+    assignment, before = np.zeros(len(y_encoded), dtype=np.int64), 0
+    for code, of_class in centers.items():
         rows = np.flatnonzero(y_encoded == code)
-        counted = rows[weights[rows] > 0]
-        if len(counted) > MOST_ROWS:
-            counted = np.sort(random.choice(counted, MOST_ROWS, replace=False))
-        centers = _centers(X[counted], weights[counted], wanted[code], random)
         for part in np.array_split(rows, len(rows) // MOST_ROWS + 1):
             # From the middle of the centres: squares of large offsets would cancel.
-            middle = 0.0 if issparse(X) else centers.mean(axis=0)
-            near = centers - middle
+            middle = 0.0 if issparse(X) else of_class.mean(axis=0)
+            near = of_class - middle
             rows_near = X[part] if issparse(X) else X[part] - middle
             nearest = (near**2).sum(axis=1) - 2.0 * rows_near @ near.T
-            assignment[part] = len(prototype_labels) + nearest.argmin(axis=1)
-        prototype_labels += [code] * len(centers)
-    return assignment, np.array(prototype_labels, dtype=np.int64)
+            assignment[part] = before + nearest.argmin(axis=1)
+        before += len(of_class)
+    return assignment
 
 
 def _centers(

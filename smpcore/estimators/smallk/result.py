@@ -47,7 +47,7 @@ def fitted_state(problem: SMaLLProblem, W: np.ndarray, history: History) -> Fitt
         state=None,
         assignment=tied_rows(problem),
         n_asked=len(W),
-        wins=count_wins(problem, W[:, : problem.X.shape[1]]),
+        wins=count_wins(problem.X, W[:, : problem.X.shape[1]]),
     )
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from smpcore.estimators.dask_rows import row_values
 from smpcore.estimators.fusion import MERGED, equal_groups
 from smpcore.estimators.row_blocks import row_blocks
 from smpcore.estimators.smp.problem import SMPProblem
@@ -23,11 +26,23 @@ def better_assignment(problem: SMPProblem, W: np.ndarray) -> np.ndarray:
         A row stays where it is unless another prototype is better by more than
         rounding.
     """
-    assignment = problem.assignment.copy()
-    for part, block in row_blocks(problem.X):
+    columns = problem.X, problem.y_encoded, problem.assignment
+    return row_values(_better, *columns, labels=problem.prototype_labels, W=W)
+
+
+def _better(
+    X: Any,
+    y_encoded: np.ndarray,
+    assignment: np.ndarray,
+    *,
+    labels: np.ndarray,
+    W: np.ndarray,
+) -> np.ndarray:
+    assignment = assignment.copy()
+    for part, block in row_blocks(X):
         rows, scores = np.arange(block.shape[0]), block @ W.T
         now = scores[rows, assignment[part]]
-        scores[problem.prototype_labels != problem.y_encoded[part][:, None]] = -np.inf
+        scores[labels != y_encoded[part][:, None]] = -np.inf
         best = scores.argmax(axis=1)
         moved = scores[rows, best] > now + 1e-9 * (1.0 + np.abs(now))
         assignment[part] = np.where(moved, best, assignment[part])

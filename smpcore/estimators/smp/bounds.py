@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from smpcore.errors import SmpcoreError
+from smpcore.estimators.dask_rows import is_dask
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.row_blocks import ROWS_AT_ONCE, row_blocks
 from smpcore.estimators.smp.problem import SMPParameters, SMPProblem, solve_problem
@@ -147,6 +149,11 @@ def slider_ranges(
     dict
         Name -> (low, high).
     """
+    if is_dask(problem.X):
+        raise SmpcoreError(
+            "The ranges of lam and mu are those of rows in memory; ask for them with a "
+            "sample of the rows of the Dask array."
+        )
     highest = {
         "lam": lam_max(problem, parameters.mu, parameters.eta),
         "mu": mu_max(problem, parameters.lam, parameters.eta)

@@ -13,7 +13,7 @@ from smpcore.errors import SmpcoreError
 from smpcore.estimators.base import TOO_LARGE, Fitted
 from smpcore.estimators.checks import FLAG, Number, OneOf, class_values
 from smpcore.estimators.classifier import PrototypeClassifier
-from smpcore.estimators.linear import count_wins, largest_eigenvalue
+from smpcore.estimators.linear import class_totals, count_wins, largest_eigenvalue
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.recorded import recorded_places, spread_trace
 from smpcore.estimators.smp.assignment import (
@@ -275,7 +275,7 @@ class SMPClassifier(PrototypeClassifier):
     def _of_classes(self, entries: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         """Prototypes that each class is to have, and its factor on lambda."""
         classes = entries["classes"]
-        shares = np.bincount(entries["y_encoded"], entries["weights"]) * len(classes)
+        shares = class_totals(entries) * len(classes)
         sizes = class_values(
             "class_prototypes",
             self.class_prototypes,
@@ -354,7 +354,7 @@ def _fitted(
         assignment=assignment,
         n_asked=problem.n_prototypes,
         merged=merged,
-        wins=count_wins(problem, W),
+        wins=count_wins(problem.X, W),
     )
 
 

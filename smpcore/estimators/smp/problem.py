@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from smpcore.errors import SmpcoreError
+from smpcore.estimators.dask_rows import DaskBlocks, blocks_of_rows
 from smpcore.estimators.problem import ClassificationProblem, SolverOptions
-from smpcore.estimators.row_blocks import NO_LOSSES, RowBlocks, solve_by_blocks
+from smpcore.estimators.row_blocks import NO_LOSSES, solve_by_blocks
 from smpcore.solvers.losses import FEW, LOSSES, SMOOTH
-from smpcore.solvers.smp import ITERATION_LIMIT, solve_smp
+from smpcore.solvers.smp import ITERATION_LIMIT, dual_net, solve_smp
 from smpcore.solvers.smp_primal_dual import solve_smp_primal_dual
 
 SOLVERS = ("spg", "primal-dual")
@@ -217,12 +218,15 @@ def solve_problem(
     block = max(16, min(most, 262144 // W.size))
     powers = np.empty(len(W) * block)
     in_memory = isinstance(problem.X, np.ndarray)
+    tied = problem.y_encoded, problem.assignment, problem.weights
+    if not in_memory:
+        rows = blocks_of_rows(problem.X, *tied, labels, offsets)
+        tied = rows.for_kernel
     limits, history = options.for_kernel(W)
     common = (
-        problem.X if in_memory else np.empty((0, shape[1])), problem.y_encoded,
-        problem.assignment, problem.weights, labels, starts, problem.pair_factors,
-        offsets, lam, l1, l2, problem.lipschitz, kind, W, Y, powers,
-        powers.view(np.int64), *limits,
+        problem.X if in_memory else np.empty((0, shape[1])), *tied, labels, starts,
+        problem.pair_factors, offsets, lam, l1, l2, problem.lipschitz, kind, W, Y,
+        powers, powers.view(np.int64), *limits,
     )  # fmt: skip
     if parameters.solver == "primal-dual":
         if not in_memory:
@@ -235,12 +239,15 @@ def solve_problem(
         miss = np.empty(len(problem.weights))
         *found, _ = solve_smp(*common, NO_LOSSES, at, miss, spaces, history)
         return Solution(*found)
-    tied = problem.y_encoded, problem.assignment, problem.weights, labels
-    rows = RowBlocks(problem.X, *tied, offsets)
-    more = rows.miss, spaces, history
-    *found, _ = solve_by_blocks(
-        rows, kind, spaces[0], at, lambda *now: solve_smp(*common, *now, *more)
-    )
+    more, work = (rows.miss, spaces, history), spaces[0]
+
+    def step(losses: tuple[float, ...], at: tuple[Any, ...]) -> tuple[Any, ...]:
+        if isinstance(rows, DaskBlocks):
+            dual = dual_net(work[2], Y, starts, l1, l2, np.empty(shape))
+            rows.certify(losses, kind, work[0], at, dual)
+        return solve_smp(*common, losses, at, *more)
+
+    *found, _ = solve_by_blocks(rows, kind, work, at, step)
     return Solution(*found)
 
 
