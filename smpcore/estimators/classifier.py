@@ -117,7 +117,7 @@ class PrototypeClassifier(ClassifierMixin, PrototypeEstimator):
         With `by_blocks`, rows that are too large for a copy are scaled as they are
         read.
         """
-        if is_dask(X):
+        if by_blocks and is_dask(X):
             return dask_entries(self, X, y, sample_weight, bias)
         X, entries = self._labelled_rows(X, y, sample_weight)
         weights, y_encoded = entries["weights"], entries["y_encoded"]

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from smpcore.estimators.dask_rows import row_values
 from smpcore.estimators.problem import ClassificationProblem, SolverOptions
 from smpcore.estimators.recorded import recorded_places
 
@@ -218,15 +219,26 @@ def tied_rows(problem: SMaLLProblem) -> np.ndarray:
     -------
     ndarray of int, shape (n_samples,)
     """
+    columns = problem.y_encoded, *(task.assignment for task in problem.tasks)
     labels, order = problem.voters
     place = np.empty(len(labels), dtype=np.int64)
     place[order] = np.arange(len(order))
-    assignment = np.empty(len(problem.y_encoded), dtype=np.int64)
+    own = [task.labels for task in problem.tasks]
+    return row_values(_places, *columns, labels=own, place=place)
+
+
+def _places(
+    y_encoded: np.ndarray,
+    *assignments: np.ndarray,
+    labels: list[np.ndarray],
+    place: np.ndarray,
+) -> np.ndarray:
+    assignment = np.empty(len(y_encoded), dtype=np.int64)
     before = 0
-    for task in problem.tasks:
-        own = task.labels[task.assignment] == problem.y_encoded
-        assignment[own] = place[before + task.assignment[own]]
-        before += len(task.labels)
+    for tied, of_task in zip(assignments, labels, strict=True):
+        own = of_task[tied] == y_encoded
+        assignment[own] = place[before + tied[own]]
+        before += len(of_task)
     return assignment
 
 

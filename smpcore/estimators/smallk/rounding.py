@@ -9,8 +9,9 @@ import numpy as np
 from scipy.sparse import issparse
 
 from smpcore.errors import SmpcoreError
+from smpcore.estimators.dask_rows import beside, blocks_of_rows
 from smpcore.estimators.problem import SolverOptions
-from smpcore.estimators.row_blocks import NO_LOSSES, RowBlocks, solve_by_blocks
+from smpcore.estimators.row_blocks import NO_LOSSES, solve_by_blocks
 from smpcore.estimators.smallk.problem import (
     SMaLLParameters,
     SMaLLProblem,
@@ -93,7 +94,8 @@ def _relax(
 ) -> Solution:
     """Solve the relaxation of one task; the start is overwritten."""
     n, k, W = problem.n_features, parameters.k, start.W
-    if parameters.solver == "mirror-prox" and issparse(problem.X):
+    in_memory = isinstance(problem.X, np.ndarray)
+    if parameters.solver == "mirror-prox" and not in_memory:
         raise SmpcoreError(
             "solver='mirror-prox' takes dense rows only; use solver='fista'."
         )
@@ -146,7 +148,13 @@ def refit(
     columns = np.flatnonzero(wide[task.first :].any(axis=0))
     X = problem.X
     if len(columns) < X.shape[1]:
-        X = X[:, columns] if issparse(X) else np.take(X, columns, axis=1)
+        if isinstance(X, np.ndarray):
+            X = np.take(X, columns, axis=1)
+        elif issparse(X):
+            X = X[:, columns]
+        else:
+            take = {"indices": columns, "axis": 1}
+            X = beside(np.take, X, n_columns=len(columns), dtype=np.float64, **take)
     narrow = np.ascontiguousarray(wide[:, columns])
     exact = replace(options, tol=REFIT * options.tol, progress=np.zeros(1))
     at = replace(start, W=narrow * start.W[:, columns])
@@ -168,13 +176,17 @@ def _run(
     """Call the kernel on these columns; with k of 0 the support is fixed."""
     n_features, k = X.shape[1] - problem.n_bias, parameters.k
     ridge = problem.ridge(parameters.lam)[problem.n_features - n_features :]
-    tied = task.y_encoded, task.assignment, problem.weights, task.prototype_labels
+    tied, in_memory = (task.y_encoded, task.assignment, problem.weights), True
+    if not isinstance(X, np.ndarray):
+        offsets, in_memory = np.zeros(len(start.W)), False
+        rows = blocks_of_rows(X, *tied, task.prototype_labels, offsets)
+        tied = rows.for_kernel
     W, fixed, kind = start.W, k in (0, problem.n_features), LOSSES[parameters.loss]
     limits, history = options.for_kernel(W)
     common = (
-        np.empty((0, X.shape[1])) if issparse(X) else X, *tied, task.first, n_features,
-        k, fixed, support, ridge, problem.lipschitz, kind, W, float(start.ceiling),
-        *limits,
+        X if in_memory else np.empty((0, X.shape[1])), *tied, task.prototype_labels,
+        task.first, n_features, k, fixed, support, ridge, problem.lipschitz, kind, W,
+        float(start.ceiling), *limits,
     )  # fmt: skip
     # What the kernel hands from step to step: whether to go on, T (always 1), status,
     # steps, whether the next point is the extrapolated one, L, t, the bound, the loss
@@ -184,12 +196,11 @@ def _run(
     work = np.zeros((5, *W.shape))
     work[0] = W
     spaces = work, np.empty(X.shape[1]), np.empty((2, n_features)), np.empty(n_features)
-    if not issparse(X):
+    if in_memory:
         *found, _ = solve_smallk(
             *common, NO_LOSSES, at, np.empty(len(X)), spaces, history
         )
         return Solution(*found)
-    rows = RowBlocks(X, *tied, np.zeros(len(W)))
     more = rows.miss, spaces, history
     return Solution(
         *solve_by_blocks(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from smpcore.estimators.dask_rows import futures, is_dask, map_chunks
 from smpcore.estimators.row_blocks import row_blocks, weighted_product
 from smpcore.estimators.smallk.problem import SMaLLProblem, Task
 
@@ -64,24 +65,44 @@ def _expansion(
     The gradient, the second derivatives in a pair of an own column and any other, and
     those in each column twice.
     """
+    columns = problem.X, task.y_encoded, task.assignment, problem.weights
+    at = {"labels": task.prototype_labels, "W": W, "own": own}
+    if isinstance(problem.X, np.ndarray) or not is_dask(problem.X):
+        return _sums(*columns, **at)
+    parts = map_chunks(_sums, *map(futures, columns), **at)
+    return {
+        j: [sum(of_place) for of_place in zip(*(p[j] for p in parts), strict=True)]
+        for j in own
+    }
+
+
+def _sums(
+    X: Any,
+    y_encoded: np.ndarray,
+    assignment: np.ndarray,
+    weights: np.ndarray,
+    **at: Any,
+) -> dict[int, list[np.ndarray]]:
+    """What rows add to the derivatives."""
+    labels, W, own = at["labels"], at["W"], at["own"]
     sums: dict[int, list[Any]] = {j: [0.0, 0.0, 0.0] for j in own}
-    for part, X in row_blocks(problem.X):
-        assignment, weights = task.assignment[part], problem.weights[part]
-        rows, scores = np.arange(X.shape[0]), X @ W.T
-        kept = scores[rows, assignment]
-        scores[task.prototype_labels == task.y_encoded[part][:, None]] = -np.inf
-        scores[rows, assignment] = kept
+    for part, block in row_blocks(X):
+        tied, masses = assignment[part], weights[part]
+        rows, scores = np.arange(block.shape[0]), block @ W.T
+        kept = scores[rows, tied]
+        scores[labels == y_encoded[part][:, None]] = -np.inf
+        scores[rows, tied] = kept
         share = np.exp(scores - scores.max(axis=1, keepdims=True))
         share /= share.sum(axis=1, keepdims=True)
         for j, columns in own.items():
-            first = weights * (share[:, j] - (assignment == j))
-            second = weights * share[:, j] * (1.0 - share[:, j])
+            first = masses * (share[:, j] - (tied == j))
+            second = masses * share[:, j] * (1.0 - share[:, j])
             squares = (
-                second @ X.power(2)
-                if issparse(X)
-                else np.einsum("i,ij,ij->j", second, X, X)
+                second @ block.power(2)
+                if issparse(block)
+                else np.einsum("i,ij,ij->j", second, block, block)
             )
-            pairs = weighted_product(X[:, columns], second, X)
-            for place, value in enumerate((first @ X, pairs, squares)):
+            pairs = weighted_product(block[:, columns], second, block)
+            for place, value in enumerate((first @ block, pairs, squares)):
                 sums[j][place] = sums[j][place] + value
     return sums

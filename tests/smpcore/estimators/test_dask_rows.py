@@ -5,8 +5,14 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from smpcore import SMPClassifier, SmpcoreError
+from smpcore import (
+    MultiPrototypeSVC,
+    SMaLLClassifier,
+    SMPClassifier,
+    SmpcoreError,
+)
 from smpcore.estimators import dask_rows
 from smpcore.solvers.losses import MAX, SMOOTH
 from smpcore.solvers.smp import scaled_entropy
@@ -87,6 +93,28 @@ def test_a_fit_is_that_of_the_rows_in_memory(client, table, options):
     here = SMPClassifier(**options).fit(X, y)
     rows, classes, _ = in_chunks(table)
     assert_same(here, SMPClassifier(**options).fit(rows, classes))
+
+
+#: Two classes, or three jointly, or each of three against the rest.
+SMALL = {
+    "two": (("up", "even"), {"n_draws": 2, "n_swaps": 2}),
+    "three": (("up", "even", "down"), {"n_draws": 1, "n_swaps": 1}),
+    "rest": (
+        ("up", "even", "down"),
+        {"n_draws": 0, "n_swaps": 1, "multiclass": "ovr", "loss": "hinge", "tol": 0.1},
+    ),
+}
+
+
+@pytest.mark.parametrize(("labels", "options"), SMALL.values(), ids=SMALL)
+def test_small_is_that_of_the_rows_in_memory(client, table, labels, options):
+    X, y, _ = table
+    y = np.where(np.isin(y, labels), y, labels[-1])
+    here = SMaLLClassifier(k=2, **options).fit(X, y)
+    rows, classes, _ = in_chunks((X, y, X[:, 0]))
+    there = SMaLLClassifier(k=2, **options).fit(rows, classes)
+    assert_same(here, there)
+    assert there.gap_ == pytest.approx(here.gap_, rel=1e-6)
 
 
 def test_weights_count_and_columns_may_be_of_numpy(client, table):
@@ -251,17 +279,21 @@ def test_what_is_refused(client, table, given, words):
         SMPClassifier().fit(*given(table))
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"start": "each"}, "too many for that; use start='kmeans'"),
-        ({"solver": "primal-dual"}, "takes dense rows only"),
-    ],
-)
-def test_options_for_rows_in_memory_are_refused(client, table, options, words):
+def test_a_prototype_for_each_row_is_refused(client, table):
     rows, classes, _ = in_chunks(table)
-    with pytest.raises(SmpcoreError, match=words):
-        SMPClassifier(**options).fit(rows, classes)
+    with pytest.raises(SmpcoreError, match="too many for that; use start='kmeans'"):
+        SMPClassifier(start="each").fit(rows, classes)
+
+
+@pytest.mark.parametrize(
+    "estimator", [MultiPrototypeSVC(), SMPClassifier(solver="primal-dual")], ids=str
+)
+def test_what_needs_its_rows_in_memory_gets_them(client, table, estimator):
+    X, y, _ = (column[:500] for column in table)
+    here = clone(estimator).fit(X, y)
+    there = estimator.fit(da.from_array(X, chunks=(99, -1)), da.from_array(y))
+    assert there.model_.anchors.tobytes() == here.model_.anchors.tobytes()
+    assert isinstance(there.assignment_, np.ndarray)
 
 
 def test_ranges_are_those_of_a_sample(client, table):
