@@ -2,11 +2,13 @@
 
 A real scheduler and two worker processes on this machine, one thread each: overhead
 of a task, sweeps of 200 short and of 200 longer fits on one thread here and on two
-workers, their memory, and a table of a million rows on one worker.
+workers, their memory, and a table of a million rows on one worker. With the word
+``fits`` (and ``--rows``): fits whose rows stay on workers, in `cluster_fits`.
 """
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import os
 import resource
@@ -22,6 +24,7 @@ from smpcore import METHODS, load_dataset, split, sweep
 from smpcore.evaluation import engine, folds, method_path, sweep_table
 from smpcore.evaluation.engine import VARIABLE
 from smpcore.evaluation.tasks import running
+from tests.bench.cluster_fits import print_fits
 from tests.clusters import Cluster
 
 #: Data set, its methods and points of each; five folds: 200 fits each.
@@ -114,7 +117,14 @@ def _sweeps(client: Any) -> None:
 
 
 def main() -> None:
-    """Print all."""
+    """Print all, or only the fits."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("table", nargs="?", choices=["fits"])
+    parser.add_argument("--rows", type=int, default=2_000_000)
+    asked = parser.parse_args()
+    if asked.table:
+        print_fits(asked.rows)
+        return
     warnings.simplefilter("ignore", UserWarning)
     cluster = Cluster(2)
     os.environ[VARIABLE] = cluster.address
