@@ -53,7 +53,9 @@ def checked(check: Callable[..., Any], *args: Any, **options: Any) -> Any:
         raise SmpcoreError(str(error)) from error
 
 
-def require_finite(X: np.ndarray, names: Sequence[Any] | None = None) -> np.ndarray:
+def require_finite(
+    X: np.ndarray, names: Sequence[Any] | None = None, first: int = 0
+) -> np.ndarray:
     """Refuse rows with NaN or infinite values, and say where the first one is.
 
     Parameters
@@ -61,6 +63,8 @@ def require_finite(X: np.ndarray, names: Sequence[Any] | None = None) -> np.ndar
     X : array-like or sparse matrix of shape (n_samples, n_features)
     names : sequence of str, optional
         Of the features.
+    first : int, default=0
+        Number of the first row, where X is a block of a larger table.
 
     Returns
     -------
@@ -86,8 +90,8 @@ def require_finite(X: np.ndarray, names: Sequence[Any] | None = None) -> np.ndar
     kind = "NaN (missing)" if np.isnan(X[row, column]) else "an infinite value"
     name = column if names is None else repr(str(names[column]))
     raise SmpcoreError(
-        f"X holds {kind} in row {row}, column {name}; leave such rows out, or let "
-        "prepare() fill them: there both count as missing."
+        f"X holds {kind} in row {first + row}, column {name}; leave such rows out, or "
+        "let prepare() fill them: there both count as missing."
     )
 
 

@@ -55,6 +55,7 @@ from smpcore.datasets.matrices import (
 )
 from smpcore.datasets.missing_codes import Suggestion, suggest_codes
 from smpcore.datasets.openml_sets import fetch_openml, find_openml, search_openml
+from smpcore.datasets.parquet_rows import ParquetRows
 from smpcore.datasets.preparation import Preparation, prepare
 from smpcore.datasets.quoting import (
     list_names,
@@ -100,6 +101,7 @@ __all__ = [
     "Kind",
     "Matrix",
     "Origin",
+    "ParquetRows",
     "Preparation",
     "Reading",
     "ReadingOptions",

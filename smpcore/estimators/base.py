@@ -24,11 +24,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from smpcore.datasets.parquet_rows import ParquetRows
 from smpcore.errors import SmpcoreError, warn
 from smpcore.estimators.checks import FLAG, Number, OneOf
 from smpcore.estimators.features import FeatureImportances
 from smpcore.estimators.problem import Problem, SolverOptions
-from smpcore.estimators.scaling import validated
+from smpcore.estimators.row_blocks import row_blocks
+from smpcore.estimators.scaling import is_large, validated
 from smpcore.model import PrototypeModel, Step
 from smpcore.solvers.smp import DIVERGED, ITERATION_LIMIT
 
@@ -127,6 +129,9 @@ class PrototypeEstimator(
         Why the model has fewer prototypes than `n_asked_`.
     takes_sparse : bool
         Whether X may be a sparse matrix, with these parameters.
+    reads_blocks : bool
+        Whether rows of more than 1 GiB, in memory, memory-mapped or in a Parquet file,
+        are read in blocks, with these parameters.
     model_ : PrototypeModel
     objective_, gap_ : float
         Last objective, and how much lower the optimum may be; the gap is NaN where no
@@ -144,6 +149,7 @@ class PrototypeEstimator(
     certificate: ClassVar[str] = "no model"
     removal_reason: ClassVar[str] = "merged"
     takes_sparse: bool = False
+    reads_blocks: bool = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from training rows.
@@ -336,6 +342,20 @@ class PrototypeEstimator(
     ) -> np.ndarray:
         """What the model answers to rows; if it is not finite, they are refused."""
         check_is_fitted(self)
+        if is_large(X):
+            in_file = isinstance(X, ParquetRows)
+            blocks = (X.frame(p) if in_file else block for p, block in row_blocks(X))
+            blocks = [self._finite_block(answer, b, participle) for b in blocks]
+            return np.concatenate(blocks)
+        return self._finite_block(answer, X, participle)
+
+    def _finite_block(
+        self,
+        answer: Callable[[PrototypeModel, np.ndarray], np.ndarray],
+        X: Any,
+        participle: str,
+    ) -> np.ndarray:
+        """As `_finite_answers`, of rows that are in memory."""
         X = validated(self, X, reset=False)
         with np.errstate(over="ignore", invalid="ignore"):
             answers = answer(self.model_, X)

@@ -110,14 +110,9 @@ class PrototypeClassifier(ClassifierMixin, PrototypeEstimator):
         *,
         bias: bool,
         distances: bool = False,
-        by_blocks: bool = False,
     ) -> dict[str, Any]:
-        """Entries of a problem of these rows; `distances` is that of `scaled_copy`.
-
-        With `by_blocks`, rows that are too large for a copy are scaled as they are
-        read.
-        """
-        if by_blocks and is_dask(X):
+        """Entries of a problem of these rows; `distances` is that of `scaled_copy`."""
+        if self.reads_blocks and is_dask(X):
             return dask_entries(self, X, y, sample_weight, bias)
         X, entries = self._labelled_rows(X, y, sample_weight)
         weights, y_encoded = entries["weights"], entries["y_encoded"]
@@ -125,7 +120,7 @@ class PrototypeClassifier(ClassifierMixin, PrototypeEstimator):
             scaled, center, scale = scaled_sparse_copy(
                 X, weights, self.standardize, bias
             )
-        elif by_blocks and X.nbytes > scaling.MOST_COPY_BYTES:
+        elif self.reads_blocks and scaling.is_large(X):
             scaled, center, scale = scaling.scaled_as_read(
                 X, weights, self.standardize, bias
             )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
+from smpcore.errors import require_finite
+from smpcore.estimators.row_blocks import row_blocks
+from smpcore.estimators.scaling import is_large
 from smpcore.estimators.sparse_rows import column_ranges
 from smpcore.model import PrototypeModel
 
@@ -28,21 +32,33 @@ def feature_entries(estimator: Any, X: np.ndarray, weights: np.ndarray) -> dict:
     dict
         `low`, `high`, `feature_names` and `named`.
     """
-    counted = weights > 0
-    rows = X if counted.all() else X[counted]
     names = getattr(estimator, "feature_names_in_", None)
+    low, high = _ranges(X, weights > 0, names)
     if names is None:
         names = [f"x{r}" for r in range(X.shape[1])]
-    if issparse(rows):
-        low, high = column_ranges(rows)
-    else:
-        low, high = rows.min(axis=0), rows.max(axis=0)
     return {
         "low": low,
         "high": high,
         "feature_names": tuple(map(str, names)),
         "named": hasattr(estimator, "feature_names_in_"),
     }
+
+
+def _ranges(
+    X: Any, counted: np.ndarray, names: Sequence[Any] | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest value of each column in the rows that count."""
+    if is_large(X):
+        low, high = np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
+        for part, block in row_blocks(X):
+            block = require_finite(block, names, part.start)[counted[part]]
+            low = np.minimum(low, block.min(axis=0, initial=np.inf))
+            high = np.maximum(high, block.max(axis=0, initial=-np.inf))
+        return low, high
+    rows = X if counted.all() else X[counted]
+    if issparse(rows):
+        return column_ranges(rows)
+    return rows.min(axis=0), rows.max(axis=0)
 
 
 def feature_importances(model: PrototypeModel) -> np.ndarray:

@@ -42,6 +42,9 @@ class ScaledRows:
         Columns that are set to 0.
     bias : bool
         Whether a last column of ones is added.
+    columns : ndarray of int, optional
+        Columns of the source that are read; `center`, `scale` and `constant` are
+        theirs. None: all.
     """
 
     source: Any
@@ -49,21 +52,40 @@ class ScaledRows:
     scale: np.ndarray
     constant: np.ndarray
     bias: bool
+    columns: np.ndarray | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns, with that of the bias."""
-        return self.source.shape[0], self.source.shape[1] + self.bias
+        return self.source.shape[0], len(self.center) + self.bias
 
     def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
         """Scaled rows, a new array."""
-        found = np.asarray(self.source[rows])
+        at = rows if self.columns is None else (rows, self.columns)
+        found = np.asarray(self.source[at])
         scaled = np.ones((len(found), self.shape[1]))
         features = scaled[:, : found.shape[1]]
         np.subtract(found, self.center, out=features)
         features /= self.scale
         features[:, self.constant] = 0.0
         return scaled
+
+    def narrowed(self, columns: np.ndarray) -> ScaledRows:
+        """The same rows with some columns only, of which slices can be read.
+
+        Parameters
+        ----------
+        columns : ndarray of int, shape (n_kept,), ascending
+
+        Returns
+        -------
+        ScaledRows of shape (n_samples, n_kept)
+        """
+        n = len(self.center)
+        kept = columns[columns < n]
+        read = kept if self.columns is None else self.columns[kept]
+        parts = self.center[kept], self.scale[kept], self.constant[kept]
+        return ScaledRows(self.source, *parts, len(kept) < len(columns), read)
 
 
 def row_blocks(X: Any) -> Iterator[tuple[slice, Any]]:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_consistent_length, validate_data
 
+from smpcore.datasets.parquet_rows import ParquetRows
 from smpcore.errors import SmpcoreError, checked, require_finite
 from smpcore.estimators.row_blocks import ScaledRows, row_blocks
 
@@ -17,6 +18,42 @@ MOST_COPY_BYTES = 2**30
 
 #: Of a column farther from 0, in spreads, squares lose more than four digits.
 FAR = 100.0
+
+
+def is_large(X: Any) -> bool:
+    """Whether rows are so many that methods that can read them in blocks do.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+
+    Returns
+    -------
+    bool
+    """
+    if not isinstance(X, np.ndarray | ParquetRows) or X.ndim != 2:
+        return False
+    # Reading a file at once makes a frame, an array and their copies.
+    copies = 4 if isinstance(X, ParquetRows) else 1
+    n_bytes = 8 * X.shape[0] * X.shape[1]
+    return X.dtype.kind in "fiu" and copies * n_bytes > MOST_COPY_BYTES
+
+
+def _checked_by_blocks(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
+    """As `validated`, of rows that stay where they are: their first, and y."""
+    if not estimator.reads_blocks:
+        raise SmpcoreError(
+            f"X has {X.shape[0]:,} rows in a file, and {estimator!r} takes rows in "
+            "memory only, at most a quarter of a GiB of a file; use SMPClassifier() or "
+            "SMaLLClassifier(), or give some of the rows."
+        )
+    options.pop("order", None)
+    targets = [checked(validate_data, estimator, y=y[0], **options)] if y else []
+    options.pop("y_numeric", None)
+    head = X.frame(slice(1)) if isinstance(X, ParquetRows) else X[:1]
+    checked(validate_data, estimator, head, ensure_all_finite=False, **options)
+    checked(check_consistent_length, X, *targets)
+    return (X, *targets) if y else X
 
 
 def validated(estimator: Any, *data: Any, **options: Any) -> Any:
@@ -33,13 +70,20 @@ def validated(estimator: Any, *data: Any, **options: Any) -> Any:
     Returns
     -------
     ndarray, or tuple of ndarray
-        As ``validate_data`` returns it, X as float64; sparse rows by rows (CSR).
+        As ``validate_data`` returns it, X as float64; sparse rows by rows (CSR). Rows
+        that are read in blocks come back as they are, and `feature_entries` looks at
+        their values.
 
     Raises
     ------
     SmpcoreError
         If rows are not what the estimator takes, or a value is not finite.
     """
+    in_file = isinstance(data[0], ParquetRows)
+    if is_large(data[0]) and (in_file or estimator.reads_blocks):
+        return _checked_by_blocks(estimator, *data, **options)
+    if in_file:
+        data = data[0].frame(slice(None)), *data[1:]
     options |= {"dtype": np.float64, "ensure_all_finite": False}
     if issparse(data[0]):
         if not estimator.takes_sparse:
@@ -92,9 +136,10 @@ def constant_columns(X: Any, means: np.ndarray, spreads: np.ndarray) -> np.ndarr
         If a mean or a standard deviation is not finite.
     """
     if not (np.isfinite(means).all() and np.isfinite(spreads).all()):
+        largest = max(abs(block).max() for _, block in row_blocks(X))
         raise SmpcoreError(
-            f"X holds values as large as {max(X.max(), -X.min()):.3g}, too large to be "
-            "scaled; divide such columns by a power of ten."
+            f"X holds values as large as {largest:.3g}, too large to be scaled; divide "
+            "such columns by a power of ten."
         )
     rounding = 8 * np.finfo(np.float64).eps * np.abs(means)
     return spreads <= np.maximum(rounding, np.finfo(np.float64).tiny)
@@ -184,6 +229,29 @@ def scaled_as_read(
         constant = constant_columns(X, center, scale)
         scale[constant] = 1.0
     return ScaledRows(X, center, scale, constant, bias), center, scale
+
+
+def some_columns(X: Any, columns: np.ndarray) -> Any:
+    """Rows with some of their columns, in memory where these are few enough.
+
+    Parameters
+    ----------
+    X : csr_array or ScaledRows of shape (n_samples, n_columns)
+    columns : ndarray of int, shape (n_kept,), ascending
+
+    Returns
+    -------
+    ndarray, csr_array or ScaledRows of shape (n_samples, n_kept)
+    """
+    if issparse(X):
+        return X[:, columns]
+    X = X.narrowed(columns)
+    if 8 * X.shape[0] * X.shape[1] > MOST_COPY_BYTES:
+        return X
+    rows = np.empty(X.shape)
+    for part, block in row_blocks(X):
+        rows[part] = block
+    return rows
 
 
 def gamma_range(usual: float) -> tuple[float, float]:

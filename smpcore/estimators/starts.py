@@ -13,6 +13,7 @@ from sklearn.utils.random import sample_without_replacement
 from smpcore.errors import SmpcoreError, caution
 from smpcore.estimators.dask_problem import dask_sample
 from smpcore.estimators.dask_rows import is_dask, row_values
+from smpcore.estimators.row_blocks import row_blocks
 from smpcore.estimators.sparse_rows import count_distinct_sparse, sparse_seeding
 from smpcore.threads import one_core
 
@@ -123,18 +124,22 @@ def _nearest_centers(
     X: Any, y_encoded: np.ndarray, *, centers: dict[int, np.ndarray]
 ) -> np.ndarray:
     """The nearest centre of each row's class, all centres numbered in their order."""
-    assignment, before = np.zeros(len(y_encoded), dtype=np.int64), 0
-    for code, of_class in centers.items():
-        rows = np.flatnonzero(y_encoded == code)
-        for part in np.array_split(rows, len(rows) // MOST_ROWS + 1):
-            # From the middle of the centres: squares of large offsets would cancel.
-            middle = 0.0 if issparse(X) else of_class.mean(axis=0)
-            near = of_class - middle
-            rows_near = X[part] if issparse(X) else X[part] - middle
-            nearest = (near**2).sum(axis=1) - 2.0 * rows_near @ near.T
-            assignment[part] = before + nearest.argmin(axis=1)
-        before += len(of_class)
+    assignment = np.zeros(len(y_encoded), dtype=np.int64)
+    for part, block in row_blocks(X):
+        before = 0
+        for code, of_class in centers.items():
+            rows = np.flatnonzero(y_encoded[part] == code)
+            assignment[part.start + rows] = before + _nearest(block[rows], of_class)
+            before += len(of_class)
     return assignment
+
+
+def _nearest(X: Any, centers: np.ndarray) -> np.ndarray:
+    """Number of the centre that is nearest to each row."""
+    # From the middle of the centres: squares of large offsets would cancel.
+    middle = 0.0 if issparse(X) else centers.mean(axis=0)
+    near, rows = centers - middle, X if issparse(X) else X - middle
+    return ((near**2).sum(axis=1) - 2.0 * rows @ near.T).argmin(axis=1)
 
 
 def _centers(

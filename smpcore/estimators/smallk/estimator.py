@@ -13,8 +13,6 @@ from smpcore.errors import SmpcoreError, caution
 from smpcore.estimators.base import TOO_LARGE, Fitted
 from smpcore.estimators.checks import FLAG, Number, OneOf
 from smpcore.estimators.classifier import PrototypeClassifier
-from smpcore.estimators.dask_problem import dask_entries
-from smpcore.estimators.dask_rows import is_dask
 from smpcore.estimators.linear import largest_eigenvalue
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.smallk.problem import (
@@ -212,6 +210,8 @@ class SMaLLClassifier(PrototypeClassifier):
         """Whether X may be sparse: the paper's Mirror-Prox takes dense rows only."""
         return self.solver == "fista"
 
+    reads_blocks = takes_sparse
+
     def bounds(self, problem: SMaLLProblem) -> dict[str, tuple[float, float]]:
         """Useful ranges of `k` and `lam` for these rows.
 
@@ -229,10 +229,7 @@ class SMaLLClassifier(PrototypeClassifier):
 
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> SMaLLProblem:
         """Tie each row to a prototype and split the classes into convex tasks."""
-        if self.takes_sparse and is_dask(X):
-            entries = dask_entries(self, X, y, sample_weight, self.bias)
-        else:
-            entries = self._scaled_rows(X, y, sample_weight, bias=self.bias)
+        entries = self._scaled_rows(X, y, sample_weight, bias=self.bias)
         lipschitz = 0.5 * largest_eigenvalue(entries["X"], entries["weights"])
         if not np.isfinite(lipschitz):
             raise SmpcoreError(TOO_LARGE)

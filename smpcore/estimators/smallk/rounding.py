@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from smpcore.errors import SmpcoreError
-from smpcore.estimators.dask_rows import beside, blocks_of_rows
+from smpcore.estimators.dask_rows import beside, blocks_of_rows, is_dask
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.row_blocks import NO_LOSSES, solve_by_blocks
+from smpcore.estimators.scaling import some_columns
 from smpcore.estimators.smallk.problem import (
     SMaLLParameters,
     SMaLLProblem,
@@ -150,11 +150,11 @@ def refit(
     if len(columns) < X.shape[1]:
         if isinstance(X, np.ndarray):
             X = np.take(X, columns, axis=1)
-        elif issparse(X):
-            X = X[:, columns]
-        else:
+        elif is_dask(X):
             take = {"indices": columns, "axis": 1}
             X = beside(np.take, X, n_columns=len(columns), dtype=np.float64, **take)
+        else:
+            X = some_columns(X, columns)
     narrow = np.ascontiguousarray(wide[:, columns])
     exact = replace(options, tol=REFIT * options.tol, progress=np.zeros(1))
     at = replace(start, W=narrow * start.W[:, columns])

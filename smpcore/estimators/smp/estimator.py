@@ -242,15 +242,15 @@ class SMPClassifier(PrototypeClassifier):
         """Whether X may be sparse: the paper's Algorithm 2 takes dense rows only."""
         return self.solver == "spg"
 
+    reads_blocks = takes_sparse
+
     @property
     def _parameters(self) -> SMPParameters:
         return SMPParameters(self.lam, self.mu, self.eta, self.loss, self.solver)
 
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> SMPProblem:
         """Tie each row to a prototype of its class."""
-        entries = self._scaled_rows(
-            X, y, sample_weight, bias=self.bias, by_blocks=self.solver == "spg"
-        )
+        entries = self._scaled_rows(X, y, sample_weight, bias=self.bias)
         scaled, y_encoded, weights = (entries[k] for k in ("X", "y_encoded", "weights"))
         lipschitz = 0.5 * largest_eigenvalue(scaled, weights)
         if not np.isfinite(lipschitz):
