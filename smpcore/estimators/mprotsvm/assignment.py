@@ -21,9 +21,9 @@ POLISH_ONE = 8
 #: this part of the gap.
 SPARED = 0.5
 
-#: Most mass of a usual row at first, in units of what its margin asks for, if each
-#: class has one prototype; and the sweeps of that start.
-LOW, SWEEPS_LOW = 0.5, 3
+#: Price of slack at first, as a part of C, if each class has one prototype; a power of
+#: two, so that what is solved there scales up without rounding. And its sweeps.
+LOW, SWEEPS_LOW = 0.25, 3
 
 #: Rows whose own mass is between its limits have no slack but rounding's: they stay.
 ROUNDING = 1e-9
@@ -108,15 +108,13 @@ def warm_start(descent: Descent) -> None:
     descent : Descent
     """
     limits = descent.limits
-    most = np.mean(limits * descent.problem.squares)
-    if most < 1.0:
+    if np.mean(limits * descent.problem.squares) < 1.0:
         return
-    low = 2.0 ** np.rint(np.log2(LOW / most))  # scales up without rounding
-    descent.limits = low * limits
+    descent.limits = LOW * limits
     descent.full_sweep()
     descent.polish(SWEEPS_LOW, 0.2 * descent.tol)
-    descent.value /= low
-    descent.scores /= low
+    descent.value /= LOW
+    descent.scores /= LOW
     descent.limits = limits
 
 
