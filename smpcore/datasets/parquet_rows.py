@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from smpcore.datasets.quoting import listed
 from smpcore.errors import DatasetError
@@ -65,6 +64,8 @@ class ParquetRows:
     def __init__(
         self, path: str | PathLike[str], columns: Sequence[str] | None = None
     ) -> None:
+        import pyarrow.parquet as pq  # who reads no file does not wait for it
+
         self.path = Path(path)
         try:
             self._file = pq.ParquetFile(self.path, memory_map=True)
