@@ -9,7 +9,7 @@ from pages.explore import convergence, live, series
 from pages.explore.canvas import live_figure
 from pages.state import lesson_run, session
 from pages.state.context import resolve
-from pages.ui import exports, lesson_bar, pin, qr
+from pages.ui import exports, lesson_bar, notices, pin, qr
 from pages.ui.elements import download
 from pages.work import cache
 from smpcore import METHODS
@@ -57,6 +57,8 @@ def _status(row: Any) -> None:
     if waiting := cache.start_up().waiting:
         row.caption(f"Still compiling: {', '.join(waiting)}.")
     context = session.resolved()
+    if words := notices.sample_words(context.table):
+        row.caption(words)
     if context.operating:
         row.caption(f"{context.operating} (set on Performance).")
     if times := context.times_opened:

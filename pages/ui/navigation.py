@@ -68,5 +68,6 @@ def _show_state(is_first_page: bool) -> None:
         notices.announce_expiry(choice.token)
     if not is_first_page:
         notices.show_forbidden(choice)
+        notices.show_sample()
         for notice in session.take_notices():
             st.warning(escape_markdown(notice))

@@ -88,7 +88,7 @@ def load(key: str) -> Dataset:
 
 def _read(path: Path) -> Dataset | str:
     try:
-        dataset = reading.read(read_table, path, path.name)
+        dataset = reading.read(read_table, path, path.name, sample=True)
     except OSError:
         return "it cannot be opened; contact the operator."
     except SmpcoreError as error:

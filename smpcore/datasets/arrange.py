@@ -38,12 +38,15 @@ class Origin:
         What reading found, whatever the roles.
     proposals : tuple of (str, str, str)
         Column, role or kind that was proposed for it, and why: said while it has it.
+    numbers : ndarray of int, optional
+        Number of each row in its file, from 1, where only some of them were read.
     """
 
     frame: pd.DataFrame
     n_test: int = 0
     notices: tuple[str, ...] = ()
     proposals: tuple[tuple[str, str, str], ...] = ()
+    numbers: np.ndarray | None = None
 
 
 def check_roles(roles: Mapping[str, Role]) -> None:
@@ -130,11 +133,18 @@ def arrange(
         "kinds": kinds,
         "cleaning": cleaning,
         "task": task or guess_task(frame[target], kinds[target]),
-        "numbers": None if labelled.all() else np.flatnonzero(labelled) + 1,
+        "numbers": _numbers(origin, labelled),
         "test_rows": np.arange(len(frame) - n_test, len(frame)) if n_test else None,
         "notices": tuple(notices),
         "origin": origin,
     }
+
+
+def _numbers(origin: Origin, labelled: np.ndarray) -> np.ndarray | None:
+    """Number of each labelled row in its file; None: they count from 1."""
+    if origin.numbers is not None:
+        return origin.numbers[labelled]
+    return None if labelled.all() else np.flatnonzero(labelled) + 1
 
 
 def _constant(frame: pd.DataFrame, roles: Mapping[str, Role]) -> list[str]:

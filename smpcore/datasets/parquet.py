@@ -1,5 +1,7 @@
 """Parquet: tables that say themselves what their columns are."""
 
+from collections.abc import Iterable
+
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,6 +14,11 @@ from smpcore.errors import DatasetError
 
 # The directory at the file's end is taken apart as a whole.
 MAX_DIRECTORY_BYTES = 16_000_000
+
+DAMAGED = (
+    "The Parquet file cannot be read, it seems to be cut off or damaged; fetch or save "
+    "it again."
+)
 
 
 def read_parquet(data: bytes) -> tuple[pd.DataFrame, list[str]]:
@@ -30,26 +37,47 @@ def read_parquet(data: bytes) -> tuple[pd.DataFrame, list[str]]:
         Which columns were left out, because their cells hold more than one value.
     """
     if data.endswith(b"PAR1"):
-        _check_directory_size(int.from_bytes(data[-8:-4], "little"))
+        check_directory_size(int.from_bytes(data[-8:-4], "little"))
     try:
         file = pq.ParquetFile(pa.BufferReader(data))
         repeating = _check_directory(file.metadata)
         fields = list(file.schema_arrow)
         texts = {field.name for field in fields if _is_text(field.type)} - repeating
-        flat = [field.name for field in fields if _is_flat(field.type)]
         # Repeated texts stay coded, so that few bytes cannot become many.
         file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=sorted(texts))
-        table = file.read(columns=flat, use_threads=False)
-        table.validate(full=True)
-        _check_bytes(text_bytes(table))
-        columns = [_plain_column(column) for column in table.columns]
+        table = file.read(columns=flat_columns(fields), use_threads=False)
+        return plain_frame(table, fields)
     except DatasetError:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise DatasetError(
-            "The Parquet file cannot be read, it seems to be cut off or damaged; fetch "
-            "or save it again."
-        ) from error
+        raise DatasetError(DAMAGED) from error
+
+
+def flat_columns(fields: Iterable[pa.Field]) -> list[str]:
+    """Names of the columns whose cells hold one value each."""
+    return [field.name for field in fields if _is_flat(field.type)]
+
+
+def plain_frame(
+    table: pa.Table, fields: list[pa.Field]
+) -> tuple[pd.DataFrame, list[str]]:
+    """Check what was read of a file, and store it as every table is.
+
+    Parameters
+    ----------
+    table : pyarrow.Table of shape (n_rows, n_flat_columns)
+    fields : list of pyarrow.Field
+        All columns of the file.
+
+    Returns
+    -------
+    DataFrame of shape (n_rows, n_flat_columns)
+    list of str
+        As of `read_parquet`.
+    """
+    table.validate(full=True)
+    _check_bytes(text_bytes(table))
+    columns = [_plain_column(column) for column in table.columns]
     if not columns:
         raise DatasetError(
             "No column of the Parquet file holds numbers or text; save it with plain "
@@ -64,7 +92,8 @@ def read_parquet(data: bytes) -> tuple[pd.DataFrame, list[str]]:
     return framed([column.array for column in columns], table.column_names), notices
 
 
-def _check_directory_size(size: int) -> None:
+def check_directory_size(size: int) -> None:
+    """Refuse a file whose directory, of so many bytes, is too large to take apart."""
     if size > MAX_DIRECTORY_BYTES:
         raise DatasetError(
             f"The directory of the Parquet file has {size / 1e6:,.0f} MB, at most "

@@ -21,6 +21,9 @@ class ReadingOptions:
         series in any case.
     n_times : int, optional
         Series are resampled to this length; by default to their median length.
+    sample : bool
+        Of a Parquet file that is too large, a sample of its rows is read, see
+        `sample_parquet`; else such a file is refused.
     """
 
     delimiter: str | None = None
@@ -29,6 +32,7 @@ class ReadingOptions:
     header: bool | None = None
     series: bool | tuple[str, str, str] = False
     n_times: int | None = None
+    sample: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,8 @@ class Reading:
         Length that was asked for, to which series were resampled.
     filename : str
         Name the file had.
+    sampled_from : int
+        Rows of the file of which some were read; 0: all were.
     """
 
     format: str
@@ -60,9 +66,11 @@ class Reading:
     series: tuple[str, ...] = ()
     n_times: int | None = None
     filename: str = ""
+    sampled_from: int = 0
 
     def options(self) -> dict[str, Any]:
         """Arguments with which `read_table` reads the file the same way again."""
         names = ("delimiter", "decimal", "encoding", "series", "n_times")
         options = {name: getattr(self, name) for name in names if getattr(self, name)}
+        options |= {"sample": True} if self.sampled_from else {}
         return options if self.header else options | {"header": False}

@@ -79,7 +79,7 @@ def read_table(
         What is done to the cells.
     **options
         Fields of `ReadingOptions`: delimiter, decimal, encoding, header, series,
-        n_times. ``dataset.reading`` holds those used.
+        n_times, sample. ``dataset.reading`` holds those used.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def read_table(
         only.
     """
     reading_options = ReadingOptions(**options)
-    frame, reading, notices, shape = _read(source, filename, reading_options)
+    frame, reading, notices, shape, numbers = _read(source, filename, reading_options)
     if frame.shape[1] < 2:
         remedy = "add a target or features"
         if reading.format == "CSV":
@@ -122,6 +122,7 @@ def read_table(
         private=True,
         reading=reading,
         sample_shape=shape,
+        numbers=numbers,
     )
 
 
@@ -152,7 +153,7 @@ def read_frame(
     tuple of str
         What was changed.
     """
-    frame, reading, notices, _ = _read(source, filename, ReadingOptions(**options))
+    frame, reading, notices, *_ = _read(source, filename, ReadingOptions(**options))
     return frame, reading, notices
 
 
@@ -161,6 +162,8 @@ class _Read(NamedTuple):
     reading: Reading
     notices: tuple[str, ...]
     shape: Shape | tuple[()]
+    #: Number of each row in the file, from 1, where only some of them were read.
+    numbers: np.ndarray | None = None
 
 
 def _read_parquet(data: bytes, options: ReadingOptions) -> _Read:
@@ -219,7 +222,25 @@ TABLE_FORMATS = {
 }
 
 
+def _sampled(source: BinaryIO) -> _Read | None:
+    """Some rows of a Parquet file that is too large; None of any other."""
+    source.seek(0)
+    is_parquet = TABLE_FORMATS["Parquet"].begins_so(source.read(4))
+    source.seek(0)
+    if not is_parquet:
+        return None
+    from smpcore.datasets.parquet_sample import is_too_large, sample_parquet
+
+    if not is_too_large(source):
+        return None
+    sample = sample_parquet(source)
+    reading = Reading("Parquet", sampled_from=sample.n_rows)
+    return _Read(sample.frame, reading, sample.notices, (), sample.rows + 1)
+
+
 def _read(source: bytes | BinaryIO, filename: str, options: ReadingOptions) -> _Read:
+    if options.sample and (sample := _sampled(source)):
+        return _named(sample, filename)
     data = read_bytes(source)
     for beginning, thing in _FOREIGN.items():
         if data.startswith(beginning):
@@ -233,27 +254,31 @@ def _read(source: bytes | BinaryIO, filename: str, options: ReadingOptions) -> _
         for row in TABLE_FORMATS.values()
         if ending in row.endings or row.begins_so(data)
     )
-    table = file_format.read(data, options)
-    frame, reading, shape, series = table.frame, table.reading, table.shape, False
+    table = _named(file_format.read(data, options), filename)
+    shape, series = table.shape, False
     if options.series and not shape:
         series = options.series
-        numbers = _line_numbers(data, reading, len(frame))
-    names, renamed = clean_names(frame.columns)
-    frame = frame.set_axis(names, axis=1).reset_index(drop=True)
-    notices = list(table.notices)
+        numbers = _line_numbers(data, table.reading, len(table.frame))
+    frame, reading, notices = table.frame, table.reading, [*table.notices]
     if series:
-        roles = long_roles(names) if series is True else tuple(series)
+        roles = long_roles(list(frame)) if series is True else tuple(series)
         frame, shape, resampled = from_long(frame, numbers, options.n_times, roles)
         reading = replace(reading, series=roles)
         names, again = clean_names(frame.columns)
         frame = frame.set_axis(names, axis=1)
         notices += [*resampled, *again]
-    reading = replace(
-        reading,
-        n_times=options.n_times if shape else None,
-        filename=PurePath(filename).name,
+    reading = replace(reading, n_times=options.n_times if shape else None)
+    return _Read(frame, reading, tuple(notices), shape)
+
+
+def _named(table: _Read, filename: str) -> _Read:
+    """A table with clean names, and the name of its file."""
+    names, renamed = clean_names(table.frame.columns)
+    return table._replace(
+        frame=table.frame.set_axis(names, axis=1).reset_index(drop=True),
+        reading=replace(table.reading, filename=PurePath(filename).name),
+        notices=(*table.notices, *renamed),
     )
-    return _Read(frame, reading, (*notices, *renamed), shape)
 
 
 def _line_numbers(data: bytes, reading: Reading, n_rows: int) -> np.ndarray | None:
@@ -295,7 +320,8 @@ def make_dataset(
     cleaning : iterable of CleaningStep, or of what `steps_to_json` writes
         What is done to the cells before anything is guessed.
     **about
-        Further fields of `Dataset` (source, description, private, reading, ...).
+        Further fields of `Dataset` (source, description, private, reading, ...);
+        ``numbers`` are those of all rows of `frame`.
 
     Returns
     -------
@@ -316,6 +342,7 @@ def make_dataset(
     roles, role_proposals = guess_roles(cleaned, kinds, roles)
     roles |= of_added
     proposals = (*kind_proposals, *role_proposals)
-    origin = Origin(frame, notices=(*notices, *renamed), proposals=proposals)
+    of_rows = about.pop("numbers", None)
+    origin = Origin(frame, 0, (*notices, *renamed), proposals, of_rows)
     arranged = arrange(origin, roles, kinds, task, steps)
     return Dataset(name=name, **arranged, **about)

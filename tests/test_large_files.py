@@ -1,0 +1,74 @@
+"""Pages with a Parquet file of the operator that is too large to be read as a whole."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.state.choice import Choice
+from pages.state.context import resolve
+from pages.work import cache, fits, server_files
+from smpcore.datasets import MAX_ROWS
+from tests.app import APP, said, session_of, sound
+
+PAGES = Path(__file__).parents[1] / "pages"
+N_ROWS = MAX_ROWS + 1
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder of tables with a file of one row more than is read as a whole."""
+    home, random = tmp_path_factory.mktemp("tables"), np.random.default_rng(0)
+    y = random.integers(2, size=N_ROWS)
+    numbers = {n: (random.normal(size=N_ROWS) + y).astype(np.float32) for n in "ab"}
+    frame = pd.DataFrame(numbers).assign(label=y.astype(np.int8))
+    frame.to_parquet(home / "large.parquet", row_group_size=100_000)
+    return home
+
+
+@pytest.fixture(autouse=True)
+def chosen(folder, monkeypatch):
+    monkeypatch.setenv("SPE_DATA", str(folder))
+    monkeypatch.setattr(cache, "uncompiled", set())
+    monkeypatch.setattr(fits, "uncompiled", set())
+
+
+def opened(page=PAGES / "data.py"):
+    app = AppTest.from_file(str(page), default_timeout=60)
+    session_of(app).choice = Choice(data="file:large.parquet")
+    return sound(app.run())
+
+
+def test_it_opens_as_a_sample_and_the_page_says_how_it_was_drawn():
+    page = opened()
+    rows = {metric.label: metric.value for metric in page.metric}["Rows"]
+    assert rows == "20,000"
+    assert (
+        f"A sample: 20,000 of {N_ROWS:,} rows, drawn by the classes of 'label' with "
+        "shares as in all rows, from 11 of 11 row groups." in said(page)
+    )
+
+
+def test_every_page_says_that_the_data_are_a_sample():
+    words = f"A sample of 20,000 of {N_ROWS:,} rows."
+    app = AppTest.from_file(APP, default_timeout=60)
+    session_of(app).choice = Choice(data="file:large.parquet")
+    sound(app.run())
+    assert words in said(app)  # Explore
+    sound(app.switch_page("pages/data.py").run())
+    assert words in said(app)
+    session_of(app).choice = Choice()
+    assert "A sample of" not in said(sound(app.run()))
+
+
+def test_its_python_lines_read_the_same_sample(folder):
+    from pages.export.python_lines import python_of_choice
+
+    context = resolve(Choice(data="file:large.parquet"))
+    lines = python_of_choice(context)
+    assert "sample=True" in lines
+    with (folder / "large.parquet").open("rb") as file:
+        again = server_files.read_table(file, "large.parquet", sample=True)
+    assert again.digest == context.table.digest
