@@ -21,9 +21,14 @@ POLISH_ONE = 8
 #: this part of the gap.
 SPARED = 0.5
 
-#: Price of slack at first, as a part of C, if each class has one prototype; a power of
-#: two, so that what is solved there scales up without rounding. And its sweeps.
+#: Price of slack at first, as a part of C, if each class has one prototype; and the
+#: sweeps of that start. Parts are powers of two: what is solved there scales up without
+#: rounding.
 LOW, SWEEPS_LOW = 0.25, 3
+
+#: Of that many rows the part is such that a usual row has at most this mass, in units
+#: of what its margin asks for. Of few rows a sweep costs too little to be spared.
+MANY, MASS = 5000, 0.5
 
 #: Rows whose own mass is between its limits have no slack but rounding's: they stay.
 ROUNDING = 1e-9
@@ -108,13 +113,15 @@ def warm_start(descent: Descent) -> None:
     descent : Descent
     """
     limits = descent.limits
-    if np.mean(limits * descent.problem.squares) < 1.0:
+    most = np.mean(limits * descent.problem.squares)
+    if most < 1.0:
         return
-    descent.limits = LOW * limits
+    low = LOW if len(limits) < MANY else 2.0 ** np.rint(np.log2(MASS / most))
+    descent.limits = low * limits
     descent.full_sweep()
     descent.polish(SWEEPS_LOW, 0.2 * descent.tol)
-    descent.value /= LOW
-    descent.scores /= LOW
+    descent.value /= low
+    descent.scores /= low
     descent.limits = limits
 
 
