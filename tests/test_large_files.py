@@ -1,5 +1,6 @@
 """Pages with a Parquet file of the operator that is too large to be read as a whole."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -72,3 +73,31 @@ def test_its_python_lines_read_the_same_sample(folder):
     with (folder / "large.parquet").open("rb") as file:
         again = server_files.read_table(file, "large.parquet", sample=True)
     assert again.digest == context.table.digest
+
+
+def test_all_rows_are_counted_in_the_background():
+    page = opened()
+    table = resolve(Choice(data="file:large.parquet")).table
+    job = server_files.statistics("file:large.parquet", table)
+    assert job.wait(60)
+    page = sound(page.run())
+    assert f"Of all {N_ROWS:,} rows of the file" in said(page)
+    columns, classes = (table.value for table in page.dataframe[-2:])
+    assert columns.set_index("column").loc["a", "count"] == N_ROWS
+    assert classes["rows"].sum() == N_ROWS
+
+
+def test_counting_stops_and_begins_again(folder):
+    os.utime(folder / "large.parquet")  # a changed file is counted anew
+    table = resolve(Choice(data="file:large.parquet")).table
+    job = server_files.statistics("file:large.parquet", table)
+    job.end()
+    page = opened()
+    assert "Stopped." in said(page)
+    sound(page.button(key="count_all_rows").click().run())
+    assert job.wait(60) and job.result().n_rows == N_ROWS
+
+
+def test_other_tables_have_no_such_tab():
+    context = resolve(Choice())
+    assert server_files.statistics(context.choice.data, context.table) is None

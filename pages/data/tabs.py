@@ -2,9 +2,20 @@
 
 import streamlit as st
 
-from pages.data import charts, cleaning, matrices, roles, time_to_event, uploads
+from pages.data import (
+    all_rows,
+    charts,
+    cleaning,
+    matrices,
+    roles,
+    time_to_event,
+    uploads,
+)
+from pages.state import session
+from pages.ui.elements import problems_shown
 from pages.ui.elements import table as show_table
 from pages.ui.text import message, short_label
+from pages.work import server_files
 from smpcore import Dataset
 from smpcore.datasets import Split
 
@@ -32,6 +43,8 @@ def show(dataset: Dataset, division: Split, table: Dataset) -> None:
     names += ["Series"] if dataset.channels else []
     if dataset.matrices:
         names = ["Matrices", "Table", "Classes", "Map"]
+    job = server_files.statistics(session.current().data, table)
+    names += ["All rows"] if job else []
     tabs = dict(zip(names, st.tabs(names), strict=True))
     with tabs[names[0]]:
         _columns(table)
@@ -40,8 +53,12 @@ def show(dataset: Dataset, division: Split, table: Dataset) -> None:
         show_table(some, hide_index=False, key="table")
         st.caption("At most the first 200 rows and columns.")
     for name in names[2:]:
-        with tabs[name]:
-            _CHARTS[name](dataset, division)
+        if name in _CHARTS:
+            with tabs[name]:
+                _CHARTS[name](dataset, division)
+    if job:
+        with tabs["All rows"], problems_shown():
+            all_rows.show(job)
 
 
 def _columns(dataset: Dataset) -> None:

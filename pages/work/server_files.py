@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from pages.work import cache, reading
+from pages.work.memo import memo
+from pages.work.tasks import FILES, Task
 from smpcore import Dataset, SmpcoreError, read_table
-from smpcore.datasets import TABLE_FORMATS
+from smpcore.datasets import TABLE_FORMATS, file_statistics
 
 #: What the key of such a table begins with, in links as well.
 PREFIX = "file:"
@@ -57,6 +60,48 @@ def listed() -> list[str]:
 def title(key: str) -> str:
     """Name of a table for people."""
     return key.removeprefix(PREFIX)
+
+
+class FileStatisticsJob(Task):
+    """Count over all rows what the columns of a file hold.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The sample of the file, with its target.
+    path : Path
+    changed : int
+        When the file was changed last: then its rows are counted anew.
+    """
+
+    def __init__(self, dataset: Dataset, path: Path, changed: int) -> None:
+        self.changed = changed
+        target = dataset.target if dataset.task == "classification" else None
+        super().__init__(partial(file_statistics, path, target), line=FILES)
+
+
+_statistics = memo(8)(FileStatisticsJob)
+
+
+def statistics(key: str, dataset: Dataset) -> FileStatisticsJob | None:
+    """Work that counts over all rows of a file; None of what is no sample of one.
+
+    Parameters
+    ----------
+    key : str
+    dataset : Dataset
+        The table of this key.
+
+    Returns
+    -------
+    FileStatisticsJob or None
+        Begun when it is asked for first.
+    """
+    path = files().get(key)
+    is_sample = dataset.reading is not None and dataset.reading.sampled_from
+    if path is None or not is_sample:
+        return None
+    return _statistics(dataset, path, path.stat().st_mtime_ns)
 
 
 def load(key: str) -> Dataset:

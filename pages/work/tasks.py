@@ -4,7 +4,8 @@ However many visitors start a task, it runs once, and ends when nobody is left w
 it. A fit that somebody waits for and a *study* (a sweep, refits, a comparison) have
 lines of their own, each at most one thread less than there are cores: a fit never waits
 behind a study. What a study computes is done by processes beside this one, once they
-are there, or else by threads. A download needs no core and waits in a third line.
+are there, or else by threads. What goes through all rows of a large file waits for the
+disk and stands in a third line, a download in a fourth.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ log = logging.getLogger(__name__)
 _N_THREADS = max(1, N_CORES - 1)
 FITS = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="fit")
 STUDIES = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="study")
+FILES = ThreadPoolExecutor(1, thread_name_prefix="file")
 DOWNLOADS = ThreadPoolExecutor(4, thread_name_prefix="download")
 #: Running tasks are looked through this often for tabs that were closed; a tab that
 #: was closed twice in a row has left (a connection may be lost for a moment).

@@ -56,6 +56,7 @@ from smpcore.datasets.matrices import (
 from smpcore.datasets.missing_codes import Suggestion, suggest_codes
 from smpcore.datasets.openml_sets import fetch_openml, find_openml, search_openml
 from smpcore.datasets.parquet_rows import ParquetRows
+from smpcore.datasets.parquet_statistics import FileStatistics, file_statistics
 from smpcore.datasets.preparation import Preparation, prepare
 from smpcore.datasets.quoting import (
     list_names,
@@ -94,6 +95,7 @@ __all__ = [
     "CleaningStep",
     "Dataset",
     "DatasetInfo",
+    "FileStatistics",
     "FollowUp",
     "Imputation",
     "Input",
@@ -121,6 +123,7 @@ __all__ = [
     "event_values",
     "event_within",
     "fetch_openml",
+    "file_statistics",
     "find_duplicates",
     "find_openml",
     "forbid",

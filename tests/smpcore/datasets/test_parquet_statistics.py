@@ -1,0 +1,61 @@
+"""Statistics of all rows of a Parquet file, one row group after the other."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from smpcore import SmpcoreError
+from smpcore.datasets import file_statistics
+
+
+def flags():
+    return np.zeros(1, dtype=np.int64), np.zeros(1)
+
+
+@pytest.fixture
+def frame():
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(random.normal(1e6, 2.0, size=(230, 2)), columns=list("ab"))
+    frame.loc[:120, "a"] = np.nan
+    frame["b"] = frame["b"].astype(np.float32)
+    label = pd.Series(random.choice(["x", "y"], 230, p=[0.8, 0.2]), dtype=object)
+    label[5] = None
+    return frame.assign(whole=np.arange(230), empty=np.nan, label=label)
+
+
+def test_they_are_those_of_the_table_in_memory(tmp_path, frame):
+    path = tmp_path / "t.parquet"
+    frame.to_parquet(path, row_group_size=50)
+    stop, progress = flags()
+    found = file_statistics(path, "label", stop, progress)
+    assert progress[0] == 1 and found.n_rows == 230
+    columns = found.columns.set_index("column")
+    assert columns["count"].to_dict() == frame.count().to_dict()
+    assert columns["missing"].to_dict() == frame.isna().sum().to_dict()
+    numbers = frame.drop(columns="label").astype(np.float64)
+    for name, expected in (
+        ("mean", numbers.mean()),
+        ("standard deviation", numbers.std(ddof=0)),
+        ("min", numbers.min()),
+        ("max", numbers.max()),
+    ):
+        got = columns.loc[list(numbers), name]
+        np.testing.assert_allclose(got, expected, rtol=1e-10)
+    assert np.isnan(columns.loc["label", "mean"])
+    assert found.class_counts == frame["label"].value_counts().to_dict()
+
+
+def test_it_ends_when_it_is_asked_to(tmp_path, frame):
+    frame.to_parquet(tmp_path / "t.parquet")
+    assert (
+        file_statistics(tmp_path / "t.parquet", None, *(np.ones(1), flags()[1])) is None
+    )
+
+
+def test_a_damaged_file_is_refused(tmp_path, frame):
+    path = tmp_path / "t.parquet"
+    frame.to_parquet(path)
+    data = path.read_bytes()
+    path.write_bytes(data[:100] + bytes(1_000) + data[1_100:])
+    with pytest.raises(SmpcoreError, match="cut off or damaged"):
+        file_statistics(path, None, *flags())
