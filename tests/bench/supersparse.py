@@ -34,7 +34,6 @@ from smpcore.estimators.supersparse.paper import solve_paper
 from smpcore.estimators.supersparse.problem import (
     Objective,
     evaluate,
-    solve_lbfgs,
 )
 from smpcore.estimators.supersparse.starts import choose_start
 from smpcore.estimators.supersparse.strings import decode_strings, encode_strings
@@ -104,7 +103,7 @@ def peers() -> None:
             plain = limits(d, tol=1e-5, max_iter=200)
             random = np.random.RandomState(0)
             start = choose_start(objective, 10, "kmeans", *plain, random)
-            ours = solve_lbfgs(objective, start, *plain)
+            ours = Objective.solve(objective, start, *plain)
 
             def flat(v, objective=objective, shape=start.shape):
                 F, G, _, _ = evaluate(objective, v.reshape(shape))

@@ -18,6 +18,7 @@ from smpcore.estimators.recorded import spread_trace
 from smpcore.estimators.scaling import scaled_copy
 from smpcore.estimators.starts import count_distinct
 from smpcore.estimators.supersparse.blackbox import CheckedFunction
+from smpcore.estimators.supersparse.blocks import BlockObjective
 from smpcore.estimators.supersparse.bounds import (
     clipped_count,
     natural_gamma,
@@ -132,7 +133,7 @@ class SuperSparseEstimator(PrototypeEstimator):
         dict
             Name -> value.
         """
-        n_prototypes = count_distinct(problem.rows.cases, self._n_asked(problem))
+        n_prototypes = count_distinct(problem.rows.pool, self._n_asked(problem))
         gamma = natural_gamma(problem.rows, self._kind)
         return {
             "n_prototypes": n_prototypes,
@@ -151,6 +152,13 @@ class SuperSparseEstimator(PrototypeEstimator):
         Objective
         """
         similarity = self._similarity(problem.rows)
+        if problem.rows.joined is not None:
+            if not self.reads_blocks:
+                raise SmpcoreError(
+                    f"{self!r} takes rows in memory only, and these are read in "
+                    "blocks; use target='labels' and solver='lbfgs', or fewer rows."
+                )
+            return BlockObjective(problem.rows, similarity, self.lam)
         rows = self._teacher().targets(problem, similarity)
         return Objective(rows, similarity, self.lam, self._free_errors())
 

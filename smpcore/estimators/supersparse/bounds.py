@@ -35,7 +35,7 @@ def slider_ranges(rows: Rows, kind: str) -> dict[str, tuple[float, float]]:
         Name -> (low, high).
     """
     return {
-        "n_prototypes": (1, count_distinct(rows.cases, MOST_PROTOTYPES)),
+        "n_prototypes": (1, count_distinct(rows.pool, MOST_PROTOTYPES)),
         "gamma": gamma_range(natural_gamma(rows, kind)),
         "lam": (1e-6, 0.1),
     }
@@ -75,7 +75,7 @@ def clipped_count(rows: Rows, requested: int) -> int:
     -------
     int
     """
-    distinct = count_distinct(rows.cases, requested)
+    distinct = count_distinct(rows.pool, requested)
     if distinct < requested:
         caution(
             f"n_prototypes={requested} is more than the {distinct} distinct rows; "

@@ -8,16 +8,26 @@ from typing import Any, ClassVar
 import numpy as np
 
 from smpcore.errors import SmpcoreError
-from smpcore.estimators.checks import Number, OneOf, weigh_classes
+from smpcore.estimators.checks import (
+    Number,
+    OneOf,
+    sample_weights,
+    weigh_classes,
+)
 from smpcore.estimators.classifier import PrototypeClassifier
 from smpcore.estimators.regressor import PrototypeRegressor
+from smpcore.estimators.scaling import is_large, scaled_as_read
 from smpcore.estimators.supersparse.base import SuperSparseEstimator
 from smpcore.estimators.supersparse.problem import (
     SQUARED,
     SuperSparseProblem,
     SuperSparseRegression,
 )
-from smpcore.estimators.supersparse.rows import standard_rows
+from smpcore.estimators.supersparse.rows import (
+    joined_rows,
+    rows_in_blocks,
+    standard_rows,
+)
 from smpcore.estimators.supersparse.teachers import Teacher
 
 
@@ -188,6 +198,8 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
         """Scale the distinct rows and make targets of their labels."""
         X, entries = self._labelled_rows(X, y, sample_weight)
         y_encoded, classes = entries["y_encoded"], entries["classes"]
+        if self.reads_blocks and is_large(X):
+            return self._problem_in_blocks(X, entries, sample_weight)
         first, weights, scaling = self._distinct_rows(X, y_encoded, sample_weight)
         y_encoded = y_encoded[first]
         weights = weigh_classes(weights, self.class_weight, classes, y_encoded)
@@ -196,6 +208,37 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
         )
         rows = standard_rows(scaling["rows"], 2.0 * hot - 1.0, weights, self._kind)
         return SuperSparseProblem(**(entries | scaling | {"rows": rows}))
+
+    @property
+    def reads_blocks(self) -> bool:
+        """Whether rows may stay in their file: sums over blocks are all it asks."""
+        return (
+            self._kind in ("rbf", "laplacian", "linear", "poly")
+            and bool(self.standardize)
+            and isinstance(self.target, str)
+            and self.target == "labels"
+            and self.solver == "lbfgs"
+        )
+
+    def _problem_in_blocks(
+        self, X: Any, entries: dict[str, Any], sample_weight: Any
+    ) -> SuperSparseProblem:
+        """As `_problem`; equal rows stay apart, and starts see them as one."""
+        y_encoded, classes = entries["y_encoded"], entries["classes"]
+        X_scaled, center, scale = scaled_as_read(X, entries["weights"], True, False)
+        first, masses = joined_rows(X, y_encoded, sample_weight)
+        mass, labels = float(masses.sum()), y_encoded[first]
+        masses = weigh_classes(
+            sample_weights(masses, len(masses)), self.class_weight, classes, labels
+        )
+        weights = weigh_classes(
+            entries["weights"].copy(), self.class_weight, classes, y_encoded
+        )
+        hot = np.eye(len(classes))[:, 1:] if len(classes) == 2 else np.eye(len(classes))
+        targets = 2.0 * hot - 1.0, y_encoded
+        rows = rows_in_blocks(X_scaled, targets, weights, (first, masses))
+        units = {"X": X_scaled, "center": center, "scale": scale}
+        return SuperSparseProblem(**(entries | units | {"rows": rows, "mass": mass}))
 
     def _n_asked(self, problem: SuperSparseProblem) -> int:
         """Prototypes asked for."""

@@ -18,7 +18,6 @@ from smpcore.estimators.supersparse.problem import (
     Objective,
     Solution,
     SuperSparseState,
-    solve_lbfgs,
 )
 from smpcore.estimators.supersparse.removal import without_dead, without_idle
 from smpcore.estimators.supersparse.selection import fit_columns
@@ -86,7 +85,7 @@ def fit_rows(
         recorded = ([Z], [0]) if options.record else ()
         ended = CONVERGED, 0, np.zeros(1)
         return Solution(Z, *objective.coefficients(Z), *ended, *recorded), Z
-    solve = _solver(objective.similarity.kind, recipe)
+    solve = _solver(objective, recipe)
     solution = solve(objective, Z, box, options)
     for _ in range(MOST_REVIVALS):
         revived = _revived(objective, solution, box, options, random)
@@ -118,15 +117,16 @@ def _start(
     return np.clip(Z, box.low, box.high)
 
 
-def _solver(kind: str, recipe: Recipe) -> Callable[..., Solution]:
-    """The solver for a kind of similarity."""
+def _solver(objective: Objective, recipe: Recipe) -> Callable[..., Solution]:
+    """The solver for a kind of similarity, and of rows."""
+    kind = objective.similarity.kind
     if kind == "strings":
         return solve_strings
     if kind not in SMOOTH:
         return solve_blackbox
     if recipe.solver == "paper":
         return partial(solve_paper, eta=recipe.eta)
-    return solve_lbfgs
+    return type(objective).solve
 
 
 def _revived(
@@ -139,14 +139,16 @@ def _revived(
     """Prototypes with the dead, or else an idle one, replaced by rows, if it helps."""
     if options.max_iter <= solution.n_iter or options.stopped or solution.status > 1:
         return None
-    alive = without_dead(objective, solution.Z)
+    few = objective.condensed(solution.Z) if objective.in_blocks else objective
+    alive = without_dead(few, solution.Z)
     if len(alive) == len(solution.Z):
-        alive = without_idle(objective, solution.Z)
+        alive = without_idle(few, solution.Z)
     if len(alive) == len(solution.Z):
         return None
     Z = resized(objective, alive, len(solution.Z), random)
     Z = np.clip(Z, box.low, box.high)
-    F = objective.refit(objective.similarities(Z))[0]
+    few = objective.condensed(Z) if objective.in_blocks else objective
+    F = few.refit(few.similarities(Z))[0]
     return Z if F < solution.objective[-1] else None
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -87,6 +88,8 @@ class Objective:
     similarity: Similarity
     lam: float
     free: float = SQUARED
+    #: Whether rows are read in blocks: `condensed` then gives few in place of all.
+    in_blocks: ClassVar[bool] = False
 
     @cached_property
     def kernel(self) -> tuple[int, float, int, float]:
@@ -140,6 +143,36 @@ class Objective:
         if self.similarity.kind in SMOOTH:
             return evaluate(self, Z)[2:]
         return self.refit(self.similarities(Z))[1:3]
+
+    def solve(self, Z: np.ndarray, box: Box, options: SolverOptions) -> Solution:
+        """Call the kernel.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n_prototypes, n_features)
+            Start.
+        box : Box
+        options : SolverOptions
+
+        Returns
+        -------
+        Solution
+        """
+        rows, similarity = self.rows, self.similarity
+        S, D, W = np.empty((3, len(Z), len(rows.X)))
+        is_rbf = similarity.kind == "rbf"
+        first = 1.0 / math.sqrt(similarity.gamma) if is_rbf else rows.spread
+        Z = np.array(Z, dtype=np.float64, order="C")
+        limits, history = options.for_kernel(Z)
+        Z, B, intercept, *rest = solvers.solve_supersparse(
+            *self.kernel, rows.X, rows.sizes, rows.Y, rows.weights,
+            float(self.lam), self.free, Z, box.low, box.high, box.radius, first,
+            S, D, W, S.reshape(-1).view(np.int64), *limits, history[-1],
+        )  # fmt: skip
+        places = ()
+        if options.record:
+            places = recorded_places(options, rest[1], len(rest[-1]))
+        return Solution(Z, np.ascontiguousarray(B.T), intercept, *rest, places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,40 +238,6 @@ def kernel_similarity(similarity: Similarity) -> tuple[int, float, int, float]:
         int(similarity.degree),
         float(similarity.coef0),
     )
-
-
-def solve_lbfgs(
-    objective: Objective, Z: np.ndarray, box: Box, options: SolverOptions
-) -> Solution:
-    """Call the kernel.
-
-    Parameters
-    ----------
-    objective : Objective
-    Z : ndarray of shape (n_prototypes, n_features)
-        Start.
-    box : Box
-    options : SolverOptions
-
-    Returns
-    -------
-    Solution
-    """
-    rows, similarity = objective.rows, objective.similarity
-    S, D, W = np.empty((3, len(Z), len(rows.X)))
-    is_rbf = similarity.kind == "rbf"
-    first = 1.0 / math.sqrt(similarity.gamma) if is_rbf else rows.spread
-    Z = np.array(Z, dtype=np.float64, order="C")
-    limits, history = options.for_kernel(Z)
-    Z, B, intercept, *rest = solvers.solve_supersparse(
-        *objective.kernel, rows.X, rows.sizes, rows.Y, rows.weights,
-        float(objective.lam), objective.free, Z, box.low, box.high, box.radius, first,
-        S, D, W, S.reshape(-1).view(np.int64), *limits, history[-1],
-    )  # fmt: skip
-    places = ()
-    if options.record:
-        places = recorded_places(options, rest[1], len(rest[-1]))
-    return Solution(Z, np.ascontiguousarray(B.T), intercept, *rest, places)
 
 
 def evaluate(

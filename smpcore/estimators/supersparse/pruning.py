@@ -36,7 +36,9 @@ def removal_costs(fitted: SuperSparseEstimator, problem: AnyProblem) -> np.ndarr
     ndarray of shape (n_asked_,)
         Of the prototypes as solved, in the units of ``objective_``.
     """
-    return removal_increases(fitted.objective(problem), fitted.state_.Z)
+    Z, objective = fitted.state_.Z, fitted.objective(problem)
+    few = objective.condensed(Z) if objective.in_blocks else objective
+    return removal_increases(few, Z)
 
 
 def prune_path(

@@ -6,6 +6,7 @@ import numpy as np
 
 from smpcore.estimators.base import Fitted
 from smpcore.estimators.fusion import equal_groups
+from smpcore.estimators.row_blocks import row_blocks
 from smpcore.estimators.supersparse.problem import (
     Objective,
     SuperSparseProblem,
@@ -13,7 +14,7 @@ from smpcore.estimators.supersparse.problem import (
 )
 from smpcore.estimators.supersparse.rows import off_the_data
 from smpcore.estimators.supersparse.selection import chosen_columns
-from smpcore.model import History
+from smpcore.model import History, PrototypeModel
 from smpcore.similarity import SIMILARITIES, Similarity
 
 
@@ -78,10 +79,14 @@ def fitted_state(
             "invented cases farther from every training row than 95 % of training "
             "rows are from their nearest neighbour",
         )
+    if isinstance(problem.X, np.ndarray):
+        assignment, scores = similarity.values(problem.X, Z).argmax(axis=1), None
+    else:
+        assignment, scores = _answers(problem, model, Z)
     return Fitted(
         model,
         state=None,
-        assignment=similarity.values(problem.X, Z).argmax(axis=1),
+        assignment=assignment,
         n_asked=len(Z),
         merged=merged,
         anchor_rows=chosen_columns(model.anchors) % len(problem.X)
@@ -90,4 +95,19 @@ def fitted_state(
         start=start,
         off_data=off_data,
         measures=measures,
+        scores=scores,
     )
+
+
+def _answers(
+    problem: SuperSparseProblem | SuperSparseRegression,
+    model: PrototypeModel,
+    Z: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Prototype that each row is most like, and each block's largest absolute score."""
+    nearest, largest = [], []
+    for _, block in row_blocks(problem.X):
+        nearest.append(model.similarity.values(block, Z).argmax(axis=1))
+        scores = model.scores(block * problem.scale + problem.center)
+        largest.append(np.abs(scores).max())
+    return np.concatenate(nearest), np.array(largest)

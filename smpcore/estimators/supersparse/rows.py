@@ -12,6 +12,8 @@ from scipy.spatial.distance import cdist
 
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.distinct import sorted_by_projection
+from smpcore.estimators.row_blocks import ScaledRows, row_blocks
+from smpcore.estimators.starts import MOST_ROWS
 from smpcore.solvers.similarity import SHORTEST
 
 #: Rows that say how near each other rows usually are, at most.
@@ -40,6 +42,11 @@ class Rows:
         Root of the mean variance of the outputs; 1 if they are constant.
     spread : float
         Root of the sum of the features' variances.
+    pool : ndarray of shape (n_cases, n_features)
+        Cases among which there are enough different ones: all that are in memory.
+    joined : (ndarray, ndarray), optional
+        Of rows that are read in blocks: the first of each set of equal ones, as
+        `joined_rows` gives them, and the weight of the set. None: all differ.
     """
 
     cases: np.ndarray
@@ -50,11 +57,111 @@ class Rows:
     middle: np.ndarray
     unit: float
     spread: float
+    pool: np.ndarray
+    joined: tuple[np.ndarray, np.ndarray] | None = None
+
+    @property
+    def n_distinct(self) -> int:
+        """Rows that differ, in features or target."""
+        return len(self.weights if self.joined is None else self.joined[0])
+
+    def distinct(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Some of the rows that differ.
+
+        Parameters
+        ----------
+        places : ndarray of int, shape (n_rows,)
+
+        Returns
+        -------
+        cases : ndarray of shape (n_rows, n_features)
+        targets : ndarray of shape (n_rows, n_outputs)
+        weights : ndarray of shape (n_rows,)
+        """
+        if self.joined is None:
+            return self.cases[places], self.Y.T[places], self.weights[places]
+        first = self.joined[0][places]
+        cases = rows_in_any_order(self.cases, first)
+        return cases, self.Y[:, first].T, self.joined[1][places]
 
     @property
     def constant(self) -> bool:
         """Whether there is nothing to learn."""
         return not self.Y.any()
+
+
+def projected(X: Any, direction: np.ndarray) -> np.ndarray:
+    """Product of each row with a direction, the same wherever the row stands.
+
+    Parameters
+    ----------
+    X : ndarray, ParquetRows or ScaledRows of shape (n_samples, n_features)
+    direction : ndarray of shape (n_features,)
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+    """
+    along = np.empty(X.shape[0])
+    for part, block in row_blocks(X):
+        along[part] = (block * direction).sum(axis=1)
+    return along
+
+
+def rows_in_any_order(X: Any, places: np.ndarray) -> np.ndarray:
+    """Read rows by their numbers, which need not ascend.
+
+    Parameters
+    ----------
+    X : ndarray or ScaledRows of shape (n_samples, n_features)
+    places : ndarray of int, shape (n_rows,)
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_features)
+    """
+    order = np.argsort(places, kind="stable")
+    rows = np.empty((len(places), X.shape[1]))
+    rows[order] = X[places[order]]
+    return rows
+
+
+def rows_in_blocks(
+    cases: ScaledRows,
+    targets: tuple[np.ndarray, np.ndarray],
+    weights: np.ndarray,
+    joined: tuple[np.ndarray, np.ndarray],
+) -> Rows:
+    """As `standard_rows`, of standardised rows that stay where they are.
+
+    Parameters
+    ----------
+    cases : ScaledRows of shape (n_samples, n_features)
+    targets : (ndarray, ndarray)
+        Those of each class, (n_classes, n_outputs), and the class of each row.
+    weights : ndarray of shape (n_samples,), sum 1
+    joined : (ndarray, ndarray)
+        As in `Rows`.
+
+    Returns
+    -------
+    Rows
+        Without sizes.
+    """
+    of_class, y_encoded = targets
+    totals = np.bincount(y_encoded, weights, len(of_class))
+    middle = totals @ of_class
+    centred = of_class - middle
+    unit = math.sqrt((totals @ centred**2).mean())
+    Y = np.take((centred / unit).T.copy(), y_encoded, axis=1)
+    means, square = np.zeros(cases.shape[1]), 0.0
+    for part, block in row_blocks(cases):
+        means += weights[part] @ block
+        square += weights[part] @ np.einsum("ij,ij->i", block, block)
+    spread = math.sqrt(max(square - means @ means, 0.0)) or 1.0
+    pool = rows_in_any_order(cases, joined[0][:MOST_ROWS])
+    units = middle, unit, spread
+    return Rows(cases, cases, np.empty(0), Y, weights, *units, pool, joined)
 
 
 def joined_rows(
@@ -79,11 +186,15 @@ def joined_rows(
     weights : ndarray of shape (n_rows,)
         Sum of the weights of each set.
     """
-    weights = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight)
+    weights = (
+        np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight)
+    )
     direction = np.random.default_rng(0).normal(size=X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
-        along = (X * direction).sum(axis=1)
-    order, new = sorted_by_projection(X, along, targets, weights)
+        along = projected(X, direction)
+    # Rows that are read in blocks are taken for equal where their projections are.
+    rows = X if isinstance(X, np.ndarray) else along[:, None]
+    order, new = sorted_by_projection(rows, along, targets, weights)
     starts = np.flatnonzero(new)
     return order[starts], np.add.reduceat(weights[order].astype(np.float64), starts)
 
@@ -132,7 +243,7 @@ def standard_rows(
         centred, unit = np.zeros_like(centred), 1.0
     Y = np.ascontiguousarray((centred / unit).T)
     spread = spread if spread > 0 else 1.0
-    return Rows(cases, X, sizes, Y, weights, middle, unit, spread)
+    return Rows(cases, X, sizes, Y, weights, middle, unit, spread, cases)
 
 
 #: Rows -> some of them, and how far apart they usually are: asked for at every fit.
@@ -153,8 +264,8 @@ def off_the_data(rows: Rows, Z: np.ndarray) -> np.ndarray:
         Whether the nearest row is farther away than 95 % of the rows have another.
     """
     if rows not in _usual:
-        chosen = np.random.default_rng(0).permutation(len(rows.cases))[:NEAR_ROWS]
-        some = rows.cases[chosen]
+        chosen = np.random.default_rng(0).permutation(rows.n_distinct)[:NEAR_ROWS]
+        some = rows.distinct(chosen)[0]
         apart = cdist(some, some)
         np.fill_diagonal(apart, np.inf)
         nearest = apart.min(axis=1)

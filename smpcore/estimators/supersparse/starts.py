@@ -11,9 +11,13 @@ from scipy.spatial.distance import cdist
 
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.starts import MOST_ROWS, kmeans_centers
-from smpcore.estimators.supersparse.problem import Box, Objective, solve_lbfgs
+from smpcore.estimators.supersparse.problem import Box, Objective
 from smpcore.estimators.supersparse.removal import kept_columns, without_dead
-from smpcore.estimators.supersparse.rows import Rows
+from smpcore.estimators.supersparse.rows import (
+    Rows,
+    projected,
+    rows_in_any_order,
+)
 
 #: Rows among which a greedy step chooses.
 POOL = 300
@@ -44,12 +48,19 @@ def draw_rows(rows: Rows, n_rows: int, random: np.random.RandomState) -> np.ndar
     -------
     ndarray of shape (at most n_rows, n_features)
     """
-    along = (rows.cases * random.normal(size=rows.cases.shape[1])).sum(axis=1)
+    direction = random.normal(size=rows.cases.shape[1])
+    in_memory = rows.joined is None
+    along = (
+        (rows.cases * direction).sum(axis=1)
+        if in_memory
+        else projected(rows.cases, direction)
+    )
     order = np.argsort(along, kind="stable")
     reach = np.cumsum(rows.weights[order])
     draws = random.uniform(size=3 * n_rows) * reach[-1]
     places = np.minimum(np.searchsorted(reach, draws, side="right"), len(order) - 1)
-    drawn = rows.cases[order[places]]
+    drawn = order[places]
+    drawn = rows.cases[drawn] if in_memory else rows_in_any_order(rows.cases, drawn)
     _, first = np.unique(drawn, axis=0, return_index=True)
     return drawn[np.sort(first)[:n_rows]]
 
@@ -70,11 +81,11 @@ def cluster_start(
     ndarray of shape (n_prototypes, n_features)
     """
     factor = TARGET_WEIGHT * rows.spread / math.sqrt(len(rows.Y))
-    chosen = np.arange(len(rows.cases))
+    chosen = np.arange(rows.n_distinct)
     if len(chosen) > MOST_ROWS:
         chosen = np.sort(random.choice(chosen, MOST_ROWS, replace=False))
-    joined = np.hstack([rows.cases[chosen], factor * rows.Y.T[chosen]])
-    weights = rows.weights[chosen]
+    cases, targets, weights = rows.distinct(chosen)
+    joined = np.hstack([cases, factor * targets])
     n_trials = 2 + int(math.log(n_prototypes))
     centers = kmeans_centers(
         joined, weights, n_prototypes, random, n_trials=n_trials, max_iter=8
@@ -100,11 +111,13 @@ def greedy_rows(
     -------
     ndarray of shape (n_prototypes + n, n_features)
     """
+    if objective.in_blocks:
+        objective = objective.condensed(np.vstack([Z, pool]))
     rows = objective.rows
     columns = objective.similarities(pool)
     centred = columns - rows.weights @ columns
     length = np.sqrt(rows.weights @ centred**2) + 1e-9
-    S = objective.similarities(Z) if len(Z) else np.empty((len(rows.cases), 0))
+    S = objective.similarities(Z) if len(Z) else np.empty((len(columns), 0))
     free = np.ones(len(pool), dtype=bool)
     if len(Z):
         free = cdist(pool, Z).min(axis=1) > 1e-9 * rows.spread
@@ -175,7 +188,7 @@ def choose_start(
         record=0,
         progress=np.zeros(1),
     )
-    tried = [solve_lbfgs(objective, Z, box, few).objective[-1] for Z in starts]
+    tried = [objective.solve(Z, box, few).objective[-1] for Z in starts]
     return starts[int(np.argmin(tried))]
 
 
@@ -192,7 +205,7 @@ def _ways(
     yield cluster_start(objective.rows, n, random)
     if (
         start == "auto"
-        and objective.rows.cases.size * n < SMALL
+        and math.prod(objective.rows.cases.shape) * n < SMALL
         and objective.similarity.kind != "callable"
     ):
         yield greedy_start(objective, n, random)
@@ -227,7 +240,7 @@ def separated(
         pool = draw_rows(objective.rows, max(POOL, 2 * n_prototypes), random)
         Z = greedy_rows(objective, Z, pool, n_prototypes - len(Z))
     if len(Z) < n_prototypes:
-        pool = np.unique(objective.rows.cases, axis=0)
+        pool = np.unique(objective.rows.pool, axis=0)
         Z = greedy_rows(objective, Z, pool, n_prototypes - len(Z))
     return Z
 
@@ -255,8 +268,9 @@ def resized(
     -------
     ndarray of shape (n_prototypes, n_features)
     """
-    Z = without_dead(objective, Z)
+    few = objective.condensed(Z) if objective.in_blocks else objective
+    Z = without_dead(few, Z)
     if len(Z) > n_prototypes:
-        S = objective.similarities(Z)
-        Z = Z[kept_columns(objective, S, n_prototypes, removal)]
+        S = few.similarities(Z)
+        Z = Z[kept_columns(few, S, n_prototypes, removal)]
     return separated(objective, Z, n_prototypes, random)

@@ -7,10 +7,21 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from smpcore import MultiPrototypeSVC, SMaLLClassifier, SMPClassifier
+from smpcore import (
+    MultiPrototypeSVC,
+    SMaLLClassifier,
+    SMPClassifier,
+    SuperSparseClassifier,
+)
 from smpcore.datasets.parquet_rows import ParquetRows
 from smpcore.errors import SmpcoreError
 from smpcore.estimators import row_blocks, scaling, starts
+from smpcore.estimators.supersparse import rows as supersparse_rows
+from smpcore.estimators.supersparse import starts as supersparse_starts
+from smpcore.estimators.supersparse.blocks import BlockObjective
+from smpcore.estimators.supersparse.problem import Objective, evaluate
+from smpcore.estimators.supersparse.removal import removal_increases
+from smpcore.estimators.supersparse.starts import greedy_rows
 
 FAMILIES = {
     "SMP": SMPClassifier(mu=0.01, tol=1e-6),
@@ -93,7 +104,115 @@ def test_a_memory_map_of_float32_is_read_as_float64(name, table, tmp_path, tiny_
     assert_same_fit(fitted, usual)
 
 
-@pytest.mark.parametrize("name", ["SMP", "SMaLL"])
+def in_memory(estimator, *data):
+    with pytest.MonkeyPatch.context() as whole:
+        whole.setattr(scaling, "MOST_COPY_BYTES", 2**30)
+        return clone(estimator).fit(*data)
+
+
+SUPERSPARSE = {
+    "two classes": SuperSparseClassifier(4, gamma=0.2),
+    "balanced": SuperSparseClassifier(6, class_weight="balanced"),
+    "Laplacian": SuperSparseClassifier(4, similarity="laplacian"),
+    "polynomial": SuperSparseClassifier(4, similarity="poly", degree=2),
+    "linear, in a box": SuperSparseClassifier(2, similarity="linear", box=(0.0, 9.0)),
+}
+
+
+@pytest.mark.parametrize("name", SUPERSPARSE)
+def test_virtual_prototypes_from_a_file_are_those_from_memory(
+    name, table, tmp_path, tiny_blocks, monkeypatch
+):
+    monkeypatch.setattr(row_blocks, "BLOCK_SIZE", 4000)
+    monkeypatch.setattr(row_blocks, "ROWS_AT_ONCE", 500)
+    frame, labels = table
+    labels = labels > 0 if name != "balanced" else labels
+    usual = in_memory(SUPERSPARSE[name], frame, labels)
+    rows = in_file(tmp_path, frame)
+    fitted = clone(SUPERSPARSE[name]).fit(rows, labels)
+    np.testing.assert_allclose(fitted.start_, usual.start_, rtol=1e-9, atol=1e-9)
+    assert fitted.objective_ == pytest.approx(usual.objective_, rel=1e-3)
+    assert fitted.model_.tie == pytest.approx(usual.model_.tie, rel=0.2)
+    np.testing.assert_allclose(fitted.model_.low, usual.model_.low)
+    assert (fitted.predict(rows) == usual.predict(frame)).mean() > 0.99
+    best = SUPERSPARSE[name].problem(rows, labels)
+    assert best.rows.spread == pytest.approx(
+        in_memory_problem(SUPERSPARSE[name], frame, labels).rows.spread
+    )
+
+
+def in_memory_problem(estimator, *data):
+    with pytest.MonkeyPatch.context() as whole:
+        whole.setattr(scaling, "MOST_COPY_BYTES", 2**30)
+        return estimator.problem(*data)
+
+
+@pytest.mark.parametrize("similarity", ["rbf", "laplacian", "poly", "linear"])
+def test_sums_over_blocks_are_those_in_memory(similarity, table, tmp_path, tiny_blocks):
+    frame, labels = table
+    weights = np.random.default_rng(1).integers(3, size=len(labels))
+    estimator = SuperSparseClassifier(5, similarity=similarity)
+    usual = estimator.objective(in_memory_problem(estimator, frame, labels, weights))
+    data = in_file(tmp_path, frame), labels, weights
+    blocks = estimator.objective(estimator.problem(*data))
+    assert type(usual) is Objective and type(blocks) is BlockObjective
+    Z = np.random.default_rng(2).normal(size=(5, 8)) * 0.5
+    F, G, B, intercept = evaluate(usual, Z)
+    refit = blocks.refitted(Z)
+    assert refit.F == pytest.approx(F, rel=1e-9)
+    np.testing.assert_allclose(refit.B, B, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(refit.intercept, intercept, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(blocks.gradient(Z, refit), G, rtol=1e-6, atol=1e-9)
+    rises = removal_increases(usual, Z)
+    few = blocks.condensed(Z)
+    np.testing.assert_allclose(removal_increases(few, Z), rises, rtol=1e-6)
+    pool = np.random.default_rng(3).normal(size=(20, 8))
+    chosen = greedy_rows(usual, Z, pool, 3)
+    np.testing.assert_array_equal(greedy_rows(blocks, Z, pool, 3), chosen)
+
+
+def test_equal_rows_count_as_one_where_prototypes_start(tmp_path, tiny_blocks):
+    rows = np.random.default_rng(0).integers(2, size=(3000, 4)).astype(float)
+    labels = (rows.sum(axis=1) + np.random.default_rng(1).random(3000) > 2.5) + 0
+    frame = pd.DataFrame(rows, columns=list("abcd"))
+    few = SuperSparseClassifier(20, max_iter=5)
+    with pytest.warns(UserWarning, match="more than the 16 distinct rows"):
+        usual = in_memory(few, frame, labels)
+    with pytest.warns(UserWarning, match="more than the 16 distinct rows"):
+        fitted = clone(few).fit(in_file(tmp_path, frame), labels)
+    np.testing.assert_allclose(fitted.start_, usual.start_, atol=1e-9)
+    assert fitted.objective_ == pytest.approx(usual.objective_, rel=1e-3)
+
+
+def test_a_warm_start_of_virtual_prototypes_reads_blocks(table, tmp_path, tiny_blocks):
+    frame, labels = table
+    rows = in_file(tmp_path, frame)
+    many = SuperSparseClassifier(6, record=1, max_iter=15, tol=1e-3).fit(rows, labels)
+    problem = many.problem(rows, labels)
+    few = clone(many).set_params(n_prototypes=4).solve(problem, many.state_)
+    assert few.model_.n_prototypes == 4
+    first = many.history_.step(0)
+    np.testing.assert_allclose(
+        np.sort(first.anchors, axis=0), np.sort(many.start_, axis=0)
+    )
+    with pytest.raises(SmpcoreError, match="these are read in blocks; use target="):
+        many.set_params(target="teacher").solve(problem)
+
+
+def test_virtual_prototypes_of_a_memory_map_are_those_of_its_rows(
+    table, tmp_path, tiny_blocks
+):
+    frame, labels = table
+    small = frame.to_numpy(np.float32)
+    mapped = np.memmap(tmp_path / "rows", np.float32, "w+", shape=small.shape)
+    mapped[:] = small
+    few = SuperSparseClassifier(4, gamma=0.2)
+    fitted, usual = clone(few).fit(mapped, labels), in_memory(few, small, labels)
+    np.testing.assert_allclose(fitted.start_, usual.start_, rtol=1e-9, atol=1e-9)
+    assert fitted.objective_ == pytest.approx(usual.objective_, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", ["SMP", "SMaLL", "two classes"])
 def test_memory_does_not_grow_with_the_file(name, tmp_path, monkeypatch):
     rows = np.random.default_rng(0).normal(size=(60_000, 100))
     labels = (rows[:, 0] + rows[:, 1] > 0.0).astype(int)
@@ -101,8 +220,11 @@ def test_memory_does_not_grow_with_the_file(name, tmp_path, monkeypatch):
     frame.to_parquet(tmp_path / "rows.parquet", row_group_size=5000)
     monkeypatch.setattr(scaling, "MOST_COPY_BYTES", 2**20)
     monkeypatch.setattr(starts, "MOST_ROWS", 1000)
+    monkeypatch.setattr(supersparse_starts, "MOST_ROWS", 1000)
+    monkeypatch.setattr(supersparse_rows, "MOST_ROWS", 1000)
+    monkeypatch.setattr(row_blocks, "BLOCK_SIZE", 50_000)
     tracemalloc.start()
-    clone(FAMILIES[name]).set_params(tol=1e-2).fit(
+    clone((FAMILIES | SUPERSPARSE)[name]).set_params(tol=1e-2).fit(
         ParquetRows(tmp_path / "rows.parquet"), labels
     )
     peak = tracemalloc.get_traced_memory()[1]
@@ -142,7 +264,14 @@ def test_what_reads_no_blocks_says_who_does(table, tmp_path, tiny_blocks):
     frame, labels = table
     rows = in_file(tmp_path, frame)
     words = "3,000 rows in a file, and .* takes rows in memory only.*SMPClassifier"
-    for estimator in (MultiPrototypeSVC(), SMPClassifier(solver="primal-dual")):
+    takes_memory = (
+        MultiPrototypeSVC(),
+        SMPClassifier(solver="primal-dual"),
+        SuperSparseClassifier(similarity="strings"),
+        SuperSparseClassifier(target="teacher"),
+        SuperSparseClassifier(standardize=False),
+    )
+    for estimator in takes_memory:
         with pytest.raises(SmpcoreError, match=words):
             estimator.fit(rows, labels)
     with pytest.raises(SmpcoreError, match="inconsistent numbers of samples"):

@@ -13,7 +13,6 @@ from smpcore.estimators.supersparse.problem import (
     Objective,
     evaluate,
     refit_insensitive,
-    solve_lbfgs,
 )
 from smpcore.estimators.supersparse.rows import standard_rows
 from smpcore.similarity import SMOOTH, Similarity
@@ -98,7 +97,7 @@ def test_the_search_falls_and_ends_where_nothing_pulls():
     objective, Z = case(3)
     free = Box(np.full(D, -np.inf), np.full(D, np.inf))
     options = SolverOptions(tol=1e-12, max_iter=2000)
-    solution = solve_lbfgs(objective, Z, free, options)
+    solution = Objective.solve(objective, Z, free, options)
     assert (np.diff(solution.objective) <= 0).all() and solution.status == 0
     F, G, B, b = evaluate(objective, solution.Z)
     assert solution.objective[-1] == pytest.approx(F, rel=1e-9)

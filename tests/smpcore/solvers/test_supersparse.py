@@ -22,7 +22,6 @@ from smpcore.estimators.supersparse.problem import (
     Objective,
     evaluate,
     pulled_back,
-    solve_lbfgs,
 )
 from smpcore.estimators.supersparse.removal import column_costs
 from smpcore.estimators.supersparse.rows import standard_rows
@@ -328,7 +327,7 @@ def test_objective_is_as_low_as_that_of_peers_from_the_same_start(name):
     plain = limits(d, tol=1e-5, max_iter=200)
     random = np.random.RandomState(0)
     start = choose_start(Objective(rows, how, lam), 10, "kmeans", *plain, random)
-    ours = solve_lbfgs(Objective(rows, how, lam), start, *plain)
+    ours = Objective.solve(Objective(rows, how, lam), start, *plain)
 
     def flat(v):
         F, G, _, _ = evaluate(Objective(rows, how, lam), v.reshape(start.shape))
@@ -347,7 +346,7 @@ def test_objective_is_as_low_as_that_of_peers_from_the_same_start(name):
 def test_history_falls_and_ends_where_the_model_is(name):
     rows, how = real(name)
     d = rows.X.shape[1]
-    found = solve_lbfgs(
+    found = Objective.solve(
         Objective(rows, how, 1e-4), rows.cases[:7] + 0.01, *limits(d, tol=1e-5)
     )
     assert (np.diff(found.objective) <= 0).all()
@@ -361,7 +360,7 @@ def test_history_falls_and_ends_where_the_model_is(name):
 @pytest.mark.parametrize("kind", SMOOTH)
 def test_gradient_vanishes_where_the_solver_stops(kind):
     rows, how, Z = case(kind, c=1, m=1)
-    found = solve_lbfgs(
+    found = Objective.solve(
         Objective(rows, how, 1e-2), Z, *limits(tol=1e-15, max_iter=3000)
     )
     _, start, _, _ = evaluate(Objective(rows, how, 1e-2), Z)
@@ -380,7 +379,7 @@ def test_box_and_ball_hold_at_every_step():
         rows, how, Z = case(kind)
         low, high = np.full(D, box[0]), np.full(D, box[1])
         more = {"low": low, "high": high, "radius": radius, "record": 1}
-        found = solve_lbfgs(Objective(rows, how, 1e-4), Z, *limits(**more))
+        found = Objective.solve(Objective(rows, how, 1e-4), Z, *limits(**more))
         assert (found.steps >= low).all() and (found.steps <= high).all()
         assert (np.diff(found.objective) <= 0).all()
         if radius:
@@ -394,8 +393,8 @@ def test_box_and_ball_hold_at_every_step():
 def test_a_box_is_heeded_while_solving_not_only_afterwards():
     rows, how, Z = case()
     low, high = np.full(D, 0.3), np.full(D, 0.6)
-    inside = solve_lbfgs(Objective(rows, how, 1e-5), Z, *limits(low=low, high=high))
-    free = solve_lbfgs(Objective(rows, how, 1e-5), Z, *limits())
+    inside = Objective.solve(Objective(rows, how, 1e-5), Z, *limits(low=low, high=high))
+    free = Objective.solve(Objective(rows, how, 1e-5), Z, *limits())
     clipped = evaluate(Objective(rows, how, 1e-5), np.clip(free.Z, low, high))[0]
     assert free.objective[-1] <= inside.objective[-1] < clipped
 
@@ -419,7 +418,7 @@ def test_planted_prototypes_are_found():
     how = Similarity("rbf", gamma=2.0)
     y = how.values(X, planted) @ np.array([1.0, -1.5]) + 0.3
     rows = standard_rows(X, y[:, None], np.full(300, 1 / 300), "rbf")
-    found = solve_lbfgs(
+    found = Objective.solve(
         Objective(rows, how, 1e-9), planted + 0.2, *limits(2, tol=1e-12, max_iter=2000)
     )
     assert found.objective[-1] < 1e-7
@@ -428,10 +427,10 @@ def test_planted_prototypes_are_found():
 
 def test_statuses_steps_and_progress():
     rows, how, Z = case()
-    done = solve_lbfgs(Objective(rows, how, 1e-2), Z, *limits(tol=1e-4))
+    done = Objective.solve(Objective(rows, how, 1e-2), Z, *limits(tol=1e-4))
     assert done.status == CONVERGED
     progress = np.zeros(1)
-    short = solve_lbfgs(
+    short = Objective.solve(
         Objective(rows, how, 1e-3), Z, *limits(max_iter=4, record=2, progress=progress)
     )
     assert (short.status, short.n_iter, len(short.steps)) == (ITERATION_LIMIT, 4, 3)
@@ -439,11 +438,11 @@ def test_statuses_steps_and_progress():
     np.testing.assert_array_equal(short.steps[-1], short.Z)
     assert progress[0] == 1.0
     stop = np.ones(1, dtype=np.int64)
-    halted = solve_lbfgs(Objective(rows, how, 1e-3), Z, *limits(stop=stop))
+    halted = Objective.solve(Objective(rows, how, 1e-3), Z, *limits(stop=stop))
     assert (halted.status, halted.n_iter) == (STOPPED, 0)
     np.testing.assert_array_equal(halted.Z, Z)
     endless = replace(rows, Y=rows.Y * np.inf)
-    lost = solve_lbfgs(Objective(endless, how, 1e-3), Z, *limits())
+    lost = Objective.solve(Objective(endless, how, 1e-3), Z, *limits())
     assert lost.status == DIVERGED
 
 

@@ -1,0 +1,302 @@
+"""A super-sparse fit of rows that stay in a file: sums over blocks of rows.
+
+Every step is that of the fit in memory. Similarities are computed anew for each block,
+in two passes a step: one for the equations of the coefficients, one for the gradient.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.row_blocks import row_blocks
+from smpcore.estimators.supersparse.problem import Box, Objective, Solution
+from smpcore.estimators.supersparse.trace import Trace
+from smpcore.solvers import similarity as forms
+from smpcore.solvers import supersparse as solvers
+
+#: Steps that the solver remembers, and shorter ones that it tries.
+MEMORY, MOST_TRIALS = 10, 30
+
+
+class Refit(NamedTuple):
+    """Objective and best coefficients of prototypes.
+
+    Parameters
+    ----------
+    F : float
+    B : ndarray of shape (n_prototypes, n_outputs)
+    intercept : ndarray of shape (n_outputs,)
+    """
+
+    F: float
+    B: np.ndarray
+    intercept: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class CondensedObjective(Objective):
+    """A few rows in place of all: the same objective of any of some points.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_points, n_features)
+        What it knows the similarities of.
+    columns : ndarray of shape (n_rows, n_points)
+        These, with the means and products that they have on all rows.
+    """
+
+    points: np.ndarray = None
+    columns: np.ndarray = None
+
+    def similarities(self, Z: np.ndarray) -> np.ndarray:
+        """Similarity of each row to each prototype, which is one of the points."""
+        places = [int((self.points == z).all(axis=1).argmax()) for z in Z]
+        return self.columns[:, places]
+
+
+@dataclass(frozen=True, eq=False)
+class BlockObjective(Objective):
+    """An objective whose rows are read in blocks; errors are squared."""
+
+    in_blocks: ClassVar[bool] = True
+
+    def condensed(self, Z: np.ndarray) -> CondensedObjective:
+        """As few rows as have the same objective of any of these prototypes.
+
+        It depends on means and products of similarities and targets only, and these
+        are also those of twice as many rows as there are columns.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n_points, n_features)
+
+        Returns
+        -------
+        CondensedObjective
+        """
+        Y, weights = self.rows.Y, self.rows.weights
+        n = len(Z) + len(Y)
+        means, products = np.zeros(n), np.zeros((n, n))
+        for part, _, _, S, _ in self._blocks(Z):
+            columns = np.vstack([S, Y[:, part]])
+            weighed = columns * weights[part]
+            means += weighed.sum(axis=1)
+            products += weighed @ columns.T
+        values, vectors = np.linalg.eigh(products - np.outer(means, means))
+        root = np.sqrt(n * np.maximum(values, 0.0))[:, None] * vectors.T
+        columns = np.vstack([means + root, means - root])
+        few = replace(
+            self.rows,
+            cases=np.empty((2 * n, Z.shape[1])),
+            Y=np.ascontiguousarray(columns[:, len(Z) :].T),
+            weights=np.full(2 * n, 0.5 / n),
+            joined=None,
+        )
+        parts = self.similarity, self.lam, self.free
+        return CondensedObjective(few, *parts, Z, columns[:, : len(Z)])
+
+    def refitted(self, Z: np.ndarray) -> Refit:
+        """Objective and best coefficients of prototypes.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n_prototypes, n_features)
+
+        Returns
+        -------
+        Refit
+        """
+        few = self.condensed(Z)
+        return Refit(*few.refit(few.columns)[:3])
+
+    def gradient(self, Z: np.ndarray, refit: Refit) -> np.ndarray:
+        """Gradient of the objective along the prototypes.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n_prototypes, n_features)
+        refit : Refit
+            Of these.
+
+        Returns
+        -------
+        ndarray of shape (n_prototypes, n_features)
+        """
+        G, part_of_G = np.zeros(Z.shape), np.empty(Z.shape)
+        for part, X, sz, S, D in self._blocks(Z):
+            residuals = refit.B.T @ S + refit.intercept[:, None] - self.rows.Y[:, part]
+            W = refit.B @ (2.0 * self.rows.weights[part] * residuals)
+            forms.pull_back(self.kernel[0], X, Z, sz, S, D, W, part_of_G)
+            G += part_of_G
+        return G
+
+    def coefficients(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Best coefficients of prototypes.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n_prototypes, n_features)
+
+        Returns
+        -------
+        B : ndarray of shape (n_prototypes, n_outputs)
+        intercept : ndarray of shape (n_outputs,)
+        """
+        return self.refitted(Z)[1:]
+
+    def solve(self, Z: np.ndarray, box: Box, options: SolverOptions) -> Solution:
+        """Move prototypes as `solve_supersparse` does.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n_prototypes, n_features)
+            Start.
+        box : Box
+        options : SolverOptions
+
+        Returns
+        -------
+        Solution
+        """
+        Z, limits = _copy(Z), (box.low, box.high, float(box.radius))
+        solvers.clip(Z, *limits)
+        refit = self.refitted(Z)
+        trace, pairs = Trace(refit.F, Z, options), Pairs(Z.shape)
+        G, recent = self.gradient(Z, refit), 0
+        for k in range(int(options.max_iter) + 1):
+            F, progress = refit.F, options.progress
+            status = solvers.note_step(
+                k, F, recent, options.stop, progress, int(options.max_iter)
+            )
+            if status != solvers.ITERATION_LIMIT or k == options.max_iter:
+                break
+            found = self._step(Z, F, G, pairs, limits)
+            if found is None:
+                status = solvers.CONVERGED
+                break
+            Z_new, refit = found
+            G_new = self.gradient(Z_new, refit)
+            pairs.add(Z_new - Z, G_new - G)
+            recent = recent + 1 if F - refit.F <= options.tol * F else 0
+            Z, G = Z_new, G_new
+            trace.add(refit.F, Z, int(options.max_iter))
+        return trace.solution(self, Z, status)
+
+    def _step(
+        self, Z: np.ndarray, F: float, G: np.ndarray, pairs: Pairs, limits: tuple
+    ) -> tuple[np.ndarray, Refit] | None:
+        """The next prototypes, or None where no step lowers the objective."""
+        while True:
+            steps, is_newton = pairs.direction(Z, G, limits)
+            square = solvers.inner(steps, steps)
+            if square == 0.0:
+                return None
+            t = 1.0 if is_newton else 0.1 * math.sqrt(len(Z) / square) * self._first
+            found = self._shortened(Z, F, G, t, steps, limits)
+            if found is not None or not pairs.count:
+                return found
+            pairs.count = 0  # the memory is stale: once more along the gradient
+
+    def _shortened(
+        self,
+        Z: np.ndarray,
+        F: float,
+        G: np.ndarray,
+        t: float,
+        steps: np.ndarray,
+        limits: tuple,
+    ) -> tuple[np.ndarray, Refit] | None:
+        """A step so short that the objective falls enough."""
+        for _ in range(MOST_TRIALS):
+            Z_new = Z - t * steps
+            solvers.clip(Z_new, *limits)
+            slope = solvers.inner(G, Z_new - Z)
+            refit = self.refitted(Z_new)
+            if refit.F <= F + 1e-4 * min(slope, 0.0):
+                return Z_new, refit
+            over = refit.F - F - slope
+            shorter = 0.5 * -slope / over if over else math.inf
+            t *= min(max(shorter, 0.1), 0.5) if math.isfinite(shorter) else 0.1
+        return None
+
+    @property
+    def _first(self) -> float:
+        """Unit of the first step's length."""
+        if self.similarity.kind == "rbf":
+            return 1.0 / math.sqrt(self.similarity.gamma)
+        return self.rows.spread
+
+    def _blocks(self, Z: np.ndarray) -> Iterator[tuple]:
+        """Places, rows, sizes of prototypes, similarities and slopes of each block."""
+        Z = _copy(Z)
+        sz = np.empty(len(Z))
+        for part, X in row_blocks(self.rows.cases):
+            sizes = np.einsum("ij,ij->i", X, X)
+            S, D = np.empty((2, len(Z), len(X)))
+            bits = S.reshape(-1).view(np.int64)
+            forms.write_values(*self.kernel, X, sizes, Z, sz, S, D, bits)
+            yield part, X, sz, S, D
+
+
+class Pairs:
+    """The last steps and changes of the gradient: what L-BFGS knows of curvature.
+
+    Parameters
+    ----------
+    shape : (int, int)
+        Prototypes and features.
+    """
+
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self.count = 0
+        self.moves, self.changes = np.empty((2, MEMORY, *shape))
+        self.share, self.rho = np.empty((2, MEMORY))
+
+    def add(self, move: np.ndarray, change: np.ndarray) -> None:
+        """Remember a step; without curvature it says nothing on a minimum."""
+        if solvers.inner(move, change) > 1e-300:
+            self.moves[self.count % MEMORY] = move
+            self.changes[self.count % MEMORY] = change
+            self.count += 1
+
+    def direction(
+        self, Z: np.ndarray, G: np.ndarray, limits: tuple
+    ) -> tuple[np.ndarray, bool]:
+        """Minus the direction to go in, and whether the pairs made it.
+
+        Parameters
+        ----------
+        Z, G : ndarray of shape (n_prototypes, n_features)
+            Prototypes and their gradient.
+        limits : tuple
+            Lowest and highest features, and the ball's radius.
+
+        Returns
+        -------
+        steps : ndarray of shape (n_prototypes, n_features)
+        is_newton : bool
+        """
+        steepest, free = G.copy(), np.empty(G.shape)
+        solvers.keep_inside(Z, *limits, steepest, free)
+        if not self.count:
+            return steepest, False
+        steps, held = np.empty(G.shape), np.empty(G.shape)
+        memory = self.moves, self.changes, self.count, self.share, self.rho
+        solvers.quasi_newton(steepest, free, *memory, steps)
+        solvers.keep_inside(Z, *limits, steps, held)
+        squares = solvers.inner(steepest, steepest) * solvers.inner(steps, steps)
+        if solvers.inner(steepest, steps) > 1e-12 * math.sqrt(squares):
+            return steps, True
+        self.count = 0
+        return steepest, False
+
+
+def _copy(Z: np.ndarray) -> np.ndarray:
+    """Prototypes as kernels take them."""
+    return np.array(Z, dtype=np.float64, order="C")
