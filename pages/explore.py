@@ -17,15 +17,31 @@ from smpcore.datasets import plural
 
 
 def _store_message() -> None:
-    session.get().message = (st.session_state.get("live_figure") or {}).get("msg")
+    message = (st.session_state.get("live_figure") or {}).get("msg")
+    session.get().message = message
+    sent = message if isinstance(message, dict) else {}  # it is untrusted
+    if not sent.get("dragging") and sent.get("kind") not in live.BACKGROUND:
+        st.rerun(["figure", "below"])
 
 
-@st.fragment
+@st.fragment(key="figure")
 def _figure() -> None:
     message, session.get().message = session.get().message, None
     above = st.container()  # of the lesson, whose task looks at what follows here
     live_figure(live.answer(message), key="live_figure", on_msg=_store_message)
     lesson_bar.show(above)
+    if lesson_run.current():  # its steps change what may be shown
+        _about_model()
+
+
+@st.fragment(key="below")
+def _below() -> None:
+    """What stands still in a drag: it would take longer than the picture."""
+    if not lesson_run.current():
+        _about_model()
+
+
+def _about_model() -> None:
     if not lesson_run.hides_numbers():
         _downloads()
     _story()
@@ -75,5 +91,6 @@ def _story() -> None:
 
 
 _figure()
+_below()
 series.show()
 convergence.show()

@@ -185,10 +185,8 @@ def _question(run: Run, text: str) -> None:
 def _place(run: Run, text: str, key: str) -> None:
     """A question whose answer is marked in the figure."""
     st.markdown(plain(text))
-    where = (
-        "Click into the figure, or move its crosshair with the arrow keys and press "
-    )
-    where += "Enter; then answer."
+    where = "Click into the figure, or move its crosshair with the arrow keys and "
+    where += "press Enter; then answer."
     if run.mark:
         x, y = (plain_number(value, 3) for value in run.mark)
         where = f"Your mark: ({x}, {y}). It can be moved until you answer."
@@ -284,11 +282,16 @@ def _way_on(run: Run) -> None:
     row.button(
         "Finish lesson" if last and not run.is_open_question else "Leave lesson",
         key="lesson_leave",
-        on_click=lesson_run.leave,
+        on_click=_leave,
         help="Your own settings from before the lesson come back.",
     )
     if run.is_open_question:
         row.caption("Numbers, strip and test rows are hidden until you answer.")
+
+
+def _leave() -> None:
+    lesson_run.leave()
+    st.rerun()  # the whole page: its own settings are back
 
 
 def _go(index: int) -> None:
