@@ -101,3 +101,27 @@ def test_counting_stops_and_begins_again(folder):
 def test_other_tables_have_no_such_tab():
     context = resolve(Choice())
     assert server_files.statistics(context.choice.data, context.table) is None
+
+
+def test_the_method_on_the_screen_learns_from_all_rows():
+    page = sound(opened().button(key="fit_all_rows").click().run())
+    job = session_of(page).results["fit of all rows"][1]
+    assert job.wait(60)
+    page = sound(page.run())
+    fitted = job.result()
+    assert fitted.n_train + fitted.n_left_out == N_ROWS
+    assert abs(fitted.n_left_out - 0.2 * (N_ROWS - 20_000)) < 1000
+    right = {metric.label: metric.value for metric in page.metric}
+    share = 100 * fitted.n_right / fitted.n_left_out
+    assert right["Accuracy on rows left out"] == f"{share:.2f} %"
+    assert f"Learned from {fitted.n_train:,} rows" in said(page)
+
+
+def test_a_method_that_needs_rows_in_memory_says_so():
+    app = AppTest.from_file(str(PAGES / "data.py"), default_timeout=60)
+    session_of(app).choice = Choice(data="file:large.parquet", method="imkpl")
+    page = sound(app.run())
+    assert "learns from the sample only. Rows of a file are read in blocks by" in said(
+        page
+    )
+    assert "fit_all_rows" not in [button.key for button in page.button]

@@ -1,12 +1,25 @@
-"""What all rows of a large file hold, of which the pages show a sample."""
+"""All rows of a large file, of which the pages show a sample: statistics, and a fit."""
 
 from __future__ import annotations
 
+import math
+from functools import partial
+from pathlib import Path
+
 import streamlit as st
 
+from pages.state import session
+from pages.state.context import Context
 from pages.ui import progress
-from pages.ui.elements import table
+from pages.ui.elements import download, table
 from pages.work.server_files import FileStatisticsJob
+from pages.work.tasks import FILES
+from smpcore.datasets import plain_number
+from smpcore.evaluation import AllRowsFit, fit_all_rows, wilson
+from smpcore.methods import Method
+
+#: Name of the visit's fit of all rows, and the share of the others that is left out.
+_FIT, _LEFT_OUT = "fit of all rows", 0.2
 
 
 def show(job: FileStatisticsJob) -> None:
@@ -35,3 +48,74 @@ def show(job: FileStatisticsJob) -> None:
             for label, n in statistics.class_counts.items()
         ]
         table(rows, key="all_rows_classes")
+
+
+def show_fit(context: Context, path: Path) -> None:
+    """A fit of the method on the screen to all rows, once it is asked for.
+
+    Raises
+    ------
+    SmpcoreError
+        If these rows cannot be fitted.
+    """
+    method, choice, task = context.method, context.choice, context.task
+    st.subheader(f"{method.title} on all rows")
+    if task != "classification" or choice.two_classes or choice.follow_up:
+        st.caption("Only the classes of the file itself can be learned from all rows.")
+        return
+    estimator = method.estimator(context.values, task)
+    if not estimator.reads_blocks:
+        able = [m.title for m in context.methods.values() if _reads_blocks(m, task)]
+        st.caption(
+            f"With its settings on Explore, {method.title} learns from the sample "
+            f"only. Rows of a file are read in blocks by {' and '.join(able)}."
+        )
+        return
+    begun, job = session.get().results.get(_FIT, (None, None))
+    if begun != context.key or job is None:
+        st.caption(
+            "With the settings on Explore. A fifth of the rows outside the sample is "
+            "left out, to see how good the model is."
+        )
+        fitting = partial(
+            fit_all_rows, path, context.dataset, estimator, _LEFT_OUT, choice.seed
+        )
+        st.button(
+            "Fit on all rows",
+            key="fit_all_rows",
+            on_click=partial(
+                progress.visit_task, _FIT, context.key, fitting, line=FILES
+            ),
+        )
+        return
+    if not job.was_left and progress.is_waiting(job, 0.0, "Fitting all rows"):
+        return
+    if job.was_left or (fitted := job.result()) is None:
+        st.caption("Stopped.")
+        st.button("Fit on all rows", on_click=job.start, key="fit_all_rows_again")
+        return
+    _show_fitted(fitted)
+
+
+def _reads_blocks(method: Method, task: str) -> bool:
+    return method.estimator(method.defaults(task), task).reads_blocks
+
+
+def _show_fitted(fitted: AllRowsFit) -> None:
+    model, history = fitted.estimator.model_, fitted.estimator.history_
+    low, high = wilson(fitted.n_right, fitted.n_left_out)
+    left, middle, right = st.columns(3)
+    share = f"{100 * fitted.n_right / max(1, fitted.n_left_out):.2f} %"
+    left.metric("Accuracy on rows left out", share)
+    middle.metric("Prototypes", model.n_prototypes)
+    right.metric("Features used", int(model.support.sum()))
+    objective = plain_number(fitted.estimator.objective_, 5)
+    bound = "" if math.isnan(gap := fitted.estimator.gap_) else f", gap {gap:.2g}"
+    st.caption(
+        f"Learned from {fitted.n_train:,} rows; of {fitted.n_left_out:,} rows left out "
+        f"{fitted.n_right:,} are right (95 % interval {100 * low:.2f} to "
+        f"{100 * high:.2f} %). Objective {objective}{bound}; "
+        f"{history.status_text}, {history.seconds:.0f} s. Whoever chooses settings by "
+        "this accuracy needs other rows to measure it again."
+    )
+    download("Download this model", model.to_json, "model.json", key="all_rows_model")

@@ -59,6 +59,7 @@ def show(dataset: Dataset, division: Split, table: Dataset) -> None:
     if job:
         with tabs["All rows"], problems_shown():
             all_rows.show(job)
+            all_rows.show_fit(session.resolved(), job.path)
 
 
 def _columns(dataset: Dataset) -> None:

@@ -9,15 +9,12 @@ import streamlit as st
 
 from pages.state import session
 from pages.work.tasks import Task
-from smpcore import Dataset
 
 #: Running work is looked at this often.
 POLL_SECONDS = 0.5
 
 
-def visit_task(
-    name: str, key: Any, work: Callable[..., Any], study: Dataset | None = None
-) -> Task:
+def visit_task(name: str, key: Any, work: Callable[..., Any], **options: Any) -> Task:
     """The visit's task of this name; one for another key is left and this one begun.
 
     Parameters
@@ -25,7 +22,8 @@ def visit_task(
     name : str
     key : object
         The same for the same work only.
-    work, study
+    work : callable
+    **options
         See `Task`.
 
     Returns
@@ -37,7 +35,7 @@ def visit_task(
     if before != key:
         task.leave()
     if before != key or task is None:
-        task = Task(work, study=study)
+        task = Task(work, **options)
         results[name] = key, task
     return task
 

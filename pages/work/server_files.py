@@ -70,12 +70,13 @@ class FileStatisticsJob(Task):
     dataset : Dataset
         The sample of the file, with its target.
     path : Path
+        Also an attribute.
     changed : int
         When the file was changed last: then its rows are counted anew.
     """
 
     def __init__(self, dataset: Dataset, path: Path, changed: int) -> None:
-        self.changed = changed
+        self.path, self.changed = path, changed
         target = dataset.target if dataset.task == "classification" else None
         super().__init__(partial(file_statistics, path, target), line=FILES)
 

@@ -32,6 +32,8 @@ class ParquetRows:
         Of the file, which is opened at once and then read a row group at a time.
     columns : sequence of str, optional
         Names of its columns, in the order wanted; None: all, which must be numbers.
+    rows : ndarray of int, shape (n_rows,), optional
+        Numbers of the rows it consists of, from 0 and ascending; None: all.
 
     Attributes
     ----------
@@ -62,7 +64,10 @@ class ParquetRows:
     dtype = np.dtype(np.float64)
 
     def __init__(
-        self, path: str | PathLike[str], columns: Sequence[str] | None = None
+        self,
+        path: str | PathLike[str],
+        columns: Sequence[str] | None = None,
+        rows: np.ndarray | None = None,
     ) -> None:
         import pyarrow.parquet as pq  # who reads no file does not wait for it
 
@@ -81,7 +86,9 @@ class ParquetRows:
         metadata = self._file.metadata
         sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
         self._starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self.shape = int(self._starts[-1]), len(self.columns)
+        self._rows = rows
+        n_rows = int(self._starts[-1]) if rows is None else len(rows)
+        self.shape = n_rows, len(self.columns)
         self._last: tuple[Any, list[np.ndarray]] = (None, [])
         self._refuse_sizes(sizes)
 
@@ -91,13 +98,15 @@ class ParquetRows:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the path only: another process opens the file itself."""
-        return ParquetRows, (self.path, self.columns)
+        return ParquetRows, (self.path, self.columns, self._rows)
 
     def __getitem__(self, rows: Any) -> np.ndarray:
         """Read rows; ``[slice, array]`` reads only those columns, by their numbers."""
         columns = np.arange(self.shape[1])
         if isinstance(rows, tuple):
             rows, columns = rows[0], np.asarray(rows[1])
+        if self._rows is not None:
+            rows = self._rows[rows]
         n_rows = len(range(len(self))[rows]) if isinstance(rows, slice) else len(rows)
         block = np.empty((n_rows, len(columns)))
         for part, group, local in self._pieces(rows):
@@ -175,8 +184,8 @@ class ParquetRows:
                     f"Rows of {self.path.name} should be asked for in ascending order, "
                     "from 0 on; sort the row numbers."
                 )
-            if len(rows) and rows[-1] >= len(self):
-                raise IndexError(f"row {rows[-1]} of {len(self)}")
+            if len(rows) and rows[-1] >= self._starts[-1]:
+                raise IndexError(f"row {rows[-1]} of {self._starts[-1]}")
             places = np.searchsorted(rows, self._starts)
         for group in np.flatnonzero(np.diff(places)):
             part, start = slice(*places[group : group + 2]), self._starts[group]

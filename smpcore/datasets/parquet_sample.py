@@ -138,7 +138,7 @@ def _sample(source: BinaryIO, random: np.random.Generator) -> RowSample:
     frame, _ = plain_frame(table.take(some), fields)
     target, drawn = _classes_column(frame), "drawn at random"
     if target is not None:
-        codes = _codes(file, target)
+        codes, _ = class_codes(file, target)
         if more := _groups_of_absent(codes, rows, starts):
             more_rows = file.read_row_groups(more, columns=names)
             table, groups = pa.concat_tables([table, more_rows]), groups + more
@@ -197,13 +197,27 @@ def _classes_column(frame: pd.DataFrame) -> str | None:
     return target if is_classes else None
 
 
-def _codes(file: pq.ParquetFile, name: str) -> np.ndarray:
-    """Number of each row's class; -1 for none."""
+def class_codes(file: pq.ParquetFile, name: str) -> tuple[np.ndarray, list]:
+    """Number of each row's class, and the classes.
+
+    Parameters
+    ----------
+    file : ParquetFile
+    name : str
+        Of the column with the classes, which is read as a whole.
+
+    Returns
+    -------
+    codes : ndarray of int, shape (n_rows,)
+        -1 for none.
+    labels : list of length n_classes
+    """
     column = file.read(columns=[name]).column(0)
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), None, column)
     chunks = column.dictionary_encode().unify_dictionaries().chunks
-    return np.concatenate([chunk.indices.fill_null(-1).to_numpy() for chunk in chunks])
+    codes = [chunk.indices.fill_null(-1).to_numpy() for chunk in chunks]
+    return np.concatenate(codes), chunks[0].dictionary.to_pylist()
 
 
 def _counts(codes: np.ndarray) -> np.ndarray:

@@ -1,5 +1,6 @@
 """How good a model is, how sure of that one can be, and what it costs to be smaller."""
 
+from smpcore.evaluation.all_rows import AllRowsFit, fit_all_rows
 from smpcore.evaluation.calibrate import calibrate
 from smpcore.evaluation.comparison import (
     BUDGET,
@@ -106,6 +107,7 @@ __all__ = [
     "SAME_PROTOTYPE",
     "SCORES",
     "SIZES",
+    "AllRowsFit",
     "ComparedFormat",
     "ComparedModel",
     "ComparedRows",
@@ -145,6 +147,7 @@ __all__ = [
     "engine",
     "evaluate",
     "event",
+    "fit_all_rows",
     "fit_compared",
     "folds",
     "group_rows",

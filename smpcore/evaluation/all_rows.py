@@ -1,0 +1,113 @@
+"""A model of all rows of a Parquet file, and how good it is on rows left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from smpcore.datasets import Dataset
+from smpcore.datasets.names import clean_names
+from smpcore.datasets.parquet_rows import ParquetRows
+from smpcore.datasets.quoting import listed
+from smpcore.errors import DatasetError
+
+#: Rows that are predicted at once.
+AT_ONCE = 50_000
+
+
+@dataclass(frozen=True, eq=False)
+class AllRowsFit:
+    """A model of the rows of a file but those left out.
+
+    Parameters
+    ----------
+    estimator : PrototypeClassifier
+        The fitted one.
+    n_train : int
+        Rows that it learned from.
+    n_right, n_left_out : int
+        Rows left out whose class it predicts right, and all rows left out.
+    """
+
+    estimator: Any
+    n_train: int
+    n_right: int
+    n_left_out: int
+
+
+def fit_all_rows(
+    path: Path,
+    dataset: Dataset,
+    estimator: Any,
+    share: float,
+    seed: int,
+    stop: np.ndarray,
+    progress: np.ndarray,
+) -> AllRowsFit | None:
+    """Fit the rows of a file, of which a data set is a sample, in blocks.
+
+    Rows are left out by chance, but none of the sample: settings were chosen on it.
+
+    Parameters
+    ----------
+    path : Path
+        Of a Parquet file.
+    dataset : Dataset
+        The sample, which says what the target and the features are.
+    estimator : PrototypeClassifier
+        Not fitted; one that reads rows in blocks.
+    share : float
+        Of the other rows that are left out.
+    seed : int
+        Of the drawing.
+    stop : ndarray of int64, shape (1,)
+        Ends it once it is not 0.
+    progress : ndarray of float64, shape (1,)
+        Rises to 1 while the model is fitted.
+
+    Returns
+    -------
+    AllRowsFit or None
+        None if it was stopped.
+
+    Raises
+    ------
+    DatasetError
+        If a feature is not a column of numbers, or a value is missing.
+    """
+    import pyarrow.parquet as pq  # who reads no file does not wait for it
+
+    from smpcore.datasets.parquet import flat_columns
+    from smpcore.datasets.parquet_sample import class_codes
+
+    others = [n for n in dataset.feature_columns if dataset.kinds[n] != "number"]
+    if others:
+        raise DatasetError(
+            f"{listed(others)} should hold numbers for a fit of all rows; give "
+            "such columns another role than feature."
+        )
+    file = pq.ParquetFile(path)
+    stored = flat_columns(file.schema_arrow)
+    in_file = dict(zip(clean_names(stored)[0], stored, strict=True))
+    codes, labels = class_codes(file, in_file[dataset.target])
+    left_out = np.random.default_rng(seed).random(len(codes)) < share
+    left_out[dataset.row_numbers(np.arange(dataset.n_samples)) - 1] = False
+    columns = [in_file[name] for name in dataset.feature_columns]
+    train = np.flatnonzero(~left_out & (codes >= 0))
+    test = np.flatnonzero(left_out & (codes >= 0))
+    classes = np.array(labels)
+    rows = ParquetRows(path, columns, train)
+    problem = estimator.problem(rows, classes[codes[train]])
+    if not stop[0]:
+        estimator.solve(problem, stop=stop, progress=progress)
+    n_right, rows = 0, ParquetRows(path, columns, test)
+    for first in range(0, len(test), AT_ONCE):
+        if stop[0]:
+            return None
+        part = slice(first, first + AT_ONCE)
+        predicted = estimator.predict(rows.frame(part))
+        n_right += int((predicted == classes[codes[test[part]]]).sum())
+    return AllRowsFit(estimator, len(train), n_right, len(test))

@@ -1,0 +1,80 @@
+"""A fit of all rows of a file: which rows it sees, and what is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from smpcore import SMPClassifier, read_table
+from smpcore.datasets import limits
+from smpcore.errors import DatasetError
+from smpcore.evaluation import fit_all_rows
+
+N_ROWS = 3000
+
+
+@pytest.fixture
+def frame():
+    random = np.random.default_rng(0)
+    y = random.integers(2, size=N_ROWS)
+    numbers = {name: random.normal(size=N_ROWS) + y for name in ("a", "b")}
+    words = np.where(random.random(N_ROWS) < 0.5, "x", "z")
+    return pd.DataFrame(numbers).assign(word=words, label=np.where(y, "yes", "no"))
+
+
+@pytest.fixture
+def saved(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "MAX_ROWS", 1000)
+    monkeypatch.setattr("smpcore.datasets.parquet_sample.MOST_ROWS", 200)
+    monkeypatch.setattr("smpcore.datasets.parquet_sample.LEAST_ROWS", 200)
+
+    def save(frame):
+        path = tmp_path / "large.parquet"
+        frame.to_parquet(path, row_group_size=500)
+        with path.open("rb") as file:
+            return path, read_table(file, "large.parquet", sample=True)
+
+    return save
+
+
+def flags():
+    return np.zeros(1, dtype=np.int64), np.zeros(1)
+
+
+def fit(path, dataset, stop=None):
+    stop, progress = (flags()[0] if stop is None else stop), flags()[1]
+    return fit_all_rows(path, dataset, SMPClassifier(), 0.25, 3, stop, progress)
+
+
+def test_the_sample_is_learned_from_and_the_rows_left_out_are_not(frame, saved):
+    path, dataset = saved(frame.drop(columns="word"))
+    fitted = fit(path, dataset)
+    left_out = np.random.default_rng(3).random(N_ROWS) < 0.25
+    left_out[dataset.row_numbers(np.arange(dataset.n_samples)) - 1] = False
+    assert (fitted.n_train, fitted.n_left_out) == ((~left_out).sum(), left_out.sum())
+    X, y = frame[["a", "b"]], frame["label"].to_numpy()
+    usual = SMPClassifier().fit(X[~left_out], y[~left_out])
+    assert fitted.estimator.objective_ == pytest.approx(usual.objective_, rel=1e-9)
+    right = (usual.predict(X[left_out]) == y[left_out]).sum()
+    assert fitted.n_right == right
+
+
+def test_rows_without_a_class_are_in_neither_part(frame, saved):
+    frame.loc[5::10, "label"] = None
+    fitted = fit(*saved(frame.drop(columns="word")))
+    assert fitted.n_train + fitted.n_left_out == frame["label"].notna().sum()
+
+
+def test_it_stops(frame, saved):
+    stop = np.ones(1, dtype=np.int64)
+    assert fit(*saved(frame.drop(columns="word")), stop) is None
+
+
+def test_a_category_is_refused(frame, saved):
+    with pytest.raises(DatasetError, match="'word' should hold numbers for a fit"):
+        fit(*saved(frame))
+
+
+def test_a_missing_value_is_named(frame, saved):
+    frame.loc[1234, "a"] = np.nan
+    with pytest.raises(DatasetError, match=r"Column 'a' .* has no value in row 1234"):
+        fit(*saved(frame.drop(columns="word")))
