@@ -3,6 +3,7 @@
 import json
 import re
 import struct
+import threading
 import time
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from pages.state import links, table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
 from pages.ui import readouts
-from pages.work import cache, fits
+from pages.work import cache, fits, tasks
 from smpcore import METHODS
 from tests.app import session_of
 
@@ -324,7 +325,11 @@ def test_what_a_link_sets_in_vain_is_named():
 
 def test_a_long_fit_runs_in_a_job_that_can_be_stopped_and_taken_up_again(monkeypatch):
     monkeypatch.setattr(cache, "QUICK_VALUES", 10)
+    goes_on = threading.Event()  # it would be done before a busy machine has answered
+    for _ in range(tasks.FITS._max_workers):
+        tasks.FITS.submit(goes_on.wait, 30)
     browser = Browser(data="xor", data_values={"seed": 4321})
+    goes_on.set()
     assert browser.last["job"]["text"].startswith("Fitting")
     assert not browser.last["picture"]["canonical"]
     for _ in range(100):
