@@ -94,7 +94,7 @@ def test_counting_stops_and_begins_again(folder):
     job.end()
     page = opened()
     assert "Stopped." in said(page)
-    sound(page.button(key="count_all_rows").click().run())
+    sound(page.button(key="Count over all rows again").click().run())
     assert job.wait(60) and job.result().n_rows == N_ROWS
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -13,7 +14,7 @@ from pages.state.context import Context
 from pages.ui import progress
 from pages.ui.elements import download, table
 from pages.work.server_files import FileStatisticsJob
-from pages.work.tasks import FILES
+from pages.work.tasks import FILES, Task
 from smpcore.datasets import plain_number
 from smpcore.evaluation import AllRowsFit, fit_all_rows, wilson
 from smpcore.methods import Method
@@ -31,11 +32,8 @@ def show(job: FileStatisticsJob) -> None:
         If the file cannot be read.
     """
     job.join()
-    if not job.was_left and progress.is_waiting(job, 0.0, "Counting over all rows"):
-        return
-    if job.was_left or (statistics := job.result()) is None:
-        st.caption("Stopped.")
-        st.button("Count over all rows", on_click=job.start, key="count_all_rows")
+    statistics = _result(job, "Counting over all rows", "Count over all rows")
+    if statistics is None:
         return
     st.caption(
         f"Of all {statistics.n_rows:,} rows of the file; all else on these pages is "
@@ -88,13 +86,20 @@ def show_fit(context: Context, path: Path) -> None:
             ),
         )
         return
-    if not job.was_left and progress.is_waiting(job, 0.0, "Fitting all rows"):
-        return
-    if job.was_left or (fitted := job.result()) is None:
+    fitted = _result(job, "Fitting all rows", "Fit on all rows")
+    if fitted is not None:
+        _show_fitted(fitted)
+
+
+def _result(job: Task, words: str, begin: str) -> Any:
+    """What work gave; None while it goes on, and once stopped, with a button again."""
+    if not job.was_left and progress.is_waiting(job, 0.0, words):
+        return None
+    if job.was_left or (result := job.result()) is None:
         st.caption("Stopped.")
-        st.button("Fit on all rows", on_click=job.start, key="fit_all_rows_again")
-        return
-    _show_fitted(fitted)
+        st.button(begin, on_click=job.start, key=f"{begin} again")
+        return None
+    return result
 
 
 def _reads_blocks(method: Method, task: str) -> bool:

@@ -103,7 +103,7 @@ def peers() -> None:
             plain = limits(d, tol=1e-5, max_iter=200)
             random = np.random.RandomState(0)
             start = choose_start(objective, 10, "kmeans", *plain, random)
-            ours = Objective.solve(objective, start, *plain)
+            ours = objective.solve(start, *plain)
 
             def flat(v, objective=objective, shape=start.shape):
                 F, G, _, _ = evaluate(objective, v.reshape(shape))
