@@ -37,7 +37,7 @@ def training_scores(context: Context) -> np.ndarray | None:
     found = context.training_scores
     if found.scores is not None:
         return found.scores
-    task = visit_task(_TASK, _key(context), found.compute, context.data.dataset)
+    task = visit_task(_TASK, _key(context), found.compute, study=context.data.dataset)
     if is_waiting(task, WAIT_SECONDS, "Cross-validation fits"):
         return None
     with problems_shown():
@@ -73,7 +73,7 @@ def offer(context: Context) -> None:
 
 def _start(context: Context) -> None:
     found = context.training_scores
-    visit_task(_TASK, _key(context), found.compute, context.data.dataset)
+    visit_task(_TASK, _key(context), found.compute, study=context.data.dataset)
 
 
 def in_words(model: PrototypeModel, x: np.ndarray) -> str:
