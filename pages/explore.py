@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from pages.explore import convergence, live, series
-from pages.explore.canvas import live_figure
+from pages.explore.canvas import figure_script, live_figure
 from pages.state import lesson_run, session
 from pages.state.context import resolve
 from pages.ui import exports, lesson_bar, notices, pin, qr
@@ -91,6 +91,7 @@ def _story() -> None:
 
 
 _figure()
+figure_script()
 _below()
 series.show()
 convergence.show()

@@ -62,6 +62,13 @@ def _payload(app: AppTest) -> dict:
     return json.loads(body[4 : 4 + length])
 
 
+def test_an_answer_comes_without_the_script_of_the_figure():
+    """30 students who drag would fill a class's network with it."""
+    figure, script = opened({"data": "moons"}).get("bidi_component")
+    assert len(figure.proto.js_content) + len(figure.proto.css_content) < 1000
+    assert len(script.proto.js_content) > 50_000
+
+
 #: One of each kind: the others differ from these in their points only.
 KINDS = {"moons", "iris", "digits", "series", "sine", "diabetes", "drawn"}
 

@@ -33,14 +33,14 @@ const kindOf = (scene) => (scene?.target ? `${scene.target.curve}` : "regions");
 
 /** Owns the state; a payload or a scrub step changes it, one animation frame paints it. */
 class LiveFigure {
-  constructor(host) {
+  constructor(host, style) {
     this.leaving = 0; // until when nothing is sent
     ({ signal: this.signal } = this.stopper = new AbortController());
     this.knots = new Map(); // index on the path -> picture
     this.touched = new Map(); // control -> number of the message that carries its value
     this.dirty = new Set();
     Object.assign(this, { answered: 0, paints: 0 });
-    host.append((this.root = el("div", { class: "spe" })));
+    host.append((this.root = el("div", { class: "spe" }, el("style", {}, style))));
     this.theme = readTheme(this.root);
     const stale = (yes) => this.root.classList.toggle("stale", yes);
     const askAgain = () => {
@@ -381,12 +381,12 @@ class LiveFigure {
 
 const figures = new WeakMap();
 
-/** Streamlit calls this at the mount and again with every new payload. */
-export default function ({ data, parentElement, setTriggerValue }) {
+/** The figure at its place, at the mount and again with every new payload. */
+function receive({ data, parentElement, setTriggerValue }, style) {
   let figure = figures.get(parentElement);
   if (!figure) {
     parentElement.querySelectorAll(".spe").forEach((old) => old.remove());
-    figure = new LiveFigure(parentElement);
+    figure = new LiveFigure(parentElement, style);
     figures.set(parentElement, figure);
   }
   figure.receive(data, setTriggerValue);
@@ -397,4 +397,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
     figure.stop();
     figures.delete(parentElement);
   });
+}
+
+/** Streamlit calls this where the script is mounted, with the figure's style sheet. */
+export default function ({ data: style }) {
+  globalThis.spe = (call) => receive(call, style);
+  dispatchEvent(new Event("spe"));
 }

@@ -108,13 +108,22 @@ def message_problem(message: Any) -> str:
     return f"{field} should fulfil {error.validator} of the schema"
 
 
+def _text(name: str) -> str:
+    return (ASSETS / name).read_text("utf-8")
+
+
 @cache
-def _component() -> Callable[..., Any]:
-    css = (ASSETS / "canvas" / "figure.css").read_text("utf-8")
-    # Built from the modules of assets/canvas: Streamlit takes a script as one text, and
-    # sends it with every answer.
-    js = (ASSETS / "canvas.js").read_text("utf-8")
-    return st.components.v2.component("live_figure", css=css, js=js)
+def _component(name: str, script: str) -> Callable[..., Any]:
+    return st.components.v2.component(name, js=_text(script))
+
+
+def figure_script() -> None:
+    """Mount the figure's script, unseen: an answer to a drag goes without its 100 kB.
+
+    It is built from the modules of assets/canvas: Streamlit takes a script as one text.
+    """
+    mounted = _component("figure_script", "canvas.js")
+    mounted(key="figure_script", data=_text("canvas/figure.css"))
 
 
 def live_figure(
@@ -136,5 +145,6 @@ def live_figure(
     dict or None
         The browser's message, in the one run that it causes. Untrusted.
     """
-    result = _component()(key=key, data=payload, on_msg_change=on_msg or (lambda: None))
+    mounted = _component("live_figure", "live_figure.js")
+    result = mounted(key=key, data=payload, on_msg_change=on_msg or (lambda: None))
     return result.msg
