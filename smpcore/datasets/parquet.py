@@ -1,6 +1,7 @@
 """Parquet: tables that say themselves what their columns are."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import pandas as pd
 import pyarrow as pa
@@ -14,11 +15,6 @@ from smpcore.errors import DatasetError
 
 # The directory at the file's end is taken apart as a whole.
 MAX_DIRECTORY_BYTES = 16_000_000
-
-DAMAGED = (
-    "The Parquet file cannot be read, it seems to be cut off or damaged; fetch or save "
-    "it again."
-)
 
 
 def read_parquet(data: bytes) -> tuple[pd.DataFrame, list[str]]:
@@ -38,7 +34,7 @@ def read_parquet(data: bytes) -> tuple[pd.DataFrame, list[str]]:
     """
     if data.endswith(b"PAR1"):
         check_directory_size(int.from_bytes(data[-8:-4], "little"))
-    try:
+    with damage_in_words():
         file = pq.ParquetFile(pa.BufferReader(data))
         repeating = _check_directory(file.metadata)
         fields = list(file.schema_arrow)
@@ -47,10 +43,20 @@ def read_parquet(data: bytes) -> tuple[pd.DataFrame, list[str]]:
         file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=sorted(texts))
         table = file.read(columns=flat_columns(fields), use_threads=False)
         return plain_frame(table, fields)
-    except DatasetError:
+
+
+@contextmanager
+def damage_in_words() -> Iterator[None]:
+    """Refuse a file that Arrow cannot read, in words; lack of memory is raised."""
+    try:
+        yield
+    except (DatasetError, MemoryError):  # the latter is Arrow's, too
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise DatasetError(DAMAGED) from error
+        raise DatasetError(
+            "The Parquet file cannot be read, it seems to be cut off or damaged; fetch "
+            "or save it again."
+        ) from error
 
 
 def flat_columns(fields: Iterable[pa.Field]) -> list[str]:

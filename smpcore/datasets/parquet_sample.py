@@ -15,8 +15,8 @@ from smpcore.datasets import limits
 from smpcore.datasets.columns import is_numeric
 from smpcore.datasets.guessing import guess_kinds, guess_roles, guess_task
 from smpcore.datasets.parquet import (
-    DAMAGED,
     check_directory_size,
+    damage_in_words,
     flat_columns,
     plain_frame,
 )
@@ -72,12 +72,9 @@ def is_too_large(source: BinaryIO) -> bool:
     bool
     """
     size = source.seek(0, 2)
-    try:
+    with damage_in_words():
         metadata = _opened(source).metadata
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise DatasetError(DAMAGED) from error
-    finally:
-        source.seek(0)
+    source.seek(0)
     n_rows, n_columns = metadata.num_rows, metadata.num_columns
     return (
         size > limits.MAX_BYTES
@@ -112,12 +109,8 @@ def sample_parquet(source: BinaryIO, seed: int = 0) -> RowSample:
     """
     source.seek(-8, 2)
     check_directory_size(int.from_bytes(source.read(4), "little"))
-    try:
+    with damage_in_words():
         return _sample(source, np.random.default_rng(seed))
-    except (DatasetError, MemoryError):  # the latter is Arrow's, too
-        raise
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise DatasetError(DAMAGED) from error
 
 
 def _sample(source: BinaryIO, random: np.random.Generator) -> RowSample:

@@ -12,7 +12,6 @@ import pandas as pd
 import pyarrow as pa
 
 from smpcore.datasets.names import clean_names
-from smpcore.errors import DatasetError
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,9 +108,9 @@ def file_statistics(
     """
     import pyarrow.parquet as pq  # who reads no file does not wait for it
 
-    from smpcore.datasets.parquet import DAMAGED, flat_columns
+    from smpcore.datasets.parquet import damage_in_words, flat_columns
 
-    try:
+    with damage_in_words():
         file = pq.ParquetFile(path)
         read = flat_columns(file.schema_arrow)
         names = clean_names(read)[0]
@@ -125,8 +124,6 @@ def file_statistics(
                 if name == target:
                     classes.update(_class_counts(values))
             progress[0] = (group + 1) / file.num_row_groups
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise DatasetError(DAMAGED) from error
     rows = [{"column": name, **column.row()} for name, column in columns.items()]
     counts = {str(label): n for label, n in classes.most_common()}
     return FileStatistics(pd.DataFrame(rows), counts, file.metadata.num_rows)

@@ -76,11 +76,12 @@ def fit_all_rows(
     Raises
     ------
     DatasetError
-        If a feature is not a column of numbers, or a value is missing.
+        If a feature is not a column of numbers, a value is missing, or the file is
+        damaged or not the one that was sampled.
     """
     import pyarrow.parquet as pq  # who reads no file does not wait for it
 
-    from smpcore.datasets.parquet import flat_columns
+    from smpcore.datasets.parquet import damage_in_words, flat_columns
     from smpcore.datasets.parquet_sample import class_codes
 
     others = [n for n in dataset.feature_columns if dataset.kinds[n] != "number"]
@@ -89,10 +90,16 @@ def fit_all_rows(
             f"{listed(others)} should hold numbers for a fit of all rows; give "
             "such columns another role than feature."
         )
-    file = pq.ParquetFile(path)
-    stored = flat_columns(file.schema_arrow)
-    in_file = dict(zip(clean_names(stored)[0], stored, strict=True))
-    codes, labels = class_codes(file, in_file[dataset.target])
+    with damage_in_words():
+        file = pq.ParquetFile(path)
+        stored = flat_columns(file.schema_arrow)
+        in_file = dict(zip(clean_names(stored)[0], stored, strict=True))
+        read = {dataset.target, *dataset.feature_columns}
+        if file.metadata.num_rows != dataset.reading.sampled_from or read - {*in_file}:
+            raise DatasetError(
+                f"{path.name} has changed since its sample was read; open it again."
+            )
+        codes, labels = class_codes(file, in_file[dataset.target])
     left_out = np.random.default_rng(seed).random(len(codes)) < share
     left_out[dataset.row_numbers(np.arange(dataset.n_samples)) - 1] = False
     columns = [in_file[name] for name in dataset.feature_columns]

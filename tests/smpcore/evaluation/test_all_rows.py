@@ -78,3 +78,17 @@ def test_a_missing_value_is_named(frame, saved):
     frame.loc[1234, "a"] = np.nan
     with pytest.raises(DatasetError, match=r"Column 'a' .* has no value in row 1234"):
         fit(*saved(frame.drop(columns="word")))
+
+
+def test_a_file_that_was_damaged_or_changed_since_is_named(frame, saved):
+    """Its sample is still on the screen."""
+    path, dataset = saved(frame.drop(columns="word"))
+    frame.drop(columns=["word", "a"]).to_parquet(path)
+    with pytest.raises(DatasetError, match="has changed since its sample was read"):
+        fit(path, dataset)
+    frame.drop(columns="word")[:2000].to_parquet(path)
+    with pytest.raises(DatasetError, match="has changed since its sample was read"):
+        fit(path, dataset)
+    path.write_bytes(path.read_bytes()[:-50])
+    with pytest.raises(DatasetError, match="cut off or damaged"):
+        fit(path, dataset)
