@@ -1,6 +1,8 @@
 """Work that visitors share: once however many start it, until the last one leaves."""
 
 import logging
+import os
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -143,6 +145,14 @@ def test_a_closed_tab_leaves(monkeypatch):
 def test_who_is_no_tab_is_always_here():
     assert visitors.is_here(object()) and visitors.is_here("")
     assert visitors.visitor() == ""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have no priorities")
+def test_who_goes_through_a_large_file_steps_back():
+    def priority():
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    assert tasks.FILES.submit(priority).result() > tasks.FITS.submit(priority).result()
 
 
 def test_what_goes_wrong_is_said_and_logged(caplog):

@@ -16,6 +16,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -119,6 +120,7 @@ def serve() -> None:
     os.dup2(2, 1)  # what a library prints goes to the parent's log
     if hasattr(os, "nice"):
         os.nice(NICENESS)
+    import_module("smpcore.datasets.parquet_sample")  # Parquet takes a second
     with suppress(ImportError, OSError):  # Linux has both
         import resource
 

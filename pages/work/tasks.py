@@ -11,6 +11,8 @@ disk and stands in a third line, a download in a fourth.
 from __future__ import annotations
 
 import logging
+import os
+import sys
 import threading
 import time
 import weakref
@@ -21,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from pages.work.reading import NICENESS
 from pages.work.slots import N_CORES
 from pages.work.visitors import is_here, visitor
 from smpcore import Dataset, SmpcoreError
@@ -28,10 +31,17 @@ from smpcore.evaluation import engine
 
 log = logging.getLogger(__name__)
 
+
+def _step_back() -> None:
+    if sys.platform == "linux":  # whose threads have priorities of their own
+        this = os.PRIO_PROCESS, threading.get_native_id()
+        os.setpriority(*this, os.getpriority(*this) + NICENESS)
+
+
 _N_THREADS = max(1, N_CORES - 1)
 FITS = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="fit")
 STUDIES = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="study")
-FILES = ThreadPoolExecutor(1, thread_name_prefix="file")
+FILES = ThreadPoolExecutor(1, thread_name_prefix="file", initializer=_step_back)
 DOWNLOADS = ThreadPoolExecutor(4, thread_name_prefix="download")
 #: Running tasks are looked through this often for tabs that were closed; a tab that
 #: was closed twice in a row has left (a connection may be lost for a moment).
