@@ -156,6 +156,8 @@ class Visitor:
             if element.WhichOneof("type") != "bidi_component":
                 continue
             body = element.bidi_component.bytes
+            if not body:
+                continue  # the figure's script, which comes once a page
             (length,) = struct.unpack_from("<I", body)
             header = json.loads(body[4 : 4 + length])
             if header["seq"] == seq:
@@ -259,6 +261,8 @@ async def run(
         server.kill()
     times = [t for visitor in visitors for t in visitor.times]
     errors = [e for one in (*visitors, *busy) for e in one.errors]
+    if not times:
+        raise SystemExit("\n".join(["no visitor got a picture", *errors]))
     rates = [sum(p) / (4 * len(p)) for p in pictures if p]
     late = [v.number for v in visitors if not math.isclose(v.shown, v.shown)]
     print(f"{n_visitors} visitors, {'all at once' if at_once else '4 s of every 20'}")
