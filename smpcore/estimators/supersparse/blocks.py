@@ -2,6 +2,8 @@
 
 Every step is that of the fit in memory. Similarities are computed anew for each block,
 in two passes a step: one for the equations of the coefficients, one for the gradient.
+So most steps are made on a sample in memory, and the last few on all rows begin where
+it ended, with the curvature that it saw.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -19,6 +22,9 @@ from smpcore.estimators.supersparse.problem import Box, Objective, Solution
 from smpcore.estimators.supersparse.trace import Trace
 from smpcore.solvers import similarity as forms
 from smpcore.solvers import supersparse as solvers
+
+#: Numbers in the rows on which prototypes are moved before all rows are read.
+SAMPLE_SIZE = 2**24
 
 #: Steps that the solver remembers, and shorter ones that it tries.
 MEMORY, MOST_TRIALS = 10, 30
@@ -150,7 +156,21 @@ class BlockObjective(Objective):
         """
         return self.refitted(Z)[1:]
 
-    def solve(self, Z: np.ndarray, box: Box, options: SolverOptions) -> Solution:
+    @cached_property
+    def sample(self) -> BlockObjective:
+        """The same objective of rows drawn into memory; itself if it has few rows."""
+        n_rows = max(SAMPLE_SIZE // self.rows.cases.shape[1], 1)
+        if self.rows.joined is None or self.rows.n_distinct <= n_rows:
+            return self
+        return replace(self, rows=self.rows.sampled(n_rows))
+
+    def solve(
+        self,
+        Z: np.ndarray,
+        box: Box,
+        options: SolverOptions,
+        pairs: Pairs | None = None,
+    ) -> Solution:
         """Move prototypes as `solve_supersparse` does.
 
         Parameters
@@ -159,6 +179,8 @@ class BlockObjective(Objective):
             Start.
         box : Box
         options : SolverOptions
+        pairs : Pairs, optional
+            What a solution on other rows knows of curvature; it is added to.
 
         Returns
         -------
@@ -167,8 +189,8 @@ class BlockObjective(Objective):
         Z, limits = _copy(Z), (box.low, box.high, float(box.radius))
         solvers.clip(Z, *limits)
         refit = self.refitted(Z)
-        trace, pairs = Trace(refit.F, Z, options), Pairs(Z.shape)
-        G, recent = self.gradient(Z, refit), 0
+        trace, pairs = Trace(refit.F, Z, options), pairs or Pairs(Z.shape)
+        before, recent = None, 0
         for k in range(int(options.max_iter) + 1):
             F, progress = refit.F, options.progress
             status = solvers.note_step(
@@ -176,17 +198,19 @@ class BlockObjective(Objective):
             )
             if status != solvers.ITERATION_LIMIT or k == options.max_iter:
                 break
+            G = self.gradient(Z, refit)  # a pass that the last step can do without
+            if before is not None:
+                pairs.add(Z - before[0], G - before[1])
             found = self._step(Z, F, G, pairs, limits)
             if found is None:
                 status = solvers.CONVERGED
                 break
-            Z_new, refit = found
-            G_new = self.gradient(Z_new, refit)
-            pairs.add(Z_new - Z, G_new - G)
+            before = Z, G
+            Z, refit = found
             recent = recent + 1 if F - refit.F <= options.tol * F else 0
-            Z, G = Z_new, G_new
             trace.add(refit.F, Z, int(options.max_iter))
-        return trace.solution(self, Z, status)
+        solution = trace.solution(self, Z, status, (refit.B, refit.intercept))
+        return replace(solution, pairs=pairs)
 
     def _step(
         self, Z: np.ndarray, F: float, G: np.ndarray, pairs: Pairs, limits: tuple

@@ -116,7 +116,7 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
     n_asked_ : int
         Prototypes asked for, at most the distinct rows.
     n_iter_ : int
-        Iterations of the solver.
+        Iterations of the solver; of rows read in blocks, those on all of them.
     history_ : History
         Objective and gap by iteration, and how the fit ended.
     gamma_ : float

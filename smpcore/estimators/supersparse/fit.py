@@ -85,6 +85,22 @@ def fit_rows(
         recorded = ([Z], [0]) if options.record else ()
         ended = CONVERGED, 0, np.zeros(1)
         return Solution(Z, *objective.coefficients(Z), *ended, *recorded), Z
+    if objective.in_blocks and objective.sample is not objective:
+        few = replace(options, record=0, progress=np.zeros(1))
+        near = _solved(objective.sample, Z, recipe, box, few, random)
+        return objective.solve(near.Z, box, options, near.pairs), Z
+    return _solved(objective, Z, recipe, box, options, random), Z
+
+
+def _solved(
+    objective: Objective,
+    Z: np.ndarray,
+    recipe: Recipe,
+    box: Box,
+    options: SolverOptions,
+    random: np.random.RandomState,
+) -> Solution:
+    """Solve from a start, and once more where prototypes are dead or idle."""
     solve = _solver(objective, recipe)
     solution = solve(objective, Z, box, options)
     for _ in range(MOST_REVIVALS):
@@ -94,7 +110,7 @@ def fit_rows(
         left = options.max_iter - solution.n_iter
         more = solve(objective, revived, box, replace(options, max_iter=left))
         solution = _joined(solution, more)
-    return solution, Z
+    return solution
 
 
 def _start(

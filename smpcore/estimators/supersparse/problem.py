@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -208,6 +208,8 @@ class Solution:
         Recorded Z, the last one included.
     places : ndarray of int, shape (n_recorded,)
         Entry of `objective` that belongs to each.
+    pairs : Pairs, optional
+        What the solver by blocks knows of curvature.
     """
 
     Z: np.ndarray
@@ -218,6 +220,7 @@ class Solution:
     objective: np.ndarray
     steps: Sequence[np.ndarray] = ()
     places: np.ndarray | Sequence[int] = ()
+    pairs: Any = None
 
 
 def kernel_similarity(similarity: Similarity) -> tuple[int, float, int, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -83,6 +83,39 @@ class Rows:
         first = self.joined[0][places]
         cases = rows_in_any_order(self.cases, first)
         return cases, self.Y[:, first].T, self.joined[1][places]
+
+    def sampled(self, n_rows: int) -> Rows:
+        """Draw rows that differ into memory, about as many of each class.
+
+        A class weighs what it weighs here; of numbers to predict, those above and
+        below the mean are the classes.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many, at most.
+
+        Returns
+        -------
+        Rows
+        """
+        random = np.random.default_rng(0)
+        classes = self.Y[0] > 0.0 if len(self.Y) == 1 else self.Y.argmax(axis=0)
+        classes = classes[self.joined[0]]
+        chosen, masses = [], []
+        codes = np.unique(classes)
+        for code in codes:
+            places = np.flatnonzero(classes == code)
+            mass, most = self.joined[1][places].sum(), n_rows // len(codes)
+            if len(places) > most:
+                places = places[random.choice(len(places), most, replace=False)]
+            masses.append(self.joined[1][places])
+            masses[-1] *= mass / masses[-1].sum()
+            chosen.append(places)
+        cases, targets, _ = self.distinct(np.concatenate(chosen))
+        weights, Y = np.concatenate(masses), np.ascontiguousarray(targets.T)
+        weights /= weights.sum()
+        return replace(self, cases=cases, X=cases, Y=Y, weights=weights, joined=None)
 
     @property
     def constant(self) -> bool:

@@ -111,8 +111,8 @@ def greedy_rows(
     -------
     ndarray of shape (n_prototypes + n, n_features)
     """
-    if objective.in_blocks:
-        objective = objective.condensed(np.vstack([Z, pool]))
+    if objective.in_blocks:  # hundreds of similarities of each row
+        objective = objective.sample.condensed(np.vstack([Z, pool]))
     rows = objective.rows
     columns = objective.similarities(pool)
     centred = columns - rows.weights @ columns

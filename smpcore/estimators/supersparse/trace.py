@@ -36,14 +36,20 @@ class Trace:
         self.values.append(F)
         self._record(Z)
 
-    def solution(self, objective: Objective, Z: np.ndarray, status: int) -> Solution:
-        """The whole as what a compiled solver returns."""
+    def solution(
+        self,
+        objective: Objective,
+        Z: np.ndarray,
+        status: int,
+        coefficients: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> Solution:
+        """The whole as what a compiled solver returns; None: the best coefficients."""
         self.options.progress[0] = 1.0
         self._record(Z, last=True)
         values = np.array(self.values)
         return Solution(
             Z,
-            *objective.coefficients(Z),
+            *(coefficients or objective.coefficients(Z)),
             status,
             len(values) - 1,
             values,

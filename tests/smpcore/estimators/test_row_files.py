@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from sklearn.base import clone
 
@@ -16,6 +17,7 @@ from smpcore import (
 from smpcore.datasets.parquet_rows import ParquetRows
 from smpcore.errors import SmpcoreError
 from smpcore.estimators import row_blocks, scaling, starts
+from smpcore.estimators.supersparse import blocks as supersparse_blocks
 from smpcore.estimators.supersparse import rows as supersparse_rows
 from smpcore.estimators.supersparse import starts as supersparse_starts
 from smpcore.estimators.supersparse.blocks import BlockObjective
@@ -139,6 +141,45 @@ def test_virtual_prototypes_from_a_file_are_those_from_memory(
     assert best.rows.spread == pytest.approx(
         in_memory_problem(SUPERSPARSE[name], frame, labels).rows.spread
     )
+
+
+@pytest.mark.parametrize("name", ["two classes", "balanced", "Laplacian"])
+def test_most_steps_are_made_on_a_sample(
+    name, table, tmp_path, tiny_blocks, monkeypatch
+):
+    monkeypatch.setattr(row_blocks, "BLOCK_SIZE", 4000)
+    monkeypatch.setattr(supersparse_blocks, "SAMPLE_SIZE", 8 * 1500)
+    monkeypatch.setattr(supersparse_starts, "SMALL", 0)  # one start, as of large files
+    frame, labels = table
+    few = clone(SUPERSPARSE[name]).set_params(tol=1e-3)
+    usual = in_memory(few, frame, labels)
+    rows, read = in_file(tmp_path, frame), []
+    groups, read_group = -(-3000 // 700), pq.ParquetFile.read_row_group
+
+    def counted(file, group, **options):
+        read.append(group)
+        return read_group(file, group, **options)
+
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", counted)
+    fitted = clone(few).fit(rows, labels)
+    assert fitted.objective_ == pytest.approx(usual.objective_, rel=1e-2)
+    np.testing.assert_allclose(fitted.start_, usual.start_, rtol=1e-9, atol=1e-9)
+    assert fitted.n_iter_ < usual.n_iter_ / 2
+    # Ranges, scales, order, sample, start, answers; then two for each step.
+    assert len(read) / groups < 14 + 2 * fitted.n_iter_
+
+
+def test_a_sample_has_all_classes_and_their_weights(table, tmp_path, tiny_blocks):
+    frame, labels = table
+    labels = np.where(np.arange(3000) % 300 == 0, 7, labels)
+    weights = np.random.default_rng(1).integers(1, 3, size=3000)
+    few = SuperSparseClassifier(class_weight="balanced")
+    rows = few.problem(in_file(tmp_path, frame), labels, weights).rows
+    some = rows.sampled(400)
+    sizes = np.bincount(some.Y.argmax(axis=0))
+    np.testing.assert_array_equal(sizes, [100, 100, 100, 10])
+    np.testing.assert_allclose(some.Y @ some.weights, rows.Y @ rows.weights, atol=1e-12)
+    np.testing.assert_array_equal(some.cases, rows.sampled(400).cases)
 
 
 def in_memory_problem(estimator, *data):
