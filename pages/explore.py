@@ -7,11 +7,11 @@ import streamlit as st
 
 from pages.explore import convergence, live, series
 from pages.explore.canvas import figure_script, live_figure
-from pages.state import lesson_run, session
+from pages.state import address, lesson_run, session
 from pages.state.context import resolve
 from pages.ui import exports, lesson_bar, notices, pin, qr
 from pages.ui.elements import download
-from pages.work import cache
+from pages.work import cache, visitors
 from smpcore import METHODS
 from smpcore.datasets import plural
 
@@ -19,6 +19,9 @@ from smpcore.datasets import plural
 def _store_message() -> None:
     message = (st.session_state.get("live_figure") or {}).get("msg")
     session.get().message = message
+    address.read()
+    if not visitors.runs_fragments():  # another page, or Back, has come meanwhile
+        return
     sent = message if isinstance(message, dict) else {}  # it is untrusted
     if not sent.get("dragging") and sent.get("kind") not in live.BACKGROUND:
         st.rerun(["figure", "below"])

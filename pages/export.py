@@ -14,7 +14,7 @@ from pages.export import (
     ranges,
     settings,
 )
-from pages.state import session
+from pages.state import address, session
 from pages.ui import exports
 from pages.ui.elements import problems_shown, table
 from pages.ui.glossary import define
@@ -64,4 +64,4 @@ with problems_shown():  # the Python below can be had all the same
 with st.expander("The same model in Python"):
     with problems_shown():
         st.code(python_lines.python_of_choice(context), language="python")
-session.show_url(session.current())
+address.show(session.current())

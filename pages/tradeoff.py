@@ -5,7 +5,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from pages.state import session
+from pages.state import address, session
 from pages.tradeoff import charts, controls, sweeps
 from pages.ui.elements import problems_shown
 from pages.ui.progress import progress_bar, stop_all
@@ -55,7 +55,7 @@ def _choose(result: sweeps.SweepResult) -> None:
     link.page_link("pages/explore.py", label="Open in Explore")
     if message_in_use := sweeps.in_use(session.resolved(), result, request):
         st.success(message_in_use)
-    session.show_url(session.current())
+    address.show(session.current())
 
 
 def _results() -> None:

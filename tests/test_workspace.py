@@ -308,3 +308,18 @@ def test_the_file_is_saved_and_opened_on_every_page(page):
     assert (choice.data, choice.seed, choice.values) == ("wine", 7, {})
     app.run()
     assert app.query_params["data"] in ("wine", ["wine"])
+
+
+def test_an_address_that_the_browser_had_left_is_followed_without_a_word_of_back():
+    app = opened({"data": "wine", "seed": "7"})
+    session_of(app).choice = replace(session_of(app).choice, seed=8)
+    app.run()
+    assert app.query_params["seed"] in ("8", ["8"])
+    app.query_params["seed"] = "7"  # sent before the browser had what was written
+    session_of(app).has_address = False
+    app.run()
+    assert session_of(app).choice.seed == 8
+    app.run()
+    app.query_params["seed"] = "7"
+    app.run()
+    assert session_of(app).choice.seed == 7

@@ -24,8 +24,7 @@ import { Strip } from "./strip.js";
 
 const CHUNK = 8; // knots asked for at a time
 const NARROW = 640; // px: less is one column, as in figure.css
-const LEAVING_MS = 3_000; // that another page takes at most until it is there
-const BACK_MS = 1_000; // that the browser's Back takes at most to the server
+const LEAVING_MS = 20_000; // that a page takes at most to begin
 const POLL = 400; // ms between two looks at a fit that takes long
 
 /** What a picture of this scene holds: regions, a surface or a curve. */
@@ -84,12 +83,14 @@ class LiveFigure {
     this.resized.observe(strip.canvas);
     this.resized.observe(stepper.curve);
     // A message behind a click on a page's link would name this page: Streamlit draws the
-    // other one and then an empty one.
-    document.addEventListener("click", ({ target }) => {
-      if (target.closest?.("a[href]")) this.leaving = performance.now() + LEAVING_MS;
-    }, { capture: true, signal: this.signal });
-    // Behind Back a message would take its place: Streamlit then forgets that it was Back.
-    window.addEventListener("popstate", () => (this.leaving = performance.now() + BACK_MS), { signal: this.signal });
+    // other one and then an empty one. Behind Back it would take its place: Streamlit then
+    // forgets that it was Back.
+    const leave = () => (this.leaving = performance.now() + LEAVING_MS);
+    const { signal } = this;
+    document.addEventListener("click", (event) => {
+      if (event.defaultPrevented && event.target.closest?.("a[href]")) leave();
+    }, { signal });
+    window.addEventListener("popstate", () => location.hash || leave(), { signal });
     this.root.addEventListener("keydown", (event) => {
       // Letters typed into a field are not Streamlit's shortcuts.
       if (event.target.matches("input, select") && !event.ctrlKey && !event.metaKey) event.stopPropagation();
@@ -111,9 +112,10 @@ class LiveFigure {
     this.trigger = trigger;
     this.readTheme();
     if (!bytes?.length) return;
+    const header = decode(bytes);
+    if (header.seq === 0) this.leaving = 0; // the page has begun anew
     if (sameBytes(bytes, this.bytes)) return this.paintAnswer(this.answered);
     this.bytes = bytes;
-    const header = decode(bytes);
     this.answered = Math.max(this.answered, header.seq);
     this.messenger.seq = Math.max(this.messenger.seq, header.seq);
     for (const [name, seq] of this.touched) if (seq <= header.seq) this.touched.delete(name);

@@ -26,7 +26,7 @@ from pages.explore.canvas import message_problem, pack
 from pages.explore.edits import UNEXPECTED, edited
 from pages.explore.picture import picture
 from pages.explore.scene import Scene, scene_of
-from pages.state import session, undo
+from pages.state import address, session, undo
 from pages.state.choice import Choice
 from pages.state.context import Context, resolve
 from pages.state.session import Live
@@ -216,7 +216,7 @@ def _respond(
     known = message.get("have") == scene.header["id"]
     header |= {"kind": "picture"} if known else full
     if not dragging:
-        session.show_url(context.choice)
+        address.show(context.choice)
 
 
 def _pictures(

@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 
 from pages.performance.rows import EvaluatedRows
-from pages.state import session, widget_state
+from pages.state import address, session, widget_state
 from pages.state.context import resolve
 from pages.ui.glossary import define
 from pages.ui.live_slider import live_slider
@@ -118,7 +118,7 @@ def use(rows: EvaluatedRows) -> None:
     now = session.resolved()
     words = f"Used on every page: {now.operating or 'as fitted'}."
     st.caption(words, help=define("Threshold"))
-    session.show_url(now.choice)
+    address.show(now.choice)
 
 
 def _set(key: str) -> None:

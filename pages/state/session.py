@@ -99,6 +99,10 @@ class Session:
         that it began with on the page (see `widget_state`).
     message : object
         What the figure sent, for the run that it caused (untrusted).
+    address : dict
+        Parameters of the URL as they were written last.
+    has_address : bool
+        Whether the browser has answered with them.
     live : Live
     draft : str
         Token of a table that cannot be fitted yet.
@@ -147,6 +151,8 @@ class Session:
     defaults: dict[str, Any] = field(default_factory=dict)
     widget_starts: dict[str, Any] = field(default_factory=dict)
     message: Any = None
+    address: dict[str, str] = field(default_factory=dict)
+    has_address: bool = False
     live: Live = field(default_factory=Live)
     draft: str = ""
     fetched: set[str] = field(default_factory=set)
@@ -268,16 +274,6 @@ def take_notices() -> list[str]:
     visit = get()
     notices, visit.notices = visit.notices, []
     return notices
-
-
-def show_url(choice: Choice) -> None:
-    """Write choice and controls into the address bar, where they differ from it."""
-    wanted = links.write_url(choice) | links.write_controls(get().widget_texts)
-    wanted |= {"present": "1"} if get().live.present else {}
-    if run := get().lesson:  # a reload comes back to it
-        wanted |= run.link
-    if st.query_params.to_dict() != wanted:
-        st.query_params.from_dict(wanted)
 
 
 def remembered(name: str, key: Any, compute: Callable[[], Any]) -> Any:

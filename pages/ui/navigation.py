@@ -4,8 +4,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.state import session
-from pages.state.choice import MINE
+from pages.state import address, session
+from pages.state.choice import MINE, Choice
 from pages.ui import lesson_bar, notices, state_dialog, workspace
 from pages.ui.text import escape_markdown
 from pages.work import cache
@@ -46,23 +46,35 @@ def run() -> None:
     )
     st.html(Path("assets/style.css"))
     cache.start_up()
+    choice = _chosen()
     page = st.navigation(_pages(), position="top")
-    _show_state(is_first_page=not page.url_path)
+    _show_state(choice, is_first_page=not page.url_path)
     if page.url_path and page.title != "Lessons":  # Explore shows it with its figure
         lesson_bar.show()
     if not lesson_bar.closes(page.title):
         page.run()
     # Values set on this page are linked and kept too.
-    session.show_url(session.current())
+    address.show(session.current())
     workspace.keep(session.current())
 
 
-def _show_state(is_first_page: bool) -> None:
-    """What every page shows above itself; the first page's figure shows notices."""
+def _chosen() -> Choice:
+    """What is chosen, and the address bar as that has it.
+
+    The settings go out before the page, of whose address and settings the browser then
+    makes one step of its history. Behind the page they were a second one: Back led from
+    the page with its settings to the page without them.
+    """
+    address.read()
     workspace.current()
     lesson_bar.begin_by_link()
     choice = session.current()
-    session.show_url(choice)
+    address.show(choice)
+    return choice
+
+
+def _show_state(choice: Choice, is_first_page: bool) -> None:
+    """What every page shows above itself; the first page's figure shows notices."""
     state_dialog.button(choice)
     if choice.data == MINE:
         notices.announce_expiry(choice.token)

@@ -11,6 +11,7 @@ import cachetools
 import streamlit as st
 
 from pages.state import (
+    address,
     links,
     session,
     state_file,
@@ -22,7 +23,6 @@ from pages.state.choice import MINE, Choice
 from pages.state.session import Live
 from pages.state.state_file import Saved
 from pages.ui.text import message
-from pages.work import visitors
 from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import check_fit
 
@@ -41,7 +41,7 @@ def current() -> Choice:
     """The visitor's choice; after a reload with what was noted before it."""
     is_new = session.is_new()
     choice = session.current()
-    if not is_new and visitors.came_by_history():
+    if not is_new and address.was_left():
         choice = _follow_history(choice)
     with _lock:
         content = _files.get(table_store.browser(), b"")
@@ -58,6 +58,7 @@ def _follow_history(choice: Choice) -> Choice:
     visit, query = session.get(), st.query_params.to_dict()
     if "data" not in query or visit.lesson is not None:
         return choice
+    visit.message = None  # the figure is drawn anew
     visit.live.present = query.pop("present", "") == "1"
     query.pop("class", None)
     before, notices = links.read_url(links.without_controls(query))

@@ -69,12 +69,26 @@ def came_by_history() -> bool:
     return bool(context and context.is_history_navigation)
 
 
+def runs_fragments() -> bool:
+    """Whether parts of the page run, and not the page."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return bool(context and context.fragment_ids_this_run)
+
+
+def set_navigation() -> None:
+    """Have pages run by app.py only.
+
+    Streamlit takes a folder named pages for its older kind of multipage app until
+    app.py has called st.navigation.
+    """
+    PagesManager.uses_pages_directory = False
+
+
 def force_navigation() -> None:
     """Run app.py first when a link straight to a page is the server's first request.
 
-    Streamlit takes a folder named pages for its older kind of multipage app until
-    app.py has called st.navigation, and runs the page alone.
+    Streamlit has run the page alone (see `set_navigation`).
     """
     if PagesManager.uses_pages_directory:
-        PagesManager.uses_pages_directory = False
+        set_navigation()
         st.rerun()

@@ -28,6 +28,7 @@ class StartUp:
         # One core a visitor, as app.py says; numpy may have been loaded before it.
         threadpool_limits(1, user_api="blas")
         visitors.pace_messages()
+        visitors.set_navigation()
         gc.disable()  # a compiler makes millions of objects, and hardly any garbage
         next(iter(METHODS.values())).warm_up()
         # What `import smpcore` leaves until it is used; no visitor is to wait for it.
