@@ -25,7 +25,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from smpcore import SMaLLClassifier, SMPClassifier, SuperSparseClassifier
+from smpcore import (
+    MultiPrototypeSVC,
+    SMaLLClassifier,
+    SMPClassifier,
+    SuperSparseClassifier,
+)
 from smpcore.datasets.parquet_rows import ParquetRows
 from smpcore.estimators.row_blocks import row_blocks
 from smpcore.estimators.scaling import MOST_COPY_BYTES
@@ -35,6 +40,7 @@ N_FEATURES, GROUP = 50, 250_000
 FAMILIES = {
     "SMP": SMPClassifier(tol=1e-2),
     "SMaLL": SMaLLClassifier(k=5, tol=1e-2),
+    "SVM": MultiPrototypeSVC(tol=1e-2),
     "super-sparse": SuperSparseClassifier(tol=1e-3),
 }
 

@@ -7,34 +7,30 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils import Tags, check_random_state
 
-from smpcore.errors import SmpcoreError, caution
+from smpcore.errors import SmpcoreError
 from smpcore.estimators.base import Fitted
 from smpcore.estimators.checks import Number, OneOf
 from smpcore.estimators.classifier import PrototypeClassifier
+from smpcore.estimators.dask_rows import over_rows
 from smpcore.estimators.gram import refuse_standardised
-from smpcore.estimators.mprotsvm.landmarks import Landmarks
+from smpcore.estimators.mprotsvm.many_rows import (
+    ManyRowsProblem,
+    are_many,
+    solve_many_rows,
+)
 from smpcore.estimators.mprotsvm.problem import (
     SVMParameters,
     SVMProblem,
     SVMState,
-    compared_rows,
-    distinct_rows,
-    fills_memory,
     refuse_oblong,
-    squared_lengths,
 )
 from smpcore.estimators.mprotsvm.result import fitted_state, recorded_trace
-from smpcore.estimators.mprotsvm.starts import (
-    affordable_inits,
-    best_fit,
-    drawn_start,
-)
+from smpcore.estimators.mprotsvm.rows import draw_rows, in_memory_problem, total_weight
+from smpcore.estimators.mprotsvm.starts import affordable_inits, best_fit
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.scaling import gamma_range
-from smpcore.estimators.starts import warn_if_fewer
 from smpcore.model import History
 from smpcore.similarity import Similarity
 from smpcore.solvers.smp import CONVERGED, ITERATION_LIMIT, STOPPED
@@ -52,7 +48,9 @@ class MultiPrototypeSVC(PrototypeClassifier):
 
     With the assignments :math:`\pi` fixed this is convex and solved to a certificate;
     the assignments are found by annealing. One prototype per class is the
-    Crammer-Singer SVM.
+    Crammer-Singer SVM. Of more than 200,000 rows with linear similarity, and of rows
+    that stay in files or with the workers of a cluster, 100,000 that are drawn find
+    the assignments; Newton steps on all rows follow, to the same certificate.
 
     Parameters
     ----------
@@ -94,7 +92,8 @@ class MultiPrototypeSVC(PrototypeClassifier):
         Stop when the objective is certified to be this close to the best for the
         final assignments, relatively.
     max_iter : int, default=2000
-        Most sweeps over the rows, from each start; a fit that reaches it warns.
+        Most sweeps over the rows, from each start, and most passes over very many; a
+        fit that reaches it warns.
     random_state : int, RandomState or None, default=0
         Seed of the starts and of the annealing; with an integer, fits are repeatable.
     standardize : bool, default=True
@@ -144,7 +143,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         Prototype of `model_` that each solved one became; -1 if it was left out.
     wins_ : ndarray of int, shape (n_prototypes,)
         Training rows for which a prototype is the best of their own class.
-    state_ : SVMState
+    state_ : SVMState, or None of very many rows
         Start for the next `solve`, also of more prototypes. The model's objective is
         then at most that of going on from it without annealing.
 
@@ -236,12 +235,14 @@ class MultiPrototypeSVC(PrototypeClassifier):
         self.warm_start = warm_start
         self.landmarks = landmarks
 
-    def bounds(self, problem: SVMProblem) -> dict[str, tuple[float, float]]:
+    def bounds(
+        self, problem: SVMProblem | ManyRowsProblem
+    ) -> dict[str, tuple[float, float]]:
         """Useful ranges of `C`, `gamma` and `n_prototypes` for these rows.
 
         Parameters
         ----------
-        problem : SVMProblem
+        problem : SVMProblem or ManyRowsProblem
             Training rows, made by `problem` of this estimator.
 
         Returns
@@ -249,7 +250,8 @@ class MultiPrototypeSVC(PrototypeClassifier):
         dict
             Name -> (low, high).
         """
-        largest = int(np.bincount(problem.y_encoded).max())
+        in_memory = problem.drawn if isinstance(problem, ManyRowsProblem) else problem
+        largest = int(np.bincount(in_memory.y_encoded).max())
         return {
             "C": (1e-3, 10.0 if self.kernel == "linear" else 100.0),
             "gamma": gamma_range(1.0 / problem.n_features),
@@ -260,6 +262,8 @@ class MultiPrototypeSVC(PrototypeClassifier):
     def takes_sparse(self) -> bool:
         """Whether X may be sparse: only the linear kernel keeps the prototypes."""
         return self.kernel == "linear"
+
+    reads_blocks = takes_sparse
 
     def __sklearn_tags__(self) -> Tags:
         """What scikit-learn may give to `fit`, and how it takes folds of it."""
@@ -283,79 +287,47 @@ class MultiPrototypeSVC(PrototypeClassifier):
             return Similarity("poly", gamma, int(self.degree), float(self.coef0))
         return Similarity("linear")
 
-    def _problem(self, X: Any, y: Any, sample_weight: Any) -> SVMProblem:
-        """Tie each distinct row to a prototype, and compare them all with a kernel."""
+    def _problem(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> SVMProblem | ManyRowsProblem:
+        """Scale rows, and of very many draw those that are solved at first."""
         linear, rbf = self.kernel == "linear", self.kernel == "rbf"
         entries = self._scaled_rows(X, y, sample_weight, bias=linear, distances=rbf)
         if self.kernel == "precomputed":
             refuse_oblong(entries["X"])
-        total = len(entries["y_encoded"])
+        total = float(len(entries["y_encoded"]))
         if sample_weight is not None:
-            total = np.asarray(sample_weight, dtype=np.float64).sum()
+            total = over_rows(total_weight, sample_weight)
         random = check_random_state(self.random_state)
-        chosen, row = distinct_rows(
-            entries["X"], entries["y_encoded"], entries["weights"], random
-        )
-        weights = np.bincount(row[row >= 0], entries["weights"][row >= 0])
-        rows, labels = entries["X"][chosen], entries["y_encoded"]
-        rows = rows if issparse(rows) else np.ascontiguousarray(rows)
-        entries |= {"X": rows, "y_encoded": labels[chosen], "weights": weights}
         similarity = self._similarity(len(entries["center"]))
-        columns = chosen if self.kernel == "precomputed" else None
-        landmarks = self._landmarks(rows, weights, similarity)
-        seed = int(random.randint(2**31 - 1))
-        assignment, prototype_labels = drawn_start(
-            rows, labels[chosen], weights, self.n_prototypes, self.start, seed
-        )
-        if landmarks is None:
-            mapped, (gram, squares) = None, compared_rows(rows, similarity, columns)
-        else:
-            mapped, gram = landmarks.mapped(rows, similarity), None
-            squares = np.maximum(squared_lengths(mapped), 1e-12)
-        warn_if_fewer(self.n_prototypes, prototype_labels, entries["classes"])
-        return SVMProblem(
-            **entries,
-            shares=float(total) * weights,
-            row=row,
-            assignment=assignment,
-            prototype_labels=prototype_labels,
-            similarity=similarity,
-            landmarks=landmarks,
-            mapped=mapped,
-            gram=gram,
-            squares=squares,
-            chosen=chosen,
-            seed=seed,
-        )
-
-    def _landmarks(
-        self, rows: np.ndarray, weights: np.ndarray, similarity: Similarity
-    ) -> Landmarks | None:
-        """Landmarks, where they are asked for or memory is short."""
-        if self.kernel not in ("rbf", "poly"):
-            return None
-        many = self.landmarks is None and fills_memory(len(rows))
-        if not many and not self.landmarks:
-            return None
-        random = check_random_state(self.random_state)
-        landmarks = Landmarks.of(rows, weights, similarity, self.landmarks, random)
-        if many:
-            caution(
-                f"kernel={self.kernel!r} with {len(rows)} different rows: prototypes "
-                f"are mixes of {len(landmarks.points)} landmarks; raise landmarks to "
-                "come closer to mixes of all rows."
-            )
-        return landmarks
+        if not (linear and are_many(entries["X"])):
+            return in_memory_problem(self, entries, total, similarity, random)
+        drawn = draw_rows(entries, random)
+        share = total * len(drawn["weights"]) / len(entries["y_encoded"])
+        drawn = in_memory_problem(self, drawn, share, similarity, random)
+        return ManyRowsProblem(**entries, drawn=drawn, total=total)
 
     def _solve(
-        self, problem: SVMProblem, state: SVMState | None, options: SolverOptions
+        self,
+        problem: SVMProblem | ManyRowsProblem,
+        state: SVMState | None,
+        options: SolverOptions,
     ) -> Fitted:
         """Fit from all starts, keep the best, and leave out prototypes without rows."""
-        self._refuse_price(problem)
-        n_init = int(self.n_init or affordable_inits(problem))
+        many = isinstance(problem, ManyRowsProblem)
+        in_memory = problem.drawn if many else problem
+        self._refuse_price(in_memory)
+        n_init = int(self.n_init or affordable_inits(in_memory))
         search = self.temperature, self.cooling, self.start, n_init
         pairwise = self.solver == "pairwise"
         parameters = SVMParameters(self.C, *search, pairwise, self.restore)
+        if many:
+            fitted, certificate = solve_many_rows(problem, parameters, options)
+            history = fitted.model.history
+            self._report(history.status, lambda: self._shortfall(history))
+            self.free_objective_ = certificate.free
+            automatic = {"n_init": n_init} if self.n_init is None else {}
+            return replace(fitted, automatic=automatic)
         found = best_fit(problem, parameters, options, state)
         options.progress[0] = 1.0
         status = STOPPED if options.stopped else ITERATION_LIMIT

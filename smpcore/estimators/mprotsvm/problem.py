@@ -158,7 +158,7 @@ class SVMState:
 
     def fits(self, problem: SVMProblem) -> bool:
         """Whether it is of the same rows, with as many prototypes or fewer."""
-        if not np.array_equal(
+        if not isinstance(problem, SVMProblem) or not np.array_equal(
             self.prototype_labels[self.assignment], problem.y_encoded
         ):
             return False

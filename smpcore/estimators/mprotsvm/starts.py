@@ -221,6 +221,7 @@ def best_fit(
     parameters: SVMParameters,
     options: SolverOptions,
     state: SVMState | None,
+    highest: float = 1.0,
 ) -> Candidate:
     """The model of lowest objective that any start leads to.
 
@@ -235,6 +236,8 @@ def best_fit(
     options : SolverOptions
     state : SVMState or None
         Of these rows.
+    highest : float, default=1
+        How far progress rises.
 
     Returns
     -------
@@ -259,7 +262,7 @@ def best_fit(
             counts = range(0)
     done, total = 0, sum(counts)
     for number in counts:
-        span = done / total, number / total
+        span = highest * done / total, highest * number / total
         n_trials = parameters.n_init if number > 1 else 1
         for trial in range(n_trials if starts_anew(number) else 0):
             if not (options.stopped and kept):

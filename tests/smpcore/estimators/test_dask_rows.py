@@ -14,6 +14,9 @@ from smpcore import (
     SmpcoreError,
 )
 from smpcore.estimators import dask_rows
+from smpcore.estimators.mprotsvm import many_rows
+from smpcore.estimators.mprotsvm import rows as svm_rows
+from smpcore.estimators.mprotsvm.drawn_rows import summed
 from smpcore.solvers.losses import MAX, SMOOTH
 from smpcore.solvers.smp import scaled_entropy
 from tests.clusters import Cluster
@@ -210,6 +213,55 @@ def test_a_killed_worker_changes_nothing(table, monkeypatch):
         cluster.close()
 
 
+@pytest.fixture
+def many(monkeypatch):
+    """Rows in memory are as many as those of the table are, and few are drawn."""
+    monkeypatch.setattr(many_rows, "MANY_ROWS", 1000)
+    monkeypatch.setattr(svm_rows, "DRAWN", 4000)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_prototypes", [1, 2])
+def test_the_svm_is_certified_as_in_memory(client, table, many, n_prototypes, weighted):
+    X, y, weights = table if weighted else (*table[:2], None)
+    here = MultiPrototypeSVC(n_prototypes).fit(X, y, weights)
+    rows, classes, weights = in_chunks(table)
+    weights = weights if weighted else None
+    there = MultiPrototypeSVC(n_prototypes).fit(rows, classes, weights)
+    assert there.gap_ <= 1e-2 * there.objective_
+    assert there.objective_ == pytest.approx(here.objective_, rel=2e-3)
+    assert there.wins_.sum() == ROWS
+    assert isinstance(there.assignment_, da.Array)
+    assignment = there.assignment_.compute()
+    assert (assignment == here.assignment_).mean() > 0.98
+    assert (there.predict(X) == here.predict(X)).mean() > 0.99
+
+
+def test_the_svm_is_the_same_bit_by_bit_with_a_killed_worker(table, many, monkeypatch):
+    cluster, fits, passes = Cluster(2), [], []
+    of_chunks = dask_rows.map_chunks
+
+    def counted(function, *columns, **shared):
+        if function is summed:
+            passes.append(len(cluster.workers))
+            if len(passes) == 2:
+                cluster.workers.pop(0).kill()
+        return of_chunks(function, *columns, **shared)
+
+    monkeypatch.setattr(dask_rows, "map_chunks", counted)
+    try:
+        with distributed.Client(cluster.address):
+            rows, classes, _ = in_chunks(table)
+            for _ in range(2):
+                fits.append(MultiPrototypeSVC(2).fit(rows, classes))
+    finally:
+        cluster.close()
+    assert passes[0] == 2
+    assert passes[-1] == 1
+    one, other = (fitted.model_.weights for fitted in fits)
+    assert one.tobytes() == other.tobytes()
+
+
 def test_nothing_is_loaded_for_rows_in_memory():
     program = (
         "import sys, numpy; from smpcore import SMPClassifier;"
@@ -286,7 +338,9 @@ def test_a_prototype_for_each_row_is_refused(client, table):
 
 
 @pytest.mark.parametrize(
-    "estimator", [MultiPrototypeSVC(), SMPClassifier(solver="primal-dual")], ids=str
+    "estimator",
+    [MultiPrototypeSVC(kernel="rbf"), SMPClassifier(solver="primal-dual")],
+    ids=str,
 )
 def test_what_needs_its_rows_in_memory_gets_them(client, table, estimator):
     X, y, _ = (column[:500] for column in table)

@@ -307,7 +307,7 @@ def test_what_reads_no_blocks_says_who_does(table, tmp_path, tiny_blocks):
     rows = in_file(tmp_path, frame)
     words = "3,000 rows in a file, and .* takes rows in memory only.*SMPClassifier"
     takes_memory = (
-        MultiPrototypeSVC(),
+        MultiPrototypeSVC(kernel="rbf"),
         SMPClassifier(solver="primal-dual"),
         SuperSparseClassifier(similarity="strings"),
         SuperSparseClassifier(target="teacher"),
