@@ -45,8 +45,8 @@ def _checked_by_blocks(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
         raise SmpcoreError(
             f"X has {X.shape[0]:,} rows in a file, and {estimator!r} takes rows in "
             "memory only, at most a quarter of a GiB of a file; use SMPClassifier(), "
-            "SMaLLClassifier(), MultiPrototypeSVC() or SuperSparseClassifier(), or "
-            "give some of the rows."
+            "SMaLLClassifier(), MultiPrototypeSVC(), SuperSparseClassifier() or "
+            "SuperSparseRegressor(), or give some of the rows."
         )
     options.pop("order", None)
     targets = [checked(validate_data, estimator, y=y[0], **options)] if y else []

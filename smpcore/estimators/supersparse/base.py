@@ -15,7 +15,7 @@ from smpcore.estimators.base import Fitted, PrototypeEstimator
 from smpcore.estimators.checks import Number, OneOf, sample_weights
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.recorded import spread_trace
-from smpcore.estimators.scaling import scaled_copy
+from smpcore.estimators.scaling import scaled_as_read, scaled_copy
 from smpcore.estimators.starts import count_distinct
 from smpcore.estimators.supersparse.blackbox import CheckedFunction
 from smpcore.estimators.supersparse.blocks import BlockObjective
@@ -40,7 +40,11 @@ from smpcore.estimators.supersparse.problem import (
 )
 from smpcore.estimators.supersparse.removal import REMOVALS
 from smpcore.estimators.supersparse.result import fitted_state
-from smpcore.estimators.supersparse.rows import Rows, joined_rows
+from smpcore.estimators.supersparse.rows import (
+    Rows,
+    joined_rows,
+    rows_in_blocks,
+)
 from smpcore.estimators.supersparse.selection import refuse_oblong
 from smpcore.estimators.supersparse.strings import refuse_non_strings
 from smpcore.estimators.supersparse.teachers import Teacher
@@ -106,6 +110,18 @@ class SuperSparseEstimator(PrototypeEstimator):
         self.warm_start = warm_start
         self.removal = removal
         self.teacher_C = teacher_C
+
+    @property
+    def reads_blocks(self) -> bool:
+        """Whether rows may stay in their file: sums over blocks are all it asks."""
+        return (
+            self._kind in ("rbf", "laplacian", "linear", "poly")
+            and bool(self.standardize)
+            and isinstance(self.target, str)
+            and self.target == "labels"
+            and self.solver == "lbfgs"
+            and self._free_errors() == SQUARED
+        )
 
     def bounds(self, problem: AnyProblem) -> dict[str, tuple[float, float]]:
         """Useful ranges of `n_prototypes`, `gamma` and `lam` for these rows.
@@ -290,6 +306,33 @@ class SuperSparseEstimator(PrototypeEstimator):
         )
         entries = {"X": (X - center) / scale, "center": center, "scale": scale}
         return first, weights, entries | {"rows": scaled, "mass": float(masses.sum())}
+
+    def _entries_in_blocks(
+        self,
+        X: Any,
+        entries: dict[str, Any],
+        targets: tuple[np.ndarray, np.ndarray],
+        sample_weight: Any,
+    ) -> dict[str, Any]:
+        """All entries of a problem whose rows are read in blocks.
+
+        Equal rows stay apart; starts see them as one. The targets are as
+        `rows_in_blocks` takes them.
+        """
+        X_scaled, center, scale = scaled_as_read(X, entries["weights"], True, False)
+        first, masses = joined_rows(X, targets[1], sample_weight)
+        mass, joined = float(masses.sum()), sample_weights(masses, len(masses))
+        joined = self._weighed(joined, entries, targets[1][first])
+        weights = self._weighed(entries["weights"].copy(), entries, targets[1])
+        rows = rows_in_blocks(X_scaled, targets, weights, (first, joined))
+        units = {"X": X_scaled, "center": center, "scale": scale}
+        return entries | units | {"rows": rows, "mass": mass}
+
+    def _weighed(
+        self, weights: np.ndarray, entries: dict[str, Any], places: np.ndarray
+    ) -> np.ndarray:
+        """Weights of rows as the objective takes them."""
+        return weights
 
     def _check_parameters(self) -> None:
         """Refuse parameters that are out of their range."""

@@ -8,26 +8,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from smpcore.errors import SmpcoreError
-from smpcore.estimators.checks import (
-    Number,
-    OneOf,
-    sample_weights,
-    weigh_classes,
-)
+from smpcore.estimators.checks import Number, OneOf, weigh_classes
 from smpcore.estimators.classifier import PrototypeClassifier
 from smpcore.estimators.regressor import PrototypeRegressor
-from smpcore.estimators.scaling import is_large, scaled_as_read
+from smpcore.estimators.scaling import is_large
 from smpcore.estimators.supersparse.base import SuperSparseEstimator
 from smpcore.estimators.supersparse.problem import (
     SQUARED,
     SuperSparseProblem,
     SuperSparseRegression,
 )
-from smpcore.estimators.supersparse.rows import (
-    joined_rows,
-    rows_in_blocks,
-    standard_rows,
-)
+from smpcore.estimators.supersparse.rows import standard_rows
 from smpcore.estimators.supersparse.teachers import Teacher
 
 
@@ -197,48 +188,23 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> SuperSparseProblem:
         """Scale the distinct rows and make targets of their labels."""
         X, entries = self._labelled_rows(X, y, sample_weight)
-        y_encoded, classes = entries["y_encoded"], entries["classes"]
+        y_encoded, n_classes = entries["y_encoded"], len(entries["classes"])
+        hot = np.eye(n_classes)[:, 1:] if n_classes == 2 else np.eye(n_classes)
+        targets = 2.0 * hot - 1.0
         if self.reads_blocks and is_large(X):
-            return self._problem_in_blocks(X, entries, sample_weight)
+            parts = (targets, y_encoded), sample_weight
+            return SuperSparseProblem(**self._entries_in_blocks(X, entries, *parts))
         first, weights, scaling = self._distinct_rows(X, y_encoded, sample_weight)
-        y_encoded = y_encoded[first]
-        weights = weigh_classes(weights, self.class_weight, classes, y_encoded)
-        hot = (
-            y_encoded[:, None] if len(classes) == 2 else np.eye(len(classes))[y_encoded]
-        )
-        rows = standard_rows(scaling["rows"], 2.0 * hot - 1.0, weights, self._kind)
+        places = y_encoded[first]
+        weights = self._weighed(weights, entries, places)
+        rows = standard_rows(scaling["rows"], targets[places], weights, self._kind)
         return SuperSparseProblem(**(entries | scaling | {"rows": rows}))
 
-    @property
-    def reads_blocks(self) -> bool:
-        """Whether rows may stay in their file: sums over blocks are all it asks."""
-        return (
-            self._kind in ("rbf", "laplacian", "linear", "poly")
-            and bool(self.standardize)
-            and isinstance(self.target, str)
-            and self.target == "labels"
-            and self.solver == "lbfgs"
-        )
-
-    def _problem_in_blocks(
-        self, X: Any, entries: dict[str, Any], sample_weight: Any
-    ) -> SuperSparseProblem:
-        """As `_problem`; equal rows stay apart, and starts see them as one."""
-        y_encoded, classes = entries["y_encoded"], entries["classes"]
-        X_scaled, center, scale = scaled_as_read(X, entries["weights"], True, False)
-        first, masses = joined_rows(X, y_encoded, sample_weight)
-        mass, labels = float(masses.sum()), y_encoded[first]
-        masses = weigh_classes(
-            sample_weights(masses, len(masses)), self.class_weight, classes, labels
-        )
-        weights = weigh_classes(
-            entries["weights"].copy(), self.class_weight, classes, y_encoded
-        )
-        hot = np.eye(len(classes))[:, 1:] if len(classes) == 2 else np.eye(len(classes))
-        targets = 2.0 * hot - 1.0, y_encoded
-        rows = rows_in_blocks(X_scaled, targets, weights, (first, masses))
-        units = {"X": X_scaled, "center": center, "scale": scale}
-        return SuperSparseProblem(**(entries | units | {"rows": rows, "mass": mass}))
+    def _weighed(
+        self, weights: np.ndarray, entries: dict[str, Any], places: np.ndarray
+    ) -> np.ndarray:
+        """Weights of rows times those of their classes."""
+        return weigh_classes(weights, self.class_weight, entries["classes"], places)
 
     def _n_asked(self, problem: SuperSparseProblem) -> int:
         """Prototypes asked for."""
@@ -382,6 +348,10 @@ class SuperSparseRegressor(SuperSparseEstimator, PrototypeRegressor):
         """Scale the distinct rows and bring their targets to standard units."""
         X, entries = self._numbered_rows(X, y, sample_weight)
         y = entries["y"]
+        if self.reads_blocks and is_large(X):
+            values, places = np.unique(y, return_inverse=True)
+            parts = (values[:, None], places), sample_weight
+            return SuperSparseRegression(**self._entries_in_blocks(X, entries, *parts))
         first, weights, scaling = self._distinct_rows(X, y, sample_weight)
         rows = standard_rows(scaling["rows"], y[first, None], weights, self._kind)
         return SuperSparseRegression(**(entries | scaling | {"rows": rows}))

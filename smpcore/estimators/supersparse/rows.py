@@ -171,7 +171,7 @@ def rows_in_blocks(
     ----------
     cases : ScaledRows of shape (n_samples, n_features)
     targets : (ndarray, ndarray)
-        Those of each class, (n_classes, n_outputs), and the class of each row.
+        Those that differ, (n_values, n_outputs), and the place of each row's.
     weights : ndarray of shape (n_samples,), sum 1
     joined : (ndarray, ndarray)
         As in `Rows`.
@@ -181,20 +181,43 @@ def rows_in_blocks(
     Rows
         Without sizes.
     """
-    of_class, y_encoded = targets
-    totals = np.bincount(y_encoded, weights, len(of_class))
-    middle = totals @ of_class
-    centred = of_class - middle
-    unit = math.sqrt((totals @ centred**2).mean())
-    Y = np.take((centred / unit).T.copy(), y_encoded, axis=1)
+    values, places = targets
+    totals = np.bincount(places, weights, len(values))
+    Y, *units = standard_targets(values, totals)
+    Y = np.take(Y, places, axis=1)
     means, square = np.zeros(cases.shape[1]), 0.0
     for part, block in row_blocks(cases):
         means += weights[part] @ block
         square += weights[part] @ np.einsum("ij,ij->i", block, block)
     spread = math.sqrt(max(square - means @ means, 0.0)) or 1.0
     pool = rows_in_any_order(cases, joined[0][:MOST_ROWS])
-    units = middle, unit, spread
-    return Rows(cases, cases, np.empty(0), Y, weights, *units, pool, joined)
+    return Rows(cases, cases, np.empty(0), Y, weights, *units, spread, pool, joined)
+
+
+def standard_targets(
+    targets: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Bring targets to mean 0 and a mean variance of 1.
+
+    Parameters
+    ----------
+    targets : ndarray of shape (n_values, n_outputs)
+    weights : ndarray of shape (n_values,), sum 1
+
+    Returns
+    -------
+    Y : ndarray of shape (n_outputs, n_values)
+        All 0 where the targets are constant but for rounding.
+    middle : ndarray of shape (n_outputs,)
+    unit : float
+        ``(targets - middle) / unit`` are the standard units.
+    """
+    middle = weights @ targets
+    centred = targets - middle
+    unit = math.sqrt((weights @ centred**2).mean())
+    if unit <= 1e-14 * np.abs(targets).max():
+        centred, unit = np.zeros_like(centred), 1.0
+    return np.ascontiguousarray((centred / unit).T), middle, unit
 
 
 def joined_rows(
@@ -267,14 +290,7 @@ def standard_rows(
         X = X - X.mean(axis=1, keepdims=True) if kind == "ncc" else X
         length = np.linalg.norm(X, axis=1, keepdims=True)
         X = X / np.where(length > SHORTEST, length, 1.0)
-    middle = weights @ targets
-    centred = targets - middle
-    variance = weights @ (centred**2)
-    rounding = 1e-14 * np.abs(targets).max()
-    unit = math.sqrt(variance.mean())
-    if unit <= rounding:
-        centred, unit = np.zeros_like(centred), 1.0
-    Y = np.ascontiguousarray((centred / unit).T)
+    Y, middle, unit = standard_targets(targets, weights)
     spread = spread if spread > 0 else 1.0
     return Rows(cases, X, sizes, Y, weights, middle, unit, spread, cases)
 
