@@ -4,9 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from smpcore import SMPClassifier, read_table
+from smpcore import MultiPrototypeSVC, SMPClassifier, read_table
 from smpcore.datasets import limits
 from smpcore.errors import DatasetError
+from smpcore.estimators import scaling
+from smpcore.estimators.mprotsvm import rows as svm_rows
 from smpcore.evaluation import fit_all_rows
 
 N_ROWS = 3000
@@ -40,9 +42,10 @@ def flags():
     return np.zeros(1, dtype=np.int64), np.zeros(1)
 
 
-def fit(path, dataset, stop=None):
+def fit(path, dataset, stop=None, estimator=None):
     stop, progress = (flags()[0] if stop is None else stop), flags()[1]
-    return fit_all_rows(path, dataset, SMPClassifier(), 0.25, 3, stop, progress)
+    estimator = estimator or SMPClassifier()
+    return fit_all_rows(path, dataset, estimator, 0.25, 3, stop, progress)
 
 
 def test_the_sample_is_learned_from_and_the_rows_left_out_are_not(frame, saved):
@@ -56,6 +59,18 @@ def test_the_sample_is_learned_from_and_the_rows_left_out_are_not(frame, saved):
     assert fitted.estimator.objective_ == pytest.approx(usual.objective_, rel=1e-9)
     right = (usual.predict(X[left_out]) == y[left_out]).sum()
     assert fitted.n_right == right
+
+
+def test_the_svm_draws_some_of_the_rows_it_learns_from(frame, saved, monkeypatch):
+    path, dataset = saved(frame.drop(columns="word"))
+    usual = fit(path, dataset, estimator=MultiPrototypeSVC(1))
+    monkeypatch.setattr(scaling, "MOST_COPY_BYTES", 10_000)
+    monkeypatch.setattr(svm_rows, "DRAWN", 500)
+    fitted = fit(path, dataset, estimator=MultiPrototypeSVC(1))
+    objective = usual.estimator.objective_
+    assert fitted.estimator.objective_ == pytest.approx(objective, rel=1e-2)
+    assert fitted.estimator.history_.status_text == "converged"
+    assert fitted.n_right == pytest.approx(usual.n_right, abs=5)
 
 
 def test_rows_without_a_class_are_in_neither_part(frame, saved):
