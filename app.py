@@ -1,12 +1,30 @@
 """Sparse Prototype Explorer: ``streamlit run app.py``."""
 
+import gc
 import os
+import threading
 
-if __name__ == "__main__":  # the processes of studies import this module too
-    # One core a visitor: threads that wait for their share of a small product take most
-    # of the time of a fit. scikit-learn reads this when it is loaded.
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+import streamlit as st
 
+# One core a visitor: threads that wait for their share of a small product take most of
+# the time of a fit. scikit-learn reads this when it is loaded.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def _prepare() -> None:
+    """Load and compile what the first visitor needs, before that visitor comes."""
+    gc.disable()  # until all is loaded: hardly any of it is garbage
+    from pages.ui import navigation
+
+    navigation.prepare()
+
+
+if __name__ == "__main__":  # the run of a visitor
     from pages.ui import navigation
 
     navigation.run()
+elif (
+    __name__ == "app"
+):  # the server begins; processes of studies import this module too
+    app = st.App(__file__)
+    threading.Thread(target=_prepare, name="start-up", daemon=True).start()

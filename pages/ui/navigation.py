@@ -36,6 +36,11 @@ def _pages() -> list[st.Page]:
     ]
 
 
+def prepare() -> None:
+    """Have ready what the first page needs."""
+    cache.start_up()
+
+
 def run() -> None:
     """Show the page that is open."""
     st.set_page_config(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,9 @@ from pages.work.tasks import Task
 from smpcore import METHODS, SmpcoreError
 from smpcore.datasets import plain_number
 from smpcore.model import Step
-from smpcore.papers import OTHER_OBJECTIVES, PRINTED, PrintedStep, as_step
+
+if TYPE_CHECKING:  # the papers take half a second, for which no first picture waits
+    from smpcore.papers import PrintedStep
 
 #: The printed algorithms are slow: of data with more training values there are none.
 MOST_VALUES = 20_000
@@ -27,6 +29,8 @@ TIMES = 1.0
 @memo(256)
 def has_printed(data: cache.Parts, method: str, values: Mapping[str, Any]) -> bool:
     """Whether the method's paper has an algorithm for such data."""
+    from smpcore.papers import PRINTED
+
     if method not in PRINTED or data.of("train")[0].size > MOST_VALUES:
         return False
     try:
@@ -39,6 +43,8 @@ def has_printed(data: cache.Parts, method: str, values: Mapping[str, Any]) -> bo
 def _states(
     data: cache.Parts, method: str, values: Mapping[str, Any], **options: Any
 ) -> tuple[PrintedStep, ...]:
+    from smpcore.papers import PRINTED
+
     estimator = METHODS[method].estimator_for(data.dataset, values)
     problem = cache.problem(data, method, values)
     return PRINTED[method](estimator, problem, **options)
@@ -65,6 +71,8 @@ class PrintedRun:
         self.task = Task(self._work, study=data.dataset)
 
     def _work(self, stop: np.ndarray, progress: np.ndarray) -> list[Step]:
+        from smpcore.papers import as_step
+
         start = self.estimator.start_
         states = _states(*self._request, start=start, stop=stop)
         is_finite = np.isfinite([state.objective for state in states])
@@ -107,6 +115,8 @@ class PrintedRun:
     @property
     def difference(self) -> str:
         """How far its end is from our fit, in a sentence."""
+        from smpcore.papers import OTHER_OBJECTIVES
+
         compared = OTHER_OBJECTIVES.get(self._request[1], lambda _: "")
         ours = self.estimator
         return difference(self.states[-1], ours.objective_, compared(ours))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import warnings
+from importlib import import_module
 
 from threadpoolctl import threadpool_limits
 
@@ -33,7 +34,6 @@ class StartUp:
         next(iter(METHODS.values())).warm_up()
         # What `import smpcore` leaves until it is used; no visitor is to wait for it.
         split(load_dataset(list_datasets()[0].key))
-        next(iter(BASELINES.values())).estimator()
         gc.enable()
         self._freeze()
         self.waiting = [method.title for method in METHODS.values()]
@@ -45,6 +45,8 @@ class StartUp:
 
     def _rest(self) -> None:
         reading.warm_up()
+        next(iter(BASELINES.values())).estimator()
+        import_module("smpcore.papers")
         for key, method in METHODS.items():
             method.warm_up()
             uncompiled.discard(key)
