@@ -23,8 +23,7 @@ if __name__ == "__main__":  # the run of a visitor
     from pages.ui import navigation
 
     navigation.run()
-elif (
-    __name__ == "app"
-):  # the server begins; processes of studies import this module too
+elif __name__ == "app":
+    # The server begins; processes of studies import this file under other names.
     app = st.App(__file__)
     threading.Thread(target=_prepare, name="start-up", daemon=True).start()
