@@ -151,6 +151,9 @@ def test_a_pinned_model_stays_while_another_is_chosen():
     page.switch_page("pages/compare.py").run()
     settled(page)
     assert page.selectbox(key="compare_a").value.endswith("lam = 0.02")
+    assert page.button(key="pin").label == "Pin as A"  # of the one with 0.001
+    page.query_params["lam"] = "0.02"
+    page.switch_page("pages/compare.py").run()
     page.button(key="unpin").click().run()
     assert not page.exception
 

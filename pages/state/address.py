@@ -33,6 +33,8 @@ def read() -> None:
 
     To be called where a run begins: later the parameters are what it has written.
     """
+    if session.is_new():  # nothing was written; what is kept of a visit comes later
+        return
     visit = session.get()
     visit.has_address |= st.query_params.to_dict() == visit.address
 
