@@ -3,7 +3,7 @@
     python -m tests.bench.sweep
 
 First breast cancer with SMaLL at k = 1 to 30; then four methods with ten points each on
-digits, and all five with twelve points on 1000 rows of 30 features in two classes. Five
+digits, and all five with twelve points on a table of 30 features and two classes. Five
 folds of the training rows. Times from the start of the sweep, in seconds;
 machine code is loaded before.
 """
@@ -23,13 +23,13 @@ from smpcore.evaluation import folds, method_path, sweep_table
 
 
 def drawn() -> Dataset:
-    """1000 rows of 30 features, of which 10 tell two classes apart."""
+    """1250 rows of 30 features, of which a split leaves 750 to learn from."""
     X, y = make_classification(
         1250, 30, n_informative=10, n_redundant=5, random_state=0
-    )  # of which a split leaves 1000 to learn from
+    )
     frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(30)]).assign(kind=y)
     roles = {**dict.fromkeys(list(frame)[:-1], "feature"), "kind": "target"}
-    return Dataset(name="1000 x 30", frame=frame, roles=roles, task="classification")
+    return Dataset(name="1250 x 30", frame=frame, roles=roles, task="classification")
 
 
 def timed(
