@@ -135,7 +135,9 @@ class DrawnRows:
         if _inner(move, change) > 1e-10 * _inner(change, change):
             self.pairs = [*self.pairs, (move, change)][-MEMORY:]
 
-    def step(self, Mt: np.ndarray, gradient: np.ndarray, tied: np.ndarray) -> Any:
+    def step(
+        self, Mt: np.ndarray, gradient: np.ndarray, tied: np.ndarray
+    ) -> np.ndarray:
         """Newton step of the smooth objective of all rows.
 
         Parameters
@@ -162,11 +164,13 @@ class DrawnRows:
             step += (share - _inner(change, step) / _inner(move, change)) * move
         return step
 
-    def _descended(self, Mt: np.ndarray, gradient: np.ndarray, T: Any) -> np.ndarray:
+    def _descended(
+        self, Mt: np.ndarray, gradient: np.ndarray, T: np.ndarray
+    ) -> np.ndarray:
         """Minimise the drawn rows' objective, with the gradient of all rows at Mt."""
-        _, at_start = self._smooth(Mt, T, np.zeros(Mt.shape))
-        shift, now = gradient - at_start, Mt
-        value, slope = self._smooth(now, T, shift)
+        value, at_start = self._smooth(Mt, T, np.zeros(Mt.shape))
+        shift, now, slope = gradient - at_start, Mt, gradient
+        value += _inner(shift, Mt)
         first = _inner(gradient, gradient)
         for _ in range(MOST_STEPS):
             if _inner(slope, slope) <= LEFT**2 * first:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -330,12 +331,13 @@ class MultiPrototypeSVC(PrototypeClassifier):
             return replace(fitted, automatic=automatic)
         found = best_fit(problem, parameters, options, state)
         options.progress[0] = 1.0
+        build = partial(fitted_state, problem)
         status = STOPPED if options.stopped else ITERATION_LIMIT
         history = found.monitor.history(
             CONVERGED if found.finished else status,
             found.n_sweeps,
             options.seconds,
-            recorded_trace(problem, found.monitor.recorder),
+            recorded_trace(problem, found.monitor.recorder, build),
         )
         self._report(history.status, lambda: self._shortfall(history))
         self.free_objective_ = found.certificate.free

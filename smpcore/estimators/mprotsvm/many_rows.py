@@ -26,11 +26,11 @@ from smpcore.estimators.mprotsvm.drawn_rows import (
 )
 from smpcore.estimators.mprotsvm.monitor import Certificate, Monitor
 from smpcore.estimators.mprotsvm.problem import SVMParameters, SVMProblem
+from smpcore.estimators.mprotsvm.result import recorded_trace
 from smpcore.estimators.mprotsvm.starts import best_fit
 from smpcore.estimators.problem import ClassificationProblem, SolverOptions
-from smpcore.estimators.recorded import spread_trace
 from smpcore.estimators.row_blocks import row_blocks
-from smpcore.model import History, Trace
+from smpcore.model import History
 from smpcore.solvers.smp import CONVERGED, ITERATION_LIMIT, STOPPED
 
 #: Rows in memory are many beyond this number; rows elsewhere always are.
@@ -237,14 +237,11 @@ def solve_many_rows(
     options.progress[0] = 1.0
     status = STOPPED if options.stopped else ITERATION_LIMIT
     build = partial(_fitted, problem, labels)
-    kept = monitor.recorder
     history = monitor.history(
         CONVERGED if finished and not options.stopped else status,
         descent.n_passes,
         options.seconds,
-        spread_trace(problem, kept.states, kept.places, build, "best assignments")
-        if kept.states
-        else Trace(),
+        recorded_trace(problem, monitor.recorder, build),
     )
     return build(tuple(ended), history), certificate
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -13,18 +14,25 @@ from smpcore.estimators.mprotsvm.problem import (
     best_of_class,
     support_rows,
 )
+from smpcore.estimators.problem import Problem
 from smpcore.estimators.recorded import Recorder, spread_trace
 from smpcore.model import History, PrototypeModel, Trace
 from smpcore.solvers.mprotsvm_kernel import gather_gram
 
 
-def recorded_trace(problem: SVMProblem, recorder: Recorder) -> Trace:
+def recorded_trace(
+    problem: Problem,
+    recorder: Recorder,
+    build: Callable[[Any, History], Fitted],
+) -> Trace:
     """Recorded states and what makes models of them.
 
     Parameters
     ----------
-    problem : SVMProblem
+    problem : SVMProblem or ManyRowsProblem
     recorder : Recorder
+    build : callable
+        As that of `spread_trace`.
 
     Returns
     -------
@@ -33,7 +41,6 @@ def recorded_trace(problem: SVMProblem, recorder: Recorder) -> Trace:
     states, places = recorder.states, recorder.places
     if not states:
         return Trace()
-    build = partial(fitted_state, problem)
     return spread_trace(problem, states, places, build, "best assignments")
 
 

@@ -188,21 +188,27 @@ def test_a_model_is_the_same_bit_by_bit_with_any_number_of_workers(table):
         assert np.array_equal(assignment, as_first)
 
 
+def kill_at_pass(number, function, cluster, monkeypatch):
+    """Kill a worker as a function goes over the rows; its passes' workers."""
+    of_chunks, passes = dask_rows.map_chunks, []
+
+    def counted(called, *columns, **shared):
+        if called is function:
+            passes.append(len(cluster.workers))
+            if len(passes) == number:
+                cluster.workers.pop(0).kill()
+        return of_chunks(called, *columns, **shared)
+
+    monkeypatch.setattr(dask_rows, "map_chunks", counted)
+    return passes
+
+
 def test_a_killed_worker_changes_nothing(table, monkeypatch):
     """Its chunks are computed anew by the other one, in mid-fit."""
     X, y, _ = table
     here = SMPClassifier().fit(X, y)
-    cluster, passes = Cluster(2), []
-    of_chunks = dask_rows.map_chunks
-
-    def counted(function, *columns, **shared):
-        if function is dask_rows._losses:
-            passes.append(len(cluster.workers))
-            if len(passes) == 5:
-                cluster.workers.pop(0).kill()
-        return of_chunks(function, *columns, **shared)
-
-    monkeypatch.setattr(dask_rows, "map_chunks", counted)
+    cluster = Cluster(2)
+    passes = kill_at_pass(5, dask_rows._losses, cluster, monkeypatch)
     try:
         with distributed.Client(cluster.address):
             rows, classes, _ = in_chunks(table)
@@ -238,17 +244,8 @@ def test_the_svm_is_certified_as_in_memory(client, table, many, n_prototypes, we
 
 
 def test_the_svm_is_the_same_bit_by_bit_with_a_killed_worker(table, many, monkeypatch):
-    cluster, fits, passes = Cluster(2), [], []
-    of_chunks = dask_rows.map_chunks
-
-    def counted(function, *columns, **shared):
-        if function is summed:
-            passes.append(len(cluster.workers))
-            if len(passes) == 2:
-                cluster.workers.pop(0).kill()
-        return of_chunks(function, *columns, **shared)
-
-    monkeypatch.setattr(dask_rows, "map_chunks", counted)
+    cluster, fits = Cluster(2), []
+    passes = kill_at_pass(2, summed, cluster, monkeypatch)
     try:
         with distributed.Client(cluster.address):
             rows, classes, _ = in_chunks(table)
