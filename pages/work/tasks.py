@@ -4,8 +4,8 @@ However many visitors start a task, it runs once, and ends when nobody is left w
 it. A fit that somebody waits for and a *study* (a sweep, refits, a comparison) have
 lines of their own, each at most one thread less than there are cores: a fit never waits
 behind a study. What a study computes is done by processes beside this one, once they
-are there, or else by threads. What goes through all rows of a large file waits for the
-disk and stands in a third line, a download in a fourth.
+are there, or else by threads. What goes through all rows of a large file stands in a
+third line, which takes whatever cores are idle; a download in a fourth.
 """
 
 from __future__ import annotations

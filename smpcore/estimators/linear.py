@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from smpcore.estimators.dask_rows import is_dask, over_rows
-from smpcore.estimators.row_blocks import row_blocks, weighted_product
+from smpcore.estimators.row_blocks import map_blocks, row_blocks, weighted_product
 
 
 def largest_eigenvalue(X: Any, weights: np.ndarray) -> float:
@@ -44,14 +44,14 @@ def largest_eigenvalue(X: Any, weights: np.ndarray) -> float:
 def _gram(X: Any, weights: np.ndarray) -> np.ndarray:
     """X' diag(weights) X."""
     return sum(
-        weighted_product(block, weights[part], block) for part, block in row_blocks(X)
+        map_blocks(lambda part, block: weighted_product(block, weights[part], block), X)
     )
 
 
 def _gram_times(X: Any, weights: np.ndarray, *, vector: np.ndarray) -> np.ndarray:
     """X' diag(weights) X times a vector."""
     return sum(
-        (weights[part] * (block @ vector)) @ block for part, block in row_blocks(X)
+        map_blocks(lambda part, block: (weights[part] * (block @ vector)) @ block, X)
     )
 
 

@@ -8,15 +8,21 @@ gives rows by slice: a memory-mapped array, or a file that is read piece by piec
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from scipy import sparse
 
 from smpcore.solvers.losses import softmax_block
+from smpcore.threads import one_core
 
 #: Rows whose scores are held in memory at once.
 ROWS_AT_ONCE = 8192
@@ -111,6 +117,41 @@ def row_blocks(X: Any) -> Iterator[tuple[slice, Any]]:
         yield part, _csr_view(X, part) if sparse.issparse(X) else X[part]
 
 
+def map_blocks(work: Callable[[slice, Any], Any], X: Any) -> Iterator[Any]:
+    """Do the same with each block of rows, on as many cores as the caller grants.
+
+    The caller grants them by ``joblib.parallel_config(n_jobs=...)`` around a fit; one
+    core without it. Blocks and their order do not depend on it, so sums of what comes
+    are the same bit by bit.
+
+    Parameters
+    ----------
+    work : callable
+        ``work(part, block)``, as `row_blocks` yields them. Several threads call it at
+        once, while the next rows are read.
+    X : ndarray, csr_array or ScaledRows of shape (n_samples, n_columns)
+
+    Yields
+    ------
+    object
+        What `work` returned, in the order of the blocks.
+    """
+    if X.shape[0] <= ROWS_AT_ONCE or (n_threads := effective_n_jobs(None)) == 1:
+        with nullcontext() if X.shape[0] <= ROWS_AT_ONCE else one_core:
+            for part, block in row_blocks(X):
+                yield work(part, block)
+        return
+    waiting: deque[Future] = deque()
+    with one_core, ThreadPoolExecutor(n_threads) as pool:
+        for part, block in row_blocks(X):
+            # With the caller's context: NumPy's warnings are switched off there.
+            waiting.append(pool.submit(copy_context().run, work, part, block))
+            if len(waiting) > 2 * n_threads:  # blocks that are in memory at once
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
 def _csr_view(X: sparse.csr_array, part: slice) -> sparse.csr_array:
     """Some rows of a sparse matrix, without copying what it stores."""
     start, end = X.indptr[part.start], X.indptr[part.stop]
@@ -173,12 +214,6 @@ class RowBlocks:
         """Probability that the rivals of each row got when the loss was last taken."""
         return np.empty(len(self.weights))
 
-    @cached_property
-    def _room(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Scores, exponentials, and three numbers for each row of a block."""
-        N, rows = len(self.prototype_labels), min(ROWS_AT_ONCE, self.X.shape[0])
-        return np.empty((N + 1) * rows), np.empty(N * rows), np.empty((3, rows))
-
     def loss_and_gradient(
         self, W: np.ndarray, kind: int, T: float, G: np.ndarray
     ) -> tuple[float, ...]:
@@ -200,20 +235,24 @@ class RowBlocks:
         tuple of float
             Annealed loss and its entropy, true loss and its entropy.
         """
-        S, E, triple = self._room
         N, total = len(W), np.zeros(4)
-        G[:] = 0.0
-        for part, block in row_blocks(self.X):
+
+        def sums(part: slice, block: Any) -> tuple[tuple[float, ...], np.ndarray]:
             k = block.shape[0]
+            S, E, triple = np.empty((N + 1) * k), np.empty(N * k), np.empty((3, k))
             scores = S[: N * k].reshape(N, k)
             scores[:] = (block @ W.T).T
-            total += softmax_block(
-                S[: (N + 1) * k], E[: N * k], E[: N * k].view(np.int64),
-                self.y_encoded[part], self.assignment[part], self.prototype_labels,
-                self.offsets, self.weights[part], kind, T, triple[0], triple[1],
-                triple[2], self.miss[part],
+            losses = softmax_block(
+                S, E, E.view(np.int64), self.y_encoded[part], self.assignment[part],
+                self.prototype_labels, self.offsets, self.weights[part], kind, T,
+                *triple, self.miss[part],
             )  # fmt: skip
-            G += scores @ block
+            return losses, scores @ block
+
+        G[:] = 0.0
+        for losses, gradient in map_blocks(sums, self.X):
+            total += losses
+            G += gradient
         return tuple(total.tolist())
 
 

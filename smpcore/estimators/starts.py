@@ -13,7 +13,7 @@ from sklearn.utils.random import sample_without_replacement
 from smpcore.errors import SmpcoreError, caution
 from smpcore.estimators.dask_problem import dask_sample
 from smpcore.estimators.dask_rows import is_dask, row_values
-from smpcore.estimators.row_blocks import row_blocks
+from smpcore.estimators.row_blocks import map_blocks
 from smpcore.estimators.sparse_rows import count_distinct_sparse, sparse_seeding
 from smpcore.threads import one_core
 
@@ -124,14 +124,16 @@ def _nearest_centers(
     X: Any, y_encoded: np.ndarray, *, centers: dict[int, np.ndarray]
 ) -> np.ndarray:
     """The nearest centre of each row's class, all centres numbered in their order."""
-    assignment = np.zeros(len(y_encoded), dtype=np.int64)
-    for part, block in row_blocks(X):
-        before = 0
+
+    def nearest(part: slice, block: Any) -> np.ndarray:
+        assignment, before = np.zeros(block.shape[0], dtype=np.int64), 0
         for code, of_class in centers.items():
             rows = np.flatnonzero(y_encoded[part] == code)
-            assignment[part.start + rows] = before + _nearest(block[rows], of_class)
+            assignment[rows] = before + _nearest(block[rows], of_class)
             before += len(of_class)
-    return assignment
+        return assignment
+
+    return np.concatenate(list(map_blocks(nearest, X)))
 
 
 def _nearest(X: Any, centers: np.ndarray) -> np.ndarray:

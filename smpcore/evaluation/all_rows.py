@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from joblib import parallel_config
 
 from smpcore.datasets import Dataset
 from smpcore.datasets.names import clean_names
@@ -50,6 +51,7 @@ def fit_all_rows(
     """Fit the rows of a file, of which a data set is a sample, in blocks.
 
     Rows are left out by chance, but none of the sample: settings were chosen on it.
+    Blocks are worked on by every core, at the priority of the thread.
 
     Parameters
     ----------
@@ -109,7 +111,8 @@ def fit_all_rows(
     rows = ParquetRows(path, columns, train)
     problem = estimator.problem(rows, classes[codes[train]])
     if not stop[0]:
-        estimator.solve(problem, stop=stop, progress=progress)
+        with parallel_config("threading", n_jobs=-1):
+            estimator.solve(problem, stop=stop, progress=progress)
     n_right, rows = 0, ParquetRows(path, columns, test)
     for first in range(0, len(test), AT_ONCE):
         if stop[0]:

@@ -1,6 +1,6 @@
 """Fits of rows that stay in a file: minutes, certificate and memory.
 
-    python -m tests.bench.row_files [--rows N] [--only NAME ...]
+    python -m tests.bench.row_files [--rows N] [--only NAME ...] [--cores N]
 
 Writes N x 50 numbers as float32 to a Parquet file in a temporary folder (20,000,000
 rows take 4 GB), fits each family in a process of its own, at a tolerance of 1e-2, and
@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from joblib import parallel_config
 
 from smpcore import (
     MultiPrototypeSVC,
@@ -63,13 +64,14 @@ def write(folder: Path, n_rows: int) -> None:
     np.save(folder / "labels.npy", np.concatenate(labels))
 
 
-def fit(folder: Path, name: str, in_memory: bool) -> dict[str, Any]:
+def fit(folder: Path, name: str, in_memory: bool, cores: int) -> dict[str, Any]:
     """Fit one family in this process, to the file or to all its rows as one array."""
     rows, labels = ParquetRows(folder / "rows.parquet"), np.load(folder / "labels.npy")
     rows = np.asarray(rows) if in_memory else rows
     estimator = FAMILIES[name]
     began, spent = time.perf_counter(), time.process_time()
-    estimator.fit(rows, labels)
+    with parallel_config("threading", n_jobs=cores):
+        estimator.fit(rows, labels)
     return {
         "minutes": (time.perf_counter() - began) / 60,
         "cpu minutes": (time.process_time() - spent) / 60,
@@ -118,7 +120,7 @@ def copied() -> float:
     return 2 * source.nbytes / best / 1e9
 
 
-def report(n_rows: int, names: list[str]) -> None:
+def report(n_rows: int, names: list[str], cores: int) -> None:
     """Write the file, fit each family, and print a line for each."""
     print(f"copying memory, one thread: {copied():.1f} GB/s read and written")
     with tempfile.TemporaryDirectory() as name:
@@ -135,7 +137,7 @@ def report(n_rows: int, names: list[str]) -> None:
             flush=True,
         )
         for name in names:
-            values, memory = measured(folder, name)
+            values, memory = measured(folder, name, f"--cores={cores}")
             ended = values["ended"]
             print(
                 f"{name:<12}{values['minutes']:7.2f} min ({values['cpu minutes']:.2f} "
@@ -161,11 +163,12 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=20_000_000)
     parser.add_argument("--only", nargs="+", default=list(FAMILIES), choices=FAMILIES)
+    parser.add_argument("--cores", type=int, default=1)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--in-memory", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.folder:
-        only = arguments.only[0]
-        print(json.dumps(fit(arguments.folder, only, arguments.in_memory)))
+        how = arguments.only[0], arguments.in_memory, arguments.cores
+        print(json.dumps(fit(arguments.folder, *how)))
     else:
-        report(arguments.rows, arguments.only)
+        report(arguments.rows, arguments.only, arguments.cores)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from smpcore.estimators.mprotsvm.problem import SVMProblem
-from smpcore.estimators.row_blocks import row_blocks
+from smpcore.estimators.row_blocks import map_blocks
 from smpcore.solvers.mprotsvm_smooth import smooth_change, smooth_rows
 
 #: Conjugate gradients end at this part of the first residual, or after so many steps.
@@ -71,17 +71,18 @@ def summed(
     ndarray of shape (5 + n_columns * n_prototypes,)
         The sums of `smooth_rows`, and what the masses make of the rows.
     """
-    totals, parts = np.zeros(5), np.zeros(Mt.shape)
     # What came from another worker may be read-only.
     y_encoded = np.require(y_encoded, requirements=["C", "W"])
-    for part, block in row_blocks(X):
+
+    def sums(part: slice, block: Any) -> np.ndarray:
         F = block @ Mt
         masses, limits = np.empty(F.shape), margins.price * weights[part]
         T = F if tied is None else block @ tied
         at = y_encoded[part], margins.starts, limits, margins.h
-        totals += smooth_rows(F, T, *at, masses)
-        parts += block.T @ masses
-    return np.concatenate([totals, parts.ravel()])
+        totals = smooth_rows(F, T, *at, masses)
+        return np.concatenate([totals, (block.T @ masses).ravel()])
+
+    return sum(map_blocks(sums, X))
 
 
 class DrawnRows:

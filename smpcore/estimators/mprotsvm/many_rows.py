@@ -29,7 +29,7 @@ from smpcore.estimators.mprotsvm.problem import SVMParameters, SVMProblem
 from smpcore.estimators.mprotsvm.result import recorded_trace
 from smpcore.estimators.mprotsvm.starts import best_fit
 from smpcore.estimators.problem import ClassificationProblem, SolverOptions
-from smpcore.estimators.row_blocks import row_blocks
+from smpcore.estimators.row_blocks import map_blocks
 from smpcore.model import History
 from smpcore.solvers.smp import CONVERGED, ITERATION_LIMIT, STOPPED
 
@@ -290,11 +290,12 @@ def best_of_class(
     -------
     ndarray of int, shape (n_samples,)
     """
-    best = np.empty(len(y_encoded), dtype=np.int64)
-    for part, block in row_blocks(X):
+
+    def best(part: slice, block: Any) -> np.ndarray:
         other = prototype_labels != y_encoded[part, None]
-        best[part] = np.where(other, -np.inf, block @ Mt).argmax(axis=1)
-    return best
+        return np.where(other, -np.inf, block @ Mt).argmax(axis=1)
+
+    return np.concatenate(list(map_blocks(best, X)))
 
 
 def _wins(X: Any, y_encoded: np.ndarray, **prototypes: np.ndarray) -> np.ndarray:

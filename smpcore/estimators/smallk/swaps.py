@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
 from smpcore.estimators.dask_rows import futures, is_dask, map_chunks
-from smpcore.estimators.row_blocks import row_blocks, weighted_product
+from smpcore.estimators.row_blocks import map_blocks, weighted_product
 from smpcore.estimators.smallk.problem import SMaLLProblem, Task
 
 
@@ -69,11 +71,7 @@ def _expansion(
     at = {"labels": task.prototype_labels, "W": W, "own": own}
     if isinstance(problem.X, np.ndarray) or not is_dask(problem.X):
         return _sums(*columns, **at)
-    parts = map_chunks(_sums, *map(futures, columns), **at)
-    return {
-        j: [sum(of_place) for of_place in zip(*(p[j] for p in parts), strict=True)]
-        for j in own
-    }
+    return _added(map_chunks(_sums, *map(futures, columns), **at))
 
 
 def _sums(
@@ -85,8 +83,8 @@ def _sums(
 ) -> dict[int, list[np.ndarray]]:
     """What rows add to the derivatives."""
     labels, W, own = at["labels"], at["W"], at["own"]
-    sums: dict[int, list[Any]] = {j: [0.0, 0.0, 0.0] for j in own}
-    for part, block in row_blocks(X):
+
+    def sums(part: slice, block: Any) -> dict[int, list[np.ndarray]]:
         tied, masses = assignment[part], weights[part]
         rows, scores = np.arange(block.shape[0]), block @ W.T
         kept = scores[rows, tied]
@@ -94,6 +92,7 @@ def _sums(
         scores[rows, tied] = kept
         share = np.exp(scores - scores.max(axis=1, keepdims=True))
         share /= share.sum(axis=1, keepdims=True)
+        of_block = {}
         for j, columns in own.items():
             first = masses * (share[:, j] - (tied == j))
             second = masses * share[:, j] * (1.0 - share[:, j])
@@ -103,6 +102,17 @@ def _sums(
                 else np.einsum("i,ij,ij->j", second, block, block)
             )
             pairs = weighted_product(block[:, columns], second, block)
-            for place, value in enumerate((first @ block, pairs, squares)):
-                sums[j][place] = sums[j][place] + value
-    return sums
+            of_block[j] = [first @ block, pairs, squares]
+        return of_block
+
+    return _added(map_blocks(sums, X))
+
+
+def _added(parts: Iterable[dict[int, list[np.ndarray]]]) -> dict[int, list[np.ndarray]]:
+    """Sum up what blocks of rows say of each prototype."""
+    return reduce(
+        lambda before, part: {
+            j: [a + b for a, b in zip(before[j], part[j], strict=True)] for j in part
+        },
+        parts,
+    )

@@ -8,7 +8,7 @@ import numpy as np
 
 from smpcore.estimators.dask_rows import row_values
 from smpcore.estimators.fusion import MERGED, equal_groups
-from smpcore.estimators.row_blocks import row_blocks
+from smpcore.estimators.row_blocks import map_blocks
 from smpcore.estimators.smp.problem import SMPProblem
 
 
@@ -38,15 +38,15 @@ def _better(
     labels: np.ndarray,
     W: np.ndarray,
 ) -> np.ndarray:
-    assignment = assignment.copy()
-    for part, block in row_blocks(X):
+    def better(part: slice, block: Any) -> np.ndarray:
         rows, scores = np.arange(block.shape[0]), block @ W.T
         now = scores[rows, assignment[part]]
         scores[labels != y_encoded[part][:, None]] = -np.inf
         best = scores.argmax(axis=1)
         moved = scores[rows, best] > now + 1e-9 * (1.0 + np.abs(now))
-        assignment[part] = np.where(moved, best, assignment[part])
-    return assignment
+        return np.where(moved, best, assignment[part])
+
+    return np.concatenate(list(map_blocks(better, X)))
 
 
 def merged_rows(W: np.ndarray, group: np.ndarray, n_features: int) -> np.ndarray:

@@ -9,15 +9,15 @@ it ended, with the curvature that it saw.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from smpcore.estimators.problem import SolverOptions
-from smpcore.estimators.row_blocks import row_blocks
+from smpcore.estimators.row_blocks import map_blocks
 from smpcore.estimators.supersparse.problem import Box, Objective, Solution
 from smpcore.estimators.supersparse.trace import Trace
 from smpcore.solvers import similarity as forms
@@ -89,11 +89,17 @@ class BlockObjective(Objective):
         Y, weights = self.rows.Y, self.rows.weights
         n = len(Z) + len(Y)
         means, products = np.zeros(n), np.zeros((n, n))
-        for part, _, _, S, _ in self._blocks(Z):
+
+        def products_of(
+            part: slice, X: np.ndarray, sz: np.ndarray, S: np.ndarray, D: np.ndarray
+        ) -> tuple[np.ndarray, np.ndarray]:
             columns = np.vstack([S, Y[:, part]])
             weighed = columns * weights[part]
-            means += weighed.sum(axis=1)
-            products += weighed @ columns.T
+            return weighed.sum(axis=1), weighed @ columns.T
+
+        for of_means, of_products in self._blocks(products_of, Z):
+            means += of_means
+            products += of_products
         values, vectors = np.linalg.eigh(products - np.outer(means, means))
         root = np.sqrt(n * np.maximum(values, 0.0))[:, None] * vectors.T
         columns = np.vstack([means + root, means - root])
@@ -134,13 +140,17 @@ class BlockObjective(Objective):
         -------
         ndarray of shape (n_prototypes, n_features)
         """
-        G, part_of_G = np.zeros(Z.shape), np.empty(Z.shape)
-        for part, X, sz, S, D in self._blocks(Z):
+
+        def pulled_back(
+            part: slice, X: np.ndarray, sz: np.ndarray, S: np.ndarray, D: np.ndarray
+        ) -> np.ndarray:
             residuals = refit.B.T @ S + refit.intercept[:, None] - self.rows.Y[:, part]
             W = refit.B @ (2.0 * self.rows.weights[part] * residuals)
-            forms.pull_back(self.kernel[0], X, Z, sz, S, D, W, part_of_G)
-            G += part_of_G
-        return G
+            G = np.empty(Z.shape)
+            forms.pull_back(self.kernel[0], X, Z, sz, S, D, W, G)
+            return G
+
+        return sum(self._blocks(pulled_back, Z))
 
     def coefficients(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Best coefficients of prototypes.
@@ -256,16 +266,18 @@ class BlockObjective(Objective):
             return 1.0 / math.sqrt(self.similarity.gamma)
         return self.rows.spread
 
-    def _blocks(self, Z: np.ndarray) -> Iterator[tuple]:
-        """Places, rows, sizes of prototypes, similarities and slopes of each block."""
+    def _blocks(self, work: Callable[..., Any], Z: np.ndarray) -> Iterator[Any]:
+        """Work on places, rows, prototypes' sizes, similarities, slopes of a block."""
         Z = _copy(Z)
-        sz = np.empty(len(Z))
-        for part, X in row_blocks(self.rows.cases):
-            sizes = np.einsum("ij,ij->i", X, X)
+
+        def of_block(part: slice, X: np.ndarray) -> Any:
+            sizes, sz = np.einsum("ij,ij->i", X, X), np.empty(len(Z))
             S, D = np.empty((2, len(Z), len(X)))
             bits = S.reshape(-1).view(np.int64)
             forms.write_values(*self.kernel, X, sizes, Z, sz, S, D, bits)
-            yield part, X, sz, S, D
+            return work(part, X, sz, S, D)
+
+        return map_blocks(of_block, self.rows.cases)
 
 
 class Pairs:

@@ -170,7 +170,7 @@ def test_a_fit_from_a_file_is_that_from_memory(
     assert fitted.n_features_in_ == 5
     assert (fitted.predict(rows) == usual.predict(X)).mean() > 0.99
     assert (fitted.assignment_ == usual.assignment_).mean() > 0.98
-    np.testing.assert_allclose(fitted.wins_, usual.wins_, rtol=0.05)
+    assert np.abs(fitted.wins_ - usual.wins_).sum() < 0.02 * N
     assert fitted.model_.tie == pytest.approx(usual.model_.tie, rel=0.05)
 
 

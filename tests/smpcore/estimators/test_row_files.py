@@ -1,11 +1,13 @@
 """Fits that read rows from a file in blocks are the fits of the table in memory."""
 
+import threading
 import tracemalloc
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from joblib import parallel_config
 from sklearn.base import clone
 
 from smpcore import (
@@ -17,6 +19,7 @@ from smpcore import (
 from smpcore.datasets.parquet_rows import ParquetRows
 from smpcore.errors import SmpcoreError
 from smpcore.estimators import row_blocks, scaling, starts
+from smpcore.estimators.mprotsvm import rows as svm_rows
 from smpcore.estimators.supersparse import blocks as supersparse_blocks
 from smpcore.estimators.supersparse import rows as supersparse_rows
 from smpcore.estimators.supersparse import starts as supersparse_starts
@@ -251,6 +254,52 @@ def test_virtual_prototypes_of_a_memory_map_are_those_of_its_rows(
     fitted, usual = clone(few).fit(mapped, labels), in_memory(few, small, labels)
     np.testing.assert_allclose(fitted.start_, usual.start_, rtol=1e-9, atol=1e-9)
     assert fitted.objective_ == pytest.approx(usual.objective_, rel=1e-3)
+
+
+CORES = FAMILIES | SUPERSPARSE | {"SVM": MultiPrototypeSVC(n_prototypes=2)}
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_more_cores_change_no_bit(name, table, tmp_path, tiny_blocks, monkeypatch):
+    monkeypatch.setattr(svm_rows, "DRAWN", 1500)
+    frame, labels = table
+    labels = labels > 0 if name in SUPERSPARSE else labels
+    rows, (usual, fitted) = in_file(tmp_path, frame), (clone(CORES[name]) for _ in "12")
+    usual.fit(rows, labels)
+    with parallel_config("threading", n_jobs=3):
+        fitted.fit(rows, labels)
+    assert fitted.objective_ == usual.objective_
+    for part in ("weights", "bias", "scale"):
+        of_one_core = getattr(usual.model_, part)
+        np.testing.assert_array_equal(getattr(fitted.model_, part), of_one_core)
+
+
+def test_blocks_are_worked_on_side_by_side_and_told_in_order(tiny_blocks):
+    X, two, alive = np.arange(820.0).reshape(410, 2), threading.Barrier(2), set()
+
+    def work(part, block):
+        alive.add(part.start)
+        assert len(alive) <= 5  # two threads, and as many again twice
+        two.wait(timeout=20)  # until the other one is here
+        return part.start, np.exp(block.max())
+
+    with parallel_config("threading", n_jobs=2), np.errstate(over="ignore"):
+        for place, (start, _) in enumerate(row_blocks.map_blocks(work, X)):
+            assert start == 41 * place
+            alive.remove(start)
+    assert place == 9
+
+
+def test_what_fails_in_one_block_is_raised_and_ends_the_others(tiny_blocks):
+    def work(part, block):
+        raise SmpcoreError(f"no rows {part.start}")
+
+    with (
+        parallel_config("threading", n_jobs=2),
+        pytest.raises(SmpcoreError, match="no rows 0"),
+    ):
+        list(row_blocks.map_blocks(work, np.ones((410, 2))))
+    assert not [t for t in threading.enumerate() if "ThreadPool" in t.name]
 
 
 @pytest.mark.parametrize("name", ["SMP", "SMaLL", "two classes"])
