@@ -96,7 +96,7 @@ def _regions(
         },
         "predicted": predicted.astype(np.uint8),
         "hollow": (painted != predicted).astype(np.uint8),
-    }, np.unique(raster.winner)
+    }, np.flatnonzero(np.bincount(raster.winner.ravel()))
 
 
 def _surface(

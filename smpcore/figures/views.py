@@ -9,6 +9,7 @@ import numpy as np
 
 from smpcore.errors import SmpcoreError
 from smpcore.model import PrototypeModel
+from smpcore.model.ties import lowest_within
 
 #: Rows of a plane that is made of their similarities, at most.
 MOST_SIMILAR = 1000
@@ -348,20 +349,21 @@ def decision_raster(model: PrototypeModel, view: View, n_nodes: int = 100) -> Ra
     if model.classes is None:
         raise SmpcoreError("model should be a classifier; it has no classes.")
     x, y = np.linspace(*view.x, n_nodes), np.linspace(*view.y, n_nodes)
-    points = np.column_stack([np.tile(x, n_nodes), np.repeat(y, n_nodes)])
     lines = None
     if model.is_linear and not model.code_size:
         lines = view_lines(model, view)
-        activations = points @ lines[:, :2].T + lines[:, 2]
-        scores = model.pool(activations)
+        along, across, level = lines.T[..., None, None]
+        activations = along * x + (across * y[:, None] + level)
+        scores = model.pool(activations.reshape(len(lines), -1).T)
     else:
+        points = np.column_stack([np.tile(x, n_nodes), np.repeat(y, n_nodes)])
         scores = model.scores(view.lift(points))
     winner = model.decide(scores)
     rows = np.arange(len(scores))
     best = scores[rows, winner]
     scores[rows, winner] = -np.inf
-    runner = scores.argmax(axis=1)
-    gap = np.maximum(best - scores[rows, runner], 0.0)  # a tie may be below 0
+    runner = lowest_within(scores, 0.0)
+    gap = np.maximum(best - scores.max(axis=1), 0.0)  # a tie may be below 0
     margin_max = float(gap.max()) or 1.0
     steps = np.ceil(np.sqrt(gap / margin_max) * 255)
     shape = (n_nodes, n_nodes)

@@ -24,9 +24,14 @@ def lowest_within(scores: np.ndarray, tie: float | np.number) -> np.ndarray:
     -------
     ndarray of shape (n_samples,), int64
     """
-    # An addition, because chips without floats in hardware have no subtraction in use.
-    behind = scores + tie < scores.max(axis=1, keepdims=True)
-    return (~behind).argmax(axis=1)
+    columns = np.ascontiguousarray(scores.T)  # classes are few, and rows many
+    largest = columns.max(axis=0)
+    lowest, behind = np.zeros(len(scores), np.int64), np.ones(len(scores), bool)
+    for column in columns:
+        # An addition: chips without floats in hardware have no subtraction in use.
+        behind &= column + tie < largest
+        lowest += behind
+    return lowest
 
 
 def training_tie(scores: np.ndarray) -> float:
