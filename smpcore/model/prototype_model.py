@@ -108,12 +108,11 @@ class PrototypeModel:
     calibration: Calibration | None = None
 
     def __post_init__(self) -> None:
-        for entry in fields(self):
-            value = getattr(self, entry.name)
-            if isinstance(value, np.ndarray):
-                view = value.view()
-                view.flags.writeable = False
-                object.__setattr__(self, entry.name, view)
+        parts = vars(self)  # a frozen dataclass: its attributes are set past it
+        for name, value in parts.items():
+            if isinstance(value, np.ndarray) and value.flags.writeable:
+                parts[name] = value.view()
+                parts[name].flags.writeable = False
         check_parts(self)
 
     @property
@@ -253,12 +252,12 @@ class PrototypeModel:
             if self.code_size:
                 scores[~activations.any(axis=1), self.fallback] = self.unrepresented
             return scores
-        scores = np.empty((len(activations), self.n_outputs))
-        for output in range(self.n_outputs):
+        scores = np.empty((self.n_outputs, len(activations)))  # one output at a time
+        for output, of_output in enumerate(scores):
             members = np.flatnonzero(self.votes[:, output])
-            scores[:, output] = activations[:, members].max(axis=1)
-        scores += self.intercept
-        return scores
+            activations[:, members].max(axis=1, out=of_output)
+            of_output += self.intercept[output]
+        return scores.T
 
     def decide(self, scores: np.ndarray) -> np.ndarray:
         """Class number of each row of scores: the lowest within `tie` of the largest.
