@@ -7,6 +7,8 @@ from scipy.spatial.distance import cdist
 
 #: Prototypes closer than this, relative to their scale, are one.
 MERGED = 1e-3
+#: Prototypes that are compared with all others in one call.
+AT_ONCE = 256
 
 
 def equal_groups(
@@ -30,9 +32,12 @@ def equal_groups(
         Number of the group of each, in the order of their first members.
     """
     group = np.arange(len(points))
-    for i in range(len(points)):
-        others = np.flatnonzero(labels == labels[i])
-        apart = cdist(points[others], points[[i]], metric)[:, 0]
-        joined = np.unique(group[others[apart <= MERGED * scale]])
-        group[np.isin(group, joined)] = joined[0]
+    for label in np.unique(labels):
+        own = np.flatnonzero(labels == label)
+        for start in range(0, len(own), AT_ONCE):
+            apart = cdist(points[own[start : start + AT_ONCE]], points[own], metric)
+            near = apart <= MERGED * scale
+            for row in near[np.count_nonzero(near, axis=1) > 1]:
+                joined = np.unique(group[own[row]])
+                group[np.isin(group, joined)] = joined[0]
     return np.unique(group, return_inverse=True)[1]
