@@ -77,12 +77,12 @@ class Scores:
     @cached_property
     def hits(self) -> int:
         """How many answers were right."""
-        return int(np.trace(self.confusion))
+        return int(self.confusion.trace())
 
     @cached_property
     def accuracy(self) -> float:
         """Share of right answers."""
-        return float(np.trace(self.sums) / self.sums.sum())
+        return float(self.sums.trace() / self.sums.sum())
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -96,12 +96,12 @@ class Scores:
         """Share of each class that is found, NaN for a class without rows."""
         of_class = self.sums.sum(axis=1)
         with np.errstate(invalid="ignore"):
-            return np.diag(self.sums) / of_class
+            return self.sums.diagonal() / of_class
 
     @property
     def balanced_accuracy(self) -> float:
         """Mean recall of the classes that have rows."""
-        return float(np.nanmean(self.recall))
+        return float(self.recall[~np.isnan(self.recall)].mean())
 
     @property
     def majority(self) -> float:
