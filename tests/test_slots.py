@@ -85,3 +85,29 @@ def test_pages_look_less_often_in_a_crowd(monkeypatch):
     assert slots.pace(0.5) == 0.5
     for thread in threads:
         thread.join(10.0)
+
+
+def test_stop_flags_rise_when_they_are_due_and_in_any_order():
+    with slots.stopped_after(60.0) as late, slots.stopped_after(0.05) as early:
+        began = time.monotonic()
+        while not early[0]:
+            assert time.monotonic() - began < 10.0
+            time.sleep(0.001)
+        assert time.monotonic() - began > 0.04
+        assert not late[0]
+        with slots.stopped_after(0.05) as later:
+            while not later[0]:
+                assert time.monotonic() - began < 10.0
+                time.sleep(0.001)
+        assert not late[0]
+
+
+def test_fits_that_end_in_time_leave_nothing_behind():
+    with slots.stopped_after(0.01):
+        pass
+    n_threads = threading.active_count()
+    for _ in range(100):
+        with slots.stopped_after(0.01) as flag:
+            assert threading.active_count() == n_threads
+    time.sleep(0.05)
+    assert not flag[0] and not slots._due
