@@ -184,7 +184,8 @@ def is_new() -> bool:
 
 def get() -> Session:
     """What this visit remembers; at first what its link says."""
-    if "session" not in st.session_state:
+    visit = st.session_state.get("session")
+    if visit is None:
         query = st.query_params.to_dict()
         live = Live(present=query.pop("present", "") == "1")
         lesson = {name: query.pop(name)[:100] for name in LESSON_LINK if name in query}
@@ -193,7 +194,7 @@ def get() -> Session:
         visit = Session(choice, notices, changes, live=live, lesson_link=lesson)
         st.session_state["session"] = visit
         _put(choice)
-    return st.session_state["session"]
+    return visit
 
 
 def current(first_run: bool = True) -> Choice:
