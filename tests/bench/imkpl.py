@@ -446,8 +446,8 @@ def landmarks() -> None:
             _, spent = processor_seconds(estimator.fit, X[train], y[train])
             # The objective of all rows' neighbours, in the units of the fit without.
             spread = spread or estimator.state_.spread
-            alternation = Alternation(problem, parameters, np.zeros(1, np.int64))
-            alternation.resume(replace(estimator.state_, spread=spread))
+            end = replace(estimator.state_, spread=spread)
+            alternation = Alternation(problem, parameters, np.zeros(1, np.int64), end)
             value = alternation.objective()
             exact = exact or value
             right = 100 * estimator.score(X[test], y[test])

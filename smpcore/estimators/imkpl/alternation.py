@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import copy
 import math
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Self
 
 import numpy as np
 
-from smpcore.estimators.imkpl.factors import FactoredMix, HeldRows, held_rows
+from smpcore.estimators.imkpl.factors import (
+    FactoredMix,
+    HeldRows,
+    held_rows,
+    mixed_product,
+    thin_product,
+)
 from smpcore.estimators.imkpl.problem import IMKPLParameters, IMKPLProblem, IMKPLState
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.recorded import Recorder
@@ -34,55 +40,59 @@ class Alternation:
     problem : IMKPLProblem
     parameters : IMKPLParameters
     stop : ndarray of int64, shape (1,)
+    start : IMKPLState or None
+        The end of another alternation, to go on from where its shapes fit.
+
+    Attributes
+    ----------
+    is_warm : bool
+        Whether it goes on from another one.
     """
 
     problem: IMKPLProblem
     parameters: IMKPLParameters
     stop: np.ndarray
+    start: InitVar[IMKPLState | None] = None
+    is_warm: bool = field(init=False)
     K: np.ndarray | FactoredMix = field(init=False)
     U: np.ndarray = field(init=False)
     KU: np.ndarray = field(init=False)
     codes: np.ndarray = field(init=False)
     beta: np.ndarray = field(init=False)
-    spread: float = 0.0
-    _across_U: np.ndarray | None = None
-    _held: HeldRows | None = None
+    spread: float = field(init=False, default=0.0)
+    _across_U: np.ndarray | None = field(init=False, default=None)
+    _gram: np.ndarray | None = field(init=False, default=None)
+    _overlap: np.ndarray | None = field(init=False, default=None)
+    _held: HeldRows | None = field(init=False, default=None)
 
-    def __post_init__(self) -> None:
-        self.K = self.problem.K
-        self.U = self.problem.U.copy()
-        self.beta = self.problem.even_weights
-        self.codes = np.zeros_like(self.U)
-        self.KU = self.U @ self.K
-        self.update_codes()
-
-    def resume(self, state: IMKPLState) -> bool:
-        """Continue from another alternation's end; whether its shapes fit."""
-        fits = (
-            state.U.shape == self.U.shape
-            and state.beta.shape == self.beta.shape
-            and not state.beta[~self.problem.active].any()
-            and np.count_nonzero(state.U, axis=1).max() <= self.parameters.code_size
-        )
-        if not fits:
-            return False
-        self.beta = state.beta.copy()
-        if math.isinf(self.parameters.kappa):
-            self.beta = self.problem.even_weights
-        self.U = state.U.copy()
-        if (self.beta == self.problem.even_weights).all():
-            self.K = self.problem.K
+    def __post_init__(self, start: IMKPLState | None) -> None:
+        self.K, self.beta = self.problem.K, self.problem.even_weights
+        self.is_warm = start is not None and self._fits(start)
+        if self.is_warm:
+            self.U = start.U.copy()
+            self.spread = start.spread if start.key == self.parameters.key else 0.0
+            if not math.isinf(self.parameters.kappa):
+                self.beta = start.beta.copy()
+            if (self.beta != self.problem.even_weights).any():
+                self.K = self.problem.kernels.mix(self.beta, self.stop)
         else:
-            self.K = self.problem.kernels.mix(self.beta, self.stop)
-        self._across_U = self._held = None
-        self.KU = self.U @ self.K
-        length = np.sqrt(np.einsum("ij,ij->i", self.KU, self.U))[:, None]
-        self.U /= length
-        self.KU /= length
+            self.U = self.problem.U.copy()
+        self.KU = mixed_product(self.U, self.K)
+        if self.is_warm:
+            lengths = np.sqrt(np.einsum("ij,ij->i", self.KU, self.U))[:, None]
+            self.U /= lengths
+            self.KU /= lengths
         self.codes = np.zeros_like(self.U)
-        self.spread = state.spread if state.key == self.parameters.key else 0.0
         self.update_codes()
-        return True
+
+    def _fits(self, start: IMKPLState) -> bool:
+        """Whether another alternation's end has this one's shapes."""
+        return (
+            start.U.shape == self.problem.U.shape
+            and start.beta.shape == self.beta.shape
+            and not start.beta[~self.problem.active].any()
+            and np.count_nonzero(start.U, axis=1).max() <= self.parameters.code_size
+        )
 
     @property
     def rho(self) -> float:
@@ -97,8 +107,17 @@ class Alternation:
     @property
     def gram(self) -> np.ndarray:
         """Inner products of the prototypes, shape (n_prototypes, n_prototypes)."""
-        gram = self.KU @ self.U.T
-        return 0.5 * (gram + gram.T)
+        if self._gram is None:
+            gram = self.KU @ self.U.T
+            self._gram = 0.5 * (gram + gram.T)
+        return self._gram
+
+    @property
+    def overlap(self) -> np.ndarray:
+        """Inner products of the prototypes' codes, shaped as `gram`."""
+        if self._overlap is None:
+            self._overlap = self.codes @ self.codes.T
+        return self._overlap
 
     def across(self, A: np.ndarray) -> np.ndarray:
         """A (1 - S K): what of A reaches rows that are unlike, or of another class."""
@@ -118,17 +137,18 @@ class Alternation:
         )
         new_codes, values = np.zeros_like(C), np.empty(len(C))
         nqp_rows(Q, C, self.parameters.most_in_code, new_codes, values)
-        old = self.codes.T
-        before = np.einsum("ij,ij->i", 0.5 * (old @ Q) + C, old)
+        old = np.ascontiguousarray(self.codes.T)
+        before = np.einsum("ij,ij->i", 0.5 * thin_product(old, Q) + C, old)
         rejected = before < values - 1e-12 * np.abs(values)
         new_codes[rejected] = old[rejected]
-        self.codes = np.ascontiguousarray(new_codes.T)
+        self.codes, self._overlap = np.ascontiguousarray(new_codes.T), None
 
     def update_prototypes(self) -> None:
         """Improve the prototypes one after the other."""
         codes = self.codes
-        pull = self.parameters.lam * self.across(codes) - 2.0 * (codes @ self.K)
-        overlap = codes @ codes.T
+        pull = self.parameters.lam * self.across(codes)
+        pull -= 2.0 * mixed_product(codes, self.K)
+        overlap = self.overlap
         worst = np.empty(0, dtype=np.int64)
         n_dead = int((overlap.diagonal() <= DEAD).sum())
         if n_dead:
@@ -136,7 +156,7 @@ class Alternation:
             worst = np.argsort(-missing, kind="stable")[:n_dead]
         if self._held is None:
             self._held = held_rows(self.K, self.parameters.code_size)
-        self._across_U = None
+        self._across_U = self._gram = None
         update_prototypes(
             *self._held,
             self.U,
@@ -156,13 +176,12 @@ class Alternation:
         ``errors @ beta`` is the objective but for ``lam <1 - S, H>``, the sizes of the
         prototypes and the ridge. Only rows with weight in a prototype are looked at.
         """
-        problem, parameters = self.problem, self.parameters
-        overlap = self.codes @ self.codes.T
+        problem, parameters, overlap = self.problem, self.parameters, self.overlap
         if problem.kernels.low_rank is not None:
             of_class = problem.votes(self.codes) * problem.votes(self.U)
             across = of_class.sum()
             products = problem.kernels.low_rank.products(
-                self.U, self.codes, overlap, parameters.lam, problem.blocks
+                self.U, self.codes, overlap, parameters.lam, problem.starts
             )
         else:
             rows = np.flatnonzero(self.U.any(axis=0))
@@ -201,7 +220,7 @@ class Alternation:
         K = self.problem.kernels.mix(beta, self.stop)
         if self.stop[0]:
             return
-        sizes, KU = self.U.sum(axis=1), self.U @ K
+        sizes, KU = self.U.sum(axis=1), mixed_product(self.U, K)
         squares = np.einsum("ij,ij->i", KU, self.U)
 
         def value(share: float) -> float:
@@ -226,21 +245,21 @@ class Alternation:
             else:
                 K *= share
                 K += (1.0 - share) * self.K
-            KU = self.U @ K
+            KU = mixed_product(self.U, K)
         self.K, self.KU = K, KU
-        self._across_U = self._held = None
+        self._across_U = self._gram = self._held = None
         lengths = np.sqrt(np.einsum("ij,ij->i", self.KU, self.U))[:, None]
         self.U /= lengths
         self.KU /= lengths
         self.codes *= lengths
+        self._overlap *= lengths * lengths.T
 
     def terms(self) -> dict[str, float]:
         """Parts of the objective, without their weights."""
-        overlap = self.codes @ self.codes.T
-        rec = len(self.K) - 2.0 * (self.KU * self.codes).sum()
+        rec = len(self.K) - 2.0 * np.vdot(self.KU, self.codes)
         return {
-            "rec": float(rec + (self.gram * overlap).sum()),
-            "dis": float((self.across_U() * self.codes).sum()),
+            "rec": float(rec + np.vdot(self.gram, self.overlap)),
+            "dis": float(np.vdot(self.across_U(), self.codes)),
             "ls": float(self.beta @ self.problem.neighbours + 2 * self.problem.n_same),
             "ip": float(self.U.sum()),
             "ridge": 0.5 * float(self.beta @ self.beta),
@@ -252,16 +271,12 @@ class Alternation:
         value = parts["rec"] + at.lam * parts["dis"] + at.mu * parts["ls"]
         return value + at.tau * parts["ip"] + self.rho * parts["ridge"]
 
-    def run(
-        self, options: SolverOptions, warm: bool = False
-    ) -> tuple[int, np.ndarray, Recorder]:
+    def run(self, options: SolverOptions) -> tuple[int, np.ndarray, Recorder]:
         """Alternate until the objective changes by `tol` at most, relatively.
 
         Parameters
         ----------
         options : SolverOptions
-        warm : bool
-            Whether the start is another fit's end, which may be good at once.
 
         Returns
         -------
@@ -273,7 +288,7 @@ class Alternation:
         recorder, progress = Recorder(options.record), options.progress
         values: list[float] = []
         status = STOPPED if self.stop[0] else ITERATION_LIMIT
-        least = 1 if warm else 2
+        least = 1 if self.is_warm else 2  # another's end may be good at once
         while status == ITERATION_LIMIT and len(values) < options.max_iter:
             self.update_prototypes()
             self.update_kernels()
@@ -301,7 +316,7 @@ class Alternation:
         """Copy what a model is made of: not the mixed kernel, which is large."""
         state = copy.copy(self)
         state.U, state.KU, state.K = self.U.copy(), self.KU.copy(), np.empty((0, 0))
-        state._across_U = state._held = None
+        state._across_U = state._overlap = state._held = None
         return state
 
     @property

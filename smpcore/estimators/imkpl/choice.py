@@ -99,7 +99,7 @@ class Fold:
         self, part: IMKPLProblem, kernels: str, X: np.ndarray, y: np.ndarray
     ) -> None:
         self._part, self._kernels, self._X, self._y = part, kernels, X, y
-        self._state: IMKPLState | None = None
+        self._alternation: Alternation | None = None
         self.n_kernels = 0
 
     def with_prototypes(self, count: int) -> Fold:
@@ -109,14 +109,14 @@ class Fold:
 
     def correct(self, kappa: float, stop: np.ndarray) -> np.ndarray:
         """Move on to this kappa; which of the held-out rows are predicted right."""
-        part = self._part
-        alternation = Alternation(part, IMKPLParameters(**SETTINGS, kappa=kappa), stop)
-        warm = self._state is not None and alternation.resume(self._state)
-        alternation.run(SolverOptions(1e-4, MOST_STEPS), warm)
-        self._state, self.n_kernels = (
-            alternation.state,
-            np.count_nonzero(alternation.beta),
-        )
+        part, parameters = self._part, IMKPLParameters(**SETTINGS, kappa=kappa)
+        if self._alternation is None:
+            self._alternation = Alternation(part, parameters, stop)
+        alternation = self._alternation
+        alternation.parameters = parameters
+        alternation.run(SolverOptions(1e-4, MOST_STEPS, stop=stop))
+        alternation.is_warm = True
+        self.n_kernels = np.count_nonzero(alternation.beta)
         used = np.flatnonzero(alternation.U.any(axis=0))
         similarity, anchors = model_kernel(
             self._kernels, part.kernels, alternation.beta, part.X, part.order[used]

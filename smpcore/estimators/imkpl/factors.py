@@ -14,6 +14,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from smpcore.solvers.imkpl import rows_tried
+from smpcore.solvers.imkpl_products import factor_products, sparse_product
+from smpcore.solvers.imkpl_start import eliminate
 
 #: Largest error of an entry of a kernel.
 ROUNDING = 1e-10
@@ -23,6 +25,10 @@ USUAL_RANK = 24
 
 #: Distinct values that a feature may have to be looked up in a table.
 MOST_LEVELS = 32
+
+#: An array has few entries if they are fewer than one in so many numbers: products
+#: with these alone are faster then.
+FEW = 12
 
 #: Bytes of the kernel's rows that are held for the prototypes' updates, and of work.
 ROW_BYTES, WORK_BYTES = 2**28, 2**26
@@ -58,17 +64,17 @@ class FeatureFactors:
         -------
         FeatureFactors
         """
-        at_once = max(1, WORK_BYTES // (8 * Z.shape[1] * 32))
-        columns, feature = [], []
-        for start in range(0, len(Z), at_once):
-            part = slice(start, start + at_once)
-            steps = _eliminated(Z[part], widths[part])
-            for place in range(len(Z[part])):
-                kept = [step[place] for step in steps if step[place].any()]
-                columns += kept
-                feature += [start + place] * len(kept)
-        L = np.ascontiguousarray(np.array(columns).T)
-        return cls(L, np.array(feature, dtype=np.int64), len(Z))
+        columns, room = np.empty((USUAL_RANK, Z.shape[1])), np.empty((2, Z.shape[1]))
+        bits, parts, ranks = room[1].view(np.int64), [], []
+        for z, width in zip(Z, widths, strict=True):
+            rank = eliminate(z, width, ROUNDING, columns, room, bits)
+            while rank == len(columns):
+                columns = np.empty((2 * rank, Z.shape[1]))
+                rank = eliminate(z, width, ROUNDING, columns, room, bits)
+            parts.append(columns[:rank].copy())
+            ranks.append(rank)
+        L = np.ascontiguousarray(np.concatenate(parts).T)
+        return cls(L, np.repeat(np.arange(len(Z)), ranks), len(Z))
 
     def sums(self, columns: np.ndarray) -> np.ndarray:
         """Sum over the columns of each kernel, shape (n_kernels,)."""
@@ -85,7 +91,7 @@ class FeatureFactors:
         codes: np.ndarray,
         overlap: np.ndarray,
         lam: float,
-        blocks: list[slice],
+        starts: np.ndarray,
     ) -> np.ndarray:
         """Sum of ``K_l * (U' overlap U - 2 U' codes - lam S * (U' codes))``.
 
@@ -94,22 +100,16 @@ class FeatureFactors:
         U, codes : ndarray of shape (n_prototypes, n_samples)
         overlap : ndarray of shape (n_prototypes, n_prototypes)
         lam : float
-        blocks : list of slice
-            Rows of each class: S is 1 within one.
+        starts : ndarray of int64, shape (n_classes + 1,)
+            First row of each class, and their number: S is 1 within a class.
 
         Returns
         -------
         ndarray of shape (n_kernels,)
         """
-        shape = len(U), self.L.shape[1]
-        UL, codes_L, total = np.zeros(shape), np.zeros(shape), np.zeros(shape[1])
-        for rows in blocks:
-            parts = [thin_product(A[:, rows], self.L[rows]) for A in (U, codes)]
-            total -= lam * np.einsum("ij,ij->j", *parts)
-            UL += parts[0]
-            codes_L += parts[1]
-        total += np.einsum("ij,ij->j", UL, overlap @ UL - 2.0 * codes_L)
-        return self.sums(total)
+        UL, totals = np.empty((len(U), self.L.shape[1])), np.empty(self.L.shape[1])
+        factor_products(U, codes, self.L, starts, lam, UL, totals)
+        return self.sums(totals + np.einsum("ij,ij->j", UL, overlap @ UL))
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +138,8 @@ class FactoredMix:
         weights = self.weights[self.factors.feature]
         kept = weights > 0.0
         L = self.factors.L
-        return (L if kept.all() else L[:, kept]), weights[kept]
+        some = L if kept.all() else L.take(np.flatnonzero(kept), axis=1)
+        return some, weights[kept]
 
     def __len__(self) -> int:
         return len(self.used[0])
@@ -277,34 +278,15 @@ def held_rows(K: np.ndarray | FactoredMix, size: int) -> HeldRows:
     return *held, *K.levels.source(K.weights)
 
 
-def thin_product(A: np.ndarray, L: np.ndarray) -> np.ndarray:
-    """``A @ L``, of an array with many rows and columns of zeros."""
-    rows, columns = A.any(axis=1), A.any(axis=0)
-    if columns.mean() < 0.5:
-        A, L = A[:, columns], L[columns]
-    if rows.mean() > 0.7:
-        return A @ L
-    product = np.zeros((len(A), L.shape[1]))
-    product[rows] = A[rows] @ L
+def thin_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """``A @ B``, of an array A that may have few entries."""
+    if FEW * np.count_nonzero(A) > A.size:
+        return A @ B
+    product = np.empty((len(A), B.shape[1]))
+    sparse_product(A, B, product)
     return product
 
 
-def _eliminated(Z: np.ndarray, widths: np.ndarray) -> list[np.ndarray]:
-    """Columns of the factors of all features, one of each, until all are exact."""
-    features = np.arange(len(Z))
-    residual, steps = np.ones(Z.shape), []
-    while True:
-        pivot = residual.argmax(axis=1)
-        largest = residual[features, pivot]
-        inexact = largest > ROUNDING
-        if not inexact.any():
-            return steps
-        apart = Z - Z[features, pivot][:, None]
-        column = np.exp(-apart * apart / widths[:, None])
-        for step in steps:
-            column -= step[features, pivot][:, None] * step
-        column /= np.sqrt(np.where(inexact, largest, 1.0))[:, None]
-        column[~inexact] = 0.0
-        residual -= column * column
-        residual[features, pivot] = 0.0
-        steps.append(column)
+def mixed_product(A: np.ndarray, K: np.ndarray | FactoredMix) -> np.ndarray:
+    """``A @ K``, of an array A that may have few entries."""
+    return A @ K if isinstance(K, FactoredMix) else thin_product(A, K)

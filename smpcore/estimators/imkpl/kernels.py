@@ -111,10 +111,13 @@ class FeatureKernels:
 
     def mix_and_means(
         self, weights: np.ndarray
-    ) -> tuple[np.ndarray | FactoredMix, np.ndarray]:
-        """Mix the kernels; and the mean entry of each that has a weight."""
-        if self.is_thin:
-            return self.mix(weights), self.low_rank.means
+    ) -> tuple[np.ndarray | None, np.ndarray]:
+        """Mix the kernels; and the mean entry of each that has a weight.
+
+        The means of factors need no mix, which is None then.
+        """
+        if self.low_rank is not None:
+            return None, self.low_rank.means
         sums = np.empty(len(weights))
         K = self._mixed(weights, sums, None)
         return K, sums / K.size

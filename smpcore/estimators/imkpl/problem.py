@@ -9,9 +9,14 @@ from typing import Self
 import numpy as np
 
 from smpcore.errors import caution
-from smpcore.estimators.imkpl.factors import WORK_BYTES, FactoredMix
+from smpcore.estimators.imkpl.factors import (
+    WORK_BYTES,
+    FactoredMix,
+    mixed_product,
+)
 from smpcore.estimators.imkpl.kernels import FACTORED_ROWS, Kernels
 from smpcore.estimators.problem import ClassificationProblem
+from smpcore.solvers.imkpl_start import choose_medoids, nearest_rows
 
 #: A kernel needs this variance in its feature space, and this share of the median.
 LEAST_VARIANCE, LEAST_SHARE = 0.02, 0.1
@@ -63,6 +68,11 @@ class IMKPLProblem(ClassificationProblem):
     def blocks(self) -> list[slice]:
         """Sorted rows of each class."""
         return class_blocks(self.y_sorted)
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """First sorted row of each class, and their number."""
+        return np.append(0, np.cumsum(np.bincount(self.y_sorted)))
 
     @property
     def even_weights(self) -> np.ndarray:
@@ -202,7 +212,7 @@ def screen(
         Mean of the active kernels.
     """
     constant = kernels.constant
-    K, means = kernels.mix_and_means((~constant).astype(np.float64))
+    mix, means = kernels.mix_and_means((~constant).astype(np.float64))
     variance = np.where(constant, 0.0, 1.0 - means)
     least = max(LEAST_VARIANCE, LEAST_SHARE * float(np.median(variance)))
     active = variance > least
@@ -212,9 +222,9 @@ def screen(
             f"is {variance.max():.2g} and should be above {least:.2g}; all are kept."
         )
         active = np.ones(len(active), dtype=bool)
-    if (active != ~constant).any() or isinstance(K, FactoredMix):
+    if mix is None or (active != ~constant).any():
         return variance, active, kernels.mix(active / active.sum())
-    return variance, active, K / active.sum()
+    return variance, active, mix / active.sum()
 
 
 def neighbour_pairs(
@@ -245,28 +255,19 @@ def neighbour_pairs(
     at_once = n if n < FACTORED_ROWS else max(1, WORK_BYTES // (8 * n))
     paired = np.arange(n) if landmarks is None else landmarks
     for rows in class_blocks(y_sorted):
-        own = np.arange(rows.start, rows.stop)
-        rest = np.setdiff1d(np.arange(n), own)
+        n_own = rows.stop - rows.start
         of_class = paired[(paired >= rows.start) & (paired < rows.stop)]
-        more = len(own) / len(of_class)
+        more = n_own / len(of_class)
         for start in range(0, len(of_class), at_once):
             here = of_class[start : start + at_once]
-            values = K[here]
-            values[np.arange(len(here)), here] = -np.inf
-            for others, weight in ((own, -2.0), (rest, 1.0)):
-                count = min(k, len(others) - (others is own))
-                nearest = _largest(values[:, others], count)
-                first.append(np.repeat(here, count))
-                second.append(others[nearest].ravel())
-                weights.append(np.full(len(here) * count, more * weight))
+            inside = np.empty((len(here), min(k, n_own - 1)), dtype=np.int64)
+            outside = np.empty((len(here), min(k, n - n_own)), dtype=np.int64)
+            nearest_rows(K[here], here, rows.start, rows.stop, inside, outside)
+            for nearest, weight in ((inside, -2.0), (outside, 1.0)):
+                first.append(np.repeat(here, nearest.shape[1]))
+                second.append(nearest.ravel())
+                weights.append(np.full(nearest.size, more * weight))
     return np.concatenate(first), np.concatenate(second), np.concatenate(weights)
-
-
-def _largest(values: np.ndarray, count: int) -> np.ndarray:
-    """Places of the largest values of each row; sorted, where there are few."""
-    if values.shape[1] < FACTORED_ROWS:
-        return np.argsort(-values, axis=1, kind="stable")[:, :count]
-    return np.argpartition(values, -count, axis=1)[:, values.shape[1] - count :]
 
 
 def first_prototypes(
@@ -321,9 +322,10 @@ def medoid_prototypes(
     """
     prototypes = []
     for rows in class_blocks(y_sorted):
-        diagonal = np.asarray(K[rows, rows])
-        medoids = _medoids(diagonal, min(per_class, len(diagonal)))
-        cluster = _nearest(diagonal, medoids)
+        diagonal = np.ascontiguousarray(K[rows, rows])
+        medoids = np.empty(min(per_class, len(diagonal)), dtype=np.int64)
+        cluster = np.empty(len(diagonal), dtype=np.int64)
+        choose_medoids(diagonal, MOST_STEPS, medoids, cluster)
         for number, medoid in enumerate(medoids):
             members = np.flatnonzero(cluster == number)
             likest = np.argsort(-diagonal[medoid, members], kind="stable")[:size]
@@ -331,32 +333,4 @@ def medoid_prototypes(
             mix[rows.start + members[likest]] = 1.0
             prototypes.append(mix)
     U = np.array(prototypes)
-    return U / np.sqrt(np.einsum("ij,ij->i", U @ K, U))[:, None]
-
-
-def _nearest(K: np.ndarray, medoids: np.ndarray) -> np.ndarray:
-    cluster = K[:, medoids].argmax(axis=1)
-    cluster[medoids] = np.arange(len(medoids))
-    return cluster
-
-
-def _medoids(K: np.ndarray, count: int) -> np.ndarray:
-    first = int(K.sum(axis=1).argmax())
-    medoids, likeness = [first], K[first].copy()
-    likeness[first] = np.inf
-    while len(medoids) < count:
-        following = int(likeness.argmin())
-        medoids.append(following)
-        np.maximum(likeness, K[following], out=likeness)
-        likeness[following] = np.inf
-    chosen = np.array(medoids)
-    for _ in range(MOST_STEPS):
-        cluster = _nearest(K, chosen)
-        moved = []
-        for number in range(count):
-            members = np.flatnonzero(cluster == number)
-            moved.append(members[K[np.ix_(members, members)].sum(axis=1).argmax()])
-        if (chosen == moved).all():
-            break
-        chosen = np.array(moved)
-    return chosen
+    return U / np.sqrt(np.einsum("ij,ij->i", mixed_product(U, K), U))[:, None]

@@ -43,16 +43,15 @@ def best_run(
     start : (str, str) or None
         Name of the better start and a sentence; None if there was one start only.
     """
-    cold = Alternation(problem, parameters, options.stop)
-    warm = state is not None and cold.resume(state)
-    run = cold.run(options, warm)
-    if warm or cold.is_fixed or run[0] in (STOPPED, DIVERGED):
+    cold = Alternation(problem, parameters, options.stop, state)
+    run = cold.run(options)
+    if cold.is_warm or cold.is_fixed or run[0] in (STOPPED, DIVERGED):
         return cold, run, None
     even = Alternation(problem, replace(parameters, kappa=math.inf), options.stop)
     even.run(replace(options, record=0))
-    along = Alternation(problem, parameters, options.stop)
-    along.resume(replace(even.state, spread=cold.spread))
-    other = along.run(options, warm=True)
+    end = replace(even.state, spread=cold.spread)
+    along = Alternation(problem, parameters, options.stop, end)
+    other = along.run(options)
     if other[0] == STOPPED:
         return along, other, None
     final = run[1][-1], other[1][-1]
