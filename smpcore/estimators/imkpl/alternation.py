@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import InitVar, dataclass, field
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -58,11 +59,11 @@ class Alternation:
     U: np.ndarray = field(init=False)
     KU: np.ndarray = field(init=False)
     codes: np.ndarray = field(init=False)
+    overlap: np.ndarray = field(init=False)
     beta: np.ndarray = field(init=False)
     spread: float = field(init=False, default=0.0)
     _across_U: np.ndarray | None = field(init=False, default=None)
     _gram: np.ndarray | None = field(init=False, default=None)
-    _overlap: np.ndarray | None = field(init=False, default=None)
     _held: HeldRows | None = field(init=False, default=None)
 
     def __post_init__(self, start: IMKPLState | None) -> None:
@@ -99,7 +100,7 @@ class Alternation:
         """Weight of the ridge on beta; none where beta is given."""
         return 0.0 if self.is_fixed else self.parameters.kappa * self.spread
 
-    @property
+    @cached_property
     def is_fixed(self) -> bool:
         """Whether there is nothing to choose about the kernel weights."""
         return math.isinf(self.parameters.kappa) or self.problem.active.sum() == 1
@@ -111,13 +112,6 @@ class Alternation:
             gram = self.KU @ self.U.T
             self._gram = 0.5 * (gram + gram.T)
         return self._gram
-
-    @property
-    def overlap(self) -> np.ndarray:
-        """Inner products of the prototypes' codes, shaped as `gram`."""
-        if self._overlap is None:
-            self._overlap = self.codes @ self.codes.T
-        return self._overlap
 
     def across(self, A: np.ndarray) -> np.ndarray:
         """A (1 - S K): what of A reaches rows that are unlike, or of another class."""
@@ -141,7 +135,8 @@ class Alternation:
         before = np.einsum("ij,ij->i", 0.5 * thin_product(old, Q) + C, old)
         rejected = before < values - 1e-12 * np.abs(values)
         new_codes[rejected] = old[rejected]
-        self.codes, self._overlap = np.ascontiguousarray(new_codes.T), None
+        self.codes = np.ascontiguousarray(new_codes.T)
+        self.overlap = self.codes @ new_codes
 
     def update_prototypes(self) -> None:
         """Improve the prototypes one after the other."""
@@ -252,7 +247,7 @@ class Alternation:
         self.U /= lengths
         self.KU /= lengths
         self.codes *= lengths
-        self._overlap *= lengths * lengths.T
+        self.overlap *= lengths * lengths.T
 
     def terms(self) -> dict[str, float]:
         """Parts of the objective, without their weights."""
@@ -316,7 +311,7 @@ class Alternation:
         """Copy what a model is made of: not the mixed kernel, which is large."""
         state = copy.copy(self)
         state.U, state.KU, state.K = self.U.copy(), self.KU.copy(), np.empty((0, 0))
-        state._across_U = state._overlap = state._held = None
+        state._across_U = state._held = None
         return state
 
     @property
