@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -69,8 +69,6 @@ class CondensedObjective(Objective):
 @dataclass(frozen=True, eq=False)
 class BlockObjective(Objective):
     """An objective whose rows are read in blocks; errors are squared."""
-
-    in_blocks: ClassVar[bool] = True
 
     def condensed(self, Z: np.ndarray) -> CondensedObjective:
         """As few rows as have the same objective of any of these prototypes.

@@ -85,10 +85,10 @@ def fit_rows(
         recorded = ([Z], [0]) if options.record else ()
         ended = CONVERGED, 0, np.zeros(1)
         return Solution(Z, *objective.coefficients(Z), *ended, *recorded), Z
-    if objective.in_blocks and objective.sample is not objective:
+    if (sample := objective.sample) is not objective:
         # Its steps cost little, and go on where all rows would end on a plateau.
         few = replace(options, tol=0.01 * options.tol, record=0, progress=np.zeros(1))
-        near = _solved(objective.sample, Z, recipe, box, few, random)
+        near = _solved(sample, Z, recipe, box, few, random)
         return objective.solve(near.Z, box, options, near.pairs), Z
     return _solved(objective, Z, recipe, box, options, random), Z
 
@@ -156,7 +156,7 @@ def _revived(
     """Prototypes with the dead, or else an idle one, replaced by rows, if it helps."""
     if options.max_iter <= solution.n_iter or options.stopped or solution.status > 1:
         return None
-    few = objective.condensed(solution.Z) if objective.in_blocks else objective
+    few = objective.condensed(solution.Z)
     alive = without_dead(few, solution.Z)
     if len(alive) == len(solution.Z):
         alive = without_idle(few, solution.Z)
@@ -164,7 +164,7 @@ def _revived(
         return None
     Z = resized(objective, alive, len(solution.Z), random)
     Z = np.clip(Z, box.low, box.high)
-    few = objective.condensed(Z) if objective.in_blocks else objective
+    few = objective.condensed(Z)
     F = few.refit(few.similarities(Z))[0]
     return Z if F < solution.objective[-1] else None
 

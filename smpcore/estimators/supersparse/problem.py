@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -88,8 +88,24 @@ class Objective:
     similarity: Similarity
     lam: float
     free: float = SQUARED
-    #: Whether rows are read in blocks: `condensed` then gives few in place of all.
-    in_blocks: ClassVar[bool] = False
+
+    @property
+    def sample(self) -> Objective:
+        """The same objective of rows on which steps cost little: here of all."""
+        return self
+
+    def condensed(self, Z: np.ndarray) -> Objective:
+        """The same objective of any of these prototypes, of few rows if it can be.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n_points, n_features)
+
+        Returns
+        -------
+        Objective
+        """
+        return self
 
     @cached_property
     def kernel(self) -> tuple[int, float, int, float]:

@@ -37,8 +37,7 @@ def removal_costs(fitted: SuperSparseEstimator, problem: AnyProblem) -> np.ndarr
         Of the prototypes as solved, in the units of ``objective_``.
     """
     Z, objective = fitted.state_.Z, fitted.objective(problem)
-    few = objective.condensed(Z) if objective.in_blocks else objective
-    return removal_increases(few, Z)
+    return removal_increases(objective.condensed(Z), Z)
 
 
 def prune_path(

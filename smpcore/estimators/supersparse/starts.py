@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -28,8 +27,9 @@ TARGET_WEIGHT = 3.0
 #: Below this size (rows x features x prototypes) several starts are tried.
 SMALL = 100_000
 
-#: Random starts tried then, and steps of each trial.
-N_RANDOM, TRIAL_STEPS = 5, 20
+#: Random starts tried then, clusterings of rows that are read in blocks, and steps of
+#: each trial.
+N_RANDOM, N_CLUSTERED, TRIAL_STEPS = 5, 5, 20
 
 
 def draw_rows(rows: Rows, n_rows: int, random: np.random.RandomState) -> np.ndarray:
@@ -111,8 +111,8 @@ def greedy_rows(
     -------
     ndarray of shape (n_prototypes + n, n_features)
     """
-    if objective.in_blocks:  # hundreds of similarities of each row
-        objective = objective.sample.condensed(np.vstack([Z, pool]))
+    # Hundreds of similarities of each row would be read in blocks once a prototype.
+    objective = objective.condensed(np.vstack([Z, pool]))
     rows = objective.rows
     columns = objective.similarities(pool)
     centred = columns - rows.weights @ columns
@@ -168,8 +168,8 @@ def choose_start(
     n_prototypes : int
     start : {"auto", "kmeans", "greedy", "random"}
         "auto" is k-means; for small problems also the greedy and five random starts,
-        of which the one that is best after a few steps remains. "random" are rows, as
-        the paper draws them.
+        and of a sample of rows in a file five clusterings, of which the one that is
+        best after a few steps remains. "random" are rows, as the paper draws them.
     box : Box
     options : SolverOptions
     random : RandomState
@@ -178,8 +178,10 @@ def choose_start(
     -------
     ndarray of shape (n_prototypes, n_features)
     """
-    ways = _ways(objective, n_prototypes, start, random)
-    starts = [separated(objective, Z, n_prototypes, random) for Z in ways]
+    sample = objective.sample
+    n_clustered = N_CLUSTERED if start == "auto" and sample is not objective else 1
+    ways = _ways(sample, n_prototypes, start, n_clustered, random)
+    starts = [separated(sample, Z, n_prototypes, random) for Z in ways]
     if len(starts) == 1:
         return starts[0]
     few = replace(
@@ -188,29 +190,31 @@ def choose_start(
         record=0,
         progress=np.zeros(1),
     )
-    tried = [objective.solve(Z, box, few).objective[-1] for Z in starts]
+    tried = [sample.solve(Z, box, few).objective[-1] for Z in starts]
     return starts[int(np.argmin(tried))]
 
 
 def _ways(
-    objective: Objective, n: int, start: str, random: np.random.RandomState
-) -> Iterator[np.ndarray]:
+    objective: Objective,
+    n: int,
+    start: str,
+    n_clustered: int,
+    random: np.random.RandomState,
+) -> list[np.ndarray]:
     """The starts to try, which may hold too few or equal rows."""
     if start == "greedy" or objective.similarity.kind == "strings":
-        yield greedy_start(objective, n, random)
-        return
+        return [greedy_start(objective, n, random)]
     if start == "random":
-        yield draw_rows(objective.rows, n, random)
-        return
-    yield cluster_start(objective.rows, n, random)
+        return [draw_rows(objective.rows, n, random)]
+    ways = [cluster_start(objective.rows, n, random) for _ in range(n_clustered)]
     if (
         start == "auto"
         and math.prod(objective.rows.cases.shape) * n < SMALL
         and objective.similarity.kind != "callable"
     ):
-        yield greedy_start(objective, n, random)
-        for _ in range(N_RANDOM):
-            yield draw_rows(objective.rows, n, random)
+        ways.append(greedy_start(objective, n, random))
+        ways += [draw_rows(objective.rows, n, random) for _ in range(N_RANDOM)]
+    return ways
 
 
 def separated(
@@ -268,9 +272,9 @@ def resized(
     -------
     ndarray of shape (n_prototypes, n_features)
     """
-    few = objective.condensed(Z) if objective.in_blocks else objective
+    few = objective.condensed(Z)
     Z = without_dead(few, Z)
     if len(Z) > n_prototypes:
         S = few.similarities(Z)
         Z = Z[kept_columns(few, S, n_prototypes, removal)]
-    return separated(objective, Z, n_prototypes, random)
+    return separated(objective.sample, Z, n_prototypes, random)

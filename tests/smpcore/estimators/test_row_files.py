@@ -152,7 +152,8 @@ def test_most_steps_are_made_on_a_sample(
 ):
     monkeypatch.setattr(row_blocks, "BLOCK_SIZE", 4000)
     monkeypatch.setattr(supersparse_blocks, "SAMPLE_SIZE", 8 * 1500)
-    monkeypatch.setattr(supersparse_starts, "SMALL", 0)  # one start, as of large files
+    monkeypatch.setattr(supersparse_starts, "SMALL", 0)  # one start of both
+    monkeypatch.setattr(supersparse_starts, "N_CLUSTERED", 1)
     frame, labels = table
     few = clone(SUPERSPARSE[name]).set_params(tol=1e-3)
     usual = in_memory(few, frame, labels)
@@ -166,10 +167,28 @@ def test_most_steps_are_made_on_a_sample(
     monkeypatch.setattr(pq.ParquetFile, "read_row_group", counted)
     fitted = clone(few).fit(rows, labels)
     assert fitted.objective_ == pytest.approx(usual.objective_, rel=1e-2)
-    np.testing.assert_allclose(fitted.start_, usual.start_, rtol=1e-9, atol=1e-9)
     assert fitted.n_iter_ < usual.n_iter_ / 2
     # Ranges, scales, order, sample, start, answers; then two for each step.
     assert len(read) / groups < 14 + 2 * fitted.n_iter_
+
+
+def test_of_several_clusterings_the_best_is_where_a_large_file_starts(
+    table, tmp_path, tiny_blocks, monkeypatch
+):
+    monkeypatch.setattr(row_blocks, "BLOCK_SIZE", 4000)
+    monkeypatch.setattr(supersparse_blocks, "SAMPLE_SIZE", 8 * 1500)
+    cluster, came = supersparse_starts.cluster_start, []
+
+    def unlucky_at_first(rows, n_prototypes, random):
+        Z = cluster(rows, n_prototypes, random)
+        came.append((rows.n_distinct, Z if came else Z + 40.0))
+        return came[-1][1]
+
+    monkeypatch.setattr(supersparse_starts, "cluster_start", unlucky_at_first)
+    frame, labels = table
+    fitted = clone(SUPERSPARSE["two classes"]).fit(in_file(tmp_path, frame), labels > 0)
+    assert [n for n, _ in came] == 5 * [1500]
+    assert any(np.allclose(fitted.start_, Z) for _, Z in came[1:])
 
 
 def test_a_sample_has_all_classes_and_their_weights(table, tmp_path, tiny_blocks):
