@@ -109,12 +109,31 @@ def test_the_method_on_the_screen_learns_from_all_rows():
     assert job.wait(60)
     page = sound(page.run())
     fitted = job.result()
-    assert fitted.n_train + fitted.n_left_out == N_ROWS
-    assert abs(fitted.n_left_out - 0.2 * (N_ROWS - 20_000)) < 1000
+    scores = fitted.scores
+    assert fitted.n_train + scores.rows == N_ROWS
+    assert abs(scores.rows - 0.2 * (N_ROWS - 20_000)) < 1000
     right = {metric.label: metric.value for metric in page.metric}
-    share = 100 * fitted.n_right / fitted.n_left_out
+    share = 100 * scores.hits / scores.rows
     assert right["Accuracy on rows left out"] == f"{share:.2f} %"
     assert f"Learned from {fitted.n_train:,} rows" in said(page)
+
+
+def test_numbers_are_learned_from_all_rows_too(folder):
+    y, noise = np.random.default_rng(1).normal(size=(2, N_ROWS))
+    frame = pd.DataFrame({"a": (2.0 * y + noise).astype(np.float32), "target": y})
+    frame.to_parquet(folder / "numbers.parquet", row_group_size=100_000)
+    page = AppTest.from_file(str(PAGES / "data.py"), default_timeout=60)
+    few = {"data": "file:numbers.parquet", "values": {"n_prototypes": 2}}
+    session_of(page).choice = Choice(method="supersparse", **few)
+    page = sound(sound(page.run()).button(key="fit_all_rows").click().run())
+    job = session_of(page).results["fit of all rows"][1]
+    assert job.wait(60)
+    page = sound(page.run())
+    shown = {metric.label: metric.value for metric in page.metric}
+    error = float(shown["Mean absolute error on rows left out"])
+    assert error == pytest.approx(job.result().scores.mae, rel=1e-3)
+    assert error < 0.6 * np.abs(y).mean()
+    assert "95 % interval" in said(page)
 
 
 def test_a_method_that_needs_rows_in_memory_says_so():

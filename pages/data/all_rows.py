@@ -16,7 +16,7 @@ from pages.ui.elements import download, table
 from pages.work.server_files import FileStatisticsJob
 from pages.work.tasks import FILES, Task
 from smpcore.datasets import plain_number
-from smpcore.evaluation import AllRowsFit, fit_all_rows, wilson
+from smpcore.evaluation import AllRowsFit, Scores, fit_all_rows
 from smpcore.methods import Method
 
 #: Name of the visit's fit of all rows, and the share of the others that is left out.
@@ -58,8 +58,8 @@ def show_fit(context: Context, path: Path) -> None:
     """
     method, choice, task = context.method, context.choice, context.task
     st.subheader(f"{method.title} on all rows")
-    if task != "classification" or choice.two_classes or choice.follow_up:
-        st.caption("Only the classes of the file itself can be learned from all rows.")
+    if choice.two_classes or choice.follow_up:
+        st.caption("Only a target of the file itself can be learned from all rows.")
         return
     estimator = method.estimator(context.values, task)
     if not estimator.reads_blocks:
@@ -108,19 +108,23 @@ def _reads_blocks(method: Method, task: str) -> bool:
 
 def _show_fitted(fitted: AllRowsFit) -> None:
     model, history = fitted.estimator.model_, fitted.estimator.history_
-    low, high = wilson(fitted.n_right, fitted.n_left_out)
+    low, high = fitted.scores.interval
+    if isinstance(fitted.scores, Scores):
+        measure, value = "Accuracy", f"{100 * fitted.scores.accuracy:.2f} %"
+        interval = f"{100 * low:.2f} to {100 * high:.2f} %"
+    else:
+        measure, value = "Mean absolute error", plain_number(fitted.scores.mae)
+        interval = f"{plain_number(low)} to {plain_number(high)}"
     left, middle, right = st.columns(3)
-    share = f"{100 * fitted.n_right / max(1, fitted.n_left_out):.2f} %"
-    left.metric("Accuracy on rows left out", share)
+    left.metric(f"{measure} on rows left out", value)
     middle.metric("Prototypes", model.n_prototypes)
     right.metric("Features used", int(model.support.sum()))
     objective = plain_number(fitted.estimator.objective_, 5)
     bound = "" if math.isnan(gap := fitted.estimator.gap_) else f", gap {gap:.2g}"
     st.caption(
-        f"Learned from {fitted.n_train:,} rows; of {fitted.n_left_out:,} rows left out "
-        f"{fitted.n_right:,} are right (95 % interval {100 * low:.2f} to "
-        f"{100 * high:.2f} %). Objective {objective}{bound}; "
+        f"Learned from {fitted.n_train:,} rows, measured on {fitted.scores.rows:,} "
+        f"left out (95 % interval {interval}). Objective {objective}{bound}; "
         f"{history.status_text}, {history.seconds:.0f} s. Whoever chooses settings by "
-        "this accuracy needs other rows to measure it again."
+        "this measure needs other rows to take it again."
     )
     download("Download this model", model.to_json, "model.json", key="all_rows_model")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from joblib import parallel_config
 
 from smpcore.datasets import Dataset
@@ -14,6 +15,8 @@ from smpcore.datasets.names import clean_names
 from smpcore.datasets.parquet_rows import ParquetRows
 from smpcore.datasets.quoting import listed
 from smpcore.errors import DatasetError
+from smpcore.evaluation.errors import RegressionScores
+from smpcore.evaluation.scores import Scores, score_answers
 
 #: Rows that are predicted at once.
 AT_ONCE = 50_000
@@ -25,18 +28,17 @@ class AllRowsFit:
 
     Parameters
     ----------
-    estimator : PrototypeClassifier
+    estimator : PrototypeClassifier or PrototypeRegressor
         The fitted one.
     n_train : int
         Rows that it learned from.
-    n_right, n_left_out : int
-        Rows left out whose class it predicts right, and all rows left out.
+    scores : Scores or RegressionScores
+        Of its answers on the rows left out.
     """
 
     estimator: Any
     n_train: int
-    n_right: int
-    n_left_out: int
+    scores: Scores | RegressionScores
 
 
 def fit_all_rows(
@@ -59,7 +61,7 @@ def fit_all_rows(
         Of a Parquet file.
     dataset : Dataset
         The sample, which says what the target and the features are.
-    estimator : PrototypeClassifier
+    estimator : PrototypeClassifier or PrototypeRegressor
         Not fitted; one that reads rows in blocks.
     share : float
         Of the other rows that are left out.
@@ -78,13 +80,12 @@ def fit_all_rows(
     Raises
     ------
     DatasetError
-        If a feature is not a column of numbers, a value is missing, or the file is
-        damaged or not the one that was sampled.
+        If a feature is not a column of numbers, one of its values is missing, or the
+        file is damaged or not the one that was sampled.
     """
     import pyarrow.parquet as pq  # who reads no file does not wait for it
 
     from smpcore.datasets.parquet import damage_in_words, flat_columns
-    from smpcore.datasets.parquet_sample import class_codes
 
     others = [n for n in dataset.feature_columns if dataset.kinds[n] != "number"]
     if others:
@@ -101,23 +102,35 @@ def fit_all_rows(
             raise DatasetError(
                 f"{path.name} has changed since its sample was read; open it again."
             )
-        codes, labels = class_codes(file, in_file[dataset.target])
-    left_out = np.random.default_rng(seed).random(len(codes)) < share
+        targets, known = _targets(file, in_file[dataset.target], dataset.task)
+    left_out = np.random.default_rng(seed).random(len(targets)) < share
     left_out[dataset.row_numbers(np.arange(dataset.n_samples)) - 1] = False
     columns = [in_file[name] for name in dataset.feature_columns]
-    train = np.flatnonzero(~left_out & (codes >= 0))
-    test = np.flatnonzero(left_out & (codes >= 0))
-    classes = np.array(labels)
-    rows = ParquetRows(path, columns, train)
-    problem = estimator.problem(rows, classes[codes[train]])
+    train = np.flatnonzero(~left_out & known)
+    test = np.flatnonzero(left_out & known)
+    rows, answers = ParquetRows(path, columns, train), [targets[:0]]
+    problem = estimator.problem(rows, targets[train])
     if not stop[0]:
         with parallel_config("threading", n_jobs=-1):
             estimator.solve(problem, stop=stop, progress=progress)
-    n_right, rows = 0, ParquetRows(path, columns, test)
+    rows = ParquetRows(path, columns, test)
     for first in range(0, len(test), AT_ONCE):
         if stop[0]:
             return None
         part = slice(first, first + AT_ONCE)
-        predicted = estimator.predict(rows.frame(part))
-        n_right += int((predicted == classes[codes[test[part]]]).sum())
-    return AllRowsFit(estimator, len(train), n_right, len(test))
+        answers.append(estimator.predict(rows.frame(part)))
+    classes = getattr(estimator, "classes_", None)
+    scores = score_answers(targets[test], np.concatenate(answers), classes)
+    return AllRowsFit(estimator, len(train), scores)
+
+
+def _targets(file: Any, name: str, task: str) -> tuple[np.ndarray, np.ndarray]:
+    """Class or number of each row of a Parquet file, and whether it has one."""
+    from smpcore.datasets.parquet_sample import class_codes
+
+    if task == "classification":
+        codes, labels = class_codes(file, name)
+        return np.array(labels)[codes], codes >= 0
+    column = file.read(columns=[name]).column(0).cast(pa.float64(), safe=False)
+    numbers = column.to_numpy()
+    return numbers, np.isfinite(numbers)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from smpcore import MultiPrototypeSVC, SMPClassifier, read_table
+from smpcore import MultiPrototypeSVC, SMPClassifier, SuperSparseRegressor, read_table
 from smpcore.datasets import limits
 from smpcore.errors import DatasetError
 from smpcore.estimators import scaling
@@ -53,12 +53,12 @@ def test_the_sample_is_learned_from_and_the_rows_left_out_are_not(frame, saved):
     fitted = fit(path, dataset)
     left_out = np.random.default_rng(3).random(N_ROWS) < 0.25
     left_out[dataset.row_numbers(np.arange(dataset.n_samples)) - 1] = False
-    assert (fitted.n_train, fitted.n_left_out) == ((~left_out).sum(), left_out.sum())
+    assert (fitted.n_train, fitted.scores.rows) == ((~left_out).sum(), left_out.sum())
     X, y = frame[["a", "b"]], frame["label"].to_numpy()
     usual = SMPClassifier().fit(X[~left_out], y[~left_out])
     assert fitted.estimator.objective_ == pytest.approx(usual.objective_, rel=1e-9)
     right = (usual.predict(X[left_out]) == y[left_out]).sum()
-    assert fitted.n_right == right
+    assert fitted.scores.hits == right
 
 
 def test_the_svm_draws_some_of_the_rows_it_learns_from(frame, saved, monkeypatch):
@@ -70,13 +70,30 @@ def test_the_svm_draws_some_of_the_rows_it_learns_from(frame, saved, monkeypatch
     objective = usual.estimator.objective_
     assert fitted.estimator.objective_ == pytest.approx(objective, rel=1e-2)
     assert fitted.estimator.history_.status_text == "converged"
-    assert fitted.n_right == pytest.approx(usual.n_right, abs=5)
+    assert fitted.scores.hits == pytest.approx(usual.scores.hits, abs=5)
+
+
+def test_numbers_are_predicted_and_rows_without_one_left_out(frame, saved):
+    noise = np.random.default_rng(1).normal(size=N_ROWS)
+    numbers = frame[["a", "b"]].assign(target=2.0 * frame["a"] + noise)
+    numbers.loc[7::10, "target"] = None
+    path, dataset = saved(numbers)
+    fitted = fit(path, dataset, estimator=SuperSparseRegressor(3))
+    known = numbers["target"].notna().to_numpy()
+    left_out = np.random.default_rng(3).random(N_ROWS) < 0.25
+    left_out[dataset.row_numbers(np.arange(dataset.n_samples)) - 1] = False
+    X, y = frame[["a", "b"]], numbers["target"].to_numpy()
+    usual = SuperSparseRegressor(3).fit(X[known & ~left_out], y[known & ~left_out])
+    errors = np.abs(usual.predict(X[left_out & known]) - y[left_out & known])
+    assert fitted.n_train == (known & ~left_out).sum()
+    assert fitted.scores.rows == (known & left_out).sum()
+    assert fitted.scores.mae == pytest.approx(errors.mean(), rel=1e-2)
 
 
 def test_rows_without_a_class_are_in_neither_part(frame, saved):
     frame.loc[5::10, "label"] = None
     fitted = fit(*saved(frame.drop(columns="word")))
-    assert fitted.n_train + fitted.n_left_out == frame["label"].notna().sum()
+    assert fitted.n_train + fitted.scores.rows == frame["label"].notna().sum()
 
 
 def test_it_stops(frame, saved):
