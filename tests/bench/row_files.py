@@ -37,6 +37,7 @@ from smpcore.estimators.row_blocks import row_blocks
 from smpcore.estimators.scaling import MOST_COPY_BYTES
 
 N_FEATURES, GROUP = 50, 250_000
+FEATURES = [f"x{i}" for i in range(N_FEATURES)]
 
 FAMILIES = {
     "SMP": SMPClassifier(tol=1e-2),
@@ -47,11 +48,11 @@ FAMILIES = {
 
 
 def write(folder: Path, n_rows: int) -> None:
-    """Two clouds of each of two classes, which overlap, and the labels beside them."""
+    """Two clouds of each of two classes, which overlap, and a column of labels."""
     random = np.random.default_rng(0)
     centres = random.normal(size=(2, 2, N_FEATURES)) * 0.3
-    names, labels = [f"x{i}" for i in range(N_FEATURES)], []
-    schema = pa.schema([(name, pa.float32()) for name in names])
+    numbers = [(name, pa.float32()) for name in FEATURES]
+    schema = pa.schema([*numbers, ("label", pa.int8())])
     path = folder / "rows.parquet"
     with pq.ParquetWriter(path, schema, use_dictionary=False) as file:
         for first in range(0, n_rows, GROUP):
@@ -59,14 +60,14 @@ def write(folder: Path, n_rows: int) -> None:
             y, cloud = random.integers(2, size=(2, n))
             X = random.standard_normal((n, N_FEATURES), dtype=np.float32)
             X += centres[y, cloud].astype(np.float32)
-            file.write_table(pa.table(list(X.T.copy()), schema=schema), GROUP)
-            labels.append(y.astype(np.int8))
-    np.save(folder / "labels.npy", np.concatenate(labels))
+            columns = [*X.T.copy(), y.astype(np.int8)]
+            file.write_table(pa.table(columns, schema=schema), GROUP)
 
 
 def fit(folder: Path, name: str, in_memory: bool, cores: int) -> dict[str, Any]:
     """Fit one family in this process, to the file or to all its rows as one array."""
-    rows, labels = ParquetRows(folder / "rows.parquet"), np.load(folder / "labels.npy")
+    rows = ParquetRows(folder / "rows.parquet", FEATURES)
+    labels = pq.read_table(rows.path, columns=["label"])["label"].to_numpy()
     rows = np.asarray(rows) if in_memory else rows
     estimator = FAMILIES[name]
     began, spent = time.perf_counter(), time.process_time()
@@ -126,7 +127,8 @@ def report(n_rows: int, names: list[str], cores: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write(folder, n_rows)
-        rows, began = ParquetRows(folder / "rows.parquet"), time.perf_counter()
+        rows = ParquetRows(folder / "rows.parquet", FEATURES)
+        began = time.perf_counter()
         total = sum(block[:, 0].sum() for _, block in row_blocks(rows))
         pass_over = time.perf_counter() - began
         size = rows.path.stat().st_size / 1e9

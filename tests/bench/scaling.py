@@ -134,14 +134,14 @@ def measured(limit: float) -> dict[str, dict[str, dict[int, float]]]:
 
 
 def expected(curve: dict[int, float], sizes: tuple[int, ...]) -> float:
-    """Seconds of the next size, if growth goes on as over the last two."""
-    *before, last = curve
+    """Seconds of the next size, if growth goes on as over all sizes so far."""
+    first, last = min(curve), max(curve)
     following = [size for size in sizes if size > last]
     if not following:
         return 0.0
     power = 1.0
-    if before:
-        power = np.log(curve[last] / curve[before[-1]]) / np.log(last / before[-1])
+    if first < last:
+        power = np.log(curve[last] / curve[first]) / np.log(last / first)
     return curve[last] * (following[0] / last) ** max(power, 1.0)
 
 
