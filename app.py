@@ -25,5 +25,7 @@ if __name__ == "__main__":  # the run of a visitor
     navigation.run()
 elif __name__ == "app":
     # The server begins; processes of studies import this file under other names.
-    app = st.App(__file__)
+    from pages.work.visitors import send_at_once
+
+    app = st.App(__file__, lifespan=send_at_once)
     threading.Thread(target=_prepare, name="start-up", daemon=True).start()

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import socket
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -92,9 +93,9 @@ def test_a_tabs_messages_are_read_no_faster_than_a_visitor_sends_them(monkeypatc
         waits.append(seconds)
 
     async def flood():
-        socket = WebSocket.__new__(WebSocket)
+        tab = WebSocket.__new__(WebSocket)
         for _ in range(visitors.AT_ONCE + 50):
-            assert await socket.receive_bytes() == b""
+            assert await tab.receive_bytes() == b""
 
     monkeypatch.setattr(WebSocket, "receive_bytes", receive)
     visitors.pace_messages()
@@ -105,3 +106,27 @@ def test_a_tabs_messages_are_read_no_faster_than_a_visitor_sends_them(monkeypatc
     assert len(waits) == visitors.AT_ONCE + 50
     assert max(waits[: visitors.AT_ONCE - 1]) == 0.0
     assert waits[-1] == pytest.approx(50 / visitors.MESSAGES_A_SECOND, abs=0.02)
+
+
+def test_what_the_server_sends_waits_for_no_confirmation():
+    async def is_at_once():
+        connected = asyncio.get_running_loop().create_future()
+
+        class Connection(asyncio.Protocol):
+            def connection_made(self, transport):
+                connected.set_result(transport)
+
+        listening = socket.socket()  # as Streamlit makes it
+        listening.bind(("127.0.0.1", 0))
+        async with visitors.send_at_once(None):
+            loop = asyncio.get_running_loop()
+            server = await loop.create_server(Connection, sock=listening)
+            _, browser = await asyncio.open_connection(*listening.getsockname())
+            accepted = (await connected).get_extra_info("socket")
+            option = accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+            browser.close()
+            server.close()
+        return option
+
+    with ThreadPoolExecutor() as other:  # this thread may have a browser's loop
+        assert other.submit(asyncio.run, is_at_once()).result()
