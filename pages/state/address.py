@@ -36,7 +36,8 @@ def read() -> None:
     if session.is_new():  # nothing was written; what is kept of a visit comes later
         return
     visit = session.get()
-    visit.has_address |= st.query_params.to_dict() == visit.address
+    if not visit.has_address:  # or it goes on having it
+        visit.has_address = st.query_params.to_dict() == visit.address
 
 
 def was_left() -> bool:
