@@ -27,8 +27,9 @@ MOST_STEPS = 3
 KERNEL_WEIGHTS = {"lp": 0.0, "even": math.inf}
 #: Parameters of the estimator that matter to the choice.
 KERNEL_PARAMETERS = "kernels", "n_channels", "random_state"
-#: Folds, and rows in all of them at most.
-N_FOLDS, MOST_ROWS = 5, 300
+#: Folds, rows in all of them at most, and folds where there are more kernels than so
+#: many: a fit takes longer then, and no single kernel matters as much.
+N_FOLDS, MOST_ROWS, FEWER_FOLDS, FEW_KERNELS = 5, 300, 3, 16
 #: A value this many standard errors worse than the best ends the comparison.
 HOPELESS = 3.0
 #: Choices that are remembered: numbers, no data.
@@ -190,21 +191,22 @@ def _on_folds(estimator: Any, problem: IMKPLProblem, stop: np.ndarray) -> Choice
 
 
 def _folds(problem: IMKPLProblem, quick: Any) -> tuple[list[Fold], int]:
-    """Folds of the rows, and how many rows there are in them."""
+    """Folds of the rows, none if one had one class; and how many rows they have."""
     y = problem.y_encoded
     # Mixed, then sorted by class: every fifth row has the shares of the classes.
     rows = np.random.default_rng(0).permutation(len(y))
     rows = rows[np.argsort(y[rows], kind="stable")]
     if len(rows) > MOST_ROWS:
         rows = rows[np.linspace(0, len(rows) - 1, MOST_ROWS).astype(int)]
-    fold = np.arange(len(rows)) % N_FOLDS
+    n_folds = N_FOLDS if problem.active.sum() <= FEW_KERNELS else FEWER_FOLDS
+    fold = np.arange(len(rows)) % n_folds
     listed = quick.kernels == "precomputed"
     first = np.arange(0, problem.X.shape[1], len(y) if listed else 1)
     folds = []
-    for number in range(N_FOLDS):
+    for number in range(n_folds):
         train, held_out = rows[fold != number], rows[fold == number]
         if not len(held_out) or len(np.unique(y[train])) < 2:
-            continue
+            return [], len(rows)
         columns = (first[:, None] + train).ravel() if listed else first
         with cautions():
             part = quick.problem(problem.X[np.ix_(train, columns)], y[train])
@@ -216,7 +218,7 @@ def _folds(problem: IMKPLProblem, quick: Any) -> tuple[list[Fold], int]:
 def _chosen(problem: IMKPLProblem, quick: Any, stop: np.ndarray) -> Choice:
     """Compare values of kappa, then numbers of prototypes at the chosen one."""
     folds, n_rows = _folds(problem, quick)
-    if len(folds) < N_FOLDS:
+    if not folds:
         why = "too few training rows for folds"
         return Choice(
             float(KAPPAS[0]), COUNTS[-1], f"{why}: kernels weigh nearly alike", why
@@ -235,7 +237,7 @@ def _chosen(problem: IMKPLProblem, quick: Any, stop: np.ndarray) -> Choice:
         why = "stopped before one was chosen"
         return Choice(float(KAPPAS[0]), COUNTS[-1], why, why)
     best = max(rates, key=lambda count: (rates[count], -count))
-    start = f"chosen on {N_FOLDS} folds of {n_rows} training rows: "
+    start = f"chosen on {len(folds)} folds of {n_rows} training rows: "
     others = [f"{100 * rates[n]:.1f} % with {n}" for n in COUNTS if n != best]
     right_of = f"{100 * rates[best]:.1f} % right; {', '.join(others)}"
     return Choice(kappa, best, start + reason, start + right_of)
