@@ -24,6 +24,10 @@ from smpcore.solvers.imkpl import DEAD, update_prototypes
 from smpcore.solvers.nqp import nqp_rows
 from smpcore.solvers.smp import CONVERGED, DIVERGED, ITERATION_LIMIT, STOPPED
 
+#: A step of the kernel weights waits, between the first and the last, while it would
+#: lower the objective by less than this share of the change that ends a fit.
+LITTLE = 0.1
+
 #: Times that a step of the kernel weights is halved before it is given up.
 MOST_HALVINGS = 3
 
@@ -129,14 +133,10 @@ class Alternation:
         C = np.ascontiguousarray(
             (self.parameters.lam * self.across_U() - 2 * self.KU).T
         )
-        new_codes, values = np.zeros_like(C), np.empty(len(C))
-        nqp_rows(Q, C, self.parameters.most_in_code, new_codes, values)
-        old = np.ascontiguousarray(self.codes.T)
-        before = np.einsum("ij,ij->i", 0.5 * thin_product(old, Q) + C, old)
-        rejected = before < values - 1e-12 * np.abs(values)
-        new_codes[rejected] = old[rejected]
-        self.codes = np.ascontiguousarray(new_codes.T)
-        self.overlap = self.codes @ new_codes
+        codes, values = np.ascontiguousarray(self.codes.T), np.empty(len(C))
+        nqp_rows(Q, C, self.parameters.most_in_code, codes, values)
+        self.codes = np.ascontiguousarray(codes.T)
+        self.overlap = thin_product(self.codes, codes)
 
     def update_prototypes(self) -> None:
         """Improve the prototypes one after the other."""
@@ -191,17 +191,28 @@ class Alternation:
         constant = len(problem.y_sorted) + parameters.lam * across
         return constant + products + parameters.mu * pairs
 
-    def update_kernels(self) -> None:
+    def update_kernels(self, least: float = 0.0) -> bool:
         """Move the kernel weights to their minimum, or as far as the objective falls.
 
         The first step sets the scale of `kappa` and is always taken.
+
+        Parameters
+        ----------
+        least : float
+            A step that would lower the objective by less is not taken: kernels are
+            mixed anew after a step, which is the dearest part of an iteration.
+
+        Returns
+        -------
+        bool
+            Whether there is such a step.
         """
         if self.is_fixed or self.stop[0]:
-            return
+            return False
         active = self.problem.active
         errors = self.kernel_errors()[active]
         if self.stop[0]:
-            return
+            return False
         first = self.spread == 0.0
         if first:
             below = np.maximum(errors.mean() - errors, 0.0).sum()
@@ -210,11 +221,14 @@ class Alternation:
         new = ridge_weights(errors, self.rho)
         beta = np.zeros_like(self.beta)
         beta[active] = new
+        ridge = 0.5 * self.rho * (old @ old - new @ new)
+        if not first and errors @ (old - new) + ridge < least:
+            return True
         if (new == old).all():
-            return
+            return False
         K = self.problem.kernels.mix(beta, self.stop)
         if self.stop[0]:
-            return
+            return False
         sizes, KU = self.U.sum(axis=1), mixed_product(self.U, K)
         squares = np.einsum("ij,ij->i", KU, self.U)
 
@@ -232,7 +246,7 @@ class Alternation:
             if first or value(share) <= least + 1e-12 * abs(least):
                 break
         else:
-            return
+            return False
         self.beta = beta if share == 1.0 else self.beta + share * (beta - self.beta)
         if share < 1.0:
             if isinstance(K, FactoredMix):
@@ -248,6 +262,7 @@ class Alternation:
         self.KU /= lengths
         self.codes *= lengths
         self.overlap *= lengths * lengths.T
+        return False
 
     def terms(self) -> dict[str, float]:
         """Parts of the objective, without their weights."""
@@ -283,10 +298,12 @@ class Alternation:
         recorder, progress = Recorder(options.record), options.progress
         values: list[float] = []
         status = STOPPED if self.stop[0] else ITERATION_LIMIT
-        least = 1 if self.is_warm else 2  # another's end may be good at once
+        soonest = 1 if self.is_warm else 2  # another's end may be good at once
+        waits = False
         while status == ITERATION_LIMIT and len(values) < options.max_iter:
             self.update_prototypes()
-            self.update_kernels()
+            least = LITTLE * options.tol * abs(values[-1]) if values else 0.0
+            waits = self.update_kernels(least)
             values.append(self.objective())
             self.update_codes()
             done = len(values)
@@ -297,11 +314,14 @@ class Alternation:
                 status = DIVERGED
             elif self.stop[0]:
                 status = STOPPED
-            elif done > least:
+            elif done > soonest:
                 change = abs(values[-2] - values[-1])
                 if change <= options.tol * abs(values[-1]):
                     status = CONVERGED
         progress[0] = 1.0
+        if waits:
+            self.update_kernels()
+            self.update_codes()
         if values:
             values[-1] = self.objective()
         recorder.add(max(len(values), 1) - 1, self.recorded, last=True)

@@ -144,6 +144,19 @@ def test_no_step_raises_the_objective(data, params):
     assert values[-1] < values[0]
 
 
+def test_a_step_of_the_weights_waits_while_it_is_small():
+    alternation, _ = alternate(n_steps=4)
+    beta, before = alternation.beta, alternation.objective()
+    assert alternation.update_kernels(least=1.0) and alternation.beta is beta
+    assert not alternation.update_kernels(), "nothing waits for ever"
+    assert alternation.beta is not beta
+    assert before - 1.0 < alternation.objective() < before
+    first, _ = alternate()
+    first.update_prototypes()
+    assert not first.update_kernels(least=1e9), "the first sets the scale of kappa"
+    assert (first.beta != beta).any()
+
+
 def test_model_is_made_of_real_cases():
     X, y = WINE
     fitted = IMKPLClassifier().fit(X, y)
