@@ -150,7 +150,8 @@ class Alternation:
             missing = ((self.gram @ codes - 2.0 * self.KU) * codes).sum(axis=0)
             worst = np.argsort(-missing, kind="stable")[:n_dead]
         if self._held is None:
-            self._held = held_rows(self.K, self.parameters.code_size)
+            likely = np.flatnonzero(self.U.any(axis=0))
+            self._held = held_rows(self.K, self.parameters.code_size, likely)
         self._across_U = self._gram = None
         update_prototypes(
             *self._held,

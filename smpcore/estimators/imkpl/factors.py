@@ -257,14 +257,17 @@ NO_LEVELS = NO_SOURCE[:3]
 HeldRows = tuple[np.ndarray, ...]
 
 
-def held_rows(K: np.ndarray | FactoredMix, size: int) -> HeldRows:
-    """All rows of a mix that is an array; of a product of factors none yet.
+def held_rows(K: np.ndarray | FactoredMix, size: int, likely: np.ndarray) -> HeldRows:
+    """All rows of a mix that is an array; of a product of factors the likely ones.
 
     Parameters
     ----------
     K : ndarray of shape (n_samples, n_samples), or FactoredMix
     size : int
         Most rows in a prototype.
+    likely : ndarray of int, shape (n_likely,)
+        Rows that will be asked for: many at once are computed much faster than each
+        alone.
 
     Returns
     -------
@@ -274,8 +277,9 @@ def held_rows(K: np.ndarray | FactoredMix, size: int) -> HeldRows:
     if not isinstance(K, FactoredMix):
         return K, np.arange(n), np.array([n]), *NO_SOURCE
     room = min(n, max(rows_tried(min(size, n)), ROW_BYTES // (8 * n)))
-    held = np.empty((room, n)), np.full(n, -1), np.zeros(1, dtype=np.int64)
-    return *held, *K.levels.source(K.weights)
+    rows, place, likely = np.empty((room, n)), np.full(n, -1), likely[:room]
+    rows[: len(likely)], place[likely] = K[likely], np.arange(len(likely))
+    return rows, place, np.array([len(likely)]), *K.levels.source(K.weights)
 
 
 def thin_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ from smpcore.solvers.imkpl import (
     update_prototypes,
 )
 
+NONE = np.empty(0, dtype=np.int64)
 RUN, STOP = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
 
 
@@ -124,8 +125,8 @@ class Step:
         pull, overlap = self.codes @ self.B, self.codes @ self.codes.T
         worst = np.array(worst, dtype=np.int64)
         return update_prototypes(
-            *(held or held_rows(self.K, limit)), self.U, self.KU, self.codes, pull,
-            overlap, worst, self.tau, limit, path,
+            *(held or held_rows(self.K, limit, NONE)), self.U, self.KU, self.codes,
+            pull, overlap, worst, self.tau, limit, path,
         )  # fmt: skip
 
 
@@ -189,12 +190,16 @@ def test_rows_are_computed_when_asked_for_and_forgotten_for_want_of_room():
         step.U /= np.sqrt(np.einsum("ij,ij->i", step.U @ K, step.U))[:, None]
         step.KU = step.U @ K
     steps[0].sweep(worst=[7])
-    held = held_rows(mix, 5)
+    held = held_rows(mix, 5, NONE)
     steps[1].sweep(worst=[7], held=held)
     assert 0 < held[2][0] < 1200 and (held[1] >= 0).sum() == held[2][0]
-    tight = (np.empty((rows_tried(5), 1200)), *held_rows(mix, 5)[1:])
+    tight = (np.empty((rows_tried(5), 1200)), *held_rows(mix, 5, NONE)[1:])
     steps[2].sweep(worst=[7], held=tight)
     assert tight[2][0] < held[2][0]
     for step in steps[1:]:
         np.testing.assert_array_equal(step.U, steps[0].U)
         np.testing.assert_array_equal(step.KU, steps[0].KU)
+    rows, place, count, *_ = held_rows(mix, 5, np.array([7, 30]))
+    assert count == [2] and place[[7, 30]].tolist() == [0, 1]
+    assert (place >= 0).sum() == 2
+    np.testing.assert_allclose(rows[:2], K[[7, 30]], atol=2e-10)
