@@ -13,7 +13,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -55,6 +55,11 @@ class FoldCache:
     preparation: Preparation
     rows: tuple[np.ndarray, np.ndarray]
     problem: Any = None
+
+    @cached_property
+    def n_bytes(self) -> int:
+        """Of its arrays; to look through a preparation for some would take long."""
+        return _size((self.rows, self.problem))
 
 
 class SweepContext:
@@ -98,7 +103,7 @@ class SweepContext:
     def store(self, chain: int, fold_cache: FoldCache) -> None:
         """Keep it for the next task of the chain, if there is room."""
         before = self._caches.get(chain)
-        more = _size(fold_cache) - (_size(before) if before else 0)
+        more = fold_cache.n_bytes - (before.n_bytes if before else 0)
         if self._bytes + more <= _MOST_BYTES:
             self._bytes += more
             self._caches[chain] = fold_cache

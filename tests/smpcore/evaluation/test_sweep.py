@@ -247,7 +247,7 @@ def test_what_is_kept_for_the_next_task_is_bounded(key, monkeypatch):
     context = _context(key, mode="warm")
     for chain in range(len(context.chains)):
         sweeping._advance(context, (chain, 0, None))
-    kept = [sweeping._size(cache) for cache in context._caches.values()]
+    kept = [cache.n_bytes for cache in context._caches.values()]
     assert 0 < sum(kept) <= 2.5 * rows
     assert sum(kept) == context._bytes
 
