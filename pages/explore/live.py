@@ -209,7 +209,7 @@ def _respond(
         }
     header["job"] = job
     scrubs = live.quick and context.method.scrubs(context.values)
-    header["path"] = path.grid(context.method, bounds) if scrubs else None
+    header["path"] = path.grid(context, bounds) if scrubs else None
     header["controls"] = controls.live_controls(context, bounds, support, automatic)
     header["terms"] = [term._asdict() for term in context.method.terms]
     full = {"kind": "full", "scene": scene.header | {"present": live.present}}

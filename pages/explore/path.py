@@ -11,7 +11,6 @@ from pages.explore.picture import picture
 from pages.explore.scene import Scene
 from pages.state.context import Context, SliderRanges
 from pages.work import cache
-from smpcore.methods import Method
 
 #: An answer with knots takes about this long at most.
 KNOT_SECONDS = 0.15
@@ -26,13 +25,12 @@ def chain(context: Context, scene: Scene, bounds: SliderRanges) -> str:
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def grid(method: Method, bounds: SliderRanges) -> dict[str, Any]:
+def grid(context: Context, bounds: SliderRanges) -> dict[str, Any]:
     """The path as the figure needs it."""
-    return {
-        "param": method.path,
-        "values": method.grid(bounds[method.path]).tolist(),
-        "from_right": method.from_right,
-    }
+    method = context.method
+    ends = bounds[method.path]
+    values = context.once(("grid", ends), lambda: method.grid(ends).tolist())
+    return {"param": method.path, "values": values, "from_right": method.from_right}
 
 
 def knots(

@@ -195,8 +195,9 @@ def _classes(
     if len(training.never_answered):
         names = list_names(training.never_answered, longest=20)
         rows.append(_text("Classes never predicted", names, "for any training row"))
-    absent = np.setdiff1d(np.arange(len(scores.classes)), winners)
-    if len(absent):
+    absent = np.ones(len(scores.classes), dtype=bool)
+    absent[winners] = False
+    if absent.any():
         names = list_names(scores.classes[absent], longest=20)
         detail = "predicted outside the picture, or never"
         rows.append(_text("Not in this picture", names, detail))

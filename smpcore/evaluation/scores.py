@@ -188,7 +188,7 @@ def class_numbers(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
     -------
     ndarray of int64, shape (n_samples,)
     """
-    place = np.searchsorted(classes, labels).clip(0, len(classes) - 1)
+    place = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
     return np.where(classes[place] == labels, place, -1).astype(np.int64)
 
 
