@@ -267,7 +267,7 @@ def held_rows(K: np.ndarray | FactoredMix, size: int, likely: np.ndarray) -> Hel
         Most rows in a prototype.
     likely : ndarray of int, shape (n_likely,)
         Rows that will be asked for: many at once are computed much faster than each
-        alone.
+        alone. None are where there is no room for all of them.
 
     Returns
     -------
@@ -276,8 +276,11 @@ def held_rows(K: np.ndarray | FactoredMix, size: int, likely: np.ndarray) -> Hel
     n = len(K)
     if not isinstance(K, FactoredMix):
         return K, np.arange(n), np.array([n]), *NO_SOURCE
-    room = min(n, max(rows_tried(min(size, n)), ROW_BYTES // (8 * n)))
-    rows, place, likely = np.empty((room, n)), np.full(n, -1), likely[:room]
+    tried = rows_tried(min(size, n))
+    room = min(n, max(tried, ROW_BYTES // (8 * n)))
+    if room < min(n, len(likely) + tried):  # they would be forgotten at once
+        likely = likely[:0]
+    rows, place = np.empty((room, n)), np.full(n, -1)
     rows[: len(likely)], place[likely] = K[likely], np.arange(len(likely))
     return rows, place, np.array([len(likely)]), *K.levels.source(K.weights)
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from smpcore.estimators.imkpl import factors
 from smpcore.estimators.imkpl.factors import (
     NO_LEVELS,
     FactoredMix,
@@ -178,7 +179,7 @@ def test_a_prototype_that_no_row_uses_becomes_the_worst_row():
     assert step.value() - step.tau * step.U.sum() < before
 
 
-def test_rows_are_computed_when_asked_for_and_forgotten_for_want_of_room():
+def test_rows_are_computed_when_asked_for_and_forgotten_for_want_of_room(monkeypatch):
     Z = np.random.default_rng(0).normal(size=(2, 1200))
     widths, weights = np.array([2.0, 3.0]), np.array([0.3, 0.7])
     levels = FeatureLevels(Z, widths)
@@ -203,3 +204,6 @@ def test_rows_are_computed_when_asked_for_and_forgotten_for_want_of_room():
     assert count == [2] and place[[7, 30]].tolist() == [0, 1]
     assert (place >= 0).sum() == 2
     np.testing.assert_allclose(rows[:2], K[[7, 30]], atol=2e-10)
+    monkeypatch.setattr(factors, "ROW_BYTES", 8 * 1200 * (rows_tried(5) + 1))
+    rows, place, count, *_ = held_rows(mix, 5, np.array([7, 30]))
+    assert len(rows) == rows_tried(5) + 1 and count == [0] and (place < 0).all()
