@@ -33,8 +33,9 @@ def add_rows(a, start, stop, B, total):
 def sparse_product(A, B, product):
     """Write A @ B."""
     product[:] = 0.0
+    none = np.int64(0)  # written as 0 it were of another type than `starts`
     for p in range(A.shape[0]):
-        add_rows(A[p], 0, A.shape[1], B, product[p])
+        add_rows(A[p], none, A.shape[1], B, product[p])
 
 
 @kernel

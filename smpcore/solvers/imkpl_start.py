@@ -72,13 +72,14 @@ def nearest_rows(K, here, start, stop, inside, outside):
 
     Row `a` of K is of row `here[a]`, which is not near itself.
     """
+    none = np.int64(0)  # written as 0 it were of another type than the other numbers
     for a in range(K.shape[0]):
         row, i = K[a], here[a]
         values = np.empty(inside.shape[1])
-        size = keep_largest(row, start, i, 0, inside[a], values)
+        size = keep_largest(row, start, i, none, inside[a], values)
         keep_largest(row, i + 1, stop, size, inside[a], values)
         values = np.empty(outside.shape[1])
-        size = keep_largest(row, 0, start, 0, outside[a], values)
+        size = keep_largest(row, none, start, none, outside[a], values)
         keep_largest(row, stop, row.size, size, outside[a], values)
 
 
