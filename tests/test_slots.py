@@ -103,6 +103,8 @@ def test_stop_flags_rise_when_they_are_due_and_in_any_order():
 
 
 def test_fits_that_end_in_time_leave_nothing_behind():
+    with slots.stopped_after(0.0) as at_once:
+        assert at_once[0]
     with slots.stopped_after(0.01):
         pass
     n_threads = threading.active_count()

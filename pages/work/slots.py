@@ -103,7 +103,7 @@ def stopped_after(seconds: float) -> Iterator[np.ndarray]:
     ------
     ndarray of int64, shape (1,)
     """
-    flag = np.zeros(1, dtype=np.int64)
+    flag = np.full(1, seconds <= 0.0, dtype=np.int64)
     due = time.monotonic() + seconds
     with _changed:
         _due[id(flag)] = due, flag
