@@ -102,14 +102,14 @@ def fit_all_rows(
             raise DatasetError(
                 f"{path.name} has changed since its sample was read; open it again."
             )
-        targets, known = _targets(file, in_file[dataset.target], dataset.task)
-    left_out = np.random.default_rng(seed).random(len(targets)) < share
+        values, places = _targets(file, in_file[dataset.target], dataset.task)
+    left_out = np.random.default_rng(seed).random(len(places)) < share
     left_out[dataset.row_numbers(np.arange(dataset.n_samples)) - 1] = False
     columns = [in_file[name] for name in dataset.feature_columns]
-    train = np.flatnonzero(~left_out & known)
-    test = np.flatnonzero(left_out & known)
-    rows, answers = ParquetRows(path, columns, train), [targets[:0]]
-    problem = estimator.problem(rows, targets[train])
+    train = np.flatnonzero(~left_out & (places >= 0))
+    test = np.flatnonzero(left_out & (places >= 0))
+    rows, answers = ParquetRows(path, columns, train), [values[:0]]
+    problem = estimator.problem(rows, values[places[train]])
     if not stop[0]:
         with parallel_config("threading", n_jobs=-1):
             estimator.solve(problem, stop=stop, progress=progress)
@@ -120,17 +120,18 @@ def fit_all_rows(
         part = slice(first, first + AT_ONCE)
         answers.append(estimator.predict(rows.frame(part)))
     classes = getattr(estimator, "classes_", None)
-    scores = score_answers(targets[test], np.concatenate(answers), classes)
+    truth = values[places[test]]
+    scores = score_answers(truth, np.concatenate(answers), classes)
     return AllRowsFit(estimator, len(train), scores)
 
 
 def _targets(file: Any, name: str, task: str) -> tuple[np.ndarray, np.ndarray]:
-    """Class or number of each row of a Parquet file, and whether it has one."""
+    """Classes or numbers of a Parquet file, and the place of each row's; -1 if none."""
     from smpcore.datasets.parquet_sample import class_codes
 
     if task == "classification":
         codes, labels = class_codes(file, name)
-        return np.array(labels)[codes], codes >= 0
+        return np.array(labels), codes
     column = file.read(columns=[name]).column(0).cast(pa.float64(), safe=False)
     numbers = column.to_numpy()
-    return numbers, np.isfinite(numbers)
+    return numbers, np.where(np.isfinite(numbers), np.arange(len(numbers)), -1)
