@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
@@ -22,9 +23,9 @@ MOST_ARRAY_BYTES = 2**30
 class ParquetRows:
     """Columns of numbers of a Parquet file, as an array that stays in its file.
 
-    A slice, or an array of ascending row numbers, gives these rows as float64. The row
-    group that was read last is kept, so that whoever reads slices one after the other
-    decodes each group once.
+    A slice, or an array of ascending row numbers, gives these rows as float64. Each
+    thread keeps the row group that it read last, so that whoever reads slices one after
+    the other decodes each group once.
 
     Parameters
     ----------
@@ -69,16 +70,7 @@ class ParquetRows:
         columns: Sequence[str] | None = None,
         rows: np.ndarray | None = None,
     ) -> None:
-        import pyarrow.parquet as pq  # who reads no file does not wait for it
-
-        self.path = Path(path)
-        try:
-            self._file = pq.ParquetFile(self.path, memory_map=True)
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise DatasetError(
-                f"{self.path.name} cannot be read as a Parquet file; give the path of "
-                "a whole one."
-            ) from error
+        self.path, self._of_thread = Path(path), threading.local()
         self.columns = tuple(
             self._file.schema_arrow.names if columns is None else columns
         )
@@ -89,8 +81,22 @@ class ParquetRows:
         self._rows = rows
         n_rows = int(self._starts[-1]) if rows is None else len(rows)
         self.shape = n_rows, len(self.columns)
-        self._last: tuple[Any, list[np.ndarray]] = (None, [])
         self._refuse_sizes(sizes)
+
+    @property
+    def _file(self) -> Any:
+        """The file, opened by each thread: one reader serves no two at once."""
+        import pyarrow.parquet as pq  # who reads no file does not wait for it
+
+        if not hasattr(self._of_thread, "file"):
+            try:
+                self._of_thread.file = pq.ParquetFile(self.path, memory_map=True)
+            except (pa.ArrowException, OSError, ValueError) as error:
+                raise DatasetError(
+                    f"{self.path.name} cannot be read as a Parquet file; give the path "
+                    "of a whole one."
+                ) from error
+        return self._of_thread.file
 
     def __len__(self) -> int:
         """Rows."""
@@ -201,10 +207,11 @@ class ParquetRows:
     def _group(self, group: int, columns: np.ndarray) -> list[np.ndarray]:
         """Columns of a row group as they are in the file."""
         key = (int(group), columns.tobytes())
-        last, arrays = self._last
+        last, arrays = getattr(self._of_thread, "last", (None, []))
         if last == key:
             return arrays
-        self._last = (None, [])  # the old one makes room first
+        self._of_thread.last = (None, [])  # the old one makes room first
+        del arrays
         names = [self.columns[i] for i in columns]
         try:
             table = self._file.read_row_group(
@@ -224,5 +231,5 @@ class ParquetRows:
                     "leave such rows out, or fill them before the file is saved."
                 )
         arrays = [table.column(name).to_numpy() for name in names]
-        self._last = (key, arrays)
+        self._of_thread.last = (key, arrays)
         return arrays

@@ -8,11 +8,10 @@ gives rows by slice: a memory-mapped array, or a file that is read piece by piec
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -26,6 +25,9 @@ from smpcore.threads import one_core
 
 #: Rows whose scores are held in memory at once.
 ROWS_AT_ONCE = 8192
+
+#: Rows that one core reads before it tells what it made of them.
+MOST_STRETCH = 2**22
 
 #: What a solver gets in place of losses where it has the rows itself.
 NO_LOSSES = (0.0, 0.0, 0.0, 0.0)
@@ -94,12 +96,16 @@ class ScaledRows:
         return ScaledRows(self.source, *parts, len(kept) < len(columns), read)
 
 
-def row_blocks(X: Any) -> Iterator[tuple[slice, Any]]:
+def row_blocks(
+    X: Any, stretch: int = 0, n_stretches: int = 1
+) -> Iterator[tuple[slice, Any]]:
     """Read rows a block at a time.
 
     Parameters
     ----------
     X : ndarray, csr_array or ScaledRows of shape (n_samples, n_columns)
+    stretch, n_stretches : int
+        Which of so many stretches of blocks; all blocks without them.
 
     Yields
     ------
@@ -112,7 +118,10 @@ def row_blocks(X: Any) -> Iterator[tuple[slice, Any]]:
     at_once = ROWS_AT_ONCE
     if isinstance(X, ScaledRows):
         at_once = min(at_once, max(1, BLOCK_SIZE // n_columns))
-    for first in range(0, n_samples, at_once):
+    firsts = range(0, n_samples, at_once)
+    begin = len(firsts) * stretch // n_stretches
+    end = len(firsts) * (stretch + 1) // n_stretches
+    for first in firsts[begin:end]:
         part = slice(first, min(first + at_once, n_samples))
         yield part, _csr_view(X, part) if sparse.issparse(X) else X[part]
 
@@ -122,13 +131,14 @@ def map_blocks(work: Callable[[slice, Any], Any], X: Any) -> Iterator[Any]:
 
     The caller grants them by ``joblib.parallel_config(n_jobs=...)`` around a fit; one
     core without it. Blocks and their order do not depend on it, so sums of what comes
-    are the same bit by bit.
+    are the same bit by bit. Each core reads a stretch of its own, so that of a file
+    each row group is read by one of them only, but for those at the ends.
 
     Parameters
     ----------
     work : callable
         ``work(part, block)``, as `row_blocks` yields them. Several threads call it at
-        once, while the next rows are read.
+        once.
     X : ndarray, csr_array or ScaledRows of shape (n_samples, n_columns)
 
     Yields
@@ -136,20 +146,23 @@ def map_blocks(work: Callable[[slice, Any], Any], X: Any) -> Iterator[Any]:
     object
         What `work` returned, in the order of the blocks.
     """
-    if X.shape[0] <= ROWS_AT_ONCE or (n_threads := effective_n_jobs(None)) == 1:
-        with nullcontext() if X.shape[0] <= ROWS_AT_ONCE else one_core:
+    n_samples = X.shape[0]
+    if n_samples <= ROWS_AT_ONCE or (n_threads := effective_n_jobs(None)) == 1:
+        with nullcontext() if n_samples <= ROWS_AT_ONCE else one_core:
             for part, block in row_blocks(X):
                 yield work(part, block)
         return
-    waiting: deque[Future] = deque()
+    n_stretches = n_threads * -(-n_samples // (n_threads * MOST_STRETCH))
+
+    def answers(context: Context, stretch: int) -> list[Any]:
+        blocks = row_blocks(X, stretch, n_stretches)
+        return context.run(lambda: [work(part, block) for part, block in blocks])
+
+    # In the caller's context: NumPy's warnings are switched off there.
+    contexts = [copy_context() for _ in range(n_stretches)]
     with one_core, ThreadPoolExecutor(n_threads) as pool:
-        for part, block in row_blocks(X):
-            # With the caller's context: NumPy's warnings are switched off there.
-            waiting.append(pool.submit(copy_context().run, work, part, block))
-            if len(waiting) > 2 * n_threads:  # blocks that are in memory at once
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        for several in pool.map(answers, contexts, range(n_stretches)):
+            yield from several
 
 
 def _csr_view(X: sparse.csr_array, part: slice) -> sparse.csr_array:

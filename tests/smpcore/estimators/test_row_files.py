@@ -293,20 +293,38 @@ def test_more_cores_change_no_bit(name, table, tmp_path, tiny_blocks, monkeypatc
         np.testing.assert_array_equal(getattr(fitted.model_, part), of_one_core)
 
 
-def test_blocks_are_worked_on_side_by_side_and_told_in_order(tiny_blocks):
-    X, two, alive = np.arange(820.0).reshape(410, 2), threading.Barrier(2), set()
+@pytest.mark.parametrize("stretch", [82, 2**22])
+def test_blocks_are_worked_on_side_by_side_and_told_in_order(
+    stretch, tiny_blocks, monkeypatch
+):
+    monkeypatch.setattr(row_blocks, "MOST_STRETCH", stretch)
+    X, two = np.arange(820.0).reshape(410, 2), threading.Barrier(2)
 
     def work(part, block):
-        alive.add(part.start)
-        assert len(alive) <= 5  # two threads, and as many again twice
         two.wait(timeout=20)  # until the other one is here
         return part.start, np.exp(block.max())
 
     with parallel_config("threading", n_jobs=2), np.errstate(over="ignore"):
-        for place, (start, _) in enumerate(row_blocks.map_blocks(work, X)):
-            assert start == 41 * place
-            alive.remove(start)
-    assert place == 9
+        came = [start for start, _ in row_blocks.map_blocks(work, X)]
+    assert came == list(range(0, 410, 41))
+
+
+def test_two_cores_read_each_row_group_of_a_file_once(table, tmp_path, monkeypatch):
+    monkeypatch.setattr(row_blocks, "ROWS_AT_ONCE", 50)
+    rows, read = in_file(tmp_path, table[0][:2800]), []
+    read_group = pq.ParquetFile.read_row_group
+
+    def counted(file, group, **options):
+        read.append((group, id(file), threading.get_ident()))
+        return read_group(file, group, **options)
+
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", counted)
+    with parallel_config("threading", n_jobs=2):
+        sums = list(row_blocks.map_blocks(lambda part, block: block.sum(), rows))
+    assert sum(sums) == pytest.approx(table[0][:2800].to_numpy().sum())
+    assert sorted(group for group, *_ in read) == [0, 1, 2, 3]
+    files, threads = ({one[i] for one in read} for i in (1, 2))
+    assert len(files) == len(threads)
 
 
 def test_what_fails_in_one_block_is_raised_and_ends_the_others(tiny_blocks):
