@@ -99,6 +99,17 @@ class Alternation:
             and np.count_nonzero(start.U, axis=1).max() <= self.parameters.code_size
         )
 
+    def go_on(self, parameters: IMKPLParameters) -> None:
+        """Have the next run begin where the last one ended, with other parameters.
+
+        Parameters
+        ----------
+        parameters : IMKPLParameters
+            Different in kappa only: the scale of it stays.
+        """
+        self.parameters, self.is_warm = parameters, True
+        vars(self).pop("is_fixed", None)
+
     @property
     def rho(self) -> float:
         """Weight of the ridge on beta; none where beta is given."""
@@ -206,7 +217,7 @@ class Alternation:
         Returns
         -------
         bool
-            Whether there is such a step.
+            Whether a step was not taken because of that.
         """
         if self.is_fixed or self.stop[0]:
             return False
@@ -241,10 +252,10 @@ class Alternation:
                 errors @ at + self.parameters.tau * (sizes / lengths).sum() + ridge
             )
 
-        least = value(0.0)
+        before = value(0.0)
         for halving in range(MOST_HALVINGS + 1):
             share = 0.5**halving
-            if first or value(share) <= least + 1e-12 * abs(least):
+            if first or value(share) <= before + 1e-12 * abs(before):
                 break
         else:
             return False

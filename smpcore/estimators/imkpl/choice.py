@@ -113,10 +113,10 @@ class Fold:
         part, parameters = self._part, IMKPLParameters(**SETTINGS, kappa=kappa)
         if self._alternation is None:
             self._alternation = Alternation(part, parameters, stop)
+        else:
+            self._alternation.go_on(parameters)
         alternation = self._alternation
-        alternation.parameters = parameters
         alternation.run(SolverOptions(1e-4, MOST_STEPS, stop=stop))
-        alternation.is_warm = True
         self.n_kernels = np.count_nonzero(alternation.beta)
         used = np.flatnonzero(alternation.U.any(axis=0))
         similarity, anchors = model_kernel(
@@ -193,7 +193,7 @@ def _on_folds(estimator: Any, problem: IMKPLProblem, stop: np.ndarray) -> Choice
 def _folds(problem: IMKPLProblem, quick: Any) -> tuple[list[Fold], int]:
     """Folds of the rows, none if one had one class; and how many rows they have."""
     y = problem.y_encoded
-    # Mixed, then sorted by class: every fifth row has the shares of the classes.
+    # Mixed, then sorted by class: every third or fifth row has the classes' shares.
     rows = np.random.default_rng(0).permutation(len(y))
     rows = rows[np.argsort(y[rows], kind="stable")]
     if len(rows) > MOST_ROWS:

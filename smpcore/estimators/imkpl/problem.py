@@ -72,7 +72,7 @@ class IMKPLProblem(ClassificationProblem):
     @cached_property
     def starts(self) -> np.ndarray:
         """First sorted row of each class, and their number."""
-        return np.append(0, np.cumsum(np.bincount(self.y_sorted)))
+        return np.array([0, *(rows.stop for rows in self.blocks)])
 
     @property
     def even_weights(self) -> np.ndarray:
