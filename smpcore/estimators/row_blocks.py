@@ -146,13 +146,14 @@ def map_blocks(work: Callable[[slice, Any], Any], X: Any) -> Iterator[Any]:
     object
         What `work` returned, in the order of the blocks.
     """
-    n_samples = X.shape[0]
-    if n_samples <= ROWS_AT_ONCE or (n_threads := effective_n_jobs(None)) == 1:
-        with nullcontext() if n_samples <= ROWS_AT_ONCE else one_core:
+    few = X.shape[0] <= ROWS_AT_ONCE  # as in a drag, where each call counts
+    n_threads = 1 if few else effective_n_jobs(None)
+    if n_threads == 1:
+        with nullcontext() if few else one_core:
             for part, block in row_blocks(X):
                 yield work(part, block)
         return
-    n_stretches = n_threads * -(-n_samples // (n_threads * MOST_STRETCH))
+    n_stretches = n_threads * -(-X.shape[0] // (n_threads * MOST_STRETCH))
 
     def answers(context: Context, stretch: int) -> list[Any]:
         blocks = row_blocks(X, stretch, n_stretches)

@@ -119,8 +119,7 @@ def fit_all_rows(
             return None
         part = slice(first, first + AT_ONCE)
         answers.append(estimator.predict(rows.frame(part)))
-    classes = getattr(estimator, "classes_", None)
-    truth = values[places[test]]
+    truth, classes = values[places[test]], estimator.model_.classes
     scores = score_answers(truth, np.concatenate(answers), classes)
     return AllRowsFit(estimator, len(train), scores)
 

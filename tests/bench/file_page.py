@@ -56,10 +56,8 @@ def main() -> None:
             executable_path="/usr/bin/chromium", args=FLAGS
         )
         port = free_port()
-        server, address = (
-            start_server(port, SPE_DATA=folder),
-            f"http://127.0.0.1:{port}/",
-        )
+        server = start_server(port, SPE_DATA=folder)
+        address = f"http://127.0.0.1:{port}/"
         try:
             page = browser.new_page()
             page.goto(address)
