@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from itertools import islice
 from typing import BinaryIO
 
 import numpy as np
@@ -20,7 +22,7 @@ from smpcore.datasets.parquet import (
     flat_columns,
     plain_frame,
 )
-from smpcore.datasets.quoting import shown
+from smpcore.datasets.quoting import listed, shown
 from smpcore.errors import DatasetError
 
 #: Rows of a sample, and its values: a wide table gets fewer rows, but not too few.
@@ -57,7 +59,8 @@ class RowSample:
 
 def _opened(source: BinaryIO, **options: object) -> pq.ParquetFile:
     source.seek(0)
-    return pq.ParquetFile(source, **options)
+    # Pieces as they are decoded: whole columns take longer to get memory for.
+    return pq.ParquetFile(source, pre_buffer=False, buffer_size=2**16, **options)
 
 
 def is_too_large(source: BinaryIO) -> bool:
@@ -118,34 +121,35 @@ def _sample(source: BinaryIO, random: np.random.Generator) -> RowSample:
     fields, metadata = list(file.schema_arrow), file.metadata
     names = flat_columns(fields)
     limits.check_size(0, metadata.num_columns)
+    if again := [name for name, n in Counter(names).items() if n > 1]:
+        raise DatasetError(
+            f"Several columns of the Parquet file are called {listed(again)}; a file "
+            "of this size is read by its columns' names, so save it with other names."
+        )
     sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     # Texts stay coded: few bytes cannot become many.
     texts = [field.name for field in fields if field.type in _TEXTS]
     file = _opened(source, read_dictionary=texts)
     groups = _spread(_group_bytes(metadata))
-    table = file.read_row_groups(groups, columns=names)
-    rows = _rows_of(groups, starts)
     n_wanted = max(LEAST_ROWS, min(MOST_ROWS, MOST_VALUES // max(1, len(names))))
-    some = random.permutation(len(rows))[:n_wanted]
-    frame, _ = plain_frame(table.take(some), fields)
-    target, drawn = _classes_column(frame), "drawn at random"
-    if target is not None:
-        codes, _ = class_codes(file, target)
-        if more := _groups_of_absent(codes, rows, starts):
-            more_rows = file.read_row_groups(more, columns=names)
-            table, groups = pa.concat_tables([table, more_rows]), groups + more
-            rows = _rows_of(groups, starts)
-        some, is_exact = _stratified(codes, rows, n_wanted, random)
+    beginnings = _beginnings(file, groups, names, n_wanted)
+    target, drawn = _classes_column(plain_frame(beginnings, fields)[0]), "at random"
+    if target is None:
+        rows = random.permutation(_rows_of(groups, starts))[:n_wanted]
+    else:
+        groups, codes, counts = _count_classes(file, target, groups)
+        some, is_exact = _stratified(codes, counts, n_wanted, random)
+        rows = _rows_of(groups, starts)[some]
         shares = "as in all rows" if is_exact else "as far as these have such rows"
-        drawn = f"drawn by the classes of {shown(target)} with shares {shares}"
-    some = some[np.argsort(rows[some])]
-    frame, notices = plain_frame(table.take(some), fields)
+        drawn = f"by the classes of {shown(target)} with shares {shares}"
+    rows = np.sort(rows)
+    frame, notices = plain_frame(_taken(file, groups, names, starts, rows), fields)
     words = (
-        f"A sample: {len(some):,} of {starts[-1]:,} rows, {drawn}, from {len(groups):,}"
-        f" of {len(sizes):,} row groups."
+        f"A sample: {len(rows):,} of {starts[-1]:,} rows, drawn {drawn}, from "
+        f"{len(groups):,} of {len(sizes):,} row groups."
     )
-    return RowSample(frame, rows[some], int(starts[-1]), (words, *notices))
+    return RowSample(frame, rows, int(starts[-1]), (words, *notices))
 
 
 _TEXTS = (pa.string(), pa.large_string())
@@ -178,6 +182,34 @@ def _rows_of(groups: list[int], starts: np.ndarray) -> np.ndarray:
     return np.concatenate([none, *(np.arange(*starts[i : i + 2]) for i in groups)])
 
 
+def _beginnings(
+    file: pq.ParquetFile, groups: list[int], names: list[str], n_rows: int
+) -> pa.Table:
+    """The first rows of some row groups, about so many of all."""
+    tables = [file.schema_arrow.empty_table().select(names)]
+    for group in groups:
+        size = max(1, n_rows // len(groups))
+        batches = file.iter_batches(size, row_groups=[group], columns=names)
+        tables.append(pa.Table.from_batches(islice(batches, 1), tables[0].schema))
+    return pa.concat_tables(tables)
+
+
+def _taken(
+    file: pq.ParquetFile,
+    groups: list[int],
+    names: list[str],
+    starts: np.ndarray,
+    rows: np.ndarray,
+) -> pa.Table:
+    """Some rows, ascending, of some row groups, which are read one by one."""
+    tables = []
+    for group in sorted(groups):
+        first, last = np.searchsorted(rows, starts[group : group + 2])
+        table = file.read_row_group(group, columns=names)
+        tables.append(table.take(rows[first:last] - starts[group]))
+    return pa.concat_tables(tables)
+
+
 def _classes_column(frame: pd.DataFrame) -> str | None:
     """Column that is the target of such a table, if it holds few classes."""
     fixed = {name: "category" for name in frame if not is_numeric(frame[name])}
@@ -190,14 +222,12 @@ def _classes_column(frame: pd.DataFrame) -> str | None:
     return target if is_classes else None
 
 
-def class_codes(file: pq.ParquetFile, name: str) -> tuple[np.ndarray, list]:
+def class_codes(column: pa.ChunkedArray) -> tuple[np.ndarray, list]:
     """Number of each row's class, and the classes.
 
     Parameters
     ----------
-    file : ParquetFile
-    name : str
-        Of the column with the classes, which is read as a whole.
+    column : ChunkedArray of shape (n_rows,)
 
     Returns
     -------
@@ -205,41 +235,61 @@ def class_codes(file: pq.ParquetFile, name: str) -> tuple[np.ndarray, list]:
         -1 for none.
     labels : list of length n_classes
     """
-    column = file.read(columns=[name]).column(0)
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), None, column)
-    chunks = column.dictionary_encode().unify_dictionaries().chunks
-    codes = [chunk.indices.fill_null(-1).to_numpy() for chunk in chunks]
-    return np.concatenate(codes), chunks[0].dictionary.to_pylist()
+    coded = column.dictionary_encode().combine_chunks()
+    return coded.indices.fill_null(-1).to_numpy(), coded.dictionary.to_pylist()
 
 
-def _counts(codes: np.ndarray) -> np.ndarray:
-    """Rows of each class."""
-    return np.bincount(codes + 1)[1:]
+def _count_classes(
+    file: pq.ParquetFile, name: str, groups: list[int]
+) -> tuple[list[int], np.ndarray, np.ndarray]:
+    """Count the classes in all row groups.
 
+    Returns
+    -------
+    list of int
+        The row groups, and the first one of each class that they lack.
+    ndarray of int, shape (n_rows_of_these,)
+        Class of each of their rows, group after group; -1 for none.
+    ndarray of int, shape (n_classes,)
+        Rows of each class in the file.
+    """
+    numbers: dict[object, int] = {}
+    codes: dict[int, np.ndarray] = {}
+    counts = here = first = np.zeros(0, np.int64)
 
-def _groups_of_absent(
-    codes: np.ndarray, rows: np.ndarray, starts: np.ndarray
-) -> list[int]:
-    """Row groups with the first row of each class that none of some rows has."""
-    counts = _counts(codes)
-    seen = np.bincount(codes[rows] + 1, minlength=len(counts) + 1)[1:]
-    absent = np.flatnonzero((counts > 0) & (seen == 0))[:MOST_MORE]
-    places = [np.argmax(codes == code) for code in absent]
-    return sorted({int(i) for i in np.searchsorted(starts, places, "right") - 1})
+    def group_codes(group: int) -> np.ndarray:
+        column = file.read_row_group(group, columns=[name], use_threads=False).column(0)
+        codes, labels = class_codes(column)
+        known = [numbers.setdefault(label, len(numbers)) for label in labels]
+        return np.array([*known, -1])[codes]
+
+    for group in range(file.num_row_groups):
+        some = group_codes(group)
+        more = 0, len(numbers) - len(counts)
+        counts, here, first = (np.pad(each, more) for each in (counts, here, first))
+        n_rows = np.bincount(some + 1, minlength=len(numbers) + 1)[1:]
+        first[(counts == 0) & (n_rows > 0)] = group
+        counts += n_rows
+        if group in groups:
+            codes[group], here = some, here + n_rows
+    absent = first[(counts > 0) & (here == 0)][:MOST_MORE]
+    for group in np.unique(absent).tolist():
+        codes[group] = group_codes(group)
+    return [*codes], np.concatenate([*codes.values()]), counts
 
 
 def _stratified(
-    codes: np.ndarray, rows: np.ndarray, n_wanted: int, random: np.random.Generator
+    codes: np.ndarray, counts: np.ndarray, n_wanted: int, random: np.random.Generator
 ) -> tuple[np.ndarray, bool]:
-    """Places in `rows` of a sample in which each class has its share of all rows.
+    """Places of a sample in which each class has its share of all rows.
 
     A class of very few rows has one. The second is whether there were enough of each.
     """
-    counts = _counts(codes)
-    wanted = np.round(counts * (min(n_wanted, len(rows)) / counts.sum()))
+    wanted = np.round(counts * (min(n_wanted, len(codes)) / counts.sum()))
     quotas = np.where(counts > 0, np.maximum(1, wanted), 0).astype(np.int64)
-    order = random.permutation(len(rows))
-    shuffled = codes[rows[order]]
+    order = random.permutation(len(codes))
+    shuffled = codes[order]
     some = [order[shuffled == code][:quota] for code, quota in enumerate(quotas)]
     return np.concatenate(some), [len(part) for part in some] == quotas.tolist()

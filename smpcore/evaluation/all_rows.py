@@ -128,9 +128,9 @@ def _targets(file: Any, name: str, task: str) -> tuple[np.ndarray, np.ndarray]:
     """Classes or numbers of a Parquet file, and the place of each row's; -1 if none."""
     from smpcore.datasets.parquet_sample import class_codes
 
+    column = file.read(columns=[name]).column(0)
     if task == "classification":
-        codes, labels = class_codes(file, name)
+        codes, labels = class_codes(column)
         return np.array(labels), codes
-    column = file.read(columns=[name]).column(0).cast(pa.float64(), safe=False)
-    numbers = column.to_numpy()
+    numbers = column.cast(pa.float64(), safe=False).to_numpy()
     return numbers, np.where(np.isfinite(numbers), np.arange(len(numbers)), -1)

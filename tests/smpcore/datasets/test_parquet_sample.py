@@ -80,6 +80,17 @@ def test_only_some_row_groups_are_read_and_one_for_a_class_that_they_lack(monkey
     assert "as far as these have such rows" in sample(frame).notices[0]
 
 
+def test_row_groups_without_rows_are_passed_over():
+    table, file = pa.Table.from_pandas(a_frame()), io.BytesIO()
+    with pq.ParquetWriter(file, table.schema) as writer:
+        for part in (table[:0], table[:1_500], table[:0], table[1_500:]):
+            writer.write_table(part, row_group_size=500)
+    dataset = read_table(file, "t.parquet", sample=True)
+    places = dataset.row_numbers(np.arange(dataset.n_samples)) - 1
+    np.testing.assert_array_equal(places, 2 * dataset.frame["place"])
+    assert "with shares as in all rows, from 6 of 6" in dataset.notices[0]
+
+
 def test_a_number_to_predict_is_drawn_at_random():
     dataset = sample(a_frame().drop(columns="label"))
     assert dataset.task == "regression" and dataset.n_samples == 200
@@ -111,6 +122,13 @@ def nested(frame):
     return file
 
 
+def named_twice(frame):
+    file = io.BytesIO()
+    table = pa.Table.from_pandas(frame[["a", "b", "label"]])
+    pq.write_table(table.rename_columns(["a", "a", "label"]), file)
+    return file
+
+
 def cut_off(frame):
     data = written(frame).getvalue()
     return io.BytesIO(data[:500] + bytes(20_000) + data[20_500:])
@@ -120,6 +138,7 @@ def cut_off(frame):
     ("make", "words"),
     [
         (nested, "No column of the Parquet file holds numbers or text"),
+        (named_twice, "Several columns of the Parquet file are called 'a'"),
         (lambda frame: written(frame[["a"]]), "one column only"),
         (
             lambda frame: io.BytesIO(written(frame).getvalue()[:-9]),
