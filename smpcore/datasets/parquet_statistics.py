@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from smpcore.datasets.names import clean_names
 
@@ -52,21 +53,24 @@ class _Column:
             self.count += n_rows - values.null_count
             self.missing += values.null_count
             return
-        x = values.to_numpy().astype(np.float64)
-        x = x[~np.isnan(x)]
-        self.missing += n_rows - len(x)
-        if not len(x):
+        # Arrow adds up in place: memory for arrays takes as long as the sums.
+        x = values.cast(pa.float64(), safe=False).drop_null()
+        if pc.any(is_nan := pc.is_nan(x)).as_py():
+            x = x.filter(pc.invert(is_nan))
+        n = len(x)
+        self.missing += n_rows - n
+        if not n:
             return
-        mean = float(x.mean())
-        squares = float(np.square(x - mean).sum())
-        before, self.count = self.count, self.count + len(x)
+        mean, squares = pc.mean(x).as_py(), n * pc.variance(x).as_py()
+        before, self.count = self.count, self.count + n
         if before:  # sums of squares about two means become one about the common mean
             apart = mean - self.mean
-            squares += self.squares + apart**2 * before * len(x) / self.count
-            mean = self.mean + apart * len(x) / self.count
+            squares += self.squares + apart**2 * before * n / self.count
+            mean = self.mean + apart * n / self.count
         self.mean, self.squares = mean, squares
-        self.low = float(np.fmin(self.low, x.min()))
-        self.high = float(np.fmax(self.high, x.max()))
+        extremes = pc.min_max(x).as_py()
+        self.low = float(np.fmin(self.low, extremes["min"]))
+        self.high = float(np.fmax(self.high, extremes["max"]))
 
     def row(self) -> dict[str, float]:
         """The statistics."""
