@@ -306,11 +306,11 @@ class PrototypeEstimator(
                 values.check(name, value)
 
     def _report(self, status: int, shortfall: Callable[[], str]) -> None:
-        """Refuse a diverged fit; warn of one that reached the limit of steps."""
+        """Refuse a diverged fit; warn of one that ended before it converged."""
         if status == DIVERGED:
             raise SmpcoreError(TOO_LARGE)
         if status == ITERATION_LIMIT:
-            warn(f"max_iter={self.max_iter} {shortfall()}", ConvergenceWarning)
+            warn(shortfall(), ConvergenceWarning)
 
     def _set_fitted_attributes(self, problem: Problem, fitted: Fitted) -> None:
         """Set the attributes of the contract."""

@@ -322,9 +322,9 @@ class IMKPLClassifier(PrototypeClassifier):
         if problem.landmarks is not None and state is None:
             state = landmark_start(problem, parameters, options)
         alternation, run, start = best_run(problem, parameters, options, state)
-        unsettled = "was reached before the objective changed by less than"
-        remedy = f"tol={self.tol:g}; raise max_iter or tol."
-        self._report(run[0], lambda: f"{unsettled} {remedy}")
+        reached = f"max_iter={self.max_iter} was reached before the objective changed"
+        remedy = f"by less than tol={self.tol:g}; raise max_iter or tol."
+        self._report(run[0], lambda: f"{reached} {remedy}")
         self.kappa_ = parameters.kappa
         self.n_prototypes_ = choice.n_prototypes
         shape = (problem.n_features,)

@@ -365,7 +365,13 @@ class MultiPrototypeSVC(PrototypeClassifier):
     def _shortfall(self, history: History) -> str:
         """How far a fit is from `tol`, in words."""
         gap = history.gap[-1] / history.objective[-1]
+        if history.n_iter < self.max_iter:
+            return (
+                f"The fit ended with the objective certified to {gap:.1e}, not to "
+                f"tol={self.tol:g}, and went no further; raise tol or lower C."
+            )
         return (
-            f"sweeps were reached with the objective certified to {gap:.1e} or rows "
-            f"still moving, with tol={self.tol:g}; raise max_iter or tol, or lower C."
+            f"max_iter={self.max_iter} sweeps were reached with the objective "
+            f"certified to {gap:.1e} or rows still moving, with tol={self.tol:g}; "
+            "raise max_iter or tol, or lower C."
         )

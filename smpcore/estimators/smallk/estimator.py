@@ -320,6 +320,6 @@ class SMaLLClassifier(PrototypeClassifier):
         """How far the relaxation is from `tol`, in words."""
         gap = sum(s.gap[-1] for s in relaxed) / sum(s.objective[-1] for s in relaxed)
         return (
-            f"was reached with the relaxation certified to {gap:.1e}, not to "
-            f"tol={self.tol:g}; raise max_iter or tol."
+            f"max_iter={self.max_iter} was reached with the relaxation certified to "
+            f"{gap:.1e}, not to tol={self.tol:g}; raise max_iter or tol."
         )

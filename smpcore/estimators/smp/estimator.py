@@ -327,8 +327,8 @@ class SMPClassifier(PrototypeClassifier):
         """How far a fit is from `tol`, in words."""
         gap = history.gap[-1] / history.objective[-1]
         return (
-            f"was reached with the objective certified to {gap:.1e}, not to "
-            f"tol={self.tol:g}; raise max_iter or tol."
+            f"max_iter={self.max_iter} was reached with the objective certified to "
+            f"{gap:.1e}, not to tol={self.tol:g}; raise max_iter or tol."
         )
 
 

@@ -229,6 +229,15 @@ def test_a_fit_can_be_stopped_and_stepped_through(table, many):
     np.testing.assert_array_equal(last.weights, recorded.model_.weights)
 
 
+def test_a_fit_whose_steps_become_too_short_does_not_blame_max_iter(
+    table, many, monkeypatch
+):
+    monkeypatch.setattr(many_rows, "_shorter", lambda last, step, now: 0.0 * step)
+    with pytest.warns(UserWarning, match=r"^The fit ended .* raise tol or lower C"):
+        fitted = MultiPrototypeSVC(2, tol=1e-6).fit(*table)
+    assert fitted.n_iter_ < fitted.max_iter
+
+
 def test_the_ranges_of_sliders_come_from_the_rows_drawn(table, many):
     X, labels = table
     estimator = MultiPrototypeSVC()
