@@ -26,6 +26,11 @@ __all__ = [
 ]
 
 
+#: Similarities that are mixed at once; more than that are mixed in tiles of so many
+#: rows and anchors, which stay near the processor.
+MOST_AT_ONCE, TILE = 2**24, (256, 512)
+
+
 def _linear(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.ndarray:
     return X @ anchors.T
 
@@ -38,7 +43,8 @@ def _rbf(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.ndarr
     apart += np.einsum("ij,ij->i", X, X)[:, None]
     apart += np.einsum("ij,ij->i", anchors, anchors)
     np.maximum(apart, 0.0, out=apart)
-    return np.exp(-similarity.gamma * apart, out=apart)
+    apart *= -similarity.gamma
+    return np.exp(apart, out=apart)
 
 
 def _poly(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.ndarray:
@@ -275,6 +281,32 @@ class Similarity:
         ndarray of shape (n_samples, n_anchors)
         """
         return SIMILARITIES[self.kind].values(X, anchors, self)
+
+    def mixed(
+        self, X: np.ndarray, anchors: np.ndarray, mixing: np.ndarray
+    ) -> np.ndarray:
+        """Similarities to the anchors, mixed: of very many, some at a time in memory.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features), scaled units
+        anchors : ndarray of shape (n_anchors, n_features), scaled units
+        mixing : ndarray of shape (n_anchors, n_prototypes)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_prototypes)
+        """
+        values = SIMILARITIES[self.kind].values
+        if len(X) * len(anchors) <= MOST_AT_ONCE:
+            return values(X, anchors, self) @ mixing
+        mixed = np.zeros((len(X), mixing.shape[1]), mixing.dtype)
+        for row in range(0, len(X), TILE[0]):
+            rows = slice(row, row + TILE[0])
+            for anchor in range(0, len(anchors), TILE[1]):
+                part = slice(anchor, anchor + TILE[1])
+                mixed[rows] += values(X[rows], anchors[part], self) @ mixing[part]
+        return mixed
 
 
 def _is_number(value: object) -> bool:

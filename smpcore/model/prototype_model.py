@@ -217,7 +217,7 @@ class PrototypeModel:
         if self.is_linear:
             mixed = scaled @ self.weights.T + self.bias
         else:
-            mixed = self.similarity.values(scaled, self.anchors) @ self.mixing
+            mixed = self.similarity.mixed(scaled, self.anchors, self.mixing)
             mixed += self.bias
         return mixed if self.gram is None else sparse_codes(self, mixed)
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from smpcore import SmpcoreError
+from smpcore import SmpcoreError, similarity
 from smpcore.similarity import SIMILARITIES, Similarity
 
 RNG = np.random.default_rng(0)
@@ -37,6 +37,16 @@ def test_every_similarity_is_tested():
 def test_values_are_those_of_the_definition(kind):
     wanted = [[WORDS[kind](x, z) for z in Z] for x in X]
     np.testing.assert_allclose(_similarity(kind).values(X, Z), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", WORDS)
+def test_similarities_are_mixed_in_tiles_where_they_are_many(kind, monkeypatch):
+    chosen, mixing = _similarity(kind), RNG.normal(size=(3, 2))
+    monkeypatch.setattr(similarity, "TILE", (2, 2))
+    whole = chosen.mixed(X, Z, mixing)
+    np.testing.assert_array_equal(whole, chosen.values(X, Z) @ mixing)
+    monkeypatch.setattr(similarity, "MOST_AT_ONCE", 20)
+    np.testing.assert_allclose(chosen.mixed(X, Z, mixing), whole, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["cosine", "ncc", "intersection"])
