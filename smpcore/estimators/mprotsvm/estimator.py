@@ -16,6 +16,8 @@ from smpcore.estimators.checks import Number, OneOf
 from smpcore.estimators.classifier import PrototypeClassifier
 from smpcore.estimators.dask_rows import over_rows
 from smpcore.estimators.gram import refuse_standardised
+from smpcore.estimators.mprotsvm.all_rows import fit_mixes
+from smpcore.estimators.mprotsvm.landmarks import Landmarks, RowMixes
 from smpcore.estimators.mprotsvm.many_rows import (
     ManyRowsProblem,
     are_many,
@@ -63,14 +65,16 @@ class MultiPrototypeSVC(PrototypeClassifier):
         prototypes. Larger follows the training rows closer.
     kernel : {"linear", "rbf", "poly", "precomputed"}, default="linear"
         Similarity of two rows. Unless it is linear, prototypes are mixes of training
-        rows, and memory grows with the square of their number. With "precomputed",
+        rows, and time grows with the square of their number. With "precomputed",
         and `standardize` off, X holds the similarities: (n, n) of all training rows
         to fit, (n_samples, n) of new rows to those to predict.
     landmarks : int or None, default=None
         With "rbf" and "poly", so many training rows, chosen by k-means, of which all
         prototypes are mixes; time and memory grow with rows times landmarks only.
-        0: every row may be part of a prototype. None: 0, or 500 where there are more
-        than 11,180 different rows.
+        0: every row may be part of a prototype. None: 0, and of more than 11,180
+        different rows too, without a matrix of their similarities: a fit of 500
+        landmarks is widened by mixes of all rows until `gap_` holds for these; of
+        more than 200,000, 500.
     gamma : float or None, default=None
         Factor of "rbf" and "poly", per squared scaled unit; None is 1 / n_features.
         Larger makes an RBF more local.
@@ -329,7 +333,10 @@ class MultiPrototypeSVC(PrototypeClassifier):
             self.free_objective_ = certificate.free
             automatic = {"n_init": n_init} if self.n_init is None else {}
             return replace(fitted, automatic=automatic)
-        found = best_fit(problem, parameters, options, state)
+        if isinstance(problem.landmarks, RowMixes):
+            problem, found = fit_mixes(problem, parameters, options, state)
+        else:
+            found = best_fit(problem, parameters, options, state)
         options.progress[0] = 1.0
         build = partial(fitted_state, problem)
         status = STOPPED if options.stopped else ITERATION_LIMIT
@@ -342,7 +349,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         self._report(history.status, lambda: self._shortfall(history))
         self.free_objective_ = found.certificate.free
         usual: dict[str, float] = {"n_init": n_init}
-        if problem.landmarks is not None:
+        if isinstance(problem.landmarks, Landmarks):
             usual["landmarks"] = len(problem.landmarks.points)
         if problem.similarity.kind != "linear":
             usual["gamma"] = 1.0 / problem.n_features

@@ -9,9 +9,11 @@ those of M: its objective is that of a model of the kernel.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.starts import kmeans_centers
@@ -87,6 +89,20 @@ class Landmarks(NamedTuple):
         root = np.ascontiguousarray(map_.normalization_)
         return cls(np.ascontiguousarray(map_.components_), root)
 
+    def mixed(self, prototypes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Prototypes of mapped rows as mixes of landmarks.
+
+        Parameters
+        ----------
+        prototypes : ndarray of shape (n_landmarks, n_prototypes)
+
+        Returns
+        -------
+        anchors : ndarray of shape (n_landmarks, n_features)
+        mixing : ndarray of shape (n_landmarks, n_prototypes)
+        """
+        return self.points, self.root.T @ prototypes
+
     def mapped(self, X: np.ndarray, similarity: Similarity) -> np.ndarray:
         """Map rows.
 
@@ -111,3 +127,62 @@ class Landmarks(NamedTuple):
             part = slice(first, first + ROWS_AT_ONCE)
             rows[part] = similarity.values(X[part], self.points) @ self.root.T
         return rows
+
+
+class Round(NamedTuple):
+    """Columns that one round adds to the mapped rows.
+
+    Parameters
+    ----------
+    heavy : ndarray of int, shape (n_heavy,)
+        Rows with dual mass.
+    masses : csr_array of shape (n_heavy, n_prototypes)
+        Their signed mass on each prototype.
+    reached : ndarray of shape (n_columns, n_prototypes)
+        The sums of rows as far as the columns before reach.
+    turn : ndarray of shape (n_prototypes, n_new)
+        Makes orthonormal columns of what is left of the sums.
+    """
+
+    heavy: np.ndarray
+    masses: csr_array
+    reached: np.ndarray
+    turn: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class RowMixes:
+    """What the columns of mapped rows are: mixes of landmarks, then of all rows.
+
+    Parameters
+    ----------
+    landmarks : Landmarks
+    X : ndarray of shape (n_distinct, n_features), scaled units
+    rounds : tuple of Round
+    """
+
+    landmarks: Landmarks
+    X: np.ndarray
+    rounds: tuple[Round, ...] = ()
+
+    def mixed(self, prototypes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Prototypes of mapped rows as mixes of rows.
+
+        Parameters
+        ----------
+        prototypes : ndarray of shape (n_columns, n_prototypes)
+
+        Returns
+        -------
+        anchors : ndarray of shape (n_anchors, n_features)
+        mixing : ndarray of shape (n_anchors, n_prototypes)
+        """
+        mixing = np.zeros((len(self.X), prototypes.shape[1]))
+        for heavy, masses, reached, turn in reversed(self.rounds):
+            n_before = len(reached)
+            new = turn @ prototypes[n_before:]
+            mixing[heavy] += masses @ new
+            prototypes = prototypes[:n_before] - reached @ new
+        heavy = np.flatnonzero(mixing.any(axis=1))
+        points, weights = self.landmarks.mixed(prototypes)
+        return np.vstack([points, self.X[heavy]]), np.vstack([weights, mixing[heavy]])

@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.distinct import sorted_by_projection
 from smpcore.estimators.gram import make_semidefinite
-from smpcore.estimators.mprotsvm.landmarks import ROWS_AT_ONCE, Landmarks
+from smpcore.estimators.mprotsvm.landmarks import ROWS_AT_ONCE, Landmarks, RowMixes
 from smpcore.estimators.problem import ClassificationProblem
 from smpcore.similarity import Similarity
 
@@ -49,10 +49,11 @@ class SVMProblem(ClassificationProblem):
         A training row that is each distinct one.
     seed : int
         Of the draws while solving.
-    landmarks : Landmarks or None
-        Without a Gram matrix, for a similarity that is not linear.
-    mapped : ndarray of shape (n_distinct, n_landmarks), or None
-        The rows as the landmarks map them.
+    landmarks : Landmarks, RowMixes or None
+        Without a Gram matrix, for a similarity that is not linear; `RowMixes` where
+        prototypes may be mixes of all rows.
+    mapped : ndarray of shape (n_distinct, n_mapped), or None
+        The rows as the landmarks, or the mixes, map them.
     """
 
     shares: np.ndarray
@@ -64,7 +65,7 @@ class SVMProblem(ClassificationProblem):
     squares: np.ndarray
     chosen: np.ndarray
     seed: int
-    landmarks: Landmarks | None = None
+    landmarks: Landmarks | RowMixes | None = None
     mapped: np.ndarray | None = None
 
     @property

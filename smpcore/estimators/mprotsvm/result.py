@@ -117,9 +117,9 @@ def _model(
     if problem.gram is None:
         alive, n = scores[:, kept].T, problem.n_features
         if problem.landmarks is not None:
-            points, root = problem.landmarks
-            mixing = np.ascontiguousarray(root.T @ alive.T)
-            return problem.model(points, votes, history, mixing, **mix), alive
+            anchors, mixing = problem.landmarks.mixed(alive.T)
+            mixing = np.ascontiguousarray(mixing)
+            return problem.model(anchors, votes, history, mixing, **mix), alive
         anchors, bias = np.ascontiguousarray(alive[:, :n]), alive[:, n].copy()
         return problem.model(anchors, votes, history, bias=bias), alive
     heavy, mixing = support_rows(problem, state, kept)

@@ -13,7 +13,7 @@ from smpcore.errors import caution
 from smpcore.estimators.dask_problem import dask_sample
 from smpcore.estimators.dask_rows import is_dask
 from smpcore.estimators.linear import class_totals
-from smpcore.estimators.mprotsvm.landmarks import Landmarks
+from smpcore.estimators.mprotsvm.landmarks import USUAL, Landmarks, RowMixes
 from smpcore.estimators.mprotsvm.problem import (
     SVMProblem,
     compared_rows,
@@ -27,6 +27,10 @@ from smpcore.similarity import Similarity
 
 #: Rows that are drawn, and the fewest of a class that has them.
 DRAWN, FEWEST = 100_000, 1000
+
+#: Rows that are compared with each other, where no number of landmarks is asked for:
+#: of so many that takes about a minute.
+MOST_COMPARED = 200_000
 
 
 def in_memory_problem(
@@ -69,6 +73,7 @@ def in_memory_problem(
         mapped, (gram, squares) = None, compared_rows(rows, similarity, columns)
     else:
         mapped, gram = landmarks.mapped(rows, similarity), None
+        landmarks = _mixes(estimator, rows, landmarks)
         squares = np.maximum(squared_lengths(mapped), 1e-12)
     warn_if_fewer(estimator.n_prototypes, prototype_labels, entries["classes"])
     return SVMProblem(
@@ -91,21 +96,33 @@ def _landmarks(
     estimator: Any, rows: np.ndarray, weights: np.ndarray, similarity: Similarity
 ) -> Landmarks | None:
     """Landmarks, where they are asked for or memory is short."""
-    kernel, wanted = estimator.kernel, estimator.landmarks
-    if kernel not in ("rbf", "poly"):
+    wanted = estimator.landmarks
+    if estimator.kernel not in ("rbf", "poly"):
         return None
-    many = wanted is None and fills_memory(len(rows))
-    if not many and not wanted:
+    if not wanted and (wanted == 0 or not fills_memory(len(rows))):
         return None
     random = check_random_state(estimator.random_state)
-    landmarks = Landmarks.of(rows, weights, similarity, wanted, random)
-    if many:
+    return Landmarks.of(rows, weights, similarity, wanted, random)
+
+
+def _mixes(
+    estimator: Any, rows: np.ndarray, landmarks: Landmarks
+) -> Landmarks | RowMixes:
+    """Mixes of all rows, unless a number of landmarks is asked for or rows are many."""
+    if estimator.landmarks:
+        return landmarks
+    what = f"kernel={estimator.kernel!r} with {len(rows)} different rows"
+    if len(rows) > MOST_COMPARED:
         caution(
-            f"kernel={kernel!r} with {len(rows)} different rows: prototypes are mixes "
-            f"of {len(landmarks.points)} landmarks; raise landmarks to come closer to "
-            "mixes of all rows."
+            f"{what}: prototypes are mixes of {len(landmarks.points)} landmarks; raise "
+            "landmarks to come closer to mixes of all rows."
         )
-    return landmarks
+        return landmarks
+    caution(
+        f"{what}: each is compared with most others, and most become part of the "
+        f"model; landmarks={USUAL} makes a faster fit and a smaller model."
+    )
+    return RowMixes(landmarks, rows)
 
 
 def total_weight(sample_weight: Any) -> float:

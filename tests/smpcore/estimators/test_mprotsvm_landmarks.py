@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.exceptions import ConvergenceWarning
 
 from smpcore import PrototypeModel, SmpcoreError
 from smpcore.codegen import compile_model
 from smpcore.errors import Caution
-from smpcore.estimators.mprotsvm import MultiPrototypeSVC, landmarks
+from smpcore.estimators.mprotsvm import MultiPrototypeSVC, all_rows, landmarks, rows
 from smpcore.estimators.mprotsvm import problem as mprotsvm_problem
+from smpcore.estimators.problem import SolverOptions
+from smpcore.solvers.smp import CONVERGED, STOPPED
 
 IRIS, WINE = load_iris(return_X_y=True), load_wine(return_X_y=True)
 DIGITS = tuple(part[:600] for part in load_digits(return_X_y=True))
@@ -29,6 +32,18 @@ def test_landmarks_that_are_all_rows_are_the_kernel(kernel):
     assert "landmarks" not in fitted.automatic_
 
 
+def kernel_objective(fitted, X, y, C):
+    """Objective of a model under its kernel, rows tied as they are."""
+    model = fitted.model_
+    K = model.similarity.values(model.anchors, model.anchors)
+    norm = np.einsum("ir,ij,jr->", model.mixing, K, model.mixing)
+    scores, rows = model.activations(X), np.arange(len(y))
+    own = scores[rows, fitted.merged_[fitted.assignment_]]
+    rivals = np.where(model.prototype_labels == y[:, None], -np.inf, scores)
+    slack = np.maximum(1.0 - own + rivals.max(axis=1), 0.0)
+    return 0.5 * norm + C * slack.sum()
+
+
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
 def test_the_objective_is_that_of_the_model_under_the_kernel(kernel):
     X, y = WINE
@@ -39,13 +54,7 @@ def test_the_objective_is_that_of_the_model_under_the_kernel(kernel):
     scaled = (X - model.center) / model.scale
     nearest = np.abs(scaled[:, None] - model.anchors).sum(axis=2).min(axis=0)
     np.testing.assert_allclose(nearest, 0.0, atol=1e-12)
-    K = model.similarity.values(model.anchors, model.anchors)
-    norm = np.einsum("ir,ij,jr->", model.mixing, K, model.mixing)
-    scores, rows = model.activations(X), np.arange(len(y))
-    own = scores[rows, fitted.merged_[fitted.assignment_]]
-    rivals = np.where(model.prototype_labels == y[:, None], -np.inf, scores)
-    slack = np.maximum(1.0 - own + rivals.max(axis=1), 0.0)
-    value = 0.5 * norm + 0.5 * slack.sum()
+    value = kernel_objective(fitted, X, y, 0.5)
     assert fitted.objective_ == pytest.approx(value, rel=1e-6)
 
 
@@ -59,13 +68,79 @@ def test_more_landmarks_come_closer_to_the_kernel():
     assert objectives[2] < 1.1 * objectives[3] < objectives[1]
 
 
-def test_many_rows_get_landmarks_and_a_caution(monkeypatch):
-    X, y = IRIS
+@pytest.fixture
+def no_gram(monkeypatch):
+    """Rows are many: a Gram matrix takes too much memory, and landmarks are few."""
     monkeypatch.setattr(mprotsvm_problem, "MOST_GRAM_BYTES", 10_000)
-    monkeypatch.setattr(landmarks, "USUAL", 30)
-    with pytest.warns(Caution, match="mixes of 30 landmarks; raise landmarks to come"):
+    monkeypatch.setattr(landmarks, "USUAL", 20)
+    monkeypatch.setattr(rows, "USUAL", 20)
+
+
+@pytest.mark.parametrize("n_prototypes", [1, 2])
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_many_rows_are_mixed_until_the_whole_kernel_is_certified(
+    kernel, n_prototypes, no_gram
+):
+    X, y = DIGITS
+    params = {"n_prototypes": n_prototypes, "C": 0.3, "tol": 1e-3, **kernel}
+    few = MultiPrototypeSVC(**params, landmarks=20).fit(X, y)
+    with pytest.warns(Caution, match="landmarks=20 makes a faster fit and a smaller"):
+        fitted = MultiPrototypeSVC(**params).fit(X, y)
+    assert fitted.gap_ <= 1e-3 * fitted.objective_ < 1e-3 * 0.8 * few.objective_
+    value = kernel_objective(fitted, X, y, 0.3)
+    assert fitted.objective_ == pytest.approx(value, rel=1e-4)
+    assert fitted.history_.status == CONVERGED and fitted.history_.gap[-1] > 0
+    assert "landmarks" not in fitted.automatic_
+
+
+def test_the_certificate_of_mixes_holds_for_the_gram_matrix(no_gram, monkeypatch):
+    X, y = DIGITS
+    with pytest.warns(Caution):
+        fitted = MultiPrototypeSVC(1, C=1.0, kernel="rbf").fit(X, y)
+    monkeypatch.undo()
+    whole = MultiPrototypeSVC(1, C=1.0, kernel="rbf", tol=1e-6).fit(X, y)
+    lowest, highest = whole.objective_ * (1 - 1e-5), whole.objective_ * 1.01
+    assert lowest < fitted.objective_ < highest
+    assert fitted.objective_ - fitted.gap_ <= whole.objective_ * (1 + 1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::smpcore.errors.Caution")
+def test_a_fit_of_mixes_is_recorded_repeated_and_resumed(no_gram):
+    fitted = MultiPrototypeSVC(2, kernel="rbf", record=1).fit(*DIGITS)
+    np.testing.assert_array_equal(
+        fitted.history_.step(-1).activations(DIGITS[0]),
+        fitted.model_.activations(DIGITS[0]),
+    )
+    again = MultiPrototypeSVC(2, kernel="rbf").fit(*DIGITS)
+    np.testing.assert_array_equal(fitted.model_.mixing, again.model_.mixing)
+    again.temperature = 0.0
+    again.solve(again.problem(*DIGITS), fitted.state_)
+    assert again.objective_ <= 1.01 * fitted.objective_
+
+
+@pytest.mark.filterwarnings("ignore::smpcore.errors.Caution")
+def test_mixes_that_are_not_certified_say_so(no_gram, monkeypatch):
+    monkeypatch.setattr(all_rows, "MOST_ROUNDS", 1)
+    with pytest.warns(ConvergenceWarning, match=r"^The fit ended with .* raise tol or"):
+        fitted = MultiPrototypeSVC(1, C=10.0, kernel="rbf").fit(*DIGITS)
+    assert fitted.gap_ > 0.01 * fitted.objective_
+
+
+@pytest.mark.filterwarnings("ignore::smpcore.errors.Caution")
+def test_a_fit_of_mixes_that_is_stopped_claims_nothing(no_gram):
+    estimator, options = MultiPrototypeSVC(1, kernel="rbf"), SolverOptions(tol=0.01)
+    problem = estimator.problem(*DIGITS)
+    options.stop[0] = 1
+    history = estimator._solve(problem, None, options).model.history
+    assert history.status == STOPPED and history.gap[-1] == history.objective[-1]
+
+
+def test_too_many_rows_to_compare_get_landmarks_and_a_caution(no_gram, monkeypatch):
+    X, y = IRIS
+    monkeypatch.setattr(rows, "MOST_COMPARED", 100)
+    with pytest.warns(Caution, match="mixes of 20 landmarks; raise landmarks to come"):
         fitted = MultiPrototypeSVC(kernel="rbf").fit(X, y)
-    assert fitted.automatic_["landmarks"] == 30 and fitted.score(X, y) > 0.9
+    assert fitted.automatic_["landmarks"] == 20 and fitted.score(X, y) > 0.9
     assert "landmarks" not in MultiPrototypeSVC().fit(X, y).automatic_
     monkeypatch.setattr(landmarks, "MOST_MAP_BYTES", 10_000)
     with pytest.raises(SmpcoreError, match=r"landmarks=30 with 149 different .*fewer"):
