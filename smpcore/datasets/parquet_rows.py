@@ -114,7 +114,7 @@ class ParquetRows:
         if self._rows is not None:
             rows = self._rows[rows]
         n_rows = len(range(len(self))[rows]) if isinstance(rows, slice) else len(rows)
-        block = np.empty((n_rows, len(columns)))
+        block = np.empty((len(columns), n_rows)).T  # columns lie together, as there
         for part, group, local in self._pieces(rows):
             for column, values in enumerate(self._group(group, columns)):
                 block[part, column] = values[local]
@@ -129,7 +129,7 @@ class ParquetRows:
                 f"should take at most {MOST_ARRAY_BYTES / 2**30:g}; use an estimator "
                 "that reads rows in blocks, or take a slice."
             )
-        return self[:].astype(dtype or self.dtype, copy=False)
+        return self[:].astype(dtype or self.dtype, order="C", copy=False)
 
     def frame(self, rows: slice) -> pd.DataFrame:
         """Some rows with the names of the columns.

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from smpcore.errors import require_finite
-from smpcore.estimators.row_blocks import row_blocks
+from smpcore.estimators.row_blocks import map_blocks
 from smpcore.estimators.scaling import is_large
 from smpcore.estimators.sparse_rows import column_ranges
 from smpcore.model import PrototypeModel
@@ -49,12 +49,14 @@ def _ranges(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Lowest and highest value of each column in the rows that count."""
     if is_large(X):
-        low, high = np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
-        for part, block in row_blocks(X):
+
+        def extremes(part: slice, block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             block = require_finite(block, names, part.start)[counted[part]]
-            low = np.minimum(low, block.min(axis=0, initial=np.inf))
-            high = np.maximum(high, block.max(axis=0, initial=-np.inf))
-        return low, high
+            low = block.min(axis=0, initial=np.inf)
+            return low, block.max(axis=0, initial=-np.inf)
+
+        lows, highs = zip(*map_blocks(extremes, X), strict=True)
+        return np.min(lows, axis=0), np.max(highs, axis=0)
     rows = X if counted.all() else X[counted]
     if issparse(rows):
         return column_ranges(rows)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from smpcore.estimators.dask_rows import is_dask, over_rows
-from smpcore.estimators.row_blocks import map_blocks, row_blocks, weighted_product
+from smpcore.estimators.row_blocks import map_blocks, weighted_product
 
 
 def largest_eigenvalue(X: Any, weights: np.ndarray) -> float:
@@ -85,7 +85,8 @@ def count_wins(X: Any, W: np.ndarray) -> np.ndarray:
     """
     if not isinstance(X, np.ndarray) and is_dask(X):
         return over_rows(count_wins, X, W=W)
-    wins = np.zeros(len(W), dtype=np.int64)
-    for _, block in row_blocks(X):
-        wins += np.bincount((block @ W.T).argmax(axis=1), minlength=len(W))
-    return wins
+
+    def wins(_: slice, block: Any) -> np.ndarray:
+        return np.bincount((block @ W.T).argmax(axis=1), minlength=len(W))
+
+    return sum(map_blocks(wins, X))

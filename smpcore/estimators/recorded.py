@@ -11,7 +11,7 @@ import numpy as np
 
 from smpcore.estimators.dask_rows import futures, is_dask, map_chunks
 from smpcore.estimators.problem import MOST_STEPS, Problem, SolverOptions
-from smpcore.estimators.row_blocks import row_blocks
+from smpcore.estimators.row_blocks import map_blocks
 from smpcore.model import History, PrototypeModel, Trace, training_tie
 from smpcore.solvers.smp import recorded_every
 
@@ -150,7 +150,8 @@ def with_tie(problem: Problem, fitted: Fitted) -> Fitted:
 
 def _largest_score(X: Any, *, weights: np.ndarray, model: PrototypeModel) -> float:
     """The largest absolute score of rows that are read in blocks."""
-    return max(
-        np.abs(model.pool(block @ weights.T + model.bias)).max()
-        for _, block in row_blocks(X)
-    )
+
+    def largest(_: slice, block: Any) -> float:
+        return np.abs(model.pool(block @ weights.T + model.bias)).max()
+
+    return max(map_blocks(largest, X))

@@ -21,6 +21,7 @@ from joblib import effective_n_jobs
 from scipy import sparse
 
 from smpcore.solvers.losses import softmax_block
+from smpcore.solvers.rows import scale_rows
 from smpcore.threads import one_core
 
 #: Rows whose scores are held in memory at once.
@@ -71,11 +72,9 @@ class ScaledRows:
         """Scaled rows, a new array."""
         at = rows if self.columns is None else (rows, self.columns)
         found = np.asarray(self.source[at])
-        scaled = np.ones((len(found), self.shape[1]))
-        features = scaled[:, : found.shape[1]]
-        np.subtract(found, self.center, out=features)
-        features /= self.scale
-        features[:, self.constant] = 0.0
+        scaled = np.empty((len(found), self.shape[1]))
+        scaled[:, : found.shape[1]] = found
+        scale_rows(scaled, self.center, self.scale, self.constant)
         return scaled
 
     def narrowed(self, columns: np.ndarray) -> ScaledRows:
@@ -146,7 +145,10 @@ def map_blocks(work: Callable[[slice, Any], Any], X: Any) -> Iterator[Any]:
     object
         What `work` returned, in the order of the blocks.
     """
-    few = X.shape[0] <= ROWS_AT_ONCE  # as in a drag, where each call counts
+    few = X.shape[0] <= ROWS_AT_ONCE
+    if few and isinstance(X, np.ndarray):  # as in a drag, where each call counts
+        yield work(slice(0, len(X)), X)
+        return
     n_threads = 1 if few else effective_n_jobs(None)
     if n_threads == 1:
         with nullcontext() if few else one_core:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 
 from smpcore.datasets.parquet_rows import ParquetRows
 from smpcore.errors import SmpcoreError, checked, require_finite
-from smpcore.estimators.row_blocks import ScaledRows, row_blocks
+from smpcore.estimators.row_blocks import ScaledRows, map_blocks, row_blocks
 
 #: Rows of more bytes are scaled as they are read, by methods that read them in blocks.
 MOST_COPY_BYTES = 2**30
@@ -220,11 +220,12 @@ def scaled_as_read(
     if standardize:
         rows = ScaledRows(X, center, scale, constant, bias=False)
         with np.errstate(over="ignore", invalid="ignore"):
-            center = sum(weights[part] @ block for part, block in row_blocks(rows))
-            left, squares = np.zeros(len(scale)), np.zeros(len(scale))
-            for part, block in row_blocks(replace(rows, center=center)):
-                left += weights[part] @ block
-                squares += weights[part] @ block**2
+            center = sum(map_blocks(lambda part, block: weights[part] @ block, rows))
+
+            def sums(part: slice, block: np.ndarray) -> np.ndarray:
+                return np.stack([weights[part] @ block, weights[part] @ block**2])
+
+            left, squares = sum(map_blocks(sums, replace(rows, center=center)))
             center = center + left
             scale = np.sqrt(np.maximum(squares - left**2, 0.0))
         constant = constant_columns(X, center, scale)
