@@ -17,7 +17,7 @@ from smpcore.estimators.classifier import PrototypeClassifier
 from smpcore.estimators.dask_rows import over_rows
 from smpcore.estimators.gram import refuse_standardised
 from smpcore.estimators.mprotsvm.all_rows import fit_mixes
-from smpcore.estimators.mprotsvm.landmarks import Landmarks, RowMixes
+from smpcore.estimators.mprotsvm.landmarks import USUAL, Landmarks, RowMixes
 from smpcore.estimators.mprotsvm.many_rows import (
     ManyRowsProblem,
     are_many,
@@ -69,8 +69,9 @@ class MultiPrototypeSVC(PrototypeClassifier):
         and `standardize` off, X holds the similarities: (n, n) of all training rows
         to fit, (n_samples, n) of new rows to those to predict.
     landmarks : int or None, default=None
-        With "rbf" and "poly", so many training rows, chosen by k-means, of which all
-        prototypes are mixes; time and memory grow with rows times landmarks only.
+        With "rbf" and "poly", so many training rows at most, chosen by k-means, of
+        which all prototypes are mixes; those that others make up are left out. Time
+        and memory grow with rows times landmarks only.
         0: every row may be part of a prototype. None: 0, and of more than 11,180
         different rows too, without a matrix of their similarities: a fit of 500
         landmarks is widened by mixes of all rows until `gap_` holds for these; of
@@ -350,7 +351,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         self.free_objective_ = found.certificate.free
         usual: dict[str, float] = {"n_init": n_init}
         if isinstance(problem.landmarks, Landmarks):
-            usual["landmarks"] = len(problem.landmarks.points)
+            usual["landmarks"] = USUAL
         if problem.similarity.kind != "linear":
             usual["gamma"] = 1.0 / problem.n_features
         automatic = {

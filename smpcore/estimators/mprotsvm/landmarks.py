@@ -1,10 +1,11 @@
 """An explicit map of many rows for a kernel: similarities to a few landmarks.
 
-Nyström's approximation, of scikit-learn: with k the similarities to the landmarks and W
-the symmetric root of the inverse of those among them, ``phi(x) = W k(x)``, and
-``phi(x) . phi(z)`` is the kernel itself where x is a landmark. A prototype M of the
-mapped rows is the mix ``W M`` of landmarks, whose norm and scores under the kernel are
-those of M: its objective is that of a model of the kernel.
+Nyström's approximation: with k the similarities to the landmarks and L the Cholesky
+factor of those among them, ``phi(x) = inv(L) k(x)``, and ``phi(x) . phi(z)`` is the
+kernel itself where x is a landmark. A prototype M of the mapped rows is the mix
+``inv(L).T M`` of landmarks, whose norm and scores under the kernel are those of M: its
+objective is that of a model of the kernel. Pivots leave out landmarks that others are
+as good as: under a smooth kernel most are.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpstrf
 from scipy.sparse import csr_array
 
 from smpcore.errors import SmpcoreError
@@ -24,6 +27,9 @@ ROWS_AT_ONCE = 2048
 
 #: Landmarks where no number is asked for.
 USUAL = 500
+
+#: A landmark is left out if others make up all of it but this part.
+SAME = 1e-8
 
 #: Rows for each landmark that are clustered, and steps of k-means.
 CLUSTERED, MOST_STEPS = 20, 10
@@ -39,7 +45,7 @@ class Landmarks(NamedTuple):
     ----------
     points : ndarray of shape (n_landmarks, n_features), scaled units
     root : ndarray of shape (n_landmarks, n_landmarks)
-        Turns the similarities into the map.
+        Turns the similarities into the map: the inverse of the Cholesky factor.
     """
 
     points: np.ndarray
@@ -54,7 +60,7 @@ class Landmarks(NamedTuple):
         count: int | None,
         random: Any,
     ) -> Self:
-        """The rows nearest to the centres of k-means.
+        """The rows nearest to the centres of k-means, less those that others make up.
 
         Parameters
         ----------
@@ -70,7 +76,6 @@ class Landmarks(NamedTuple):
         -------
         Landmarks
         """
-        from sklearn.kernel_approximation import Nystroem
         from sklearn.metrics import pairwise_distances_argmin
 
         count, some = min(count or USUAL, len(X)), np.arange(len(X))
@@ -81,13 +86,12 @@ class Landmarks(NamedTuple):
             rows.copy(), weights[some], count, random, max_iter=MOST_STEPS, tol=1e-12
         )
         points = rows[np.unique(pairwise_distances_argmin(centres, rows))]
-        kernel = {"gamma": similarity.gamma}
-        if similarity.kind == "poly":
-            kernel |= {"degree": similarity.degree, "coef0": similarity.coef0}
-        map_ = Nystroem(similarity.kind, n_components=len(points), **kernel)
-        map_.set_params(random_state=0).fit(points)
-        root = np.ascontiguousarray(map_.normalization_)
-        return cls(np.ascontiguousarray(map_.components_), root)
+        gram = similarity.values(points, points)
+        most = SAME * gram.diagonal().max()
+        factor, order, rank, _ = dpstrf(gram, tol=most, lower=1)
+        factor = np.tril(factor[:rank, :rank])
+        root = solve_triangular(factor, np.eye(rank), lower=True)
+        return cls(points[order[:rank] - 1], np.ascontiguousarray(root))
 
     def mixed(self, prototypes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Prototypes of mapped rows as mixes of landmarks.

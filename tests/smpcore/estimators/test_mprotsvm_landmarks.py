@@ -8,7 +8,13 @@ from sklearn.exceptions import ConvergenceWarning
 from smpcore import PrototypeModel, SmpcoreError
 from smpcore.codegen import compile_model
 from smpcore.errors import Caution
-from smpcore.estimators.mprotsvm import MultiPrototypeSVC, all_rows, landmarks, rows
+from smpcore.estimators.mprotsvm import (
+    MultiPrototypeSVC,
+    all_rows,
+    estimator,
+    landmarks,
+    rows,
+)
 from smpcore.estimators.mprotsvm import problem as mprotsvm_problem
 from smpcore.estimators.problem import SolverOptions
 from smpcore.solvers.smp import CONVERGED, STOPPED
@@ -28,7 +34,8 @@ def test_landmarks_that_are_all_rows_are_the_kernel(kernel):
     assert fitted.objective_ == pytest.approx(whole.objective_, rel=1e-4)
     apart = fitted.decision_function(X) - whole.decision_function(X)
     assert np.abs(apart).max() < 2e-2
-    assert len(fitted.model_.anchors) == len(X)
+    # Polynomials of degree 2 in 13 features are mixes of 14 * 15 / 2 of them.
+    assert len(fitted.model_.anchors) == (len(X) if kernel["kernel"] == "rbf" else 105)
     assert "landmarks" not in fitted.automatic_
 
 
@@ -74,6 +81,7 @@ def no_gram(monkeypatch):
     monkeypatch.setattr(mprotsvm_problem, "MOST_GRAM_BYTES", 10_000)
     monkeypatch.setattr(landmarks, "USUAL", 20)
     monkeypatch.setattr(rows, "USUAL", 20)
+    monkeypatch.setattr(estimator, "USUAL", 20)
 
 
 @pytest.mark.parametrize("n_prototypes", [1, 2])
@@ -128,10 +136,10 @@ def test_mixes_that_are_not_certified_say_so(no_gram, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore::smpcore.errors.Caution")
 def test_a_fit_of_mixes_that_is_stopped_claims_nothing(no_gram):
-    estimator, options = MultiPrototypeSVC(1, kernel="rbf"), SolverOptions(tol=0.01)
-    problem = estimator.problem(*DIGITS)
+    unfitted, options = MultiPrototypeSVC(1, kernel="rbf"), SolverOptions(tol=0.01)
+    problem = unfitted.problem(*DIGITS)
     options.stop[0] = 1
-    history = estimator._solve(problem, None, options).model.history
+    history = unfitted._solve(problem, None, options).model.history
     assert history.status == STOPPED and history.gap[-1] == history.objective[-1]
 
 
