@@ -95,6 +95,21 @@ MPROTSVM = Method(
             shown_if=_polynomial,
         ),
         Param(
+            "landmarks",
+            "Landmarks",
+            "choice",
+            options=(
+                (None, "all"),
+                (100, "100"),
+                (500, "500"),
+                (2000, "2,000"),
+            ),
+            help="Rows of which prototypes are mixes: fewer make a smaller model and, "
+            "of many rows, a faster fit that comes less close to the best.",
+            advanced=True,
+            shown_if=_kernelised,
+        ),
+        Param(
             "temperature",
             "Temperature",
             "linear",
