@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -14,6 +16,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 __all__ = ["Caution", "DatasetError", "ExportError", "SmpcoreError", "cautions"]
+
+log = logging.getLogger(__name__)
 
 
 class SmpcoreError(ValueError):
@@ -51,6 +55,36 @@ def checked(check: Callable[..., Any], *args: Any, **options: Any) -> Any:
         return check(*args, **options)
     except ValueError as error:
         raise SmpcoreError(str(error)) from error
+
+
+@contextmanager
+def cluster_in_words(then: str = "") -> Iterator[None]:
+    """Say what a cluster breaks with; what the work itself breaks with goes through.
+
+    Parameters
+    ----------
+    then : str
+        One more sentence.
+
+    Raises
+    ------
+    SmpcoreError
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise SmpcoreError(
+            f"A worker of the cluster lacks a package of this program: {error}"
+        ) from error
+    except Exception as error:
+        lost = isinstance(error, OSError | CancelledError)
+        if not lost and not type(error).__module__.startswith("distributed"):
+            raise
+        log.warning("the cluster broke down: %r", error)
+        raise SmpcoreError(
+            "The cluster broke down while it worked: look at its scheduler and "
+            f"workers, then start again. {then}".rstrip()
+        ) from error
 
 
 def require_finite(

@@ -10,16 +10,14 @@ dies takes chunks along that Dask computes anew, and so nothing else changes.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from smpcore.errors import SmpcoreError
+from smpcore.errors import SmpcoreError, cluster_in_words
 from smpcore.estimators.row_blocks import RowBlocks
 from smpcore.solvers.losses import HINGE, SMOOTH
 from smpcore.solvers.smp import scaled_entropy
@@ -30,21 +28,6 @@ def is_dask(X: Any) -> bool:
     """Whether rows are a Dask array or dataframe; the question imports no Dask."""
     dask = sys.modules.get("dask")
     return dask is not None and dask.is_dask_collection(X)
-
-
-@contextmanager
-def _in_words() -> Iterator[None]:
-    """Say what a cluster breaks with; what the work itself breaks with goes through."""
-    try:
-        yield
-    except Exception as error:
-        lost = isinstance(error, OSError | CancelledError)
-        if not lost and not type(error).__module__.startswith("distributed"):
-            raise
-        raise SmpcoreError(
-            "The cluster broke down during the fit: look at its scheduler and workers, "
-            "then fit again."
-        ) from error
 
 
 def current_client() -> Any:
@@ -109,7 +92,7 @@ def map_chunks(
     list
     """
     client = current_client()
-    with _in_words():
+    with cluster_in_words():
         results = client.map(
             _on_chunk, *columns, function=function, shared=shared, pure=False
         )
@@ -183,7 +166,7 @@ def beside(
 
     sizes, width = columns[0].chunks[0], (n_columns,) if n_columns else ()
     client = current_client()
-    with _in_words():
+    with cluster_in_words():
         parts = client.map(
             _on_chunk,
             *map(futures, columns),

@@ -6,43 +6,21 @@ they depend on, so that a worker gets it once, and one that has lost it gets it 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator
-from concurrent.futures import CancelledError
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
 import numpy as np
 
-from smpcore.errors import SmpcoreError
+from smpcore.errors import SmpcoreError, cluster_in_words
 from smpcore.evaluation.engine import LOADING
 from smpcore.threads import Work, alone
 
-log = logging.getLogger(__name__)
-
 #: Seconds between two looks at Stop.
 LOOK = 0.1
-
-
-@contextmanager
-def _in_words() -> Iterator[None]:
-    """Say what a cluster breaks with; what a task itself breaks with goes through."""
-    try:
-        yield
-    except ImportError as error:
-        raise SmpcoreError(
-            f"A worker of the cluster lacks a package of this program: {error}"
-        ) from error
-    except Exception as error:
-        lost = isinstance(error, OSError | CancelledError)
-        if not lost and not type(error).__module__.startswith("distributed"):
-            raise
-        log.warning("the cluster broke down: %r", error)
-        raise SmpcoreError(
-            "The cluster broke down while it worked: look at its scheduler and "
-            "workers, then start again. What had come is kept."
-        ) from error
+#: Said where a cluster is lost: a sweep goes on from there.
+KEPT = "What had come is kept."
 
 
 def _do(task: tuple, shared: tuple[Work, Any]) -> Any:
@@ -70,7 +48,7 @@ def share(client: Any, work: Work, shared: Any) -> Any:
     """
     from distributed.protocol.pickle import dumps, loads  # closures travel, too
 
-    with _in_words():
+    with cluster_in_words(KEPT):
         return client.submit(loads, dumps((work, shared)), pure=False)
 
 
@@ -102,7 +80,7 @@ def on_cluster(
     ready: SimpleQueue[Any] = SimpleQueue()
     futures: list[Any] = []
     try:
-        with _in_words():
+        with cluster_in_words(KEPT):
             futures = client.map(_do, list(tasks), shared=common, pure=False)
         for future in futures:
             future.add_done_callback(ready.put)
@@ -127,7 +105,7 @@ def on_cluster(
 def _result(client: Any, future: Any) -> Any:
     """The result of a future that was done; its worker may have died since."""
     while True:
-        with _in_words():
+        with cluster_in_words(KEPT):
             try:
                 return future.result(timeout=LOADING)
             except TimeoutError:
@@ -154,6 +132,6 @@ def _next(client: Any, ready: SimpleQueue[Any], stop: np.ndarray) -> Any:
         if looks * LOOK < LOADING:
             continue
         looks = 0
-        with _in_words():
+        with cluster_in_words(KEPT):
             _require_workers(client)
     return None
