@@ -102,7 +102,7 @@ def sample_parquet(source: BinaryIO, seed: int = 0) -> RowSample:
     Returns
     -------
     RowSample
-        At most 20,000 rows, fewer of a table with more than 50 columns.
+        About 20,000 rows, fewer of a table with more than 50 columns.
 
     Raises
     ------
@@ -265,6 +265,7 @@ def _count_classes(
         known = [numbers.setdefault(label, len(numbers)) for label in labels]
         return np.array([*known, -1])[codes]
 
+    chosen = set(groups)
     for group in range(file.num_row_groups):
         some = group_codes(group)
         more = 0, len(numbers) - len(counts)
@@ -272,7 +273,7 @@ def _count_classes(
         n_rows = np.bincount(some + 1, minlength=len(numbers) + 1)[1:]
         first[(counts == 0) & (n_rows > 0)] = group
         counts += n_rows
-        if group in groups:
+        if group in chosen:
             codes[group], here = some, here + n_rows
     absent = first[(counts > 0) & (here == 0)][:MOST_MORE]
     for group in np.unique(absent).tolist():

@@ -65,7 +65,7 @@ class _Column:
         before, self.count = self.count, self.count + n
         if before:  # sums of squares about two means become one about the common mean
             apart = mean - self.mean
-            squares += self.squares + apart**2 * before * n / self.count
+            squares += self.squares + apart * apart * before * n / self.count
             mean = self.mean + apart * n / self.count
         self.mean, self.squares = mean, squares
         extremes = pc.min_max(x).as_py()

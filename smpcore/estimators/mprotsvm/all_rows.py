@@ -52,7 +52,7 @@ def fit_mixes(
     parameters: SVMParameters,
     options: SolverOptions,
     state: SVMState | None,
-) -> tuple[SVMProblem, Candidate]:
+) -> tuple[SVMProblem, Candidate, bool]:
     """Fit landmarks, and add mixes of all rows until the whole kernel is certified.
 
     Parameters
@@ -70,6 +70,8 @@ def fit_mixes(
         With all columns.
     found : Candidate
         Its certificate is that of the whole kernel.
+    limited : bool
+        Whether the limit of sweeps ended the last fit.
     """
     inner = replace(options, tol=OF_COLUMNS * options.tol)
     found = best_fit(problem, parameters, inner, state, highest=0.5)
@@ -90,10 +92,9 @@ def fit_mixes(
         n_sweeps += found.n_sweeps
     whole, ended = Certificate(at.objective, at.free, gap), (found.state, found.scores)
     found.monitor.add(whole, n_sweeps, lambda: ended, last=True)
-    finished = done and not options.stopped
-    return problem, replace(
-        found, certificate=whole, finished=finished, n_sweeps=n_sweeps
-    )
+    finished = done and found.finished and not options.stopped
+    ended = replace(found, certificate=whole, finished=finished, n_sweeps=n_sweeps)
+    return problem, ended, not found.finished
 
 
 def _sums(problem: SVMProblem, state: SVMState, options: SolverOptions) -> _Sums | None:
@@ -103,13 +104,12 @@ def _sums(problem: SVMProblem, state: SVMState, options: SolverOptions) -> _Sums
     X = problem.X
     if problem.similarity.kind == "rbf":
         X = X - X.mean(axis=0)  # squares of large offsets would cancel
-    X, light = X.astype(np.float32), masses.astype(np.float32)
     anchors, values = X[heavy], np.empty((len(X), len(every)))
     for first in range(0, len(X), ROWS_AT_ONCE):
         if options.stopped:
             return None
         part = slice(first, first + ROWS_AT_ONCE)
-        values[part] = problem.similarity.mixed(X[part], anchors, light)
+        values[part] = problem.similarity.mixed(X[part], anchors, masses)
     products = masses.T @ values[heavy]
     reached = problem.mapped[heavy].T @ masses
     left = products - reached.T @ reached

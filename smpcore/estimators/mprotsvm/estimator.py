@@ -330,14 +330,15 @@ class MultiPrototypeSVC(PrototypeClassifier):
         if many:
             fitted, certificate = solve_many_rows(problem, parameters, options)
             history = fitted.model.history
-            self._report(history.status, lambda: self._shortfall(history))
+            limited = history.n_iter == self.max_iter
+            self._report(history.status, lambda: self._shortfall(history, limited))
             self.free_objective_ = certificate.free
             automatic = {"n_init": n_init} if self.n_init is None else {}
             return replace(fitted, automatic=automatic)
         if isinstance(problem.landmarks, RowMixes):
-            problem, found = fit_mixes(problem, parameters, options, state)
+            problem, found, limited = fit_mixes(problem, parameters, options, state)
         else:
-            found = best_fit(problem, parameters, options, state)
+            found, limited = best_fit(problem, parameters, options, state), True
         options.progress[0] = 1.0
         build = partial(fitted_state, problem)
         status = STOPPED if options.stopped else ITERATION_LIMIT
@@ -347,7 +348,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
             options.seconds,
             recorded_trace(problem, found.monitor.recorder, build),
         )
-        self._report(history.status, lambda: self._shortfall(history))
+        self._report(history.status, lambda: self._shortfall(history, limited))
         self.free_objective_ = found.certificate.free
         usual: dict[str, float] = {"n_init": n_init}
         if isinstance(problem.landmarks, Landmarks):
@@ -370,10 +371,10 @@ class MultiPrototypeSVC(PrototypeClassifier):
                 "should be above 0 and at most 1e+12; scale sample_weight or change C."
             )
 
-    def _shortfall(self, history: History) -> str:
-        """How far a fit is from `tol`, in words."""
+    def _shortfall(self, history: History, limited: bool) -> str:
+        """How far a fit is from `tol`, in words, and whether `max_iter` ended it."""
         gap = history.gap[-1] / history.objective[-1]
-        if history.n_iter < self.max_iter:
+        if not limited:
             return (
                 f"The fit ended with the objective certified to {gap:.1e}, not to "
                 f"tol={self.tol:g}, and went no further; raise tol or lower C."

@@ -22,6 +22,9 @@ from smpcore.errors import SmpcoreError
 from smpcore.estimators.starts import kmeans_centers
 from smpcore.similarity import Similarity
 
+#: Similarities beyond this leave no digits for the margin of 1.
+MOST_SIMILAR = 1e12
+
 #: Rows whose similarities are computed at once.
 ROWS_AT_ONCE = 2048
 
@@ -36,6 +39,37 @@ CLUSTERED, MOST_STEPS = 20, 10
 
 #: Memory that mapped rows may take, in bytes.
 MOST_MAP_BYTES = 2**31
+
+
+def refuse_values(kernel: str, top: float) -> None:
+    """Refuse similarities that leave no digits for the margin.
+
+    Parameters
+    ----------
+    kernel : str
+    top : float
+        The largest, without its sign.
+
+    Raises
+    ------
+    SmpcoreError
+    """
+    if not top <= MOST_SIMILAR:
+        remedy = "lower degree, gamma or coef0, or use standardize=True."
+        if kernel == "precomputed":
+            remedy = "divide X, to fit and to predict, by a power of ten."
+        raise SmpcoreError(
+            f"kernel={kernel!r} gives values as large as {top:.3g} and "
+            f"should give at most {MOST_SIMILAR:g}; {remedy}"
+        )
+
+
+def _values(similarity: Similarity, X: np.ndarray, anchors: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = similarity.values(X, anchors)
+        top = np.abs(values).max()
+    refuse_values(similarity.kind, top)
+    return values
 
 
 class Landmarks(NamedTuple):
@@ -81,14 +115,18 @@ class Landmarks(NamedTuple):
         count, some = min(count or USUAL, len(X)), np.arange(len(X))
         if len(X) > CLUSTERED * count:
             some = random.choice(len(X), CLUSTERED * count, replace=False)
-        rows = X[some]
-        centres = kmeans_centers(
-            rows.copy(), weights[some], count, random, max_iter=MOST_STEPS, tol=1e-12
-        )
-        points = rows[np.unique(pairwise_distances_argmin(centres, rows))]
-        gram = similarity.values(points, points)
+        points = np.unique(X[some], axis=0)
+        if len(points) > count:
+            rows, limits = X[some], {"max_iter": MOST_STEPS, "tol": 1e-12}
+            centres = kmeans_centers(
+                rows.copy(), weights[some], count, random, **limits
+            )
+            points = rows[np.unique(pairwise_distances_argmin(centres, rows))]
+        gram = _values(similarity, points, points)
         most = SAME * gram.diagonal().max()
         factor, order, rank, _ = dpstrf(gram, tol=most, lower=1)
+        if not rank:  # every row is like nothing, not even like itself
+            return cls(points[:1], np.zeros((1, 1)))
         factor = np.tril(factor[:rank, :rank])
         root = solve_triangular(factor, np.eye(rank), lower=True)
         return cls(points[order[:rank] - 1], np.ascontiguousarray(root))
@@ -129,7 +167,7 @@ class Landmarks(NamedTuple):
         rows = np.empty((len(X), len(self.points)))
         for first in range(0, len(X), ROWS_AT_ONCE):
             part = slice(first, first + ROWS_AT_ONCE)
-            rows[part] = similarity.values(X[part], self.points) @ self.root.T
+            rows[part] = _values(similarity, X[part], self.points) @ self.root.T
         return rows
 
 

@@ -11,15 +11,18 @@ from scipy.sparse import issparse
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.distinct import sorted_by_projection
 from smpcore.estimators.gram import make_semidefinite
-from smpcore.estimators.mprotsvm.landmarks import ROWS_AT_ONCE, Landmarks, RowMixes
+from smpcore.estimators.mprotsvm.landmarks import (
+    MOST_SIMILAR,
+    ROWS_AT_ONCE,
+    Landmarks,
+    RowMixes,
+    refuse_values,
+)
 from smpcore.estimators.problem import ClassificationProblem
 from smpcore.similarity import Similarity
 
 #: Memory that a Gram matrix may take, in bytes.
 MOST_GRAM_BYTES = 500 * 10**6
-
-#: Similarities beyond this leave no digits for the margin of 1.
-MOST_SIMILAR = 1e12
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,7 +249,7 @@ def refuse_oblong(X: np.ndarray) -> None:
 def _checked_gram(X: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Similarities that the user has computed, semidefinite."""
     _refuse_large("precomputed", len(X))
-    _refuse_values("precomputed", np.abs(X).max())
+    refuse_values("precomputed", np.abs(X).max())
     gram = X[:, columns]
     make_semidefinite(gram, "X")
     return gram.astype(np.float32, order="C")
@@ -277,7 +280,7 @@ def gram_matrix(X: np.ndarray, similarity: Similarity) -> np.ndarray:
         with np.errstate(over="ignore", invalid="ignore"):
             values = similarity.values(X[part], X)
             top = np.abs(values).max()
-        _refuse_values(similarity.kind, top)
+        refuse_values(similarity.kind, top)
         gram[part] = values
     return gram
 
@@ -290,18 +293,6 @@ def _refuse_large(kernel: str, n_rows: int) -> None:
             f"of {4e-6 * n_rows**2:.0f} MB and should take at most "
             f"{MOST_GRAM_BYTES // 10**6} MB; use landmarks, kernel='linear', or at "
             f"most {int((MOST_GRAM_BYTES / 4) ** 0.5)} rows."
-        )
-
-
-def _refuse_values(kernel: str, top: float) -> None:
-    """Refuse similarities that leave no digits for the margin."""
-    if not top <= MOST_SIMILAR:
-        remedy = "lower degree, gamma or coef0, or use standardize=True."
-        if kernel == "precomputed":
-            remedy = "divide X, to fit and to predict, by a power of ten."
-        raise SmpcoreError(
-            f"kernel={kernel!r} gives values as large as {top:.3g} and "
-            f"should give at most {MOST_SIMILAR:g}; {remedy}"
         )
 
 

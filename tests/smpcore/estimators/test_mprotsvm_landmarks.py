@@ -84,8 +84,11 @@ def no_gram(monkeypatch):
     monkeypatch.setattr(estimator, "USUAL", 20)
 
 
+LARGE_VALUES = {"kernel": "poly", "degree": 3, "coef0": 30.0}
+
+
 @pytest.mark.parametrize("n_prototypes", [1, 2])
-@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@pytest.mark.parametrize("kernel", [*KERNELS, LARGE_VALUES], ids=str)
 def test_many_rows_are_mixed_until_the_whole_kernel_is_certified(
     kernel, n_prototypes, no_gram
 ):
@@ -141,6 +144,21 @@ def test_a_fit_of_mixes_that_is_stopped_claims_nothing(no_gram):
     options.stop[0] = 1
     history = unfitted._solve(problem, None, options).model.history
     assert history.status == STOPPED and history.gap[-1] == history.objective[-1]
+
+
+def test_similarities_that_are_too_large_are_refused_beside_landmarks():
+    X, y = WINE
+    huge = MultiPrototypeSVC(kernel="poly", degree=20, landmarks=50, standardize=False)
+    with pytest.raises(SmpcoreError, match="lower degree, gamma or coef0"):
+        huge.fit(1e60 * X, y)
+    with pytest.raises(SmpcoreError, match="lower degree, gamma or coef0"):
+        huge.fit(X, y)
+
+
+def test_rows_that_are_like_nothing_have_landmarks_too():
+    X, y = np.zeros((40, 3)), np.arange(40) % 2
+    fitted = MultiPrototypeSVC(kernel="poly", coef0=0.0, landmarks=10).fit(X, y)
+    assert not fitted.model_.mixing.any()
 
 
 def test_too_many_rows_to_compare_get_landmarks_and_a_caution(no_gram, monkeypatch):
