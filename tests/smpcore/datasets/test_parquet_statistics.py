@@ -45,6 +45,16 @@ def test_they_are_those_of_the_table_in_memory(tmp_path, frame):
     assert found.class_counts == frame["label"].value_counts().to_dict()
 
 
+def test_means_too_far_apart_for_a_square_have_an_infinite_deviation(tmp_path):
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"a": np.repeat([1e200, -1e200], 50)}).to_parquet(
+        path, row_group_size=50
+    )
+    row = file_statistics(path, None, *flags()).columns.iloc[0]
+    assert row["mean"] == 0 and row["max"] == 1e200
+    assert np.isinf(row["standard deviation"])
+
+
 def test_it_ends_when_it_is_asked_to(tmp_path, frame):
     frame.to_parquet(tmp_path / "t.parquet")
     assert (
