@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from pages.state.session import Session
@@ -12,6 +14,10 @@ from pages.work import fits, study_pool, warmup
 
 # What a test puts in place of something is not there in another process.
 study_pool.N_WORKERS = 0
+# Each visit would search all installed packages for components: most of its time.
+manifest_scanner.scan_component_manifests = cache(
+    manifest_scanner.scan_component_manifests
+)
 APP = str(Path(__file__).parents[1] / "app.py")
 
 
