@@ -38,7 +38,7 @@ def read_parquet(data: bytes) -> tuple[pd.DataFrame, list[str]]:
         file = pq.ParquetFile(pa.BufferReader(data))
         repeating = _check_directory(file.metadata)
         fields = list(file.schema_arrow)
-        texts = {field.name for field in fields if _is_text(field.type)} - repeating
+        texts = {field.name for field in fields if is_text(field.type)} - repeating
         # Repeated texts stay coded, so that few bytes cannot become many.
         file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=sorted(texts))
         table = file.read(columns=flat_columns(fields), use_threads=False)
@@ -141,7 +141,8 @@ def _check_bytes(size: int) -> None:
         )
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Whether cells hold texts, however long these may become."""
     return (
         pa.types.is_string(kind)
         or pa.types.is_large_string(kind)
@@ -165,7 +166,7 @@ def text_bytes(table: pa.Table) -> int:
     size = 0
     for column in table.columns:
         for chunk in column.chunks:
-            if pa.types.is_dictionary(chunk.type) and _is_text(chunk.type.value_type):
+            if pa.types.is_dictionary(chunk.type) and is_text(chunk.type.value_type):
                 lengths = pc.binary_length(chunk.dictionary)
                 size += pc.sum(pc.take(lengths, chunk.indices)).as_py() or 0
     return size

@@ -20,6 +20,7 @@ from smpcore.datasets.parquet import (
     check_directory_size,
     damage_in_words,
     flat_columns,
+    is_text,
     plain_frame,
 )
 from smpcore.datasets.quoting import listed, shown
@@ -102,7 +103,7 @@ def sample_parquet(source: BinaryIO, seed: int = 0) -> RowSample:
     Returns
     -------
     RowSample
-        About 20,000 rows, fewer of a table with more than 50 columns.
+        At most 20,000 rows, fewer of a table with more than 50 columns.
 
     Raises
     ------
@@ -129,16 +130,17 @@ def _sample(source: BinaryIO, random: np.random.Generator) -> RowSample:
     sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     # Texts stay coded: few bytes cannot become many.
-    texts = [field.name for field in fields if field.type in _TEXTS]
+    texts = [field.name for field in fields if is_text(field.type)]
     file = _opened(source, read_dictionary=texts)
     groups = _spread(_group_bytes(metadata))
     n_wanted = max(LEAST_ROWS, min(MOST_ROWS, MOST_VALUES // max(1, len(names))))
     beginnings = _beginnings(file, groups, names, n_wanted)
     target, drawn = _classes_column(plain_frame(beginnings, fields)[0]), "at random"
-    if target is None:
+    counted = None if target is None else _count_classes(file, target, groups)
+    if counted is None:
         rows = random.permutation(_rows_of(groups, starts))[:n_wanted]
     else:
-        groups, codes, counts = _count_classes(file, target, groups)
+        groups, codes, counts = counted
         some, is_exact = _stratified(codes, counts, n_wanted, random)
         rows = _rows_of(groups, starts)[some]
         shares = "as in all rows" if is_exact else "as far as these have such rows"
@@ -150,9 +152,6 @@ def _sample(source: BinaryIO, random: np.random.Generator) -> RowSample:
         f"{len(groups):,} of {len(sizes):,} row groups."
     )
     return RowSample(frame, rows, int(starts[-1]), (words, *notices))
-
-
-_TEXTS = (pa.string(), pa.large_string())
 
 
 def _group_bytes(metadata: pq.FileMetaData) -> np.ndarray:
@@ -238,13 +237,14 @@ def class_codes(column: pa.ChunkedArray) -> tuple[np.ndarray, list]:
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), None, column)
     coded = column.dictionary_encode().combine_chunks()
-    return coded.indices.fill_null(-1).to_numpy(), coded.dictionary.to_pylist()
+    codes = coded.indices.cast(pa.int64()).fill_null(-1)  # from a file: of any kind
+    return codes.to_numpy(), coded.dictionary.to_pylist()
 
 
 def _count_classes(
     file: pq.ParquetFile, name: str, groups: list[int]
-) -> tuple[list[int], np.ndarray, np.ndarray]:
-    """Count the classes in all row groups.
+) -> tuple[list[int], np.ndarray, np.ndarray] | None:
+    """Count the classes in all row groups; None if they are too many.
 
     Returns
     -------
@@ -273,6 +273,8 @@ def _count_classes(
         n_rows = np.bincount(some + 1, minlength=len(numbers) + 1)[1:]
         first[(counts == 0) & (n_rows > 0)] = group
         counts += n_rows
+        if np.count_nonzero(counts) > MOST_CLASSES:
+            return None
         if group in chosen:
             codes[group], here = some, here + n_rows
     absent = first[(counts > 0) & (here == 0)][:MOST_MORE]
@@ -288,8 +290,11 @@ def _stratified(
 
     A class of very few rows has one. The second is whether there were enough of each.
     """
-    wanted = np.round(counts * (min(n_wanted, len(codes)) / counts.sum()))
+    n_rows = min(n_wanted, len(codes))
+    wanted = np.round(counts * (n_rows / counts.sum()))
     quotas = np.where(counts > 0, np.maximum(1, wanted), 0).astype(np.int64)
+    while quotas.sum() > n_rows:
+        quotas[quotas.argmax()] -= 1
     order = random.permutation(len(codes))
     shuffled = codes[order]
     some = [order[shuffled == code][:quota] for code, quota in enumerate(quotas)]

@@ -80,6 +80,30 @@ def test_only_some_row_groups_are_read_and_one_for_a_class_that_they_lack(monkey
     assert "as far as these have such rows" in sample(frame).notices[0]
 
 
+def test_a_sample_is_never_larger_than_it_may_be():
+    rare = np.arange(2_000) % 400
+    dataset = sample(a_frame().assign(label=[f"c{min(i, 150)}" for i in rare]))
+    assert dataset.n_samples == 200 and dataset.frame["label"].nunique() == 151
+
+
+def test_classes_that_are_many_only_in_all_rows_are_not_counted(monkeypatch):
+    monkeypatch.setattr(parquet_sample, "MOST_CLASSES", 50)
+    frame = a_frame().assign(label=[f"c{i // 20}" for i in range(2_000)])
+    assert "200 of 2,000 rows, drawn at random" in sample(frame).notices[0]
+
+
+KINDS = pa.dictionary(pa.uint32(), pa.string()), pa.string_view()
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_texts_may_be_stored_as_other_programs_do(kind):
+    frame, file = a_frame(), io.BytesIO()
+    table = pa.table({"a": frame["a"], "label": pa.array(frame["label"], kind)})
+    pq.write_table(table, file, row_group_size=100)
+    shares = read_table(file, "t.parquet", sample=True).frame["label"].value_counts()
+    assert shares.to_dict() == sample(frame).frame["label"].value_counts().to_dict()
+
+
 def test_row_groups_without_rows_are_passed_over():
     table, file = pa.Table.from_pandas(a_frame()), io.BytesIO()
     with pq.ParquetWriter(file, table.schema) as writer:
