@@ -123,13 +123,16 @@ class Landmarks(NamedTuple):
             )
             points = rows[np.unique(pairwise_distances_argmin(centres, rows))]
         gram = _values(similarity, points, points)
-        most = SAME * gram.diagonal().max()
-        factor, order, rank, _ = dpstrf(gram, tol=most, lower=1)
+        # Of length 1 each: beside a far one others would seem to be made up.
+        lengths = np.sqrt(gram.diagonal())
+        lengths[lengths == 0] = 1.0
+        gram /= lengths * lengths[:, None]
+        factor, order, rank, _ = dpstrf(gram, tol=SAME, lower=1)
         if not rank:  # every row is like nothing, not even like itself
             return cls(points[:1], np.zeros((1, 1)))
-        factor = np.tril(factor[:rank, :rank])
-        root = solve_triangular(factor, np.eye(rank), lower=True)
-        return cls(points[order[:rank] - 1], np.ascontiguousarray(root))
+        kept, factor = order[:rank] - 1, np.tril(factor[:rank, :rank])
+        root = solve_triangular(factor, np.diag(1.0 / lengths[kept]), lower=True)
+        return cls(points[kept], np.ascontiguousarray(root))
 
     def mixed(self, prototypes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Prototypes of mapped rows as mixes of landmarks.

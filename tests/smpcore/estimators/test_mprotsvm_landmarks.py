@@ -155,6 +155,19 @@ def test_similarities_that_are_too_large_are_refused_beside_landmarks():
         huge.fit(X, y)
 
 
+def test_a_far_row_leaves_no_other_landmark_out():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 10))
+    y = X[:, 0] * X[:, 1] > 0
+    X[0] = 40.0
+    params = {"n_prototypes": 1, "kernel": "poly", "standardize": False}
+    whole = MultiPrototypeSVC(**params, C=1.0).fit(X, y)
+    fitted = MultiPrototypeSVC(**params, C=1.0, landmarks=300).fit(X, y)
+    # Polynomials of degree 3 in 10 features are mixes of 286 of them.
+    assert len(fitted.model_.anchors) == 286
+    assert fitted.objective_ == pytest.approx(whole.objective_, rel=0.01)
+
+
 def test_rows_that_are_like_nothing_have_landmarks_too():
     X, y = np.zeros((40, 3)), np.arange(40) % 2
     fitted = MultiPrototypeSVC(kernel="poly", coef0=0.0, landmarks=10).fit(X, y)
