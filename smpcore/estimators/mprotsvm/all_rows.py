@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from smpcore.estimators.mprotsvm.assignment import SETTLED
 from smpcore.estimators.mprotsvm.landmarks import MOST_MAP_BYTES, Round
 from smpcore.estimators.mprotsvm.monitor import Certificate
 from smpcore.estimators.mprotsvm.problem import (
@@ -92,7 +93,8 @@ def fit_mixes(
         n_sweeps += found.n_sweeps
     whole, ended = Certificate(at.objective, at.free, gap), (found.state, found.scores)
     found.monitor.add(whole, n_sweeps, lambda: ended, last=True)
-    finished = done and found.finished and not options.stopped
+    stay = at.objective - at.free <= SETTLED * options.tol * at.objective
+    finished = done and (found.finished or stay) and not options.stopped
     ended = replace(found, certificate=whole, finished=finished, n_sweeps=n_sweeps)
     return problem, ended, not found.finished
 

@@ -33,6 +33,9 @@ MANY, MASS = 5000, 0.5
 #: Rows whose own mass is between its limits have no slack but rounding's: they stay.
 ROUNDING = 1e-9
 
+#: Rows stay, too, if all moves together are worth at most this part of the gap allowed.
+SETTLED = 0.1
+
 
 def gibbs_probabilities(
     slack: np.ndarray, weights: np.ndarray, temperature: float
@@ -181,7 +184,7 @@ def alternate(
         is_done = closed and (
             not improved
             or np.array_equal(assign, descent.assign)
-            or now.objective - now.free <= 0.1 * descent.tol * now.objective
+            or now.objective - now.free <= SETTLED * descent.tol * now.objective
         )
         certified = kept is not None and kept[1].gap <= descent.tol * kept[1].objective
         if kept is None or improved or (is_done and not certified):

@@ -138,6 +138,14 @@ def test_mixes_that_are_not_certified_say_so(no_gram, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore::smpcore.errors.Caution")
+def test_a_fit_that_is_certified_is_done_though_its_last_columns_are_not(no_gram):
+    X, y = (part[:300] for part in DIGITS)
+    fitted = MultiPrototypeSVC(1, C=1.0, kernel="rbf", max_iter=8).fit(X, y)
+    assert 0.5 * 0.01 * fitted.objective_ < fitted.gap_ <= 0.01 * fitted.objective_
+    assert fitted.history_.status == CONVERGED
+
+
+@pytest.mark.filterwarnings("ignore::smpcore.errors.Caution")
 def test_a_fit_of_mixes_that_is_stopped_claims_nothing(no_gram):
     unfitted, options = MultiPrototypeSVC(1, kernel="rbf"), SolverOptions(tol=0.01)
     problem = unfitted.problem(*DIGITS)
