@@ -83,7 +83,7 @@ def plain_frame(
     """
     table.validate(full=True)
     _check_bytes(text_bytes(table))
-    columns = [_plain_column(column) for column in table.columns]
+    columns = [plain_column(column) for column in table.columns]
     if not columns:
         raise DatasetError(
             "No column of the Parquet file holds numbers or text; save it with plain "
@@ -172,7 +172,8 @@ def text_bytes(table: pa.Table) -> int:
     return size
 
 
-def _plain_column(column: pa.ChunkedArray) -> pd.Series:
+def plain_column(column: pa.ChunkedArray) -> pd.Series:
+    """Store a column as those of every table: numbers or text."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         kind = kind.value_type

@@ -21,6 +21,7 @@ from smpcore.datasets.parquet import (
     damage_in_words,
     flat_columns,
     is_text,
+    plain_column,
     plain_frame,
 )
 from smpcore.datasets.quoting import listed, shown
@@ -233,12 +234,14 @@ def class_codes(column: pa.ChunkedArray) -> tuple[np.ndarray, list]:
     codes : ndarray of int, shape (n_rows,)
         -1 for none.
     labels : list of length n_classes
+        Numbers or texts, as a table stores them.
     """
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), None, column)
     coded = column.dictionary_encode().combine_chunks()
     codes = coded.indices.cast(pa.int64()).fill_null(-1)  # from a file: of any kind
-    return codes.to_numpy(), coded.dictionary.to_pylist()
+    labels = plain_column(pa.chunked_array([coded.dictionary]))
+    return codes.to_numpy(), labels.tolist()
 
 
 def _count_classes(

@@ -1,5 +1,8 @@
 """A fit of all rows of a file: which rows it sees, and what is refused."""
 
+from datetime import date
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -59,6 +62,20 @@ def test_the_sample_is_learned_from_and_the_rows_left_out_are_not(frame, saved):
     assert fitted.estimator.objective_ == pytest.approx(usual.objective_, rel=1e-9)
     right = (usual.predict(X[left_out]) == y[left_out]).sum()
     assert fitted.scores.hits == right
+
+
+@pytest.mark.parametrize(
+    ("yes", "no"),
+    [(True, False), (Decimal(2), Decimal(1)), (date(2026, 1, 2), date(2026, 1, 1))],
+    ids=str,
+)
+def test_classes_are_called_as_in_the_table_whatever_the_file_holds(
+    yes, no, frame, saved
+):
+    label = [yes if answer == "yes" else no for answer in frame["label"]]
+    path, dataset = saved(frame[["a", "b"]].assign(label=label))
+    found = fit(path, dataset).estimator.classes_
+    np.testing.assert_array_equal(found, np.unique(dataset.frame["label"]))
 
 
 def test_the_svm_draws_some_of_the_rows_it_learns_from(frame, saved, monkeypatch):
