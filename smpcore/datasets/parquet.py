@@ -16,6 +16,11 @@ from smpcore.errors import DatasetError
 # The directory at the file's end is taken apart as a whole.
 MAX_DIRECTORY_BYTES = 16_000_000
 
+#: Stored so, each text may repeat all of the one before it: few bytes become many.
+REPEATING = "DELTA_BYTE_ARRAY"
+#: Texts that are stored so cannot be read as codes.
+UNCODED = {REPEATING, "DELTA_LENGTH_BYTE_ARRAY"}
+
 
 def read_parquet(data: bytes) -> tuple[pd.DataFrame, list[str]]:
     """Read a Parquet file whose size, as its own directory says, is bearable.
@@ -36,11 +41,12 @@ def read_parquet(data: bytes) -> tuple[pd.DataFrame, list[str]]:
         check_directory_size(int.from_bytes(data[-8:-4], "little"))
     with damage_in_words():
         file = pq.ParquetFile(pa.BufferReader(data))
-        repeating = _check_directory(file.metadata)
+        _check_directory(file.metadata)
         fields = list(file.schema_arrow)
-        texts = {field.name for field in fields if is_text(field.type)} - repeating
         # Repeated texts stay coded, so that few bytes cannot become many.
-        file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=sorted(texts))
+        texts = {field.name for field in fields if is_text(field.type)}
+        coded = sorted(texts - stored_so(file.metadata, texts, UNCODED))
+        file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=coded)
         table = file.read(columns=flat_columns(fields), use_threads=False)
         return plain_frame(table, fields)
 
@@ -108,28 +114,46 @@ def check_directory_size(size: int) -> None:
         )
 
 
-def _check_directory(metadata: pq.FileMetaData) -> set[str]:
-    """Refuse by its directory alone a file whose values need too much memory.
+def stored_so(
+    metadata: pq.FileMetaData, names: set[str], encodings: set[str]
+) -> set[str]:
+    """Which columns a file stores by one of some encodings, if only in part.
+
+    Parameters
+    ----------
+    metadata : pyarrow.parquet.FileMetaData
+    names : set of str
+        Of the columns in question.
+    encodings : set of str
 
     Returns
     -------
     set of str
-        Columns in which each text may repeat all of the one before it: they cannot
-        stay coded, and the worst is taken for their size.
     """
+    paths = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    return {
+        paths[place]
+        for group in groups
+        for place in range(len(paths))
+        if paths[place] in names
+        and not encodings.isdisjoint(group.column(place).encodings)
+    }
+
+
+def _check_directory(metadata: pq.FileMetaData) -> None:
+    """Refuse by its directory alone a file whose values need too much memory."""
     check_size(metadata.num_rows, metadata.num_columns)
-    size, repeating = 0, set()
+    size = 0
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         for place in range(group.num_columns):
             column = group.column(place)
             packed = column.total_uncompressed_size
-            if "DELTA_BYTE_ARRAY" in column.encodings:
-                repeating.add(column.path_in_schema)
+            if REPEATING in column.encodings:  # the worst is taken
                 packed *= max(1, column.num_values)
             size += packed
     _check_bytes(size)
-    return repeating
 
 
 def _check_bytes(size: int) -> None:

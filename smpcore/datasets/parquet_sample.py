@@ -17,12 +17,15 @@ from smpcore.datasets import limits
 from smpcore.datasets.columns import is_numeric
 from smpcore.datasets.guessing import guess_kinds, guess_roles, guess_task
 from smpcore.datasets.parquet import (
+    REPEATING,
+    UNCODED,
     check_directory_size,
     damage_in_words,
     flat_columns,
     is_text,
     plain_column,
     plain_frame,
+    stored_so,
 )
 from smpcore.datasets.quoting import listed, shown
 from smpcore.errors import DatasetError
@@ -131,8 +134,15 @@ def _sample(source: BinaryIO, random: np.random.Generator) -> RowSample:
     sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     # Texts stay coded: few bytes cannot become many.
-    texts = [field.name for field in fields if is_text(field.type)]
-    file = _opened(source, read_dictionary=texts)
+    texts = {field.name for field in fields if is_text(field.type)}
+    if risky := stored_so(metadata, texts, {REPEATING}):
+        raise DatasetError(
+            f"{listed(sorted(risky))} of the Parquet file should not be stored as "
+            f"{REPEATING} in a file of this size: it does not say how long its texts "
+            "become; save it with another encoding."
+        )
+    coded = sorted(texts - stored_so(metadata, texts, UNCODED))
+    file = _opened(source, read_dictionary=coded)
     groups = _spread(_group_bytes(metadata))
     n_wanted = max(LEAST_ROWS, min(MOST_ROWS, MOST_VALUES // max(1, len(names))))
     beginnings = _beginnings(file, groups, names, n_wanted)

@@ -153,6 +153,28 @@ def named_twice(frame):
     return file
 
 
+def encoded(frame, encoding):
+    file = io.BytesIO()
+    table = pa.Table.from_pandas(frame[["a", "label"]])
+    encodings = {"a": "PLAIN", "label": encoding}
+    pq.write_table(table, file, use_dictionary=False, column_encoding=encodings)
+    return file
+
+
+def shortened(frame):
+    return encoded(frame, "DELTA_BYTE_ARRAY")
+
+
+@pytest.mark.parametrize("most", [1_000, 10_000])
+def test_texts_of_stated_lengths_are_read_in_a_large_file_and_a_small_one(
+    most, monkeypatch
+):
+    monkeypatch.setattr(limits, "MAX_ROWS", most)
+    file = encoded(a_frame(), "DELTA_LENGTH_BYTE_ARRAY")
+    dataset = read_table(file, "t.parquet", sample=True)
+    assert set(dataset.frame["label"]) == {"no", "yes", "rare"}
+
+
 def cut_off(frame):
     data = written(frame).getvalue()
     return io.BytesIO(data[:500] + bytes(20_000) + data[20_500:])
@@ -162,6 +184,7 @@ def cut_off(frame):
     ("make", "words"),
     [
         (nested, "No column of the Parquet file holds numbers or text"),
+        (shortened, "'label' of the Parquet file should not be stored as DELTA_BYTE"),
         (named_twice, "Several columns of the Parquet file are called 'a'"),
         (lambda frame: written(frame[["a"]]), "one column only"),
         (
