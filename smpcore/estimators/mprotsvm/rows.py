@@ -29,7 +29,7 @@ from smpcore.similarity import Similarity
 DRAWN, FEWEST = 100_000, 1000
 
 #: Rows that are compared with each other, where no number of landmarks is asked for:
-#: of so many that takes about a minute.
+#: of so many that takes minutes, once for each round.
 MOST_COMPARED = 200_000
 
 
