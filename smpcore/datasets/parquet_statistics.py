@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from smpcore.datasets.columns import as_text
 from smpcore.datasets.names import clean_names
 
 
@@ -49,7 +50,8 @@ class _Column:
     def add(self, values: pa.ChunkedArray) -> None:
         """Add the values of a row group."""
         kind, n_rows = values.type, len(values)
-        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        is_decimal = pa.types.is_decimal(kind)
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or is_decimal):
             self.count += n_rows - values.null_count
             self.missing += values.null_count
             return
@@ -129,12 +131,15 @@ def file_statistics(
                     classes.update(_class_counts(values))
             progress[0] = (group + 1) / file.num_row_groups
     rows = [{"column": name, **column.row()} for name, column in columns.items()]
-    counts = {str(label): n for label, n in classes.most_common()}
+    counts = dict(classes.most_common())
     return FileStatistics(pd.DataFrame(rows), counts, file.metadata.num_rows)
 
 
-def _class_counts(values: pa.ChunkedArray) -> dict[object, int]:
-    counted = values.drop_null().value_counts()
-    labels, counts = counted.field(0).to_pylist(), counted.field(1).to_pylist()
-    pairs = zip(labels, counts, strict=True)
-    return {label: n for label, n in pairs if label == label}  # NaN is no class
+def _class_counts(values: pa.ChunkedArray) -> dict[str, int]:
+    """Rows of each class, which is called as in the table of a sample."""
+    from smpcore.datasets.parquet_sample import class_codes
+
+    codes, labels = class_codes(values)
+    counts = np.bincount(codes + 1, minlength=len(labels) + 1)[1:].tolist()
+    pairs = zip(as_text(pd.Series(labels)), counts, strict=True)
+    return {label: n for label, n in pairs if n}

@@ -1,11 +1,15 @@
 """Statistics of all rows of a Parquet file, one row group after the other."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from smpcore import SmpcoreError
 from smpcore.datasets import file_statistics
+from smpcore.datasets.columns import as_text
+from smpcore.datasets.parquet import read_parquet
 
 
 def flags():
@@ -43,6 +47,31 @@ def test_they_are_those_of_the_table_in_memory(tmp_path, frame):
         np.testing.assert_allclose(got, expected, rtol=1e-10)
     assert np.isnan(columns.loc["label", "mean"])
     assert found.class_counts == frame["label"].value_counts().to_dict()
+
+
+def test_decimals_are_numbers(tmp_path):
+    path, prices = tmp_path / "t.parquet", [Decimal("1.5"), None, Decimal("2.5")]
+    pd.DataFrame({"price": prices}).to_parquet(path)
+    row = file_statistics(path, None, *flags()).columns.iloc[0]
+    assert (row["missing"], row["mean"], row["standard deviation"]) == (1, 2.0, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("classes", "names"),
+    [
+        ([1.0, np.nan, 2.0, 1.0], {"1": 2, "2": 1}),
+        ([True, False, True, True], {"True": 3, "False": 1}),
+        (pd.to_datetime(["2026-01-02"] * 2), {"2026-01-02 00:00:00.000000": 2}),
+        (pd.Categorical(["x", "y", "x"], ["w", "x", "y"]), {"x": 2, "y": 1}),
+    ],
+    ids=["numbers", "truths", "times", "categories"],
+)
+def test_classes_are_called_as_in_the_table(tmp_path, classes, names):
+    path = tmp_path / "t.parquet"
+    pd.Series(classes, name="kind").to_frame().to_parquet(path, row_group_size=2)
+    frame, _ = read_parquet(path.read_bytes())
+    assert {*names} == {*as_text(frame["kind"].dropna())}
+    assert file_statistics(path, "kind", *flags()).class_counts == names
 
 
 def test_means_too_far_apart_for_a_square_have_an_infinite_deviation(tmp_path):
