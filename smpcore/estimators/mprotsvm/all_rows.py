@@ -1,11 +1,12 @@
 """Mixes of all rows under a kernel, without the similarities of all pairs in memory.
 
 A fit of landmarks gives every row its dual mass. The rows with mass add up to one mix
-for each prototype, along which the objective falls most steeply: the part of it that
-no mix of the landmarks reaches becomes another column of the mapped rows, and the next
-fit goes on from the last one. The masses meet the conditions of the dual of the whole
-kernel: the size of that part completes the certificate. Each round compares all rows
-with those of mass once, and keeps no more than the sums.
+for each prototype, along which the objective falls most steeply: the parts of it, cell
+by cell of the space, that no mix of the landmarks reaches become more columns of the
+mapped rows, and the next fit goes on from the last one. The masses meet the conditions
+of the dual of the whole kernel: the size of what is not reached completes the
+certificate. Each round compares all rows with those of mass once, and keeps no more
+than the sums.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
 
 from smpcore.estimators.mprotsvm.assignment import SETTLED
-from smpcore.estimators.mprotsvm.landmarks import MOST_MAP_BYTES, Round
+from smpcore.estimators.mprotsvm.landmarks import MOST_MAP_BYTES, MOST_STEPS, Round
 from smpcore.estimators.mprotsvm.monitor import Certificate
 from smpcore.estimators.mprotsvm.problem import (
     ROWS_AT_ONCE,
@@ -29,6 +31,7 @@ from smpcore.estimators.mprotsvm.problem import (
 )
 from smpcore.estimators.mprotsvm.starts import Candidate, best_fit
 from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.starts import kmeans_centers
 
 #: Mixes shorter than this part of the longest are rounding of the similarities.
 ROUNDING = 1e-6
@@ -36,8 +39,16 @@ ROUNDING = 1e-6
 #: Rounds at most.
 MOST_ROUNDS = 20
 
-#: Part of the gap allowed that fits of the columns may leave.
-OF_COLUMNS = 0.5
+#: Cells at most whose rows are summed up apart: that needs no more similarities, and
+#: half the rounds under a local kernel.
+MOST_CELLS = 16
+
+#: Part of the columns there is memory for that one round may take.
+OF_ROOM = 0.25
+
+#: Part of the gap allowed that fits of the columns may leave; or that of what the last
+#: columns missed, if it is more, up to a part of the objective.
+OF_COLUMNS, OF_MISSED, LOOSEST = 0.5, 0.1, 0.1
 
 
 class _Sums(NamedTuple):
@@ -74,7 +85,7 @@ def fit_mixes(
     limited : bool
         Whether the limit of sweeps ended the last fit.
     """
-    inner = replace(options, tol=OF_COLUMNS * options.tol)
+    inner = fine = replace(options, tol=OF_COLUMNS * options.tol)
     found = best_fit(problem, parameters, inner, state, highest=0.5)
     warm, n_sweeps = replace(parameters, temperature=0.0), found.n_sweeps
     while True:
@@ -82,44 +93,72 @@ def fit_mixes(
         at = found.certificate
         # A pass that is stopped leaves the bound that no objective is below 0.
         gap = at.objective if sums is None else at.gap + sums.missed
-        done = gap <= options.tol * at.objective
-        n_rounds, size = len(problem.landmarks.rounds), problem.mapped.nbytes
-        over = n_rounds == MOST_ROUNDS or 2 * size > MOST_MAP_BYTES
+        stay = at.objective - at.free <= SETTLED * options.tol * at.objective
+        done = gap <= options.tol * at.objective and (stay or inner is fine)
+        over = len(problem.landmarks.rounds) == MOST_ROUNDS or not _room(problem)
         if done or over or options.stopped:
             break
         problem = _widened(problem, sums)
         start = replace(found.state, n_asked=len(problem.prototype_labels))
+        loose = min(LOOSEST, OF_MISSED * sums.missed / at.objective)
+        inner = replace(fine, tol=loose) if loose > fine.tol else fine
         found = best_fit(problem, warm, inner, start)
         n_sweeps += found.n_sweeps
     whole, ended = Certificate(at.objective, at.free, gap), (found.state, found.scores)
     found.monitor.add(whole, n_sweeps, lambda: ended, last=True)
-    stay = at.objective - at.free <= SETTLED * options.tol * at.objective
-    finished = done and (found.finished or stay) and not options.stopped
+    finished = done and (stay or found.finished) and not options.stopped
     ended = replace(found, certificate=whole, finished=finished, n_sweeps=n_sweeps)
     return problem, ended, not found.finished
 
 
+def _room(problem: SVMProblem) -> int:
+    """Columns that a round may sum up for each prototype; 0 if memory is full."""
+    n_rows, n_columns = problem.mapped.shape
+    free = MOST_MAP_BYTES // (16 * n_rows) - n_columns  # the next ones stand beside
+    n_prototypes = len(problem.prototype_labels)
+    return 0 if free < n_prototypes else max(1, int(OF_ROOM * free / n_prototypes))
+
+
+def _cells(problem: SVMProblem, rows: np.ndarray) -> tuple[int, np.ndarray]:
+    """Number of cells, and that of each of some rows: the nearest of a few centres."""
+    points = np.unique(problem.landmarks.landmarks.points, axis=0)
+    count = min(MOST_CELLS, max(1, _room(problem)), len(points))
+    random, weights = np.random.RandomState(problem.seed), np.ones(len(points))
+    centres = kmeans_centers(points, weights, count, random, max_iter=MOST_STEPS)
+    return count, cdist(problem.X[rows], centres).argmin(axis=1)
+
+
 def _sums(problem: SVMProblem, state: SVMState, options: SolverOptions) -> _Sums | None:
     """Compare all rows with those of mass; None if the fit is stopped meanwhile."""
-    every = np.arange(len(state.prototype_labels))
-    heavy, masses = support_rows(problem, state, every)
+    n_prototypes = len(state.prototype_labels)
+    heavy, masses = support_rows(problem, state, np.arange(n_prototypes))
+    n_cells, cell = _cells(problem, heavy)
     X = problem.X
     if problem.similarity.kind == "rbf":
         X = X - X.mean(axis=0)  # squares of large offsets would cancel
-    anchors, values = X[heavy], np.empty((len(X), len(every)))
+    parts = (np.flatnonzero(cell == number) for number in range(n_cells))
+    mixes = [(X[heavy[part]], masses[part]) for part in parts]
+    values = np.empty((len(X), n_cells, n_prototypes))
     for first in range(0, len(X), ROWS_AT_ONCE):
         if options.stopped:
             return None
-        part = slice(first, first + ROWS_AT_ONCE)
-        values[part] = problem.similarity.mixed(X[part], anchors, masses)
+        rows = slice(first, first + ROWS_AT_ONCE)
+        for number, mix in enumerate(mixes):
+            values[rows, number] = problem.similarity.mixed(X[rows], *mix)
+    row, prototype = np.nonzero(masses)
+    column = n_prototypes * cell[row] + prototype
+    values = values.reshape(len(X), n_cells * n_prototypes)
+    shape = len(heavy), values.shape[1]
+    masses = csr_array((masses[row, prototype], (row, column)), shape=shape)
     products = masses.T @ values[heavy]
-    reached = problem.mapped[heavy].T @ masses
+    reached = (masses.T @ problem.mapped[heavy]).T
     left = products - reached.T @ reached
     squares, turn = np.linalg.eigh(0.5 * (left + left.T))
     kept = squares > ROUNDING * products.diagonal().max(initial=0.0)
     turn = turn[:, kept] / np.sqrt(squares[kept])
-    missed = 0.5 * max(float(left.trace()), 0.0)
-    return _Sums(values, Round(heavy, csr_array(masses), reached, turn), missed)
+    whole = left.reshape((n_cells, n_prototypes) * 2)
+    missed = 0.5 * max(float(np.einsum("apbp->", whole)), 0.0)
+    return _Sums(values, Round(heavy, masses, reached, turn), missed)
 
 
 def _widened(problem: SVMProblem, sums: _Sums) -> SVMProblem:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.datasets import load_digits, load_iris, load_wine, make_moons
 from sklearn.exceptions import ConvergenceWarning
 
 from smpcore import PrototypeModel, SmpcoreError
@@ -16,6 +16,7 @@ from smpcore.estimators.mprotsvm import (
     rows,
 )
 from smpcore.estimators.mprotsvm import problem as mprotsvm_problem
+from smpcore.estimators.mprotsvm.problem import SVMParameters
 from smpcore.estimators.problem import SolverOptions
 from smpcore.solvers.smp import CONVERGED, STOPPED
 
@@ -210,3 +211,30 @@ def test_a_model_of_landmarks_is_like_any_other():
     warm = MultiPrototypeSVC(kernel="rbf", landmarks=25, C=0.2)
     warm.solve(warm.problem(*WINE), fitted.state_)
     assert warm.score(*WINE) > 0.95
+
+
+@pytest.mark.filterwarnings("ignore::smpcore.errors.Caution")
+@pytest.mark.parametrize(("n_prototypes", "C"), [(1, 10.0), (2, 1.0)])
+def test_rows_of_a_local_kernel_are_summed_up_cell_by_cell(
+    n_prototypes, C, no_gram, monkeypatch
+):
+    X, y = make_moons(600, noise=0.2, random_state=0)
+    monkeypatch.setattr(all_rows, "MOST_ROUNDS", 12)
+    local = MultiPrototypeSVC(n_prototypes, C=C, kernel="rbf", gamma=10.0)
+    assert local.fit(X, y).gap_ <= 0.01 * local.objective_
+    assert local.objective_ == pytest.approx(kernel_objective(local, X, y, C), rel=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore::smpcore.errors.Caution")
+def test_mixes_end_where_their_columns_fill_the_memory(no_gram, monkeypatch):
+    unfitted = MultiPrototypeSVC(1, C=10.0, kernel="rbf", gamma=0.1)
+    problem = unfitted.problem(*DIGITS)
+    n_rows, n_columns = problem.mapped.shape
+    for room in (0, 25, 60):
+        # One round's columns stand beside all of before.
+        most = 16 * n_rows * (n_columns + room)
+        monkeypatch.setattr(all_rows, "MOST_MAP_BYTES", most)
+        search = SVMParameters(10.0, 10.0, 0.8, "random", 1)
+        widened, ended, _ = all_rows.fit_mixes(problem, search, SolverOptions(), None)
+        assert room - 10 < widened.mapped.shape[1] - n_columns <= room
+        assert not ended.finished
