@@ -98,8 +98,8 @@ class MultiPrototypeSVC(PrototypeClassifier):
         Stop when the objective is certified to be this close to the best for the
         final assignments, relatively.
     max_iter : int, default=2000
-        Most sweeps over the rows, from each start, and most passes over very many; a
-        fit that reaches it warns.
+        Most sweeps over the rows, from each start and with each round of mixes of all
+        rows, and most passes over very many; a fit that reaches it warns.
     random_state : int, RandomState or None, default=0
         Seed of the starts and of the annealing; with an integer, fits are repeatable.
     standardize : bool, default=True
