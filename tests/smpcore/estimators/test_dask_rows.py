@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -50,8 +51,29 @@ def client():
     cluster.close()
 
 
-def in_chunks(table, rows=7000):
-    """The table, and y in chunks of another size."""
+@pytest.fixture(scope="module")
+def mortal():
+    """Workers that tests kill: a new one takes seconds to load what a fit needs."""
+    cluster = Cluster(1)
+    yield cluster
+    cluster.close()
+
+
+def of_workers(cluster, n_workers):
+    """A client, once the cluster has so many workers and no other ones."""
+    while len(cluster.workers) > n_workers:
+        cluster.workers.pop().kill()
+    while len(cluster.workers) < n_workers:
+        cluster.add()
+    cluster.wait(n_workers)
+    client = distributed.Client(cluster.address)
+    while len(client.ncores()) > n_workers:  # one that was killed is still listed
+        time.sleep(0.05)
+    return client
+
+
+def in_chunks(table, rows=12_000):
+    """The table in more chunks than workers, and y in chunks of another size."""
     X, y, weights = table
     return (
         da.from_array(X, chunks=(rows, -1)),
@@ -166,21 +188,15 @@ def test_one_row_stands_for_the_entropy_of_all_at_a_scaled_dual_point(
     )
 
 
-def test_a_model_is_the_same_bit_by_bit_with_any_number_of_workers(table):
-    cluster, fits = Cluster(1), []
-    try:
-        for n_workers in (1, 2, 4):
-            while len(cluster.workers) < n_workers:
-                cluster.add()
-            cluster.wait(n_workers)
-            with distributed.Client(cluster.address) as client:
-                rows, classes, weights = in_chunks(table, 4000)
-                found = SMPClassifier(tol=1e-2).fit(rows, classes, weights)
-                at_work = {w for who in client.who_has().values() for w in who}
-                assert len(at_work) == n_workers
-                fits.append((found, found.assignment_.compute()))
-    finally:
-        cluster.close()
+def test_a_model_is_the_same_bit_by_bit_with_any_number_of_workers(mortal, table):
+    fits = []
+    for n_workers in (1, 2, 4):
+        with of_workers(mortal, n_workers) as client:
+            rows, classes, weights = in_chunks(table, 4000)
+            found = SMPClassifier(tol=1e-2).fit(rows, classes, weights)
+            at_work = {w for who in client.who_has().values() for w in who}
+            assert len(at_work) == n_workers
+            fits.append((found, found.assignment_.compute()))
     for found, assignment in fits[1:]:
         first, as_first = fits[0]
         assert found.model_.anchors.tobytes() == first.model_.anchors.tobytes()
@@ -203,20 +219,16 @@ def kill_at_pass(number, function, cluster, monkeypatch):
     return passes
 
 
-def test_a_killed_worker_changes_nothing(table, monkeypatch):
+def test_a_killed_worker_changes_nothing(mortal, table, monkeypatch):
     """Its chunks are computed anew by the other one, in mid-fit."""
     X, y, _ = table
     here = SMPClassifier().fit(X, y)
-    cluster = Cluster(2)
-    passes = kill_at_pass(5, dask_rows._losses, cluster, monkeypatch)
-    try:
-        with distributed.Client(cluster.address):
-            rows, classes, _ = in_chunks(table)
-            there = SMPClassifier().fit(rows, classes)
-            assert len(passes) > 5
-            assert_same(here, there)
-    finally:
-        cluster.close()
+    passes = kill_at_pass(5, dask_rows._losses, mortal, monkeypatch)
+    with of_workers(mortal, 2):
+        rows, classes, _ = in_chunks(table)
+        there = SMPClassifier().fit(rows, classes)
+        assert len(passes) > 5
+        assert_same(here, there)
 
 
 @pytest.fixture
@@ -243,16 +255,15 @@ def test_the_svm_is_certified_as_in_memory(client, table, many, n_prototypes, we
     assert (there.predict(X) == here.predict(X)).mean() > 0.99
 
 
-def test_the_svm_is_the_same_bit_by_bit_with_a_killed_worker(table, many, monkeypatch):
-    cluster, fits = Cluster(2), []
-    passes = kill_at_pass(2, summed, cluster, monkeypatch)
-    try:
-        with distributed.Client(cluster.address):
-            rows, classes, _ = in_chunks(table)
-            for _ in range(2):
-                fits.append(MultiPrototypeSVC(2).fit(rows, classes))
-    finally:
-        cluster.close()
+def test_the_svm_is_the_same_bit_by_bit_with_a_killed_worker(
+    mortal, table, many, monkeypatch
+):
+    fits = []
+    passes = kill_at_pass(2, summed, mortal, monkeypatch)
+    with of_workers(mortal, 2):
+        rows, classes, _ = in_chunks(table)
+        for _ in range(2):
+            fits.append(MultiPrototypeSVC(2).fit(rows, classes))
     assert passes[0] == 2
     assert passes[-1] == 1
     one, other = (fitted.model_.weights for fitted in fits)
