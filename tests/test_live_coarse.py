@@ -11,7 +11,7 @@ from pages.explore.scene import Scene
 from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.work import cache, fits
-from smpcore import METHODS
+from smpcore import METHODS, MultiPrototypeSVC
 from tests.test_live import Browser, kernels  # noqa: F401
 
 #: Breast cancer: 341 rows to learn from, of which a coarse answer takes so many.
@@ -142,3 +142,18 @@ def test_the_whole_is_its_own_part_where_rows_are_few():
     assert subsampled.words(part, data) == "Preview: short fit"
     few = resolve(Choice(data="moons", data_values={"n_samples": 20})).data
     assert subsampled.part_of(few, "smp") is None
+
+
+def test_a_fit_that_lasts_goes_on_and_is_not_begun_again(monkeypatch):
+    monkeypatch.setattr(fits, "QUICK_SECONDS", 0.0)
+    begun, solve = [], MultiPrototypeSVC.solve
+    counted = lambda *args, **kw: begun.append(1) or solve(*args, **kw)  # noqa: E731
+    monkeypatch.setattr(MultiPrototypeSVC, "solve", counted)
+    context = resolve(Choice(data="breast_cancer", method="mprotsvm", seed=11))
+    data, values = context.data, context.values
+    fit = fits.Fit(data, "mprotsvm", values)
+    assert fit.task and fit.finished().history_.status != fits.STOPPED
+    assert fit.bounds == cache.bounds(data, "mprotsvm", values)
+    assert len(begun) == 1
+    fit.restart()
+    assert fit.finished() and len(begun) == 2

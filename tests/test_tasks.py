@@ -60,6 +60,29 @@ def test_started_by_many_at_once_it_runs_once():
     assert task.owners >= {f"v{i}" for i in range(8)}
 
 
+def test_a_fit_that_lasts_goes_on_where_the_line_has_a_place_and_else_begins_anew(
+    monkeypatch,
+):
+    monkeypatch.setattr(tasks, "FITS", ThreadPoolExecutor(1))
+    first, second, left = Held(), Held(), Held()
+    lasts = Task(first, line=tasks.QUICK)
+    lasts.line_up()
+    waits, nobodys = (Task(work, line=tasks.QUICK) for work in (second, left))
+    assert not waits.wait(0.1) and second.begun == 1, "it began at once"
+    nobodys.leave("")
+    for task in waits, nobodys:
+        task.line_up()
+    until = time.monotonic() + 30.0
+    while not (second.ended and left.ended) and time.monotonic() < until:
+        time.sleep(0.002)
+    assert second.ended == 1 and not waits.done, "it waits for the first"
+    second.go.set()
+    assert not waits.wait(0.1) and second.begun == 1
+    first.go.set()
+    assert ended(lasts).result() == ended(waits).result() == "done"
+    assert (first.begun, second.begun, left.begun) == (1, 2, 1)
+
+
 def test_it_ends_with_the_last_owner_who_leaves():
     work = Held()
     task = Task(work)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from pages.work import cache, slots
+from pages.work import cache
 from pages.work.memo import memo
 from pages.work.parts import Parts
-from pages.work.tasks import Task
+from pages.work.tasks import QUICK, Task
 from pages.work.warmup import uncompiled
 from smpcore import METHODS, SmpcoreError
 
@@ -47,15 +47,19 @@ class Fit:
         self.bounds: Any = None
         #: Whether its seconds are the solver's alone.
         self.compiled = method not in uncompiled
-        if not cache.is_slow(data, method, values):
-            problem = cache.problem(data, method, values)
-            with slots.stopped_after(QUICK_SECONDS) as stop:
-                quick = self._unfitted().solve(problem, stop=stop)
-            if quick.history_.status != STOPPED:
-                self.estimator = quick
-                self.bounds = cache.bounds(data, method, values)
-                return
-        self.task = Task(self._work)
+        #: The problem and its bounds, for the first attempt.
+        self._ready: tuple[Any, Any] | None = None
+        if cache.is_slow(data, method, values):
+            self.task = Task(self._work)
+            return
+        key = data, method, values
+        self._ready = cache.problem(*key), cache.bounds(*key)
+        task = Task(self._work, line=QUICK)
+        if task.wait(QUICK_SECONDS):
+            self.estimator, self.bounds = task.result()
+        else:
+            task.line_up()
+            self.task = task
 
     def join(self) -> None:
         """Wait for it with others; begin anew if nobody waited for it any more."""
@@ -81,10 +85,12 @@ class Fit:
         return self._method.estimator_for(self._data.dataset, self._values)
 
     def _work(self, stop: np.ndarray, progress: np.ndarray) -> Any:
-        estimator = self._unfitted()
-        data = self._data
-        problem = estimator.problem(*data.named("train"), data.weights("train"))
-        bounds = self._method.bounds(problem, self._values)
+        estimator, data = self._unfitted(), self._data
+        ready, self._ready = self._ready, None
+        if ready is None:
+            problem = estimator.problem(*data.named("train"), data.weights("train"))
+            ready = problem, self._method.bounds(problem, self._values)
+        problem, bounds = ready
         return estimator.solve(problem, stop=stop, progress=progress), bounds
 
     def wait(self, seconds: float) -> bool:

@@ -3,9 +3,10 @@
 However many visitors start a task, it runs once, and ends when nobody is left who wants
 it. A fit that somebody waits for and a *study* (a sweep, refits, a comparison) have
 lines of their own, each at most one thread less than there are cores: a fit never waits
-behind a study. What a study computes is done by processes beside this one, once they
-are there, or else by threads. What goes through all rows of a large file stands in a
-third line, which takes whatever cores are idle; a download in a fourth.
+behind a study. A fit that may be quick begins at once, and stands in line if it is not.
+What a study computes is done by processes beside this one, once they are there, or else
+by threads. What goes through all rows of a large file stands in a third line, which
+takes whatever cores are idle; a download in a fourth.
 """
 
 from __future__ import annotations
@@ -40,9 +41,13 @@ def _step_back() -> None:
 
 _N_THREADS = max(1, N_CORES - 1)
 FITS = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="fit")
+#: Where fits that may be quick begin.
+QUICK = ThreadPoolExecutor(8, thread_name_prefix="quick fit")
 STUDIES = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="study")
 FILES = ThreadPoolExecutor(1, thread_name_prefix="file", initializer=_step_back)
 DOWNLOADS = ThreadPoolExecutor(4, thread_name_prefix="download")
+#: An idle thread of a line begins within this time, on a busy machine too.
+PLACE_SECONDS = 0.05
 #: Running tasks are looked through this often for tabs that were closed; a tab that
 #: was closed twice in a row has left (a connection may be lost for a moment).
 LOOK_SECONDS = 5.0
@@ -101,13 +106,32 @@ class Task:
             self._owners.add(owner)
             if not (self.done or self.stop_flag[0]):
                 return
-            self.where = self.problem = self.message = ""
-            self.stop_flag = np.zeros(1, dtype=np.int64)
-            self.progress = np.zeros(1)
             self.started = time.monotonic()
-            self._future = self._line.submit(self._run, self.stop_flag, self.progress)
-            self._future.add_done_callback(self._ended)
+            self._begin()
         _watch(self)
+
+    def _begin(self) -> None:
+        self.where = self.problem = self.message = ""
+        self.stop_flag = np.zeros(1, dtype=np.int64)
+        self.progress = np.zeros(1)
+        self._future = self._line.submit(self._run, self.stop_flag, self.progress)
+        self._future.add_done_callback(self._ended)
+
+    def line_up(self) -> None:
+        """Go on in the line of fits if it has a place now; else begin anew there."""
+        self._line, under_way, has_place = FITS, self._future, threading.Event()
+
+        def hold() -> None:
+            has_place.set()
+            wait_for([under_way])
+
+        place = FITS.submit(hold)
+        if has_place.wait(PLACE_SECONDS) or not place.cancel():
+            return
+        with self._lock:
+            if not (self.done or self.was_left):
+                self.stop_flag[0] = 1
+                self._begin()
 
     def join(self, owner: object = None) -> None:
         """Want it too while it runs; who left it has to start it."""
