@@ -72,8 +72,8 @@ def show_fit(context: Context, path: Path) -> None:
     begun, job = session.get().results.get(_FIT, (None, None))
     if begun != context.key or job is None:
         st.caption(
-            "With the settings on Explore. A fifth of the rows outside the sample is "
-            "left out, to see how good the model is."
+            "With the settings on Explore; missing values are filled from the sample. "
+            "A fifth of the rows outside it is left out, to see how good the model is."
         )
         fitting = partial(
             fit_all_rows, path, context.dataset, estimator, _LEFT_OUT, choice.seed

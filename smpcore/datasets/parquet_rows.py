@@ -212,16 +212,14 @@ class ParquetRows:
             return arrays
         self._of_thread.last = (None, [])  # the old one makes room first
         del arrays
+        arrays = self._arrays(int(group), columns)
+        self._of_thread.last = (key, arrays)
+        return arrays
+
+    def _arrays(self, group: int, columns: np.ndarray) -> list[np.ndarray]:
+        """The same, read."""
         names = [self.columns[i] for i in columns]
-        try:
-            table = self._file.read_row_group(
-                int(group), columns=names, use_threads=False
-            )
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise DatasetError(
-                f"Row {self._starts[group]} and those after it cannot be read from "
-                f"{self.path.name}, it seems to be cut off or damaged; save it again."
-            ) from error
+        table = self._table(group, names)
         for name in names:
             column = table.column(name)
             if column.null_count:
@@ -230,6 +228,14 @@ class ParquetRows:
                     f"Column {name!r} of {self.path.name} has no value in row {row}; "
                     "leave such rows out, or fill them before the file is saved."
                 )
-        arrays = [table.column(name).to_numpy() for name in names]
-        self._of_thread.last = (key, arrays)
-        return arrays
+        return [table.column(name).to_numpy() for name in names]
+
+    def _table(self, group: int, names: list[str]) -> pa.Table:
+        """Columns of a row group by their names in the file."""
+        try:
+            return self._file.read_row_group(group, columns=names, use_threads=False)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise DatasetError(
+                f"Row {self._starts[group]} and those after it cannot be read from "
+                f"{self.path.name}, it seems to be cut off or damaged; save it again."
+            ) from error

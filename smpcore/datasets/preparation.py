@@ -168,7 +168,7 @@ class Preparation:
             if spec.kind == "text":
                 X[:, spec.features] = letter_codes(frame[spec.name], spec)
             if spec.kind == "category":
-                levels = _level_codes(frame[spec.name], spec)
+                levels = level_codes(frame[spec.name], spec)
                 X[:, spec.features] = levels[:, None] == np.array(spec.feature_levels)
         return X
 
@@ -318,7 +318,19 @@ def _numbers(frame: pd.DataFrame, names: list[str]) -> np.ndarray:
     return values
 
 
-def _level_codes(column: pd.Series, spec: Input) -> np.ndarray:
+def level_codes(column: pd.Series, spec: Input) -> np.ndarray:
+    """Place of each value of a category among its levels.
+
+    Parameters
+    ----------
+    column : Series of shape (n_samples,)
+    spec : Input
+
+    Returns
+    -------
+    ndarray of int, shape (n_samples,)
+        -1 for none of them.
+    """
     levels = pd.Index(spec.levels, dtype="str").get_indexer(as_text(column))
     return np.where(column.isna(), int(spec.fill), levels)
 
@@ -354,7 +366,7 @@ def _mended(
     nowhere = np.zeros(column.size, dtype=bool)
     if spec.kind == "category":
         missing = column.isna().to_numpy()
-        return missing, ~missing & (_level_codes(column, spec) < 0), nowhere
+        return missing, ~missing & (level_codes(column, spec) < 0), nowhere
     if spec.kind == "text":
         missing = column.isna().to_numpy()
         strange = (letter_codes(column, spec) == len(spec.levels)).any(axis=1)

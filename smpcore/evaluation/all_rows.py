@@ -10,10 +10,9 @@ import numpy as np
 import pyarrow as pa
 from joblib import parallel_config
 
-from smpcore.datasets import Dataset
+from smpcore.datasets import Dataset, prepare
 from smpcore.datasets.names import clean_names
-from smpcore.datasets.parquet_rows import ParquetRows
-from smpcore.datasets.quoting import listed
+from smpcore.datasets.prepared_rows import PreparedRows
 from smpcore.errors import DatasetError
 from smpcore.evaluation.errors import RegressionScores
 from smpcore.evaluation.scores import Scores, score_answers
@@ -53,7 +52,8 @@ def fit_all_rows(
     """Fit the rows of a file, of which a data set is a sample, in blocks.
 
     Rows are left out by chance, but none of the sample: settings were chosen on it.
-    Blocks are worked on by every core, at the priority of the thread.
+    Blocks are worked on by every core, at the priority of the thread. Categories and
+    missing values become what the sample says.
 
     Parameters
     ----------
@@ -80,19 +80,12 @@ def fit_all_rows(
     Raises
     ------
     DatasetError
-        If a feature is not a column of numbers, one of its values is missing, or the
-        file is damaged or not the one that was sampled.
+        If the file is damaged or not the one that was sampled.
     """
     import pyarrow.parquet as pq  # who reads no file does not wait for it
 
     from smpcore.datasets.parquet import damage_in_words, flat_columns
 
-    others = [n for n in dataset.feature_columns if dataset.kinds[n] != "number"]
-    if others:
-        raise DatasetError(
-            f"{listed(others)} should hold numbers for a fit of all rows; give "
-            "such columns another role than feature."
-        )
     with damage_in_words():
         file = pq.ParquetFile(path)
         stored = flat_columns(file.schema_arrow)
@@ -105,15 +98,15 @@ def fit_all_rows(
         values, places = _targets(file, in_file[dataset.target], dataset.task)
     left_out = np.random.default_rng(seed).random(len(places)) < share
     left_out[dataset.row_numbers(np.arange(dataset.n_samples)) - 1] = False
-    columns = [in_file[name] for name in dataset.feature_columns]
+    preparation = prepare(dataset, np.arange(dataset.n_samples))
     train = np.flatnonzero(~left_out & (places >= 0))
     test = np.flatnonzero(left_out & (places >= 0))
-    rows, answers = ParquetRows(path, columns, train), [values[:0]]
+    rows, answers = PreparedRows(path, preparation, in_file, train), [values[:0]]
     problem = estimator.problem(rows, values[places[train]])
     if not stop[0]:
         with parallel_config("threading", n_jobs=-1):
             estimator.solve(problem, stop=stop, progress=progress)
-    rows = ParquetRows(path, columns, test)
+    rows = PreparedRows(path, preparation, in_file, test)
     for first in range(0, len(test), AT_ONCE):
         if stop[0]:
             return None

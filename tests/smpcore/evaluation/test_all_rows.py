@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from smpcore import MultiPrototypeSVC, SMPClassifier, SuperSparseRegressor, read_table
-from smpcore.datasets import limits
+from smpcore.datasets import limits, prepare
 from smpcore.errors import DatasetError
 from smpcore.estimators import scaling
 from smpcore.estimators.mprotsvm import rows as svm_rows
@@ -118,15 +118,29 @@ def test_it_stops(frame, saved):
     assert fit(*saved(frame.drop(columns="word")), stop) is None
 
 
-def test_a_category_is_refused(frame, saved):
-    with pytest.raises(DatasetError, match="'word' should hold numbers for a fit"):
-        fit(*saved(frame))
-
-
-def test_a_missing_value_is_named(frame, saved):
-    frame.loc[1234, "a"] = np.nan
-    with pytest.raises(DatasetError, match=r"Column 'a' .* has no value in row 1234"):
-        fit(*saved(frame.drop(columns="word")))
+def test_columns_become_features_as_in_the_sample(frame, saved):
+    """Categories, decimals and missing values too: a table of an operator has them."""
+    rest = np.arange(N_ROWS) % 7
+    frame["a"] = [Decimal(f"{value:.3f}") for value in frame["a"]]
+    frame.loc[3::11, "a"] = frame.loc[4::11, "word"] = None
+    frame["b"] = frame["b"].where(rest != 2, np.inf)
+    frame["flag"] = [None if i == 5 else bool(i > 2) for i in rest]
+    frame["kind"] = pd.Categorical.from_codes(rest % 3, ["k", "l", "m"])
+    path, dataset = saved(frame)
+    fitted = fit(path, dataset)
+    table = dataset.frame.iloc[:0].copy()
+    for name in dataset.feature_columns:
+        column = frame[name]
+        is_number = dataset.kinds[name] == "number"
+        table[name] = column.astype(float) if is_number else column.astype("str")
+    X = prepare(dataset, np.arange(dataset.n_samples)).transform(table)
+    y = frame["label"].to_numpy()
+    left_out = np.random.default_rng(3).random(N_ROWS) < 0.25
+    left_out[dataset.row_numbers(np.arange(dataset.n_samples)) - 1] = False
+    usual = SMPClassifier().fit(X[~left_out], y[~left_out])
+    assert fitted.estimator.objective_ == pytest.approx(usual.objective_, rel=1e-9)
+    assert fitted.scores.hits == (usual.predict(X[left_out]) == y[left_out]).sum()
+    assert {"flag = True", "kind = k"} <= {*fitted.estimator.model_.feature_names}
 
 
 def test_a_file_that_was_damaged_or_changed_since_is_named(frame, saved):
