@@ -65,7 +65,7 @@ def _steady():
 
 @pytest.fixture
 def cluster(_steady, monkeypatch):
-    """A cluster that is left as it was."""
+    """A cluster that is left as it was: who kills a worker adds one."""
     monkeypatch.setenv(place.VARIABLE, _steady.address)
     return _steady
 
@@ -89,7 +89,7 @@ def _table(found, dataset):
     return sweep_table(found, dataset.task).drop(columns="seconds")
 
 
-def test_a_killed_worker_loses_and_doubles_nothing(mortal):
+def test_a_killed_worker_loses_and_doubles_nothing(cluster):
     dataset, drawn, walks = _asked(*METHODS)
     walks += baseline_paths(dataset.task)
     serial = _table(sweep(dataset, drawn, walks), dataset)
@@ -98,10 +98,10 @@ def test_a_killed_worker_loses_and_doubles_nothing(mortal):
     for row in _swept(dataset, drawn, walks):
         found.append(row)
         if len(found) == len(serial) // 4:
-            mortal.workers[0].kill()
+            cluster.workers.pop(0).kill()
         if len(found) == len(serial) // 2:
-            mortal.add()
-            mortal.wait(2)
+            cluster.add()
+            cluster.wait(2)
     assert len(found) == len(serial)
     assert _table(found, dataset).equals(serial)
     assert engine().client is not None
