@@ -22,7 +22,6 @@ from smpcore.estimators.mprotsvm.assignment import SETTLED
 from smpcore.estimators.mprotsvm.landmarks import MOST_MAP_BYTES, MOST_STEPS, Round
 from smpcore.estimators.mprotsvm.monitor import Certificate
 from smpcore.estimators.mprotsvm.problem import (
-    ROWS_AT_ONCE,
     SVMParameters,
     SVMProblem,
     SVMState,
@@ -31,6 +30,7 @@ from smpcore.estimators.mprotsvm.problem import (
 )
 from smpcore.estimators.mprotsvm.starts import Candidate, best_fit
 from smpcore.estimators.problem import SolverOptions
+from smpcore.estimators.row_blocks import map_blocks
 from smpcore.estimators.starts import kmeans_centers
 
 #: Mixes shorter than this part of the longest are rounding of the similarities.
@@ -139,12 +139,16 @@ def _sums(problem: SVMProblem, state: SVMState, options: SolverOptions) -> _Sums
     parts = (np.flatnonzero(cell == number) for number in range(n_cells))
     mixes = [(X[heavy[part]], masses[part]) for part in parts]
     values = np.empty((len(X), n_cells, n_prototypes))
-    for first in range(0, len(X), ROWS_AT_ONCE):
-        if options.stopped:
-            return None
-        rows = slice(first, first + ROWS_AT_ONCE)
+
+    def compare(rows: slice, block: np.ndarray) -> None:
         for number, mix in enumerate(mixes):
-            values[rows, number] = problem.similarity.mixed(X[rows], *mix)
+            if not options.stopped:
+                values[rows, number] = problem.similarity.mixed(block, *mix)
+
+    for _ in map_blocks(compare, X):
+        pass
+    if options.stopped:
+        return None
     row, prototype = np.nonzero(masses)
     column = n_prototypes * cell[row] + prototype
     values = values.reshape(len(X), n_cells * n_prototypes)

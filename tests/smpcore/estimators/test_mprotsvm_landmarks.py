@@ -1,5 +1,8 @@
 """MultiPrototypeSVC of a kernel on many rows: prototypes are mixes of landmarks."""
 
+import threading
+
+import joblib
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_iris, load_wine, make_moons
@@ -8,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from smpcore import PrototypeModel, SmpcoreError
 from smpcore.codegen import compile_model
 from smpcore.errors import Caution
+from smpcore.estimators import row_blocks
 from smpcore.estimators.mprotsvm import (
     MultiPrototypeSVC,
     all_rows,
@@ -18,6 +22,7 @@ from smpcore.estimators.mprotsvm import (
 from smpcore.estimators.mprotsvm import problem as mprotsvm_problem
 from smpcore.estimators.mprotsvm.problem import SVMParameters
 from smpcore.estimators.problem import SolverOptions
+from smpcore.similarity import Similarity
 from smpcore.solvers.smp import CONVERGED, STOPPED
 
 IRIS, WINE = load_iris(return_X_y=True), load_wine(return_X_y=True)
@@ -238,3 +243,23 @@ def test_mixes_end_where_their_columns_fill_the_memory(no_gram, monkeypatch):
         widened, ended, _ = all_rows.fit_mixes(problem, search, SolverOptions(), None)
         assert room - 10 < widened.mapped.shape[1] - n_columns <= room
         assert not ended.finished
+
+
+@pytest.mark.filterwarnings("ignore::smpcore.errors.Caution")
+def test_two_cores_mix_rows_to_the_same_bits(no_gram, monkeypatch):
+    monkeypatch.setattr(row_blocks, "ROWS_AT_ONCE", 64)
+    fits, threads, mixed = [], set(), Similarity.mixed
+
+    def watched(*args):
+        threads.add(threading.get_ident())
+        return mixed(*args)
+
+    monkeypatch.setattr(Similarity, "mixed", watched)
+    for cores in (1, 2):
+        threads.clear()
+        with joblib.parallel_config("threading", n_jobs=cores):
+            fits.append(MultiPrototypeSVC(2, kernel="rbf").fit(*DIGITS))
+        assert (len(threads) > 1) == (cores > 1)
+    one, two = fits
+    assert one.gap_ == two.gap_
+    np.testing.assert_array_equal(one.model_.mixing, two.model_.mixing)
