@@ -407,6 +407,22 @@ def _flags_and_floats(constant=1e30):
     return Dataset("mine", frame, roles, "classification", private=True)
 
 
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("supersparse", "2 sums, one for each class, of 5 similarities to anchors"),
+        ("imkpl", "Codes of at most"),
+    ],
+)
+def test_prototypes_that_are_added_up_are_all_counted(method, words):
+    page = _page(data="moons", method=method)
+    model = _made("float32", data="moons", method=method)[0].estimator.model_
+    assert model.n_prototypes > model.n_outputs == 2
+    shown = {metric.label: metric.value for metric in page.metric}
+    assert shown["Prototypes"] == str(model.n_prototypes)
+    assert words in _readme(page)
+
+
 def test_captions_are_of_the_format_that_is_shown():
     link = {"data": "mine", "mine": table_store.keep(_flags_and_floats())}
     shown = {}

@@ -96,10 +96,9 @@ class Export:
 
     @property
     def n_prototypes(self) -> int:
-        """Prototypes that can win; of a regression all of those it adds up."""
-        if self.compiled.is_regression:
-            return self.estimator.model_.n_prototypes
-        return self.compiled.n_rows
+        """Prototypes that can win; of a model that adds them up, all of them."""
+        model = self.estimator.model_
+        return model.n_prototypes if model.pooling == "sum" else self.compiled.n_rows
 
     @property
     def usual_name(self) -> str:

@@ -56,8 +56,11 @@ def parts(model: Any) -> str:
     else:
         d, kind = model.find(Features).n_features, model.find(Similarities).similarity
         of = f"{sums.n_anchors} anchors of {d} features ({kind} similarity)"
-        one = f"A sum of {sums.n_anchors} similarities to {of.split(' ', 1)[1]}"
-        several = f"{sums.n_rows} prototypes mixed from {of}"
+        alike = f"{sums.n_anchors} similarities to {of.split(' ', 1)[1]}"
+        one, several = f"A sum of {alike}", f"{sums.n_rows} prototypes mixed from {of}"
+        if not model.n_training_rows and (np.diff(model.prototype_labels) > 0).all():
+            # The anchors are the prototypes, and all of them count for each class.
+            several = f"{sums.n_rows} sums, one for each class, of {alike}"
     if code is None:
         return one if model.is_regression else several
     return f"Codes of at most {code.limit} of {several}"
