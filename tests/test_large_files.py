@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.work import cache, fits, server_files
-from smpcore.datasets import MAX_ROWS
+from smpcore.datasets import MAX_ROWS, plain_number
 from tests.app import APP, said, session_of, sound
 
 PAGES = Path(__file__).parents[1] / "pages"
@@ -116,6 +116,8 @@ def test_the_method_on_the_screen_learns_from_all_rows():
     share = 100 * scores.hits / scores.rows
     assert right["Accuracy on rows left out"] == f"{share:.2f} %"
     assert f"Learned from {fitted.n_train:,} rows" in said(page)
+    share = 100 * fitted.estimator.gap_ / fitted.estimator.objective_
+    assert f": no model has one more than {plain_number(share, 2)} % low" in said(page)
 
 
 def test_numbers_are_learned_from_all_rows_too(folder):

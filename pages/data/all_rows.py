@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from pages.state import session
 from pages.state.context import Context
 from pages.ui import progress
 from pages.ui.elements import download, table
+from pages.ui.readouts import gap_percent
 from pages.work.server_files import FileStatisticsJob
 from pages.work.tasks import FILES, Task
 from smpcore.datasets import plain_number
@@ -66,7 +66,7 @@ def show_fit(context: Context, path: Path) -> None:
         able = [m.title for m in context.methods.values() if _reads_blocks(m, task)]
         st.caption(
             f"With its settings on Explore, {method.title} learns from the sample "
-            f"only. Rows of a file are read in blocks by {' and '.join(able)}."
+            f"only. Rows of a file are read in blocks by {', '.join(able)}."
         )
         return
     begun, job = session.get().results.get(_FIT, (None, None))
@@ -120,10 +120,11 @@ def _show_fitted(fitted: AllRowsFit) -> None:
     middle.metric("Prototypes", model.n_prototypes)
     right.metric("Features used", int(model.support.sum()))
     objective = plain_number(fitted.estimator.objective_, 5)
-    bound = "" if math.isnan(gap := fitted.estimator.gap_) else f", gap {gap:.2g}"
+    if gap := gap_percent(fitted.estimator):
+        objective += f": {fitted.estimator.certificate} has one more than {gap} % lower"
     st.caption(
         f"Learned from {fitted.n_train:,} rows, measured on {fitted.scores.rows:,} "
-        f"left out (95 % interval {interval}). Objective {objective}{bound}; "
+        f"left out (95 % interval {interval}). Objective {objective}; "
         f"{history.status_text}, {history.seconds:.0f} s. Whoever chooses settings by "
         "this measure needs other rows to take it again."
     )

@@ -264,17 +264,14 @@ def kernel_weights(
 
 
 def _solver(estimator: Any) -> list[dict[str, str]]:
-    history, gap = estimator.history_, estimator.gap_
-    certified = np.isfinite(gap)
-    share = gap / max(abs(estimator.objective_), 1e-300)
-    percent_gap = plain_number(100 * share, 2) if share >= ROUNDING else "0"
+    history, gap = estimator.history_, gap_percent(estimator)
     return [
         _text(
             "Optimality gap",
-            f"≤ {percent_gap} %" if certified else "none",
-            f"{estimator.certificate} can have an objective more than {percent_gap} % "
+            f"≤ {gap} %" if gap else "none",
+            f"{estimator.certificate} can have an objective more than {gap} % "
             f"lower than {plain_number(estimator.objective_, 5)}"
-            if certified
+            if gap
             else "No certificate: the problem is not convex",
         ),
         _text(
@@ -283,6 +280,14 @@ def _solver(estimator: Any) -> list[dict[str, str]]:
             convergence_summary(history),
         ),
     ]
+
+
+def gap_percent(estimator: Any) -> str:
+    """Per cent by which an objective could be lower at most; empty if not certified."""
+    share = estimator.gap_ / max(abs(estimator.objective_), 1e-300)
+    if not np.isfinite(share):
+        return ""
+    return plain_number(100 * share, 2) if share >= ROUNDING else "0"
 
 
 def convergence_summary(history: History) -> str:
