@@ -88,11 +88,15 @@ def fit_mixes(
     inner = fine = replace(options, tol=OF_COLUMNS * options.tol)
     found = best_fit(problem, parameters, inner, state, highest=0.5)
     warm, n_sweeps = replace(parameters, temperature=0.0), found.n_sweeps
+    ties: tuple[np.ndarray, ...] = ()
     while True:
-        sums = _sums(problem, found.state, options)
-        at = found.certificate
-        # A pass that is stopped leaves the bound that no objective is below 0.
-        gap = at.objective if sums is None else at.gap + sums.missed
+        sums, at = _sums(problem, found.state, options), found.certificate
+        before, ties = ties, (found.state.prototype_labels, found.state.assignment)
+        if not (before and all(map(np.array_equal, before, ties))):
+            least = 0.0  # no objective is below; a bound holds for its assignments
+        if sums is not None:
+            least = max(least, at.objective - at.gap - sums.missed)
+        gap = at.objective - least
         stay = at.objective - at.free <= SETTLED * options.tol * at.objective
         done = gap <= options.tol * at.objective and (stay or inner is fine)
         over = len(problem.landmarks.rounds) == MOST_ROUNDS or not _room(problem)

@@ -160,6 +160,27 @@ def test_a_fit_of_mixes_that_is_stopped_claims_nothing(no_gram):
     assert history.status == STOPPED and history.gap[-1] == history.objective[-1]
 
 
+@pytest.mark.filterwarnings("ignore::smpcore.errors.Caution")
+def test_a_fit_of_mixes_that_is_stopped_later_has_the_bound_of_the_rounds_before(
+    no_gram, monkeypatch
+):
+    unfitted, options = MultiPrototypeSVC(1, C=1.0, kernel="rbf"), SolverOptions(1e-4)
+    problem, fit, calls = unfitted.problem(*DIGITS), all_rows.best_fit, []
+
+    def stopped_at_third(*args, **settings):
+        calls.append(fit(*args, **settings))
+        options.stop[0] = len(calls) == 3
+        return calls[-1]
+
+    monkeypatch.setattr(all_rows, "best_fit", stopped_at_third)
+    history = unfitted._solve(problem, None, options).model.history
+    monkeypatch.undo()
+    whole = MultiPrototypeSVC(1, C=1.0, kernel="rbf", tol=1e-6).fit(*DIGITS)
+    lowest = history.objective[-1] - history.gap[-1]
+    assert history.status == STOPPED
+    assert 0.5 * whole.objective_ < lowest <= whole.objective_ * (1 + 1e-5)
+
+
 def test_similarities_that_are_too_large_are_refused_beside_landmarks():
     X, y = WINE
     huge = MultiPrototypeSVC(kernel="poly", degree=20, landmarks=50, standardize=False)
