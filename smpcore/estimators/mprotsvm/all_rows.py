@@ -52,11 +52,32 @@ OF_COLUMNS, OF_MISSED, LOOSEST = 0.5, 0.1, 0.1
 
 
 class _Sums(NamedTuple):
-    """Rows summed up by their masses: values at all rows, and what columns miss."""
+    """Rows summed up by their masses: their values at all rows.
+
+    Half the squared length of the sums under the kernel is `half`, and `missed` is what
+    the columns do not reach of it.
+    """
 
     values: np.ndarray
     round: Round
     missed: float
+    half: float
+
+    def dual(self, of_columns: float) -> float:
+        """Dual objective of the whole kernel, if masses shrink alike where that pays.
+
+        Parameters
+        ----------
+        of_columns : float
+            Dual objective of the masses as the columns see them.
+
+        Returns
+        -------
+        float
+        """
+        rise = of_columns - self.missed + self.half  # the part linear in the masses
+        share = min(1.0, max(0.0, 0.5 * rise / self.half)) if self.half else 1.0
+        return share * rise - share**2 * self.half
 
 
 def fit_mixes(
@@ -95,7 +116,7 @@ def fit_mixes(
         if not (before and all(map(np.array_equal, before, ties))):
             least = 0.0  # no objective is below; a bound holds for its assignments
         if sums is not None:
-            least = max(least, at.objective - at.gap - sums.missed)
+            least = max(least, sums.dual(at.objective - at.gap))
         gap = at.objective - least
         stay = at.objective - at.free <= SETTLED * options.tol * at.objective
         done = gap <= options.tol * at.objective and (stay or inner is fine)
@@ -164,9 +185,13 @@ def _sums(problem: SVMProblem, state: SVMState, options: SolverOptions) -> _Sums
     squares, turn = np.linalg.eigh(0.5 * (left + left.T))
     kept = squares > ROUNDING * products.diagonal().max(initial=0.0)
     turn = turn[:, kept] / np.sqrt(squares[kept])
-    whole = left.reshape((n_cells, n_prototypes) * 2)
-    missed = 0.5 * max(float(np.einsum("apbp->", whole)), 0.0)
-    return _Sums(values, Round(heavy, masses, reached, turn), missed)
+
+    def half_length(products: np.ndarray) -> float:
+        of_cells = products.reshape((n_cells, n_prototypes) * 2)
+        return 0.5 * max(float(np.einsum("apbp->", of_cells)), 0.0)
+
+    added = Round(heavy, masses, reached, turn)
+    return _Sums(values, added, half_length(left), half_length(products))
 
 
 def _widened(problem: SVMProblem, sums: _Sums) -> SVMProblem:

@@ -181,6 +181,20 @@ def test_a_fit_of_mixes_that_is_stopped_later_has_the_bound_of_the_rounds_before
     assert 0.5 * whole.objective_ < lowest <= whole.objective_ * (1 + 1e-5)
 
 
+@pytest.mark.filterwarnings("ignore::smpcore.errors.Caution")
+def test_masses_that_are_far_too_large_bound_the_objective_once_they_shrink(
+    no_gram, monkeypatch
+):
+    monkeypatch.setattr(all_rows, "MOST_ROUNDS", 1)
+    params = {"n_prototypes": 1, "C": 100.0, "kernel": "rbf", "gamma": 5.0}
+    with pytest.warns(ConvergenceWarning):
+        fitted = MultiPrototypeSVC(**params).fit(*DIGITS)
+    monkeypatch.undo()
+    whole = MultiPrototypeSVC(**params, tol=1e-6).fit(*DIGITS)
+    lowest = fitted.objective_ - fitted.gap_
+    assert 0.5 * whole.objective_ < lowest <= whole.objective_ * (1 + 1e-5)
+
+
 def test_similarities_that_are_too_large_are_refused_beside_landmarks():
     X, y = WINE
     huge = MultiPrototypeSVC(kernel="poly", degree=20, landmarks=50, standardize=False)
