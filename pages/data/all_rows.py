@@ -12,7 +12,7 @@ from pages.state import session
 from pages.state.context import Context
 from pages.ui import progress
 from pages.ui.elements import download, table
-from pages.ui.readouts import gap_percent
+from pages.ui.text import gap_percent
 from pages.work.server_files import FileStatisticsJob
 from pages.work.tasks import FILES, Task
 from smpcore.datasets import plain_number

@@ -8,6 +8,7 @@ import numpy as np
 
 from pages.ui import calibration
 from pages.ui.glossary import GLOSSARY, define
+from pages.ui.text import gap_percent
 from pages.work import cache
 from smpcore import PrototypeModel
 from smpcore.datasets import (
@@ -46,9 +47,6 @@ CASES = {**dict.fromkeys(_REAL, "Real cases"), "invented case": "Invented cases"
 #: What their detail needs explained.
 _ACCURACY = define("95 % interval", "Balanced accuracy", "Majority-class baseline")
 _ERROR = define("95 % interval", "Training-median baseline")
-
-#: Smaller shares are rounding errors.
-ROUNDING = 1e-14
 
 TITLES = {"train": "Training", "validation": "Validation", "test": "Test"}
 
@@ -280,14 +278,6 @@ def _solver(estimator: Any) -> list[dict[str, str]]:
             convergence_summary(history),
         ),
     ]
-
-
-def gap_percent(estimator: Any) -> str:
-    """Per cent by which an objective could be lower at most; empty if not certified."""
-    share = estimator.gap_ / max(abs(estimator.objective_), 1e-300)
-    if not np.isfinite(share):
-        return ""
-    return plain_number(100 * share, 2) if share >= ROUNDING else "0"
 
 
 def convergence_summary(history: History) -> str:
