@@ -68,8 +68,13 @@ def _features(spec: Input, column: pa.ChunkedArray) -> list[np.ndarray]:
     from smpcore.datasets.parquet_sample import class_codes
 
     if spec.kind == "number":
-        values = parsed_numbers(plain_column(column))
-        if max(-values.min(), values.max()) <= LARGEST:  # NaN is not
+        kind = column.type
+        number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        if number and not column.null_count:
+            values = column.to_numpy()
+        else:
+            values = parsed_numbers(plain_column(column))
+        if max(-float(values.min()), float(values.max())) <= LARGEST:  # NaN is not
             return [values]
         return [np.where(np.abs(values) <= LARGEST, values, spec.fill)]
     if spec.kind == "text":
