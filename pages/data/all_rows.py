@@ -12,7 +12,7 @@ from pages.state import session
 from pages.state.context import Context
 from pages.ui import progress
 from pages.ui.elements import download, table
-from pages.ui.text import gap_percent
+from pages.ui.readouts import duration, solver_readouts
 from pages.work.server_files import FileStatisticsJob
 from pages.work.tasks import FILES, Task
 from smpcore.datasets import plain_number
@@ -120,12 +120,11 @@ def _show_fitted(fitted: AllRowsFit) -> None:
     middle.metric("Prototypes", model.n_prototypes)
     right.metric("Features used", int(model.support.sum()))
     objective = plain_number(fitted.estimator.objective_, 5)
-    if gap := gap_percent(fitted.estimator):
-        objective += f": {fitted.estimator.certificate} has one more than {gap} % lower"
+    gap, solver = (entry["detail"] for entry in solver_readouts(fitted.estimator))
     st.caption(
         f"Learned from {fitted.n_train:,} rows, measured on {fitted.scores.rows:,} "
-        f"left out (95 % interval {interval}). Objective {objective}; "
-        f"{history.status_text}, {history.seconds:.0f} s. Whoever chooses settings by "
-        "this measure needs other rows to take it again."
+        f"left out (95 % interval {interval}). Objective {objective}: "
+        f"{solver}, {duration(history.seconds)}. {gap[0].upper()}{gap[1:]}. Whoever "
+        "chooses settings by this measure needs other rows to take it again."
     )
     download("Download this model", model.to_json, "model.json", key="all_rows_model")

@@ -8,7 +8,6 @@ import numpy as np
 
 from pages.ui import calibration
 from pages.ui.glossary import GLOSSARY, define
-from pages.ui.text import gap_percent
 from pages.work import cache
 from smpcore import PrototypeModel
 from smpcore.datasets import (
@@ -47,6 +46,9 @@ CASES = {**dict.fromkeys(_REAL, "Real cases"), "invented case": "Invented cases"
 #: What their detail needs explained.
 _ACCURACY = define("95 % interval", "Balanced accuracy", "Majority-class baseline")
 _ERROR = define("95 % interval", "Training-median baseline")
+
+#: Smaller shares are rounding errors.
+ROUNDING = 1e-14
 
 TITLES = {"train": "Training", "validation": "Validation", "test": "Test"}
 
@@ -114,7 +116,7 @@ def readouts(
     texts += _size(estimator, data.preparation)
     measures = estimator.measures_.items()
     texts += [_text(name, str(value), detail) for name, (value, detail) in measures]
-    return texts + _solver(estimator), strip
+    return texts + solver_readouts(estimator), strip
 
 
 def of_part(
@@ -261,22 +263,22 @@ def kernel_weights(
     return "channels", known if len(known) == len(weights) else numbered, weights
 
 
-def _solver(estimator: Any) -> list[dict[str, str]]:
-    history, gap = estimator.history_, gap_percent(estimator)
+def solver_readouts(estimator: Any) -> list[dict[str, str]]:
+    """What is certified of a fit, and how its solver ended."""
+    history, gap = estimator.history_, estimator.gap_
+    certified = np.isfinite(gap)
+    share = gap / max(abs(estimator.objective_), 1e-300)
+    percent_gap = plain_number(100 * share, 2) if share >= ROUNDING else "0"
     return [
         _text(
             "Optimality gap",
-            f"≤ {gap} %" if gap else "none",
-            f"{estimator.certificate} can have an objective more than {gap} % "
+            f"≤ {percent_gap} %" if certified else "none",
+            f"{estimator.certificate} can have an objective more than {percent_gap} % "
             f"lower than {plain_number(estimator.objective_, 5)}"
-            if gap
+            if certified
             else "No certificate: the problem is not convex",
         ),
-        _text(
-            "Solver",
-            duration(history.seconds),
-            convergence_summary(history),
-        ),
+        _text("Solver", duration(history.seconds), convergence_summary(history)),
     ]
 
 

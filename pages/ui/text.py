@@ -6,14 +6,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from pages.work.parts import Parts
 from smpcore import PrototypeModel
-from smpcore.datasets import plain_number, shorten_name, text_features
-
-#: Smaller shares are rounding errors.
-ROUNDING = 1e-14
+from smpcore.datasets import shorten_name, text_features
 
 
 def escape_markdown(text: str) -> str:
@@ -37,11 +32,3 @@ def prototype_texts(model: PrototypeModel, data: Parts) -> list[str]:
         return []
     (column,) = data.preparation.inputs
     return [column.text(z) for z in model.prototypes]
-
-
-def gap_percent(estimator: Any) -> str:
-    """Per cent by which an objective could be lower at most; empty if not certified."""
-    share = estimator.gap_ / max(abs(estimator.objective_), 1e-300)
-    if not np.isfinite(share):
-        return ""
-    return plain_number(100 * share, 2) if share >= ROUNDING else "0"
