@@ -10,7 +10,8 @@ import pytest
 from pages.state import table_store
 from pages.state.choice import MINE
 from pages.state.context import resolve
-from smpcore import METHODS
+from smpcore import METHODS, compile_model
+from smpcore.chips import estimate_costs
 from smpcore.datasets import make_dataset
 from smpcore.explain import measures_of_prototypes
 from tests.app import kernels, opened, said, session_of, until
@@ -47,6 +48,15 @@ def test_every_method(method):
 
 def overview(page):
     return page.dataframe[-2].value.set_index("model")
+
+
+def test_flash_is_that_of_the_chip_that_is_named():
+    page = settled(opened({"data": "iris"}, "compare.py"))
+    context = resolve(session_of(page).choice)
+    model = context.fit().finished().model_
+    costs = estimate_costs(compile_model(model, context.data.preparation))
+    ours = overview(page).loc[context.method.title]
+    assert ours["flash bytes, ATmega328P"] == costs["ATmega328P"].linked.flash
 
 
 def test_scores_and_sizes_of_all_stand_in_one_table():

@@ -38,7 +38,7 @@ _SIZES = {
     "n_features": "columns used",
     "n_prototypes": "prototypes",
     "n_support_vectors": "support vectors",
-    "flash_bytes": "flash bytes",
+    "flash_bytes": "flash bytes, ATmega328P",
 }
 #: Scores of a task: attribute, and column with what it is multiplied by.
 _SCORES = {
