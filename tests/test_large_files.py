@@ -1,17 +1,22 @@
 """Pages with a Parquet file of the operator that is too large to be read as a whole."""
 
 import os
+import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from cachetools import LRUCache
 from streamlit.testing.v1 import AppTest
 
+from pages.data import all_rows
 from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.work import cache, fits, server_files
 from smpcore.datasets import MAX_ROWS, plain_number
+from smpcore.evaluation import fit_all_rows
 from tests.app import APP, said, session_of, sound
 
 PAGES = Path(__file__).parents[1] / "pages"
@@ -34,6 +39,7 @@ def chosen(folder, monkeypatch):
     monkeypatch.setenv("SPE_DATA", str(folder))
     monkeypatch.setattr(cache, "uncompiled", set())
     monkeypatch.setattr(fits, "uncompiled", set())
+    monkeypatch.setattr(server_files, "_fits", LRUCache(4))
 
 
 def opened(page=PAGES / "data.py"):
@@ -105,7 +111,7 @@ def test_other_tables_have_no_such_tab():
 
 def test_the_method_on_the_screen_learns_from_all_rows():
     page = sound(opened().button(key="fit_all_rows").click().run())
-    job = session_of(page).results["fit of all rows"][1]
+    job = session_of(page).results["fit of all rows"]
     assert job.wait(60)
     page = sound(page.run())
     fitted = job.result()
@@ -121,6 +127,25 @@ def test_the_method_on_the_screen_learns_from_all_rows():
     assert gap in said(page)
 
 
+def test_who_reloads_the_page_finds_the_fit_of_all_rows_and_goes_on(monkeypatch):
+    go = threading.Event()
+
+    def held(*given):
+        return go.wait(60) and fit_all_rows(*given)
+
+    monkeypatch.setattr(all_rows, "fit_all_rows", held)
+    first = opened()
+    session_of(first).choice = replace(session_of(first).choice, method="smallk")
+    sound(sound(first.run()).button(key="fit_all_rows").click().run())
+    again = opened()
+    session_of(again).choice = session_of(first).choice
+    page = sound(again.run())
+    assert "fit_all_rows" not in [button.key for button in page.button]
+    go.set()
+    assert session_of(first).results["fit of all rows"].wait(60)
+    assert "Learned from" in said(sound(page.run()))
+
+
 def test_numbers_are_learned_from_all_rows_too(folder):
     y, noise = np.random.default_rng(1).normal(size=(2, N_ROWS))
     frame = pd.DataFrame({"a": (2.0 * y + noise).astype(np.float32), "target": y})
@@ -129,7 +154,7 @@ def test_numbers_are_learned_from_all_rows_too(folder):
     few = {"data": "file:numbers.parquet", "values": {"n_prototypes": 2}}
     session_of(page).choice = Choice(method="supersparse", **few)
     page = sound(sound(page.run()).button(key="fit_all_rows").click().run())
-    job = session_of(page).results["fit of all rows"][1]
+    job = session_of(page).results["fit of all rows"]
     assert job.wait(60)
     page = sound(page.run())
     shown = {metric.label: metric.value for metric in page.metric}

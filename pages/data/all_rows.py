@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ from pages.state.context import Context
 from pages.ui import progress
 from pages.ui.elements import download, table
 from pages.ui.readouts import duration, solver_readouts
+from pages.work import server_files
 from pages.work.server_files import FileStatisticsJob
-from pages.work.tasks import FILES, Task
+from pages.work.tasks import Task
 from smpcore.datasets import plain_number
 from smpcore.evaluation import AllRowsFit, Scores, fit_all_rows
 from smpcore.methods import Method
@@ -69,8 +71,9 @@ def show_fit(context: Context, path: Path) -> None:
             f"only. Rows of a file are read in blocks by {', '.join(able)}."
         )
         return
-    begun, job = session.get().results.get(_FIT, (None, None))
-    if begun != context.key or job is None:
+    key = context.dataset.digest, context.key
+    job, own = server_files.fit_begun(key), session.get().results.get(_FIT)
+    if job is None or (job.was_left and job is not own):
         st.caption(
             "With the settings on Explore; missing values are filled from the sample. "
             "A fifth of the rows outside it is left out, to see how good the model is."
@@ -81,14 +84,23 @@ def show_fit(context: Context, path: Path) -> None:
         st.button(
             "Fit on all rows",
             key="fit_all_rows",
-            on_click=partial(
-                progress.visit_task, _FIT, context.key, fitting, line=FILES
-            ),
+            on_click=partial(_begin, key, fitting),
         )
         return
+    job.join()
     fitted = _result(job, "Fitting all rows", "Fit on all rows")
     if fitted is not None:
         _show_fitted(fitted)
+
+
+def _begin(key: Hashable, fitting: Callable[..., Any]) -> None:
+    """Fit all rows, and leave what the visit began before."""
+    results, job = session.get().results, server_files.begin_fit(key, fitting)
+    if (before := results.get(_FIT)) not in (None, job):
+        before.leave()
+    results[_FIT] = job
+    if job.was_left:
+        job.start()
 
 
 def _result(job: Task, words: str, begin: str) -> Any:

@@ -8,9 +8,14 @@ becomes a path.
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
+
+from cachetools import LRUCache
 
 from pages.work import cache, reading
 from pages.work.memo import memo
@@ -103,6 +108,38 @@ def statistics(key: str, dataset: Dataset) -> FileStatisticsJob | None:
     if path is None or not is_sample:
         return None
     return _statistics(dataset, path, path.stat().st_mtime_ns)
+
+
+#: Fits of all rows, the last few by what they depend on: who reloads the page, or asks
+#: for the same, has them.
+_fits: LRUCache = LRUCache(4)
+_lock = threading.Lock()
+
+
+def fit_begun(key: Hashable) -> Task | None:
+    """The fit of all rows of this key, if somebody has begun it."""
+    with _lock:
+        return _fits.get(key)
+
+
+def begin_fit(key: Hashable, work: Callable[..., Any]) -> Task:
+    """Fit all rows of a file, unless somebody does so already.
+
+    Parameters
+    ----------
+    key : hashable
+        What the fit depends on: of the sample, and of the settings.
+    work : callable
+        As in `Task`.
+
+    Returns
+    -------
+    Task
+    """
+    with _lock:
+        if key not in _fits:
+            _fits[key] = Task(work, line=FILES)
+        return _fits[key]
 
 
 def load(key: str) -> Dataset:
