@@ -13,7 +13,7 @@ from pages.state import session
 from pages.state.context import Context
 from pages.ui import progress
 from pages.ui.elements import download, table
-from pages.ui.readouts import duration, solver_readouts
+from pages.ui.readouts import solver_readouts
 from pages.work import server_files
 from pages.work.server_files import FileStatisticsJob
 from pages.work.tasks import Task
@@ -119,7 +119,7 @@ def _reads_blocks(method: Method, task: str) -> bool:
 
 
 def _show_fitted(fitted: AllRowsFit) -> None:
-    model, history = fitted.estimator.model_, fitted.estimator.history_
+    model = fitted.estimator.model_
     low, high = fitted.scores.interval
     if isinstance(fitted.scores, Scores):
         measure, value = "Accuracy", f"{100 * fitted.scores.accuracy:.2f} %"
@@ -132,11 +132,12 @@ def _show_fitted(fitted: AllRowsFit) -> None:
     middle.metric("Prototypes", model.n_prototypes)
     right.metric("Features used", int(model.support.sum()))
     objective = plain_number(fitted.estimator.objective_, 5)
-    gap, solver = (entry["detail"] for entry in solver_readouts(fitted.estimator))
+    gap, solver = solver_readouts(fitted.estimator)
+    bound = gap["detail"]
     st.caption(
         f"Learned from {fitted.n_train:,} rows, measured on {fitted.scores.rows:,} "
         f"left out (95 % interval {interval}). Objective {objective}: "
-        f"{solver}, {duration(history.seconds)}. {gap[0].upper()}{gap[1:]}. Whoever "
-        "chooses settings by this measure needs other rows to take it again."
+        f"{solver['detail']}, {solver['value']}. {bound[0].upper()}{bound[1:]}. "
+        "Whoever chooses settings by this measure needs other rows to take it again."
     )
     download("Download this model", model.to_json, "model.json", key="all_rows_model")

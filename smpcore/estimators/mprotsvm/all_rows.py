@@ -186,8 +186,8 @@ def _sums(problem: SVMProblem, state: SVMState, options: SolverOptions) -> _Sums
     kept = squares > ROUNDING * products.diagonal().max(initial=0.0)
     turn = turn[:, kept] / np.sqrt(squares[kept])
 
-    def half_length(products: np.ndarray) -> float:
-        of_cells = products.reshape((n_cells, n_prototypes) * 2)
+    def half_length(pairs: np.ndarray) -> float:
+        of_cells = pairs.reshape((n_cells, n_prototypes) * 2)
         return 0.5 * max(float(np.einsum("apbp->", of_cells)), 0.0)
 
     added = Round(heavy, masses, reached, turn)
