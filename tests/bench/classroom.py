@@ -26,6 +26,7 @@ import time
 import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -44,7 +45,9 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def start_server(port: int, **environment: str) -> subprocess.Popen:
+def start_server(
+    port: int, log: IO[bytes] | int = subprocess.DEVNULL, **environment: str
+) -> subprocess.Popen:
     """Start the app and wait until it answers."""
     server = subprocess.Popen(
         [
@@ -53,8 +56,8 @@ def start_server(port: int, **environment: str) -> subprocess.Popen:
         ],
         cwd=ROOT,
         env={**os.environ, **environment},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
     )
     for _ in range(300):
         try:

@@ -1,0 +1,76 @@
+"""Visits in a real browser to a server whose log is read."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.bench.classroom import free_port, start_server
+from tests.walks.visit import Visit, visiting
+
+# The browser is the one of the tests of the figure.
+from tests.browser.conftest import chromium  # noqa: F401  isort:skip
+
+
+class Site:
+    """A running app, and what it has logged.
+
+    Parameters
+    ----------
+    folder : Path
+        Where its log is written.
+    **environment
+        Variables of its process.
+    """
+
+    def __init__(self, folder: Path, **environment: str) -> None:
+        self._log = (folder / "server.log").open("w+b")
+        self._port = free_port()
+        self.address = f"http://127.0.0.1:{self._port}/"
+        self.server = start_server(self._port, self._log, **environment)
+        self._read = 0
+
+    def log(self) -> str:
+        """What was logged since this was asked last."""
+        size = self._log.seek(0, 2)
+        self._log.seek(self._read)
+        self._read = size
+        return self._log.read().decode("utf-8", "replace")
+
+    def close(self) -> None:
+        """End it."""
+        self.server.kill()
+        self.server.wait()
+        self._log.close()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The app, started once for all tests of a worker."""
+    running = Site(tmp_path_factory.mktemp("site"))
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def visitors(chromium: Browser, site: Site) -> Iterator[Callable[..., Callable]]:  # noqa: F811
+    """Make visitors, each with a browser profile; their findings fail the test."""
+    with contextlib.ExitStack() as stack:
+
+        def come(**options: object) -> Callable[[], Visit]:
+            options.setdefault("viewport", {"width": 1280, "height": 720})
+            context = chromium.new_context(accept_downloads=True, **options)
+            stack.callback(context.close)
+            return stack.enter_context(visiting(context, site.address, site.log))
+
+        yield come
+
+
+@pytest.fixture
+def visit(visitors: Callable) -> Visit:
+    """One visitor with one tab."""
+    return visitors()()

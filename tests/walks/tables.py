@@ -1,0 +1,84 @@
+"""Tables that visitors bring, and the way to the app."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pandas as pd
+
+from tests.walks.visit import Visit
+
+
+def clinic_table(n: int = 160, seed: int = 0) -> pd.DataFrame:
+    """A made clinical table: decimals, gaps, levels, repeated patients, a sex."""
+    draw = np.random.default_rng(seed)
+    sick = draw.random(n) < 0.45
+    table = pd.DataFrame(
+        {
+            "Patient": [f"P{draw.integers(0, n // 2):03d}" for _ in range(n)],
+            "Alter": draw.integers(20, 90, n),
+            "CRP mg/l": np.round(draw.gamma(2, 8, n) + 25 * sick, 1),
+            "Hb": np.round(draw.normal(13.5, 1.5, n) - 1.2 * sick, 1),
+            "Geschlecht": draw.choice(["m", "w"], n),
+            "Raucher": draw.choice(["ja", "nein", "früher"], n),
+            "Befund": np.where(sick, "ja", "nein"),
+        }
+    )
+    table.loc[draw.random(n) < 0.08, "Hb"] = np.nan
+    return table
+
+
+def german_csv(table: pd.DataFrame) -> bytes:
+    """As a German spreadsheet saves it."""
+    return table.to_csv(index=False, sep=";", decimal=",").encode("cp1252")
+
+
+def upload(visit: Visit, name: str, data: bytes) -> Visit:
+    """Bring a table as the page Data asks for it."""
+    visit.open("data")
+    picker = visit.page.get_by_test_id("stFileUploader").filter(has_text="Your table")
+    if not picker.is_visible():
+        visit.page.get_by_text("Upload data").click()
+    visit.upload("Your table", name, data)
+    visit.page.wait_for_url(lambda url: "mine=" in url)
+    return visit.rest()
+
+
+def clinic(visit: Visit) -> None:
+    """A German clinical table with gaps, levels and repeated patients."""
+    upload(visit, "klinik.csv", german_csv(clinic_table()))
+
+
+def series(visit: Visit) -> None:
+    """Two channels of 30 times in sktime's format."""
+    draw = np.random.default_rng(1)
+    lines = ["@problemName walks", "@timeStamps false", "@univariate false"]
+    lines += ["@dimensions 2", "@equalLength true", "@seriesLength 30"]
+    lines += ["@classLabel true still moving", "@data"]
+    times = np.linspace(0, 6, 30)
+    for i in range(60):
+        wave = np.sin(times * (1 + 2 * (i % 2)) + draw.normal())
+        one = wave + draw.normal(0, 0.2, 30)
+        two = draw.normal(0, 1, 30)
+        texts = [",".join(f"{v:.3f}" for v in channel) for channel in (one, two)]
+        lines.append(":".join([*texts, ("still", "moving")[i % 2]]))
+    upload(visit, "motion.ts", "\n".join(lines).encode())
+
+
+def regression(visit: Visit) -> None:
+    """A number to be learned."""
+    table = clinic_table()
+    table = table.drop(columns=["Befund", "Patient"])
+    upload(
+        visit,
+        "zahlen.csv",
+        table[[*table.columns[1:], "Alter"]].to_csv(index=False).encode(),
+    )
+
+
+def parquet(table: pd.DataFrame) -> bytes:
+    """The table as Parquet."""
+    buffer = io.BytesIO()
+    table.to_parquet(buffer)
+    return buffer.getvalue()
