@@ -1,6 +1,6 @@
 /** The algorithm as printed beside our fit: one time axis, one scale, and the same moment of both. */
 
-import { clamp, el, say, setText, sized } from "./elements.js";
+import { clamp, el, offer, say, setText, sized } from "./elements.js";
 import { classColour, css } from "./marks.js";
 import { locate, paintRegions } from "./regions.js";
 
@@ -72,7 +72,10 @@ export class Comparison {
   }
 
   mark(side) {
-    for (const node of this.buttons) node.setAttribute("aria-pressed", String(node.dataset.side === side));
+    for (const node of this.buttons) {
+      node.setAttribute("aria-pressed", String(node.dataset.side === side));
+      offer(node, !this.stepper.sets[node.dataset.side].trace && "The states are on their way");
+    }
   }
 
   /** The other side at the same moment, whole window, without a control of its own. */

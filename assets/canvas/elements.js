@@ -53,6 +53,12 @@ export function button(text, name, act) {
   return node;
 }
 
+/** Offer a button, or say in its title why it does nothing now. */
+export function offer(node, why, usual = "") {
+  node.disabled = Boolean(why);
+  node.title = why || usual;
+}
+
 /** Change text only when it differs: live regions speak only news. */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;

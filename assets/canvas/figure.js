@@ -9,6 +9,7 @@ import { Codes } from "./codes.js";
 import { Controls, nearestIndex } from "./controls.js";
 import { el } from "./elements.js";
 import { Formula } from "./formula.js";
+import { Guard } from "./guard.js";
 import { Hand } from "./hand.js";
 import { readTheme } from "./marks.js";
 import { BACKGROUND, Messenger } from "./messages.js";
@@ -18,6 +19,7 @@ import { Present } from "./present.js";
 import { Prototypes } from "./prototypes.js";
 import { Report } from "./report.js";
 import { Ruler } from "./ruler.js";
+import { WAITING, pictureIn } from "./scene.js";
 import { Share } from "./share.js";
 import { Stepper } from "./stepper.js";
 import { Strip } from "./strip.js";
@@ -26,9 +28,6 @@ const CHUNK = 8; // knots asked for at a time
 const NARROW = 640; // px: less is one column, as in figure.css
 const LEAVING_MS = 20_000; // that a page takes at most to begin
 const POLL = 400; // ms between two looks at a fit that takes long
-
-/** What a picture of this scene holds: regions, a surface or a curve. */
-const kindOf = (scene) => (scene?.target ? `${scene.target.curve}` : "regions");
 
 /** Owns the state; a payload or a scrub step changes it, one animation frame paints it. */
 class LiveFigure {
@@ -48,6 +47,7 @@ class LiveFigure {
       this.fetchKnots();
     };
     this.messenger = new Messenger((message) => this.post(message), stale, askAgain);
+    this.guard = new Guard();
     this.ruler = new Ruler();
     this.plot = new Plot(this);
     this.codes = new Codes(this);
@@ -110,12 +110,23 @@ class LiveFigure {
   /** A payload has come, or the same one again (after a change of theme, say). */
   receive(bytes, trigger) {
     this.trigger = trigger;
-    this.readTheme();
+    const { guard, plot } = this;
+    guard.draw("the colours", plot.box, () => this.readTheme());
     if (!bytes?.length) return;
-    const header = decode(bytes);
-    if (header.seq === 0) this.leaving = 0; // the page has begun anew
-    if (sameBytes(bytes, this.bytes)) return this.paintAnswer(this.answered);
-    this.bytes = bytes;
+    let { seq } = this.messenger; // of an answer that cannot be read
+    guard.draw("the answer", plot.box, () => {
+      const header = decode(bytes);
+      if (header.seq === 0) this.leaving = 0; // the page has begun anew
+      const known = sameBytes(bytes, this.bytes);
+      seq = known ? this.answered : header.seq;
+      this.bytes = bytes;
+      if (!known) this.follow(header);
+    });
+    this.paintAnswer(seq); // whatever failed, so that the next message goes
+  }
+
+  follow(header) {
+    const { guard, hand, report } = this;
     this.answered = Math.max(this.answered, header.seq);
     this.messenger.seq = Math.max(this.messenger.seq, header.seq);
     for (const [name, seq] of this.touched) if (seq <= header.seq) this.touched.delete(name);
@@ -123,22 +134,23 @@ class LiveFigure {
     if (path !== undefined) this.path = path;
     if (header.scene) this.setScene(header.scene, header.seq);
     // What the answer to the visitor said stays while knots come in.
-    if (!BACKGROUND.has(header.kind) || header.notices.length) this.report.notify(header.notices, header.busy);
-    this.hand.answered(header.seq);
-    if (header.undo !== undefined) this.hand.setUndo(header.undo);
+    if (!BACKGROUND.has(header.kind) || header.notices.length)
+      guard.draw("notices", report.news, () => report.notify(header.notices, header.busy));
+    hand.answered(header.seq);
+    if (header.undo !== undefined) hand.setUndo(header.undo);
     if (this.scene) this.take(header);
     // What came is of a figure that stood here before: ask for everything.
     else setTimeout(() => this.scene || this.messenger.busy || this.send({ kind: "set", values: {}, dragging: false }), POLL);
-    this.paintAnswer(header.seq);
   }
 
   take(header) {
-    this.formula.take(header.terms);
+    const { guard, formula, controls, stepper } = this;
+    guard.draw("the formula", formula.node, () => formula.take(header.terms));
     this.list = header.controls ?? this.list; // a refusal brings none: what was valid stands again
     header.knots?.forEach((knot) => this.keep(knot, knot.knot));
-    if (this.list) this.controls.update(this.list, (name) => this.touched.has(name));
-    if (header.kind === "steps") return this.stepper.receive(header);
-    if (header.picture || header.kind === "notice") this.stepper.close();
+    if (this.list) guard.draw("settings", controls.node, () => controls.update(this.list, (name) => this.touched.has(name)));
+    if (header.kind === "steps") return guard.draw("the steps", stepper.node, () => stepper.receive(header));
+    if (header.picture || header.kind === "notice") stepper.close();
     if (header.kind === "notice") this.chain = this.shown?.chain;
     if (header.picture) this.accept(header.picture, header.mark);
     const method = this.list?.find(({ name }) => name === "method")?.value;
@@ -156,9 +168,13 @@ class LiveFigure {
     const previous = this.scene;
     this.scene = scene;
     if (!previous && scene.present) this.present.set(true);
-    // A picture of another kind means nothing here: what was painted stays until one comes.
-    if (kindOf(previous) !== kindOf(scene)) this.shown = null;
-    if (previous?.id !== scene.id) this.forget();
+    // Whatever belongs to another scene goes at once, before its own picture is here.
+    const edited = this.messenger.flight?.kind === "edit";
+    if (previous?.id !== scene.id) {
+      this.stepper.close();
+      this.shown = pictureIn(this.shown, previous, scene, this.messenger.flight);
+      this.forget();
+    }
     if (previous?.title !== scene.title) {
       this.ruler.reset();
       this.strip.past = [];
@@ -167,11 +183,17 @@ class LiveFigure {
     }
     const adding = this.messenger.waiting("add", seq);
     this.plot.ghosts = adding ? this.plot.ghosts.slice(-adding) : [];
-    this.plot.setScene(scene, previous, this.messenger.flight?.kind === "edit");
-    this.hand.setScene(scene, previous);
-    if (!previous || this.plot.show.equal) this.plot.resize();
+    const { guard, plot, hand, report, codes } = this;
+    plot.setScene(scene, previous, edited);
+    guard.draw("the tools", hand.bar, () => hand.setScene(scene, previous));
+    if (!previous || plot.show.equal) plot.resize();
     if (String(previous?.image) !== String(scene.image)) this.prototypes.reset();
-    this.report.setScene(scene);
+    guard.draw("the legend", report.legend, () => report.setScene(scene));
+    if (this.shown) return;
+    plot.lesson.ghost.clear();
+    codes.show(-1);
+    hand.dragged = null;
+    hand.leave(); // what was pointed at is of other rows
   }
 
   /** Take an answer's picture, unless the scrub is already past it. */
@@ -180,7 +202,8 @@ class LiveFigure {
     if (picture.chain !== this.chain) this.forget(picture.chain);
     const index = this.path ? nearestIndex(this.path.values, picture.value) : -1;
     if (picture.canonical && this.path?.values[index] === picture.value) this.keep(picture, index);
-    this.plot.lesson.follow(this.scene, this.shown, picture, mark);
+    this.plot.lesson.follow(this.scene, this.latest, picture, mark);
+    this.latest = picture;
     const local = scrub?.active && this.knots.get(Number(scrub.range.value));
     this.shown = local || picture;
     this.settled = picture.canonical && !scrub?.active;
@@ -213,7 +236,7 @@ class LiveFigure {
   /** Ask for what the layer of assignments draws, once the pictures here lack it. */
   fetchTies() {
     const { messenger, stepper } = this;
-    if (!this.lacksTies(this.shown) || messenger.busy || messenger.flight || this.job || this.controls.scrub?.active) return;
+    if (!this.shown || !this.lacksTies(this.shown) || messenger.busy || messenger.flight || this.job || this.controls.scrub?.active) return;
     if (stepper.isOpen) return stepper.refresh();
     this.forget();
     messenger.send({ kind: "set", values: {}, dragging: false });
@@ -313,7 +336,7 @@ class LiveFigure {
 
   render() {
     this.frame = null;
-    if (this.shown) this.draw(this.shown, this.dirty);
+    if (this.scene) this.guard.draw("the figure", this.plot.box, () => this.draw(this.shown ?? WAITING, this.dirty));
     this.dirty.clear();
     if (this.done === undefined) return;
     const seq = this.done;
@@ -322,24 +345,27 @@ class LiveFigure {
   }
 
   draw(shown, dirty) {
-    if (this.lacksTies(shown)) this.fetchTies();
+    const { guard, plot, codes, strip, stepper, prototypes, report } = this;
+    this.fetchTies();
     const coarse = Boolean(this.controls.scrub?.active) || !shown.canonical;
     if (dirty.has("picture") || dirty.has("view")) {
-      this.plot.paint(shown, coarse);
-      this.codes.paint();
+      plot.paint(shown, coarse);
+      guard.draw("codes", plot.box, () => codes.paint());
     }
-    this.strip.paint(shown);
-    this.stepper.paint();
+    guard.draw("the strip", strip.canvas, () => strip.paint(shown));
+    guard.draw("the curves of the steps", stepper.node, () => stepper.paint());
     if (dirty.has("picture")) {
-      this.prototypes.update(shown, this.settled);
-      this.report.update(shown);
-    } else if (dirty.has("view")) this.report.key(shown);
+      guard.draw("prototypes", prototypes.node, () => prototypes.update(shown, this.settled));
+      guard.draw("metrics", report.numbers, () => report.update(shown));
+    } else if (dirty.has("view")) guard.draw("the legend", report.legend, () => report.key(shown));
+    this.share.offer(this.shown);
     this.trace(shown);
   }
 
   /** What comes after a painted answer: the next message, knots, another look at a long fit. */
   goOn(seq) {
     this.messenger.answered(seq);
+    this.hand.goOn();
     this.fetchTies();
     this.stepper.fetch();
     this.fetchKnots();

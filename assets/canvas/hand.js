@@ -1,8 +1,9 @@
 /** The visitor's hand on the figure: tools, pointer, touch, wheel, keyboard. */
 
-import { button, clamp, el, keepChildren, say, setText } from "./elements.js";
+import { button, clamp, el, keepChildren, offer, say, setText } from "./elements.js";
+import { MAX_ZOOM } from "./plot.js";
+import { TOOLS } from "./tools.js";
 
-const TOOLS = { look: "Look", add: "Add", spray: "Spray", outliers: "Outliers", move: "Move", erase: "Erase" };
 const BROOM = 9; // px: how near a sweep passes the points that it erases
 const CLOUD = 20; // px: how far around the pointer a spray reaches
 const BESIDE = 6; // px: how far two outliers lie from their middle
@@ -21,30 +22,31 @@ export class Hand {
 
   build() {
     const { plot } = this;
-    this.tools = Object.entries(TOOLS).map(([tool, text]) => {
-      const name = tool === "outliers" ? "Two outliers of the chosen class" : text;
-      const node = button(text, `${name} (tool)`, () => this.take(tool));
+    this.tools = Object.entries(TOOLS).map(([tool, { label, name }]) => {
+      const node = button(label, name, () => this.take(tool));
       node.dataset.tool = tool;
       return node;
     });
     this.classes = el("select", { "aria-label": "Class of added points" });
     this.classes.addEventListener("change", () => {
       this.label = this.classes.selectedIndex;
-      if (!["spray", "outliers"].includes(this.tool)) this.take("add");
+      if (!TOOLS[this.tool].adds) this.take("add");
     });
     this.value = el("input", { type: "text", inputmode: "decimal", class: "value", "aria-label": "Value of added points", hidden: true });
     this.value.addEventListener("change", () => {
       const value = Number(this.value.value.trim().replace(",", ".").replace("−", "-") || NaN);
       if (Number.isFinite(value)) this.given = value;
       this.value.value = say(this.given);
-      if (this.tool !== "spray") this.take("add");
+      if (!TOOLS[this.tool].adds) this.take("add");
     });
-    this.undo = button("Undo", "Undo the last step", () => this.app.edit({ op: "undo" }));
+    this.undo = button("Undo", "Nothing to undo", () => this.takeBack());
+    this.undo.disabled = true;
     this.editing = el("span", { class: "group" }, ...this.tools, this.classes, this.value);
-    const zoom = el("span", { class: "group" },
+    this.zooms = [
       button("−", "Zoom out", () => plot.zoom(1 / 1.5)),
       button("+", "Zoom in", () => plot.zoom(1.5)),
-      button("Fit", "Reset the zoom and show everything", () => plot.resetView()));
+      button("Fit", "Reset the zoom and show everything", () => plot.resetView())];
+    const zoom = el("span", { class: "group" }, ...this.zooms);
     const reset = button("Reset", "Reset all settings, the view and the zoom", () => {
       plot.resetView();
       this.app.reset();
@@ -68,9 +70,30 @@ export class Hand {
 
   /** @param {string} what the next undo takes back; empty if nothing */
   setUndo(what) {
-    const words = what ? `Undo ${what}` : "Nothing to undo";
-    this.undo.title = words;
-    this.undo.setAttribute("aria-label", words);
+    offer(this.undo, !what && "Nothing to undo", `Undo ${what}`);
+    this.undo.setAttribute("aria-label", this.undo.title);
+  }
+
+  /** Undo. While a message is on its way nobody knows what is left to undo: then later. */
+  takeBack() {
+    if (this.app.messenger.busy) this.undos = (this.undos ?? 0) + 1;
+    else if (!this.undo.disabled) this.app.edit({ op: "undo" });
+  }
+
+  /** An answer is painted: undo what was asked for meanwhile, if there is something. */
+  goOn() {
+    if (!this.undos || this.app.messenger.busy) return;
+    this.undos = this.undo.disabled ? 0 : this.undos - 1;
+    this.takeBack();
+  }
+
+  /** Zoom is offered as far as it goes. */
+  setZooms(factor) {
+    const [out, closer, fit] = this.zooms;
+    const whole = factor <= 1 && "Everything is shown";
+    offer(out, whole, "Zoom out");
+    offer(closer, factor >= MAX_ZOOM && "This is the closest zoom", "Zoom in");
+    offer(fit, whole, "Reset the zoom and show everything");
   }
 
   setScene(scene, previous) {
@@ -106,7 +129,7 @@ export class Hand {
     this.dragged = null;
     if (this.app.scene) this.app.report.idle();
     for (const node of this.tools) node.setAttribute("aria-pressed", node.dataset.tool === tool);
-    this.plot.canvas.dataset.tool = tool;
+    Object.assign(this.plot.canvas.style, { cursor: TOOLS[tool].cursor });
     this.setTouch();
   }
 
@@ -210,11 +233,12 @@ export class Hand {
   act(place, index) {
     if (this.plot.lesson.guess.isOpen) this.app.edit({ op: "mark", ...place });
     else if (this.dragged) this.drag(place, false);
-    else if (this.tool === "add") this.add(place);
-    else if (this.tool === "outliers") this.outliers(place);
-    else if (this.tool === "spray") this.spray([[place.x, place.y]], false);
-    else if (this.tool === "erase") this.erase(index);
-    else if (this.tool === "move" && index >= 0) this.dragged = this.pointAt(index);
+    else TOOLS[this.tool].act(this, place, index);
+  }
+
+  /** Pick up a point; it follows the pointer or the arrow keys until the next click or Enter. */
+  hold(index) {
+    if (index >= 0) this.dragged = this.pointAt(index);
   }
 
   /* -- pointer -- */
@@ -255,7 +279,7 @@ export class Hand {
     const index = plot.nearest(px, py);
     this.gesture = { kind: "press", px, py, index, places: [] };
     if (this.tool !== "move" || this.dragged || index < 0) return;
-    this.dragged = this.pointAt(index);
+    this.hold(index);
     this.gesture.kind = "grip";
   }
 
@@ -283,10 +307,7 @@ export class Hand {
     }
     gesture.moved ||= Math.hypot(px - gesture.px, py - gesture.py) > 4;
     if (!gesture.moved) return;
-    if (this.tool === "erase") this.sweep(gesture, px, py);
-    else if (this.tool === "spray") this.stroke(gesture, px, py);
-    else if (gesture.kind === "grip") this.drag(plot.place(px, py), true);
-    else if (this.tool === "look" || this.tool === "move") plot.pan(px - lastX, py - lastY);
+    TOOLS[this.tool].drag(this, gesture, px, py, px - lastX, py - lastY);
   }
 
   /** Erase what the pointer has passed since it was here last. */
@@ -363,7 +384,7 @@ export class Hand {
     const { editable } = this.app.scene;
     const command = event.ctrlKey || event.metaKey;
     if (event.altKey || (command && key !== "z")) return;
-    if (command) this.app.edit({ op: "undo" });
+    if (command) this.takeBack();
     else if (STEP[key]) this.step(STEP[key], event.shiftKey ? 0.1 : 0.02);
     else if (key === "[" || key === "]") this.jump(key === "]" ? 1 : -1);
     else if (key === "+" || key === "=") plot.zoom(1.5);

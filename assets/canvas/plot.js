@@ -7,9 +7,10 @@ import { LessonLayer } from "./lesson.js";
 import { FLAT, TINTS, classColour, css, drawArrows, drawMark, drawStars, drawTargets, mix, starRadius, word } from "./marks.js";
 import { boundaries, locate, paintRegions } from "./regions.js";
 import { equalArea } from "./ruler.js";
+import { WAITING } from "./scene.js";
 import { drawContours, drawCurve, drawLevels, drawSticks, drawValue, paintSurface, thickness, toneOf } from "./surface.js";
 
-const MAX_ZOOM = 40;
+export const MAX_ZOOM = 40;
 const REACH = 14; // px: how near a pointer must be to a point to mean it
 
 /** Owns the window (zoom), the canvases, the crosshair; `Hand` moves them. */
@@ -60,6 +61,7 @@ export class Plot {
       v[b] = v[a] + span;
     }
     this.app.hand.setTouch();
+    this.app.hand.setZooms(this.zoomFactor);
     this.app.schedule("view");
   }
 
@@ -207,9 +209,12 @@ export class Plot {
 
   paint(picture, coarse) {
     if (!this.area || this.area.w < 20) return;
-    this.paintRaster(picture, coarse);
-    this.paintMarks(sized(this.canvas, this.width, this.height, this.dpr), picture);
-    this.mark(picture, this.app.waits);
+    const { guard, waits } = this.app;
+    guard.draw("regions", this.box, () => this.paintRaster(picture, coarse));
+    const pen = sized(this.canvas, this.width, this.height, this.dpr);
+    // An interrupted drawing leaves its pen in any state: a new size resets it.
+    if (!guard.draw("points and borders", this.box, () => this.paintMarks(pen, picture))) this.canvas.width = 0;
+    this.mark(picture, waits);
     this.placeCursor();
   }
 
@@ -270,7 +275,7 @@ export class Plot {
       this.image = new ImageData(w, h);
       this.words = new Uint32Array(this.image.data.buffer);
     }
-    if (scene.target?.curve) this.words.fill(word(theme.back));
+    if (scene.target?.curve || picture === WAITING) this.words.fill(word(theme.back));
     else if (scene.target) paintSurface(this.words, picture, this.cols, this.rows, scene.target);
     else paintRegions(this.words, picture, this.cols, this.rows, this.colours(theme, scene.classes.length));
     this.raster.getContext("2d").putImageData(this.image, 0, 0);

@@ -92,7 +92,7 @@ export class Prototypes {
   update(picture, settled) {
     const { prototypes } = picture;
     this.node.hidden = !prototypes;
-    if (!prototypes) return;
+    if (!prototypes) return this.list.replaceChildren();
     this.weigh(picture.bars, settled, settled && !picture.step);
     const { weights, owner, cases } = prototypes;
     const shown = Math.min(owner.length, MOST_TILES);

@@ -6,16 +6,8 @@ import { fourOf } from "./present.js";
 import { casesOf } from "./prototypes.js";
 import { SQUARES } from "./regions.js";
 import { drawValue, paintRamp, predictionAt } from "./surface.js";
+import { hintOf } from "./tools.js";
 
-const READ = "keyboard: focus it, then move a crosshair with the arrow keys.";
-/** What the tool in hand does, with the pointer and with keys. */
-const HINTS = {
-  look: ["Point at the figure to read the scores;", READ],
-  add: ["Click to add a point of the class chosen above;", "keyboard: arrow keys, then Enter."],
-  spray: ["Press and drag to add several points around the pointer;", "keyboard: arrow keys, then Enter."],
-  move: ["Drag a point, or click it and then its new position;", "keyboard: [ or ] selects a point, Enter picks it up and puts it down."],
-  erase: ["Click a point, or drag over several;", "keyboard: [ or ] selects a point, Delete erases it."],
-};
 const SCROLLS = { tabindex: 0, role: "group", "aria-label": "Legend" };
 const MANY = 12; // classes: from here on the legend scrolls
 
@@ -41,9 +33,12 @@ export class Report {
     this.news = el("div", { class: "news", "aria-live": "polite" }, this.notices, this.busy);
     this.work = el("span");
     this.bar = el("progress", { max: 1 });
-    const stop = el("button", { type: "button" }, "Stop");
-    stop.addEventListener("click", () => app.send({ kind: "stop" }));
-    this.job = el("div", { class: "job", role: "status", hidden: true }, this.work, this.bar, stop);
+    this.stop = el("button", { type: "button" }, "Stop");
+    this.stop.addEventListener("click", () => {
+      this.stop.disabled = true; // until the next fit
+      app.send({ kind: "stop" });
+    });
+    this.job = el("div", { class: "job", role: "status", hidden: true }, this.work, this.bar, this.stop);
     this.table = el("div", { class: "tables" });
     this.twin = el("details", { class: "twin", id: newId() }, el("summary", {}, "Show as a table"), this.table);
     this.twin.addEventListener("toggle", () => this.tables());
@@ -139,8 +134,8 @@ export class Report {
 
   margins({ margin_max: most }) {
     const { theme, plot, scene } = this.app;
-    this.bandScale.hidden = !plot.show.bands || Boolean(scene.target);
-    if (scene.target) return;
+    this.bandScale.hidden = !plot.show.bands || Boolean(scene.target) || !most;
+    if (this.bandScale.hidden) return;
     const tints = TINTS[theme.dark ? "dark" : "light"];
     const edges = [0, ...BANDS, 1].map((share) => say(share * most, 2));
     const boxes = keepChildren(this.bandScale, 6, () => el("span"));
@@ -180,7 +175,7 @@ export class Report {
   progress(job) {
     this.job.hidden = !job;
     this.app.root.classList.toggle("working", Boolean(job));
-    if (!job) return;
+    if (!job) return (this.stop.disabled = false);
     setText(this.work, `${job.text}, ${say(Math.round(job.seconds))} s`);
     this.bar.value = job.progress;
   }
@@ -196,8 +191,12 @@ export class Report {
   /** Say what is at a place: a point, or the scores. */
   read(place, index, speak = false) {
     this.last = [place, index];
+    this.app.guard.draw("the text under the figure", this.here, () => this.write(place, index, speak));
+  }
+
+  write(place, index, speak) {
     const { shown, scene } = this.app;
-    let lines = this.hintOf(this.app.hand.tool, scene?.target);
+    let lines = hintOf(this.app.hand.tool, scene?.target);
     const star = place ? this.app.plot.starAt(place, index) : -1;
     this.app.codes.show(place && star < 0 && this.app.hand.tool === "look" ? index : -1);
     if (star >= 0) lines = this.starText(star, shown, scene);
@@ -208,14 +207,6 @@ export class Report {
     clearTimeout(this.timer);
     if (place === this.app.plot.cursor) this.tables(); // the table has the code of the row that is pinned
     if (speak) this.timer = setTimeout(() => setText(this.spoken, lines.join(" ")), 300);
-  }
-
-  hintOf(tool, target) {
-    const [first, second] = HINTS[tool];
-    if (!target) return [first, second];
-    if (tool === "look") return ["Point at the figure to read the predictions;", second];
-    if (tool === "add") return [target.curve ? "Click to add a point there;" : "Click to add a point of the value above;", second];
-    return [first, second];
   }
 
   /** A line in place of what is under the pointer, until the pointer moves. */
@@ -300,7 +291,8 @@ export class Report {
   /** The figure's content as tables, made only while they are open. */
   tables() {
     const { scene, shown } = this.app;
-    if (!this.twin.open || !shown) return;
+    if (!this.twin.open) return;
+    if (!shown) return this.table.replaceChildren();
     const { points, classes, parts } = scene;
     const drawn = scene.target ? this.errorRows() : classes.map((name, k) => [name, ...parts.map((_, part) => {
       const own = Array.from(points.label.keys()).filter((i) => points.label[i] === k && points.part[i] === part);

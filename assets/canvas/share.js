@@ -1,6 +1,6 @@
 /** The figure to take along: PNG or SVG with legend and settings, and the link to what it shows. */
 
-import { el, newId, say, setText } from "./elements.js";
+import { el, newId, offer, say, setText } from "./elements.js";
 import { UNKNOWN, css, drawMark } from "./marks.js";
 import { SvgPen, plainFont } from "./svg.js";
 
@@ -69,13 +69,16 @@ export class Share {
     }
   }
 
+  /** An image is offered once there is a picture. */
+  offer(shown) {
+    for (const node of [this.image, this.svg]) offer(node, !shown && "Waiting for the model");
+  }
+
   save() {
-    if (!this.app.shown) return;
     this.draw().toBlob((blob) => this.keep(blob, "png"), "image/png");
   }
 
   saveVector() {
-    if (!this.app.shown) return;
     this.keep(new Blob([this.vector()], { type: "image/svg+xml" }), "svg");
   }
 

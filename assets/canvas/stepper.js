@@ -2,7 +2,7 @@
 
 import { Comparison, stateAt, timeAxis } from "./compare.js";
 import { isAsked } from "./ghost.js";
-import { button, clamp, el, newId, say, setText, sized } from "./elements.js";
+import { button, clamp, el, newId, offer, say, setText, sized } from "./elements.js";
 import { css } from "./marks.js";
 
 const CHUNK = 16; // states asked for at a time
@@ -65,6 +65,7 @@ export class Stepper {
     this.comparison.turn(false);
     setText(this.words, "Recording the states of the fit");
     setText(this.where, "");
+    for (const node of [this.toggle, this.back, this.next]) offer(node, "The states are on their way");
     this.reveal();
     this.range.focus();
     this.fetch();
@@ -108,6 +109,7 @@ export class Stepper {
     const first = set.trace === null;
     if (this.trace && trace.chain !== this.trace.chain) return this.close();
     set.trace = trace;
+    this.comparison.mark(this.side);
     for (const picture of steps) set.states.set(picture.step.index, picture);
     this.comparison.switch.hidden = printed === null;
     if (printed && first) this.comparison.say(trace.difference);
@@ -227,8 +229,9 @@ export class Stepper {
     setText(this.where, place);
     this.range.setAttribute("aria-valuetext", place);
     setText(this.words, picture?.step.sentence ?? "This state is on its way");
-    this.back.disabled = this.at === 0;
-    this.next.disabled = this.at === this.count - 1;
+    offer(this.toggle, "", this.toggle.textContent);
+    offer(this.back, this.at === 0 && "This is the first state", "Step back");
+    offer(this.next, this.at === this.count - 1 && "This is the last state", "Step");
     this.paint();
     if (!picture) return;
     this.app.shown = picture;
@@ -289,7 +292,8 @@ export class Stepper {
   paint() {
     const { shown, job } = this.app;
     // Its curves and sentences would answer a lesson's question.
-    this.opener.disabled = isAsked(shown) || (!this.isOpen && !(shown?.canonical && !job));
+    const why = isAsked(shown) ? "Answer the question first" : this.isOpen || (shown?.canonical && !job) ? "" : "The fit is not done yet";
+    offer(this.opener, why);
     if (!this.isOpen || !this.count || !this.curve.clientWidth) return;
     const { theme } = this.app;
     const { em } = theme;

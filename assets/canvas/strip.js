@@ -5,15 +5,37 @@ import { clamp, el, percent, say, setText, sized } from "./elements.js";
 import { css } from "./marks.js";
 
 /** What the strip draws, in words. */
-const OTHERS = "Dashed: validation. Grey: non-zeros. Pale: before the last change. Dark ticks: solved.";
+const OTHERS = "Dashed: validation. Grey: non-zeros. Dark ticks: solved.";
+const PALE = " Pale: before the last change.";
 const SHARES = `Accuracy. Line: training. ${OTHERS}`;
 const ERRORS = `Error. Line: training. ${OTHERS}`;
+
+/** The path of one model: values of its knots and what the strip draws of them; null where one is missing. */
+export function pastOf(knots) {
+  const ordered = [...knots].sort(([i], [j]) => i - j);
+  return ordered.flatMap(([index, { value, strip }], i) => {
+    const gap = i > 0 && index > ordered[i - 1][0] + 1;
+    return [...(gap ? [{ value, strip: null }] : []), { value, strip }];
+  });
+}
+
+/**
+ * Where a value stands among a path's values, in knots from its beginning: by ratio, or by
+ * difference beside zero; null outside.
+ */
+export function positionOf(values, value) {
+  const next = values.findIndex((other) => other >= value);
+  if (next < 0 || value < values[0]) return null;
+  const [a, b] = [values[next - 1], values[next]];
+  if (b === value) return next;
+  return next - 1 + (a > 0 ? Math.log(value / a) / Math.log(b / a) : (value - a) / (b - a));
+}
 
 /** Accuracy and non-zeros along the solved path; a press there scrubs. */
 export class Strip {
   constructor(app) {
     this.app = app;
-    this.past = []; // what was known before the settings changed, drawn faintly until it is known anew
+    this.past = []; // the path of the model before the settings changed, drawn faintly
     this.canvas = el("canvas", { class: "strip", role: "slider", tabindex: 0, "aria-valuemin": 0, hidden: true });
     this.legend = el("p", { class: "strip-key", hidden: true });
     this.canvas.addEventListener("keydown", (event) => this.key(event));
@@ -57,16 +79,16 @@ export class Strip {
     return { left: 2.9 * em, width: Math.max(this.canvas.clientWidth - 9.5 * em, 10) };
   }
 
-  /** Keep what is known, faintly: its knots are about to go. */
+  /** Keep the path that is known, faintly: its knots are about to go. Nothing else is kept. */
   fade(knots) {
-    for (const [i, { strip }] of knots) this.past[i] = strip;
+    if (knots.size) this.past = pastOf(knots);
   }
 
   paint(picture) {
     const { app } = this;
     const { path } = app;
     this.canvas.hidden = this.legend.hidden = !path;
-    if (path) setText(this.legend, app.scene.target ? ERRORS : SHARES);
+    if (path) setText(this.legend, (app.scene.target ? ERRORS : SHARES) + (this.past.length ? PALE : ""));
     if (!path || !this.canvas.clientWidth) return;
     const { theme } = app;
     const { em } = theme;
@@ -77,22 +99,25 @@ export class Strip {
     const end = Math.max(path.values.length - 1, 1);
     const x = (i) => left + (i / end) * span;
     const known = path.values.map((_, i) => app.knots.get(i)?.strip);
-    const past = path.values.map((_, i) => known[i] ?? this.past[i]);
-    const shares = past.flatMap((s) => (s ? [s.training, s.validation] : [])).filter((v) => v !== null && v !== undefined);
+    const past = this.past.map(({ value, strip }) => [positionOf(path.values, value), strip]).filter(([at]) => at !== null);
+    const now = [...known.entries()];
+    const all = [...past, ...now].map(([, strip]) => strip);
+    const shares = all.flatMap((s) => (s ? [s.training, s.validation] : [])).filter((v) => v !== null && v !== undefined);
     const errors = Boolean(app.scene.target); // of a regression: errors from 0 up, not shares of right answers
     const low = errors ? 0 : Math.min(0.9, Math.floor(Math.min(...shares, picture.strip?.training ?? 1) * 10) / 10);
     const high = errors ? Math.max(...shares, picture.strip?.training ?? 0, picture.strip?.validation ?? 0) || 1 : 1;
     const y = (share) => bottom - ((share - low) / (high - low)) * (bottom - top);
-    const most = Math.max(1, ...past.map((s) => s?.nonzeros ?? 0), picture.strip?.nonzeros ?? 0);
+    const most = Math.max(1, ...all.map((s) => s?.nonzeros ?? 0), picture.strip?.nonzeros ?? 0);
     const yCount = (n) => bottom - (n / most) * (bottom - top);
     pen.font = theme.font;
     this.paintFrame(pen, theme, { x, y, left, span, bottom, ends: [low, high], path, known });
     const lines = [["training", css(theme.text), [], "circle"], ["validation", css(theme.dark ? [120, 190, 255] : [0, 92, 150]), [5, 3], "square"]];
-    for (const [strips, alpha] of [[past, 0.35], [known, 1]]) {
+    for (const [strips, alpha] of [[past, 0.35], [now, 1]]) {
       pen.globalAlpha = alpha;
-      this.paintCounts(pen, theme, { x, yCount, bottom, known: strips, half: span / end / 2 });
-      for (const line of lines) this.paintLine(pen, line, { x, y, known: strips });
+      this.paintCounts(pen, theme, { x, yCount, bottom, strips, half: span / end / 2, end });
+      for (const line of lines) this.paintLine(pen, line, { x, y, strips });
     }
+    pen.globalAlpha = 1;
     this.paintMarker(pen, theme, { x, y, yCount, top, bottom, lines, picture, path });
     this.speak(picture, path);
   }
@@ -158,43 +183,44 @@ export class Strip {
       const [a, b] = [values[i], values[i + 1]];
       if (a <= 0 || b <= a) continue;
       const power = Math.ceil(Math.log10(a) - 1e-9);
-      if (10 ** power < b) found.push([i + (power - Math.log10(a)) / Math.log10(b / a), say(10 ** power)]);
+      if (10 ** power < b) found.push([positionOf(values, 10 ** power) ?? i, say(10 ** power)]);
     }
     return found.length > 1 ? found : [[0, say(values[0])], [values.length - 1, say(values.at(-1))]];
   }
 
-  paintCounts(pen, theme, { x, yCount, bottom, known, half }) {
+  /** Bars of the non-zeros: each from the middle to the one before to the middle to the next. */
+  paintCounts(pen, theme, { x, yCount, bottom, strips, half, end }) {
     pen.fillStyle = css(theme.text, 0.13);
-    known.forEach((strip, i) => {
-      if (!strip) return;
-      const top = yCount(strip.nonzeros);
-      const [from, to] = [Math.max(x(i) - half, x(0)), Math.min(x(i) + half, x(known.length - 1))];
-      pen.fillRect(from, top, to - from, bottom - top);
+    const there = strips.filter(([, strip]) => strip);
+    there.forEach(([at, { nonzeros }], i) => {
+      const reach = (other) => (other ? Math.min(Math.abs(x(other[0]) - x(at)) / 2, half) : half);
+      const [from, to] = [Math.max(x(at) - reach(there[i - 1]), x(0)), Math.min(x(at) + reach(there[i + 1]), x(end))];
+      pen.fillRect(from, yCount(nonzeros), to - from, bottom - yCount(nonzeros));
     });
   }
 
-  paintLine(pen, [name, colour, dash, mark], { x, y, known }) {
+  paintLine(pen, [name, colour, dash, mark], { x, y, strips }) {
     pen.strokeStyle = pen.fillStyle = colour;
     pen.lineWidth = 1.6;
     pen.setLineDash(dash);
     pen.beginPath();
     let pendown = false;
-    const has = (i) => known[i]?.[name] !== null && known[i]?.[name] !== undefined;
-    known.forEach((strip, i) => {
-      if (!has(i)) pendown = false;
+    const has = (strip) => strip?.[name] !== null && strip?.[name] !== undefined;
+    strips.forEach(([at, strip]) => {
+      if (!has(strip)) pendown = false;
       else {
-        pen[pendown ? "lineTo" : "moveTo"](x(i), y(strip[name]));
+        pen[pendown ? "lineTo" : "moveTo"](x(at), y(strip[name]));
         pendown = true;
       }
     });
     pen.stroke();
     pen.setLineDash([]);
-    const dense = known.length > 1 && x(1) - x(0) < 7;
-    known.forEach((strip, i) => {
-      if (!has(i) || (dense && i % 2)) return;
+    const dense = x(1) - x(0) < 7;
+    strips.forEach(([at, strip], i) => {
+      if (!has(strip) || (dense && i % 2)) return;
       pen.beginPath();
-      if (mark === "circle") pen.arc(x(i), y(strip[name]), 1.8, 0, 7);
-      else pen.rect(x(i) - 1.8, y(strip[name]) - 1.8, 3.6, 3.6);
+      if (mark === "circle") pen.arc(x(at), y(strip[name]), 1.8, 0, 7);
+      else pen.rect(x(at) - 1.8, y(strip[name]) - 1.8, 3.6, 3.6);
       pen.fill();
     });
   }

@@ -307,12 +307,14 @@ def edit(state: dict, message: dict) -> None:
             points["row"] = np.arange(len(points["row"]), dtype="i4")
             points["number"] = points["row"] + 1
         else:
-            new = {**message, "part": 0, "row": points["row"].max() + 1}
-            new["number"] = new["row"] + 1
-            points = {
-                name: np.append(array, array.dtype.type(new[name]))
-                for name, array in points.items()
-            }
+            for x, y in message["places"] or [(message["x"], message["y"])]:
+                new = {"x": x, "y": y, "label": message["label"], "part": 0}
+                new["row"] = points["row"].max() + 1
+                new["number"] = new["row"] + 1
+                points = {
+                    name: np.append(array, array.dtype.type(new[name]))
+                    for name, array in points.items()
+                }
         state["points"] = points
     state["edits"] += 1
 
@@ -327,6 +329,9 @@ def slow_fit(state: dict, message: dict) -> bytes | None:
     job = {"text": "Fitting Way C", "progress": state["looks"] / 4, "seconds": 1.2}
     notices = [{"level": "warning", "text": "Way C takes long."}]
     header = {"v": 1, "seq": message["seq"], "kind": "picture", "busy": 5}
+    header["path"] = scene_of(state)["path"]
+    if message["have"] != scene_of(state)["id"]:
+        header |= {"kind": "full", "scene": scene_of(state)}
     return pack(
         header | {"job": job, "notices": notices, "controls": controls_of(state)}
     )
@@ -344,6 +349,10 @@ def answer(state: dict, message: dict | None) -> bytes:
         header |= {"kind": "knots", "knots": knots}
     else:
         if message and message["kind"] == "set":
+            if message["values"].get("data") == 7:  # digits; their first fit is slow
+                kept = {name: state[name] for name in ("edits", "seq", "heard")}
+                state |= start("digits") | kept
+                state["values"]["method"] = "c"
             state["values"].update(message["values"])
         if message and message["kind"] == "edit":
             edit(state, message)
@@ -359,7 +368,8 @@ def answer(state: dict, message: dict | None) -> bytes:
         header |= {"scene": scene_of(state)}
         header["kind"] = "full" if header["kind"] == "picture" else "knots"
     state["seq"] = header["seq"] = message["seq"] if message else state["seq"]
-    return pack(header | {"controls": controls_of(state)})
+    undo = "the last edit" if state.get("undo") else ""
+    return pack(header | {"controls": controls_of(state), "undo": undo})
 
 
 @st.fragment
