@@ -118,10 +118,13 @@ def test_every_tool_is_used_and_the_figure_goes_on(
         expect(tool).to_have_attribute("aria-pressed", "true")
         expect(page.locator(".here")).not_to_be_empty()
         page.keyboard.press("0")
-        n = heard(page)["n"]
-        sweep(page, slider(page, "lam"), 4, painted=True)
-        wait_heard(page, n + 1)
-        assert let_go(page)["values"]
+        if name == "Outliers":
+            n = heard(page)["n"]
+            sweep(page, slider(page, "lam"), 4, painted=True)
+            wait_heard(page, n + 1)
+            assert let_go(page)["values"]
+        else:
+            press_lam(page, "ArrowLeft" if i % 2 else "ArrowRight")
         expect(page.locator(".spe.stale")).to_have_count(0)
     expect(page.locator(".failed")).to_have_count(0)
     assert heard(page)["n"] >= 2 * len(TOOLS)
