@@ -189,11 +189,13 @@ class LiveFigure {
     if (!previous || plot.show.equal) plot.resize();
     if (String(previous?.image) !== String(scene.image)) this.prototypes.reset();
     guard.draw("the legend", report.legend, () => report.setScene(scene));
+    // What was pointed at may have another number now, or be gone.
+    if (previous && previous.id !== scene.id) report.last = [plot.cursor, plot.underCursor()];
     if (this.shown) return;
     plot.lesson.ghost.clear();
     codes.show(-1);
     hand.dragged = null;
-    hand.leave(); // what was pointed at is of other rows
+    hand.leave();
   }
 
   /** Take an answer's picture, unless the scrub is already past it. */
